@@ -97,7 +97,7 @@ fn tokens_find_a_digest() {
         let statement = tare::statement::start(&QUERY);
         assert!(statement.wants_digest() && statement.is_counted());
         statement.text_alone(text);
-        statement.digest_by_tokens(tokens, text);
+        statement.digest_by_tokens(tokens, "", text);
     }
     let mut digests = tare.digests();
     digests.retain(|(_, text)| !text.is_empty());

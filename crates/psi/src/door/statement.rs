@@ -29,7 +29,7 @@ impl Locker {
     ///
     /// # Safety
     /// The interface.
-    unsafe fn digest<S: Interface>(&mut self) {
+    unsafe fn digest<S: Interface>(&mut self, verb: &str) {
         if self.storage.is_null() || self.text.is_null() {
             return;
         }
@@ -39,7 +39,7 @@ impl Locker {
         if !tokens.is_empty() {
             // SAFETY: the interface.
             let text = unsafe { whole(self) };
-            self.statement.digest_by_tokens(tokens, &text);
+            self.statement.digest_by_tokens(tokens, verb, &text);
         }
     }
 }
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
             let text = unsafe { text(statement, (length as usize).min(LONGEST)) };
             of.statement.text_alone(&text);
             // SAFETY: the interface.
-            unsafe { of.digest::<S>() };
+            unsafe { of.digest::<S>("") };
         });
     }
 }
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: 
     of.has_tokens = true;
     of.storage = storage;
     // SAFETY: the interface.
-    quiet((), || unsafe { of.digest::<S>() });
+    quiet((), || unsafe { of.digest::<S>("") });
 }
 
 /// The tokens of what is executed, which somebody else has parsed: they take the place of those that were given.
@@ -203,7 +203,18 @@ pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: 
     of.has_tokens = true;
     of.storage = storage;
     // SAFETY: the interface.
-    quiet((), || unsafe { of.digest::<S>() });
+    quiet((), || unsafe { of.digest::<S>(verb(&of.statement)) });
+}
+
+/// What the tokens of a prepared statement begin with, by what is done with it.
+fn verb(statement: &Statement) -> &'static str {
+    let known = keys::by_number(statement.class_number());
+    match known.map_or("", |known| known.class.name()) {
+        "statement/com/Prepare" | "statement/sql/prepare_sql" => "PREPARE",
+        "statement/com/Execute" | "statement/sql/execute_sql" => "EXECUTE",
+        "statement/com/Close stmt" | "statement/sql/dealloc_sql" => "DEALLOCATE",
+        _ => "",
+    }
 }
 
 macro_rules! counters {

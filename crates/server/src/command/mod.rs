@@ -137,9 +137,8 @@ fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> 
 /// The instrument of a command; those that run statements have their own.
 fn class_of(code: u8) -> Option<&'static tare::Class> {
     Some(match code {
-        com::QUERY | com::STMT_EXECUTE | com::STMT_PREPARE => return None,
+        com::QUERY | com::STMT_EXECUTE | com::STMT_PREPARE | com::STMT_CLOSE => return None,
         com::PROCESS_INFO | com::PROCESS_KILL | com::REFRESH => return None,
-        com::STMT_CLOSE => &points::COM_CLOSE_STMT,
         com::STMT_SEND_LONG_DATA => &points::COM_LONG_DATA,
         com::STMT_RESET => &points::COM_RESET_STMT,
         com::QUIT => &points::COM_QUIT,

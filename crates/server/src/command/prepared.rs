@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tare::digest::Digest;
 
 use super::secret::shown;
-use super::text::record;
+use super::text::{record, verb};
 use crate::command::limits::limits;
 use crate::execute;
 use crate::execute::columns::describe_prepared;
@@ -46,14 +46,21 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     let point = tare::statement::start(&points::COM_PREPARE);
     tare::stage::set(&points::STARTING);
     let shown = shown(text);
-    point.text(&shown);
+    let verb = verb(session, "PREPARE");
+    if verb.is_empty() {
+        point.text(&shown);
+    }
     session.registration.begin("Prepare", &shown);
     let status = session.registration.status();
     status.add(Counter::Queries, 1);
     status.request(Request::Prepare);
     session.tally = Tally::default();
     let result = prepare_text(session, text, &shown, &point);
-    record(session, &point, &shown, &result);
+    let is_read = !matches!(&result, Err(error) if error.code == 1064);
+    if is_read && !verb.is_empty() && point.is_recorded() {
+        point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
+    }
+    record(session, &point, verb, &shown, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -68,21 +75,14 @@ fn prepare_text(
 ) -> Result<()> {
     let generation = session.shared.databases.generation();
     let plan = prepare::translate(session, text, generation)?;
-    if matches!(
-        plan.action,
-        Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_)
-    ) {
-        return Err(SqlError::new(
-            1295,
-            "This command is not supported in the prepared statement protocol yet",
-        ));
-    }
+    prepare::can_be_prepared(&plan.action)?;
     let params = plan.params;
     let id = session.statements.next_id();
     let digest = Digest::of(shown);
     let mut prepared = Prepared {
         text: text.into(),
         digest,
+        executes: None,
         database: session.state.database(),
         plan: Arc::new(plan),
         statement: None,
@@ -167,7 +167,13 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     let text = prepared.text.clone();
     let _limits = limits(session, &text);
     let shown = shown(&text);
-    point.prepared(&shown, &prepared.digest);
+    let verb = verb(session, "EXECUTE");
+    if point.is_recorded() {
+        let digest = *prepared
+            .executes
+            .get_or_insert_with(|| Digest::with_verb(verb, &shown));
+        point.prepared_with_verb(verb, &shown, &digest);
+    }
     point.executes(&prepared.instance);
     session.registration.begin("Execute", &shown);
     let status = session.registration.status();
@@ -176,7 +182,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     status.request(Request::Execute);
     session.tally = Tally::default();
     let result = run(session, &mut prepared, cursor);
-    record(session, &point, &shown, &result);
+    record(session, &point, verb, &shown, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -330,11 +336,21 @@ pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
 
 /// COM_STMT_CLOSE.
 pub fn close(session: &mut Session, body: &[u8]) {
+    let point = tare::statement::start(&points::COM_CLOSE_STMT);
     session.registration.status().add(Counter::Queries, 1);
     session.registration.status().request(Request::Close);
-    if let Ok(id) = body.try_into().map(u32::from_le_bytes) {
-        close_one(session, id);
+    let Ok(id) = body.try_into().map(u32::from_le_bytes) else {
+        return;
+    };
+    let verb = verb(session, "DEALLOCATE");
+    if let Some(prepared) = session.statements.prepared.get(&id)
+        && !verb.is_empty()
+        && point.is_recorded()
+    {
+        let shown = shown(&prepared.text);
+        point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
     }
+    close_one(session, id);
 }
 
 /// Closes all of them, as when the connection is reset.

@@ -11,11 +11,12 @@ use crate::execute::count;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::metrics;
 use crate::points;
-use crate::session::{Cached, Columns, Session, Tally};
+use crate::session::{Cached, Columns, Handled, Session, Tally};
 use crate::status::Counter;
 use tare_dialect::plan::Action;
 use tare_dialect::split;
 use tare_mysql::error::Result;
+use tare_mysql::series::Series;
 
 /// Longer texts than this are bulk loads: they never come again.
 const CACHEABLE: usize = 4096;
@@ -57,7 +58,7 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     status.add(Counter::Queries, 1);
     session.tally = Tally::default();
     let result = cached(session, text, &shown, more, &point);
-    record(session, &point, &shown, &result);
+    record(session, &point, "", &shown, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -66,10 +67,11 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
 }
 
 /// Tells a statement's event how it went, and the session how it failed. `shown`: the statement's text for
-/// others.
+/// others; `verb`: what its digest begins with.
 pub fn record(
     session: &mut Session,
     point: &tare::statement::Statement,
+    verb: &str,
     shown: &str,
     result: &Result<()>,
 ) {
@@ -90,17 +92,43 @@ pub fn record(
         return;
     }
     if point.has_lost_digest() {
-        point.text(shown);
+        point.prepared_with_verb(verb, shown, &Digest::with_verb(verb, shown));
     }
-    if let Some((name, prepares)) = session.statements.named_now.take()
-        && let Some(named) = session.statements.named.get(&name)
-    {
-        match prepares {
-            true => point.prepares(&named.instance),
-            false => point.executes(&named.instance),
-        }
+    if let Some(handled) = session.statements.handled.take() {
+        record_handled(session, point, &handled);
     }
     count::event(point, &session.tally, session.state.warnings.count());
+}
+
+/// What is done with a prepared statement counts in its row, and from 9.7 on has its text and a digest of its own.
+fn record_handled(session: &Session, point: &tare::statement::Statement, handled: &Handled) {
+    match (session.statements.named.get(&handled.name), handled.verb) {
+        (Some(named), "PREPARE") => point.prepares(&named.instance),
+        (Some(named), _) => point.executes(&named.instance),
+        (None, _) => {}
+    }
+    let verb = verb(session, handled.verb);
+    match &handled.text {
+        _ if verb.is_empty() => {}
+        Some(text) => {
+            let shown = shown(text);
+            point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
+        }
+        None => {
+            if handled.is_literal {
+                point.text_alone(&format!("PREPARE {} FROM ...", handled.name));
+            }
+            point.without_digest();
+        }
+    }
+}
+
+/// What the digest of a prepared statement begins with where this is done with it: nothing before 9.7.
+pub fn verb(session: &Session, verb: &'static str) -> &'static str {
+    match session.shared.config.series {
+        Series::V9_7 => verb,
+        _ => "",
+    }
 }
 
 fn cached(

@@ -7,7 +7,7 @@ use crate::points;
 use crate::session::{Columns, Session, Uses};
 use crate::status::Counter;
 use crate::transaction;
-use tare_dialect::plan::{Change, Plan, Sql};
+use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::schema::SystemSchema;
 use tare_query::system::refused;
@@ -189,6 +189,17 @@ pub fn uses(
     // What SQLite cannot explain runs all the same.
     let found = tables.uses(connection, sql, change, digest, generation);
     found.ok().map(Box::new)
+}
+
+/// 1295 for statements that handle prepared ones themselves.
+pub fn can_be_prepared(action: &Action) -> Result<()> {
+    match action {
+        Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_) => Err(SqlError::new(
+            1295,
+            "This command is not supported in the prepared statement protocol yet",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The value of an expression.

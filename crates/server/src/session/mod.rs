@@ -19,7 +19,7 @@ pub use self::client::Client;
 pub use self::connections::Connections;
 pub use self::locks::Locks;
 pub use self::settings::Settings;
-pub use self::statements::{Cached, Columns, Named, Prepared, Statements};
+pub use self::statements::{Cached, Columns, Handled, Named, Prepared, Statements};
 pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
 pub use self::transaction::Transaction;

@@ -23,8 +23,8 @@ pub struct Statements {
     pub prepared: HashMap<u32, Box<Prepared>>,
     /// PREPARE name FROM text.
     pub named: HashMap<String, Named>,
-    /// The one of them that the statement at hand prepares (true) or executes.
-    pub named_now: Option<(String, bool)>,
+    /// What the statement at hand does with one of them.
+    pub handled: Option<Handled>,
     /// The last number given to a prepared statement.
     last: u32,
     /// COM_QUERY's statements, by their texts.
@@ -124,6 +124,8 @@ pub struct Prepared {
     pub text: Arc<str>,
     /// Of its text.
     pub digest: Digest,
+    /// Of its executions, once there was one.
+    pub executes: Option<Digest>,
     /// The database that was the default when it was prepared.
     pub database: Option<String>,
     /// How it is run.
@@ -140,6 +142,19 @@ pub struct Prepared {
     pub long_error: Option<SqlError>,
     /// Its row of prepared_statements_instances.
     pub instance: tare::prepared::Prepared,
+}
+
+/// What PREPARE, EXECUTE or DEALLOCATE do with a prepared statement.
+#[derive(Debug)]
+pub struct Handled {
+    /// Which of them it is.
+    pub verb: &'static str,
+    /// The prepared statement's name, in lower case.
+    pub name: String,
+    /// Its text. None: there is no such statement, or no text that can be read.
+    pub text: Option<String>,
+    /// The text stands in the statement at hand.
+    pub is_literal: bool,
 }
 
 /// A statement of PREPARE name FROM text.

@@ -170,3 +170,71 @@ fn a_server_without_performance_schema_serves() {
         "0"
     );
 }
+
+/// PREPARE, EXECUTE and DEALLOCATE have the text of what is prepared and a digest of their own, as MySQL 9.7.4 was seen
+/// to have them; MySQL 8.0.15 has the statement's own text and digest.
+#[cfg(feature = "instrument")]
+#[test]
+fn what_is_done_with_a_prepared_statement_is_told_apart() {
+    use super::support::errno;
+    use mysql::prelude::Queryable;
+    use tare_mysql::series::Series;
+    const NAMED: [(&str, u16); 7] = [
+        ("PREPARE s FROM 'SELECT 1 + ?'", 0),
+        ("SET @a = 1", 0),
+        ("EXECUTE s USING @a", 0),
+        ("EXECUTE s", 1210),
+        ("PREPARE s FROM 'SELEC 1'", 1064),
+        // It went with the PREPARE that failed.
+        ("EXECUTE s", 1243),
+        ("PREPARE s FROM 'SELECT * FROM nowhere'", 1146),
+    ];
+    let told = |series| {
+        let running = Running::with(|config| config.series = series);
+        let mut conn = running.client();
+        let mut observer = running.client();
+        let id = thread(&mut conn);
+        for (sql, code) in NAMED {
+            match code {
+                0 => exec(&mut conn, sql),
+                code => assert_eq!(errno(&mut conn, sql), code, "{sql}"),
+            }
+        }
+        let select = conn.prep("SELECT 'x' AS a").expect("prepared");
+        let _: Vec<String> = conn.exec(&select, ()).expect("rows");
+        conn.close(select).expect("closed");
+        exec(&mut conn, "DO 1");
+        let history = format!(
+            "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1), SQL_TEXT, DIGEST_TEXT FROM \
+             performance_schema.events_statements_history WHERE THREAD_ID = {id} \
+             AND EVENT_NAME NOT LIKE '%set_option' ORDER BY EVENT_ID DESC LIMIT 1, 9"
+        );
+        let mut told = rows(&mut observer, &history);
+        told.reverse();
+        told
+    };
+    assert_eq!(
+        told(Series::V9_7),
+        [
+            ["execute_sql", "SELECT 1 + ?", "EXECUTE SELECT ? + ?"],
+            ["execute_sql", "SELECT 1 + ?", "EXECUTE SELECT ? + ?"],
+            ["prepare_sql", "PREPARE s FROM ...", "NULL"],
+            ["execute_sql", "EXECUTE s", "NULL"],
+            [
+                "prepare_sql",
+                "SELECT * FROM nowhere",
+                "PREPARE SELECT * FROM `nowhere`"
+            ],
+            ["Prepare", "SELECT 'x' AS a", "PREPARE SELECT ? AS `a`"],
+            ["Execute", "SELECT 'x' AS a", "EXECUTE SELECT ? AS `a`"],
+            [
+                "Close stmt",
+                "SELECT 'x' AS a",
+                "DEALLOCATE SELECT ? AS `a`"
+            ],
+        ]
+    );
+    let before = told(Series::V8_0);
+    assert_eq!(before[1], ["execute_sql", "EXECUTE s", "EXECUTE `s`"]);
+    assert_eq!(before[6], ["Execute", "SELECT 'x' AS a", "SELECT ? AS `a`"]);
+}

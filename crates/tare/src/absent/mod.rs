@@ -184,6 +184,12 @@ pub mod digest {
         pub fn of(_: &str) -> Self {
             Self
         }
+
+        /// Nothing.
+        #[inline(always)]
+        pub fn with_verb(_: &str, _: &str) -> Self {
+            Self
+        }
     }
 }
 

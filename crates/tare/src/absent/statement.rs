@@ -44,7 +44,10 @@ impl Statement {
     nothing! {
         refine(&Class);
         text(&str);
+        text_alone(&str);
         prepared(&str, &Digest);
+        prepared_with_verb(&str, &str, &Digest);
+        without_digest();
         executes(&Prepared);
         prepares(&Prepared);
         schema(&str);

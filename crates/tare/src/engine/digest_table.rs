@@ -78,6 +78,7 @@ impl Engine {
         generation: u32,
         schema: u32,
         digest: &Digest,
+        verb: &str,
         text: &str,
     ) -> Found {
         let words: [u64; 4] = std::array::from_fn(|i| hash_word(digest, i));
@@ -105,7 +106,7 @@ impl Engine {
             making.victims.push(id);
             return none;
         };
-        let incarnation = self.fill_digest(id, generation, schema, words, text);
+        let incarnation = self.fill_digest(id, generation, schema, words, (verb, text));
         self.view.digest_index()[place].store(state(generation, u64::from(id)), Ordering::Release);
         Found {
             id,
@@ -364,7 +365,7 @@ impl Engine {
         generation: u32,
         schema: u32,
         hash: [u64; 4],
-        text: &str,
+        (verb, text): (&str, &str),
     ) -> u32 {
         let row = self.view.digest(id as usize);
         let before = row.state.load(Ordering::Relaxed);
@@ -383,7 +384,8 @@ impl Engine {
         row.generation.store(generation, Ordering::Relaxed);
         let limit = self.view.geometry().limits.digest_text_bytes;
         let mut normalized = Vec::with_capacity(limit);
-        let extent = digest::normalize(text.as_bytes(), limit, &mut normalized);
+        let said = digest::with_verb(verb, text);
+        let extent = digest::normalize(said.as_bytes(), limit, &mut normalized);
         store_bytes(self.view.digest_text(id as usize), &normalized);
         row.text_length
             .store(normalized.len() as u32, Ordering::Relaxed);

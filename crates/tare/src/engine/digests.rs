@@ -50,35 +50,35 @@ impl Local {
         if let Some(found) = self.cached(hash, length, schema, generation) {
             return found;
         }
-        let found = self.digest_of_new(text, schema, generation);
+        let found = self.digest_of_new("", text, schema, generation);
         self.remember(hash, length, schema, found);
         found
     }
 
     /// The digest of a text whose tokens, as the host's parser stored them, are these: found by them, if
-    /// a statement with the same ones came before.
+    /// a statement with the same ones came before. `verb`: what the digest has before the text.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn digest_of_tokens(&self, tokens: &[u8], text: &str, schema: u32) -> Found {
+    pub fn digest_of_tokens(&self, tokens: &[u8], verb: &str, text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
         // Not the hash of a text that reads as these.
         let hash = !digest::fast_hash(tokens);
         let length = match tokens.len() {
-            0 => return self.digest_of_text(text, schema),
             // A length that no text has, see `digest_known`.
-            short if short <= digest::FAST_HASH_LIMIT => usize::MAX / 2 + short,
-            _ => return self.digest_of_text(text, schema),
+            short @ 1..=digest::FAST_HASH_LIMIT => usize::MAX / 2 + short,
+            _ if verb.is_empty() => return self.digest_of_text(text, schema),
+            _ => return self.digest_of_new(verb, text, schema, generation),
         };
         if let Some(found) = self.cached(hash, length, schema, generation) {
             return found;
         }
-        let found = self.digest_of_new(text, schema, generation);
+        let found = self.digest_of_new(verb, text, schema, generation);
         self.remember(hash, length, schema, found);
         found
     }
 
     /// The digest of a text that is not in the cache.
     #[inline(never)]
-    fn digest_of_new(&self, text: &str, schema: u32, generation: u32) -> Found {
+    fn digest_of_new(&self, verb: &str, text: &str, schema: u32, generation: u32) -> Found {
         // SAFETY: the cache is this thread's alone, and nothing below comes back here: neither
         // normalising nor the table records events or calls the host. (A signal handler that runs a
         // statement is beyond what async-signal-safety allows its host.)
@@ -90,24 +90,28 @@ impl Local {
         }
         cache.text.clear();
         cache.text.reserve_exact(limit);
-        let extent = digest::normalize(text.as_bytes(), limit, &mut cache.text);
+        let said = digest::with_verb(verb, text);
+        let extent = digest::normalize(said.as_bytes(), limit, &mut cache.text);
         if let Some(bank) = bank.filter(|_| extent == Extent::Truncated) {
             bump(&bank.cut_digests, 1);
         }
         let digest = Digest::of_normalized(&cache.text);
-        self.engine.find_digest(generation, schema, &digest, text)
+        self.engine
+            .find_digest(generation, schema, &digest, verb, text)
     }
 
     /// The digest that a host computed before.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn digest_known(&self, digest: &Digest, text: &str, schema: u32) -> Found {
+    pub fn digest_known(&self, digest: &Digest, verb: &str, text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
         let hash = hash_word(digest, 0);
         // A length that no text has: entries by text and by digest share the cache.
         if let Some(found) = self.cached(hash, usize::MAX, schema, generation) {
             return found;
         }
-        let found = self.engine.find_digest(generation, schema, digest, text);
+        let found = self
+            .engine
+            .find_digest(generation, schema, digest, verb, text);
         self.remember(hash, usize::MAX, schema, found);
         found
     }
@@ -243,11 +247,18 @@ impl Local {
 impl Digest {
     /// The digest of a statement. A thread that records counts that it read a text for one.
     pub fn of(sql: &str) -> Self {
+        Self::with_verb("", sql)
+    }
+
+    /// That of what is done with a prepared statement, where it is told apart from the statement's own: it begins
+    /// with a verb such as `EXECUTE`.
+    pub fn with_verb(verb: &str, sql: &str) -> Self {
         if let Some(bank) = attached().and_then(|local| local.own_bank()) {
             bump(&bank.read_texts, 1);
         }
         let mut text = Vec::with_capacity(digest::MAX_DIGEST_LENGTH);
-        digest::normalize(sql.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);
+        let said = digest::with_verb(verb, sql);
+        digest::normalize(said.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);
         Self::of_normalized(&text)
     }
 }

@@ -247,11 +247,14 @@ impl Statement {
     /// Gives what the host's own parser made of its text, which tells statements apart just as well: only
     /// the first of those that are alike is read for its digest.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn digest_by_tokens(&self, tokens: &[u8], text: &str) {
+    ///
+    /// `verb`: what is done with a prepared statement, such as `EXECUTE`, where its digest is to begin with that.
+    pub fn digest_by_tokens(&self, tokens: &[u8], verb: &str, text: &str) {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            self.set_digest(local, local.digest_of_tokens(tokens, text, schema));
+            let found = local.digest_of_tokens(tokens, verb, text, schema);
+            self.set_digest(local, found);
         }
     }
 
@@ -283,12 +286,33 @@ impl Statement {
     /// Gives its text and the digest that the host computed when it was prepared.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared(&self, text: &str, digest: &Digest) {
+        self.prepared_with_verb("", text, digest);
+    }
+
+    /// The same, of [`Digest::with_verb`].
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn prepared_with_verb(&self, verb: &str, text: &str, digest: &Digest) {
         let Some(local) = self.local() else { return };
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            self.set_digest(local, local.digest_known(digest, text, schema));
+            let found = local.digest_known(digest, verb, text, schema);
+            self.set_digest(local, found);
         }
+    }
+
+    /// Takes its digest away: what it says cannot be read.
+    pub fn without_digest(&self) {
+        let Some(local) = self.local() else { return };
+        self.digest.set(None);
+        if let Some(record) = self.record(local) {
+            record.set(at::DIGEST, 0);
+        }
+    }
+
+    /// The number of its class in the segment.
+    pub fn class_number(&self) -> u16 {
+        self.class.get()
     }
 
     fn set_digest(&self, local: &Local, found: Found) {
