@@ -74,7 +74,7 @@ fn locks_are_seen_free(version: Version) {
     let index = format!("wait/synch/{latches}index_tree_rw_lock");
     connection
         .query_drop(
-            "CREATE TABLE parts (a INT) ENGINE = InnoDB PARTITION BY HASH (a) PARTITIONS 300",
+            "CREATE TABLE parts (a INT) ENGINE = InnoDB PARTITION BY HASH (a) PARTITIONS 1100",
         )
         .expect("made");
     let listed = server.tare(&format!(
@@ -85,8 +85,8 @@ fn locks_are_seen_free(version: Version) {
         .as_str()
         .and_then(|text| text.parse().ok())
         .expect("a number");
-    assert_eq!(listed[0]["n"].as_u64(), Some(256), "{listed:?}");
-    assert!(lost >= 300 - 256, "{lost}");
+    assert_eq!(listed[0]["n"].as_u64(), Some(1024), "{listed:?}");
+    assert!(lost >= 1100 - 1024, "{lost}");
     // The server's own lock of an object, held by one, is waited for by another: what waits is a condition.
     connection
         .query_drop("LOCK TABLES t WRITE")

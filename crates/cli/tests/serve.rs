@@ -82,7 +82,7 @@ fn who_truncates_the_table_of_digests_is_its_first_row() {
     assert_eq!(served.answer(&format!("{truncate}; {rows}")), expected);
     // As a prepared statement, too, whose text is known.
     let prepared = format!("PREPARE p FROM '{truncate}'; EXECUTE p; {rows}");
-    assert_eq!(served.answer(&prepared), "EXECUTE `p`\t1\n");
+    assert_eq!(served.answer(&prepared), format!("EXECUTE {expected}"));
 }
 
 #[test]
