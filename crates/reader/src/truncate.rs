@@ -266,6 +266,8 @@ impl Segment {
         })?;
         let now = self.clock().now().ok_or(WriteError::Ended)?;
         cleared.fetch_max(now, Ordering::AcqRel);
+        let truncations = view.control().truncations.fetch_add(1, Ordering::AcqRel);
+        view.control().cleared_untimed[number].store(truncations + 1, Ordering::Release);
         Ok(())
     }
 

@@ -177,7 +177,7 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
         word::PACKED,
         local.ended(record.word(word::PACKED), open.id),
     );
-    record.set(word::END, now);
+    record.set(word::END, local.end_word(record, now));
     let (view, slot) = (&local.engine.view, local.slot_number());
     let cursor = &local.cursors[ring::TRANSACTIONS];
     if bits & effective::HISTORY != 0 {
