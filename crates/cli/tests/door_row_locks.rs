@@ -47,11 +47,10 @@ const WAITS: &str = "SELECT ENGINE, REQUESTING_ENGINE_LOCK_ID, REQUESTING_ENGINE
     REQUESTING_THREAD_ID, REQUESTING_EVENT_ID, BLOCKING_ENGINE_LOCK_ID, BLOCKING_ENGINE_TRANSACTION_ID, \
     BLOCKING_THREAD_ID, BLOCKING_EVENT_ID FROM performance_schema.data_lock_waits";
 
-/// All but LOCK_DATA, for which pages would have to be read. Addresses are the last part of a lock's name: 9.7's own tables
-/// do not show them.
+/// All but addresses: they are the last part of a lock's name, and 9.7's own tables do not show them.
 const LOCKS: &str = "SELECT ENGINE, ENGINE_LOCK_ID, ENGINE_TRANSACTION_ID, THREAD_ID, EVENT_ID, OBJECT_SCHEMA, \
     OBJECT_NAME, PARTITION_NAME, SUBPARTITION_NAME, INDEX_NAME, LOCK_TYPE, LOCK_MODE, \
-    LOCK_STATUS FROM performance_schema.data_locks";
+    LOCK_STATUS, LOCK_DATA FROM performance_schema.data_locks";
 
 /// All but times and figures of transactions, which InnoDB alone has.
 const BLOCKED: &str = "SELECT locked_table, locked_table_schema, locked_table_name, locked_table_partition, \

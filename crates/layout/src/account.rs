@@ -41,6 +41,10 @@ pub struct Named {
     pub name: Name<32>,
 }
 
+/// Accounts, users and hosts beyond the limit that was asked for, of each: threads show whose they are. Their tables do
+/// not list them, they are counted as lost, and what an account does there counts as background.
+pub const UNLISTED: usize = 128;
+
 /// The state of an entry that can be read.
 pub const READY: u32 = 2;
 /// The state of an entry that a thread is filling.

@@ -154,6 +154,10 @@ pub struct Control {
     pub memory_limit: AtomicU64,
     /// Events that ended at or before these ticks are gone from the table: ring * 3 + [`table`].
     pub cleared: [AtomicU64; 12],
+    /// Events without times that ended before so many truncations are gone, likewise.
+    pub cleared_untimed: [AtomicU32; 12],
+    /// Truncations of tables of events.
+    pub truncations: AtomicU32,
     /// Rules of setup_actors ever used: none behind is.
     pub actors_used: AtomicU32,
     /// Bumped once a change has been recomputed: a futex, on which a host sleeps that follows ([`host::FOLLOWS`]).
@@ -185,7 +189,7 @@ pub struct Control {
 }
 
 #[cfg(not(loom))]
-const _: () = assert!(size_of::<Control>() == 256);
+const _: () = assert!(size_of::<Control>() == 320);
 
 impl Control {
     /// Whether a size of [`sizes`] was asked to be 0.

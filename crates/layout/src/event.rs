@@ -17,7 +17,7 @@ pub mod word {
     pub const NESTING_ID: usize = 2;
     /// Ticks at the start; 0 = not timed.
     pub const START: usize = 3;
-    /// Ticks at the end; 0 = still running or not timed.
+    /// Ticks at the end; 0 = still running. Of an ended one that has no start, how many truncations there had been.
     pub const END: usize = 4;
     /// [`super::Packed`].
     pub const PACKED: usize = 5;

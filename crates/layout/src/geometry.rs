@@ -3,7 +3,7 @@
 //! Writer and reader compute the same places from the same limits; the reader then compares its
 //! own with those that the header gives, and trusts no offset it did not compute.
 
-use crate::account::{Account, Named};
+use crate::account::{Account, Named, UNLISTED};
 use crate::actor::Actor;
 use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
@@ -397,9 +397,9 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (size_of::<ClassEntry>(), l.classes),
         (BUCKETS * 8, l.classes),
         (FINE_BUCKETS * 8, 1),
-        (size_of::<Account>(), l.accounts),
-        (size_of::<Named>(), l.users),
-        (size_of::<Named>(), l.hosts),
+        (size_of::<Account>(), l.accounts + UNLISTED),
+        (size_of::<Named>(), l.users + UNLISTED),
+        (size_of::<Named>(), l.hosts + UNLISTED),
         (size_of::<Actor>(), l.actors),
         (size_of::<Named>(), l.schemas),
         (size_of::<Source>(), SOURCES),

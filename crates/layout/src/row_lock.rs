@@ -36,6 +36,9 @@ pub struct Board {
 /// An engine's name for a lock.
 pub type LockId = Name<16>;
 
+/// What is locked: what is longer is cut.
+pub type LockData = Name<63>;
+
 /// A lock that a transaction holds or wants.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
@@ -68,6 +71,8 @@ pub struct RowLock {
     pub kind: Name<4>,
     /// `GRANTED` or `WAITING`.
     pub status: Name<4>,
+    /// The locked row's key, empty = not known.
+    pub data: LockData,
 }
 
 /// One side of a wait.

@@ -59,6 +59,12 @@ pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Tabl
 /// The system schemas stay as they are: 1044 for a change of them, and 1142 for a DROP of their
 /// tables. `None` for a change of something else.
 pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -> Option<SqlError> {
+    if let Ddl::CreateLike { like, .. } = ddl
+        && like.database.eq_ignore_ascii_case("performance_schema")
+    {
+        // It would be a table of that engine.
+        return Some(SqlError::invalid_usage());
+    }
     let tables = ddl.tables();
     let name = tables.iter().find(|n| is_system_schema(&n.database))?;
     let (user, host) = account;

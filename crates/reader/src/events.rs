@@ -333,8 +333,9 @@ impl<'a> Events<'a> {
         places: &Places<'a, N>,
         decode: impl Fn(&Record<N>, Place) -> Option<T>,
     ) -> Vec<T> {
-        let cleared = &self.view.control().cleared[places.ring * 3 + table.number()];
-        let cleared = cleared.load(Ordering::Relaxed);
+        let (control, number) = (self.view.control(), places.ring * 3 + table.number());
+        let cleared = control.cleared[number].load(Ordering::Relaxed);
+        let cleared_untimed = u64::from(control.cleared_untimed[number].load(Ordering::Relaxed));
         // Rings of all types are as long as the longest that was asked for.
         let asked = |size| self.view.shared().asked(size).unwrap_or(u64::MAX);
         let (history, long) = sizes::of_ring(places.ring);
@@ -343,7 +344,10 @@ impl<'a> Events<'a> {
         let mut see = |record: &Record<N>, place, thread: Option<u64>| {
             let ended = Packed::unpack(record.word(word::PACKED)).span != 0;
             let end = record.word(word::END);
-            let gone = ended && end != 0 && end <= cleared;
+            let gone = match record.word(word::START) {
+                0 => ended && end < cleared_untimed,
+                _ => ended && end != 0 && end <= cleared,
+            };
             // A ring may still hold what an earlier thread of the slot put there.
             let own = thread.is_none_or(|id| split(record.word(word::THREAD)).0 == id);
             if !gone && own {
@@ -388,14 +392,20 @@ impl<'a> Events<'a> {
         if all.len() as u64 <= asked {
             return all;
         }
-        let ended = |i: usize| (places.long)(&self.view, i).word(word::END);
+        // What is not timed has no end to be old by.
+        let ended = |i: usize| {
+            let record = (places.long)(&self.view, i);
+            match record.word(word::START) {
+                0 => 0,
+                _ => record.word(word::END),
+            }
+        };
         let mut ends: Vec<u64> = all.iter().map(|i| ended(*i)).filter(|e| *e != 0).collect();
         let Some(surplus) = ends.len().checked_sub(asked as usize + 1) else {
             return all;
         };
         let (_, newest_gone, _) = ends.select_nth_unstable(surplus);
         let newest_gone = *newest_gone;
-        // What is not timed has no end to be old by.
         let is_kept = |end: u64| end == 0 || end > newest_gone;
         all.into_iter().filter(|i| is_kept(ended(*i))).collect()
     }

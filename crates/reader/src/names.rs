@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tare_layout::View;
-use tare_layout::account::{self, READY};
+use tare_layout::account::{self, READY, UNLISTED};
 use tare_layout::primitive::{AtomicU32, AtomicU64};
 
 use crate::classes::text;
@@ -24,7 +24,8 @@ pub struct Account {
     pub current: u64,
     /// Connections ever, since the table was truncated.
     pub total: u64,
-    /// Whether its table lists it: one without connections since a truncation is gone.
+    /// Whether its table lists it: one without connections since a truncation is gone, and one beyond the limit was
+    /// never there.
     pub listed: bool,
 }
 
@@ -37,7 +38,8 @@ pub struct Named {
     pub current: u64,
     /// Connections ever, since the table was truncated.
     pub total: u64,
-    /// Whether its table lists it: one without connections since a truncation is gone.
+    /// Whether its table lists it: one without connections since a truncation is gone, and one beyond the limit was
+    /// never there.
     pub listed: bool,
 }
 
@@ -58,14 +60,14 @@ fn used(count: &AtomicU32, limit: usize) -> usize {
     (count.load(Ordering::Acquire) as usize).min(limit)
 }
 
-fn named(entry: &account::Named) -> Option<Named> {
+fn named(entry: &account::Named, has_room: bool) -> Option<Named> {
     (entry.state.load(Ordering::Acquire) == READY).then(|| {
         let (current, total, listed) = counts(&entry.current, &entry.total, &entry.forgotten);
         Named {
             name: text(&entry.name).into(),
             current,
             total,
-            listed,
+            listed: listed && has_room,
         }
     })
 }
@@ -89,14 +91,14 @@ impl Names {
     pub fn read(view: View<'_>) -> Self {
         let (shared, limits) = (view.shared(), view.geometry().limits);
         let mut names = Names {
-            users: (1..used(&shared.users_used.0, limits.users))
-                .map(|i| named(view.user(i)))
+            users: (1..used(&shared.users_used.0, limits.users + UNLISTED))
+                .map(|i| named(view.user(i), i < limits.users))
                 .collect(),
-            hosts: (1..used(&shared.hosts_used.0, limits.hosts))
-                .map(|i| named(view.host(i)))
+            hosts: (1..used(&shared.hosts_used.0, limits.hosts + UNLISTED))
+                .map(|i| named(view.host(i), i < limits.hosts))
                 .collect(),
             schemas: (1..used(&shared.schemas_used.0, limits.schemas))
-                .map(|i| named(view.schema(i)))
+                .map(|i| named(view.schema(i), true))
                 .collect(),
             accounts: Vec::new(),
         };
@@ -118,10 +120,10 @@ impl Names {
                 host_number,
                 current,
                 total,
-                listed,
+                listed: listed && i < limits.accounts,
             }
         };
-        names.accounts = (0..used(&shared.accounts_used.0, limits.accounts))
+        names.accounts = (0..used(&shared.accounts_used.0, limits.accounts + UNLISTED))
             .map(account)
             .collect();
         names

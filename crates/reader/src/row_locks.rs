@@ -39,6 +39,8 @@ pub struct RowLock {
     pub object: [Option<Arc<str>>; 5],
     /// Mode, type and status.
     pub lock: [Arc<str>; 3],
+    /// The locked row's key, if it is known.
+    pub data: Option<Arc<str>>,
 }
 
 /// Who waits for whom.
@@ -137,6 +139,7 @@ fn lock(entry: &row_lock::RowLock) -> RowLock {
         ]
         .map(some),
         lock: [&entry.mode, &entry.kind, &entry.status].map(shown),
+        data: Some(shown(&entry.data)).filter(|text| !text.is_empty()),
     }
 }
 

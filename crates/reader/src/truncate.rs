@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
 use tare_layout::View;
+use tare_layout::account::UNLISTED;
 use tare_layout::bank::baseline;
 use tare_layout::fine::{ALL, DIGESTS, FINE_BLOCK_LINES, FINE_BLOCKS, SEED_LINE};
 use tare_layout::histogram::{BLOCK_LINES, BLOCKS};
@@ -162,19 +163,19 @@ impl Segment {
             |used: &AtomicU32, limit: usize| (used.load(Ordering::Acquire) as usize).min(limit);
         match whose {
             Whose::Accounts => {
-                for i in 1..count(&shared.accounts_used.0, limits.accounts) {
+                for i in 1..count(&shared.accounts_used.0, limits.accounts + UNLISTED) {
                     let account = view.account(i);
                     forget(&account.current, &account.total, &account.forgotten);
                 }
             }
             Whose::Users => {
-                for i in 1..count(&shared.users_used.0, limits.users) {
+                for i in 1..count(&shared.users_used.0, limits.users + UNLISTED) {
                     let user = view.user(i);
                     forget(&user.current, &user.total, &user.forgotten);
                 }
             }
             Whose::Hosts => {
-                for i in 1..count(&shared.hosts_used.0, limits.hosts) {
+                for i in 1..count(&shared.hosts_used.0, limits.hosts + UNLISTED) {
                     let host = view.host(i);
                     forget(&host.current, &host.total, &host.forgotten);
                 }
@@ -265,6 +266,8 @@ impl Segment {
         })?;
         let now = self.clock().now().ok_or(WriteError::Ended)?;
         cleared.fetch_max(now, Ordering::AcqRel);
+        let truncations = view.control().truncations.fetch_add(1, Ordering::AcqRel);
+        view.control().cleared_untimed[number].store(truncations + 1, Ordering::Release);
         Ok(())
     }
 

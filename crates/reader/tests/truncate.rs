@@ -10,7 +10,8 @@ use tare::thread::Session;
 use tare_layout::histogram::bucket_of;
 use tare_layout::line::{COUNT, MAX, MIN, NO_MIN, SUM, memory};
 use tare_layout::{Kind, control, slot};
-use tare_reader::{Scope, Selection, Totals};
+use tare_reader::events::Table;
+use tare_reader::{Events, Scope, Selection, Totals};
 
 tare::classes! {
     static READ: File = "wait/io/file/test/read", enabled;
@@ -376,4 +377,32 @@ fn events_and_digests_are_truncated_in_the_control_page() {
         generation + 1
     );
     assert_eq!(control().truncating.load(Ordering::Relaxed), 0);
+}
+
+/// What is not timed has no end that a truncation's moment could be compared with.
+#[test]
+fn events_without_times_are_truncated() {
+    let running = Running::with(|config| {
+        config.instruments = vec![("%".into(), tare::Setting::Counted)];
+    });
+    let listed = |table| {
+        let threads = tare_reader::threads(running.segment.view());
+        let events = Events::new(running.segment.view(), &threads);
+        (events.waits(table).len(), events.statements(table).len())
+    };
+    let events = || {
+        drop(tare::statement::start(&NOTHING));
+        reads(2);
+    };
+    events();
+    assert_eq!(listed(Table::History), (2, 1));
+    assert_eq!(listed(Table::Long), (2, 1));
+    let truncate = |ring, table| running.segment.truncate_events(ring, table);
+    truncate(slot::ring::WAITS, control::table::LONG).expect("truncated");
+    assert_eq!(listed(Table::History), (2, 1));
+    assert_eq!(listed(Table::Long), (0, 1));
+    events();
+    truncate(slot::ring::STATEMENTS, control::table::HISTORY).expect("truncated");
+    assert_eq!(listed(Table::History), (4, 0));
+    assert_eq!(listed(Table::Long), (2, 2));
 }

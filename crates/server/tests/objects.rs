@@ -459,6 +459,8 @@ fn programs_sum_their_calls_and_statements() {
     );
     Program::new(ObjectType::Function, "shop", "b_inner").dropped();
     assert_eq!(r.rows(PROGRAMS).len(), 1);
+    Program::new(ObjectType::Function, "shop", "c_known").list();
+    assert_eq!(r.rows(PROGRAMS)[1], "FUNCTION shop c_known 0 0 0 0 0 0");
 }
 
 /// More objects than a thread has places for rows, threads that come and go, banks that are merged:

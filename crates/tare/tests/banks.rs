@@ -81,6 +81,29 @@ fn more_accounts_than_the_limit_count_as_background() {
     assert_eq!(of_user(&tare, "user1"), 1);
     assert_eq!(tare.total_of_account(&EVENT, 0).count, 3);
     assert_eq!(tare.lost(Lost::Accounts), 3);
+    assert_eq!(tare.lost(Lost::Users), 0);
+    // The thread says whose it is all the same.
+    let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
+    let account = slot.account.load(Ordering::Relaxed) as usize;
+    let user = tare.view.account(account).user.load(Ordering::Relaxed) as usize;
+    assert!(tare.view.user(user).name.is("user4"));
+}
+
+/// Accounts keep the names of users that there are too many of; those are lost once for each account, as in MySQL.
+#[test]
+fn more_users_than_the_limit_have_accounts() {
+    let limits = Limits {
+        users: 3,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    for user in ["user0", "user1", "user2", "user2", "user3"] {
+        tare::thread::set_account(user, "localhost");
+        event();
+    }
+    assert_eq!(of_user(&tare, "user2"), 2);
+    assert_eq!(tare.lost(Lost::Users), 2);
+    assert_eq!(tare.lost(Lost::Accounts), 0);
 }
 
 /// Many accounts, few banks: threads of one account after the other.

@@ -114,6 +114,30 @@ fn history_keeps_the_last_events_of_each_type() {
     assert_eq!(tare.losses(), []);
 }
 
+/// A statement is nested in the transaction that it found; a transaction, in the statement that began it.
+#[test]
+fn transactions_nest_in_the_statement_that_begins_them() {
+    let tare = everything(Limits::default());
+    let query = tare::statement::start(&QUERY);
+    let transaction = tare::transaction::start(&TRANSACTION, Default::default());
+    drop(query);
+    drop(tare::statement::start(&QUERY));
+    transaction.commit();
+    tare::transaction::start(&TRANSACTION, Default::default()).commit();
+    let slot = my_slot(&tare);
+    let nesting = |words: &[u64]| {
+        let packed = event::Packed::unpack(words[word::PACKED]);
+        (words[word::NESTING_ID], Nesting::from_u8(packed.nesting))
+    };
+    let transactions = records(tare.view.ring_transactions(slot));
+    let statements = records(tare.view.ring_statements(slot));
+    let first = (statements[0][word::ID], transactions[0][word::ID]);
+    assert_eq!(nesting(&statements[0]), (0, Nesting::None));
+    assert_eq!(nesting(&transactions[0]), (first.0, Nesting::Statement));
+    assert_eq!(nesting(&statements[1]), (first.1, Nesting::Transaction));
+    assert_eq!(nesting(&transactions[1]), (0, Nesting::None));
+}
+
 #[test]
 fn waits_nest_three_deep_and_deeper_ones_are_counted() {
     let tare = everything(Limits::default());

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{
-    ColumnOption, CreateTable, DataType, Expr, IndexColumn, SetExpr, Statement, TableConstraint,
-    Value,
+    ColumnOption, CreateTable, CreateTableOptions, DataType, Expr, IndexColumn, SetExpr, SqlOption,
+    Statement, TableConstraint, Value,
 };
+use tare_mysql::error::SqlError;
 use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
@@ -79,6 +80,9 @@ impl FromSql for TableDef {
     }
 
     fn from_create_as(create: &CreateTable) -> Result<Self> {
+        if is_of_performance_schema(create) {
+            return Err(SqlError::invalid_usage().into());
+        }
         let mut def = Self {
             name: last_name(&create.name),
             comment: table_comment(create),
@@ -293,15 +297,30 @@ fn default_text(expr: &Expr) -> String {
 /// What the moment of a row is called.
 const NOW: [&str; 4] = ["current_timestamp", "now", "localtime", "localtimestamp"];
 
-fn table_comment(create: &CreateTable) -> String {
-    use sqlparser::ast::{CommentDef, CreateTableOptions, SqlOption};
-    let options = match &create.table_options {
+fn table_options(create: &CreateTable) -> &[SqlOption] {
+    match &create.table_options {
         CreateTableOptions::Plain(o)
         | CreateTableOptions::With(o)
         | CreateTableOptions::Options(o) => o.as_slice(),
         _ => &[],
-    };
-    for option in options {
+    }
+}
+
+/// Whichever engine is named, the table is one of SQLite's, unless it is one that takes no table of users.
+fn is_of_performance_schema(create: &CreateTable) -> bool {
+    table_options(create).iter().any(|option| match option {
+        SqlOption::NamedParenthesizedList(option) => {
+            option.key.value.eq_ignore_ascii_case("engine")
+                && (option.name.as_ref())
+                    .is_some_and(|name| name.value.eq_ignore_ascii_case("performance_schema"))
+        }
+        _ => false,
+    })
+}
+
+fn table_comment(create: &CreateTable) -> String {
+    use sqlparser::ast::CommentDef;
+    for option in table_options(create) {
         if let SqlOption::Comment(CommentDef::WithEq(text) | CommentDef::WithoutEq(text)) = option {
             return text.clone();
         }

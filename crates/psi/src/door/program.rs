@@ -66,6 +66,7 @@ pub unsafe extern "C" fn get_sp_share<S: Interface>(
                     (*name).into(),
                 )))
             });
+        program.list();
         std::ptr::from_ref(*program).cast_mut().cast()
     })
 }

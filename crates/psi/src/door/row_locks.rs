@@ -8,7 +8,8 @@
 //! | us | a container whose methods put what they get into the segment |
 //!
 //! An iterator needs no session: it takes InnoDB's own latches, a part of the lock system at a time, as for any SELECT
-//! from data_locks. Rows are not read (column LOCK_DATA), so no page is.
+//! from data_locks. The locked row (column LOCK_DATA) is read where its page is in the buffer pool and not latched:
+//! InnoDB neither reads a file nor waits for it.
 //!
 //! **As long as InnoDB lives**: its master thread starts when everything is there, and InnoDB takes nothing down before it
 //! has ended, its session included. While locks are read that session cannot end ([`GATE`]). 8.0 waits for the thread's
@@ -285,7 +286,7 @@ impl Innodb {
             if iterator.is_null() {
                 return;
             }
-            while !(iterators.scan)(iterator, &raw mut container, false) {
+            while !(iterators.scan)(iterator, &raw mut container, true) {
                 container.texts.clear();
                 if !wants_more(&mut *container.sheet) {
                     break;
@@ -415,7 +416,7 @@ unsafe extern "C" fn add_lock(
     mode: *const c_char,
     kind: *const c_char,
     status: *const c_char,
-    _data: *const c_char,
+    data: *const c_char,
 ) {
     let object: [Text; 5] = [
         (schema, schema_length),
@@ -440,6 +441,7 @@ unsafe extern "C" fn add_lock(
                 },
                 object: object.each_ref().map(|text| &**text),
                 lock: lock.each_ref().map(|text| &**text),
+                data: &shown_c(data),
             });
         }
     });

@@ -26,7 +26,7 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
         col("LOCK_TYPE", "varchar(32)", "RECORD or TABLE.", |r| (&*r.lock[1]).into()),
         col("LOCK_MODE", "varchar(32)", "The lock mode.", |r| (&*r.lock[0]).into()),
         col("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING.", |r| (&*r.lock[2]).into()),
-        null("LOCK_DATA", "varchar(8192)", "The locked row. Always NULL: no page is read for it.", |_| Cell::Null),
+        null("LOCK_DATA", "varchar(8192)", "The locked row's key, cut at 504 bytes; NULL if its page is not in memory.", |r| Cell::opt(r.data.as_deref())),
     ]],
     |view, _| view.snapshot.data_locks(),
 )

@@ -19,19 +19,20 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             true => current.clone().ok_or_else(SqlError::no_database)?,
             false => database.clone(),
         };
-        let changes = || {
-            let table = programs::table(Sys::of(session.shared.config.series), &database, table);
-            table.is_some_and(|table| table.update().is_some())
-        };
-        // Nobody is kept from a table that can be changed: what it shows is not of this session alone.
-        if database.eq_ignore_ascii_case("performance_schema") && !changes() {
-            let (user, host) = session.state.user_host();
-            return Err(SqlError::command_denied(
-                "SELECT, LOCK TABLES",
-                &user,
-                &host,
-                table,
-            ));
+        if database.eq_ignore_ascii_case("performance_schema") {
+            let series = session.shared.config.series;
+            let known = programs::table(Sys::of(series), &database, table)
+                .ok_or_else(|| SqlError::no_such_table(&database, table))?;
+            // Nobody is kept from a table that can be changed: what it shows is not of this session alone.
+            if known.update().is_none() {
+                let (user, host) = session.state.user_host();
+                return Err(SqlError::command_denied(
+                    "SELECT, LOCK TABLES",
+                    &user,
+                    &host,
+                    table,
+                ));
+            }
         }
         if !is_system_schema(&database) {
             let connection = session.connections.own()?;

@@ -58,6 +58,9 @@ fn words_are_mysqls() {
         ("ALTER TABLE performance_schema.threads ADD COLUMN a INT", 1044, "Access denied for user 'root'@'localhost' to database 'performance_schema'".into()),
         ("DROP TABLE performance_schema.threads", 1142, "DROP command denied to user 'root'@'localhost' for table 'threads'".into()),
         ("DELETE FROM performance_schema.threads", 1142, "DELETE command denied to user 'root'@'localhost' for table 'threads'".into()),
+        ("CREATE TABLE no_such (a INT) ENGINE = performance_schema", 1683, "Invalid performance_schema usage.".into()),
+        ("CREATE TABLE no_such LIKE performance_schema.threads", 1683, "Invalid performance_schema usage.".into()),
+        ("LOCK TABLE performance_schema.no_such READ", 1146, "Table 'performance_schema.no_such' doesn't exist".into()),
         ("UPDATE performance_schema.setup_consumers SET NAME = 'x'", 1683, "Invalid performance_schema usage.".into()),
     ] {
         match conn.query_drop(sql) {

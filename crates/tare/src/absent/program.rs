@@ -25,6 +25,10 @@ impl<T: AsRef<str>> Program<T> {
 
     /// Does nothing.
     #[inline(always)]
+    pub fn list(&self) {}
+
+    /// Does nothing.
+    #[inline(always)]
     pub fn dropped(self) {}
 }
 

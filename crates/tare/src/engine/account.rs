@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use tare_layout::account::{Named, READY};
+use tare_layout::account::{Named, READY, UNLISTED};
 use tare_layout::shared::Lost;
 
 use super::state::{Engine, lock};
@@ -15,6 +15,8 @@ use super::state::{Engine, lock};
 pub struct Account {
     /// Number of the account, 0 = background.
     pub number: u32,
+    /// For which account events count: this one, or the background if it is beyond the limit.
+    pub counted: u32,
     user: u32,
     host: u32,
 }
@@ -24,15 +26,19 @@ impl Engine {
     pub fn schema_number(&self, name: &str) -> u32 {
         let used = &self.view.shared().schemas_used.0;
         let limit = self.view.geometry().limits.schemas;
-        self.named(name, used, limit, Lost::Schemas, |i| self.view.schema(i))
+        let number = self.named(name, used, limit, |i| self.view.schema(i));
+        if number == 0 && !name.is_empty() {
+            self.lose(Lost::Schemas, 1);
+        }
+        number
     }
 
+    /// The number of a name, 0 = none or no room.
     fn named(
         &self,
         name: &str,
         used: &AtomicU32,
         limit: usize,
-        lost: Lost,
         entry: impl Fn(usize) -> &'static Named,
     ) -> u32 {
         if name.is_empty() {
@@ -49,7 +55,6 @@ impl Engine {
             return number as u32;
         }
         if now == limit {
-            self.lose(lost, 1);
             return 0;
         }
         entry(now).name.set(name);
@@ -58,20 +63,47 @@ impl Engine {
         now as u32
     }
 
-    /// The account of a user at a host. What does not fit the limits counts as background.
+    /// The account of a user at a host. One beyond the limit is known, but not listed; what does not fit even there
+    /// counts as background.
     pub fn account(&self, user: &str, host: &str) -> Account {
-        let shared = self.view.shared();
-        let limits = &self.view.geometry().limits;
-        let user = self.named(user, &shared.users_used.0, limits.users, Lost::Users, |i| {
-            self.view.user(i)
-        });
-        let host = self.named(host, &shared.hosts_used.0, limits.hosts, Lost::Hosts, |i| {
-            self.view.host(i)
-        });
-        if user == 0 && host == 0 {
-            return Account::default();
+        let (shared, view) = (self.view.shared(), &self.view);
+        let limits = &view.geometry().limits;
+        let names = (user, host);
+        let all = limits.users + UNLISTED;
+        let user = self.named(user, &shared.users_used.0, all, |i| view.user(i));
+        let all = limits.hosts + UNLISTED;
+        let host = self.named(host, &shared.hosts_used.0, all, |i| view.host(i));
+        let is_client = (user, host) != (0, 0);
+        let number = is_client.then(|| self.pair(user, host)).flatten();
+        let is_listed = |number: u32, limit: usize| number != 0 && (number as usize) < limit;
+        let row = number.filter(|&number| is_listed(number, limits.accounts));
+        if row.is_none() && is_client {
+            self.lose(Lost::Accounts, 1);
         }
-        let used = &shared.accounts_used.0;
+        // Its user and host are looked for when an account is new, as in MySQL.
+        let is_known = row.is_some_and(|number| {
+            let row = view.account(number as usize);
+            row.total.load(Ordering::Relaxed) != row.forgotten.load(Ordering::Relaxed)
+        });
+        for (name, number, limit, lost) in [
+            (names.0, user, limits.users, Lost::Users),
+            (names.1, host, limits.hosts, Lost::Hosts),
+        ] {
+            if !is_known && !name.is_empty() && !is_listed(number, limit) {
+                self.lose(lost, 1);
+            }
+        }
+        Account {
+            number: number.unwrap_or(0),
+            counted: row.unwrap_or(0),
+            user,
+            host,
+        }
+    }
+
+    /// The number of the account of these two, if there is room for it.
+    fn pair(&self, user: u32, host: u32) -> Option<u32> {
+        let used = &self.view.shared().accounts_used.0;
         let find = |from: usize, to: usize| {
             (from..to).find(|&i| {
                 let account = self.view.account(i);
@@ -84,8 +116,7 @@ impl Engine {
             let _one_at_a_time = lock(&self.registering);
             let now = used.load(Ordering::Relaxed) as usize;
             find(seen, now).or_else(|| {
-                if now == limits.accounts {
-                    self.lose(Lost::Accounts, 1);
+                if now == self.view.geometry().limits.accounts + UNLISTED {
                     return None;
                 }
                 let account = self.view.account(now);
@@ -95,12 +126,8 @@ impl Engine {
                 used.store(now as u32 + 1, Ordering::Release);
                 Some(now)
             })
-        });
-        Account {
-            number: number.unwrap_or(0) as u32,
-            user,
-            host,
-        }
+        })?;
+        u32::try_from(number).ok()
     }
 
     /// Counts a connection of this account.

@@ -155,7 +155,7 @@ impl Drop for Leaving {
             hot.mode.set(Mode::Gone);
             if !own.is_null() {
                 // SAFETY: made by `attach` of this thread; it has not left yet.
-                hot.account.set(unsafe { &*own }.account.get().number);
+                hot.account.set(unsafe { &*own }.account.get().counted);
                 // SAFETY: made by `attach` of this thread, and no longer reachable through HOT.
                 unsafe { Local::leave(own.cast_mut()) };
             }

@@ -12,6 +12,7 @@ use tare_layout::event::{self, Nesting, Packed, word};
 use tare_layout::histogram::LIMIT;
 use tare_layout::line::Line;
 use tare_layout::primitive::bump;
+use tare_layout::seqlock::Record;
 use tare_layout::shared::Lost;
 use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 
@@ -394,6 +395,28 @@ impl Local {
         } else {
             0
         });
+    }
+
+    /// What an event keeps as its end, `now` = 0 of one that is not timed: by how many truncations there were then, TRUNCATE
+    /// tells it from later ones.
+    #[inline(always)]
+    pub fn end_word<const N: usize>(&self, record: &Record<N>, now: u64) -> u64 {
+        match now {
+            0 => self.end_untimed(record.word(word::START)),
+            now => now,
+        }
+    }
+
+    #[inline(never)]
+    fn end_untimed(&self, start: u64) -> u64 {
+        match start {
+            0 => {
+                let control = self.engine.view.control();
+                u64::from(control.truncations.load(Ordering::Relaxed))
+            }
+            // It was timed when it began.
+            _ => 0,
+        }
     }
 
     /// Whether what began and ended so was timed: not if `setup_timers` was changed meanwhile to or from

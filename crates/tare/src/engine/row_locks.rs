@@ -44,6 +44,8 @@ pub struct RowLock<'a> {
     pub object: [&'a str; 5],
     /// Its mode, type and status.
     pub lock: [&'a str; 3],
+    /// The locked row's key, as the storage engine writes it.
+    pub data: &'a str,
 }
 
 /// Whose a lock is.
@@ -121,6 +123,7 @@ impl Sheet<'_> {
         ];
         set_all(names, lock.object);
         set_all([&entry.mode, &entry.kind, &entry.status], lock.lock);
+        entry.data.set(lock.data);
     }
 
     /// A wait: who waits, and for whom.

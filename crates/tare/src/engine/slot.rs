@@ -230,13 +230,13 @@ impl Local {
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
         let before = self.account.get();
-        if before.number != account.number && self.has_bank() {
+        if before.counted != account.counted && self.has_bank() {
             self.settle();
             let _unbanked = hot::unbanked();
             let old = self.bank_number.get();
             match self
                 .engine
-                .change_bank(account.number, old, self.slot_number())
+                .change_bank(account.counted, old, self.slot_number())
             {
                 Some(number) => self.use_bank(number),
                 // No two banks of any account are small enough to be merged: what the thread does
@@ -274,7 +274,7 @@ impl Local {
     #[inline(never)]
     pub(super) fn make_bank(&self) -> Option<&'static Bank> {
         if !self.has_bank() {
-            let account = self.account.get().number;
+            let account = self.account.get().counted;
             match self.engine.take_bank_patiently(account, self.slot_number()) {
                 Some(number) => self.use_bank(number),
                 None => self.engine.lose(Lost::Rows, 1),

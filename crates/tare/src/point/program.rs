@@ -56,6 +56,13 @@ impl<T: AsRef<str>> Program<T> {
         }
     }
 
+    /// Lists it before its first call, as a host does that has read it.
+    pub fn list(&self) {
+        if let Some(local) = local() {
+            self.id(local);
+        }
+    }
+
     /// Says that it was dropped: its figures go with it.
     pub fn dropped(self) {
         table::forget(self.kind, self.schema.as_ref(), self.name.as_ref());

@@ -302,7 +302,8 @@ fn finish_as(local: &Local, class: u16, bits: u8, now: u64, weight: u16) {
     }
     let record = &local.slot.current_stage;
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
-    record.set(word::END, if timed { now } else { 0 });
+    let end = if timed { now } else { 0 };
+    record.set(word::END, local.end_word(record, end));
     if bits & (effective::HISTORY | effective::LONG) != 0 {
         let cursor = &local.cursors[ring::STAGES];
         if bits & effective::HISTORY != 0 {

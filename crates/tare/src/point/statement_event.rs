@@ -35,7 +35,7 @@ pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source
 #[inline(always)]
 pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
-    record.set(word::END, now);
+    record.set(word::END, local.end_word(record, now));
     if bits & (effective::HISTORY | effective::LONG) == 0 {
         return;
     }

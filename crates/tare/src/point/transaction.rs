@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::event::{transaction as at, word};
+use tare_layout::event::{Nesting, transaction as at, word};
 use tare_layout::sampling::TRANSACTION;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
@@ -123,8 +123,11 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64, source: Source) -
     let mut id = 0;
     if is_event(bits) {
         id = local.next_event_id();
-        // A transaction nests in no statement: the statement that begins it lies within.
-        let nesting = (0, tare_layout::event::Nesting::None);
+        // Another transaction that is open is not around this one.
+        let nesting = match local.statements.get() {
+            0 => (0, Nesting::None),
+            _ => local.nesting_of_stage(),
+        };
         let source = local.source(source);
         let mut words = words(local, id, start, class, 0, nesting, source);
         words[at::STATE] = at::ACTIVE
@@ -177,7 +180,7 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
         word::PACKED,
         local.ended(record.word(word::PACKED), open.id),
     );
-    record.set(word::END, now);
+    record.set(word::END, local.end_word(record, now));
     let (view, slot) = (&local.engine.view, local.slot_number());
     let cursor = &local.cursors[ring::TRANSACTIONS];
     if bits & effective::HISTORY != 0 {

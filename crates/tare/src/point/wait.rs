@@ -441,7 +441,7 @@ pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) 
     let packed = local.ended(record.word(word::PACKED), id);
     record.set(at::BYTES, bytes);
     record.set(word::PACKED, packed);
-    record.set(word::END, end);
+    record.set(word::END, local.end_word(record, end));
     local.slot.wait_depth.store(depth as u32, Ordering::Relaxed);
     if bits & (effective::HISTORY | effective::LONG) != 0 {
         let cursor = &local.cursors[ring::WAITS];
