@@ -1,7 +1,9 @@
 //! Variables and status counters: the server's, and performance_schema's own.
 
+use crate::performance_schema::telemetry::{lost, settings};
 use crate::server::VariableInfo;
 use crate::source::Variable;
+use crate::telemetry;
 use crate::view::View;
 use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
@@ -18,14 +20,16 @@ fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
 fn own_variables(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.variables();
     if view.source.series() >= Series::V9_7 {
-        // MySQL's defaults: telemetry's tables have fixed rows here, and SHOW PROCESSLIST is the server's.
         let on = view.source.segment().is_some();
-        let sizes = [("logger", 80), ("meter", 30), ("metric", 600)];
-        own.extend(sizes.map(|(what, size)| {
-            let name = format!("performance_schema_max_{what}_classes");
-            Variable::new(name, if on { size } else { 0 })
+        let most = settings(view).most;
+        own.extend(telemetry::SIZES.iter().zip(most).map(|((name, _), most)| {
+            let name = format!("performance_schema_{name}");
+            Variable::new(name, if on { most } else { 0 })
         }));
-        own.push(Variable::new("performance_schema_show_processlist", "OFF"));
+        // A server has its own.
+        if view.source.telemetry().is_none() {
+            own.push(Variable::new("performance_schema_show_processlist", "OFF"));
+        }
     }
     own
 }
@@ -34,9 +38,12 @@ fn own_variables(view: &View) -> Vec<Variable> {
 fn own_status(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.status();
     if view.source.series() >= Series::V9_7 {
-        // The rows of telemetry's tables are fixed: none can be lost.
-        let lost = ["logger", "meter", "metric"];
-        own.extend(lost.map(|what| Variable::new(format!("Performance_schema_{what}_lost"), 0)));
+        let on = view.source.segment().is_some();
+        let lost = ["logger", "meter", "metric"].into_iter().zip(lost(view));
+        own.extend(lost.map(|(what, lost)| {
+            let name = format!("Performance_schema_{what}_lost");
+            Variable::new(name, if on { lost } else { 0 })
+        }));
     }
     own
 }
