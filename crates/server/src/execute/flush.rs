@@ -13,7 +13,8 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
     let (counters, registry) = (&session.shared.counters, &session.shared.registry);
     let has = |word: &str| what.iter().any(|w| w == word);
     if has("STATUS") {
-        session.registration.status().flush();
+        // As in MySQL, of every session.
+        registry.flush_sessions();
         for by in [By::Account, By::User, By::Host] {
             registry.truncate_status(by);
         }
