@@ -2,7 +2,7 @@
 //! of a compound nor ORDER BY within them.
 
 use crate::error::{Error, Result};
-use sqlparser::ast::{Expr, Query, SetExpr, SetOperator, SetQuantifier, Values};
+use sqlparser::ast::{Expr, OrderByKind, Query, SetExpr, SetOperator, SetQuantifier, Values};
 
 use super::Rewriter;
 use crate::name::ident;
@@ -16,6 +16,20 @@ fn all_of(query: Query) -> SetExpr {
 
 fn is_bare(query: &Query) -> bool {
     query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none()
+}
+
+/// Whether ORDER BY has more than names and positions of columns.
+fn is_sorted_by_more(query: &Query) -> bool {
+    let by = query.order_by.as_ref().map(|order| &order.kind);
+    let Some(OrderByKind::Expressions(by)) = by else {
+        return false;
+    };
+    by.iter().any(|by| {
+        !matches!(
+            by.expr,
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) | Expr::Value(_)
+        )
+    })
 }
 
 impl Rewriter<'_> {
@@ -35,6 +49,11 @@ impl Rewriter<'_> {
             }
         }
         self.parts(query.body.as_mut())?;
+        // SQLite sorts a compound by its columns alone.
+        if matches!(query.body.as_ref(), SetExpr::SetOperation { .. }) && is_sorted_by_more(query) {
+            let compound = std::mem::replace(&mut query.body, empty());
+            *query.body = all_of(query::of_body(*compound));
+        }
         self.rolled_up(query)
     }
 
