@@ -102,6 +102,8 @@ pub fn record(
             true => point.prepares(&named.instance),
             false => point.executes(&named.instance),
         }
+        // SQL_TEXT is the statement that was prepared, as in MySQL.
+        point.text_alone(&super::secret::shown(&named.text));
     }
     count::event(point, &session.tally, session.state.warnings.count());
 }
