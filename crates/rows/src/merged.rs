@@ -1,7 +1,10 @@
 //! Variables and status counters: the server's, and performance_schema's own.
 
+use std::collections::HashMap;
+
 use crate::performance_schema::telemetry::{lost, settings};
 use crate::server::VariableInfo;
+use crate::snapshot::Snapshot;
 use crate::source::Variable;
 use crate::telemetry;
 use crate::view::View;
@@ -37,6 +40,13 @@ fn own_variables(view: &View) -> Vec<Variable> {
 /// performance_schema's own status counters, with those that a later series has anew.
 fn own_status(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.status();
+    let before = view.source.flushed_losses();
+    for counter in &mut own {
+        let value = counter.value.parse::<u64>();
+        if let (Some(before), Ok(value)) = (before.get(&counter.name), value) {
+            counter.value = value.saturating_sub(*before).to_string();
+        }
+    }
     if view.source.series() >= Series::V9_7 {
         let on = view.source.segment().is_some();
         let lost = ["logger", "meter", "metric"].into_iter().zip(lost(view));
@@ -51,6 +61,16 @@ fn own_status(view: &View) -> Vec<Variable> {
 /// The variables of a scope, performance_schema's own among them.
 pub fn variables(view: &View, scope: Scope) -> Vec<Variable> {
     merged(view.source.variables(scope), own_variables(view))
+}
+
+/// What FLUSH STATUS is to find: MySQL's counters of what was lost. Those of schema tare stay.
+pub fn losses(snapshot: &Snapshot) -> HashMap<String, u64> {
+    let is_loss =
+        |v: &Variable| v.name.starts_with("Performance_schema_") && v.name.ends_with("_lost");
+    let counters = snapshot.status().into_iter().filter(is_loss);
+    counters
+        .filter_map(|v| Some((v.name, v.value.parse().ok()?)))
+        .collect()
 }
 
 /// The status counters of a scope, performance_schema's own among them.
