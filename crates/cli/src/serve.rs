@@ -151,6 +151,22 @@ pub struct Args {
     )]
     performance_schema_instrument: Vec<(String, InstrumentValue)>,
 
+    /// SHOW PROCESSLIST shows what Performance Schema has; nothing where that is off
+    #[arg(
+        long, value_name = "ON|OFF", value_parser = boolean, default_value = "OFF",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ON",
+        action = clap::ArgAction::Set, help_heading = "Performance Schema"
+    )]
+    performance_schema_show_processlist: bool,
+
+    /// 0 computes no digests of statements; with any other number they are of the whole statement
+    #[arg(
+        long = "max-digest-length",
+        value_name = "BYTES",
+        help_heading = "Performance Schema"
+    )]
+    digest_length: Option<usize>,
+
     /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it) or "budget P %"
     #[arg(
         long, value_name = "RULE", value_parser = sampling, help_heading = "Performance Schema"
@@ -236,6 +252,8 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.max_statement_memory = args.max_statement_memory as u64;
     config.performance_schema = args.performance_schema;
     config.instruments = args.performance_schema_instrument;
+    config.show_processlist = args.performance_schema_show_processlist;
+    config.max_digest_length = args.digest_length;
     config.consumers = args.consumers.0;
     config.sizes = args.sizes.0;
     if let Some(rule) = args.sampling {

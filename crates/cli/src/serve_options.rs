@@ -5,6 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches};
 use tare_layout::control::CONSUMERS;
+use tare_rows::telemetry;
 use tare_server::InstrumentValue;
 
 const PREFIX: &str = "performance-schema-consumer-";
@@ -61,9 +62,20 @@ impl FromArgMatches for ConsumerOptions {
 #[derive(Debug, Clone, Default)]
 pub struct SizeOptions(pub Vec<(String, String)>);
 
+/// Those that the engine knows, and those of what only the server has.
+fn sizes() -> impl Iterator<Item = &'static str> {
+    let own = telemetry::SIZES.iter().map(|(name, _)| *name);
+    tare::OPTIONS.iter().copied().chain(own)
+}
+
 /// What one of them takes: the engine says.
 fn size(name: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone {
+    let is_engines = tare::OPTIONS.contains(&name);
     move |text: &str| match tare::Config::default().option(name, text) {
+        Err(_) if !is_engines => match text.trim().parse::<u32>() {
+            Ok(number) => Ok(number.to_string()),
+            Err(_) => Err("give a whole number".into()),
+        },
         Ok(()) => Ok(text.trim().to_owned()),
         Err(error) => Err(error.to_string()),
     }
@@ -71,15 +83,15 @@ fn size(name: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone {
 
 impl clap::Args for SizeOptions {
     fn augment_args(command: Command) -> Command {
-        command.args(tare::OPTIONS.iter().map(|name| {
-            let arg = Arg::new(*name)
+        command.args(sizes().map(|name| {
+            let arg = Arg::new(name)
                 .long(format!("performance-schema-{}", name.replace('_', "-")))
                 .value_name("N")
                 .allow_negative_numbers(true)
                 .action(ArgAction::Set)
                 .value_parser(size(name))
                 .help_heading("Performance Schema");
-            match *name {
+            match name {
                 // One line in the help stands for all of them.
                 "digests_size" => arg.help(
                     "Size a buffer; -1 is the default. There is one such option for each of SHOW VARIABLES \
@@ -103,11 +115,11 @@ impl FromArgMatches for SizeOptions {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        let given = |name: &&str| {
+        let given = |name: &'static str| {
             let value = matches.get_one::<String>(name)?;
             Some((name.to_string(), value.clone()))
         };
-        self.0 = tare::OPTIONS.iter().filter_map(given).collect();
+        self.0 = sizes().filter_map(given).collect();
         Ok(())
     }
 }

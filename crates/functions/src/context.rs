@@ -30,10 +30,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .volatile(),
     own("last_insert_id", 0, 1, Unsigned, last_insert_id).volatile(),
     own("ps_current_thread_id", 0, 0, Unsigned, |ctx| {
-        if ctx.session.variable("global", "performance_schema") == Value::Integer(0) {
-            let message = "'ps_current_thread_id': The Performance Schema is not enabled.";
-            return Err(raise(SqlError::new(1683, message)));
-        }
+        is_on(ctx, "ps_current_thread_id")?;
         Ok(match ctx.session.thread_id() {
             0 => Value::Null,
             id => Value::Integer(id as i64),
@@ -115,6 +112,15 @@ pub(crate) static HELPERS: &[Helper] = &[
         ctx.argument(1)
     })
     .volatile(),
+    // What PS_THREAD_ID is given: -1, which is no connection, for NULL.
+    helper("tare_connection", 1, 1, |ctx| {
+        is_on(ctx, "ps_thread_id")?;
+        Ok(match ctx.get(0)? {
+            Value::Null => Value::Integer(-1),
+            id => id,
+        })
+    })
+    .volatile(),
     helper("tare_deeper", 2, 2, deeper).volatile(),
     helper("tare_updated", 1, 1, |ctx| {
         ctx.session.count_updated();
@@ -122,6 +128,15 @@ pub(crate) static HELPERS: &[Helper] = &[
     })
     .volatile(),
 ];
+
+/// 1683, where Performance Schema is off, which a function is about.
+fn is_on(ctx: &Call<'_>, function: &str) -> rusqlite::Result<()> {
+    if ctx.session.variable("global", "performance_schema") != Value::Integer(0) {
+        return Ok(());
+    }
+    let message = format!("'{function}': The Performance Schema is not enabled.");
+    Err(raise(SqlError::new(1683, message)))
+}
 
 /// How many steps a row of a recursive query is away from the first ones, as a text: one more than the row
 /// that it comes of, which is nothing for the first ones. 3636, where it is too many.

@@ -318,7 +318,8 @@ impl Controls<'_> {
         {
             bits |= effective::OTHER_CLOCK;
         }
-        if kind == Kind::Statement && consumers & DIGESTS != 0 && is_kept(sizes::DIGESTS) {
+        let has_digests = is_kept(sizes::DIGESTS) && is_kept(sizes::DIGEST_LENGTH);
+        if kind == Kind::Statement && consumers & DIGESTS != 0 && has_digests {
             bits |= effective::DIGEST;
         }
         // For good: events that began when their type was sampled end when it is not.

@@ -4,7 +4,7 @@
 //! done all the same: nothing of it is kept ([`Control::nothing_of`](crate::control::Control::nothing_of)).
 
 use crate::class::{EventType, Kind};
-use crate::slot::ring;
+use crate::slot::{STATEMENT_DEPTH, ring};
 
 macro_rules! sizes {
     ($($number:ident $name:literal;)*) => {
@@ -101,6 +101,15 @@ pub const fn is_a_buffer(size: usize) -> bool {
     )
 }
 
+/// Whether of a size that is 0 nothing is kept. Threads have a class each, and without classes there are none.
+pub const fn is_none_at_0(size: usize) -> bool {
+    is_a_buffer(size)
+        || matches!(
+            size,
+            CONNECT_ATTRS | DIGEST_LENGTH | SQL_TEXT_LENGTH | THREAD_CLASSES
+        )
+}
+
 /// Sizes of which one that is 0 leaves nothing to count of a kind.
 pub(crate) const fn of_events(kind: Kind) -> u64 {
     let own = match kind {
@@ -112,7 +121,14 @@ pub(crate) const fn of_events(kind: Kind) -> u64 {
         Kind::TableIo | Kind::TableLock => bit(TABLES),
         _ => 0,
     };
-    own | bit(THREADS)
+    own | bit(THREADS) | bit(THREAD_CLASSES)
+}
+
+/// How many statements can be nested, where this was asked for: the outermost one always has a place.
+pub fn statement_stack(asked: Option<u64>) -> usize {
+    asked.map_or(STATEMENT_DEPTH, |asked| {
+        asked.clamp(1, STATEMENT_DEPTH as u64) as usize
+    })
 }
 
 /// The size of the instances of a kind of lock, if it is one.

@@ -9,6 +9,9 @@ pub const SYSTEM_SCHEMAS: [&str; 5] = [
     "tare",
 ];
 
+/// The schema of the tables that MySQL does not have.
+pub const TARE: &str = "tare";
+
 /// Whether a name is a system schema's; case does not count.
 pub fn is_system_schema(name: &str) -> bool {
     SYSTEM_SCHEMAS.iter().any(|s| s.eq_ignore_ascii_case(name))

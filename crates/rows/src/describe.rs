@@ -19,6 +19,8 @@ pub const U64: &str = "bigint(20) unsigned";
 pub const I64: &str = "bigint(20)";
 /// MySQL's `enum('YES','NO')`.
 pub const YES_NO: &str = "enum('YES','NO')";
+/// The collation of text that is compared byte by byte.
+pub const BINARY: &str = "utf8mb4_bin";
 
 /// One column of a table whose rows are `R`.
 pub struct Column<R: 'static> {
@@ -37,8 +39,8 @@ pub struct Meta {
     pub column_type: &'static str,
     /// Whether it can be NULL.
     pub nullable: bool,
-    /// Whether strings compare byte by byte. Most of MySQL's compare without case.
-    pub binary: bool,
+    /// The collation that MySQL declares for it; `None` for the table's.
+    pub collation: Option<&'static str>,
     /// One sentence.
     pub doc: &'static str,
     /// The series that have it.
@@ -68,10 +70,29 @@ impl Meta {
         self
     }
 
+    /// The same column, whose text has another collation than its table.
+    pub const fn collate(mut self, collation: &'static str) -> Self {
+        self.collation = Some(collation);
+        self
+    }
+
     /// Whether its characters are ASCII: MySQL keeps the names of hosts so since 8.0.17, when they became
     /// longer.
     pub fn is_ascii(&self) -> bool {
         self.name.ends_with("HOST") && !self.column_type.ends_with("(60)")
+    }
+
+    /// Whether strings compare byte by byte. Most of MySQL's compare without case.
+    pub fn is_binary(&self) -> bool {
+        self.collation.is_some_and(|name| name.ends_with("_bin"))
+    }
+
+    /// Its own collation.
+    pub fn own_collation(&self) -> Option<&'static str> {
+        match self.is_ascii() {
+            true => Some("ascii_general_ci"),
+            false => self.collation,
+        }
     }
 }
 
@@ -116,10 +137,15 @@ impl<R> Column<R> {
         self
     }
 
-    /// The same column, whose strings compare byte by byte.
-    pub const fn binary(mut self) -> Self {
-        self.meta.binary = true;
+    /// The same column, whose text has another collation than its table.
+    pub const fn collate(mut self, collation: &'static str) -> Self {
+        self.meta = self.meta.collate(collation);
         self
+    }
+
+    /// The same column, whose strings compare byte by byte.
+    pub const fn binary(self) -> Self {
+        self.collate(BINARY)
     }
 }
 
@@ -135,7 +161,7 @@ pub const fn col<R>(
             name,
             column_type,
             nullable: false,
-            binary: false,
+            collation: None,
             doc,
             life: Life::ALWAYS,
             later: None,
@@ -157,7 +183,7 @@ pub const fn null<R>(
             name,
             column_type,
             nullable: true,
-            binary: false,
+            collation: None,
             doc,
             life: Life::ALWAYS,
             later: None,
@@ -258,6 +284,8 @@ pub struct Spec<R: 'static> {
     pub columns: &'static [&'static [Column<R>]],
     /// Its keys.
     pub keys: &'static [Key],
+    /// The keys that it has from some series on, where those are others.
+    pub later_keys: Option<(Series, &'static [Key])>,
     /// The columns on whose equality `rows` saves work.
     pub filters: &'static [&'static str],
     /// How many rows to expect, for SQLite's planner.
@@ -274,6 +302,8 @@ pub struct Spec<R: 'static> {
     pub delete: Option<Delete>,
     /// What TRUNCATE does, if anything.
     pub truncate: Option<Truncate>,
+    /// The default collation that MySQL declares for it; `None` for its database's.
+    pub collation: Option<&'static str>,
     /// The series that have it.
     pub life: Life,
     /// The columns without their groups.
@@ -295,6 +325,7 @@ impl<R: 'static> Spec<R> {
             doc,
             columns,
             keys: &[],
+            later_keys: None,
             filters: &[],
             expect: 1000,
             rows,
@@ -303,6 +334,7 @@ impl<R: 'static> Spec<R> {
             insert: None,
             delete: None,
             truncate: None,
+            collation: None,
             life: Life::ALWAYS,
             flat: OnceLock::new(),
         }
@@ -311,6 +343,12 @@ impl<R: 'static> Spec<R> {
     /// The same table with these keys.
     pub const fn keys(mut self, keys: &'static [Key]) -> Self {
         self.keys = keys;
+        self
+    }
+
+    /// The same table, which has other keys from a series on.
+    pub const fn later_keys(mut self, series: Series, keys: &'static [Key]) -> Self {
+        self.later_keys = Some((series, keys));
         self
     }
 
@@ -338,6 +376,12 @@ impl<R: 'static> Spec<R> {
     pub const fn change(mut self, insert: Insert, delete: Delete) -> Self {
         self.insert = Some(insert);
         self.delete = Some(delete);
+        self
+    }
+
+    /// The same table with a default collation of its own.
+    pub const fn collate(mut self, collation: &'static str) -> Self {
+        self.collation = Some(collation);
         self
     }
 
@@ -377,10 +421,18 @@ pub trait Table: Sync {
     fn life(&self) -> Life {
         Life::ALWAYS
     }
+    /// The default collation that MySQL declares for it; `None` for its database's.
+    fn collation(&self) -> Option<&'static str> {
+        None
+    }
     /// Its columns in order.
     fn columns(&self) -> Vec<Meta>;
     /// Its keys.
     fn keys(&self) -> &'static [Key];
+    /// The keys that it has from some series on, where those are others.
+    fn later_keys(&self) -> Option<(Series, &'static [Key])> {
+        None
+    }
     /// The columns on whose equality a scan saves work.
     fn filters(&self) -> &'static [&'static str] {
         &[]
@@ -476,11 +528,17 @@ impl<R: 'static> Table for Spec<R> {
     fn life(&self) -> Life {
         self.life
     }
+    fn collation(&self) -> Option<&'static str> {
+        self.collation
+    }
     fn columns(&self) -> Vec<Meta> {
         self.flat().iter().map(|c| c.meta).collect()
     }
     fn keys(&self) -> &'static [Key] {
         self.keys
+    }
+    fn later_keys(&self) -> Option<(Series, &'static [Key])> {
+        self.later_keys
     }
     fn filters(&self) -> &'static [&'static str] {
         self.filters

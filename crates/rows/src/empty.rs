@@ -17,6 +17,7 @@ pub struct Empty {
     keys: &'static [Key],
     life: Life,
     can_truncate: bool,
+    collation: Option<&'static str>,
 }
 
 /// A column that would never be NULL.
@@ -25,7 +26,7 @@ pub const fn always(name: &'static str, column_type: &'static str, doc: &'static
         name,
         column_type,
         nullable: false,
-        binary: false,
+        collation: None,
         doc,
         life: Life::ALWAYS,
         later: None,
@@ -57,6 +58,7 @@ impl Empty {
             keys: &[],
             life: Life::ALWAYS,
             can_truncate: false,
+            collation: None,
         }
     }
 
@@ -69,6 +71,12 @@ impl Empty {
     /// The same table, which a series was the last to have.
     pub const fn until(mut self, series: Series) -> Self {
         self.life.until = Some(series);
+        self
+    }
+
+    /// The same table with a default collation of its own.
+    pub const fn collate(mut self, collation: &'static str) -> Self {
+        self.collation = Some(collation);
         self
     }
 
@@ -113,6 +121,9 @@ impl Table for Empty {
     }
     fn life(&self) -> Life {
         self.life
+    }
+    fn collation(&self) -> Option<&'static str> {
+        self.collation
     }
     fn columns(&self) -> Vec<Meta> {
         self.columns.concat()

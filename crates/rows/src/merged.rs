@@ -1,7 +1,12 @@
 //! Variables and status counters: the server's, and performance_schema's own.
 
+use std::collections::HashMap;
+
+use crate::performance_schema::telemetry::{lost, settings};
 use crate::server::VariableInfo;
+use crate::snapshot::Snapshot;
 use crate::source::Variable;
+use crate::telemetry;
 use crate::view::View;
 use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
@@ -18,14 +23,16 @@ fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
 fn own_variables(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.variables();
     if view.source.series() >= Series::V9_7 {
-        // MySQL's defaults: telemetry's tables have fixed rows here, and SHOW PROCESSLIST is the server's.
         let on = view.source.segment().is_some();
-        let sizes = [("logger", 80), ("meter", 30), ("metric", 600)];
-        own.extend(sizes.map(|(what, size)| {
-            let name = format!("performance_schema_max_{what}_classes");
-            Variable::new(name, if on { size } else { 0 })
+        let most = settings(view).most;
+        own.extend(telemetry::SIZES.iter().zip(most).map(|((name, _), most)| {
+            let name = format!("performance_schema_{name}");
+            Variable::new(name, if on { most } else { 0 })
         }));
-        own.push(Variable::new("performance_schema_show_processlist", "OFF"));
+        // A server has its own.
+        if view.source.telemetry().is_none() {
+            own.push(Variable::new("performance_schema_show_processlist", "OFF"));
+        }
     }
     own
 }
@@ -33,10 +40,20 @@ fn own_variables(view: &View) -> Vec<Variable> {
 /// performance_schema's own status counters, with those that a later series has anew.
 fn own_status(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.status();
+    let before = view.source.flushed_losses();
+    for counter in &mut own {
+        let value = counter.value.parse::<u64>();
+        if let (Some(before), Ok(value)) = (before.get(&counter.name), value) {
+            counter.value = value.saturating_sub(*before).to_string();
+        }
+    }
     if view.source.series() >= Series::V9_7 {
-        // The rows of telemetry's tables are fixed: none can be lost.
-        let lost = ["logger", "meter", "metric"];
-        own.extend(lost.map(|what| Variable::new(format!("Performance_schema_{what}_lost"), 0)));
+        let on = view.source.segment().is_some();
+        let lost = ["logger", "meter", "metric"].into_iter().zip(lost(view));
+        own.extend(lost.map(|(what, lost)| {
+            let name = format!("Performance_schema_{what}_lost");
+            Variable::new(name, if on { lost } else { 0 })
+        }));
     }
     own
 }
@@ -44,6 +61,16 @@ fn own_status(view: &View) -> Vec<Variable> {
 /// The variables of a scope, performance_schema's own among them.
 pub fn variables(view: &View, scope: Scope) -> Vec<Variable> {
     merged(view.source.variables(scope), own_variables(view))
+}
+
+/// What FLUSH STATUS is to find: MySQL's counters of what was lost. Those of schema tare stay.
+pub fn losses(snapshot: &Snapshot) -> HashMap<String, u64> {
+    let is_loss =
+        |v: &Variable| v.name.starts_with("Performance_schema_") && v.name.ends_with("_lost");
+    let counters = snapshot.status().into_iter().filter(is_loss);
+    counters
+        .filter_map(|v| Some((v.name, v.value.parse().ok()?)))
+        .collect()
 }
 
 /// The status counters of a scope, performance_schema's own among them.

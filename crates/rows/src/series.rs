@@ -31,6 +31,7 @@ pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
 pub struct OfSeries {
     table: &'static dyn Table,
     columns: Vec<Meta>,
+    keys: &'static [Key],
     /// Where the columns are in the description; `None` if it has no others.
     places: Option<Vec<usize>>,
 }
@@ -48,6 +49,10 @@ impl OfSeries {
             .unzip();
         Some(Self {
             table,
+            keys: match table.later_keys() {
+                Some((since, later)) if since <= series => later,
+                _ => table.keys(),
+            },
             places: (columns.len() < all.len()).then_some(places),
             columns,
         })
@@ -83,11 +88,14 @@ impl Table for OfSeries {
     fn doc(&self) -> &'static str {
         self.table.doc()
     }
+    fn collation(&self) -> Option<&'static str> {
+        self.table.collation()
+    }
     fn columns(&self) -> Vec<Meta> {
         self.columns.clone()
     }
     fn keys(&self) -> &'static [Key] {
-        self.table.keys()
+        self.keys
     }
     fn filters(&self) -> &'static [&'static str] {
         self.table.filters()

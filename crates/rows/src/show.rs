@@ -26,12 +26,22 @@ fn default_clause(meta: &Meta) -> String {
     }
 }
 
-/// Character set and collation of a column, where they are not the table's.
-fn collation_clause(meta: &Meta) -> &'static str {
-    match parts(meta.column_type).is_text() {
-        true if meta.is_ascii() => " CHARACTER SET ascii COLLATE ascii_general_ci",
-        true if meta.binary => " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
-        _ => "",
+/// The default collation of the tables of performance_schema that declare none.
+pub const DEFAULT_COLLATION: &str = "utf8mb4_0900_ai_ci";
+
+/// The character set that a collation is one of.
+pub(crate) fn charset(collation: &str) -> &str {
+    collation.split('_').next().unwrap_or(collation)
+}
+
+/// Character set and collation of a column that declares them. MySQL leaves out the character set where the
+/// column has both from its table, and the table has them not by default.
+fn collation_clause(meta: &Meta, of_table: &str) -> String {
+    match meta.own_collation() {
+        Some(_) if !parts(meta.column_type).is_text() => String::new(),
+        Some(own) if own == of_table && own != DEFAULT_COLLATION => format!(" COLLATE {own}"),
+        Some(own) => format!(" CHARACTER SET {} COLLATE {own}", charset(own)),
+        None => String::new(),
     }
 }
 
@@ -54,8 +64,9 @@ fn key_line(key: &Key) -> String {
 /// The CREATE TABLE that MySQL would show.
 pub fn create_table(table: &dyn Table) -> String {
     let columns = table.columns();
+    let collation = table.collation().unwrap_or(DEFAULT_COLLATION);
     let column = |c: &Meta| {
-        let (collation, default) = (collation_clause(c), default_clause(c));
+        let (collation, default) = (collation_clause(c, collation), default_clause(c));
         format!("  `{}` {}{collation}{default}", c.name, c.column_type)
     };
     let mut lines: Vec<String> = columns.iter().map(column).collect();
@@ -67,14 +78,48 @@ pub fn create_table(table: &dyn Table) -> String {
     };
     let engine = engine(table).unwrap_or("MEMORY");
     format!(
-        "CREATE {temporary}TABLE `{}` (\n{}\n) ENGINE={engine} DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci",
+        "CREATE {temporary}TABLE `{}` (\n{}\n) ENGINE={engine} DEFAULT CHARSET={} COLLATE={collation}",
         table.name(),
         lines.join(",\n"),
+        charset(collation),
     )
 }
 
 #[cfg(test)]
 mod tests {
+    fn line(table: &str, column: &str) -> String {
+        let table = crate::registry::find(Default::default(), "performance_schema", table).unwrap();
+        let text = super::create_table(table);
+        let start = format!("  `{column}` ");
+        let found = text.lines().find(|line| line.starts_with(&start));
+        found.unwrap_or_default().trim_end_matches(',').to_owned()
+    }
+
+    #[test]
+    fn collations_are_said_where_mysql_says_them() {
+        assert_eq!(
+            line("replication_group_members", "MEMBER_ID"),
+            "  `MEMBER_ID` char(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"
+        );
+        assert_eq!(
+            line("replication_connection_configuration", "TLS_CIPHERSUITES"),
+            "  `TLS_CIPHERSUITES` text CHARACTER SET utf8mb3 COLLATE utf8mb3_bin"
+        );
+        // Its table has the collation, too.
+        assert_eq!(
+            line("keyring_keys", "KEY_ID"),
+            "  `KEY_ID` varchar(255) COLLATE utf8mb4_bin NOT NULL"
+        );
+        assert_eq!(
+            line("data_locks", "LOCK_DATA"),
+            "  `LOCK_DATA` varchar(8192) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci DEFAULT NULL"
+        );
+        assert_eq!(
+            line("threads", "PROCESSLIST_USER"),
+            "  `PROCESSLIST_USER` varchar(32) DEFAULT NULL"
+        );
+    }
+
     #[test]
     fn a_table_reads_as_in_mysql() {
         let table =

@@ -130,6 +130,11 @@ pub trait Source: Send + Sync {
         Vec::new()
     }
 
+    /// What FLUSH STATUS found in performance_schema's own counters, by name: they are shown from there on.
+    fn flushed_losses(&self) -> Arc<HashMap<String, u64>> {
+        Arc::default()
+    }
+
     /// TRUNCATE of a table by thread, account, user or host.
     fn truncate_status(&self, _by: StatusBy) {}
 

@@ -265,6 +265,7 @@ const LOST: &[Column<SegmentInfo>] = lost! {
     "metrics_lost" Metrics "Metrics not recorded because the limit was reached.",
     "sources_lost" Sources "Events kept without their source because there was no room for another file and line.",
     "row_locks_lost" RowLocks "Row locks and waits that data_locks and data_lock_waits did not show when they were read: there were too many.",
+    "attributes_lost" Attributes "Threads whose connection attributes did not all fit.",
 };
 
 static SEGMENTS: Spec<SegmentInfo> = Spec::new(

@@ -7,6 +7,13 @@ pub const METERS: usize = 11;
 /// How many loggers it has.
 pub const LOGGERS: usize = 3;
 
+/// MySQL's options that limit loggers, meters and metrics, without `performance_schema_`, and their defaults.
+pub const SIZES: [(&str, usize); 3] = [
+    ("max_logger_classes", 80),
+    ("max_meter_classes", 30),
+    ("max_metric_classes", 600),
+];
+
 /// The settings of meters and loggers, in the order of their tables. A server keeps them while it runs,
 /// as MySQL does where its telemetry component is not installed.
 #[derive(Debug)]
@@ -17,6 +24,37 @@ pub struct Telemetry {
     pub enabled: [AtomicBool; METERS],
     /// LEVEL of each logger: 0 is none.
     pub levels: [AtomicU8; LOGGERS],
+    /// How many loggers, meters and metrics are shown at most, by [`SIZES`].
+    pub most: [usize; SIZES.len()],
+}
+
+impl Telemetry {
+    /// MySQL's settings, where these sizes were asked for by name.
+    pub fn sized(asked: &[(String, String)]) -> Self {
+        let most = SIZES.map(|(name, default)| {
+            let given = asked.iter().rev().find(|(of, _)| of == name);
+            given.map_or(default, |(_, size)| size.parse().unwrap_or(default))
+        });
+        Self {
+            most,
+            ..Self::default()
+        }
+    }
+
+    /// How many loggers may be shown.
+    pub fn loggers(&self) -> usize {
+        self.most[0]
+    }
+
+    /// How many meters may be shown.
+    pub fn meters(&self) -> usize {
+        self.most[1]
+    }
+
+    /// How many metrics may be shown.
+    pub fn metrics(&self) -> usize {
+        self.most[2]
+    }
 }
 
 impl Default for Telemetry {
@@ -26,6 +64,7 @@ impl Default for Telemetry {
             seconds: [const { AtomicU32::new(10) }; METERS],
             enabled: [const { AtomicBool::new(true) }; METERS],
             levels: [const { AtomicU8::new(3) }; LOGGERS],
+            most: SIZES.map(|(_, default)| default),
         }
     }
 }

@@ -69,6 +69,12 @@ pub struct Config {
     pub instruments: Vec<(String, InstrumentValue)>,
     /// Consumers to switch at start: name as in `setup_consumers`, and whether it is on.
     pub consumers: Vec<(String, bool)>,
+    /// How many bytes of a statement its digest is of, as MySQL has it: 0 is none, and any other number is all of
+    /// them.
+    pub max_digest_length: Option<usize>,
+    /// SHOW PROCESSLIST shows what Performance Schema has, as MySQL does with this option. It shows nothing where that
+    /// is off.
+    pub show_processlist: bool,
     /// MySQL's sizes of Performance Schema, by name (`digests_size`, `max_mutex_classes`, ...) as
     /// [`tare::Config::option`] takes them.
     pub sizes: Vec<(String, String)>,
@@ -101,6 +107,8 @@ impl Config {
             thread_pool_size: 0,
             max_connections: 2000,
             max_allowed_packet: 64 << 20,
+            max_digest_length: None,
+            show_processlist: false,
             max_execution_time: Duration::ZERO,
             max_statement_memory: tare_mysql::memory::DEFAULT,
             max_result_rows: 0,

@@ -11,6 +11,9 @@ use tare_dialect::admin::{Characteristics, SetItem};
 use tare_mysql::variable::{Scope, find_in, mode_warnings};
 use tare_query::set::{SAMPLE_AGE, STILL_ENABLED, act_on_metrics, monitor, names, set_sample_age};
 
+const SHOW_PROCESSLIST: &str = "'@@performance_schema_show_processlist' is deprecated and will be removed in a \
+    future release. When it is removed, SHOW PROCESSLIST will always use the performance schema implementation.";
+
 /// SET of variables, of the character set, of transactions.
 pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     for item in items {
@@ -157,6 +160,12 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
         SAMPLE_AGE => {
             let seconds = session.shared.globals.said(SAMPLE_AGE);
             set_sample_age(session.shared.observed.segment().as_deref(), &seconds)?;
+        }
+        "performance_schema_show_processlist" => {
+            session
+                .state
+                .warnings
+                .add("Warning", 4166, SHOW_PROCESSLIST);
         }
         "wait_timeout" => session.client.wait_at_most(&session.state),
         _ => {}

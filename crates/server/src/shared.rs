@@ -1,5 +1,6 @@
 //! What all sessions share.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
@@ -13,6 +14,7 @@ use super::observed::Observed;
 use super::registry::Registry;
 use super::status::{self, Counter};
 use super::variables::Globals;
+use tare::sync::PlainMutex;
 use tare_rows::telemetry::Telemetry;
 use tare_store::Databases;
 
@@ -51,6 +53,8 @@ pub struct Counters {
     pub processlist_reads: (AtomicU64, AtomicU64),
     /// Seconds after the start of the last FLUSH STATUS.
     pub flushed_status: AtomicU64,
+    /// What it found in Performance Schema's counters of losses.
+    pub flushed_losses: PlainMutex<Arc<HashMap<String, u64>>>,
 }
 
 /// The server, as its sessions see it.

@@ -84,6 +84,13 @@ impl show::Session for Session {
 
     fn processes(&mut self) -> Result<Rows> {
         let mut rows = Rows::new(&PROCESSES);
+        let shows = self
+            .shared
+            .globals
+            .get("performance_schema_show_processlist");
+        if shows.as_deref() == Some("ON") && self.shared.observed.segment().is_none() {
+            return Ok(rows);
+        }
         let (user, _) = self.state.user_host();
         for p in self.shared.registry.list() {
             if !self.rights.may_see_others() && p.user != user {

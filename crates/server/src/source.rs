@@ -100,6 +100,10 @@ impl Source for Served {
         .collect()
     }
 
+    fn flushed_losses(&self) -> Arc<HashMap<String, u64>> {
+        self.shared.counters.flushed_losses.lock().clone()
+    }
+
     fn truncate_status(&self, by: StatusBy) {
         let registry = &self.shared.registry;
         match by {

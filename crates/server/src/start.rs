@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use tare::Kind;
+use tare_layout::sizes;
 use tare_mysql::error::names::ERRORS;
 use tare_mysql::series::Series;
 
@@ -22,7 +23,7 @@ use super::shared::{Counters, Shared};
 use super::stop::Stop;
 use super::variables::Globals;
 use tare_query::schema::DEFINITIONS;
-use tare_rows::telemetry::Telemetry;
+use tare_rows::telemetry::{self, Telemetry};
 use tare_store::Databases;
 use tare_store::log::{self, Priority};
 
@@ -151,7 +152,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         tls_told: certificate.map(|certificate| certificate.told),
         counters: Counters::default(),
         hosts: HostCache::default(),
-        telemetry: Telemetry::default(),
+        telemetry: Telemetry::sized(&config.sizes),
         started: Instant::now(),
         observed,
         stopping: AtomicBool::new(false),
@@ -254,10 +255,21 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         class_limits: class_limits(config.series),
         ..tare::Config::default()
     };
+    let is_telemetry = |name: &str| telemetry::SIZES.iter().any(|(of, _)| *of == name);
     for (name, value) in &config.sizes {
+        if is_telemetry(name) {
+            continue;
+        }
         if let Err(error) = wanted.option(name, value) {
             say(Priority::Warning, format!("{error}; the default stays"));
         }
+    }
+    if config.max_digest_length == Some(0) {
+        // Then there are none, whatever room Performance Schema has for them.
+        wanted
+            .asked
+            .retain(|(size, _)| *size != sizes::DIGEST_LENGTH);
+        wanted.asked.push((sizes::DIGEST_LENGTH, 0));
     }
     let started = tare::start(wanted);
     match started {

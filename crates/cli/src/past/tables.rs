@@ -61,7 +61,7 @@ pub fn meta(name: &'static str, column_type: &'static str, doc: &'static str) ->
         name,
         column_type,
         nullable: name != "at",
-        binary: false,
+        collation: None,
         doc,
         life: Life::ALWAYS,
         later: None,

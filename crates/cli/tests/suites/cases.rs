@@ -120,6 +120,13 @@ fn is_the_harness(option: &str) -> bool {
     .any(|of| option.starts_with(of))
 }
 
+/// What an option file says, beside what it includes, as a command line would.
+fn of_file(text: &str) -> impl Iterator<Item = String> {
+    let lines = text.lines().map(str::trim);
+    let is_option = |line: &&str| line.starts_with(|c: char| c.is_ascii_alphabetic());
+    lines.filter(is_option).map(|line| format!("--{line}"))
+}
+
 /// All tests of a suite, by name.
 pub fn of(home: &Path, suite: &str) -> Vec<Case> {
     let directory = home.join("tests/suite").join(suite);
@@ -139,6 +146,10 @@ pub fn of(home: &Path, suite: &str) -> Vec<Case> {
             .flat_map(|path| words(&read(path)))
             .filter(|option| !is_the_harness(option))
             .collect();
+        let file = directory.join(format!("t/{name}.cnf"));
+        if file.exists() {
+            options.extend(of_file(&read(&file)));
+        }
         // The file is empty: that a test reads it tells the harness.
         if read(&path).contains("include/force_myisam_default.inc") {
             let engine = ["--default-storage-engine", "--default-tmp-storage-engine"];

@@ -130,6 +130,14 @@ impl SqlError {
         Self::new(1142, message)
     }
 
+    /// 1452 of a table that is no child of another: MySQL's word for a value that a table of Performance Schema
+    /// does not take, where sql_mode lets it come that far.
+    pub fn no_referenced_row() -> Self {
+        let message =
+            "Cannot add or update a child row: a foreign key constraint fails ()".to_owned();
+        Self::new(1452, message)
+    }
+
     /// 1265: a value that the column's enum does not have.
     pub fn data_truncated(column: &str) -> Self {
         Self::new(

@@ -20,7 +20,7 @@ pub fn sqlite_type(column_type: &str) -> String {
 
 fn sqlite_column(meta: &Meta) -> String {
     let collate = match parts(meta.column_type).is_text() {
-        true if !meta.binary => " COLLATE NOCASE",
+        true if !meta.is_binary() => " COLLATE NOCASE",
         _ => "",
     };
     format!(

@@ -4,7 +4,10 @@ use super::names;
 use super::session::Session;
 use crate::result::{Rows, Text};
 use tare_mysql::error::Result;
+use tare_mysql::schema::TARE;
+use tare_mysql::types::is_text;
 use tare_rows::describe::{Key, Table};
+use tare_rows::show::DEFAULT_COLLATION;
 
 fn yes(b: bool) -> Text {
     if b { "YES" } else { "NO" }.into()
@@ -39,12 +42,9 @@ pub fn columns(
                    key: &str,
                    default: Option<String>,
                    extra: &str,
+                   collation: &str,
                    comment: &str| {
-        let text = kind.contains("char")
-            || kind.contains("text")
-            || kind.starts_with("enum")
-            || kind.starts_with("set");
-        let collation = text.then_some("utf8mb4_0900_ai_ci");
+        let collation = is_text(kind).then_some(collation);
         let mut row: Vec<Text> = vec![field.into(), kind.into()];
         if full {
             row.push(collation.into());
@@ -59,7 +59,19 @@ pub fn columns(
         for c in system.columns() {
             let key = key_of(system, c.name);
             let default = c.default.map(Into::into);
-            add(c.name, c.column_type, c.nullable, key, default, "", "");
+            let collation = c.own_collation().unwrap_or(DEFAULT_COLLATION);
+            // As in information_schema.COLUMNS.
+            let comment = if system.schema() == TARE { c.doc } else { "" };
+            add(
+                c.name,
+                c.column_type,
+                c.nullable,
+                key,
+                default,
+                "",
+                collation,
+                comment,
+            );
         }
         return Ok(rows);
     }
@@ -87,6 +99,7 @@ pub fn columns(
             key,
             c.plain_default(),
             c.extra(),
+            DEFAULT_COLLATION,
             &c.comment,
         );
     }

@@ -1,14 +1,17 @@
 //! COLUMNS.
 
+use tare_mysql::account::Rights;
+use tare_mysql::schema::TARE;
 use tare_mysql::series::Series;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{self, Parts};
 
 use super::listed::{AnyTable, tables_of};
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Meta, Spec, Table, col, null};
+use crate::describe::{Column, Key, Meta, Spec, Table, Update, col, null};
 use crate::filter::Filter;
-use crate::source::Database;
+use crate::show::charset;
+use crate::source::{Account, Database, Source};
 use crate::view::View;
 
 struct Row {
@@ -143,7 +146,7 @@ const COLUMNS: &[Column<Row>] = &[
     col(
         "COLUMN_COMMENT",
         "text",
-        "The comment; for the system schemas, what the column shows.",
+        "The comment; for schema tare, what the column shows.",
         |r| r.comment.as_str().into(),
     ),
     col("GENERATION_EXPRESSION", "longtext", "Always empty.", |_| {
@@ -172,7 +175,37 @@ fn key_of<'a>(name: &str, keys: impl Iterator<Item = (bool, bool, Vec<&'a str>)>
     best
 }
 
-fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) -> Row {
+/// What an account that may do everything has on a column.
+const ALL_PRIVILEGES: &str = "select,insert,update,references";
+
+/// What the account of a session may do.
+fn rights(source: &dyn Source) -> Rights {
+    let session = source.session();
+    let own = |account: &Account| account.user == session.user && account.host == session.host;
+    let account = source.accounts().into_iter().find(own);
+    // Who reads a segment without a server needs no account.
+    account.map_or(Rights::ALL, |account| account.rights)
+}
+
+/// PRIVILEGES of a column of the catalog's. On its own schemas MySQL tells what is granted, whether or not the table
+/// takes it.
+fn privileges(rights: Rights, table: &dyn Table, meta: &Meta) -> &'static str {
+    let is_ours = matches!(table.schema(), "information_schema" | TARE);
+    let settable = |update: &Update| update.columns.contains(&meta.name);
+    match table.update().is_some_and(settable) {
+        _ if rights.all && !is_ours => ALL_PRIVILEGES,
+        true if rights.may_set() => "select,update",
+        _ => "select",
+    }
+}
+
+fn catalog_row(
+    database: &Database,
+    table: &dyn Table,
+    rights: Rights,
+    i: usize,
+    meta: &Meta,
+) -> Row {
     let keys = table.keys().iter();
     let parts_of = |k: &Key| {
         (
@@ -181,20 +214,11 @@ fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) ->
             k.columns().to_vec(),
         )
     };
-    let settable = table
-        .update()
-        .is_some_and(|u| u.columns.contains(&meta.name));
+    let collation = meta.own_collation().unwrap_or(&database.collation);
     Row {
         schema: database.name.clone(),
-        collation: match (meta.is_ascii(), meta.binary) {
-            (true, _) => "ascii_general_ci".into(),
-            (_, true) => "utf8mb4_bin".into(),
-            _ => database.collation.clone(),
-        },
-        charset: match meta.is_ascii() {
-            true => "ascii".into(),
-            false => database.charset.clone(),
-        },
+        collation: collation.into(),
+        charset: charset(collation).into(),
         table: table.name().into(),
         name: meta.name.into(),
         position: i as u32 + 1,
@@ -204,12 +228,16 @@ fn catalog_row(database: &Database, table: &dyn Table, i: usize, meta: &Meta) ->
         parts: types::parts(meta.column_type),
         key: key_of(meta.name, keys.map(parts_of)),
         extra: String::new(),
-        privileges: if settable { "select,update" } else { "select" },
-        comment: meta.doc.into(),
+        privileges: privileges(rights, table, meta),
+        // Of MySQL's tables MySQL's comments, which are none: docs/tables.md has the sentences.
+        comment: match database.name == TARE {
+            true => meta.doc.into(),
+            false => String::new(),
+        },
     }
 }
 
-fn user_rows(database: &Database, table: &TableDef, series: Series) -> Vec<Row> {
+fn user_rows(database: &Database, table: &TableDef, rights: Rights, series: Series) -> Vec<Row> {
     let keys = || {
         table.indexes.iter().map(|index| {
             let columns = index.columns.iter().map(String::as_str).collect();
@@ -229,7 +257,10 @@ fn user_rows(database: &Database, table: &TableDef, series: Series) -> Vec<Row> 
         parts: types::parts(&column.column_type),
         key: key_of(&column.name, keys()),
         extra: column.extra().into(),
-        privileges: "select,insert,update,references",
+        privileges: match rights.all {
+            true => ALL_PRIVILEGES,
+            false => "select",
+        },
         comment: column.comment.clone(),
     };
     table.columns.iter().enumerate().map(row).collect()
@@ -237,16 +268,18 @@ fn user_rows(database: &Database, table: &TableDef, series: Series) -> Vec<Row> 
 
 fn rows(view: &View, filter: &Filter) -> Vec<Row> {
     let admit = filter.text("COLUMN_NAME");
+    let rights = rights(&*view.source);
     let mut rows = Vec::new();
     for (database, table) in tables_of(view, filter) {
         match table {
             AnyTable::Catalog(table) => {
                 let columns = table.columns();
-                let row = |(i, meta)| catalog_row(&database, table, i, meta);
+                let row = |(i, meta)| catalog_row(&database, table, rights, i, meta);
                 rows.extend(columns.iter().enumerate().map(row));
             }
             AnyTable::User(table) => {
-                rows.extend(user_rows(&database, &table, view.source.series()));
+                let series = view.source.series();
+                rows.extend(user_rows(&database, &table, rights, series));
             }
         }
     }

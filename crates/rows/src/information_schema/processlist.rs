@@ -16,8 +16,7 @@ const PROCESSLIST_COLUMNS: &[Column<Thread>] = &[
         "varchar(32)",
         "The user of the connection.",
         |r: &Thread| r.user.as_deref().unwrap_or("unauthenticated user").into(),
-    )
-    .binary(),
+    ),
     col("HOST", "varchar(64)", "The client's host.", |r| {
         r.host.as_deref().unwrap_or("").into()
     }),

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use tare_mysql::date::local;
+use tare_mysql::schema::TARE;
 use tare_mysql::table::{Figures, Size, TableDef};
 
 use super::listed::{AnyTable, tables_of};
@@ -60,6 +61,27 @@ impl Row {
 
     fn size(&self) -> Option<Size> {
         self.figures().size
+    }
+
+    /// Whether it is a table that is described rather than stored. It takes no bytes.
+    fn is_virtual(&self) -> bool {
+        matches!(self.table, AnyTable::Catalog(_)) && !self.is_view()
+    }
+
+    /// A figure of its pages.
+    fn pages(&self, of: impl Fn(Size) -> u64) -> Cell<'_> {
+        match self.is_virtual() {
+            true => 0u64.into(),
+            false => Cell::opt(self.size().map(of)),
+        }
+    }
+
+    /// 0, which stands for what is not known of a table.
+    fn zero(&self) -> Cell<'_> {
+        match self.is_virtual() || self.base().is_some() {
+            true => 0u64.into(),
+            false => Cell::Null,
+        }
     }
 
     fn name(&self) -> &str {
@@ -172,32 +194,32 @@ const COLUMNS: &[Column<Row>] = &[
         "AVG_ROW_LENGTH",
         BIG,
         "DATA_LENGTH by TABLE_ROWS; NULL if unknown.",
-        |r| {
-            let average = |s: Size| s.data_bytes.checked_div(s.rows).unwrap_or(0);
-            Cell::opt(r.size().map(average))
-        },
+        |r| r.pages(|s| s.data_bytes.checked_div(s.rows).unwrap_or(0)),
     ),
     null(
         "DATA_LENGTH",
         BIG,
-        "Bytes of the pages that have the rows; NULL for the system schemas, and where counting takes over a second.",
-        |r| Cell::opt(r.size().map(|s| s.data_bytes)),
+        "Bytes of the pages that have the rows; 0 for the system schemas, NULL where counting takes over a second.",
+        |r| r.pages(|s| s.data_bytes),
     ),
     null(
         "MAX_DATA_LENGTH",
         BIG,
         "Always 0: no limit is known.",
-        |r| Cell::opt(r.base().map(|_| 0u64)),
+        Row::zero,
     ),
     null(
         "INDEX_LENGTH",
         BIG,
-        "Bytes of the pages of the indexes; NULL as DATA_LENGTH is.",
-        |r| Cell::opt(r.size().map(|s| s.index_bytes)),
+        "Bytes of the pages of the indexes; 0 or NULL as DATA_LENGTH is.",
+        |r| r.pages(|s| s.index_bytes),
     ),
-    null("DATA_FREE", BIG, "Always 0: not counted by table.", |r| {
-        Cell::opt(r.base().map(|_| 0u64))
-    }),
+    null(
+        "DATA_FREE",
+        BIG,
+        "Always 0: not counted by table.",
+        Row::zero,
+    ),
     null(
         "AUTO_INCREMENT",
         BIG,
@@ -259,11 +281,12 @@ const COLUMNS: &[Column<Row>] = &[
     null(
         "TABLE_COMMENT",
         "text",
-        "The comment; VIEW for a view.",
+        "The comment; VIEW for a view; for schema tare, what the table shows.",
         |r| match &r.table {
             _ if r.is_view() => Cell::text("VIEW"),
             AnyTable::User(t) => t.comment.as_str().into(),
-            AnyTable::Catalog(t) => t.doc().into(),
+            AnyTable::Catalog(t) if t.schema() == TARE => t.doc().into(),
+            AnyTable::Catalog(_) => Cell::text(""),
         },
     ),
 ];
@@ -284,7 +307,11 @@ fn rows(view: &View, filter: &Filter) -> Vec<Row> {
         Some(Row {
             sizes,
             schema: database.name,
-            collation: database.collation,
+            collation: match &table {
+                AnyTable::Catalog(table) => table.collation().map(Into::into),
+                AnyTable::User(_) => None,
+            }
+            .unwrap_or(database.collation),
             started: started.clone(),
             table,
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::describe::{Key, Spec, Table, U64, col, null};
+use crate::describe::{BINARY, Key, Spec, Table, U64, col, null};
 
 /// One attribute of a connection.
 #[derive(Debug, Clone)]
@@ -56,6 +56,7 @@ static ALL: Spec<Attribute> = Spec::new(
     |view, filter| view.snapshot.attributes(filter, None),
 )
 .keys(KEYS)
+.collate(BINARY)
 .filters(&["PROCESSLIST_ID"]);
 
 static ACCOUNT: Spec<Attribute> = Spec::new(
@@ -70,6 +71,7 @@ static ACCOUNT: Spec<Attribute> = Spec::new(
     },
 )
 .keys(KEYS)
+.collate(BINARY)
 .filters(&["PROCESSLIST_ID"]);
 
 /// The tables of this file.

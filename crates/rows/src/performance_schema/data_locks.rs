@@ -1,5 +1,6 @@
 //! data_locks, data_lock_waits; user_defined_functions, there for who asks, and empty.
 
+use tare_mysql::series::Series::V9_7;
 use tare_reader::row_locks::{RowLock, RowLockWait};
 
 use crate::cell::Cell;
@@ -26,16 +27,57 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
         col("LOCK_TYPE", "varchar(32)", "RECORD or TABLE.", |r| (&*r.lock[1]).into()),
         col("LOCK_MODE", "varchar(32)", "The lock mode.", |r| (&*r.lock[0]).into()),
         col("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING.", |r| (&*r.lock[2]).into()),
-        null("LOCK_DATA", "varchar(8192)", "The locked row's key, cut at 504 bytes; NULL if its page is not in memory.", |r| Cell::opt(r.data.as_deref())),
+        null("LOCK_DATA", "varchar(8192)", "The locked row's key, cut at 504 bytes; NULL if its page is not in memory.", |r: &RowLock| Cell::opt(r.data.as_deref())).collate("utf8mb4_0900_ai_ci"),
     ]],
     |view, _| view.snapshot.data_locks(),
 )
 .keys(&[
     Key::Primary(&["ENGINE_LOCK_ID", "ENGINE"]),
     Key::Plain("ENGINE_TRANSACTION_ID", &["ENGINE_TRANSACTION_ID", "ENGINE"]),
-    Key::Plain("OBJECT_SCHEMA", &["OBJECT_SCHEMA", "OBJECT_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"]),
     Key::Plain("THREAD_ID", &["THREAD_ID", "EVENT_ID"]),
+    Key::Plain("OBJECT_SCHEMA", &["OBJECT_SCHEMA", "OBJECT_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"]),
 ]);
+
+const WAITS: [Key; 6] = [
+    Key::Plain(
+        "REQUESTING_ENGINE_LOCK_ID",
+        &["REQUESTING_ENGINE_LOCK_ID", "ENGINE"],
+    ),
+    Key::Plain(
+        "BLOCKING_ENGINE_LOCK_ID",
+        &["BLOCKING_ENGINE_LOCK_ID", "ENGINE"],
+    ),
+    Key::Plain(
+        "REQUESTING_ENGINE_TRANSACTION_ID",
+        &["REQUESTING_ENGINE_TRANSACTION_ID", "ENGINE"],
+    ),
+    Key::Plain(
+        "BLOCKING_ENGINE_TRANSACTION_ID",
+        &["BLOCKING_ENGINE_TRANSACTION_ID", "ENGINE"],
+    ),
+    Key::Plain(
+        "REQUESTING_THREAD_ID",
+        &["REQUESTING_THREAD_ID", "REQUESTING_EVENT_ID"],
+    ),
+    Key::Plain(
+        "BLOCKING_THREAD_ID",
+        &["BLOCKING_THREAD_ID", "BLOCKING_EVENT_ID"],
+    ),
+];
+
+const WAITS_LATER: [Key; 7] = [
+    Key::Primary(&[
+        "REQUESTING_ENGINE_LOCK_ID",
+        "BLOCKING_ENGINE_LOCK_ID",
+        "ENGINE",
+    ]),
+    WAITS[0],
+    WAITS[1],
+    WAITS[2],
+    WAITS[3],
+    WAITS[4],
+    WAITS[5],
+];
 
 #[rustfmt::skip] // One column, one line.
 static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
@@ -57,14 +99,8 @@ static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
     ]],
     |view, _| view.snapshot.data_lock_waits(),
 )
-.keys(&[
-    Key::Plain("BLOCKING_ENGINE_LOCK_ID", &["BLOCKING_ENGINE_LOCK_ID", "ENGINE"]),
-    Key::Plain("BLOCKING_ENGINE_TRANSACTION_ID", &["BLOCKING_ENGINE_TRANSACTION_ID", "ENGINE"]),
-    Key::Plain("BLOCKING_THREAD_ID", &["BLOCKING_THREAD_ID", "BLOCKING_EVENT_ID"]),
-    Key::Plain("REQUESTING_ENGINE_LOCK_ID", &["REQUESTING_ENGINE_LOCK_ID", "ENGINE"]),
-    Key::Plain("REQUESTING_ENGINE_TRANSACTION_ID", &["REQUESTING_ENGINE_TRANSACTION_ID", "ENGINE"]),
-    Key::Plain("REQUESTING_THREAD_ID", &["REQUESTING_THREAD_ID", "REQUESTING_EVENT_ID"]),
-]);
+.keys(&WAITS)
+.later_keys(V9_7, &WAITS_LATER);
 
 #[rustfmt::skip] // One column, one line.
 static USER_DEFINED_FUNCTIONS: Empty = Empty::new(

@@ -12,31 +12,36 @@ const RULES: &[Column<Rule>] = &[
         OBJECT_TYPE,
         "The object type.",
         |r: &Rule| r.kind.text().into(),
-    ),
+    )
+    .or("TABLE"),
     null(
         "OBJECT_SCHEMA",
         "varchar(64)",
         "The schema, or % for any.",
-        |r| (&*r.schema).into(),
-    ),
+        |r: &Rule| (&*r.schema).into(),
+    )
+    .or("%"),
     col(
         "OBJECT_NAME",
         "varchar(64)",
         "The name, or % for any.",
-        |r| (&*r.name).into(),
-    ),
+        |r: &Rule| (&*r.name).into(),
+    )
+    .or("%"),
     col(
         "ENABLED",
         YES_NO,
         "Whether events of these objects are recorded; can be updated.",
-        |r| Cell::yes_no(r.enabled),
-    ),
+        |r: &Rule| Cell::yes_no(r.enabled),
+    )
+    .or("YES"),
     col(
         "TIMED",
         YES_NO,
         "Whether these events are timed; can be updated.",
-        |r| Cell::yes_no(r.timed),
-    ),
+        |r: &Rule| Cell::yes_no(r.timed),
+    )
+    .or("YES"),
 ];
 
 static SETUP_OBJECTS: Spec<Rule> = Spec::new(

@@ -16,8 +16,7 @@ const COLUMNS: &[Column<Thread>] = &[
         "varchar(32)",
         "The user of the connection.",
         |r: &Thread| Cell::opt(r.user.as_deref()),
-    )
-    .binary(),
+    ),
     null("HOST", "varchar(261)", "The client's host.", |r| {
         Cell::opt(r.host.as_deref())
     }),

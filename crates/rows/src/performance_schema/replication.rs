@@ -2,8 +2,11 @@
 
 use tare_mysql::series::Series::V9_7;
 
-use crate::describe::{Key, Meta, Table, U64};
+use crate::describe::{BINARY, Key, Meta, Table, U64};
 use crate::empty::{Empty, always, maybe};
+
+const UTF8MB3: &str = "utf8mb3_general_ci";
+const UTF8MB3_BINARY: &str = "utf8mb3_bin";
 
 const CHANNEL: Meta = always("CHANNEL_NAME", "char(64)", "The replication channel.");
 
@@ -25,11 +28,11 @@ static REPLICATION_APPLIER_CONFIGURATION: Empty = Empty::new(
     &[&[
         CHANNEL,
         always("DESIRED_DELAY", "int(11)", "Seconds that the replica stays behind on purpose."),
-        maybe("PRIVILEGE_CHECKS_USER", "text", "The account whose privileges are checked.").since(V9_7),
+        maybe("PRIVILEGE_CHECKS_USER", "text", "The account whose privileges are checked.").since(V9_7).collate(UTF8MB3_BINARY),
         always("REQUIRE_ROW_FORMAT", "enum('YES','NO')", "Whether only row events are applied.").since(V9_7),
         always("REQUIRE_TABLE_PRIMARY_KEY_CHECK", "enum('STREAM','ON','OFF','GENERATE')", "Whether tables need a primary key.").since(V9_7),
         always("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_TYPE", "enum('OFF','LOCAL','UUID')", "Whether transactions without a GTID get one.").since(V9_7),
-        maybe("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", "text", "The UUID of those GTIDs.").since(V9_7),
+        maybe("ASSIGN_GTIDS_TO_ANONYMOUS_TRANSACTIONS_VALUE", "text", "The UUID of those GTIDs.").since(V9_7).collate(UTF8MB3_BINARY),
     ]],
 )
 .keys(&[Key::Primary(&["CHANNEL_NAME"])]);
@@ -45,7 +48,7 @@ static REPLICATION_APPLIER_FILTERS: Empty = Empty::new(
         always("FILTER_RULE", "longtext", "What it lets through."),
         always("CONFIGURED_BY", "enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER','STARTUP_OPTIONS_FOR_CHANNEL','CHANGE_REPLICATION_FILTER_FOR_CHANNEL')", "Where it was set."),
         always("ACTIVE_SINCE", "timestamp(6)", "Since when it is active."),
-        always("COUNTER", U64, "How often it was used."),
+        always("COUNTER", U64, "How often it was used.").or("0"),
     ]],
 );
 
@@ -137,8 +140,8 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
         CHANNEL,
         always("HOST", "char(60)", "Host of the source.").later(V9_7, "char(255)"),
         always("PORT", "int(11)", "Port of the source."),
-        always("USER", "char(32)", "User at the source."),
-        always("NETWORK_INTERFACE", "char(60)", "The interface that it is reached by."),
+        always("USER", "char(32)", "User at the source.").collate(BINARY),
+        always("NETWORK_INTERFACE", "char(60)", "The interface that it is reached by.").collate(BINARY),
         always("AUTO_POSITION", "enum('1','0')", "Whether positions are found by GTID."),
         always("SSL_ALLOWED", "enum('YES','NO','IGNORED')", "Whether TLS is used."),
         always("SSL_CA_FILE", "varchar(512)", "File of the certificate authorities."),
@@ -156,9 +159,9 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
         always("PUBLIC_KEY_PATH", "varchar(512)", "File of the source's public key."),
         always("GET_PUBLIC_KEY", "enum('YES','NO')", "Whether the source is asked for its public key."),
         always("NETWORK_NAMESPACE", "varchar(64)", "The network namespace that it is reached from.").since(V9_7),
-        always("COMPRESSION_ALGORITHM", "char(64)", "The algorithms that packets may be compressed with.").since(V9_7),
+        always("COMPRESSION_ALGORITHM", "char(64)", "The algorithms that packets may be compressed with.").since(V9_7).collate(BINARY),
         always("ZSTD_COMPRESSION_LEVEL", "int", "The level of zstd.").since(V9_7),
-        maybe("TLS_CIPHERSUITES", "text", "The cipher suites of TLS 1.3.").since(V9_7),
+        maybe("TLS_CIPHERSUITES", "text", "The cipher suites of TLS 1.3.").since(V9_7).collate(UTF8MB3_BINARY),
         always("SOURCE_CONNECTION_AUTO_FAILOVER", "enum('1','0')", "Whether another source is looked for when this one fails.").since(V9_7),
         always("GTID_ONLY", "enum('1','0')", "Whether positions are kept as GTIDs alone.").since(V9_7),
     ]],
@@ -172,11 +175,11 @@ static REPLICATION_CONNECTION_STATUS: Empty = Empty::new(
     "Status of the connection to the source. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
-        always("GROUP_NAME", "char(36)", "The replication group."),
-        always("SOURCE_UUID", "char(36)", "server_uuid of the source."),
+        always("GROUP_NAME", "char(36)", "The replication group.").collate(BINARY),
+        always("SOURCE_UUID", "char(36)", "server_uuid of the source.").collate(BINARY),
         maybe("THREAD_ID", U64, "The thread."),
         always("SERVICE_STATE", "enum('ON','OFF','CONNECTING')", "Whether it runs."),
-        always("COUNT_RECEIVED_HEARTBEATS", U64, "Heartbeats received."),
+        always("COUNT_RECEIVED_HEARTBEATS", U64, "Heartbeats received.").or("0"),
         always("LAST_HEARTBEAT_TIMESTAMP", "timestamp(6)", "When the last heartbeat came."),
         always("RECEIVED_TRANSACTION_SET", "longtext", "GTIDs of all received transactions."),
         always("LAST_ERROR_NUMBER", "int(11)", "Number of the last error; 0 is none."),
@@ -205,8 +208,8 @@ static REPLICATION_GROUP_MEMBER_STATS: Empty = Empty::new(
     "Statistics of the members of the replication group. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
-        always("VIEW_ID", "char(60)", "The group's view."),
-        always("MEMBER_ID", "char(36)", "server_uuid of the member."),
+        always("VIEW_ID", "char(60)", "The group's view.").collate(BINARY),
+        always("MEMBER_ID", "char(36)", "server_uuid of the member.").collate(BINARY),
         always("COUNT_TRANSACTIONS_IN_QUEUE", U64, "Transactions that wait for the check of conflicts."),
         always("COUNT_TRANSACTIONS_CHECKED", U64, "Transactions that were checked."),
         always("COUNT_CONFLICTS_DETECTED", U64, "Transactions with conflicts."),
@@ -227,13 +230,13 @@ static REPLICATION_GROUP_MEMBERS: Empty = Empty::new(
     "Members of the replication group. Always empty: the server does not replicate.",
     &[&[
         CHANNEL,
-        always("MEMBER_ID", "char(36)", "server_uuid of the member."),
+        always("MEMBER_ID", "char(36)", "server_uuid of the member.").collate(BINARY),
         always("MEMBER_HOST", "char(60)", "Its host.").later(V9_7, "char(255)"),
         maybe("MEMBER_PORT", "int(11)", "Its port."),
-        always("MEMBER_STATE", "char(64)", "ONLINE, RECOVERING, OFFLINE, ERROR or UNREACHABLE."),
-        always("MEMBER_ROLE", "char(64)", "PRIMARY or SECONDARY."),
-        always("MEMBER_VERSION", "char(64)", "Its version."),
-        always("MEMBER_COMMUNICATION_STACK", "char(64)", "XCOM or MYSQL.").since(V9_7),
+        always("MEMBER_STATE", "char(64)", "ONLINE, RECOVERING, OFFLINE, ERROR or UNREACHABLE.").collate(BINARY),
+        always("MEMBER_ROLE", "char(64)", "PRIMARY or SECONDARY.").collate(BINARY),
+        always("MEMBER_VERSION", "char(64)", "Its version.").collate(BINARY),
+        always("MEMBER_COMMUNICATION_STACK", "char(64)", "XCOM or MYSQL.").since(V9_7).collate(BINARY),
     ]],
 );
 
@@ -243,12 +246,12 @@ static REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER: Empty = Empty::new(
     "replication_asynchronous_connection_failover",
     "The sources that a channel may take. Always empty: the server does not replicate.",
     &[&[
-        CHANNEL,
+        CHANNEL.collate(UTF8MB3),
         always("HOST", "char(255)", "Host of the source."),
         always("PORT", "int", "Port of the source."),
         maybe("NETWORK_NAMESPACE", "char(64)", "The network namespace that it is reached from."),
         always("WEIGHT", "int unsigned", "The heaviest is tried first."),
-        always("MANAGED_NAME", "char(64)", "The group that it belongs to."),
+        always("MANAGED_NAME", "char(64)", "The group that it belongs to.").collate(UTF8MB3).or(""),
     ]],
 )
 .since(V9_7);
@@ -259,9 +262,9 @@ static REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER_MANAGED: Empty = Empty::new(
     "replication_asynchronous_connection_failover_managed",
     "The groups whose members a channel may take. Always empty: the server does not replicate.",
     &[&[
-        CHANNEL,
-        always("MANAGED_NAME", "char(64)", "The group."),
-        always("MANAGED_TYPE", "char(64)", "What kind of group it is."),
+        CHANNEL.collate(UTF8MB3),
+        always("MANAGED_NAME", "char(64)", "The group.").collate(UTF8MB3).or(""),
+        always("MANAGED_TYPE", "char(64)", "What kind of group it is.").collate(UTF8MB3).or(""),
         maybe("CONFIGURATION", "json", "Its settings."),
     ]],
 )

@@ -56,7 +56,8 @@ fn defaults() -> &'static Telemetry {
     DEFAULTS.get_or_init(Telemetry::default)
 }
 
-fn settings(view: &View) -> &Telemetry {
+/// The settings that there are.
+pub(crate) fn settings(view: &View) -> &Telemetry {
     match view.source.telemetry() {
         Some(kept) => kept,
         None => defaults(),
@@ -72,6 +73,16 @@ fn kept<'v>(view: &'v View, table: &str) -> Result<&'v Telemetry, SqlError> {
     view.source.telemetry().ok_or_else(refused)
 }
 
+/// How many loggers, meters and metrics found no room.
+pub(crate) fn lost(view: &View) -> [usize; 3] {
+    let settings = settings(view);
+    [
+        LOGGER_COUNT.saturating_sub(settings.loggers()),
+        METER_COUNT.saturating_sub(settings.meters()),
+        METRICS.lines().count().saturating_sub(settings.metrics()),
+    ]
+}
+
 struct Meter {
     at: usize,
     seconds: u32,
@@ -85,7 +96,7 @@ fn meters(view: &View, _: &Filter) -> Result<Rows<Meter>, SqlError> {
         seconds: settings.seconds[at].load(Relaxed),
         enabled: settings.enabled[at].load(Relaxed),
     });
-    Ok(Box::new(rows.into_iter()))
+    Ok(Box::new(rows.into_iter().take(settings.meters())))
 }
 
 /// A number of seconds: 1048, 1264 or 1366.
@@ -211,7 +222,10 @@ static SETUP_METRICS: Spec<Metric> = Spec::new(
             |r| Cell::owned(format!("Status variable {}.", r.variable)),
         ),
     ]],
-    |_, _| Ok(Box::new(METRICS.lines().filter_map(metric))),
+    |view, _| {
+        let metrics = METRICS.lines().filter_map(metric);
+        Ok(Box::new(metrics.take(settings(view).metrics())))
+    },
 )
 .keys(&[Key::Primary(&["NAME"])])
 .expect(369)
@@ -228,7 +242,7 @@ fn loggers(view: &View, _: &Filter) -> Result<Rows<Logger>, SqlError> {
         at,
         level: settings.levels[at].load(Relaxed).into(),
     });
-    Ok(Box::new(rows.into_iter()))
+    Ok(Box::new(rows.into_iter().take(settings.loggers())))
 }
 
 fn set_logger(view: &View, at: i64, changes: &[Change]) -> Result<(), SqlError> {

@@ -39,8 +39,7 @@ const COLUMNS: &[Column<Thread>] = &[
         "varchar(32)",
         "The user of the connection.",
         |r: &Thread| Cell::opt(r.user.as_deref()),
-    )
-    .binary(),
+    ),
     null(
         "PROCESSLIST_HOST",
         "varchar(60)",

@@ -2,7 +2,7 @@
 
 use tare_mysql::series::Series::V9_7;
 
-use crate::describe::{Key, Table, YES_NO};
+use crate::describe::{BINARY, Key, Table, YES_NO};
 use crate::empty::{Empty, always, maybe};
 
 #[rustfmt::skip] // One column, one line.
@@ -40,11 +40,12 @@ static KEYRING_KEYS: Empty = Empty::new(
     "keyring_keys",
     "The keys in the keyring. Always empty: there is none.",
     &[&[
-        always("KEY_ID", "varchar(255)", "The key."),
-        maybe("KEY_OWNER", "varchar(255)", "Whose it is."),
-        maybe("BACKEND_KEY_ID", "varchar(255)", "Its name in the keyring's own store."),
+        always("KEY_ID", "varchar(255)", "The key.").collate(BINARY),
+        maybe("KEY_OWNER", "varchar(255)", "Whose it is.").collate(BINARY),
+        maybe("BACKEND_KEY_ID", "varchar(255)", "Its name in the keyring's own store.").collate(BINARY),
     ]],
 )
+.collate(BINARY)
 .since(V9_7);
 
 #[rustfmt::skip] // One column, one line.
@@ -53,7 +54,7 @@ static TEMPORARY_ACCOUNT_LOCKS: Empty = Empty::new(
     "temporary_account_locks",
     "Accounts that are locked after failed logins. Always empty: accounts are not locked for a time.",
     &[&[
-        always("USER", "char(32)", "The user."),
+        always("USER", "char(32)", "The user.").collate(BINARY),
         always("HOST", "char(255)", "The host."),
         always("LOCKED", YES_NO, "Whether it is locked."),
         always("FAILED_LOGIN_ATTEMPTS", "int(11)", "How many failed logins lock it."),

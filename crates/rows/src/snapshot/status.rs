@@ -10,7 +10,7 @@ use tare_layout::primitive::AtomicU64;
 use tare_layout::sampling::{GROUP_NAMES, Rule};
 use tare_layout::shared::{LOSSES, Lost, Shared};
 use tare_layout::sizes;
-use tare_layout::slot::{ATTRIBUTE_BYTES, STATEMENT_DEPTH};
+use tare_layout::slot::ATTRIBUTE_BYTES;
 use tare_reader::classes::text;
 
 use super::host::Host;
@@ -80,7 +80,7 @@ fn in_effect(host: &Host, size: usize) -> u64 {
         sizes::SOCKET_CLASSES => return classes(host, Kind::Socket),
         sizes::STAGE_CLASSES => return classes(host, Kind::Stage),
         sizes::STATEMENT_CLASSES => return classes(host, Kind::Statement),
-        sizes::STATEMENT_STACK => STATEMENT_DEPTH,
+        sizes::STATEMENT_STACK => sizes::statement_stack(host.view().shared().asked(size)),
         sizes::THREAD_CLASSES => return classes(host, Kind::Thread),
         sizes::CONNECT_ATTRS => ATTRIBUTE_BYTES,
         _ => 0,
@@ -132,7 +132,11 @@ const SHARED: &[usize] = &[
 fn shown(host: &Host, size: usize) -> String {
     match host.view().shared().asked(size) {
         None if GROWING.contains(&size) => "-1".to_owned(),
-        Some(0) if sizes::is_a_buffer(size) => "0".to_owned(),
+        Some(0) if sizes::is_none_at_0(size) => "0".to_owned(),
+        // A segment has no room for less than its smallest text, and rows cut it.
+        Some(asked) if size == sizes::SQL_TEXT_LENGTH => {
+            asked.min(in_effect(host, size)).to_string()
+        }
         Some(asked) if SHARED.contains(&size) => asked.to_string(),
         _ => in_effect(host, size).to_string(),
     }

@@ -1,11 +1,14 @@
 //! FLUSH. There are no logs, privileges or tables in memory to be read anew.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::session::Session;
 use crate::status::By;
 use tare_mysql::error::Result;
 use tare_mysql::series::Series;
+use tare_rows::merged;
+use tare_rows::snapshot::Snapshot;
 
 /// FLUSH of what is named, in capitals.
 pub fn flush(session: &Session, what: &[String]) -> Result<()> {
@@ -13,11 +16,18 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
     let (counters, registry) = (&session.shared.counters, &session.shared.registry);
     let has = |word: &str| what.iter().any(|w| w == word);
     if has("STATUS") {
-        session.registration.status().flush();
+        // As in MySQL, of every session.
+        registry.flush_sessions();
         for by in [By::Account, By::User, By::Host] {
             registry.truncate_status(by);
         }
         registry.flush_peak();
+        // Of another process, whose segment may give way to the next one's, all losses stay.
+        let observed = &session.shared.observed;
+        if !observed.is_attached() {
+            let losses = merged::losses(&Snapshot::new(observed.segment()));
+            *counters.flushed_losses.lock() = Arc::new(losses);
+        }
         let now = session.shared.started.elapsed().as_secs();
         counters.flushed_status.store(now, Ordering::Relaxed);
     }

@@ -44,6 +44,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     session.control.begin(at_most);
     if !keeps_warnings(&plan.action) {
         session.state.warnings.clear();
+        session.tally.warns = true;
         tell_end(session);
     }
     let answer = run.answer;

@@ -9,6 +9,7 @@ use crate::status::Counter;
 use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 use tare_query::schema::SystemSchema;
 use tare_query::system::refused;
 use tare_store::{Cursor, StatementId};
@@ -60,6 +61,7 @@ pub fn translate_in(
 /// Attaches what a statement names, and begins the transaction that it needs.
 pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     may_read(session, sql)?;
+    warn_of_processlist(session, sql);
     if sql.is_system() {
         // It may ask for metrics: they are to have what this session has done.
         if let Some(connection) = &mut session.connections.own {
@@ -87,6 +89,19 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
         transaction::begin(session, false)?;
     }
     Ok(())
+}
+
+/// MySQL has said since 8.0.35 that this table goes away: 1287.
+fn warn_of_processlist(session: &Session, sql: &Sql) {
+    let is_named = sql.catalog.iter().any(|(schema, table)| {
+        table.eq_ignore_ascii_case("PROCESSLIST")
+            && schema.eq_ignore_ascii_case("information_schema")
+    });
+    if is_named && session.shared.config.series >= Series::V9_7 {
+        let text = "'INFORMATION_SCHEMA.PROCESSLIST' is deprecated and will be removed in a future release. \
+                    Please use performance_schema.processlist instead";
+        session.state.warnings.add("Warning", 1287, text);
+    }
 }
 
 /// Tables of the system schemas that everybody may read, as in MySQL.

@@ -13,6 +13,9 @@ use tare_mysql::table::TableDef;
 use tare_store::write_lock::WriteGuard;
 use tare_store::{Counting, Replaced, StatementId};
 
+/// The number of [`SqlError::data_truncated`].
+const DATA_TRUNCATED: u16 = 1265;
+
 /// What SQLite has done for a change.
 #[derive(Default)]
 struct Done {
@@ -45,6 +48,10 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         Ok(done) => done,
         Err(error) => {
             drop(pass);
+            let error = match system {
+                true => of_mode(session, error),
+                false => error,
+            };
             return Err(transaction::after_error(session, error));
         }
     };
@@ -56,6 +63,17 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     }
     answer(session, sql, change, &done, run.answer.more);
     Ok(())
+}
+
+/// An enum's unknown value in a system table. Without strict mode it is a warning in MySQL, and the value that
+/// the enum has in its place is one that the table does not take.
+fn of_mode(session: &Session, error: SqlError) -> SqlError {
+    if error.code != DATA_TRUNCATED || session.connections.is_strict() {
+        return error;
+    }
+    let warnings = &session.state.warnings;
+    warnings.add("Warning", error.code, error.message);
+    SqlError::no_referenced_row()
 }
 
 /// Whether the account, and the transaction, may change what the statement names.

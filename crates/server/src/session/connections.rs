@@ -160,7 +160,8 @@ impl Connections {
         Ok(())
     }
 
-    fn is_strict(&self) -> bool {
+    /// Whether sql_mode refuses values that do not fit.
+    pub fn is_strict(&self) -> bool {
         Mode::of(&self.state.text("sql_mode").unwrap_or_default()).strict
     }
 

@@ -5,6 +5,8 @@ use super::tables::Work;
 /// What a statement has done.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
+    /// Its warnings have begun: those of the statement before are gone.
+    pub warns: bool,
     /// Rows sent to the client.
     pub sent: u64,
     /// Rows looked at.

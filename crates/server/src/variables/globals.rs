@@ -13,6 +13,14 @@ use tare::sync::RwLock;
 use tare_mysql::series::Series;
 use tare_mysql::variable::{self, Settable};
 use tare_rows::snapshot::Snapshot;
+use tare_rows::telemetry::{self, Telemetry};
+
+/// What [`telemetry::SIZES`] are shown as.
+const TELEMETRY: [&str; telemetry::SIZES.len()] = [
+    "performance_schema_max_logger_classes",
+    "performance_schema_max_meter_classes",
+    "performance_schema_max_metric_classes",
+];
 
 /// The server's values.
 #[derive(Debug)]
@@ -55,6 +63,15 @@ impl Globals {
             "innodb_lock_wait_timeout",
             config.lock_wait_timeout.as_secs().max(1).to_string(),
         );
+        let shows = if config.show_processlist { "ON" } else { "OFF" };
+        values.insert("performance_schema_show_processlist", shows.to_owned());
+        if let Some(bytes) = config.max_digest_length {
+            values.insert("max_digest_length", bytes.to_string());
+        }
+        let most = Telemetry::sized(&config.sizes).most;
+        for (name, most) in TELEMETRY.into_iter().zip(most) {
+            values.insert(name, most.to_string());
+        }
         values.insert("thread_handling", config.thread_handling.to_string());
         values.insert("thread_pool_size", config.thread_pool_size.to_string());
         if config.require_secure_transport {

@@ -4,6 +4,7 @@
 
 mod instances;
 mod setup;
+mod sizes;
 mod statements;
 #[path = "../support/mod.rs"]
 mod support;

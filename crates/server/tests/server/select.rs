@@ -175,6 +175,10 @@ fn rows_are_mysqls() {
             "3 1",
         ),
         (
+            "SELECT id AS a FROM t UNION SELECT 10 ORDER BY RAND() * 0 - a LIMIT 3",
+            "10 3 2",
+        ),
+        (
             "(SELECT 1 AS a) UNION (SELECT 2) ORDER BY a DESC LIMIT 1",
             "2",
         ),

@@ -431,11 +431,15 @@ fn a_session_counts_for_itself_and_the_server_for_all() {
 }
 
 #[test]
-fn flush_status_begins_anew_for_the_session_and_not_for_the_server() {
+fn flush_status_begins_anew_for_all_sessions_and_not_for_the_server() {
     let running = Running::start();
     let mut conn = running.client();
+    let mut other = running.client();
     exec(&mut conn, "DO 1");
+    exec(&mut other, "DO 1");
     exec(&mut conn, "FLUSH STATUS");
+    assert_eq!(number(&mut other, "SESSION", "Com_do"), 0);
+    assert_eq!(number(&mut conn, "GLOBAL", "Com_do"), 2);
     assert_eq!(number(&mut conn, "SESSION", "Com_flush"), 0);
     assert_eq!(number(&mut conn, "GLOBAL", "Com_flush"), 1);
     exec(

@@ -86,7 +86,7 @@ impl Engine {
     fn fill_sizes(&self, asked: &[(usize, u64)]) {
         for (size, number) in asked {
             self.view.shared().asked[*size].store(number + 1, Ordering::Relaxed);
-            if *number == 0 && sizes::is_a_buffer(*size) {
+            if *number == 0 && sizes::is_none_at_0(*size) {
                 let nothing_of = &self.view.control().nothing_of;
                 nothing_of.fetch_or(sizes::bit(*size), Ordering::Relaxed);
             }

@@ -445,7 +445,7 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
         engine.lose(Lost::ThreadEvents, 1);
         // A thread is lost once, however often it tries.
         if hot.lost_under.replace(generation) != generation {
-            engine.lose(Lost::Threads, 1);
+            engine.lose_thread();
         }
         return None;
     };

@@ -61,6 +61,20 @@ impl Engine {
         }
     }
 
+    /// Counts a thread that has no slot. Where there are no classes of threads, no thread was to have one.
+    pub fn lose_thread(&self) {
+        if !self.view.control().has_none_of(sizes::THREAD_CLASSES) {
+            self.lose(Lost::Threads, 1);
+        }
+    }
+
+    /// How many statements can be nested.
+    #[cold]
+    pub fn statement_stack(&self) -> usize {
+        let asked = self.view.shared().asked(sizes::STATEMENT_STACK);
+        sizes::statement_stack(asked)
+    }
+
     /// Counts a lock or condition that has no instance.
     pub fn lose_instance(&self, class: u16) {
         self.lose(Lost::Instances, 1);

@@ -42,7 +42,7 @@ impl Engine {
 }
 
 impl Local {
-    /// A slot; `None` when there is none left, which the caller counts. It has no bank until it counts something: a
+    /// A slot; `None` when there is none left, which the caller [counts](Engine::lose_thread). It has no bank until it counts something: a
     /// connection of a server with everything off never does.
     pub fn make(
         engine: &Arc<Engine>,
@@ -53,6 +53,7 @@ impl Local {
         let view = &engine.view;
         let shared = view.shared();
         let threads = engine.room_for(sizes::THREADS, view.geometry().limits.threads);
+        let threads = engine.room_for(sizes::THREAD_CLASSES, threads);
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
         let number = freelist::pop(&shared.free_slots.0, link)
             .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;

@@ -82,7 +82,8 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         return statement;
     }
     let level = local.statements.get();
-    if level >= STATEMENT_DEPTH {
+    let is_too_deep = || level >= local.engine.statement_stack();
+    if level >= STATEMENT_DEPTH || level != 0 && is_too_deep() {
         local.engine.lose(Lost::NestedStatements, 1);
         return statement;
     }

@@ -317,7 +317,7 @@ impl Session {
                 None if self.lost_under == engine.generation => {}
                 None => {
                     self.lost_under = engine.generation;
-                    engine.lose(Lost::Threads, 1);
+                    engine.lose_thread();
                 }
             }
         }

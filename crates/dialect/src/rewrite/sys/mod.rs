@@ -93,7 +93,7 @@ impl Rewriter<'_> {
         let arguments = arguments.into_iter().map(|argument| match argument {
             // Of MySQL's own, NULL is no connection; of schema sys, the client's.
             FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) if is_native => {
-                Ok(node::call("ifnull", vec![e, node::number(-1)]))
+                Ok(node::call("tare_connection", vec![e]))
             }
             FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Ok(e),
             other => Err(near(other)),

@@ -1,0 +1,106 @@
+//! What MySQL's tables about tables say of performance_schema, and what is refused there.
+
+use super::support::{Running, all_of, errno, exec, one};
+
+#[test]
+fn columns_have_the_privileges_of_who_asks() {
+    let running = Running::start();
+    let mut root = running.client();
+    let privileges = |table: &str| {
+        format!(
+            "SELECT DISTINCT PRIVILEGES, COLUMN_COMMENT FROM information_schema.COLUMNS \
+             WHERE CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) = '{table}'"
+        )
+    };
+    let all = "select,insert,update,references|";
+    let of = privileges("performance_schema.setup_consumers");
+    assert_eq!(one(&mut root, &of), all);
+    assert_eq!(
+        one(&mut root, &privileges("information_schema.TABLES")),
+        "select|"
+    );
+    exec(
+        &mut root,
+        "CREATE USER u@localhost IDENTIFIED WITH mysql_native_password BY 'p'",
+    );
+    exec(&mut root, "GRANT SELECT ON *.* TO u@localhost");
+    let mut reader = running.tcp("u", Some("p")).expect("u connects");
+    assert_eq!(one(&mut reader, &of), "select|");
+}
+
+#[test]
+fn sentences_are_about_tables_that_mysql_does_not_have() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let comments = |schema: &str| {
+        format!(
+            "SELECT SUM(COLUMN_COMMENT <> ''), COUNT(*), \
+             (SELECT SUM(TABLE_COMMENT NOT IN ('', 'VIEW')) FROM information_schema.TABLES \
+              WHERE TABLE_SCHEMA = '{schema}') \
+             FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = '{schema}'"
+        )
+    };
+    for schema in ["performance_schema", "information_schema", "sys"] {
+        let found = one(&mut conn, &comments(schema));
+        assert!(found.starts_with("0|") && found.ends_with("|0"), "{found}");
+    }
+    let found = one(&mut conn, &comments("tare"));
+    let numbers: Vec<&str> = found.split('|').collect();
+    assert!(numbers[0] == numbers[1] && numbers[2] != "0", "{found}");
+    let shown = all_of(&mut conn, "SHOW FULL COLUMNS FROM tare.segments");
+    assert!(shown.iter().all(|row| row.ends_with('.')), "{shown:?}");
+}
+
+#[test]
+fn an_enums_unknown_value_is_refused_in_every_mode() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let insert =
+        "INSERT INTO performance_schema.setup_objects VALUES ('TABLE', 'a', 'b', 'MAYBE', 'YES')";
+    assert_eq!(errno(&mut conn, insert), 1265);
+    exec(&mut conn, "SET sql_mode = 'NO_ENGINE_SUBSTITUTION'");
+    assert_eq!(errno(&mut conn, insert), 1452);
+    assert_eq!(
+        all_of(&mut conn, "SHOW WARNINGS"),
+        [
+            "Warning|1265|Data truncated for column 'ENABLED' at row 1",
+            "Error|1452|Cannot add or update a child row: a foreign key constraint fails ()",
+        ]
+    );
+    // The warnings of one statement are not those of the next, which is none.
+    assert_eq!(errno(&mut conn, "SELECT FROM"), 1064);
+    assert_eq!(all_of(&mut conn, "SHOW WARNINGS").len(), 1);
+}
+
+#[test]
+fn the_processlist_of_information_schema_is_deprecated() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "SELECT * FROM information_schema.PROCESSLIST");
+    assert!(one(&mut conn, "SHOW WARNINGS").starts_with("Warning|1287|"));
+    exec(&mut conn, "SELECT * FROM performance_schema.processlist");
+    assert!(all_of(&mut conn, "SHOW WARNINGS").is_empty());
+}
+
+#[test]
+fn telemetrys_tables_are_as_long_as_was_asked_for() {
+    let sizes = [("max_logger_classes", "0"), ("max_meter_classes", "2")];
+    let running = Running::with(|config| {
+        config.sizes = sizes.map(|(n, v)| (n.to_owned(), v.to_owned())).into();
+    });
+    let mut conn = running.client();
+    let counts = "SELECT (SELECT COUNT(*) FROM performance_schema.setup_loggers), \
+                  (SELECT COUNT(*) FROM performance_schema.setup_meters)";
+    assert_eq!(one(&mut conn, counts), "0|2");
+    assert_eq!(
+        one(&mut conn, "SELECT @@performance_schema_max_logger_classes"),
+        "0"
+    );
+    assert_eq!(
+        one(
+            &mut conn,
+            "SHOW STATUS LIKE 'Performance_schema_meter_lost'"
+        ),
+        "Performance_schema_meter_lost|9"
+    );
+}
