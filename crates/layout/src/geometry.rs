@@ -397,7 +397,7 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (size_of::<ClassEntry>(), l.classes),
         (BUCKETS * 8, l.classes),
         (FINE_BUCKETS * 8, 1),
-        (size_of::<Account>(), l.accounts + UNLISTED),
+        (size_of::<Account>(), l.accounts + UNLISTED + 1),
         (size_of::<Named>(), l.users + UNLISTED),
         (size_of::<Named>(), l.hosts + UNLISTED),
         (size_of::<Actor>(), l.actors),
@@ -455,6 +455,12 @@ fn long_text_words(l: &Limits) -> usize {
 }
 
 impl Geometry {
+    /// The number of nobody's account, whose banks are of threads whose account is not known yet. It stands behind those
+    /// that are named. What such a bank counts by class is moved to an account's before anybody sums it.
+    pub const fn nobody(&self) -> usize {
+        self.limits.accounts + UNLISTED
+    }
+
     /// Computes all places. `limits` must be within their bounds (see [`Limits::clamped`]).
     pub fn new(limits: Limits) -> Self {
         let slot = SlotPlaces::new(&limits);

@@ -353,6 +353,18 @@ pub(crate) fn banks_used(view: View<'_>) -> usize {
     used.min(limit)
 }
 
+/// Whether a bank is of a thread that logs in: what it counts by class is moved to its account's, and is not seen
+/// before, so that it is never seen twice.
+pub(crate) fn is_nobodys(view: View<'_>, bank: usize) -> bool {
+    let account = view.bank(bank).account.load(Ordering::Acquire) as usize;
+    account == view.geometry().nobody() + 1
+}
+
+/// The banks that are summed by class.
+fn summed(view: View<'_>) -> impl Iterator<Item = usize> {
+    (0..banks_used(view)).filter(move |bank| !is_nobodys(view, *bank))
+}
+
 /// How long a reader waits for a merge that does not get on before it takes what it sees. A merge copies
 /// half a megabyte at most; a writer that was killed in one leaves the sequence odd for good.
 const MERGE_PATIENCE: Duration = Duration::from_millis(200);
@@ -447,7 +459,7 @@ impl<'a> Banks<'a> {
         unmerged(self.view, self.live, || {
             totals.clear();
             let baselines = self.baselines();
-            for number in 0..banks_used(self.view) {
+            for number in summed(self.view) {
                 totals.add_bank(Bank::new(self.view, number, Scope::Global, baselines));
             }
         });
@@ -534,7 +546,7 @@ impl<'a> Banks<'a> {
             let baselines = self.baselines();
             let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
             let less = truncated.then_some(baseline::TRUNCATED_GLOBAL);
-            for number in 0..banks_used(self.view) {
+            for number in summed(self.view) {
                 let bank = Bank::new(self.view, number, Scope::Global, baselines);
                 for class in selection.wanted.iter() {
                     let id = class.class as usize;

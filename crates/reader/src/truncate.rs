@@ -20,7 +20,7 @@ use tare_layout::object::{self, ObjectType, TableLock};
 use crate::attach::Segment;
 use crate::error::WriteError;
 use crate::freeze::{extremes, freezes, is_frozen, kind_of};
-use crate::totals::{Scope, Selection, banks_used};
+use crate::totals::{Scope, Selection, banks_used, is_nobodys};
 
 /// How long one truncation waits for another to end. One takes milliseconds.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -385,8 +385,9 @@ pub(crate) fn fill_bank(
 ) {
     let (arena, beside) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
+    let is_summed = !is_nobodys(view, bank);
     for (at, tag) in items(arena, used) {
-        if !wanted(tag) {
+        if !wanted(tag) || tag.item == Item::Class && !is_summed {
             continue;
         }
         filled.push((bank, at, tag.pack()));

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use support::{everything, scale, start};
 use tare::sync::{Mutex, RwLock};
+use tare::thread::Session;
 use tare::{Class, Config, Kind, Limits, Operation};
 use tare_layout::bank::line_of;
 use tare_layout::line::memory;
@@ -22,6 +23,7 @@ tare::classes! {
     static QUERY: Statement = "statement/banks/query";
     static STAGE: Stage = "stage/banks/stage";
     static CACHE: Memory = "memory/banks/cache";
+    static CONNECTION: Thread = "thread/banks/connection";
 }
 
 fn event() {
@@ -64,6 +66,40 @@ fn events_count_for_the_account_of_their_time() {
     let alice = tare.view.account(1);
     assert_eq!(alice.total.load(Ordering::Relaxed), 2);
     assert_eq!(alice.current.load(Ordering::Relaxed), 0);
+}
+
+/// What a thread does while its client logs in counts for the account, once that is known, and for nobody before.
+#[test]
+fn events_of_a_login_count_for_its_account() {
+    let tare = everything(Limits::default());
+    for (round, user) in [(1, "alice"), (1, "bob"), (2, "alice")] {
+        let session = Session::new(&CONNECTION);
+        session.await_account();
+        // SAFETY: it is left before it is dropped, and stays where it is.
+        unsafe { session.stay() };
+        (0..3).for_each(|_| event());
+        assert_eq!(tare.total_of_account(&EVENT, 0).count, 0);
+        tare::thread::set_account(user, "localhost");
+        let total = tare.total(&EVENT);
+        event();
+        assert_eq!(of_user(&tare, user), 4 * round);
+        assert_eq!(
+            (total.count, total.buckets),
+            (tare.total(&EVENT).count - 1, total.count)
+        );
+        tare::thread::leave_session();
+    }
+    // One that never logs in is the background's.
+    let session = Session::new(&CONNECTION);
+    session.await_account();
+    // SAFETY: as above.
+    unsafe { session.stay() };
+    event();
+    tare::thread::leave_session();
+    drop(session);
+    assert_eq!(tare.total_of_account(&EVENT, 0).count, 1);
+    assert_eq!(tare.total(&EVENT).count, 13);
+    assert_eq!(tare.losses(), []);
 }
 
 #[test]

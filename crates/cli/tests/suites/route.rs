@@ -31,7 +31,7 @@ fn is_tares(schema: &str) -> bool {
 }
 
 /// Statements that a server, too, executes on its own Performance Schema: it counts them then.
-const LOAD: [&str; 13] = [
+const LOAD: [&str; 15] = [
     "select",
     "with",
     "insert",
@@ -45,6 +45,8 @@ const LOAD: [&str; 13] = [
     "deallocate",
     "create",
     "drop",
+    "lock",
+    "unlock",
 ];
 
 impl Talk {
@@ -79,6 +81,8 @@ impl Talk {
             });
         }
         let is_tares = match &*first {
+            // How both are to read statements.
+            "set" if lower.contains("sql_mode") => true,
             "grant" | "revoke" | "use" | "flush" | "rename" => false,
             // Its own variables.
             "set" if !lower.contains("performance_schema.") && !lower.contains("sys.") => false,
@@ -109,7 +113,7 @@ impl Talk {
         };
         let to = match is_tares {
             false => To::Server,
-            true if LOAD.contains(&&*first) => To::Both,
+            true if LOAD.contains(&&*first) || lower.contains("sql_mode") => To::Both,
             true => To::Tare,
         };
         if first == "create" && is_tares {

@@ -62,6 +62,10 @@ impl Schema {
     }
 }
 
+/// Threads of clients, which log in first. What they do until the server says who they are counts for that account, as
+/// in the server's own engine.
+const CONNECTION: &str = "thread/sql/one_connection";
+
 thread_local! {
     /// Its destructor ends the session of a thread of the system that ends with one.
     static ENDING: Ending = const { Ending };
@@ -104,6 +108,10 @@ fn new(known: &'static Known, parent: u64) -> *mut Thread {
             name: [0; LONGEST_SCHEMA],
         }),
     }));
+    if known.class.name() == CONNECTION {
+        // SAFETY: just made.
+        unsafe { &*made }.session.await_account();
+    }
     row_locks::begins(known.class.name(), made.addr());
     made
 }

@@ -26,7 +26,8 @@ impl Engine {
         let head = &self.view.account(account as usize).free_banks;
         let number = freelist::pop(head, |i| self.bank_link(i))
             .or_else(|| self.new_bank(account))
-            .or_else(|| self.merged_bank(account))?;
+            .or_else(|| self.merged_bank(account))
+            .or_else(|| self.nobodys_bank(account))?;
         self.begin(number, slot);
         Some(number)
     }
@@ -81,6 +82,21 @@ impl Engine {
         bank.used.store(1, Ordering::Relaxed);
         bank.account.store(account + 1, Ordering::Release);
         Some(number)
+    }
+
+    /// One that is free of threads whose account is not known yet: it holds nothing by class.
+    #[cold]
+    fn nobodys_bank(&self, account: u32) -> Option<usize> {
+        let nobody = self.view.account(self.view.geometry().nobody());
+        let number = freelist::pop(&nobody.free_banks, |i| self.bank_link(i))?;
+        self.rename_bank(number, account);
+        Some(number)
+    }
+
+    /// Makes a bank another account's with all that it holds.
+    pub(super) fn rename_bank(&self, number: usize, account: u32) {
+        let bank = self.view.bank(number);
+        bank.account.store(account + 1, Ordering::Release);
     }
 
     /// Hands the bank to a new thread. What its rows hold is that thread's base: already where the thread

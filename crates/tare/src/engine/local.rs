@@ -98,6 +98,8 @@ pub(crate) struct Local {
     pub has_texts: Cell<bool>,
     /// The account.
     pub account: Cell<Account>,
+    /// It has none yet: what it counts until then is to count for that one.
+    pub awaits_account: Cell<bool>,
     /// Event ids of the open statements.
     pub statement_ids: [Cell<u64>; STATEMENT_DEPTH],
     /// When each of them began, 0 = not timed.

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tare_layout::bank::baseline;
+use tare_layout::bank::{awake_line_of, baseline};
 use tare_layout::class::Kind;
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
 use tare_layout::line::{
-    CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, SUM, Tag, error,
+    CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MIN, NO_MIN, SUM, Tag, error,
 };
 
 use super::bank::{buckets, combine_extremes, items};
@@ -121,6 +121,64 @@ impl Engine {
         bank.base_used.store(0, Ordering::Relaxed);
     }
 
+    /// Moves what one bank counted by class to another, which the same thread has. The first is one that nobody sums by
+    /// class, so that nothing is seen twice; its other rows are no account's, and stay.
+    pub(super) fn move_classes(&self, to: usize, from: usize) {
+        let source = self.view.arena(from);
+        let used = self.view.bank(from).used.load(Ordering::Relaxed) as usize;
+        let classes = items(source, used).filter(|(_, tag)| tag.item == Item::Class);
+        for (at, tag) in classes {
+            let lines = &source[at..at + tag.lines];
+            let kind = self.kind_of(tag.id as usize);
+            let Some(kind) = kind.filter(|kind| has_counted(*kind, lines)) else {
+                continue;
+            };
+            self.move_class(to, from, kind, tag, lines);
+            for (i, line) in lines.iter().enumerate() {
+                self.clear_class_line(kind, i, from, line);
+            }
+        }
+    }
+
+    fn move_class(&self, to: usize, from: usize, kind: Kind, tag: Tag, lines: &[Line]) {
+        let class = tag.id as u16;
+        let entry = &self.view.class_index(to)[usize::from(class)];
+        let first = match awake_line_of(entry.load(Ordering::Relaxed)) {
+            0 => self.awaken(to, class),
+            at => Some(at),
+        };
+        // That there is no room is counted as lost.
+        let Some(first) = first else { return };
+        for (i, line) in lines.iter().enumerate() {
+            let target = &self.view.arena(to)[first + i];
+            add_cells(kind, i, target, line);
+            if kind.is_time_line(i) {
+                self.merge_histogram(class, to, target, from, line);
+            }
+        }
+    }
+
+    fn clear_class_line(&self, kind: Kind, i: usize, bank: usize, line: &Line) {
+        for cell in 1..CELLS {
+            match cell {
+                // What was made for it stays.
+                HISTOGRAM if kind.is_time_line(i) => {}
+                _ => line.set(cell, 0),
+            }
+        }
+        if kind.is_time_line(i) {
+            line.set(MIN, NO_MIN);
+            let arena = self.view.arena(bank);
+            for block in 0..BLOCKS {
+                let at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
+                if at != 0 {
+                    let block = &arena[at..at + BLOCK_LINES];
+                    buckets(block).for_each(|bucket| bucket.store(0, Ordering::Relaxed));
+                }
+            }
+        }
+    }
+
     /// A baseline of a bank, unless nothing was ever written there: reading it would make its pages.
     fn baseline_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
         let used = self.view.control().baselines_used.load(Ordering::Relaxed);
@@ -207,6 +265,17 @@ impl Engine {
             self.share_digest_row(from, entry);
         }
     }
+}
+
+/// Whether a row has counted anything.
+fn has_counted(kind: Kind, lines: &[Line]) -> bool {
+    lines
+        .iter()
+        .enumerate()
+        .any(|(i, line)| match kind.is_time_line(i) {
+            true => line.get(COUNT) != 0,
+            false => (1..CELLS).any(|cell| line.get(cell) != 0),
+        })
 }
 
 /// Adds a bucket to another that only the caller writes; true when that wrapped.

@@ -206,7 +206,12 @@ impl Observer {
         let known = banks.max(self.banks.len());
         self.banks.resize_with(known, Rows::default);
         let mut all = 0u64;
+        let nobodys = engine.view.geometry().nobody() as u32 + 1;
         for (number, rows) in self.banks.iter_mut().enumerate().take(banks) {
+            // What was counted there is found where it is moved to.
+            if engine.view.bank(number).account.load(Ordering::Acquire) == nobodys {
+                continue;
+            }
             rows.learn(engine, number, classes);
             all = all.wrapping_add(sum(number, rows));
         }

@@ -141,6 +141,7 @@ impl Local {
             cursors: Default::default(),
             has_texts: Cell::new(false),
             account: Cell::default(),
+            awaits_account: Cell::new(false),
             schema: Cell::new(0),
             digests: UnsafeCell::default(),
             program: Cell::new(0),
@@ -174,6 +175,7 @@ impl Local {
         self.cursors = Default::default();
         self.has_texts.set(false);
         self.account.take();
+        self.awaits_account.set(false);
         self.schema.set(0);
         self.program.set(0);
         self.metadata_locks.take();
@@ -209,6 +211,8 @@ impl Local {
             return;
         }
         local.settle();
+        // One that never got an account: what it counted is the background's.
+        local.name_bank(0);
         if has_had_events(local.slot) {
             for number in 0..ring::RINGS {
                 local.engine.give_chunk(local.slot_number(), number);
@@ -231,7 +235,14 @@ impl Local {
     /// Moves the thread to a bank of another account.
     pub fn change_account(&self, account: Account) {
         let before = self.account.get();
-        if before.counted != account.counted && self.has_bank() {
+        if self.awaits_account.get() {
+            // It still does if this is nobody's.
+            if account != Account::default() {
+                self.settle();
+                let _unbanked = hot::unbanked();
+                self.name_bank(account.counted);
+            }
+        } else if before.counted != account.counted && self.has_bank() {
             self.settle();
             let _unbanked = hot::unbanked();
             let old = self.bank_number.get();
@@ -249,6 +260,28 @@ impl Local {
         self.engine.disconnected(before);
         self.slot.account.store(account.number, Ordering::Relaxed);
         self.account.set(account);
+    }
+
+    /// Says that the thread's account is to come, before it has counted anything.
+    pub fn await_account(&self) {
+        self.awaits_account.set(!self.has_bank());
+    }
+
+    /// Moves a thread that awaited its account to a bank of that, with what it has counted by class.
+    fn name_bank(&self, account: u32) {
+        if !self.awaits_account.replace(false) || !self.has_bank() {
+            return;
+        }
+        let nobodys = self.bank_number.get();
+        match self.engine.take_bank_patiently(account, self.slot_number()) {
+            Some(number) => {
+                self.enter_bank(number);
+                self.engine.move_classes(number, nobodys);
+                self.engine.give_bank(nobodys);
+            }
+            // All banks are taken by other threads: this one becomes the account's.
+            None => self.engine.rename_bank(nobodys, account),
+        }
     }
 
     /// Whether it has counted anything since it came, or since its account changed.
@@ -275,7 +308,10 @@ impl Local {
     #[inline(never)]
     pub(super) fn make_bank(&self) -> Option<&'static Bank> {
         if !self.has_bank() {
-            let account = self.account.get().counted;
+            let account = match self.awaits_account.get() {
+                true => self.engine.view.geometry().nobody() as u32,
+                false => self.account.get().counted,
+            };
             match self.engine.take_bank_patiently(account, self.slot_number()) {
                 Some(number) => self.use_bank(number),
                 None => self.engine.lose(Lost::Rows, 1),
@@ -291,8 +327,15 @@ impl Local {
     }
 
     fn use_bank(&self, number: usize) {
-        let view = &self.engine.view;
         let old = self.bank_number.get();
+        self.enter_bank(number);
+        if old != number && old != no_bank::NUMBER {
+            self.engine.give_bank(old);
+        }
+    }
+
+    fn enter_bank(&self, number: usize) {
+        let view = &self.engine.view;
         // A signal handler that finds the bank finds a whole one.
         self.arena.set(view.arena(number).as_ptr());
         compiler_fence(Ordering::SeqCst);
@@ -303,9 +346,6 @@ impl Local {
         under_sequence_lock(self.slot, |slot| {
             slot.bank.store(number as u32, Ordering::Relaxed)
         });
-        if old != number && old != no_bank::NUMBER {
-            self.engine.give_bank(old);
-        }
     }
 }
 

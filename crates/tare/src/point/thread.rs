@@ -258,6 +258,15 @@ impl Session {
         }
     }
 
+    /// Says that its account will be told ([`set_account`]) before its thread does anything of its own: what it counts
+    /// until then counts for that account, and is not seen before.
+    pub fn await_account(&self) {
+        // SAFETY: null, or made by `renew` and owned by the session.
+        if let Some(local) = unsafe { self.local.as_ref() } {
+            local.await_account();
+        }
+    }
+
     fn slot(&self) -> Option<&'static tare_layout::slot::Slot> {
         // SAFETY: as above.
         unsafe { self.local.as_ref() }.map(|local| local.slot)
