@@ -66,7 +66,7 @@ const READ: &[&str] = &[
     "rand", "random_bytes", "regexp_instr", "regexp_substr", "release_all_locks", "release_lock",
     "row_count", "sec_to_time", "second", "sin", "sleep", "sqrt", "str_to_date", "subtime",
     "sysdate", "tan", "tare_abs", "tare_add", "tare_add_int", "tare_bits", "tare_char",
-    "tare_date_add", "tare_datetime", "tare_decimal", "tare_deeper", "tare_div", "tare_div_int",
+    "tare_connection", "tare_date_add", "tare_datetime", "tare_decimal", "tare_deeper", "tare_div", "tare_div_int",
     "tare_exact", "tare_extract", "tare_greatest", "tare_int", "tare_intdiv", "tare_interval",
     "tare_interval_of", "tare_json_object", "tare_least", "tare_like_from", "tare_like_to",
     "tare_local", "tare_member", "tare_mod", "tare_moment", "tare_mul", "tare_mul_int", "tare_neg",
