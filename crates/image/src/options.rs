@@ -92,13 +92,16 @@ impl Users {
     }
 
     /// What the user has said about instruments, consumers and sizes, as an engine's options: `instrument`,
-    /// `consumer_...`, `digests_size`. Zero is no size of theirs: with it the server's own engine is kept small.
+    /// `consumer_...`, `digests_size`. The smallest size is none of theirs: with it the server's own engine is kept small.
     pub fn of_the_engine(&self) -> impl Iterator<Item = (String, &str)> {
         self.options.iter().filter_map(|(name, value)| {
             let of = name.strip_prefix(SWITCH)?.strip_prefix('-')?;
             let value = value.as_deref().unwrap_or("ON");
-            let is_said = value != "0" || of.starts_with("consumer-");
-            is_said.then(|| (of.replace('-', "_"), value))
+            let is_smallest = match of {
+                "max-statement-stack" => value == "1",
+                _ => value == "0" && !of.starts_with("consumer-"),
+            };
+            (!is_smallest).then(|| (of.replace('-', "_"), value))
         })
     }
 
@@ -183,6 +186,7 @@ mod tests {
     #[test]
     fn an_engine_is_told_what_the_user_has_said() {
         let line = "--performance-schema --loose-performance_schema_digests_size=5 --performance-schema-users-size=0 \
+                    --loose-performance-schema-max-statement-stack=1 \
                     --performance-schema-instrument=wait/%=OFF --performance-schema-consumer-events-waits-current \
                     --performance-schema-consumer-statements-digest=0 --port=1";
         let users = users(line);

@@ -1,14 +1,14 @@
 //! Between mysqltest and a server. What a test says to the harness itself is answered here. Where Tare's tables
 //! are beside the server, statements about them go there ([`crate::route`]), and the rest passes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -51,6 +51,8 @@ pub struct Ends {
     pub tables: Option<PathBuf>,
     made: Made,
     programs: Programs,
+    /// Connections whose last statement the server may not have ended yet, though it has answered.
+    answered: Mutex<BTreeSet<u32>>,
 }
 
 impl Ends {
@@ -60,6 +62,7 @@ impl Ends {
             tables,
             made: Made::default(),
             programs: Programs::default(),
+            answered: Mutex::default(),
         }
     }
 }
@@ -229,10 +232,10 @@ impl<C: Stream> Session<C> {
             // In the test's own databases Tare may have to keep a copy of one of its tables.
             self.ask_tables(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
             self.ask_tables(&format!("USE {database}"))?;
-            return self.server.write_all(said);
+            return self.give_server(said);
         }
         let Some(sql) = text else {
-            return self.server.write_all(said);
+            return self.give_server(said);
         };
         let ends = self.ends.clone();
         ends.programs.create(&sql);
@@ -251,8 +254,9 @@ impl<C: Stream> Session<C> {
         let variables = talk.variables(&sql);
         self.talk = talk;
         match to {
-            To::Server => self.server.write_all(said),
+            To::Server => self.give_server(said),
             To::Tare | To::Both => {
+                self.wait_for_ends()?;
                 if !variables.is_empty() {
                     let values = self.ask(&format!("SELECT {}", variables.join(", ")))?;
                     let set = assignments(&variables, &values, self.flags);
@@ -272,6 +276,42 @@ impl<C: Stream> Session<C> {
                 self.tell(answer)
             }
         }
+    }
+
+    fn give_server(&mut self, said: &[u8]) -> io::Result<()> {
+        let answered = &self.ends.answered;
+        let mut answered = answered.lock().unwrap_or_else(PoisonError::into_inner);
+        answered.insert(self.connection);
+        drop(answered);
+        self.server.write_all(said)
+    }
+
+    /// A server answers before its statement has ended, and by then its own next reader of tables comes too late to see
+    /// that. Tare's may come earlier.
+    fn wait_for_ends(&mut self) -> io::Result<()> {
+        let answered = &self.ends.answered;
+        let mut answered = answered.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited_for: Vec<String> = std::mem::take(&mut *answered)
+            .iter()
+            .map(u32::to_string)
+            .collect();
+        drop(answered);
+        if waited_for.is_empty() {
+            return Ok(());
+        }
+        let running = format!(
+            "(SELECT COUNT(*) FROM performance_schema.events_statements_current AS s \
+             JOIN performance_schema.threads AS t ON t.THREAD_ID = s.THREAD_ID \
+             WHERE s.END_EVENT_ID IS NULL AND t.PROCESSLIST_ID IN ({}))",
+            waited_for.join(", ")
+        );
+        // One that waits for a lock goes on running.
+        let mut looks = 0;
+        while looks < 20 && self.value(&running)? != "0" {
+            thread::sleep(Duration::from_millis(1));
+            looks += 1;
+        }
+        Ok(())
     }
 
     fn tell(&mut self, answer: Answer) -> io::Result<()> {
