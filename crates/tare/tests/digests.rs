@@ -1,0 +1,126 @@
+//! The table of digests: full, and with more digests than a bank has places.
+#![cfg(feature = "instrument")]
+
+mod support;
+
+use std::sync::atomic::Ordering;
+
+use support::everything;
+use tare::Limits;
+use tare_layout::shared::Lost;
+
+tare::classes! {
+    static QUERY: Statement = "statement/digests/query";
+}
+
+#[test]
+fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
+    let limits = Limits {
+        digests: 5,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let run = |text: &str| tare::statement::start(&QUERY).text(text);
+    let columns = |columns: &str| {
+        for column in columns.chars() {
+            run(&format!("SELECT {column} FROM t"));
+        }
+    };
+    let counts = || {
+        let mut counts: Vec<(String, u64)> = tare
+            .digests()
+            .into_iter()
+            .map(|(id, text)| (text.replace(" FROM `t`", ""), tare.digest(id).count))
+            .collect();
+        counts.sort();
+        counts
+    };
+    let expected = |counts: &[(&str, u64)]| -> Vec<(String, u64)> {
+        let text = |(column, n): &(&str, u64)| (format!("SELECT `{column}`"), *n);
+        counts.iter().map(text).collect()
+    };
+    columns("abcdabcd");
+    assert_eq!(
+        counts(),
+        expected(&[("a", 2), ("b", 2), ("c", 2), ("d", 2)])
+    );
+    assert_eq!(tare.losses(), []);
+    // b is the one that was not used for longest.
+    columns("acdae");
+    assert_eq!(
+        counts(),
+        expected(&[("a", 4), ("c", 3), ("d", 3), ("e", 1)])
+    );
+    assert_eq!(tare.digest(0).count, 2);
+    // It comes again, in the place of c, and counts anew.
+    columns("bb");
+    assert_eq!(
+        counts(),
+        expected(&[("a", 4), ("b", 2), ("d", 3), ("e", 1)])
+    );
+    assert_eq!(tare.digest(0).count, 5);
+    for _ in 0..3 {
+        columns("abcdefg");
+    }
+    assert_eq!(
+        counts(),
+        expected(&[("d", 1), ("e", 1), ("f", 1), ("g", 1)])
+    );
+    // Nothing is lost: what the evicted ones counted is all else's, times and buckets included.
+    let all: u64 = (0..5).map(|id| tare.digest(id).count).sum();
+    assert_eq!(all, tare.total(&QUERY).count);
+    assert_eq!((0..5).map(|id| tare.digest(id).buckets).sum::<u64>(), all);
+    assert_eq!(tare.statements(), all);
+    let evicted = tare.lost(Lost::DigestsEvicted);
+    assert_eq!(tare.losses(), [(Lost::DigestsEvicted as usize, evicted)]);
+    assert!(evicted >= 20, "{evicted}");
+    // One that runs is counted as all else when it is evicted meanwhile.
+    let rest = tare.digest(0).count;
+    let running = tare::statement::start(&QUERY);
+    running.text("SELECT x FROM t");
+    columns("hijkl");
+    let evicted_while = tare.digest(0).count - rest;
+    drop(running);
+    assert_eq!(tare.digest(0).count, rest + evicted_while + 1);
+
+    // TRUNCATE while a statement runs: it belongs to nobody now.
+    let running = tare::statement::start(&QUERY);
+    running.text("SELECT a FROM t");
+    let generation = &tare.view.control().digest_generation;
+    generation.fetch_add(1, Ordering::SeqCst);
+    run("SELECT z FROM t");
+    drop(running);
+    let digests = tare.digests();
+    assert_eq!(digests.len(), 1);
+    assert!(digests[0].1.contains('z'), "{digests:?}");
+    assert_eq!(tare.digest(digests[0].0).count, 1);
+    assert_eq!(tare.digest(0).count, 1);
+    assert_eq!(tare.lost(Lost::Digests), 0);
+    run("SELECT a FROM t");
+    assert_eq!(tare.digests().len(), 2);
+}
+
+#[test]
+fn more_digests_than_a_bank_has_places_are_counted_exactly() {
+    let tare = everything(Limits::default());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    for i in 0..100 {
+                        let query = tare::statement::start(&QUERY);
+                        query.text(&format!("SELECT c{i} FROM t"));
+                    }
+                }
+            });
+        }
+    });
+    let digests = tare.digests();
+    assert_eq!(digests.len(), 100);
+    for (id, text) in digests {
+        let sum = tare.digest(id);
+        assert_eq!(sum.count, 20, "{text}");
+        assert!(sum.min.is_some_and(|min| min <= sum.max));
+    }
+    assert_eq!(tare.losses(), []);
+}
