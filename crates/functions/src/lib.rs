@@ -9,6 +9,7 @@ mod aggregate;
 mod assign;
 pub mod call;
 mod charset;
+mod compare;
 mod context;
 mod control;
 mod date;

@@ -4,6 +4,7 @@
 //! a statement names the view, as a derived table: SQLite's own views cannot reach across attached
 //! databases. The text is read and rewritten once for the process.
 
+mod arguments;
 pub mod config;
 mod format;
 pub mod functions;

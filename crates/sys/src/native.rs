@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use rusqlite::types::{Value, ValueRef};
 
-use tare_dialect::Mode;
-
+use crate::arguments::misfit;
 use crate::option::number;
 use crate::{format, names};
-use tare_functions::call::{Answer, Call, int, opt, raise, real, text};
+use tare_functions::call::{Answer, Call, opt, raise, real, text};
 use tare_mysql::error::SqlError;
 
 /// Variables that format_path knows paths by.
@@ -79,15 +78,6 @@ fn list<'c>(ctx: &'c Call<'_>) -> rusqlite::Result<Option<Cow<'c, str>>> {
     )))
 }
 
-/// An argument that does not fit: an error in strict mode, and else a warning.
-fn misfit(ctx: &Call<'_>, error: SqlError) -> rusqlite::Result<()> {
-    if Mode::of(&ctx.session.sql_mode()).strict {
-        return Err(raise(error));
-    }
-    ctx.session.warn(error.code, &error.message);
-    Ok(())
-}
-
 /// A value of a list, which is not NULL.
 fn listed(ctx: &Call<'_>, function: &str, parameter: &str) -> rusqlite::Result<String> {
     text(ctx, 1).map(Into::into).ok_or_else(|| {
@@ -119,28 +109,6 @@ pub(super) fn quote_identifier(ctx: &Call<'_>) -> Answer {
 pub(super) fn sys_get_config(ctx: &Call<'_>) -> Answer {
     let value = text(ctx, 0).and_then(|name| ctx.session.sys_option(&name));
     opt(value.or_else(|| text(ctx, 1).map(Into::into)))
-}
-
-pub(super) fn tare_fits(ctx: &Call<'_>) -> Answer {
-    let most = int(ctx, 2).and_then(|n| usize::try_from(n).ok());
-    if let (Some(value), Some(most)) = (text(ctx, 0), most)
-        && let Some((end, _)) = value.char_indices().nth(most)
-    {
-        let parameter = text(ctx, 1).unwrap_or_default();
-        misfit(ctx, SqlError::data_too_long(&parameter))?;
-        return Ok(Value::Text(value[..end].to_owned()));
-    }
-    ctx.argument(0)
-}
-
-pub(super) fn tare_unsigned(ctx: &Call<'_>) -> Answer {
-    if real(ctx, 0).is_some_and(|number| number < 0.0) {
-        let parameter = text(ctx, 1).unwrap_or_default();
-        let message = format!("Out of range value for column '{parameter}' at row 1");
-        misfit(ctx, SqlError::new(1264, message))?;
-        return Ok(Value::Integer(0));
-    }
-    ctx.argument(0)
 }
 
 pub(super) fn tare_no_consumer(ctx: &Call<'_>) -> Answer {
