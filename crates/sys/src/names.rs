@@ -46,7 +46,7 @@ pub fn table_of_file(path: &str) -> Option<&str> {
 pub fn list_add(list: Option<&str>, value: &str) -> String {
     match list {
         None | Some("") => value.to_owned(),
-        Some(list) => format!("{},{value}", list.trim_end_matches(',')),
+        Some(list) => format!("{},{value}", list.trim_matches(' ').trim_end_matches(',')),
     }
 }
 
@@ -97,6 +97,7 @@ mod tests {
     fn lists_grow_and_shrink() {
         assert_eq!(list_add(None, "a"), "a");
         assert_eq!(list_add(Some("a,b"), "c"), "a,b,c");
+        assert_eq!(list_add(Some("a, "), "b"), "a,b");
         assert_eq!(list_drop("a,b, B,c", "b"), "a,c");
         assert_eq!(quote_identifier("a`b"), "`a``b`");
     }

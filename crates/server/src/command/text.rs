@@ -76,7 +76,10 @@ pub fn record(
     result: &Result<()>,
 ) {
     if let Err(error) = result {
-        session.state.warnings.clear();
+        // What it has warned of stays beside its error.
+        if !session.tally.warns {
+            session.state.warnings.clear();
+        }
         session
             .state
             .warnings
