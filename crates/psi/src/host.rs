@@ -47,6 +47,7 @@ const CLASSES: usize = 3072;
 pub fn start<S: Interface>(built_in: &BuiltIn, own: &Users) -> Result<(), StartError> {
     let mut config = Config::default();
     config.limits.classes = CLASSES;
+    config.digests_keep_positions = S::KEEPS_POSITIONS;
     for (name, value) in own.of_the_engine() {
         // What Tare does not have, or cannot be set so, the server itself has or complains about.
         let _ = config.option(&name, value);

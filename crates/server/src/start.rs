@@ -253,6 +253,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             .collect(),
         consumers: config.consumers.clone(),
         class_limits: class_limits(config.series),
+        digests_keep_positions: config.series == Series::V9_7,
         ..tare::Config::default()
     };
     let is_telemetry = |name: &str| telemetry::SIZES.iter().any(|(of, _)| *of == name);

@@ -87,6 +87,8 @@ pub struct Config {
     /// Seconds after which a digest's sample gives way to any newer statement; 0 = never, `None` =
     /// MySQL's 60.
     pub digest_sample_age: Option<u64>,
+    /// Digests keep the number of a column in GROUP BY and ORDER BY, as MySQL's do from 9.7 on.
+    pub digests_keep_positions: bool,
 }
 
 impl Config {

@@ -20,6 +20,9 @@ pub trait Interface: 'static {
     /// Whether it can fork to go into the background.
     const DAEMONIZES: bool = false;
 
+    /// Its digests keep the number of a column in GROUP BY and ORDER BY.
+    const KEEPS_POSITIONS: bool = false;
+
     /// Where its structures have what the interface hands over.
     const FIELDS: Fields;
 

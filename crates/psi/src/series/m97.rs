@@ -58,6 +58,7 @@ impl Interface for M97 {
 
     const TELLS_ERRORS: bool = true;
     const DAEMONIZES: bool = true;
+    const KEEPS_POSITIONS: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
             keys: 0xe8,

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 mod hash;
 mod keywords;
 mod normalize;
+mod positions;
 mod tokens;
 
 #[cfg(test)]
@@ -22,4 +23,4 @@ pub(crate) fn with_verb<'t>(verb: &str, text: &'t str) -> Cow<'t, str> {
 }
 
 pub use hash::{Digest, FAST_HASH_LIMIT, MAX_DIGEST_LENGTH, fast_hash};
-pub use normalize::{Extent, normalize};
+pub use normalize::{Extent, Rules, normalize, normalize_by};

@@ -16,6 +16,7 @@
 //! Reading the result again gives the result again.
 
 use super::keywords::{self, Keyword};
+use super::positions::Positions;
 use super::tokens::{Scanner, Token};
 
 /// Does the text hold the whole statement?
@@ -33,8 +34,20 @@ pub enum Extent {
 /// The form is MySQL 8.0's: ``SELECT `c` FROM `sbtest1` WHERE `id` = ?``. Any bytes will do for
 /// `sql`; `out` is UTF-8 where `sql` is. Nothing is allocated when `out` has room for `limit` bytes.
 pub fn normalize(sql: &[u8], limit: usize, out: &mut Vec<u8>) -> Extent {
+    normalize_by(Rules::default(), sql, limit, out)
+}
+
+/// In what the form differs between servers. The default is MySQL 8.0's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    /// The number of a column in GROUP BY and ORDER BY stays: MySQL from 9.7 on.
+    pub keeps_positions: bool,
+}
+
+/// The same by other rules.
+pub fn normalize_by(rules: Rules, sql: &[u8], limit: usize, out: &mut Vec<u8>) -> Extent {
     out.clear();
-    Writer::new(limit, out).run(Scanner::new(sql))
+    Writer::new(rules, limit, out).run(Scanner::new(sql))
 }
 
 /// What a token written is to the tokens behind it.
@@ -96,18 +109,20 @@ struct Writer<'o> {
     limit: usize,
     history: [Written; HISTORY],
     written: usize,
+    positions: Option<Positions>,
 }
 
 /// The next token does not fit.
 struct Full;
 
 impl<'o> Writer<'o> {
-    fn new(limit: usize, out: &'o mut Vec<u8>) -> Self {
+    fn new(rules: Rules, limit: usize, out: &'o mut Vec<u8>) -> Self {
         Self {
             out,
             limit,
             history: [START; HISTORY],
             written: 0,
+            positions: rules.keeps_positions.then(Positions::new),
         }
     }
 
@@ -178,6 +193,13 @@ impl<'o> Writer<'o> {
     }
 
     fn token(&mut self, token: Token<'_>, tokens: &mut Scanner<'_>) -> Result<(), Full> {
+        if let Some(positions) = &mut self.positions {
+            let column = positions.column(token, tokens);
+            positions.pass(token);
+            if let Some(number) = column {
+                return self.put_text(TokenKind::Other, 0, number);
+            }
+        }
         match token {
             Token::Word(word) => self.word(word, tokens),
             Token::Name(name) | Token::Quoted(name) => self.name(name),

@@ -2,6 +2,7 @@
 //! rules that 8.0 shares with its forks, what MariaDB 10.11 was seen to show.
 
 mod limits;
+mod positions;
 
 use super::*;
 

@@ -48,6 +48,8 @@ enum Mode {
 pub(super) struct Scanner<'a> {
     sql: &'a [u8],
     at: usize,
+    /// Where the token that was read last began.
+    from: usize,
     mode: Mode,
     /// Where the last word or quoted name ended.
     name_end: usize,
@@ -67,6 +69,7 @@ impl<'a> Scanner<'a> {
         Self {
             sql,
             at: 0,
+            from: 0,
             mode: Mode::Plain,
             name_end: usize::MAX,
             in_version_comment: false,
@@ -97,6 +100,18 @@ impl<'a> Scanner<'a> {
         let mut ahead = self.clone();
         ahead.hint_may_follow = false;
         ahead.skip_blanks().is_none() && ahead.peek(0) == Some(b'(')
+    }
+
+    /// The token that was read last, as it is written.
+    pub(super) fn last_text(&self) -> &'a [u8] {
+        &self.sql[self.from..self.at]
+    }
+
+    /// The word or the byte that comes next.
+    pub(super) fn follower(&self) -> Option<&'a [u8]> {
+        let mut ahead = self.clone();
+        ahead.next()?;
+        Some(ahead.last_text())
     }
 
     fn peek(&self, ahead: usize) -> Option<u8> {
@@ -388,6 +403,7 @@ impl<'a> Iterator for Scanner<'a> {
             return comment;
         }
         let byte = self.peek(0)?;
+        self.from = self.at;
         let token = self.scan(byte);
         self.mode = match (token, self.mode) {
             (Token::Byte(b'.'), _) => Mode::Member,

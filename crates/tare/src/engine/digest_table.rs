@@ -385,7 +385,8 @@ impl Engine {
         let limit = self.view.geometry().limits.digest_text_bytes;
         let mut normalized = Vec::with_capacity(limit);
         let said = digest::with_verb(verb, text);
-        let extent = digest::normalize(said.as_bytes(), limit, &mut normalized);
+        let rules = self.digest_rules;
+        let extent = digest::normalize_by(rules, said.as_bytes(), limit, &mut normalized);
         store_bytes(self.view.digest_text(id as usize), &normalized);
         row.text_length
             .store(normalized.len() as u32, Ordering::Relaxed);

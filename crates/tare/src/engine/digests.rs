@@ -16,7 +16,7 @@ use super::fine::Place;
 use super::hot::attached;
 use super::local::Local;
 use super::state::Engine;
-use crate::digest::{self, Digest, Extent};
+use crate::digest::{self, Digest, Extent, Rules};
 
 /// Texts that a thread remembers, with their digests.
 const CACHED: usize = 16;
@@ -91,7 +91,8 @@ impl Local {
         cache.text.clear();
         cache.text.reserve_exact(limit);
         let said = digest::with_verb(verb, text);
-        let extent = digest::normalize(said.as_bytes(), limit, &mut cache.text);
+        let rules = self.engine.digest_rules;
+        let extent = digest::normalize_by(rules, said.as_bytes(), limit, &mut cache.text);
         if let Some(bank) = bank.filter(|_| extent == Extent::Truncated) {
             bump(&bank.cut_digests, 1);
         }
@@ -245,7 +246,8 @@ impl Local {
 }
 
 impl Digest {
-    /// The digest of a statement. A thread that records counts that it read a text for one.
+    /// The digest of a statement, as the engine that this thread records for writes it. It counts that a text was
+    /// read for one.
     pub fn of(sql: &str) -> Self {
         Self::with_verb("", sql)
     }
@@ -253,12 +255,14 @@ impl Digest {
     /// That of what is done with a prepared statement, where it is told apart from the statement's own: it begins
     /// with a verb such as `EXECUTE`.
     pub fn with_verb(verb: &str, sql: &str) -> Self {
-        if let Some(bank) = attached().and_then(|local| local.own_bank()) {
+        let local = attached();
+        if let Some(bank) = local.and_then(|local| local.own_bank()) {
             bump(&bank.read_texts, 1);
         }
+        let rules = local.map_or_else(Rules::default, |local| local.engine.digest_rules);
         let mut text = Vec::with_capacity(digest::MAX_DIGEST_LENGTH);
         let said = digest::with_verb(verb, sql);
-        digest::normalize(said.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);
+        digest::normalize_by(rules, said.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);
         Self::of_normalized(&text)
     }
 }

@@ -22,6 +22,7 @@ use super::mapping::Mapping;
 use super::objects::{Ended, Objects};
 use super::source_index::Sources;
 use crate::config::{Config, Setting, StartError};
+use crate::digest::Rules;
 use crate::number::NO_NUMBER;
 
 /// One segment and what its writer knows about it.
@@ -36,6 +37,8 @@ pub(crate) struct Engine {
     pub(super) registering: Mutex<()>,
     /// Serialises the making of digests.
     pub(super) digesting: Mutex<Making>,
+    /// How digests are written.
+    pub(super) digest_rules: Rules,
     /// Finds the bucket of a statement's time.
     pub buckets: Buckets,
     /// Numbers of the error classes, by code.
@@ -100,6 +103,9 @@ impl Engine {
             instruments: config.instruments.clone(),
             registering: Mutex::new(()),
             digesting: Mutex::default(),
+            digest_rules: Rules {
+                keeps_positions: config.digests_keep_positions,
+            },
             buckets: Buckets::new(clock::calibrate().ticks_per_second),
             errors: Mutex::default(),
             other_errors: AtomicU16::new(NO_NUMBER),
