@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::program::{Program, Programs, Step, with_values};
 use crate::route::{Made, Talk, To, of_connection};
@@ -386,10 +386,15 @@ impl<C: Stream> Session<C> {
     }
 
     /// Has the server begin to execute what the client does not see. Once it has a packet's header, its session is
-    /// no longer idle, as it would not be while it answers itself. The rest is for [`Session::end_load`].
+    /// no longer idle, as it would not be while it answers itself, and has ended the statement before, of which it
+    /// counts some after the answer. The rest is for [`Session::end_load`].
     fn begin_load(&mut self, said: &[u8]) -> io::Result<Vec<u8>> {
         self.turn.is_ours.store(true, Ordering::Release);
         self.server.write_all(&said[..wire::HEADER])?;
+        let since = Instant::now();
+        while unread(&self.server) > 0 && since.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_micros(100));
+        }
         Ok(said[wire::HEADER..].to_vec())
     }
 
@@ -405,6 +410,15 @@ impl<C: Stream> Session<C> {
             .recv_timeout(PATIENCE)
             .map_err(|error| io::Error::other(error.to_string()))
     }
+}
+
+/// What the other end has not yet read of what was written, in bytes of the kernel's.
+fn unread(stream: &UnixStream) -> i32 {
+    const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
+    // SAFETY: linux/sockios.h has it as a getter of an int.
+    let left =
+        unsafe { rustix::ioctl::ioctl(stream, rustix::ioctl::Getter::<SIOCOUTQ, i32>::new()) };
+    left.unwrap_or(0)
 }
 
 /// Gives variables the values that were asked for.
