@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::program::{Program, Programs, Step, with_values};
-use crate::route::{Made, Talk, To, of_connection};
+use crate::route::{Columns, Made, Talk, To, of_connection, with_columns};
 use crate::wire::{self, Answer, Greeting, packet};
 
 /// A client's or a server's end, whichever kind of socket it is.
@@ -49,15 +49,17 @@ pub struct Ends {
     pub server: PathBuf,
     /// Socket of Tare's tables, if they are beside it.
     pub tables: Option<PathBuf>,
+    columns: Columns,
     made: Made,
     programs: Programs,
 }
 
 impl Ends {
-    pub fn new(server: PathBuf, tables: Option<PathBuf>) -> Self {
+    pub fn new(server: PathBuf, tables: Option<PathBuf>, columns: Columns) -> Self {
         Self {
             server,
             tables,
+            columns,
             made: Made::default(),
             programs: Programs::default(),
         }
@@ -262,7 +264,7 @@ impl<C: Stream> Session<C> {
                     To::Both => Some(self.begin_load(said)?),
                     _ => None,
                 };
-                let answer = self.ask_tables(&of_connection(&sql, self.connection))?;
+                let answer = self.ask_tables(&self.for_tables(&sql))?;
                 if let Some(begun) = begun {
                     self.end_load(begun)?;
                 }
@@ -330,7 +332,7 @@ impl<C: Stream> Session<C> {
                     match ends.programs.called(&sql) {
                         Some((inner, arguments)) => self.call(&inner, arguments, answers)?,
                         None => {
-                            let sql = of_connection(&sql, self.connection);
+                            let sql = self.for_tables(&sql);
                             answers.push(self.ask_tables(&sql)?);
                         }
                     }
@@ -351,6 +353,11 @@ impl<C: Stream> Session<C> {
         let values = self.ask_tables(&format!("SELECT {}", variables.join(", ")))?;
         let set = assignments(variables, &values, self.flags);
         self.ask(&set).map(|_| ())
+    }
+
+    /// A statement as Tare's tables are asked it.
+    fn for_tables(&self, sql: &str) -> String {
+        with_columns(&of_connection(sql, self.connection), &self.ends.columns)
     }
 
     fn ask_tables(&mut self, sql: &str) -> io::Result<Answer> {
