@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::support::finish;
 
-/// Where MySQL's tests and programs are: fetched, unless they are there.
-pub fn home() -> PathBuf {
+/// Where a server's tests and programs are: fetched, unless they are there.
+pub fn home(version: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/suites");
-    let done = finish(&mut std::process::Command::new(script));
+    let done = finish(std::process::Command::new(script).arg(version));
     assert_eq!(done.code, Some(0), "scripts/suites: {done:?}");
     done.stdout.lines().last().expect("it says where").into()
 }
@@ -39,6 +39,15 @@ impl Case {
         self.directory
             .join("r")
             .join(format!("{}.result", self.name))
+    }
+
+    /// Whether its authors have it run no more: `NAME : REASON` in a list of the suite.
+    pub fn is_disabled(&self) -> bool {
+        let list = self.directory.join("disabled.def");
+        let text = std::fs::read_to_string(list).unwrap_or_default();
+        text.lines()
+            .filter_map(|line| line.split_once(':'))
+            .any(|(name, _)| name.trim() == self.name)
     }
 
     /// The text of the test and, after it, of each file of its suite that it reads. Files that all suites
@@ -127,6 +136,15 @@ fn of_file(text: &str) -> impl Iterator<Item = String> {
     lines.filter(is_option).map(|line| format!("--{line}"))
 }
 
+/// Options that stand beside files which all suites share, of those that a test reads.
+fn shared_options(tests: &Path, text: &str) -> Vec<String> {
+    let read_by_it = text.lines().filter_map(sourced);
+    let files = read_by_it
+        .flat_map(|name| [".opt", "-master.opt"].map(|end| tests.join(name.replace(".inc", end))));
+    let options = files.filter(|path| path.is_file());
+    options.flat_map(|path| words(&read(&path))).collect()
+}
+
 /// All tests of a suite, by name.
 pub fn of(home: &Path, suite: &str) -> Vec<Case> {
     let directory = home.join("tests/suite").join(suite);
@@ -155,12 +173,16 @@ pub fn of(home: &Path, suite: &str) -> Vec<Case> {
             let engine = ["--default-storage-engine", "--default-tmp-storage-engine"];
             options.extend(engine.map(|option| format!("{option}=MyISAM")));
         }
-        cases.push(Case {
+        let mut case = Case {
             suite: suite.to_owned(),
             name: name.into_owned(),
-            options,
+            options: Vec::new(),
             directory: directory.clone(),
-        });
+        };
+        // The test's own come last, and count.
+        case.options = shared_options(&home.join("tests"), &case.text());
+        case.options.extend(options);
+        cases.push(case);
     }
     cases.sort_by(|a, b| a.name.cmp(&b.name));
     assert!(!cases.is_empty(), "no tests in {}", directory.display());

@@ -4,8 +4,10 @@
 //! A test runs on `tare serve`. One that is about a part of mysqld is in `door.txt`: its load runs on a MySQL 9.7 with
 //! Tare's engine, and its reads on Tare's tables of that server.
 //!
-//! Every test that is eligible passes, or is in `open.tsv` with its class and the reason. One that is listed and passes
-//! fails until it is taken out, so the list only shrinks.
+//! MariaDB 10.11 has a suite of its own, of which every test runs through the door.
+//!
+//! Every test that is eligible passes, or is in `open.tsv`, MariaDB's in `open-mariadb.tsv`, with its class and the
+//! reason. One that is listed and passes fails until it is taken out, so the lists only shrink.
 //!
 //! ```text
 //! TARE_SUITES_ONLY=ddl_     only tests whose name, as SUITE.TEST, has this
@@ -16,8 +18,10 @@
 //! What mysqltest said of each test is left in target/suites/said.
 
 mod cases;
+mod flavor;
 mod list;
 mod needs;
+mod options;
 mod program;
 mod relay;
 mod route;
@@ -35,6 +39,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cases::Case;
+use flavor::Flavor;
 use needs::Need;
 use run::{Host, Outcome};
 
@@ -55,11 +60,16 @@ fn beside(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The tests of both suites that are to be run, and how many need what.
-fn eligible(home: &Path, wanted: impl Fn(&Case) -> bool) -> (Vec<Case>, BTreeMap<Need, usize>) {
+/// The tests of all suites that are to be run, and how many need what.
+fn eligible(
+    flavor: &Flavor,
+    home: &Path,
+    wanted: impl Fn(&Case) -> bool,
+) -> (Vec<Case>, BTreeMap<Need, usize>) {
     let mut needs = BTreeMap::new();
     let mut run = Vec::new();
-    let all = ["perfschema", "sysschema"]
+    let all = flavor
+        .suites
         .iter()
         .flat_map(|suite| cases::of(home, suite));
     for case in all.filter(|case| wanted(case)) {
@@ -73,6 +83,7 @@ fn eligible(home: &Path, wanted: impl Fn(&Case) -> bool) -> (Vec<Case>, BTreeMap
 
 /// Runs them all, as many at a time as there are processors.
 fn outcomes(
+    flavor: &Flavor,
     host: impl Fn(&Case) -> Host + Sync,
     home: &Path,
     cases: &[Case],
@@ -85,8 +96,8 @@ fn outcomes(
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let host = host(case);
-                    let outcome = run::run(host, home, case);
-                    keep(&kept(host), case, &outcome);
+                    let outcome = run::run(flavor, host, home, case);
+                    keep(&kept(flavor, host), case, &outcome);
                     outcomes
                         .lock()
                         .expect("no worker panicked")
@@ -99,9 +110,9 @@ fn outcomes(
 }
 
 /// Where it is left what mysqltest said.
-fn kept(host: Host) -> PathBuf {
+fn kept(flavor: &Flavor, host: Host) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/suites/said");
-    let kept = root.join(format!("{host:?}"));
+    let kept = root.join(flavor.said).join(format!("{host:?}"));
     std::fs::create_dir_all(&kept).expect("a folder for what is said");
     kept
 }
@@ -119,26 +130,26 @@ fn keep(kept: &Path, case: &Case, outcome: &Outcome) {
     std::fs::write(path(end), said).expect("what is said can be kept");
 }
 
-/// Runs the suites and compares with the lists.
-fn check() {
+/// Runs a server's suites and compares with the lists.
+fn check(flavor: &Flavor) {
     let only = std::env::var("TARE_SUITES_ONLY").unwrap_or_default();
-    let home = cases::home();
+    let home = cases::home(flavor.version.name());
     let wanted_host = wanted_host();
-    let (open, door) = (
-        list::open(&beside("open.tsv")),
-        list::door(&beside("door.txt")),
-    );
-    let (cases, needs) = eligible(&home, |case| {
+    let open = list::open(&beside(flavor.open));
+    let door = flavor
+        .door
+        .map_or_else(BTreeSet::new, |list| list::door(&beside(list)));
+    let (cases, needs) = eligible(flavor, &home, |case| {
         let key = case.key();
-        let is_the_doors = open.contains_key(&key) || door.contains(&key);
+        let is_the_doors = flavor.door.is_none() || open.contains_key(&key) || door.contains(&key);
         key.contains(&only) && (wanted_host != Some(Host::Door) || is_the_doors)
     });
     let host = |case: &Case| match wanted_host {
         Some(host) => host,
         None if door.contains(&case.key()) => Host::Door,
-        None => Host::Tare,
+        None => flavor.host(),
     };
-    let outcomes = outcomes(host, &home, &cases);
+    let outcomes = outcomes(flavor, host, &home, &cases);
     let passed = |on: Host| {
         let passed = cases
             .iter()
@@ -164,7 +175,7 @@ fn check() {
     assert!(
         complaints.is_empty(),
         "{complaints}what was said is in {}",
-        kept(Host::Tare).display()
+        kept(flavor, flavor.host()).display()
     );
 }
 
@@ -203,5 +214,11 @@ fn complaints(
 #[test]
 #[ignore = "takes some ten minutes, and fetches the suites: make test-long runs it"]
 fn mysqls_own_tests_pass_or_are_listed() {
-    check();
+    check(&flavor::MYSQL);
+}
+
+#[test]
+#[ignore = "takes some ten minutes, and fetches the suite: make test-long runs it"]
+fn mariadbs_own_tests_pass_or_are_listed() {
+    check(&flavor::MARIADB);
 }

@@ -15,6 +15,8 @@ pub enum Need {
     Debug,
     /// Another operating system or file system.
     Platform,
+    /// Its own harness does not run it: MariaDB keeps tests of MySQL's that it has no tables for.
+    Disabled,
 }
 
 impl fmt::Display for Need {
@@ -26,6 +28,7 @@ impl fmt::Display for Need {
             Self::XProtocol => "X protocol",
             Self::Debug => "a debug build",
             Self::Platform => "another platform",
+            Self::Disabled => "their authors to enable them",
         })
     }
 }
@@ -46,6 +49,8 @@ const RULES: &[(Need, &[&str])] = &[
             "include/not_linux.inc",
             "have_lowercase1.inc",
             "have_lowercase2.inc",
+            "include/have_32bit.inc",
+            "include/not_as_root.inc",
         ],
     ),
     (
@@ -57,6 +62,8 @@ const RULES: &[(Need, &[&str])] = &[
             "include/have_binlog_format",
             "suite/rpl/",
             "include/have_innodb_and_wsrep",
+            "include/have_wsrep.inc",
+            "include/rpl_init.inc",
         ],
     ),
     (
@@ -95,6 +102,9 @@ const RULES: &[(Need, &[&str])] = &[
 
 /// Why a test is not run, if it is not.
 pub fn of(case: &Case) -> Option<Need> {
+    if case.is_disabled() {
+        return Some(Need::Disabled);
+    }
     let text = case.text();
     let code = text
         .lines()

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::program::{Program, Programs, Step, with_values};
-use crate::route::{Made, Talk, To, of_connection};
+use crate::route::{Columns, Made, Talk, To, of_connection, with_columns};
 use crate::wire::{self, Answer, Greeting, packet};
 
 /// A client's or a server's end, whichever kind of socket it is.
@@ -49,6 +49,7 @@ pub struct Ends {
     pub server: PathBuf,
     /// Socket of Tare's tables, if they are beside it.
     pub tables: Option<PathBuf>,
+    columns: Columns,
     made: Made,
     programs: Programs,
     /// Connections whose last statement the server may not have ended yet, though it has answered.
@@ -56,10 +57,11 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub fn new(server: PathBuf, tables: Option<PathBuf>) -> Self {
+    pub fn new(server: PathBuf, tables: Option<PathBuf>, columns: Columns) -> Self {
         Self {
             server,
             tables,
+            columns,
             made: Made::default(),
             programs: Programs::default(),
             answered: Mutex::default(),
@@ -266,7 +268,7 @@ impl<C: Stream> Session<C> {
                     To::Both => Some(self.begin_load(said)?),
                     _ => None,
                 };
-                let answer = self.ask_tables(&of_connection(&sql, self.connection))?;
+                let answer = self.ask_tables(&self.for_tables(&sql))?;
                 if let Some(begun) = begun {
                     self.end_load(begun)?;
                 }
@@ -370,7 +372,7 @@ impl<C: Stream> Session<C> {
                     match ends.programs.called(&sql) {
                         Some((inner, arguments)) => self.call(&inner, arguments, answers)?,
                         None => {
-                            let sql = of_connection(&sql, self.connection);
+                            let sql = self.for_tables(&sql);
                             answers.push(self.ask_tables(&sql)?);
                         }
                     }
@@ -391,6 +393,11 @@ impl<C: Stream> Session<C> {
         let values = self.ask_tables(&format!("SELECT {}", variables.join(", ")))?;
         let set = assignments(variables, &values, self.flags);
         self.ask(&set).map(|_| ())
+    }
+
+    /// A statement as Tare's tables are asked it.
+    fn for_tables(&self, sql: &str) -> String {
+        with_columns(&of_connection(sql, self.connection), &self.ends.columns)
     }
 
     fn ask_tables(&mut self, sql: &str) -> io::Result<Answer> {
@@ -426,10 +433,15 @@ impl<C: Stream> Session<C> {
     }
 
     /// Has the server begin to execute what the client does not see. Once it has a packet's header, its session is
-    /// no longer idle, as it would not be while it answers itself. The rest is for [`Session::end_load`].
+    /// no longer idle, as it would not be while it answers itself, and has ended the statement before, of which it
+    /// counts some after the answer. The rest is for [`Session::end_load`].
     fn begin_load(&mut self, said: &[u8]) -> io::Result<Vec<u8>> {
         self.turn.is_ours.store(true, Ordering::Release);
         self.server.write_all(&said[..wire::HEADER])?;
+        let since = Instant::now();
+        while unread(&self.server) > 0 && since.elapsed() < PATIENCE {
+            thread::sleep(Duration::from_micros(100));
+        }
         Ok(said[wire::HEADER..].to_vec())
     }
 
@@ -445,6 +457,15 @@ impl<C: Stream> Session<C> {
             .recv_timeout(PATIENCE)
             .map_err(|error| io::Error::other(error.to_string()))
     }
+}
+
+/// What the other end has not yet read of what was written, in bytes of the kernel's.
+fn unread(stream: &UnixStream) -> i32 {
+    const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
+    // SAFETY: linux/sockios.h has it as a getter of an int.
+    let left =
+        unsafe { rustix::ioctl::ioctl(stream, rustix::ioctl::Getter::<SIOCOUTQ, i32>::new()) };
+    left.unwrap_or(0)
 }
 
 /// Gives variables the values that were asked for.

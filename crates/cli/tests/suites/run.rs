@@ -1,5 +1,6 @@
 //! One test, run by mysqltest on a server of its own.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,11 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 
 use crate::cases::Case;
+use crate::flavor::Flavor;
+use crate::options::{EVERYTHING, tares, tares_own};
 use crate::relay::{Ends, Relay};
-use crate::servers::{Version, command_line, kill, make_data, tare_run};
+use crate::route::Columns;
+use crate::servers::{command_line, kill, make_data, tare_run};
 use crate::support::{Directory, PATIENCE};
 
 /// How a test ended.
@@ -38,97 +42,19 @@ pub enum Host {
 /// How long one test may take. Some wait a minute for what does not come before they give up.
 const LIMIT: Duration = Duration::from_secs(180);
 
-/// What the harness of the suites starts each server with.
-const EVERYTHING: [&str; 31] = [
-    "--performance-schema=ON",
-    "--performance-schema-accounts-size=100",
-    "--performance-schema-digests-size=400",
-    "--performance-schema-hosts-size=100",
-    "--performance-schema-users-size=100",
-    "--performance-schema-setup-actors-size=100",
-    "--performance-schema-setup-objects-size=100",
-    "--performance-schema-events-waits-history-size=10",
-    "--performance-schema-events-waits-history-long-size=10000",
-    "--performance-schema-events-stages-history-size=10",
-    "--performance-schema-events-stages-history-long-size=1000",
-    "--performance-schema-events-statements-history-size=10",
-    "--performance-schema-events-statements-history-long-size=1000",
-    "--performance-schema-events-transactions-history-size=10",
-    "--performance-schema-events-transactions-history-long-size=1000",
-    "--performance-schema-session-connect-attrs-size=2048",
-    "--performance-schema-instrument=%=ON",
-    "--performance-schema-consumer-events-stages-current=ON",
-    "--performance-schema-consumer-events-stages-history=ON",
-    "--performance-schema-consumer-events-stages-history-long=ON",
-    "--performance-schema-consumer-events-statements-current=ON",
-    "--performance-schema-consumer-events-statements-history=ON",
-    "--performance-schema-consumer-events-statements-history-long=ON",
-    "--performance-schema-consumer-events-transactions-current=ON",
-    "--performance-schema-consumer-events-transactions-history=ON",
-    "--performance-schema-consumer-events-transactions-history-long=ON",
-    "--performance-schema-consumer-events-waits-current=ON",
-    "--performance-schema-consumer-events-waits-history=ON",
-    "--performance-schema-consumer-events-waits-history-long=ON",
-    "--performance-schema-consumer-global-instrumentation=ON",
-    "--performance-schema-consumer-thread-instrumentation=ON",
-];
-
-/// What the harness starts MySQL 9.7 with beside that.
-const STOCK: [&str; 4] = [
-    "--performance-schema-consumer-events-statements-cpu=ON",
-    "--explain-format=TRADITIONAL_STRICT",
-    "--log-bin-trust-function-creators=1",
-    "--log-output=file",
-];
-
 /// Everybody may use database test, as in the data that the harness starts a server on.
 const EVERYBODYS: &str = "INSERT INTO mysql.db (Host, Db, User, Select_priv, Insert_priv, Update_priv, Delete_priv, \
     Create_priv, Drop_priv, References_priv, Index_priv, Alter_priv, Create_tmp_table_priv, Lock_tables_priv, \
     Create_view_priv, Show_view_priv, Create_routine_priv, Event_priv, Trigger_priv) VALUES ('%', 'test', '', 'Y', \
     'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y')";
 
-/// The options of a test as lines of an option file of `tare serve`. They are all loose: what is about InnoDB,
-/// logs or replication, or an instrument of another server, is unknown there.
-fn tares(options: &[String]) -> String {
-    let mut lines = String::from("[mysqld]\n");
-    for option in options {
-        let bare = option.trim_start_matches("--").replace("loose-", "");
-        let (name, value) = bare.split_once('=').unwrap_or((&bare, ""));
-        let line = match (name.replace('_', "-").as_str(), value) {
-            ("enable-performance-schema", "") => "performance-schema=ON".to_owned(),
-            ("disable-performance-schema" | "skip-performance-schema", "") => {
-                "performance-schema=OFF".to_owned()
-            }
-            (name, "") => format!("loose-{name}"),
-            // A pattern has an equals sign of its own.
-            (name, value) => format!("loose-{name}=\"{}\"", value.trim_matches('\'')),
-        };
-        lines.push_str(&line);
-        lines.push('\n');
-    }
-    lines
-}
-
-/// What a server's options cannot tell Tare: to be exact where MySQL is, and a size of 0, with which `tare run` keeps
-/// the server's own engine small.
-fn tares_own(options: &[String]) -> String {
-    let mut lines = String::from("lock_timing=every\nlock_instances=every\n");
-    for option in options {
-        let bare = option.trim_start_matches("--").trim_start_matches("loose-");
-        let name = bare.replace('-', "_");
-        if name.starts_with("performance_schema") && name.ends_with("=0") {
-            lines.push_str(&name);
-            lines.push('\n');
-        }
-    }
-    lines
-}
-
 struct Server {
     child: Child,
     socket: PathBuf,
     /// Tare's tables beside a server that has Tare's engine, and the server's process.
     tables: Option<(Child, PathBuf, u32)>,
+    /// Of its tables, where Tare's have others.
+    columns: Columns,
 }
 
 impl Drop for Server {
@@ -148,7 +74,12 @@ impl Drop for Server {
 
 impl Server {
     /// Starts one and waits until it takes connections; its log if it does not.
-    fn start(host: Host, case: &Case, directory: &Directory) -> Result<Self, String> {
+    fn start(
+        flavor: &Flavor,
+        host: Host,
+        case: &Case,
+        directory: &Directory,
+    ) -> Result<Self, String> {
         let path = directory.path();
         let socket;
         let mut command;
@@ -156,7 +87,7 @@ impl Server {
             Host::Tare => {
                 socket = path.join("s");
                 let mut options: Vec<String> = EVERYTHING.map(str::to_owned).into();
-                options.push(STOCK[0].to_owned());
+                options.push(flavor.options[0].to_owned());
                 options.extend_from_slice(&case.options);
                 fs::write(path.join("tare.cnf"), tares(&options)).expect("a file of options");
                 command = directory.tare(["serve", "--defaults-file", "tare.cnf"]);
@@ -168,8 +99,8 @@ impl Server {
             }
             Host::Door | Host::Stock => {
                 socket = path.join("mysql.sock");
-                make_data(Version::Mysql97, path);
-                let line = command_line(Version::Mysql97, path);
+                make_data(flavor.version, path);
+                let line = command_line(flavor.version, path);
                 command = match host {
                     Host::Door => tare_run(directory, &line),
                     _ => Command::new(&line[0]),
@@ -180,7 +111,7 @@ impl Server {
                 if host == Host::Door {
                     command.env("TARE_OPTIONS", tares_own(&case.options));
                 }
-                command.args(EVERYTHING).args(STOCK);
+                command.args(EVERYTHING).args(flavor.options);
                 command.args(&case.options).current_dir(path);
             }
         }
@@ -195,6 +126,7 @@ impl Server {
             child,
             socket,
             tables: None,
+            columns: Columns::new(),
         };
         let since = Instant::now();
         loop {
@@ -210,7 +142,9 @@ impl Server {
                 // Where a database is a file, tests look for its folder all the same.
                 fs::create_dir_all(path.join("data/mtr")).expect("a folder");
                 if host == Host::Door {
-                    server.tables = Some(tables(directory)?);
+                    let (child, socket, pid, mut tables) = tables(directory)?;
+                    server.columns = flavor.columns(&mut conn, &mut tables);
+                    server.tables = Some((child, socket, pid));
                 }
                 return Ok(server);
             }
@@ -225,7 +159,7 @@ impl Server {
 }
 
 /// Tare's tables of the server that runs in a directory.
-fn tables(directory: &Directory) -> Result<(Child, PathBuf, u32), String> {
+fn tables(directory: &Directory) -> Result<(Child, PathBuf, u32, Conn), String> {
     let path = directory.path();
     let pid = fs::read_to_string(path.join("pid")).unwrap_or_default();
     let pid = pid.trim().parse().map_err(|_| format!("no pid: {pid}"))?;
@@ -244,7 +178,7 @@ fn tables(directory: &Directory) -> Result<(Child, PathBuf, u32), String> {
                 let _ = child.wait();
                 return Err(format!("the database test: {e}"));
             }
-            return Ok((child, socket, pid));
+            return Ok((child, socket, pid, conn));
         }
         let ended = child.try_wait().expect("it is our child");
         if ended.is_some() || since.elapsed() > PATIENCE {
@@ -266,21 +200,21 @@ fn connect(socket: &Path) -> Option<Conn> {
 }
 
 /// Runs one test.
-pub fn run(host: Host, home: &Path, case: &Case) -> Outcome {
+pub fn run(flavor: &Flavor, host: Host, home: &Path, case: &Case) -> Outcome {
     let directory = Directory::new("suite");
-    match Server::start(host, case, &directory) {
+    match Server::start(flavor, host, case, &directory) {
         Ok(server) => {
             let tables = server.tables.as_ref().map(|(_, socket, _)| socket.clone());
-            let ends = Ends::new(server.socket.clone(), tables);
+            let ends = Ends::new(server.socket.clone(), tables, server.columns.clone());
             let relay = Relay::start(&directory.path().join("r"), ends);
-            mysqltest(home, case, directory.path(), &relay)
+            mysqltest(flavor, home, case, directory.path(), &relay)
         }
         Err(why) => Outcome::Failed(why),
     }
 }
 
 /// Runs the program that its suite is run with.
-fn mysqltest(home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
+fn mysqltest(flavor: &Flavor, home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
     let tests = home.join("tests");
     let vardir = path.join("var");
     for folder in ["tmp", "log"] {
@@ -290,7 +224,8 @@ fn mysqltest(home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
     let options = path.join("my.cnf");
     let (socket, port) = (relay.socket.display().to_string(), relay.port.to_string());
     let client = format!(
-        "[client]\nuser=root\nsocket={socket}\nport={port}\n[mysqltest]\nssl-mode=DISABLED\n"
+        "[client]\nuser=root\nsocket={socket}\nport={port}\n{}",
+        flavor.clients
     );
     fs::write(&options, client).expect("a file of options");
     let file = format!("--defaults-file={}", options.display());
@@ -304,11 +239,12 @@ fn mysqltest(home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
         .arg(format!("--tmpdir={}/tmp", vardir.display()))
         .arg(format!("--logdir={}/log", vardir.display()))
         .arg(format!("--timer-file={}/log/timer", vardir.display()))
+        .args(flavor.said_where(case))
         .arg(format!("--test-file={}", case.test().display()))
         .env("LC_ALL", "C")
         .env("TZ", "GMT-3")
         .env("MYSQL_TEST_DIR", &tests)
-        .env("MYSQL_TMP_DIR", vardir.join("tmp"))
+        .env("MYSQL_TMP_DIR", flavor.temporary(path))
         .env("MYSQLTEST_VARDIR", &vardir)
         .env("MASTER_MYSOCK", &socket)
         .env("MASTER_MYPORT", &port)
@@ -317,7 +253,11 @@ fn mysqltest(home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
         .stdout(out)
         .stderr(err);
     for (variable, program) in PROGRAMS {
-        let program = home.join("bin").join(program);
+        let fetched = home.join("bin").join(program);
+        let program = match fetched.exists() {
+            true => fetched,
+            false => PathBuf::from(program),
+        };
         command.env(variable, format!("{} {file}", program.display()));
     }
     let mut child = command.spawn().expect("mysqltest starts");
@@ -335,15 +275,15 @@ fn mysqltest(home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
         std::thread::sleep(Duration::from_millis(5));
     };
     match status.code() {
-        Some(0) => compared(&text(&case.result()), &text(&said)),
+        Some(0) => compared(flavor, &text(&case.result()), &text(&said)),
         Some(SKIPPED) => Outcome::Skipped(text(&errors)),
         _ => Outcome::Failed(format!("{}{}", text(&said), text(&errors))),
     }
 }
 
 /// Whether a test has said what its author recorded.
-fn compared(recorded: &str, said: &str) -> Outcome {
-    let (recorded, said): (Vec<&str>, Vec<&str>) = (lines(recorded), lines(said));
+fn compared(flavor: &Flavor, recorded: &str, said: &str) -> Outcome {
+    let (recorded, said) = (lines(flavor, recorded), lines(flavor, said));
     if recorded == said {
         return Outcome::Passed;
     }
@@ -358,28 +298,29 @@ fn compared(recorded: &str, said: &str) -> Outcome {
     Outcome::Failed(format!("differs at line {}:\n{difference}", start + 1))
 }
 
-/// The lines that are compared: all but one. A list of databases that has schema tare, which MySQL has not,
+/// The lines that are compared: all but one. A list of databases that has schema tare, which no other server has,
 /// is as if it had it not.
-fn lines(text: &str) -> Vec<&str> {
+fn lines<'a>(flavor: &Flavor, text: &'a str) -> Vec<Cow<'a, str>> {
     let mut databases = false;
     let told = text.lines().filter(|line| {
         databases = *line == "Database" || databases && !line.contains([' ', ';']);
-        !(databases && *line == "tare")
+        !(databases && *line == "tare" || flavor.is_more(line))
     });
-    told.collect()
+    told.map(|line| flavor.as_compared(line)).collect()
 }
 
 /// mysqltest's code for a test that cannot be run.
 const SKIPPED: i32 = 62;
 
-/// What tests call, by its variable.
-const PROGRAMS: [(&str, &str); 6] = [
+/// What tests call, by its variable: fetched with the suite, or this system's.
+const PROGRAMS: [(&str, &str); 7] = [
     ("MYSQL", "mysql"),
     ("MYSQLADMIN", "mysqladmin"),
     ("MYSQL_CLIENT_TEST", "mysql_client_test"),
     ("MYSQL_DUMP", "mysqldump"),
     ("MYSQL_SLAP", "mysqlslap"),
     ("MYSQL_SHOW", "mysqlshow"),
+    ("MYSQL_UPGRADE", "mysql_upgrade"),
 ];
 
 fn text(path: &Path) -> String {

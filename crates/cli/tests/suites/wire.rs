@@ -95,7 +95,7 @@ impl Greeting<'_> {
         Some(u32::from_le_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
     }
 
-    /// Offers less.
+    /// Offers less, and nothing that only MariaDB has.
     pub fn without(&mut self, flags: u32) -> Option<()> {
         // The number, eight bytes of a challenge, and one of nothing; then character set and status.
         let low = self.number()? + 13;
@@ -105,6 +105,8 @@ impl Greeting<'_> {
         {
             *self.0.get_mut(at)? &= !byte;
         }
+        // After the upper flags, the challenge's length and six bytes of nothing MariaDB has flags of its own.
+        self.0.get_mut(low + 14..low + 18)?.fill(0);
         Some(())
     }
 }
