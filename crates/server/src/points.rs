@@ -17,9 +17,9 @@ tare::classes! {
     pub static THREAD_KEEPER: Thread = "thread/tare/statement_keeper", singleton;
 
     /// A session waits for its client.
-    pub static IDLE: Idle = "idle", enabled;
+    pub static IDLE: Idle = "idle", enabled, user;
     /// A client's connection.
-    pub static CLIENT_CONNECTION: Socket = "wait/io/socket/sql/client_connection";
+    pub static CLIENT_CONNECTION: Socket = "wait/io/socket/sql/client_connection", user;
     /// A table's rows.
     pub static TABLE_IO: TableIo = "wait/io/table/sql/handler";
     /// A table's locks.
@@ -27,9 +27,9 @@ tare::classes! {
     /// The right to write to a database, and to change its tables' definitions.
     pub static MDL: MetadataLock = "wait/lock/metadata/sql/mdl";
     /// Where clients come to by TCP.
-    pub static SERVER_TCPIP: Socket = "wait/io/socket/sql/server_tcpip_socket";
+    pub static SERVER_TCPIP: Socket = "wait/io/socket/sql/server_tcpip_socket", singleton;
     /// Where clients come to on this machine.
-    pub static SERVER_UNIX: Socket = "wait/io/socket/sql/server_unix_socket";
+    pub static SERVER_UNIX: Socket = "wait/io/socket/sql/server_unix_socket", singleton;
     /// A transaction.
     pub static TRANSACTION: Transaction = "transaction", enabled;
 

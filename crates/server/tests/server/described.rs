@@ -73,6 +73,29 @@ fn an_enums_unknown_value_is_refused_in_every_mode() {
 }
 
 #[test]
+fn instruments_have_mysqls_properties() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let of = |properties: &str| {
+        format!(
+            "SELECT NAME FROM performance_schema.setup_instruments WHERE PROPERTIES = '{properties}' \
+             AND (NAME = 'idle' OR NAME LIKE 'wait/io/socket/%') ORDER BY NAME"
+        )
+    };
+    assert_eq!(
+        all_of(&mut conn, &of("user")),
+        ["idle", "wait/io/socket/sql/client_connection"]
+    );
+    assert_eq!(
+        all_of(&mut conn, &of("singleton")),
+        [
+            "wait/io/socket/sql/server_tcpip_socket",
+            "wait/io/socket/sql/server_unix_socket",
+        ]
+    );
+}
+
+#[test]
 fn the_processlist_of_information_schema_is_deprecated() {
     let running = Running::start();
     let mut conn = running.client();
