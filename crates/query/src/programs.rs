@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use tare_dialect::ddl::Ddl;
+use tare_dialect::ddl::{Ddl, TableName};
 use tare_dialect::schema::{Procedure, Routine, View};
 use tare_mysql::error::SqlError;
 use tare_mysql::schema::is_system_schema;
@@ -56,8 +56,8 @@ pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Tabl
     found
 }
 
-/// The system schemas stay as they are: 1044 for a change of them, and 1142 for a DROP of their
-/// tables. `None` for a change of something else.
+/// The system schemas stay as they are: 1044 for a change of them, and 1142 for a DROP of their tables. `None` for a
+/// change of something else, or a DROP of tables that they do not have.
 pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -> Option<SqlError> {
     if let Ddl::CreateLike { like, .. } = ddl
         && like.database.eq_ignore_ascii_case("performance_schema")
@@ -66,14 +66,21 @@ pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -
         return Some(SqlError::invalid_usage());
     }
     let tables = ddl.tables();
-    let name = tables.iter().find(|n| is_system_schema(&n.database))?;
+    let mut of_system = tables.iter().filter(|n| is_system_schema(&n.database));
     let (user, host) = account;
-    if let Ddl::Drop { .. } = ddl
-        && table(programs, &name.database, &name.table).is_some()
-        && !name.database.eq_ignore_ascii_case("information_schema")
-    {
-        return Some(SqlError::command_denied("DROP", user, host, &name.table));
-    }
+    let is_information =
+        |name: &TableName| name.database.eq_ignore_ascii_case("information_schema");
+    let name = match ddl {
+        Ddl::Drop { view, .. } => {
+            let is_there = |n: &TableName| table(programs, &n.database, &n.table).is_some();
+            let name = of_system.find(|n| *view || is_information(n) || is_there(n))?;
+            if is_there(name) && !is_information(name) {
+                return Some(SqlError::command_denied("DROP", user, host, &name.table));
+            }
+            name
+        }
+        _ => of_system.next()?,
+    };
     let database = name.database.to_lowercase();
     Some(SqlError::database_denied(user, host, &database))
 }

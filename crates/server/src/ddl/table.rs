@@ -152,6 +152,8 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
     let (mut missing, mut there) = (Vec::new(), Vec::new());
     for name in names {
         let known = match find(session, name) {
+            // One of its own would have been refused.
+            _ if is_system_schema(&name.database) => None,
             Ok(def) => def.filter(|d| d.view.is_some() == view),
             Err(e) if e.code == 1049 => None,
             Err(e) => return Err(e),

@@ -73,6 +73,34 @@ fn an_enums_unknown_value_is_refused_in_every_mode() {
 }
 
 #[test]
+fn tables_that_a_system_schema_does_not_have_are_unknown() {
+    let running = Running::start();
+    let mut conn = running.client();
+    assert_eq!(errno(&mut conn, "DROP TABLE performance_schema.none"), 1051);
+    exec(
+        &mut conn,
+        "DROP TABLE IF EXISTS performance_schema.none, sys.none",
+    );
+    assert_eq!(
+        all_of(&mut conn, "SHOW WARNINGS"),
+        [
+            "Note|1051|Unknown table 'performance_schema.none'",
+            "Note|1051|Unknown table 'sys.none'",
+        ]
+    );
+    let threads = "DROP TABLE IF EXISTS performance_schema.none, performance_schema.threads";
+    assert_eq!(errno(&mut conn, threads), 1142);
+    assert_eq!(
+        errno(&mut conn, "DROP TABLE IF EXISTS information_schema.none"),
+        1044
+    );
+    assert_eq!(
+        errno(&mut conn, "DROP VIEW IF EXISTS performance_schema.none"),
+        1044
+    );
+}
+
+#[test]
 fn instruments_have_mysqls_properties() {
     let running = Running::start();
     let mut conn = running.client();
