@@ -25,6 +25,8 @@ pub struct Sql {
     pub databases: Vec<String>,
     /// Tables of system schemas it names: schema, table.
     pub catalog: Vec<(String, String)>,
+    /// Functions of schema sys that it calls and that have the name of a native one of MySQL's.
+    pub namesakes: Vec<&'static str>,
     /// Types of the result's columns where the expression tells: from the first column on up to
     /// the first `*`, and from the last one back.
     pub hints: (Vec<Option<WireType>>, Vec<Option<WireType>>),

@@ -62,6 +62,7 @@ pub fn translate_in(
 pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     may_read(session, sql)?;
     warn_of_processlist(session, sql);
+    tell_of_namesakes(session, sql);
     if sql.is_system() {
         // It may ask for metrics: they are to have what this session has done.
         if let Some(connection) = &mut session.connections.own {
@@ -101,6 +102,20 @@ fn warn_of_processlist(session: &Session, sql: &Sql) {
         let text = "'INFORMATION_SCHEMA.PROCESSLIST' is deprecated and will be removed in a future release. \
                     Please use performance_schema.processlist instead";
         session.state.warnings.add("Warning", 1287, text);
+    }
+}
+
+/// As in MySQL, which tells when it first loads the function: once in each session. 8.0.16 brought the native ones.
+fn tell_of_namesakes(session: &mut Session, sql: &Sql) {
+    if session.shared.config.series < Series::V9_7 {
+        return;
+    }
+    for name in &sql.namesakes {
+        if !session.namesakes_told.contains(name) {
+            session.namesakes_told.push(name);
+            let text = format!("This function '{name}' has the same name as a native function");
+            session.state.warnings.add("Note", 1585, text);
+        }
     }
 }
 

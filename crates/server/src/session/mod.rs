@@ -74,6 +74,8 @@ pub struct Session {
     pub tables: Tables,
     /// Ends of attached processes that it was told of.
     pub ends_told: u32,
+    /// Functions of schema sys of which it was told that they have a native one's name.
+    pub namesakes_told: Vec<&'static str>,
     /// What procedures keep from one call to the next.
     pub kept: Kept,
     /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
@@ -123,6 +125,7 @@ impl Session {
             tally: Tally::default(),
             tables: Tables::default(),
             ends_told: 0,
+            namesakes_told: Vec::new(),
             kept: Kept::default(),
             thread: None,
         }

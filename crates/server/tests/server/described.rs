@@ -134,6 +134,25 @@ fn the_processlist_of_information_schema_is_deprecated() {
 }
 
 #[test]
+fn functions_of_sys_with_a_native_ones_name_are_told_of_once() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let note = |name: &str| {
+        format!("Note|1585|This function '{name}' has the same name as a native function")
+    };
+    exec(&mut conn, "SELECT FORMAT_BYTES(1), sys.format_time(1)");
+    assert!(all_of(&mut conn, "SHOW WARNINGS").is_empty());
+    let both = "SELECT sys.format_bytes(1), sys.FORMAT_BYTES(2), sys.ps_thread_id(1)";
+    exec(&mut conn, both);
+    assert_eq!(
+        all_of(&mut conn, "SHOW WARNINGS"),
+        [note("format_bytes"), note("ps_thread_id")]
+    );
+    exec(&mut conn, both);
+    assert!(all_of(&mut conn, "SHOW WARNINGS").is_empty());
+}
+
+#[test]
 fn telemetrys_tables_are_as_long_as_was_asked_for() {
     let sizes = [("max_logger_classes", "0"), ("max_meter_classes", "2")];
     let running = Running::with(|config| {

@@ -13,6 +13,9 @@ use crate::name::{ident, last_name};
 use crate::near;
 use crate::node;
 
+/// Functions of schema sys that have the name of a native one.
+const NAMESAKES: [&str; 2] = ["format_bytes", "ps_thread_id"];
+
 impl Rewriter<'_> {
     /// Puts a view's query in the place of its name. After its parts have been rewritten: the query
     /// has been, too.
@@ -71,6 +74,8 @@ impl Rewriter<'_> {
                 if !schema.eq_ignore_ascii_case("sys") {
                     return Err(unknown(&schema));
                 }
+                let namesake = NAMESAKES.iter().find(|n| n.eq_ignore_ascii_case(&name));
+                self.sql.namesakes.extend(namesake);
                 Some(
                     self.names
                         .schema
