@@ -58,7 +58,7 @@ pub const ELLIPSIS: &str = "...";
 
 /// A text that was cut, marked: the mark takes the place of its last characters, so that it is no
 /// longer than it was.
-pub fn marked(text: Arc<str>, cut: bool) -> Arc<str> {
+pub(crate) fn marked(text: Arc<str>, cut: bool) -> Arc<str> {
     if !cut {
         return text;
     }

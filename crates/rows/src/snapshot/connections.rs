@@ -107,9 +107,6 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return none();
         };
-        if host.has_none_of(sizes::CONNECT_ATTRS) {
-            return none();
-        }
         let connection = filter.number("PROCESSLIST_ID");
         let mut rows = Vec::new();
         for slot in self.slots(host).iter() {

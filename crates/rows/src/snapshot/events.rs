@@ -180,7 +180,7 @@ impl Snapshot {
         Some(Statement {
             event,
             lock_time: host.clock.ps(counter(Counter::LockTime)),
-            sql_text: host.sql_text(statement.text),
+            sql_text: statement.text,
             digest,
             digest_text,
             current_schema: self.names(host).schema(statement.schema),

@@ -3,9 +3,6 @@
 use std::sync::Arc;
 
 use tare_layout::View;
-use tare_layout::name::floor_boundary;
-use tare_layout::sizes;
-use tare_reader::digests::marked;
 use tare_reader::{Banks, Clock, Segment};
 
 /// The host that wrote, or writes, the segment.
@@ -23,19 +20,6 @@ impl Host {
     /// Whether a size was asked to be 0: nothing of it is shown.
     pub fn has_none_of(&self, size: usize) -> bool {
         self.view().control().has_none_of(size)
-    }
-
-    /// A statement's text, no longer than was asked for; none where that is 0.
-    pub fn sql_text(&self, text: Option<Arc<str>>) -> Option<Arc<str>> {
-        let text = text?;
-        match self.view().shared().asked(sizes::SQL_TEXT_LENGTH) {
-            Some(0) => None,
-            Some(bytes) if bytes < text.len() as u64 => {
-                let end = floor_boundary(&text, bytes as usize);
-                Some(marked(text[..end].into(), true))
-            }
-            _ => Some(text),
-        }
     }
 
     pub fn view(&self) -> View<'_> {

@@ -133,7 +133,7 @@ fn shown(host: &Host, size: usize) -> String {
     match host.view().shared().asked(size) {
         None if GROWING.contains(&size) => "-1".to_owned(),
         Some(0) if sizes::is_none_at_0(size) => "0".to_owned(),
-        // A segment has no room for less than its smallest text, and rows cut it.
+        // A segment has room for more than its writer then keeps.
         Some(asked) if size == sizes::SQL_TEXT_LENGTH => {
             asked.min(in_effect(host, size)).to_string()
         }

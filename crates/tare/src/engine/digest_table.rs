@@ -414,7 +414,7 @@ impl Engine {
         {
             return;
         }
-        let cut = floor_boundary(text, self.view.geometry().limits.sql_text_bytes);
+        let cut = floor_boundary(text, self.sql_text_bytes);
         store_bytes(
             self.view.digest_sample(id as usize),
             &text.as_bytes()[..cut],

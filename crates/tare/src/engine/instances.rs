@@ -68,13 +68,6 @@ impl Engine {
         }
     }
 
-    /// How many statements can be nested.
-    #[cold]
-    pub fn statement_stack(&self) -> usize {
-        let asked = self.view.shared().asked(sizes::STATEMENT_STACK);
-        sizes::statement_stack(asked)
-    }
-
     /// Counts a lock or condition that has no instance.
     pub fn lose_instance(&self, class: u16) {
         self.lose(Lost::Instances, 1);

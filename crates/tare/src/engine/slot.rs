@@ -42,8 +42,8 @@ impl Engine {
 }
 
 impl Local {
-    /// A slot; `None` when there is none left, which the caller [counts](Engine::lose_thread). It has no bank until it counts something: a
-    /// connection of a server with everything off never does.
+    /// A slot; `None` when there is none left, which the caller [counts](Engine::lose_thread). It has no bank until it
+    /// counts something: a connection of a server with everything off never does.
     pub fn make(
         engine: &Arc<Engine>,
         class: &'static Class,

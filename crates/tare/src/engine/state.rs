@@ -10,6 +10,7 @@ use tare_layout::control::setup;
 use tare_layout::fine::Buckets;
 use tare_layout::header::STOPPED;
 use tare_layout::shared::Lost;
+use tare_layout::sizes;
 use tare_layout::{Geometry, Region, View};
 
 use super::awake::Awake;
@@ -39,6 +40,10 @@ pub(crate) struct Engine {
     pub(super) digesting: Mutex<Making>,
     /// How digests are written.
     pub(super) digest_rules: Rules,
+    /// Bytes of a statement's text that are kept: as many as were asked for, if there is room for them.
+    pub sql_text_bytes: usize,
+    /// How many statements can be nested.
+    pub statement_depth: usize,
     /// Finds the bucket of a statement's time.
     pub buckets: Buckets,
     /// Numbers of the error classes, by code.
@@ -97,6 +102,11 @@ impl Engine {
         // SAFETY: the mapping is page-aligned, of `total_bytes`, writable, and lives as long as the
         // engine that owns both; everybody who uses the view holds an Arc of the engine.
         let view = unsafe { View::new(mapping.base(), geometry) };
+        let asked = |size| {
+            let found = config.asked.iter().rev().find(|(of, _)| *of == size);
+            found.map(|(_, number)| *number)
+        };
+        let sql_text_bytes = asked(sizes::SQL_TEXT_LENGTH).map_or(usize::MAX, |n| n as usize);
         let engine = Arc::new(Self {
             generation,
             view,
@@ -106,6 +116,8 @@ impl Engine {
             digest_rules: Rules {
                 keeps_positions: config.digests_keep_positions,
             },
+            sql_text_bytes: sql_text_bytes.min(limits.sql_text_bytes),
+            statement_depth: sizes::statement_stack(asked(sizes::STATEMENT_STACK)),
             buckets: Buckets::new(clock::calibrate().ticks_per_second),
             errors: Mutex::default(),
             other_errors: AtomicU16::new(NO_NUMBER),

@@ -82,8 +82,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         return statement;
     }
     let level = local.statements.get();
-    let is_too_deep = || level >= local.engine.statement_stack();
-    if level >= STATEMENT_DEPTH || level != 0 && is_too_deep() {
+    if level >= local.engine.statement_depth.min(STATEMENT_DEPTH) {
         local.engine.lose(Lost::NestedStatements, 1);
         return statement;
     }
@@ -328,7 +327,10 @@ impl Statement {
         let Some(record) = self.record(local) else {
             return;
         };
-        let limit = local.engine.view.geometry().limits.sql_text_bytes;
+        let limit = local.engine.sql_text_bytes;
+        if limit == 0 {
+            return;
+        }
         let cut = floor_boundary(text, limit);
         if cut < text.len()
             && let Some(bank) = local.own_bank()

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 
 use tare_layout::shared::Lost;
+use tare_layout::sizes;
 use tare_layout::slot::{ATTRIBUTE_BYTES, Command, LIVE};
 
 use crate::class::Class;
@@ -189,6 +190,14 @@ pub fn set_attributes(lines: &str) {
     let Some(local) = local() else {
         return;
     };
+    if local
+        .engine
+        .view
+        .control()
+        .has_none_of(sizes::CONNECT_ATTRS)
+    {
+        return;
+    }
     local.has_texts.set(true);
     let fits = |end: usize| end <= ATTRIBUTE_BYTES;
     if fits(lines.len()) {
