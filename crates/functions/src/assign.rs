@@ -34,11 +34,11 @@ pub(crate) static HELPERS: &[Helper] = &[
 
 /// A value that does not fit: an error in strict mode, and else a warning and the value that is
 /// taken instead.
-fn misfit(ctx: &Call<'_>, code: u16, message: String, instead: Value) -> Answer {
+fn misfit(ctx: &Call<'_>, error: SqlError, instead: Value) -> Answer {
     if matches!(ctx.get_raw(2), ValueRef::Integer(1)) {
-        return Err(raise(SqlError::new(code, message)));
+        return Err(raise(error));
     }
-    ctx.session.warn(code, &message);
+    ctx.session.warn(error.code, &error.message);
     Ok(instead)
 }
 
@@ -48,14 +48,12 @@ fn column(ctx: &Call<'_>) -> String {
 
 /// 1264.
 fn out_of_range(ctx: &Call<'_>, instead: Value) -> Answer {
-    let message = format!("Out of range value for column '{}' at row 1", column(ctx));
-    misfit(ctx, 1264, message, instead)
+    misfit(ctx, SqlError::out_of_range(&column(ctx)), instead)
 }
 
 /// 1265.
 fn truncated(ctx: &Call<'_>, instead: Value) -> Answer {
-    let message = format!("Data truncated for column '{}' at row 1", column(ctx));
-    misfit(ctx, 1265, message, instead)
+    misfit(ctx, SqlError::data_truncated(&column(ctx)), instead)
 }
 
 /// 1292, and 1366 for numbers: `kind` is what the value is not.
@@ -68,7 +66,7 @@ fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
         "Incorrect {kind} value: '{value}' for column '{}' at row 1",
         column(ctx)
     );
-    misfit(ctx, code, message, instead)
+    misfit(ctx, SqlError::new(code, message), instead)
 }
 
 /// Whether a text says a number, a part of one, or none.
@@ -195,8 +193,8 @@ fn to_char(ctx: &Call<'_>) -> Answer {
             _ => Ok(Value::Text(value.to_owned())),
         };
     }
-    let message = format!("Data too long for column '{}' at row 1", column(ctx));
-    misfit(ctx, 1406, message, Value::Text(value[..end].to_owned()))
+    let cut = Value::Text(value[..end].to_owned());
+    misfit(ctx, SqlError::data_too_long(&column(ctx)), cut)
 }
 
 /// A BINARY of so many bytes, with zeros at its end. What is too long its constraint refuses.
@@ -228,12 +226,10 @@ fn then(ctx: &Call<'_>) -> Answer {
     };
     if matches!(ctx.get_raw(0), ValueRef::Null) {
         if int(ctx, 3) == Some(1) {
-            let message = format!("Column '{name}' cannot be null");
-            return Err(raise(SqlError::new(1048, message)));
+            return Err(raise(SqlError::cannot_be_null(&name)));
         }
     } else if most.is_some_and(long) {
-        let message = format!("Data too long for column '{name}' at row 1");
-        return Err(raise(SqlError::new(1406, message)));
+        return Err(raise(SqlError::data_too_long(&name)));
     }
     ctx.argument(1)
 }

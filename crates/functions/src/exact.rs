@@ -147,11 +147,11 @@ pub(crate) static HELPERS: &[Helper] = &[
         if rounded.whole_digits() <= digits - scale {
             return Ok(Value::Text(rounded.text()));
         }
-        let message = "Out of range value for column '(null)' at row 1";
+        let error = SqlError::out_of_range("(null)");
         if int(ctx, 3) == Some(1) {
-            return Err(raise(SqlError::new(1264, message)));
+            return Err(raise(error));
         }
-        ctx.session.warn(1264, message);
+        ctx.session.warn(error.code, &error.message);
         Ok(Value::Text(largest(digits, scale, rounded.is_negative())))
     }),
     // GREATEST and LEAST of exact numbers, and NULLIF.

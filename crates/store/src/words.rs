@@ -40,18 +40,9 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
             if let Some((code, column)) = name.strip_prefix("tare:").and_then(|n| n.split_once(':'))
             {
                 return match code {
-                    "1264" => SqlError::new(
-                        1264,
-                        format!("Out of range value for column '{column}' at row 1"),
-                    ),
-                    "1406" => SqlError::new(
-                        1406,
-                        format!("Data too long for column '{column}' at row 1"),
-                    ),
-                    _ => SqlError::new(
-                        1265,
-                        format!("Data truncated for column '{column}' at row 1"),
-                    ),
+                    "1264" => SqlError::out_of_range(column),
+                    "1406" => SqlError::data_too_long(column),
+                    _ => SqlError::data_truncated(column),
                 };
             }
             return SqlError::new(3819, format!("Check constraint '{name}' is violated."));

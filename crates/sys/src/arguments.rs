@@ -47,8 +47,7 @@ pub(super) fn tare_fits(ctx: &Call<'_>) -> Answer {
 pub(super) fn tare_unsigned(ctx: &Call<'_>) -> Answer {
     if real(ctx, 0).is_some_and(|number| number < 0.0) {
         let parameter = text(ctx, 1).unwrap_or_default();
-        let message = format!("Out of range value for column '{parameter}' at row 1");
-        misfit(ctx, SqlError::new(1264, message))?;
+        misfit(ctx, SqlError::out_of_range(&parameter))?;
         return Ok(Value::Integer(0));
     }
     ctx.argument(0)

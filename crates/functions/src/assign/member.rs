@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{column, misfit, truncated};
+use super::truncated;
 use crate::prelude::*;
 
 /// The arguments from `first` on: the members.
@@ -75,12 +75,7 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
         .collect();
     let text = Value::Text(names.join(","));
     match unknown {
-        true => misfit(
-            ctx,
-            1265,
-            format!("Data truncated for column '{}' at row 1", column(ctx)),
-            text,
-        ),
+        true => truncated(ctx, text),
         false => Ok(text),
     }
 }

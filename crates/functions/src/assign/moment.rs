@@ -2,7 +2,7 @@
 
 use tare_mysql::date::read::{date_and_time, time_of};
 
-use super::{incorrect, misfit, out_of_range, truncated};
+use super::{incorrect, out_of_range, truncated};
 use crate::prelude::*;
 
 /// A date of the calendar.
@@ -113,7 +113,5 @@ pub(super) fn to_year(ctx: &Call<'_>) -> Answer {
     if year == 0 || (1901..=2155).contains(&year) {
         return Ok(Value::Integer(year));
     }
-    let name = super::column(ctx);
-    let message = format!("Out of range value for column '{name}' at row 1");
-    misfit(ctx, 1264, message, Value::Integer(0))
+    out_of_range(ctx, Value::Integer(0))
 }

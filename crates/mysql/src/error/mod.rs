@@ -5,6 +5,9 @@ pub mod raised;
 
 use names::ERRORS;
 
+/// The number of a statement that cannot be read.
+pub const SYNTAX: u16 = 1064;
+
 /// What is wrong with a statement, in MySQL's numbers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("ERROR {code} ({state}): {message}")]
@@ -41,7 +44,7 @@ impl SqlError {
     /// 1064: not SQL, or not SQL that is known here.
     pub fn syntax(detail: impl std::fmt::Display) -> Self {
         Self::new(
-            1064,
+            SYNTAX,
             format!("You have an error in your SQL syntax: {detail}"),
         )
     }
@@ -136,6 +139,14 @@ impl SqlError {
         let message =
             "Cannot add or update a child row: a foreign key constraint fails ()".to_owned();
         Self::new(1452, message)
+    }
+
+    /// 1264: a number that the column cannot hold.
+    pub fn out_of_range(column: &str) -> Self {
+        Self::new(
+            1264,
+            format!("Out of range value for column '{column}' at row 1"),
+        )
     }
 
     /// 1265: a value that the column's enum does not have.

@@ -111,10 +111,7 @@ fn seconds(change: &Change) -> Result<u32, SqlError> {
     })?;
     match number.round() as i64 {
         seconds @ 0..=MOST_SECONDS => Ok(seconds as u32),
-        _ => Err(SqlError::new(
-            1264,
-            format!("Out of range value for column '{column}' at row 1"),
-        )),
+        _ => Err(SqlError::out_of_range(column)),
     }
 }
 
