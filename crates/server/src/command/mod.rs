@@ -5,6 +5,8 @@ mod prepared;
 pub mod secret;
 mod text;
 
+pub use self::text::verb;
+
 use std::io;
 use std::time::Duration;
 

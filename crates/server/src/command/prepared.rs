@@ -15,7 +15,7 @@ use crate::points;
 use crate::session::{Columns, Prepared, Session, Tally, malformed};
 use crate::status::{Counter, Request};
 use tare_dialect::plan::Action;
-use tare_mysql::error::{Result, SqlError};
+use tare_mysql::error::{Result, SYNTAX, SqlError};
 use tare_mysql::wire::bytes::Cursor as Bytes;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::packets::put_packet;
@@ -56,7 +56,7 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     status.request(Request::Prepare);
     session.tally = Tally::default();
     let result = prepare_text(session, text, &shown, &point);
-    let is_read = !matches!(&result, Err(error) if error.code == 1064);
+    let is_read = !matches!(&result, Err(error) if error.code == SYNTAX);
     if is_read && !verb.is_empty() && point.is_recorded() {
         point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
     }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use tare_mysql::error::SYNTAX;
+
 /// What stands for a password.
 const HIDDEN: &str = "'<secret>'";
 
@@ -32,7 +34,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
 pub fn shown_message<'m>(code: u16, message: &'m str, shown: &str) -> Cow<'m, str> {
     let hidden = shown.contains(HIDDEN) || head(shown) == *b"pre";
     match message.split_once('\'') {
-        Some((said, _)) if hidden && code == 1064 => Cow::Owned(format!("{said}{HIDDEN}")),
+        Some((said, _)) if hidden && code == SYNTAX => Cow::Owned(format!("{said}{HIDDEN}")),
         _ => Cow::Borrowed(message),
     }
 }

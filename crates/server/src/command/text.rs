@@ -115,7 +115,9 @@ fn record_handled(session: &Session, point: &tare::statement::Statement, handled
         _ if verb.is_empty() => {}
         Some(text) => {
             let shown = shown(text);
-            point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
+            let digest = handled.digest;
+            let digest = digest.unwrap_or_else(|| Digest::with_verb(verb, &shown));
+            point.prepared_with_verb(verb, &shown, &digest);
         }
         None => {
             if handled.is_literal {

@@ -6,15 +6,13 @@ use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
 use crate::command::secret::shown;
+use crate::command::verb;
 use crate::session::{Columns, Handled, Named, Session};
 use crate::status::Request;
 use tare_dialect::plan::Action;
-use tare_mysql::error::{Result, SqlError};
+use tare_mysql::error::{Result, SYNTAX, SqlError};
 use tare_query::result::borrowed;
 use tare_store::Cursor;
-
-/// A syntax error.
-const UNREADABLE: u16 = 1064;
 
 fn unknown(name: &str, command: &str) -> SqlError {
     SqlError::new(
@@ -34,18 +32,17 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
         session.registration.status().request(Request::Close);
     }
     session.statements.handled = Some(Handled {
-        verb: "PREPARE",
-        name: name.clone(),
-        text: None,
         is_literal: matches!(text, Expr::Value(_)),
+        ..Handled::new("PREPARE", &name, None)
     });
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
         return Err(tare_dialect::near("NULL").into());
     };
     let generation = session.shared.databases.generation();
     let translated = prepare::translate(session, &text, generation);
-    let is_read = !matches!(&translated, Err(error) if error.code == UNREADABLE);
-    if let Some(handled) = session.statements.handled.as_mut().filter(|_| is_read) {
+    if !matches!(&translated, Err(error) if error.code == SYNTAX)
+        && let Some(handled) = &mut session.statements.handled
+    {
         handled.text = Some(text.clone());
     }
     let plan = translated?;
@@ -63,6 +60,8 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let named = Named {
         instance: tare::prepared::Prepared::new(id, Some(&name), &shown(&text)),
         text,
+        digest: None,
+        executes: None,
         generation,
     };
     session.statements.named.insert(name, named);
@@ -72,18 +71,23 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
 /// EXECUTE name USING @a, @b.
 pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer) -> Result<()> {
     let generation = session.shared.databases.generation();
-    let known = session.statements.named.get_mut(&name.to_lowercase());
-    let used = known.map(|named| named.used(generation));
-    session.statements.handled = Some(Handled {
-        verb: "EXECUTE",
-        name: name.to_lowercase(),
-        text: used.as_ref().map(|(text, _)| text.clone()),
-        is_literal: false,
-    });
-    let Some((text, is_new)) = used else {
+    let mut handled = Handled::new("EXECUTE", name, None);
+    let verb = verb(session, handled.verb);
+    let Some(named) = session.statements.named.get_mut(&handled.name) else {
+        session.statements.handled = Some(handled);
         return Err(unknown(name, "EXECUTE"));
     };
-    if is_new {
+    let text = named.text.clone();
+    if tare::is_running() && named.digest.is_none() {
+        let shown = shown(&text);
+        named.digest = Some(Digest::of(&shown));
+        named.executes = Some(Digest::with_verb(verb, &shown));
+    }
+    let digest = named.digest;
+    handled.text = Some(text.clone());
+    handled.digest = named.executes;
+    session.statements.handled = Some(handled);
+    if named.is_outdated(generation) {
         session.registration.status().reprepared();
     }
     let plan = prepare::translate(session, &text, generation)?;
@@ -96,7 +100,7 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
         .map(|e| prepare::evaluate(session, e.clone()))
         .collect::<Result<Vec<_>>>()?;
     let mut statement = None;
-    let mut columns = Columns::of(tare::is_running().then(|| Digest::of(&shown(&text))));
+    let mut columns = Columns::of(digest);
     let mut bind = |cursor: &mut Cursor<'_>| {
         for (i, value) in values.iter().enumerate() {
             cursor.bind(i + 1, borrowed(value))?;
@@ -120,12 +124,8 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
 pub fn deallocate(session: &mut Session, name: &str) -> Result<()> {
     let removed = session.statements.named.remove(&name.to_lowercase());
     let is_known = removed.is_some();
-    session.statements.handled = Some(Handled {
-        verb: "DEALLOCATE",
-        name: name.to_lowercase(),
-        text: removed.map(|named| named.text),
-        is_literal: false,
-    });
+    let text = removed.map(|named| named.text);
+    session.statements.handled = Some(Handled::new("DEALLOCATE", name, text));
     if !is_known {
         return Err(unknown(name, "DEALLOCATE PREPARE"));
     }

@@ -153,8 +153,23 @@ pub struct Handled {
     pub name: String,
     /// Its text. None: there is no such statement, or no text that can be read.
     pub text: Option<String>,
+    /// Of what is done with it, if it is known.
+    pub digest: Option<Digest>,
     /// The text stands in the statement at hand.
     pub is_literal: bool,
+}
+
+impl Handled {
+    /// This is done with the statement of this name, and its text is known.
+    pub fn new(verb: &'static str, name: &str, text: Option<String>) -> Self {
+        Self {
+            verb,
+            name: name.to_lowercase(),
+            text,
+            digest: None,
+            is_literal: false,
+        }
+    }
 }
 
 /// A statement of PREPARE name FROM text.
@@ -162,6 +177,10 @@ pub struct Handled {
 pub struct Named {
     /// Its text.
     pub text: String,
+    /// Of its text, once it was executed.
+    pub digest: Option<Digest>,
+    /// Of its executions, likewise.
+    pub executes: Option<Digest>,
     /// The schemas' generation that it was last executed under.
     pub generation: u64,
     /// Its row of prepared_statements_instances.
@@ -169,14 +188,13 @@ pub struct Named {
 }
 
 impl Named {
-    /// Its text, to be executed under this generation of the schemas, and whether that is another one than
-    /// the last time.
-    pub fn used(&mut self, generation: u64) -> (String, bool) {
-        let is_new = self.generation != generation;
-        if is_new {
+    /// Whether the schemas are others than when it was executed last; from now on it is of these.
+    pub fn is_outdated(&mut self, generation: u64) -> bool {
+        let is_outdated = self.generation != generation;
+        if is_outdated {
             self.generation = generation;
             self.instance.reprepared();
         }
-        (self.text.clone(), is_new)
+        is_outdated
     }
 }
