@@ -64,8 +64,10 @@ pub struct SizeOptions(pub Vec<(String, String)>);
 
 /// Those that the engine knows, and those of what only the server has.
 fn sizes() -> impl Iterator<Item = &'static str> {
-    let own = telemetry::SIZES.iter().map(|(name, _)| *name);
-    tare::OPTIONS.iter().copied().chain(own)
+    tare::OPTIONS
+        .iter()
+        .copied()
+        .chain(telemetry::size_options())
 }
 
 /// What one of them takes: the engine says.

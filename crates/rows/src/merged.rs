@@ -25,10 +25,8 @@ fn own_variables(view: &View) -> Vec<Variable> {
     if view.source.series() >= Series::V9_7 {
         let on = view.source.segment().is_some();
         let most = settings(view).most;
-        own.extend(telemetry::SIZES.iter().zip(most).map(|((name, _), most)| {
-            let name = format!("performance_schema_{name}");
-            Variable::new(name, if on { most } else { 0 })
-        }));
+        let sizes = telemetry::SIZES.iter().zip(most);
+        own.extend(sizes.map(|((name, _), most)| Variable::new(*name, if on { most } else { 0 })));
         // A server has its own.
         if view.source.telemetry().is_none() {
             own.push(Variable::new("performance_schema_show_processlist", "OFF"));

@@ -7,12 +7,19 @@ pub const METERS: usize = 11;
 /// How many loggers it has.
 pub const LOGGERS: usize = 3;
 
-/// MySQL's options that limit loggers, meters and metrics, without `performance_schema_`, and their defaults.
+/// MySQL's variables that limit loggers, meters and metrics, and their defaults.
 pub const SIZES: [(&str, usize); 3] = [
-    ("max_logger_classes", 80),
-    ("max_meter_classes", 30),
-    ("max_metric_classes", 600),
+    ("performance_schema_max_logger_classes", 80),
+    ("performance_schema_max_meter_classes", 30),
+    ("performance_schema_max_metric_classes", 600),
 ];
+
+/// The options that set them, without `performance_schema_`.
+pub fn size_options() -> impl Iterator<Item = &'static str> {
+    SIZES
+        .into_iter()
+        .filter_map(|(name, _)| name.strip_prefix("performance_schema_"))
+}
 
 /// The settings of meters and loggers, in the order of their tables. A server keeps them while it runs,
 /// as MySQL does where its telemetry component is not installed.
@@ -32,7 +39,10 @@ impl Telemetry {
     /// MySQL's settings, where these sizes were asked for by name.
     pub fn sized(asked: &[(String, String)]) -> Self {
         let most = SIZES.map(|(name, default)| {
-            let given = asked.iter().rev().find(|(of, _)| of == name);
+            let given = asked
+                .iter()
+                .rev()
+                .find(|(of, _)| name.ends_with(of.as_str()));
             given.map_or(default, |(_, size)| size.parse().unwrap_or(default))
         });
         Self {

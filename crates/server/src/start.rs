@@ -230,6 +230,10 @@ fn class_limits(series: Series) -> Vec<(Kind, usize)> {
     ]
 }
 
+/// What a max_digest_length other than 0 is told.
+const OF_WHOLE_STATEMENTS: &str = "max_digest_length is not 0: digests are of whole statements here, up to the bytes \
+    of text that performance_schema_max_digest_length keeps";
+
 /// Starts the recording of the server itself. Without it the server serves all the same, and says
 /// why it does not record.
 fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
@@ -256,21 +260,21 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         digests_keep_positions: config.series == Series::V9_7,
         ..tare::Config::default()
     };
-    let is_telemetry = |name: &str| telemetry::SIZES.iter().any(|(of, _)| *of == name);
-    for (name, value) in &config.sizes {
-        if is_telemetry(name) {
-            continue;
-        }
+    let engines = |(name, _): &&(String, String)| !telemetry::size_options().any(|of| of == name);
+    for (name, value) in config.sizes.iter().filter(engines) {
         if let Err(error) = wanted.option(name, value) {
             say(Priority::Warning, format!("{error}; the default stays"));
         }
     }
-    if config.max_digest_length == Some(0) {
+    match config.max_digest_length {
         // Then there are none, whatever room Performance Schema has for them.
-        wanted
-            .asked
-            .retain(|(size, _)| *size != sizes::DIGEST_LENGTH);
-        wanted.asked.push((sizes::DIGEST_LENGTH, 0));
+        Some(0) => {
+            let others = |(size, _): &(usize, u64)| *size != sizes::DIGEST_LENGTH;
+            wanted.asked.retain(others);
+            wanted.asked.push((sizes::DIGEST_LENGTH, 0));
+        }
+        Some(_) => say(Priority::Warning, OF_WHOLE_STATEMENTS.to_owned()),
+        None => {}
     }
     let started = tare::start(wanted);
     match started {

@@ -15,13 +15,6 @@ use tare_mysql::variable::{self, Settable};
 use tare_rows::snapshot::Snapshot;
 use tare_rows::telemetry::{self, Telemetry};
 
-/// What [`telemetry::SIZES`] are shown as.
-const TELEMETRY: [&str; telemetry::SIZES.len()] = [
-    "performance_schema_max_logger_classes",
-    "performance_schema_max_meter_classes",
-    "performance_schema_max_metric_classes",
-];
-
 /// The server's values.
 #[derive(Debug)]
 pub struct Globals {
@@ -69,7 +62,7 @@ impl Globals {
             values.insert("max_digest_length", bytes.to_string());
         }
         let most = Telemetry::sized(&config.sizes).most;
-        for (name, most) in TELEMETRY.into_iter().zip(most) {
+        for ((name, _), most) in telemetry::SIZES.into_iter().zip(most) {
             values.insert(name, most.to_string());
         }
         values.insert("thread_handling", config.thread_handling.to_string());
