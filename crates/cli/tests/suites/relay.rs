@@ -288,8 +288,8 @@ impl<C: Stream> Session<C> {
         self.server.write_all(said)
     }
 
-    /// A server answers before its statement has ended, and by then its own next reader of tables comes too late to see
-    /// that. Tare's may come earlier.
+    /// A server answers before its statement has ended. Whoever asks it next is answered after that end; who asks Tare
+    /// may be answered before it. (Without events of statements there is nothing to see, and nothing to wait for.)
     fn wait_for_ends(&mut self) -> io::Result<()> {
         let answered = &self.ends.answered;
         let mut answered = answered.lock().unwrap_or_else(PoisonError::into_inner);
