@@ -184,6 +184,42 @@ fn mysql_9_7() {
     blocked_updates_are_shown(Version::Mysql97);
 }
 
+/// Who asks for locks has no page read from disk: the key of a row whose page has left the buffer pool is not told.
+#[test]
+fn no_page_is_read_for_a_locked_row() {
+    if Version::Mysql97.is_left_out() {
+        return;
+    }
+    const POOL: &str = "--innodb-buffer-pool-size=5M";
+    const KEYS: &str =
+        "SELECT LOCK_DATA FROM performance_schema.data_locks WHERE LOCK_TYPE = 'RECORD'";
+    let server = Server::start(Version::Mysql97, Engine::Tare, &[POOL]);
+    let (mut holder, mut other) = (server.connect(), server.connect());
+    run(
+        &mut holder,
+        &[
+            "CREATE DATABASE blocked",
+            "CREATE TABLE blocked.t (a INT PRIMARY KEY)",
+            "CREATE TABLE blocked.large (a INT PRIMARY KEY, b VARCHAR(8000) CHARACTER SET latin1)",
+            "INSERT INTO blocked.large WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n WHERE a < 1000) \
+             SELECT a, REPEAT('x', 8000) FROM n",
+            "INSERT INTO blocked.t VALUES (7)",
+            "BEGIN",
+            "SELECT * FROM blocked.t WHERE a = 7 FOR UPDATE",
+        ],
+    );
+    let key = |text: &str| Texts::from([vec![text.to_owned()]]);
+    assert_eq!(from_outside(&server, KEYS), key("7"));
+    wait_for("another page takes the place of the row's", || {
+        run(&mut other, &["SELECT SUM(LENGTH(b)) FROM blocked.large"]);
+        (from_outside(&server, KEYS) == key("NULL")).then_some(())
+    });
+    assert_eq!(from_outside(&server, KEYS), key("NULL"));
+    run(&mut other, &["SELECT * FROM blocked.t"]);
+    assert_eq!(from_outside(&server, KEYS), key("7"));
+    server.stop();
+}
+
 /// Servers that cannot tell them safely are not asked.
 fn nothing_is_told(version: Version) {
     if version.is_left_out() {

@@ -8,8 +8,8 @@
 //! | us | a container whose methods put what they get into the segment |
 //!
 //! An iterator needs no session: it takes InnoDB's own latches, a part of the lock system at a time, as for any SELECT
-//! from data_locks. The locked row (column LOCK_DATA) is read where its page is in the buffer pool and not latched:
-//! InnoDB neither reads a file nor waits for it.
+//! from data_locks. The locked row (column LOCK_DATA) is read where its page is in the buffer pool: InnoDB reads no file
+//! for it.
 //!
 //! **As long as InnoDB lives**: its master thread starts when everything is there, and InnoDB takes nothing down before it
 //! has ended, its session included. While locks are read that session cannot end ([`GATE`]). 8.0 waits for the thread's
