@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     fn names(sql: &str) -> Names {
-        Names::of(&crate::parse_one(sql).expect(sql))
+        Names::of(&crate::read::parse_one(sql).expect(sql))
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Statements about accounts: CREATE, ALTER, DROP and RENAME USER, SET PASSWORD, GRANT and REVOKE.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, need, quoted, take, text, word};
-use crate::{at, end};
+use crate::read::end;
 
 /// An account by user and host; `None` is the session's own.
 pub type Name = Option<(String, String)>;

@@ -6,7 +6,7 @@ mod set;
 mod show;
 mod words;
 
-use crate::error::Result;
+use crate::error::{Result, at, near};
 use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::Parser;
@@ -24,7 +24,7 @@ use self::show::show;
 use self::words::{any, expr, identifier, name, need, take, text, word};
 use crate::name::last_name;
 use crate::plan::Action;
-use crate::{at, end, near};
+use crate::read::end;
 
 /// Reads the statement if it is one of these.
 pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {

@@ -1,13 +1,12 @@
 //! SET: its assignments.
 
-use crate::error::Result;
+use crate::error::{Result, at, near};
 use sqlparser::ast::{Expr, Value};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, expr, identifier, need, take, text, word};
 use super::{Characteristics, SetItem};
-use crate::{at, near};
 use tare_mysql::variable::Scope;
 
 /// NAMES and CHARACTER SET, which may stand among the assignments.

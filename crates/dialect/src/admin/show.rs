@@ -1,13 +1,12 @@
 //! SHOW: what it asks for.
 
-use crate::error::Result;
+use crate::error::{Result, at, near};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, expr, identifier, name, need, take, text, word};
 use super::{Absent, EngineReport, Filter, Program, Routine, Show, What, split};
 use crate::plan::Action;
-use crate::{at, near};
 use tare_mysql::variable::Scope;
 
 pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {

@@ -1,11 +1,11 @@
 //! Words: the next piece of a statement, taken when it is the one looked for.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at, near};
 use sqlparser::ast::{Expr, Ident, ObjectName};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
-use crate::{at, near, read};
+use crate::read;
 
 pub(super) fn word(parser: &Parser<'_>) -> String {
     match &parser.peek_token().token {

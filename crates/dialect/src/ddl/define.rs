@@ -1,6 +1,6 @@
 //! CREATE TABLE and CREATE VIEW: the definition that their text gives.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     ColumnOption, CreateTable, CreateTableOptions, DataType, Expr, IndexColumn, SetExpr, SqlOption,
     Statement, TableConstraint, Value,
@@ -12,13 +12,15 @@ use tare_mysql::types::base_type;
 use tare_mysql::wire::value::shown;
 
 use super::types::type_text;
+use crate::depth;
 use crate::function::name_of;
 use crate::join::shares_columns;
+use crate::mode::Mode;
 use crate::name::last_name;
 use crate::names::after_as;
+use crate::read::{parse_one, parse_statement, read};
 use crate::schema::Schema;
 use crate::scope::{Column, Names};
-use crate::{Mode, depth, near, parse_one, parse_statement, read};
 
 /// The types of MySQL that the parser knows by nothing but their names.
 const NAMED: &[&str] = &[

@@ -5,10 +5,9 @@ use sqlparser::ast::{
     FunctionArgumentList, FunctionArguments,
 };
 
-use crate::error::Result;
-
+use crate::error::{Result, near};
 use crate::name::last_name;
-use crate::{near, node};
+use crate::node;
 
 /// A call whose arguments have been rewritten.
 #[derive(Debug)]

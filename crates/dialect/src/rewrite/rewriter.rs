@@ -9,7 +9,7 @@ use tare_mysql::schema::is_system_schema;
 
 use super::assign::given::Assigned;
 use super::exact::plan::Plan;
-use crate::Mode;
+use crate::mode::Mode;
 use crate::name;
 use crate::plan::Sql;
 use crate::schema::Schema;

@@ -1,14 +1,13 @@
 //! UNION and its kin, and queries in parentheses: SQLite has neither parentheses around the parts
 //! of a compound nor ORDER BY within them.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     Expr, OrderBy, OrderByKind, Query, SetExpr, SetOperator, SetQuantifier, Values,
 };
 
 use super::Rewriter;
 use crate::name::ident;
-use crate::near;
 use crate::node::query;
 
 /// `SELECT * FROM (query)`.

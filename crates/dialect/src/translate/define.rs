@@ -1,6 +1,6 @@
 //! CREATE and DROP.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     CreateIndex, CreateTable, CreateTableLikeKind, CreateView, Ident, IndexConstraint,
     KeyOrIndexDisplay, NullsDistinctOption, ObjectName, ObjectType, SchemaName, Statement,
@@ -11,7 +11,7 @@ use tare_mysql::table::TableDef;
 use super::statement::Around;
 use crate::ddl::{Ddl, FromSql, TableName};
 use crate::name::last_name;
-use crate::{names, near};
+use crate::names;
 
 impl Around<'_> {
     /// What a statement creates or drops. It is the last that is asked: a statement that is none of

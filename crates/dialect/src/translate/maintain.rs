@@ -1,12 +1,12 @@
 //! ANALYZE, OPTIMIZE, CHECK and CHECKSUM TABLE.
 
-use crate::error::Result;
+use crate::error::{Result, at};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use crate::ddl::{Ddl, Maintenance, TableName};
 use crate::plan::Action;
-use crate::{at, end};
+use crate::read::end;
 
 /// ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE, with a list of tables.
 pub(super) fn maintenance(

@@ -10,11 +10,13 @@ use sqlparser::ast::{Expr, SelectItem};
 use self::maintain::maintenance;
 use self::statement::Around;
 use crate::admin;
+use crate::mode::Mode;
 use crate::node::query;
 use crate::plan::{Action, Command, Plan, Sql};
+use crate::read::{Reading, parse_statement, read};
 use crate::rewrite::Rewriter;
 use crate::schema::Schema;
-use crate::{Mode, Reading, depth, hint, parse_statement, read, split};
+use crate::{depth, hint, split};
 
 /// Reads a statement and rewrites it.
 pub fn translate(

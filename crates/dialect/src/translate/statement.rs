@@ -1,16 +1,17 @@
 //! What a statement that sqlparser has read does.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::AnalyzeFormatKind::{Assignment, Keyword};
 use sqlparser::ast::{AnalyzeFormat, Insert, ObjectName, RenameTable, Statement, TableObject};
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
 use crate::ddl::{Ddl, Doubles, TableName};
+use crate::mode::Mode;
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
-use crate::{Mode, call, lookup, near};
+use crate::{call, lookup};
 
 /// A statement's text, and the session that it is read for.
 pub(super) struct Around<'a> {

@@ -1,10 +1,9 @@
 //! DELETE.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{Delete, FromTable, ObjectName, TableFactor, TableWithJoins};
 
 use crate::name::{last_name, quote, whole_name};
-use crate::near;
 use crate::plan::Sql;
 use crate::rewrite::Rewriter;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::error::{Clause, Error, Result};
+use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, ObjectName, OrderByExpr, Update};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
@@ -17,7 +17,7 @@ use crate::rewrite::insert::now;
 use crate::rewrite::{Rewriter, converted};
 use crate::schema::Schema;
 use crate::scope::Names;
-use crate::{function, near, node, walk};
+use crate::{function, node, walk};
 
 impl Rewriter<'_> {
     /// UPDATE.

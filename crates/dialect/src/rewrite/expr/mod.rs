@@ -5,7 +5,7 @@ mod operator;
 mod subquery;
 mod variable;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     DateTimeField, Expr, Interval, MemberOf, TrimWhereField, UnaryOperator, Value, ValueWithSpan,
 };
@@ -17,9 +17,9 @@ use super::Rewriter;
 use super::assign::given::GIVEN;
 use super::exact::number_literal;
 use super::zoned::RAW;
+use crate::function;
 use crate::name::last_name;
 use crate::node::{self, call, nested};
-use crate::{function, near};
 
 impl Rewriter<'_> {
     /// An expression whose parts have been rewritten, as SQLite has it.

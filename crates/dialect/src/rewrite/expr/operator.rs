@@ -1,11 +1,10 @@
 //! Operators.
 
-use crate::error::Result;
+use crate::error::{Result, near};
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
 use super::{interval, opposite};
 use crate::grammar::SOUNDS_LIKE;
-use crate::near;
 use crate::node::{self, binary, call, nested};
 use crate::rewrite::Rewriter;
 

@@ -1,9 +1,8 @@
 //! `left op ANY (query)`, `left op ALL (query)`: the least or greatest of the query's rows decides.
 
-use crate::error::Result;
+use crate::error::{Result, near};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Query, Select, SetExpr, TableFactor};
 
-use crate::near;
 use crate::node::{self, binary, call, nested, query};
 
 /// What the rows' only column is called.

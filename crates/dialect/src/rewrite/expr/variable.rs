@@ -1,9 +1,8 @@
 //! User variables and system variables.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::Expr;
 
-use crate::near;
 use crate::node;
 use crate::rewrite::Rewriter;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{Assignment, AssignmentTarget, Expr, Ident};
 
 use super::Target;
@@ -11,7 +11,7 @@ use crate::name::{ident, last_name, quote};
 use crate::rewrite::Rewriter;
 use crate::rewrite::change::{differs, is_certain};
 use crate::scope::{Column, Relation, Scope};
-use crate::{near, walk};
+use crate::walk;
 
 /// What SQLite calls the row that was refused.
 const EXCLUDED: &str = "excluded";

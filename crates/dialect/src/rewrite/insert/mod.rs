@@ -6,7 +6,7 @@ mod rows;
 
 use std::sync::Arc;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{AssignmentTarget, Insert, OnInsert, SetExpr, TableObject};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
@@ -16,7 +16,6 @@ use self::rows::Rows;
 use super::Rewriter;
 use crate::depth::few;
 use crate::name::{last_name, quote};
-use crate::near;
 use crate::node::query;
 use crate::plan::{Change, Sql};
 use crate::schema::Schema;

@@ -1,13 +1,12 @@
 //! What MySQL refuses in a SELECT, and SQLite would not, or not in MySQL's words.
 
-use crate::error::{Clause, Error, Result};
+use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{
     Expr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
 
 use crate::depth::{TABLES, few};
 use crate::join::shares_columns;
-use crate::near;
 use crate::rewrite::Rewriter;
 use crate::scope::Column;
 

@@ -7,7 +7,7 @@ mod named;
 
 use std::ops::ControlFlow;
 
-use crate::error::{Clause, Error, Result};
+use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
@@ -20,7 +20,7 @@ use super::Rewriter;
 use crate::depth::few;
 use crate::plan::Sql;
 use crate::schema::{Rewritten, Schema};
-use crate::{function, near, walk};
+use crate::{function, walk};
 
 impl Rewriter<'_> {
     /// SELECT.

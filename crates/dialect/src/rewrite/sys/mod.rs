@@ -3,14 +3,13 @@
 
 mod columns;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TableAlias, TableFactor,
 };
 
 use super::Rewriter;
 use crate::name::{ident, last_name};
-use crate::near;
 use crate::node;
 
 /// Functions of schema sys that have the name of a native one.
