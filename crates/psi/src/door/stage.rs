@@ -13,9 +13,8 @@ use super::keys;
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
-    if let Some(known) = keys::stage(key)
-        && !known.has_progress()
-        && stage::is_set_at_hand(known.number())
+    if let Some(number) = keys::plain_stage(key)
+        && stage::is_set_at_hand(number)
     {
         return NONE;
     }
@@ -88,6 +87,7 @@ fn forget_missed() {
 
 /// # Safety
 /// The interface.
+#[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage_resumed(
     key: u32,
@@ -97,6 +97,25 @@ pub unsafe extern "C" fn start_stage_resumed(
     forget_missed();
     // SAFETY: the interface.
     unsafe { start_stage(key, file, line) }
+}
+
+/// The same outside of the windows of sampling, where a stage is shown and not counted.
+///
+/// # Safety
+/// The interface.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn start_stage_unobserved(
+    key: u32,
+    file: *const c_char,
+    line: c_int,
+) -> *mut c_void {
+    if let Some(number) = keys::plain_stage(key)
+        && stage::is_shown_alone(number)
+    {
+        return NONE;
+    }
+    // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.
+    unsafe { start_stage_resumed(key, file, line) }
 }
 
 /// # Safety

@@ -25,6 +25,8 @@ pub struct Rule {
     pub returns: Returns,
     /// Takes its place after it has rested, if what happened meanwhile has to be forgotten.
     pub resumed: Option<*const ()>,
+    /// Takes its place outside of the windows of sampling, and what it begins is not observed there.
+    pub unobserved: Option<(Active, *const ())>,
 }
 
 /// What a call returns while it rests.
@@ -75,6 +77,7 @@ pub fn rule(name: &str) -> Option<Rule> {
         for_good: false,
         returns: Returns::Zero,
         resumed: None,
+        unobserved: None,
     };
     let begins = |needs| Rule {
         begins: true,
@@ -110,7 +113,13 @@ pub fn rule(name: &str) -> Option<Rule> {
         "create_metadata_lock" => rests(Active::of(Kind::MetadataLock)),
         "start_metadata_wait" => begins(Active::of(Kind::MetadataLock)),
         "start_idle_wait" => begins(Active::of(Kind::Idle)),
-        "start_stage" => resumes(stage::start_stage_resumed as *const ()),
+        "start_stage" => Rule {
+            unobserved: Some((
+                Active::of(Kind::Stage),
+                stage::start_stage_unobserved as *const (),
+            )),
+            ..resumes(stage::start_stage_resumed as *const ())
+        },
         "end_stage" => resumes(stage::end_stage_resumed as *const ()),
         "get_current_stage_progress" => rests(STAGE),
         "get_thread_statement_locker" => rests(STATEMENT),

@@ -48,14 +48,23 @@ impl Switch {
             self.is_for_good.store(true, Ordering::Relaxed);
         }
         if is_needed || self.is_for_good.load(Ordering::Relaxed) {
-            let resumed = self
-                .rule
-                .resumed
-                .filter(|_| self.has_rested.load(Ordering::Relaxed));
-            return resumed.unwrap_or(self.function);
+            let unobserved = (self.rule.unobserved)
+                .filter(|(what, _)| !observed.meets(*what))
+                .map(|(_, function)| function);
+            let resumed = (self.rule.resumed).filter(|_| self.has_rested.load(Ordering::Relaxed));
+            return unobserved.or(resumed).unwrap_or(self.function);
         }
         self.has_rested.store(true, Ordering::Relaxed);
         self.behind_jump as *const ()
+    }
+
+    /// Whether its calls rest now, and what they would have told is to be forgotten once they do not.
+    fn is_to_forget(&self) -> bool {
+        let rests = std::ptr::eq(
+            self.cell().load(Ordering::Relaxed),
+            self.behind_jump as *const (),
+        );
+        rests && self.rule.resumed.is_some()
     }
 
     fn cell(&self) -> &AtomicPtr<()> {
@@ -85,13 +94,7 @@ fn set(switches: &[Switch], active: Active, observed: Active) {
         .map(|switch| (switch, switch.target(active, observed).cast_mut()))
         .filter(|(switch, target)| switch.cell().load(Ordering::Relaxed) != *target)
         .collect();
-    let resumes = |(switch, target): &(&Switch, *mut ())| {
-        switch
-            .rule
-            .resumed
-            .is_some_and(|resumed| std::ptr::eq(resumed, target.cast_const()))
-    };
-    if changes.iter().any(resumes) {
+    if changes.iter().any(|(switch, _)| switch.is_to_forget()) {
         // Before the first call arrives.
         stage::resume();
     }
@@ -109,5 +112,50 @@ fn set(switches: &[Switch], active: Active, observed: Active) {
     }
     for &page in &pages {
         let _ = protect(page, libc::PROT_READ);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::Kind;
+
+    use super::*;
+    use crate::hook::resting;
+
+    extern "C" fn itself() {}
+
+    #[test]
+    fn a_stage_is_shown_alone_where_none_is_observed() {
+        const BEHIND: usize = 16;
+        let rule = resting::rule("start_stage").expect("it rests");
+        let (_, unobserved) = rule.unobserved.expect("it is shown");
+        let resumed = rule.resumed.expect("what was missed is forgotten");
+        let switch = Switch::new(rule, 0, itself as *const (), BEHIND);
+        let (stages, threads) = (Active::of(Kind::Stage), Active::THREADS);
+        let both = stages.or(threads);
+        assert_eq!(switch.target(both, both), itself as *const ());
+        // Outside of a window, and with all stages off.
+        assert_eq!(switch.target(both, threads), unobserved);
+        assert_eq!(switch.target(threads, threads), unobserved);
+        assert_eq!(switch.target(both, both), itself as *const ());
+        let nothing = Active::default();
+        assert_eq!(switch.target(nothing, nothing), BEHIND as *const ());
+        assert_eq!(switch.target(both, threads), unobserved);
+        assert_eq!(switch.target(both, both), resumed);
+    }
+
+    #[test]
+    fn stages_are_forgotten_after_a_rest_and_not_after_each_window() {
+        let rule = resting::rule("start_stage").expect("it rests");
+        let (_, unobserved) = rule.unobserved.expect("it is shown");
+        let behind = 16 as *const ();
+        let cell = AtomicPtr::new(behind.cast_mut());
+        let at = std::ptr::from_ref(&cell).expose_provenance();
+        let switch = Switch::new(rule, at, itself as *const (), behind.addr());
+        assert!(switch.is_to_forget());
+        for running in [unobserved, itself as *const ()] {
+            cell.store(running.cast_mut(), Ordering::Relaxed);
+            assert!(!switch.is_to_forget());
+        }
     }
 }

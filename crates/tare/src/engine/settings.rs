@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use tare_layout::Kind;
 use tare_layout::control::{GLOBAL, THREAD, host};
-use tare_layout::sampling::{GROUPS, TRANSACTION, WAIT};
+use tare_layout::sampling::{GROUPS, STAGE, TRANSACTION, WAIT};
 
 use super::running::{self, NOW, engine};
 use super::state::{Engine, lock};
@@ -57,13 +57,14 @@ impl Active {
         Self(self.0 & !other.0)
     }
 
-    /// What of it is observed where events weigh so much: outside of windows no wait and no transaction is.
+    /// What of it is observed where events weigh so much: outside of windows no wait, stage or transaction is.
     fn weighing(self, weights: &Rates) -> Self {
         let rests = |of: Self, group: usize| match weights[group] {
             0 => of,
             _ => Self::default(),
         };
         self.without(rests(Self::WAITS, WAIT))
+            .without(rests(Self::of(Kind::Stage), STAGE))
             .without(rests(Self::of(Kind::Transaction), TRANSACTION))
     }
 
@@ -167,7 +168,7 @@ fn tell(engine: &Engine) {
     };
 }
 
-/// Events that begin from here on weigh so much; those that would weigh 0 do not arrive, but for stages.
+/// Events that begin from here on weigh so much; those that would weigh 0 do not arrive, but for stages, which are shown.
 pub(super) fn observe(engine: &Engine, weights: Rates) {
     let _one_at_a_time = lock(&FOLLOWING);
     if NOW.generation.load(Ordering::Relaxed) != engine.generation {
@@ -367,13 +368,19 @@ mod tests {
     #[test]
     fn outside_of_windows_nothing_begins_that_rests() {
         let observed = Active::ALL.weighing(&[0, 0, 0]);
-        for kind in [Kind::Mutex, Kind::Idle, Kind::Socket, Kind::Transaction] {
+        for kind in [
+            Kind::Mutex,
+            Kind::Idle,
+            Kind::Socket,
+            Kind::Stage,
+            Kind::Transaction,
+        ] {
             assert!(!observed.meets(Active::of(kind)), "{kind:?}");
         }
-        for kind in [Kind::Stage, Kind::Statement, Kind::Memory, Kind::Error] {
+        for kind in [Kind::Statement, Kind::Memory, Kind::Error] {
             assert!(observed.meets(Active::of(kind)), "{kind:?}");
         }
-        assert_eq!(Active::ALL.weighing(&[1, 0, 16]), Active::ALL);
+        assert_eq!(Active::ALL.weighing(&[1, 4, 16]), Active::ALL);
     }
 
     #[test]

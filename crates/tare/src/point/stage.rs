@@ -84,11 +84,31 @@ fn is_shown_at_hand(local: &Local, number: u16, bits: u8) -> bool {
     if !is_left_out || NOW.statements.load(Ordering::Relaxed) == 0 {
         return false;
     }
-    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
-    if bits != 0 {
-        local.edge.set(0);
+    match bits {
+        0 => local.slot.stage.store(u32::from(number), Ordering::Relaxed),
+        _ => show(local, number),
     }
     true
+}
+
+/// Shows the stage in PROCESSLIST_STATE and does no more: for a host that knows that stages are left out now, because
+/// [it was told so](crate::settings::follow). False: one that is observed runs, and is to end; nothing was
+/// done.
+#[inline(always)]
+pub fn is_shown_alone(number: u16) -> bool {
+    let Some(local) = attached().filter(|local| local.stage.head().1 == 0) else {
+        return false;
+    };
+    show(local, number);
+    true
+}
+
+/// No stage runs, and this one is not to be counted.
+#[inline(always)]
+fn show(local: &Local, number: u16) {
+    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    // Nor is the next one that is to begin where the statement did.
+    local.edge.set(0);
 }
 
 /// Ends the stage that began when stages were still kept.
