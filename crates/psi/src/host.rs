@@ -3,6 +3,7 @@
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
 use tare_image::options::Users;
 
+use crate::door::frequent::FREQUENT;
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction, word};
 use crate::series::{Interface, Registration};
 
@@ -47,6 +48,7 @@ const CLASSES: usize = 3072;
 pub fn start<S: Interface>(built_in: &BuiltIn, own: &Users) -> Result<(), StartError> {
     let mut config = Config::default();
     config.limits.classes = CLASSES;
+    config.frequent_classes = FREQUENT;
     config.digests_keep_positions = S::KEEPS_POSITIONS;
     for (name, value) in own.of_the_engine() {
         // What Tare does not have, or cannot be set so, the server itself has or complains about.

@@ -21,6 +21,7 @@ pub struct Class {
     volatility: u32,
     enabled: Option<bool>,
     is_untimed: bool,
+    is_frequent: bool,
     #[cfg_attr(not(feature = "instrument"), allow(dead_code))]
     pub(crate) number: Number,
 }
@@ -45,6 +46,7 @@ impl Class {
             volatility: 0,
             enabled: None,
             is_untimed: false,
+            is_frequent: false,
             number: Number::none(),
         }
     }
@@ -102,6 +104,18 @@ impl Class {
     pub const fn untimed(mut self) -> Self {
         self.is_untimed = true;
         self
+    }
+
+    /// Says that nearly every statement has such events: its number is one of the
+    /// [first](crate::Config::frequent_classes), if there is one left.
+    pub const fn frequent(mut self) -> Self {
+        self.is_frequent = true;
+        self
+    }
+
+    /// Whether its number is to be one of the first.
+    pub const fn is_frequent(&self) -> bool {
+        self.is_frequent
     }
 
     /// Whether it begins untimed if it begins disabled.

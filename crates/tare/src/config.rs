@@ -82,6 +82,9 @@ pub struct Config {
     pub asked: Vec<(usize, u64)>,
     /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides that of all together.
     pub class_limits: Vec<(Kind, usize)>,
+    /// The first numbers, kept for classes that are [frequent](crate::Class::frequent). What each event looks at by the
+    /// number of its class (flags, and where its thread's row is) then lies in few cache lines.
+    pub frequent_classes: usize,
     /// What is sampled.
     pub sampling: Sampling,
     /// Seconds after which a digest's sample gives way to any newer statement; 0 = never, `None` =

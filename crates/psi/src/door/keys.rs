@@ -10,6 +10,7 @@ use engine::class::READERS_FIRST;
 use engine::{Class, Kind, host_lock};
 
 use super::exchange::{c_text, quiet};
+use super::frequent::{FREQUENT, is_frequent};
 use super::word::Word;
 use crate::series::{Info, Interface, Registration, flag};
 
@@ -116,6 +117,29 @@ pub fn by_number(number: u16) -> Option<&'static Known> {
 struct Names {
     by_name: HashMap<(u8, String), u32>,
     next: u32,
+    /// The next of those that are kept for [frequent](super::frequent) instruments.
+    next_frequent: u32,
+}
+
+impl Names {
+    fn new() -> Self {
+        Self {
+            by_name: HashMap::new(),
+            next: FREQUENT as u32 + 1,
+            next_frequent: 1,
+        }
+    }
+
+    /// A key that nobody has, if there is one left.
+    fn new_key(&mut self, is_frequent: bool) -> Option<u32> {
+        let next = match is_frequent && self.next_frequent as usize <= FREQUENT {
+            true => &mut self.next_frequent,
+            false => &mut self.next,
+        };
+        let key = *next;
+        *next += u32::from((key as usize) < KEYS);
+        ((key as usize) < KEYS).then_some(key)
+    }
 }
 
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
@@ -140,16 +164,14 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
         return 0;
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    let names = names.get_or_insert_with(|| Names {
-        by_name: HashMap::new(),
-        next: 1,
-    });
+    let names = names.get_or_insert_with(Names::new);
     if let Some(key) = names.by_name.get(&(kind as u8, name.to_owned())) {
         return *key;
     }
-    if names.next as usize == KEYS {
+    let is_frequent = is_frequent(name);
+    let Some(key) = names.new_key(is_frequent) else {
         return 0;
-    }
+    };
     // With C's end, behind the name.
     let leaked: &'static str = &String::leak(format!("{name}\0"))[..name.len()];
     let documentation: &'static str = String::leak(info.documentation.clone());
@@ -169,6 +191,9 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     if info.flags & flag::GLOBAL_STATISTICS != 0 {
         class = class.global_statistics();
     }
+    if is_frequent {
+        class = class.frequent();
+    }
     class = match S::is_enabled(kind, name, info.flags) {
         true => class.enabled(),
         false => class.disabled().untimed(),
@@ -176,7 +201,6 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     let class: &'static Class = Box::leak(Box::new(class));
     let number = host_lock::class_number(class);
     let known = Box::leak(Box::new(Known { class }));
-    let key = names.next;
     let word = S::word(kind, name);
     let packed = Packed::new(kind, number, word, info.flags);
     PACKED[key as usize].store(packed.0, Ordering::Relaxed);
@@ -184,7 +208,6 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
         cell.store(key as u16, Ordering::Relaxed);
     }
     TABLE[key as usize].store(known, Ordering::Release);
-    names.next += 1;
     names.by_name.insert((kind as u8, name.to_owned()), key);
     key
 }

@@ -23,6 +23,7 @@ pub mod error;
 pub(crate) mod exchange;
 pub mod file;
 pub mod flagged;
+pub mod frequent;
 pub mod identity;
 pub mod idle;
 pub mod keys;

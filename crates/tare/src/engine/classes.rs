@@ -69,14 +69,7 @@ impl Engine {
             let setup = self.view.controls().setup[usize::from(other)].load(Ordering::Relaxed);
             let documentation = named.map(|(name, state)| format!("{name} {state}"));
             let documentation = documentation.as_deref().unwrap_or_default();
-            match self.place(
-                &format!("error/{code}"),
-                Kind::Error,
-                documentation,
-                0,
-                0,
-                setup,
-            ) {
+            match self.place(&New::error(&format!("error/{code}"), documentation, setup)) {
                 NO_NUMBER => other,
                 number => number,
             }
@@ -88,7 +81,7 @@ impl Engine {
         let enabled = pattern::resolve(self.settings(), "error").unwrap_or(Setting::On);
         let number = {
             let _one_at_a_time = lock(&self.registering);
-            self.place("error/", Kind::Error, "", 0, 0, setup_of(enabled))
+            self.place(&New::error("error/", "", setup_of(enabled)))
         };
         self.other_errors.store(number, Ordering::Relaxed);
         error::define_all(self);
@@ -117,16 +110,15 @@ impl Engine {
             (None, Setting::Off) if class.is_untimed() => 0,
             (None, default) => setup_of(default),
         };
-        let (properties, volatility) = (class.properties(), class.volatility());
-        let documentation = class.documentation();
-        self.place(
-            class.name(),
-            class.kind(),
-            documentation,
-            properties,
-            volatility,
+        self.place(&New {
+            name: class.name(),
+            kind: class.kind(),
+            documentation: class.documentation(),
+            properties: class.properties(),
+            volatility: class.volatility(),
             setup,
-        )
+            is_frequent: class.is_frequent(),
+        })
     }
 
     /// Whether one more class of a kind is within what the host allows of it.
@@ -140,48 +132,80 @@ impl Engine {
         limit == 0 || of_kind() + 1 < limit
     }
 
-    fn place(
-        &self,
-        name: &str,
-        kind: Kind,
-        documentation: &str,
-        properties: u32,
-        volatility: u32,
-        setup: u8,
-    ) -> u16 {
+    /// The number of the next class; `None`: there is no room. The caller has `registering`.
+    fn next_number(&self, new: &New<'_>, count: usize) -> Option<usize> {
+        if !self.has_room_for(new.kind, count) {
+            return None;
+        }
+        let next = self.next_frequent.load(Ordering::Relaxed);
+        if new.is_frequent && next <= self.last_frequent {
+            self.next_frequent.store(next + 1, Ordering::Relaxed);
+            return Some(next);
+        }
+        (count < self.view.geometry().limits.classes).then_some(count)
+    }
+
+    fn place(&self, new: &New<'_>) -> u16 {
         let used = &self.view.shared().classes_used.0;
         let count = used.load(Ordering::Relaxed) as usize;
         // Two statics of the same name (two crates that share an instrument) are one instrument.
         for i in 1..count {
-            if self.view.class(i).name.is(name) {
+            if self.view.class(i).name.is(new.name) {
                 return i as u16;
             }
         }
-        if count == self.view.geometry().limits.classes || !self.has_room_for(kind, count) {
+        let Some(number) = self.next_number(new, count) else {
             self.lose(Lost::Classes, 1);
-            self.view.shared().classes_lost[kind as usize].fetch_add(1, Ordering::Relaxed);
+            self.view.shared().classes_lost[new.kind as usize].fetch_add(1, Ordering::Relaxed);
             return NO_NUMBER;
-        }
-        let entry = self.view.class(count);
-        entry.name.set(name);
-        entry.documentation.set(documentation);
-        entry.properties.store(properties, Ordering::Relaxed);
-        entry.volatility.store(volatility, Ordering::Relaxed);
-        let controls = self.view.controls();
-        let setup = match kind {
-            Kind::Thread => setup | tare_layout::control::setup::HISTORY,
-            _ => setup,
         };
-        controls.setup[count].store(setup, Ordering::Relaxed);
+        let entry = self.view.class(number);
+        entry.name.set(new.name);
+        entry.documentation.set(new.documentation);
+        entry.properties.store(new.properties, Ordering::Relaxed);
+        entry.volatility.store(new.volatility, Ordering::Relaxed);
+        let controls = self.view.controls();
+        let setup = match new.kind {
+            Kind::Thread => new.setup | setup::HISTORY,
+            _ => new.setup,
+        };
+        controls.setup[number].store(setup, Ordering::Relaxed);
         // Last: from here on readers list it.
-        entry.kind.store(kind as u32, Ordering::Release);
-        used.store(count as u32 + 1, Ordering::Release);
-        let effective = controls.effective_of(count, kind);
-        controls.effective[count].store(effective, Ordering::Relaxed);
-        if effective != 0 {
-            settings::registered(self, kind);
+        entry.kind.store(new.kind as u32, Ordering::Release);
+        if number == count {
+            used.store(count as u32 + 1, Ordering::Release);
         }
-        count as u16
+        let effective = controls.effective_of(number, new.kind);
+        controls.effective[number].store(effective, Ordering::Relaxed);
+        if effective != 0 {
+            settings::registered(self, new.kind);
+        }
+        number as u16
+    }
+}
+
+/// A class that is to have a number.
+struct New<'a> {
+    name: &'a str,
+    kind: Kind,
+    documentation: &'a str,
+    properties: u32,
+    volatility: u32,
+    setup: u8,
+    is_frequent: bool,
+}
+
+impl<'a> New<'a> {
+    fn error(name: &'a str, documentation: &'a str, setup: u8) -> Self {
+        Self {
+            name,
+            kind: Kind::Error,
+            documentation,
+            properties: 0,
+            volatility: 0,
+            setup,
+            is_frequent: false,
+        }
     }
 }
 

@@ -25,6 +25,13 @@ impl Engine {
         self.set_sample_age(config.digest_sample_age.unwrap_or(DIGEST_SAMPLE_AGE));
         self.fill_sampling(&config.sampling);
         self.fill_shared();
+        // Numbers that nobody has yet, of which readers find that they are of no kind.
+        let used = 1 + self.last_frequent as u32;
+        self.view
+            .shared()
+            .classes_used
+            .0
+            .store(used, Ordering::Relaxed);
         self.fill_sizes(&config.asked);
         for (kind, limit) in &config.class_limits {
             let cell = &self.view.shared().class_limits[*kind as usize];

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use tare_layout::actor;
@@ -46,6 +46,10 @@ pub(crate) struct Engine {
     pub statement_depth: usize,
     /// Finds the bucket of a statement's time.
     pub buckets: Buckets,
+    /// The next number for a frequent class: changed by who has `registering`.
+    pub(super) next_frequent: AtomicUsize,
+    /// The last that is kept for them.
+    pub(super) last_frequent: usize,
     /// Numbers of the error classes, by code.
     pub(super) errors: Mutex<HashMap<u32, u16>>,
     /// Number of the class of errors that have none of their own.
@@ -119,6 +123,8 @@ impl Engine {
             sql_text_bytes: sql_text_bytes.min(limits.sql_text_bytes),
             statement_depth: sizes::statement_stack(asked(sizes::STATEMENT_STACK)),
             buckets: Buckets::new(clock::calibrate().ticks_per_second),
+            next_frequent: AtomicUsize::new(1),
+            last_frequent: config.frequent_classes.min(limits.classes - 1),
             errors: Mutex::default(),
             other_errors: AtomicU16::new(NO_NUMBER),
             holders: std::array::from_fn(|_| {
