@@ -11,6 +11,7 @@ use engine::{Class, Kind, host_lock};
 
 use super::exchange::{c_text, quiet};
 use super::frequent::{FREQUENT, is_frequent};
+use super::statement;
 use super::word::Word;
 use crate::series::{Info, Interface, Registration, flag};
 
@@ -24,6 +25,8 @@ const LONGEST: usize = 128;
 pub struct Known {
     /// The class. A zero follows its name.
     pub class: &'static Class,
+    /// What digests of a prepared statement begin with, of a class of statements that do something with one.
+    pub verb: &'static str,
 }
 
 static TABLE: [AtomicPtr<Known>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
@@ -200,7 +203,8 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     };
     let class: &'static Class = Box::leak(Box::new(class));
     let number = host_lock::class_number(class);
-    let known = Box::leak(Box::new(Known { class }));
+    let verb = statement::verb_of(name);
+    let known = Box::leak(Box::new(Known { class, verb }));
     let word = S::word(kind, name);
     let packed = Packed::new(kind, number, word, info.flags);
     PACKED[key as usize].store(packed.0, Ordering::Relaxed);

@@ -6,8 +6,12 @@ use std::ffi::c_int;
 /// tables), what happens to sessions (told to those who registered for it; nobody can), signals of conditions, XA states,
 /// when a thread's command began (`PROCESSLIST_TIME` runs from the command that was said last), its state (the stage's name).
 ///
+/// Never inlined: it is known by its address ([`super::does_nothing`]), and of a function this small the compiler would
+/// make several, one for each part that it compiles.
+///
 /// # Safety
 /// The interface.
+#[inline(never)]
 pub unsafe extern "C" fn ignore() {}
 
 /// Done, with nothing to be done: resource groups are the server's, Tare only would show them. A

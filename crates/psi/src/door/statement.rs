@@ -208,8 +208,12 @@ pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: 
 
 /// What the tokens of a prepared statement begin with, by what is done with it.
 fn verb(statement: &Statement) -> &'static str {
-    let known = keys::by_number(statement.class_number());
-    match known.map_or("", |known| known.class.name()) {
+    keys::by_number(statement.class_number()).map_or("", |known| known.verb)
+}
+
+/// The same by the name of the statement's class.
+pub(super) fn verb_of(name: &str) -> &'static str {
+    match name {
         "statement/com/Prepare" | "statement/sql/prepare_sql" => "PREPARE",
         "statement/com/Execute" | "statement/sql/execute_sql" => "EXECUTE",
         "statement/com/Close stmt" | "statement/sql/dealloc_sql" => "DEALLOCATE",

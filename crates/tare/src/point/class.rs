@@ -17,6 +17,7 @@ impl Class {
     /// Whether the calling thread counts events of the class now: for hosts that would prepare something
     /// for them.
     #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn is_counted(&self) -> bool {
         let local = match self.kind().event_type() {
             Some(EventType::Wait | EventType::Idle) => hot::local_of_objects(),
