@@ -4,7 +4,7 @@
 
 use crate::line::Line;
 use crate::name::Name;
-use crate::primitive::{AtomicU32, AtomicU64};
+use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 
 /// Words of a name: 64 characters of three bytes, MySQL's limit.
 pub const NAME_WORDS: usize = 24;
@@ -288,6 +288,17 @@ pub struct TableHandle {
     /// The event in which it was opened.
     pub owner_event: AtomicU64,
     _reserved: [AtomicU64; 3],
+}
+
+impl TableHandle {
+    /// Nobody has it open, nor locked.
+    #[inline]
+    pub fn disown(&self) {
+        self.owner_thread.store(0, Ordering::Relaxed);
+        self.owner_event.store(0, Ordering::Relaxed);
+        self.internal_lock.store(0, Ordering::Relaxed);
+        self.external_lock.store(0, Ordering::Relaxed);
+    }
 }
 
 /// A metadata lock that is held or waited for.

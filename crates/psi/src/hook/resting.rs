@@ -10,7 +10,7 @@
 use engine::Kind;
 use engine::settings::Active;
 
-use crate::door::stage;
+use crate::door::{stage, table};
 
 /// What a call is for.
 #[derive(Clone, Copy, Debug)]
@@ -25,6 +25,9 @@ pub struct Rule {
     pub returns: Returns,
     /// Takes its place after it has rested, if what happened meanwhile has to be forgotten.
     pub resumed: Option<*const ()>,
+    /// What happened before it came to rest, and will not be told to have ended, is forgotten: called when it comes to
+    /// rest, and when it does so no more.
+    pub forgets: Option<fn()>,
     /// Takes its place outside of the windows of sampling, and what it begins is not observed there.
     pub unobserved: Option<(Active, *const ())>,
 }
@@ -78,6 +81,7 @@ pub fn rule(name: &str) -> Option<Rule> {
         returns: Returns::Zero,
         resumed: None,
         unobserved: None,
+        forgets: None,
     };
     let begins = |needs| Rule {
         begins: true,
@@ -86,6 +90,10 @@ pub fn rule(name: &str) -> Option<Rule> {
     let until = |needs| Rule {
         for_good: true,
         ..rests(needs)
+    };
+    let of_tables = || Rule {
+        forgets: Some(table::forget_owners),
+        ..rests(TABLE)
     };
     let resumes = |function| Rule {
         resumed: Some(function),
@@ -105,10 +113,10 @@ pub fn rule(name: &str) -> Option<Rule> {
         "set_socket_state" | "set_socket_thread_owner" => rests(Active::of(Kind::Socket)),
         "start_table_io_wait" => begins(Active::of(Kind::TableIo)),
         "start_table_lock_wait" => begins(Active::of(Kind::TableLock)),
-        "unlock_table" | "unbind_table" => until(TABLE),
+        "unlock_table" | "unbind_table" => of_tables(),
         "rebind_table" => Rule {
             returns: Returns::Third,
-            ..until(TABLE)
+            ..of_tables()
         },
         "create_metadata_lock" => rests(Active::of(Kind::MetadataLock)),
         "start_metadata_wait" => begins(Active::of(Kind::MetadataLock)),

@@ -58,13 +58,19 @@ impl Switch {
         self.behind_jump as *const ()
     }
 
+    fn rests(&self) -> bool {
+        self.cell().load(Ordering::Relaxed).addr() == self.behind_jump
+    }
+
     /// Whether its calls rest now, and what they would have told is to be forgotten once they do not.
     fn is_to_forget(&self) -> bool {
-        let rests = std::ptr::eq(
-            self.cell().load(Ordering::Relaxed),
-            self.behind_jump as *const (),
-        );
-        rests && self.rule.resumed.is_some()
+        self.rests() && self.rule.resumed.is_some()
+    }
+
+    /// What is to be forgotten when its calls come to rest, or arrive again.
+    fn forgets_on_the_way_to(&self, target: *mut ()) -> Option<fn()> {
+        let will_rest = target.addr() == self.behind_jump;
+        (self.rule.forgets).filter(|_| self.rests() != will_rest)
     }
 
     fn cell(&self) -> &AtomicPtr<()> {
@@ -98,6 +104,9 @@ fn set(switches: &[Switch], active: Active, observed: Active) {
         // Before the first call arrives.
         stage::resume();
     }
+    let forgotten: Vec<fn()> = (changes.iter())
+        .filter_map(|(switch, target)| switch.forgets_on_the_way_to(*target))
+        .collect();
     let page_of = |switch: &Switch| switch.cell & !(page_size() - 1);
     let mut pages: Vec<usize> = changes.iter().map(|(switch, _)| page_of(switch)).collect();
     pages.dedup();
@@ -113,6 +122,9 @@ fn set(switches: &[Switch], active: Active, observed: Active) {
     for &page in &pages {
         let _ = protect(page, libc::PROT_READ);
     }
+    // After the last call has arrived, but for those that are on their way: what they tell is forgotten when calls arrive
+    // again.
+    forgotten.iter().for_each(|forget| forget());
 }
 
 #[cfg(test)]

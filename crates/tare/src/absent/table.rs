@@ -16,6 +16,10 @@ pub fn wait(class: &Class, operation: Operation) -> Wait {
 #[inline(always)]
 pub fn dropped(_: &str, _: &str) {}
 
+/// There are no owners.
+#[inline(always)]
+pub fn disown_all() {}
+
 /// What a table's events are of.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes {

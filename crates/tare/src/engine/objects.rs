@@ -286,12 +286,18 @@ impl Engine {
         )?;
         let handle = view.table_handle(found);
         handle.address.store(address_of(handle), Ordering::Relaxed);
-        handle.owner_thread.store(0, Ordering::Relaxed);
-        handle.owner_event.store(0, Ordering::Relaxed);
-        handle.internal_lock.store(0, Ordering::Relaxed);
-        handle.external_lock.store(0, Ordering::Relaxed);
+        handle.disown();
         handle.object.store(object, Ordering::Release);
         Some(found)
+    }
+
+    /// All handles are owned by nobody, and not locked.
+    pub fn disown_handles(&self) {
+        let used = self.view.shared().handles_used.0.load(Ordering::Acquire) as usize;
+        let limit = self.view.geometry().limits.table_handles;
+        for handle in (0..used.min(limit)).map(|i| self.view.table_handle(i)) {
+            handle.disown();
+        }
     }
 
     /// Closes it.

@@ -369,11 +369,8 @@ impl Handle {
         if let Some(local) = attached()
             && let Some(entry) = self.known(local)
         {
-            entry.owner_thread.store(0, Ordering::Relaxed);
-            entry.owner_event.store(0, Ordering::Relaxed);
-            // Outside of the windows of sampling nobody says so.
-            entry.external_lock.store(0, Ordering::Relaxed);
-            entry.internal_lock.store(0, Ordering::Relaxed);
+            // Outside of the windows of sampling nobody says that it is not locked.
+            entry.disown();
         }
     }
 
@@ -454,6 +451,15 @@ fn own(local: &Local, entry: &object::TableHandle) {
     let event = local.slot.event_id.load(Ordering::Relaxed);
     entry.owner_thread.store(thread, Ordering::Relaxed);
     entry.owner_event.store(event, Ordering::Relaxed);
+}
+
+/// Nobody is the owner of any handle from here on, nor has a lock, until it is said: for a host of
+/// [sessions](crate::thread::sessions_only) that does not say so while tables are off. It takes no lock, so that a
+/// [follower](crate::settings::follow) may call it.
+pub fn disown_all() {
+    if let Some(engine) = running::pinned() {
+        engine.disown_handles();
+    }
 }
 
 impl Drop for Handle {
