@@ -54,7 +54,8 @@ const LOAD: [&str; 15] = [
 impl Talk {
     /// The statement selects this database.
     pub fn used(sql: &str) -> Option<String> {
-        let mut words = words(sql);
+        let lower = sql.to_lowercase();
+        let mut words = words(&lower);
         (words.next()? == "use").then(|| words.next().unwrap_or_default())
     }
 
