@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::event::{Nesting, transaction as at, word};
+use tare_layout::event::{MAX_SPAN, Nesting, transaction as at, word};
 use tare_layout::sampling::TRANSACTION;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
@@ -176,10 +176,9 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
     local.transaction_id.set(0);
     let record = &local.slot.transaction;
     record.set(at::STATE, record.word(at::STATE) & !0xff | state);
-    record.set(
-        word::PACKED,
-        local.ended(record.word(word::PACKED), open.id),
-    );
+    // MariaDB ends a transaction twice where another began while it was open.
+    let running = record.word(word::PACKED) & !(u64::from(MAX_SPAN) << 40);
+    record.set(word::PACKED, local.ended(running, open.id));
     record.set(word::END, local.end_word(record, now));
     let (view, slot) = (&local.engine.view, local.slot_number());
     let cursor = &local.cursors[ring::TRANSACTIONS];
