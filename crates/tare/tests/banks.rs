@@ -4,7 +4,7 @@
 mod support;
 
 use std::sync::Barrier;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use support::{everything, scale, start};
 use tare::sync::{Mutex, RwLock};
@@ -123,6 +123,72 @@ fn more_accounts_than_the_limit_count_as_background() {
     let account = slot.account.load(Ordering::Relaxed) as usize;
     let user = tare.view.account(account).user.load(Ordering::Relaxed) as usize;
     assert!(tare.view.user(user).name.is("user4"));
+}
+
+/// An account that TRUNCATE has forgotten gives its number to the next one, and its figures to the background.
+#[test]
+fn a_forgotten_account_makes_room() {
+    let limits = Limits {
+        accounts: 3,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let be = |user: &str| {
+        tare::thread::set_account(user, "localhost");
+        event();
+    };
+    ["user0", "user1", "user2"].into_iter().for_each(be);
+    assert_eq!(tare.lost(Lost::Accounts), 1);
+    // As a reader does; user2 is connected.
+    for i in 1..3 {
+        let account = tare.view.account(i);
+        let total = account.total.load(Ordering::Relaxed);
+        account.forgotten.store(total, Ordering::Relaxed);
+    }
+    be("user3");
+    be("user1");
+    assert_eq!(tare.lost(Lost::Accounts), 1);
+    assert_eq!((of_user(&tare, "user3"), of_user(&tare, "user1")), (1, 2));
+    assert_eq!(tare.total_of_account(&EVENT, 1).count, 1, "user3's");
+    // user2 and user0.
+    assert_eq!(tare.total_of_account(&EVENT, 0).count, 2);
+    assert_eq!(tare.total(&EVENT).count, 5);
+    // Nobody has been forgotten since.
+    be("user4");
+    assert_eq!(tare.lost(Lost::Accounts), 2);
+}
+
+/// A user likewise, unless an account has its name.
+#[test]
+fn a_forgotten_user_makes_room() {
+    let limits = Limits {
+        users: 3,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let be = |user: &str| {
+        tare::thread::set_account(user, "localhost");
+        event();
+    };
+    ["user0", "user1"].into_iter().for_each(be);
+    let forget = |current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64| {
+        let ended = total.load(Ordering::Relaxed) - current.load(Ordering::Relaxed);
+        forgotten.store(ended, Ordering::Relaxed);
+    };
+    for i in 1..3 {
+        let user = tare.view.user(i);
+        forget(&user.current, &user.total, &user.forgotten);
+    }
+    be("user2");
+    assert_eq!(tare.lost(Lost::Users), 1, "user0's account is listed");
+    for i in 1..4 {
+        let account = tare.view.account(i);
+        forget(&account.current, &account.total, &account.forgotten);
+    }
+    be("user3");
+    assert_eq!(tare.lost(Lost::Users), 1);
+    assert!(tare.view.user(1).name.is("user3"));
+    assert!(tare.view.user(2).name.is("user1"));
 }
 
 /// Accounts keep the names of users that there are too many of; those are lost once for each account, as in MySQL.
