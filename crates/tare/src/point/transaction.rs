@@ -176,9 +176,10 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
     local.transaction_id.set(0);
     let record = &local.slot.transaction;
     record.set(at::STATE, record.word(at::STATE) & !0xff | state);
-    // MariaDB ends a transaction twice where another began while it was open.
-    let running = record.word(word::PACKED) & !(u64::from(MAX_SPAN) << 40);
-    record.set(word::PACKED, local.ended(running, open.id));
+    record.set(
+        word::PACKED,
+        local.ended(record.word(word::PACKED), open.id),
+    );
     record.set(word::END, local.end_word(record, now));
     let (view, slot) = (&local.engine.view, local.slot_number());
     let cursor = &local.cursors[ring::TRANSACTIONS];
@@ -233,6 +234,10 @@ impl Transaction {
         if self.key != 0
             && let Some(local) = attached().filter(|local| local.key == self.key)
         {
+            // MariaDB ends a transaction twice where another began while it was open: the second end counts.
+            let record = &local.slot.transaction;
+            let packed = record.word(word::PACKED);
+            record.set(word::PACKED, packed & !(u64::from(MAX_SPAN) << 40));
             end(local, &self.open, 0, self.state.get());
         }
     }
