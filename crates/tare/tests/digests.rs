@@ -109,7 +109,9 @@ fn a_digest_table_of_one_row_has_all_else() {
     };
     let tare = everything(limits);
     let run = |text: &str| tare::statement::start(&QUERY).text(text);
-    ["SELECT a", "SELECT b", "SELECT a"].into_iter().for_each(run);
+    ["SELECT a", "SELECT b", "SELECT a"]
+        .into_iter()
+        .for_each(run);
     assert_eq!(tare.digests(), []);
     assert_eq!(tare.digest(0).count, 3);
     let generation = &tare.view.control().digest_generation;
