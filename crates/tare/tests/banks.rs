@@ -191,6 +191,61 @@ fn a_forgotten_user_makes_room() {
     assert!(tare.view.user(2).name.is("user1"));
 }
 
+/// While accounts and users are forgotten and become others', a thread is never shown as somebody else's.
+#[test]
+fn nobody_takes_an_account_that_is_being_entered() {
+    let limits = Limits {
+        accounts: 4,
+        users: 4,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let (threads, rounds) = (4, scale(2_000, 200_000));
+    let running = AtomicU64::new(threads);
+    let forget = |current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64| {
+        let before = total.load(Ordering::Acquire);
+        let now = current.load(Ordering::Acquire);
+        if total.load(Ordering::Acquire) == before {
+            forgotten.store(before.saturating_sub(now), Ordering::Release);
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (tare, running) = (&tare, &running);
+            scope.spawn(move || {
+                for round in 0..rounds as u64 {
+                    let name = format!("user{}", (thread * 7 + round * (thread + 1)) % 11);
+                    tare::thread::set_account(&name, "localhost");
+                    event();
+                    let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
+                    let account = slot.account.load(Ordering::Relaxed) as usize;
+                    let user = tare.view.account(account).user.load(Ordering::Relaxed);
+                    let user = tare.view.user(user as usize);
+                    assert!(user.name.is(&name), "{name} in round {round}");
+                }
+                tare::thread::set_account("", "");
+                running.fetch_sub(1, Ordering::Release);
+            });
+        }
+        while running.load(Ordering::Acquire) != 0 {
+            let shared = tare.view.shared();
+            for i in 1..shared.accounts_used.0.load(Ordering::Acquire) as usize {
+                let account = tare.view.account(i);
+                forget(&account.current, &account.total, &account.forgotten);
+            }
+            for i in 1..shared.users_used.0.load(Ordering::Acquire) as usize {
+                let user = tare.view.user(i);
+                forget(&user.current, &user.total, &user.forgotten);
+            }
+        }
+    });
+    assert_eq!(tare.total(&EVENT).count, threads * rounds as u64);
+    let shared = tare.view.shared();
+    let accounts = shared.accounts_used.0.load(Ordering::Relaxed) as usize;
+    let connected = (1..accounts).map(|i| tare.view.account(i).current.load(Ordering::Relaxed));
+    assert_eq!(connected.sum::<u64>(), 0);
+}
+
 /// Accounts keep the names of users that there are too many of; those are lost once for each account, as in MySQL.
 #[test]
 fn more_users_than_the_limit_have_accounts() {
