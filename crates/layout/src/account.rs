@@ -7,7 +7,7 @@ use crate::primitive::{AtomicU32, AtomicU64};
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Account {
-    /// 0 = free, 1 = being made, 2 = ready.
+    /// 0 = free, 1 = it becomes another one's, 2 = ready.
     pub state: AtomicU32,
     /// Number of the user, 0 = none.
     pub user: AtomicU32,
@@ -28,7 +28,7 @@ pub struct Account {
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Named {
-    /// 0 = free, 1 = being made, 2 = ready.
+    /// 0 = free, 1 = it becomes another one's, 2 = ready.
     pub state: AtomicU32,
     _reserved: AtomicU32,
     /// Connections now.
@@ -47,5 +47,7 @@ pub const UNLISTED: usize = 128;
 
 /// The state of an entry that can be read.
 pub const READY: u32 = 2;
+/// That of one which TRUNCATE forgot, and which becomes another one's.
+pub const CHANGING: u32 = 1;
 /// The state of an entry that a thread is filling.
 pub const MAKING: u32 = 1;

@@ -21,7 +21,8 @@ pub const SUM: usize = 3;
 pub const MIN: usize = 4;
 /// Longest timed wait in ticks.
 pub const MAX: usize = 5;
-/// Bytes moved (file, socket); events timed (locks); ticks at the last end (statements, digests).
+/// Bytes moved (file, socket; in a file's third line the sizes that it was given, which no table shows); events timed
+/// (locks); ticks at the last end (statements, digests).
 pub const EXTRA: usize = 6;
 /// Where the item's histogram blocks are: four line numbers of 16 bits, 0 = none.
 pub const HISTOGRAM: usize = 7;

@@ -4,7 +4,7 @@
 mod support;
 
 use std::sync::Barrier;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use support::{everything, scale, start};
 use tare::sync::{Mutex, RwLock};
@@ -123,6 +123,127 @@ fn more_accounts_than_the_limit_count_as_background() {
     let account = slot.account.load(Ordering::Relaxed) as usize;
     let user = tare.view.account(account).user.load(Ordering::Relaxed) as usize;
     assert!(tare.view.user(user).name.is("user4"));
+}
+
+/// An account that TRUNCATE has forgotten gives its number to the next one, and its figures to the background.
+#[test]
+fn a_forgotten_account_makes_room() {
+    let limits = Limits {
+        accounts: 3,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let be = |user: &str| {
+        tare::thread::set_account(user, "localhost");
+        event();
+    };
+    ["user0", "user1", "user2"].into_iter().for_each(be);
+    assert_eq!(tare.lost(Lost::Accounts), 1);
+    // As a reader does; user2 is connected.
+    for i in 1..3 {
+        let account = tare.view.account(i);
+        let total = account.total.load(Ordering::Relaxed);
+        account.forgotten.store(total, Ordering::Relaxed);
+    }
+    be("user3");
+    be("user1");
+    assert_eq!(tare.lost(Lost::Accounts), 1);
+    assert_eq!((of_user(&tare, "user3"), of_user(&tare, "user1")), (1, 2));
+    assert_eq!(tare.total_of_account(&EVENT, 1).count, 1, "user3's");
+    // user2 and user0.
+    assert_eq!(tare.total_of_account(&EVENT, 0).count, 2);
+    assert_eq!(tare.total(&EVENT).count, 5);
+    // Nobody has been forgotten since.
+    be("user4");
+    assert_eq!(tare.lost(Lost::Accounts), 2);
+}
+
+/// A user likewise, unless an account has its name.
+#[test]
+fn a_forgotten_user_makes_room() {
+    let limits = Limits {
+        users: 3,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let be = |user: &str| {
+        tare::thread::set_account(user, "localhost");
+        event();
+    };
+    ["user0", "user1"].into_iter().for_each(be);
+    let forget = |current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64| {
+        let ended = total.load(Ordering::Relaxed) - current.load(Ordering::Relaxed);
+        forgotten.store(ended, Ordering::Relaxed);
+    };
+    for i in 1..3 {
+        let user = tare.view.user(i);
+        forget(&user.current, &user.total, &user.forgotten);
+    }
+    be("user2");
+    assert_eq!(tare.lost(Lost::Users), 1, "user0's account is listed");
+    for i in 1..4 {
+        let account = tare.view.account(i);
+        forget(&account.current, &account.total, &account.forgotten);
+    }
+    be("user3");
+    assert_eq!(tare.lost(Lost::Users), 1);
+    assert!(tare.view.user(1).name.is("user3"));
+    assert!(tare.view.user(2).name.is("user1"));
+}
+
+/// While accounts and users are forgotten and become others', a thread is never shown as somebody else's.
+#[test]
+fn nobody_takes_an_account_that_is_being_entered() {
+    let limits = Limits {
+        accounts: 4,
+        users: 4,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let (threads, rounds) = (4, scale(2_000, 200_000));
+    let running = AtomicU64::new(threads);
+    let forget = |current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64| {
+        let before = total.load(Ordering::Acquire);
+        let now = current.load(Ordering::Acquire);
+        if total.load(Ordering::Acquire) == before {
+            forgotten.store(before.saturating_sub(now), Ordering::Release);
+        }
+    };
+    std::thread::scope(|scope| {
+        for thread in 0..threads {
+            let (tare, running) = (&tare, &running);
+            scope.spawn(move || {
+                for round in 0..rounds as u64 {
+                    let name = format!("user{}", (thread * 7 + round * (thread + 1)) % 11);
+                    tare::thread::set_account(&name, "localhost");
+                    event();
+                    let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
+                    let account = slot.account.load(Ordering::Relaxed) as usize;
+                    let user = tare.view.account(account).user.load(Ordering::Relaxed);
+                    let user = tare.view.user(user as usize);
+                    assert!(user.name.is(&name), "{name} in round {round}");
+                }
+                tare::thread::set_account("", "");
+                running.fetch_sub(1, Ordering::Release);
+            });
+        }
+        while running.load(Ordering::Acquire) != 0 {
+            let shared = tare.view.shared();
+            for i in 1..shared.accounts_used.0.load(Ordering::Acquire) as usize {
+                let account = tare.view.account(i);
+                forget(&account.current, &account.total, &account.forgotten);
+            }
+            for i in 1..shared.users_used.0.load(Ordering::Acquire) as usize {
+                let user = tare.view.user(i);
+                forget(&user.current, &user.total, &user.forgotten);
+            }
+        }
+    });
+    assert_eq!(tare.total(&EVENT).count, threads * rounds as u64);
+    let shared = tare.view.shared();
+    let accounts = shared.accounts_used.0.load(Ordering::Relaxed) as usize;
+    let connected = (1..accounts).map(|i| tare.view.account(i).current.load(Ordering::Relaxed));
+    assert_eq!(connected.sum::<u64>(), 0);
 }
 
 /// Accounts keep the names of users that there are too many of; those are lost once for each account, as in MySQL.

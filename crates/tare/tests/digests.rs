@@ -100,6 +100,27 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
     assert_eq!(tare.digests().len(), 2);
 }
 
+/// MySQL's size counts the row of all else: with 1 there is no other.
+#[test]
+fn a_digest_table_of_one_row_has_all_else() {
+    let limits = Limits {
+        digests: 1,
+        ..Limits::default()
+    };
+    let tare = everything(limits);
+    let run = |text: &str| tare::statement::start(&QUERY).text(text);
+    ["SELECT a", "SELECT b", "SELECT a"]
+        .into_iter()
+        .for_each(run);
+    assert_eq!(tare.digests(), []);
+    assert_eq!(tare.digest(0).count, 3);
+    let generation = &tare.view.control().digest_generation;
+    generation.fetch_add(1, Ordering::SeqCst);
+    ["SELECT a", "SELECT b"].into_iter().for_each(run);
+    assert_eq!(tare.digest(0).count, 2);
+    assert_eq!(tare.lost(Lost::Digests), 5);
+}
+
 #[test]
 fn more_digests_than_a_bank_has_places_are_counted_exactly() {
     let tare = everything(Limits::default());

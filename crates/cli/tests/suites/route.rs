@@ -22,6 +22,8 @@ pub struct Talk {
     database: String,
     /// Prepared statements for Tare, with the variables that each has.
     prepared: HashMap<String, Vec<String>>,
+    /// Variables that keep an sql_mode: the server's is another one than Tare's, and its length shows in memory.
+    modes: HashSet<String>,
     last: Option<To>,
 }
 
@@ -52,7 +54,8 @@ const LOAD: [&str; 15] = [
 impl Talk {
     /// The statement selects this database.
     pub fn used(sql: &str) -> Option<String> {
-        let mut words = words(sql);
+        let lower = sql.to_lowercase();
+        let mut words = words(&lower);
         (words.next()? == "use").then(|| words.next().unwrap_or_default())
     }
 
@@ -82,7 +85,13 @@ impl Talk {
         }
         let is_tares = match &*first {
             // How both are to read statements.
-            "set" if lower.contains("sql_mode") => true,
+            "set" if lower.contains("sql_mode") => {
+                if lower.contains("@@") {
+                    let assigned = lower.split_once('=').map_or("", |(before, _)| before);
+                    self.modes.extend(variables(assigned));
+                }
+                true
+            }
             "grant" | "revoke" | "use" | "flush" | "rename" => false,
             // Its own variables.
             "set" if !lower.contains("performance_schema.") && !lower.contains("sys.") => false,
@@ -144,6 +153,7 @@ impl Talk {
             let name = words.next().unwrap_or_default();
             all.extend(self.prepared.get(&name).into_iter().flatten().cloned());
         }
+        all.retain(|name| !self.modes.contains(name));
         all.sort();
         all.dedup();
         all

@@ -351,9 +351,13 @@ pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
     }
     // SAFETY: the interface.
     let mut locker = unsafe { end::<Locker>(locker) };
-    let moves = matches!(locker.operation, Operation::Read | Operation::Write);
+    // Of a change of size, the new one.
+    let tells_bytes = matches!(
+        locker.operation,
+        Operation::Read | Operation::Write | Operation::ChangeSize
+    );
     if let Some(wait) = &mut locker.wait
-        && moves
+        && tells_bytes
         && bytes != usize::MAX
     {
         wait.bytes(bytes as u64);

@@ -36,7 +36,15 @@ unsafe fn named<'a, S: Interface>(
             text(name, name_length as usize),
         )
     };
-    Some((kind, schema, name))
+    Some((kind, shown::<S>(schema), shown::<S>(name)))
+}
+
+/// A name as the server's own engine shows it.
+fn shown<S: Interface>(name: Cow<'_, str>) -> Cow<'_, str> {
+    match S::KEEPS_CASE_OF_PROGRAMS || !name.contains(char::is_uppercase) {
+        true => name,
+        false => name.to_lowercase().into(),
+    }
 }
 
 /// # Safety

@@ -9,7 +9,7 @@ use engine::{Counter, Kind, Source};
 use super::exchange::{NONE, end, lend, quiet, source, text};
 use super::keys;
 use super::thread;
-use crate::series::{Interface, Outcome};
+use crate::series::{Interface, Outcome, Tokens};
 
 /// What a statement needs until its end: in the state that the server lends, of more than 300 bytes.
 pub(super) struct Locker {
@@ -34,9 +34,14 @@ impl Locker {
             return;
         }
         // SAFETY: the interface.
-        let tokens = unsafe { S::FIELDS.tokens(self.storage) };
+        let tokens = match unsafe { S::FIELDS.tokens(self.storage) } {
+            Tokens::None => None,
+            // The text tells it.
+            Tokens::Some => Some(&[][..]),
+            Tokens::All(tokens) => Some(tokens),
+        };
         self.storage = std::ptr::null();
-        if !tokens.is_empty() {
+        if let Some(tokens) = tokens {
             // SAFETY: the interface.
             let text = unsafe { whole(self) };
             self.statement.digest_by_tokens(tokens, verb, &text);

@@ -62,6 +62,17 @@ pub struct Area {
     pub failed: u32,
 }
 
+/// What a server's parser stored of a statement's tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tokens<'a> {
+    /// Nothing: the statement has no digest.
+    None,
+    /// As many as `max_digest_length` has room for: they do not tell it from others that begin alike.
+    Some,
+    /// All.
+    All(&'a [u8]),
+}
+
 /// Of a sql_digest_storage.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "named after what lies there")]
@@ -196,23 +207,23 @@ impl Fields {
         }
     }
 
-    /// The tokens that the server's parser stored; none, where they do not tell statements apart.
+    /// The tokens that the server's parser stored.
     ///
     /// # Safety
     /// `storage` is NULL or a digest's storage of this series.
     #[unsafe(link_section = "tare_hot")]
-    pub unsafe fn tokens<'a>(&self, storage: *const c_void) -> &'a [u8] {
+    pub unsafe fn tokens<'a>(&self, storage: *const c_void) -> Tokens<'a> {
         if storage.is_null() {
-            return &[];
+            return Tokens::None;
         }
         // SAFETY: the caller's promise.
         unsafe {
             let at = field::<*const u8>(storage, self.digest.tokens);
             let bytes = field::<u32>(storage, self.digest.bytes) as usize;
-            // What did not fit does not tell statements apart.
-            match at.is_null() || field::<u8>(storage, self.digest.is_full) != 0 {
-                true => &[],
-                false => std::slice::from_raw_parts(at, bytes),
+            match field::<u8>(storage, self.digest.is_full) {
+                _ if at.is_null() || bytes == 0 => Tokens::None,
+                0 => Tokens::All(std::slice::from_raw_parts(at, bytes)),
+                _ => Tokens::Some,
             }
         }
     }

@@ -23,6 +23,10 @@ pub trait Interface: 'static {
     /// Its digests keep the number of a column in GROUP BY and ORDER BY.
     const KEEPS_POSITIONS: bool = false;
 
+    /// It shows the names of stored programs, and of their databases, as they were written. Others show them in lower
+    /// case.
+    const KEEPS_CASE_OF_PROGRAMS: bool = false;
+
     /// Where its structures have what the interface hands over.
     const FIELDS: Fields;
 

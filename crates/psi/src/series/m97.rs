@@ -59,6 +59,7 @@ impl Interface for M97 {
     const TELLS_ERRORS: bool = true;
     const DAEMONIZES: bool = true;
     const KEEPS_POSITIONS: bool = true;
+    const KEEPS_CASE_OF_PROGRAMS: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
             keys: 0xe8,

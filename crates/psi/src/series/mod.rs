@@ -19,7 +19,7 @@ mod mariadb;
 
 use crate::hook;
 
-pub use fields::{Area, Digest, Fields, Key as MetadataKey, Outcome, Share, TableShare};
+pub use fields::{Area, Digest, Fields, Key as MetadataKey, Outcome, Share, TableShare, Tokens};
 pub use info::{DocumentedInfo, Info, PlainInfo, Registration, flag};
 pub use interface::{Function, Interface};
 use interface::{NAMESPACES, table_lock};

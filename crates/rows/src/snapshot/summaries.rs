@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use tare_layout::Kind;
-use tare_layout::class::{COUNTERS, Counter, counter_cell};
+use tare_layout::class::{COUNTERS, Counter, counter_cell, property};
 use tare_layout::histogram::{bucket_high, bucket_low};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
 use tare_layout::sizes;
@@ -334,7 +334,8 @@ impl Snapshot {
         owners
     }
 
-    /// A row for every owner and class of a family, whether or not it ever fired, as in MySQL.
+    /// A row for every owner and class of a family, whether or not it ever fired, as in MySQL. Memory that is of the
+    /// whole server is nobody's.
     fn summary<S: Copy + Default + 'static>(
         &self,
         by: By,
@@ -347,7 +348,10 @@ impl Snapshot {
         };
         let clock = host.clock;
         let Owners { groups, listed } = self.owners(host, by, family, filter);
-        let classes: Vec<Class> = self.listed(host, family, filter);
+        let mut classes: Vec<Class> = self.listed(host, family, filter);
+        if family == Family::Memory && by != By::Global {
+            classes.retain(|class| class.properties & property::GLOBAL_STATISTICS == 0);
+        }
         let wanted = listed;
         let of = move |(group, owner): &(usize, Owner), class: &Class| Summary {
             owner: owner.clone(),

@@ -1,13 +1,15 @@
 //! Users, hosts, accounts and schemas: names to numbers.
 //!
-//! Looked up when a client connects or changes its default schema. Numbers are given in order and
-//! never taken back, so that a search is a walk over those in use.
+//! Looked up when a client connects or changes its default schema. Numbers are given in order, so that a search is a
+//! walk over those in use. Where there is no room left, an account, user or host that TRUNCATE has forgotten, and that
+//! nobody has connected as since, gives its number to another one.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use tare_layout::account::{Named, READY, UNLISTED};
+use tare_layout::account::{self, CHANGING, Named, READY, UNLISTED};
 use tare_layout::shared::Lost;
 
+use super::freelist;
 use super::state::{Engine, lock};
 
 /// An account's number with those of its user and host.
@@ -21,30 +23,142 @@ pub struct Account {
     host: u32,
 }
 
+/// Where an account, a user or a host counts its connections.
+#[derive(Clone, Copy)]
+struct Row {
+    state: &'static AtomicU32,
+    current: &'static AtomicU64,
+    total: &'static AtomicU64,
+    forgotten: &'static AtomicU64,
+}
+
+impl From<&'static account::Account> for Row {
+    fn from(account: &'static account::Account) -> Self {
+        Self {
+            state: &account.state,
+            current: &account.current,
+            total: &account.total,
+            forgotten: &account.forgotten,
+        }
+    }
+}
+
+impl From<&'static Named> for Row {
+    fn from(named: &'static Named) -> Self {
+        Self {
+            state: &named.state,
+            current: &named.current,
+            total: &named.total,
+            forgotten: &named.forgotten,
+        }
+    }
+}
+
+impl Row {
+    /// Enters one that is there, unless it has become another one's.
+    fn enter(self, is_still: impl FnOnce() -> bool) -> bool {
+        // SeqCst, as in `take`: either this thread sees that the row changes, or the other one sees this connection.
+        self.current.fetch_add(1, Ordering::SeqCst);
+        let entered = self.state.load(Ordering::SeqCst) == READY && is_still();
+        if !entered {
+            self.current.fetch_sub(1, Ordering::Relaxed);
+        }
+        entered
+    }
+
+    /// Whether TRUNCATE has forgotten it, and nobody has connected since.
+    fn is_forgotten(self) -> bool {
+        let total = self.total.load(Ordering::Relaxed);
+        total != 0
+            && total == self.forgotten.load(Ordering::Relaxed)
+            && self.current.load(Ordering::SeqCst) == 0
+    }
+
+    /// Makes a forgotten one another's, which has entered it then. One thread at a time.
+    fn take(self, fill: impl FnOnce()) -> bool {
+        if !self.is_forgotten() {
+            return false;
+        }
+        self.state.store(CHANGING, Ordering::SeqCst);
+        let is_free = self.is_forgotten();
+        if is_free {
+            fill();
+            self.current.fetch_add(1, Ordering::Relaxed);
+        }
+        self.state.store(READY, Ordering::SeqCst);
+        is_free
+    }
+}
+
+/// A table of accounts, users or hosts, and the entry in it that is looked for.
+struct Table<E, I, F, M> {
+    used: &'static AtomicU32,
+    /// How many are listed.
+    limit: usize,
+    row: E,
+    is: I,
+    fill: F,
+    /// Whether a forgotten row may become another one's; makes it ready for that.
+    may_take: M,
+}
+
+impl<E, I, F, M> Table<E, I, F, M>
+where
+    E: Fn(usize) -> Row,
+    I: Fn(usize) -> bool,
+    F: Fn(usize),
+    M: Fn(usize) -> bool,
+{
+    /// The number of the entry, entered; `None` where there is no room even beyond the limit.
+    fn enter(&self, engine: &Engine) -> Option<u32> {
+        let find = |from: usize, to: usize| {
+            (from..to).find(|&i| (self.is)(i) && (self.row)(i).enter(|| (self.is)(i)))
+        };
+        let seen = self.used.load(Ordering::Acquire) as usize;
+        let number = find(1, seen.min(self.limit)).or_else(|| {
+            let _one_at_a_time = lock(&engine.registering);
+            let now = self.used.load(Ordering::Relaxed) as usize;
+            find(1, now.min(self.limit))
+                .or_else(|| self.taken(now))
+                .or_else(|| find(self.limit, now))
+                .or_else(|| self.made(now))
+        })?;
+        u32::try_from(number).ok()
+    }
+
+    /// One that was forgotten, if all that are listed are in use.
+    fn taken(&self, now: usize) -> Option<usize> {
+        if now < self.limit {
+            return None;
+        }
+        (1..self.limit).find(|&i| {
+            let row = (self.row)(i);
+            row.is_forgotten() && (self.may_take)(i) && row.take(|| (self.fill)(i))
+        })
+    }
+
+    /// A new one.
+    fn made(&self, now: usize) -> Option<usize> {
+        if now >= self.limit + UNLISTED {
+            return None;
+        }
+        let row = (self.row)(now);
+        (self.fill)(now);
+        row.current.fetch_add(1, Ordering::Relaxed);
+        row.state.store(READY, Ordering::Release);
+        self.used.store(now as u32 + 1, Ordering::Release);
+        Some(now)
+    }
+}
+
 impl Engine {
     /// The number of a default schema, 0 = none or no room.
     pub fn schema_number(&self, name: &str) -> u32 {
-        let used = &self.view.shared().schemas_used.0;
-        let limit = self.view.geometry().limits.schemas;
-        let number = self.named(name, used, limit, |i| self.view.schema(i));
-        if number == 0 && !name.is_empty() {
-            self.lose(Lost::Schemas, 1);
-        }
-        number
-    }
-
-    /// The number of a name, 0 = none or no room.
-    fn named(
-        &self,
-        name: &str,
-        used: &AtomicU32,
-        limit: usize,
-        entry: impl Fn(usize) -> &'static Named,
-    ) -> u32 {
         if name.is_empty() {
             return 0;
         }
-        let find = |from: usize, to: usize| (from..to).find(|&i| entry(i).name.is(name));
+        let used = &self.view.shared().schemas_used.0;
+        let find = |from: usize, to: usize| (from..to).find(|&i| self.view.schema(i).name.is(name));
         let seen = used.load(Ordering::Acquire) as usize;
         if let Some(number) = find(1, seen) {
             return number as u32;
@@ -54,25 +168,68 @@ impl Engine {
         if let Some(number) = find(seen, now) {
             return number as u32;
         }
-        if now == limit {
+        if now == self.view.geometry().limits.schemas {
+            self.lose(Lost::Schemas, 1);
             return 0;
         }
-        entry(now).name.set(name);
-        entry(now).state.store(READY, Ordering::Release);
+        let schema = self.view.schema(now);
+        schema.name.set(name);
+        schema.state.store(READY, Ordering::Release);
         used.store(now as u32 + 1, Ordering::Release);
         now as u32
     }
 
-    /// The account of a user at a host. One beyond the limit is known, but not listed; what does not fit even there
-    /// counts as background.
+    /// The number of a user or host, entered; 0 = none or no room. `of` is its number in an account.
+    fn named(
+        &self,
+        name: &str,
+        used: &'static AtomicU32,
+        limit: usize,
+        entry: impl Fn(usize) -> &'static Named,
+        of: impl Fn(&account::Account) -> &AtomicU32,
+    ) -> u32 {
+        if name.is_empty() {
+            return 0;
+        }
+        let is_unused = |number: usize| {
+            let accounts = self.view.shared().accounts_used.0.load(Ordering::Acquire) as usize;
+            (1..accounts).all(|i| {
+                let account = self.view.account(i);
+                let is_its = of(account).load(Ordering::Relaxed) as usize == number;
+                !is_its || Row::from(account).is_forgotten()
+            })
+        };
+        let table = Table {
+            used,
+            limit,
+            row: |i| Row::from(entry(i)),
+            is: |i| entry(i).name.is(name),
+            fill: |i| entry(i).name.set(name),
+            may_take: is_unused,
+        };
+        table.enter(self).unwrap_or(0)
+    }
+
+    /// The account of a user at a host, entered: [`Engine::connected`] follows. One beyond the limit is known, but not
+    /// listed; what does not fit even there counts as background.
     pub fn account(&self, user: &str, host: &str) -> Account {
-        let (shared, view) = (self.view.shared(), &self.view);
-        let limits = &view.geometry().limits;
+        let (shared, view) = (self.view.shared(), self.view);
+        let limits = &self.view.geometry().limits;
         let names = (user, host);
-        let all = limits.users + UNLISTED;
-        let user = self.named(user, &shared.users_used.0, all, |i| view.user(i));
-        let all = limits.hosts + UNLISTED;
-        let host = self.named(host, &shared.hosts_used.0, all, |i| view.host(i));
+        let user = self.named(
+            user,
+            &shared.users_used.0,
+            limits.users,
+            |i| view.user(i),
+            |account| &account.user,
+        );
+        let host = self.named(
+            host,
+            &shared.hosts_used.0,
+            limits.hosts,
+            |i| view.host(i),
+            |account| &account.host,
+        );
         let is_client = (user, host) != (0, 0);
         let number = is_client.then(|| self.pair(user, host)).flatten();
         let is_listed = |number: u32, limit: usize| number != 0 && (number as usize) < limit;
@@ -101,64 +258,66 @@ impl Engine {
         }
     }
 
-    /// The number of the account of these two, if there is room for it.
+    /// The number of the account of these two, entered, if there is room for it.
     fn pair(&self, user: u32, host: u32) -> Option<u32> {
-        let used = &self.view.shared().accounts_used.0;
-        let find = |from: usize, to: usize| {
-            (from..to).find(|&i| {
-                let account = self.view.account(i);
+        let view = self.view;
+        let table = Table {
+            used: &view.shared().accounts_used.0,
+            limit: view.geometry().limits.accounts,
+            row: |i| Row::from(view.account(i)),
+            is: |i| {
+                let account = view.account(i);
                 account.user.load(Ordering::Relaxed) == user
                     && account.host.load(Ordering::Relaxed) == host
-            })
-        };
-        let seen = used.load(Ordering::Acquire) as usize;
-        let number = find(1, seen).or_else(|| {
-            let _one_at_a_time = lock(&self.registering);
-            let now = used.load(Ordering::Relaxed) as usize;
-            find(seen, now).or_else(|| {
-                if now == self.view.geometry().limits.accounts + UNLISTED {
-                    return None;
-                }
-                let account = self.view.account(now);
+            },
+            fill: |i| {
+                let account = view.account(i);
                 account.user.store(user, Ordering::Relaxed);
                 account.host.store(host, Ordering::Relaxed);
-                account.state.store(READY, Ordering::Release);
-                used.store(now as u32 + 1, Ordering::Release);
-                Some(now)
-            })
-        })?;
-        u32::try_from(number).ok()
+            },
+            may_take: |i| {
+                self.leave_banks(i);
+                true
+            },
+        };
+        table.enter(self)
     }
 
-    /// Counts a connection of this account.
+    /// Makes the banks of a forgotten account the background's, with what they hold: users and hosts that were not
+    /// truncated go on counting, and the next account begins with none.
+    fn leave_banks(&self, number: usize) {
+        let account = self.view.account(number);
+        while let Some(bank) = freelist::pop(&account.free_banks, |i| self.bank_link(i)) {
+            self.rename_bank(bank, 0);
+            self.give_bank(bank);
+        }
+    }
+
+    /// Counts a connection of this account, which has been entered.
     pub fn connected(&self, account: Account) {
-        self.connections(account, |current, total| {
-            current.fetch_add(1, Ordering::Relaxed);
-            total.fetch_add(1, Ordering::Relaxed);
+        self.connections(account, |row| {
+            row.total.fetch_add(1, Ordering::Relaxed);
         });
     }
 
     /// Counts the end of one.
     pub fn disconnected(&self, account: Account) {
-        self.connections(account, |current, _| {
-            current.fetch_sub(1, Ordering::Relaxed);
+        self.connections(account, |row| {
+            row.current.fetch_sub(1, Ordering::Release);
         });
     }
 
-    /// Those of the account, its user and its host: now, and ever.
+    /// Those of the account, its user and its host.
     #[inline(always)]
-    fn connections(&self, account: Account, count: impl Fn(&AtomicU64, &AtomicU64)) {
+    fn connections(&self, account: Account, count: impl Fn(Row)) {
         if account.number != 0 {
-            let row = self.view.account(account.number as usize);
-            count(&row.current, &row.total);
+            count(self.view.account(account.number as usize).into());
         }
         if account.user != 0 {
-            let row = self.view.user(account.user as usize);
-            count(&row.current, &row.total);
+            count(self.view.user(account.user as usize).into());
         }
         if account.host != 0 {
-            let row = self.view.host(account.host as usize);
-            count(&row.current, &row.total);
+            count(self.view.host(account.host as usize).into());
         }
     }
 }

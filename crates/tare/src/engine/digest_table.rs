@@ -176,12 +176,18 @@ impl Engine {
             false => {
                 // The table was truncated, "all else" with it.
                 self.clear_shared(0);
+                used.store(state(generation, 1), Ordering::Release);
                 1
             }
         };
-        if (next as usize) < self.view.geometry().limits.digests {
+        let limit = self.view.geometry().limits.digests;
+        if (next as usize) < limit {
             used.store(state(generation, u64::from(next) + 1), Ordering::Release);
             return Some(next);
+        }
+        // There is all else alone.
+        if limit == 1 {
+            return None;
         }
         if making.victims.is_empty() {
             making.victims = self.least_recently_used(generation);

@@ -218,7 +218,6 @@ impl Local {
                 local.engine.give_chunk(local.slot_number(), number);
             }
         }
-        local.engine.disconnected(local.account.get());
         while let Some(index) = local.own_metadata_lock() {
             local.engine.end_metadata_lock(index);
         }
@@ -226,6 +225,8 @@ impl Local {
         if local.has_bank() {
             local.engine.give_bank(local.bank_number.get());
         }
+        // An account that nobody uses has no bank but its free ones.
+        local.engine.disconnected(local.account.get());
         let number = local.slot_number();
         // SAFETY: nobody uses it any more: whoever takes the slot makes it anew.
         let engine = unsafe { ManuallyDrop::take(&mut local.engine) };

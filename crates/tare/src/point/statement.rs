@@ -245,10 +245,10 @@ impl Statement {
     }
 
     /// Gives what the host's own parser made of its text, which tells statements apart just as well: only
-    /// the first of those that are alike is read for its digest.
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    /// the first of those that are alike is read for its digest. Without tokens the text itself is.
     ///
     /// `verb`: what is done with a prepared statement, such as `EXECUTE`, where its digest is to begin with that.
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_by_tokens(&self, tokens: &[u8], verb: &str, text: &str) {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {

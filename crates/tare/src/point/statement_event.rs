@@ -68,8 +68,12 @@ pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
 #[cold]
 #[inline(never)]
 pub fn count_cpu(local: &Local, level: usize, id: u64) {
-    let (began, now) = (1, local.cpu_of_statement());
-    if began == 0 || now == 0 {
+    let began = local.statement_cpu[level].get();
+    if began == 0 {
+        return;
+    }
+    let now = local.cpu_of_statement();
+    if now == 0 {
         return;
     }
     let (i, used) = (Counter::CpuTime as usize, now.saturating_sub(began));

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 
 use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::event::{Nesting, transaction as at, word};
+use tare_layout::event::{MAX_SPAN, Nesting, transaction as at, word};
 use tare_layout::sampling::TRANSACTION;
 use tare_layout::slot::{STATEMENT_DEPTH, ring};
 
@@ -234,6 +234,10 @@ impl Transaction {
         if self.key != 0
             && let Some(local) = attached().filter(|local| local.key == self.key)
         {
+            // MariaDB ends a transaction twice where another began while it was open: the second end counts.
+            let record = &local.slot.transaction;
+            let packed = record.word(word::PACKED);
+            record.set(word::PACKED, packed & !(u64::from(MAX_SPAN) << 40));
             end(local, &self.open, 0, self.state.get());
         }
     }

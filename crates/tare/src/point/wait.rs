@@ -227,7 +227,7 @@ fn begin_as(
 }
 
 impl Wait {
-    /// Says how many bytes were moved.
+    /// Says how many bytes were moved, or which size a file was given: the event shows it, no sum does.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) {
         if let Some(running) = &mut self.running {
