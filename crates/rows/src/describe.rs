@@ -45,22 +45,38 @@ pub struct Meta {
     pub doc: &'static str,
     /// The series that have it.
     pub life: Life,
-    /// The type that it has from some series on, where that is another one.
+    /// The type that a later series of MySQL has, where that is another one.
     pub later: Option<(Series, &'static str)>,
+    /// The type that MariaDB has, where that is another one.
+    pub mariadbs: Option<&'static str>,
+    /// Whether its characters are ASCII: MySQL keeps the names of hosts so since 8.0.17, when they became
+    /// longer.
+    pub is_ascii: bool,
     /// Its default, without quotes.
     pub default: Option<&'static str>,
 }
 
 impl Meta {
-    /// The same column, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.life.since = series;
+    /// The same column, which only these series have.
+    pub const fn lives(mut self, life: Life) -> Self {
+        self.life = life;
         self
     }
 
-    /// The same column, which has another type from a series on.
+    /// The same column, which a series of MySQL was the first to have.
+    pub const fn since(self, series: Series) -> Self {
+        self.lives(Life::since(series))
+    }
+
+    /// The same column, which has another type in a later series of MySQL.
     pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
         self.later = Some((series, column_type));
+        self
+    }
+
+    /// The same column, which has another type in MariaDB.
+    pub const fn mariadbs(mut self, column_type: &'static str) -> Self {
+        self.mariadbs = Some(column_type);
         self
     }
 
@@ -76,12 +92,6 @@ impl Meta {
         self
     }
 
-    /// Whether its characters are ASCII: MySQL keeps the names of hosts so since 8.0.17, when they became
-    /// longer.
-    pub fn is_ascii(&self) -> bool {
-        self.name.ends_with("HOST") && !self.column_type.ends_with("(60)")
-    }
-
     /// Whether strings compare byte by byte. Most of MySQL's compare without case.
     pub fn is_binary(&self) -> bool {
         self.collation.is_some_and(|name| name.ends_with("_bin"))
@@ -89,7 +99,7 @@ impl Meta {
 
     /// Its own collation.
     pub fn own_collation(&self) -> Option<&'static str> {
-        match self.is_ascii() {
+        match self.is_ascii {
             true => Some("ascii_general_ci"),
             false => self.collation,
         }
@@ -98,36 +108,70 @@ impl Meta {
 
 /// Which series have a table or a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Life {
-    /// The first one.
-    pub since: Series,
-    /// The last one; `None` if all later ones have it.
-    pub until: Option<Series>,
-}
+pub struct Life([bool; Series::ALL.len()]);
 
 impl Life {
     /// All series have it.
-    pub const ALWAYS: Self = Self {
-        since: Series::V8_0,
-        until: None,
-    };
+    pub const ALWAYS: Self = Self([true; Series::ALL.len()]);
+
+    /// Only these have it.
+    pub const fn only(series: &[Series]) -> Self {
+        let mut life = [false; Series::ALL.len()];
+        let mut i = 0;
+        while i < series.len() {
+            life[series[i] as usize] = true;
+            i += 1;
+        }
+        Self(life)
+    }
+
+    /// A series of MySQL was the first to have it. MariaDB has it if MySQL always had.
+    pub const fn since(series: Series) -> Self {
+        match series {
+            Series::V8_0 => Self::ALWAYS,
+            of_one => Self::only(&[of_one]),
+        }
+    }
+
+    /// Only MySQL has it.
+    pub const MYSQLS: Self = Self::only(&[Series::V8_0, Series::V9_7]);
+    /// Only MariaDB has it.
+    pub const MARIADBS: Self = Self::only(&[Series::Mariadb]);
 
     /// Whether a series has it.
-    pub fn covers(&self, series: Series) -> bool {
-        self.since <= series && self.until.is_none_or(|last| series <= last)
+    pub const fn covers(&self, series: Series) -> bool {
+        self.0[series as usize]
+    }
+
+    /// Which series they are.
+    pub fn series(self) -> impl Iterator<Item = Series> {
+        Series::ALL
+            .into_iter()
+            .filter(move |series| self.covers(*series))
     }
 }
 
 impl<R> Column<R> {
-    /// The same column, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.meta = self.meta.since(series);
+    /// The same column, which only these series have.
+    pub const fn lives(mut self, life: Life) -> Self {
+        self.meta = self.meta.lives(life);
         self
     }
 
-    /// The same column, which has another type from a series on.
+    /// The same column, which a series of MySQL was the first to have.
+    pub const fn since(self, series: Series) -> Self {
+        self.lives(Life::since(series))
+    }
+
+    /// The same column, which has another type in a later series of MySQL.
     pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
         self.meta = self.meta.later(series, column_type);
+        self
+    }
+
+    /// The same column, which has another type in MariaDB.
+    pub const fn mariadbs(mut self, column_type: &'static str) -> Self {
+        self.meta = self.meta.mariadbs(column_type);
         self
     }
 
@@ -165,6 +209,8 @@ pub const fn col<R>(
             doc,
             life: Life::ALWAYS,
             later: None,
+            mariadbs: None,
+            is_ascii: false,
             default: None,
         },
         get,
@@ -187,6 +233,8 @@ pub const fn null<R>(
             doc,
             life: Life::ALWAYS,
             later: None,
+            mariadbs: None,
+            is_ascii: false,
             default: None,
         },
         get,
@@ -385,16 +433,15 @@ impl<R: 'static> Spec<R> {
         self
     }
 
-    /// The same table, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.life.since = series;
+    /// The same table, which only these series have.
+    pub const fn lives(mut self, life: Life) -> Self {
+        self.life = life;
         self
     }
 
-    /// The same table, which a series was the last to have.
-    pub const fn until(mut self, series: Series) -> Self {
-        self.life.until = Some(series);
-        self
+    /// The same table, which a series of MySQL was the first to have.
+    pub const fn since(self, series: Series) -> Self {
+        self.lives(Life::since(series))
     }
 
     /// The same table; TRUNCATE does this.

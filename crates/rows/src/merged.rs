@@ -8,7 +8,6 @@ use crate::snapshot::Snapshot;
 use crate::source::Variable;
 use crate::telemetry;
 use crate::view::View;
-use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
 
 fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
@@ -22,7 +21,7 @@ fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
 /// performance_schema's own variables, with those that a later series has anew.
 fn own_variables(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.variables();
-    if view.source.series() >= Series::V9_7 {
+    if view.source.series().has_telemetry() {
         let on = view.source.segment().is_some();
         let most = settings(view).most;
         let sizes = telemetry::SIZES.iter().zip(most);
@@ -45,7 +44,7 @@ fn own_status(view: &View) -> Vec<Variable> {
             counter.value = value.saturating_sub(*before).to_string();
         }
     }
-    if view.source.series() >= Series::V9_7 {
+    if view.source.series().has_telemetry() {
         let on = view.source.segment().is_some();
         let lost = ["logger", "meter", "metric"].into_iter().zip(lost(view));
         own.extend(lost.map(|(what, lost)| {

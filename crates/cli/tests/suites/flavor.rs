@@ -18,6 +18,8 @@ pub struct Flavor {
     /// The server that the suites were written for; scripts/suites calls them by the same name.
     pub version: Version,
     pub suites: &'static [&'static str],
+    /// Whose tables Tare's are beside such a server.
+    pub series: &'static str,
     /// The list of tests that do not pass.
     pub open: &'static str,
     /// The list of those that run through the door, unless all do.
@@ -33,6 +35,7 @@ pub struct Flavor {
 pub const MYSQL: Flavor = Flavor {
     version: Version::Mysql97,
     suites: &["perfschema", "sysschema"],
+    series: "9.7",
     open: "open.tsv",
     door: Some("door.txt"),
     said: "",
@@ -43,6 +46,7 @@ pub const MYSQL: Flavor = Flavor {
 pub const MARIADB: Flavor = Flavor {
     version: Version::Mariadb,
     suites: &["perfschema"],
+    series: "mariadb",
     open: "open-mariadb.tsv",
     door: None,
     said: "mariadb",

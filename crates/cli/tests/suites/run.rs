@@ -142,7 +142,7 @@ impl Server {
                 // Where a database is a file, tests look for its folder all the same.
                 fs::create_dir_all(path.join("data/mtr")).expect("a folder");
                 if host == Host::Door {
-                    let (child, socket, pid, mut tables) = tables(directory)?;
+                    let (child, socket, pid, mut tables) = tables(flavor, directory)?;
                     server.columns = flavor.columns(&mut conn, &mut tables);
                     server.tables = Some((child, socket, pid));
                 }
@@ -159,13 +159,14 @@ impl Server {
 }
 
 /// Tare's tables of the server that runs in a directory.
-fn tables(directory: &Directory) -> Result<(Child, PathBuf, u32, Conn), String> {
+fn tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBuf, u32, Conn), String> {
     let path = directory.path();
     let pid = fs::read_to_string(path.join("pid")).unwrap_or_default();
     let pid = pid.trim().parse().map_err(|_| format!("no pid: {pid}"))?;
     let socket = path.join("t");
     let log = fs::File::create(path.join("tables.log")).expect("a log");
     let mut command = directory.tare(["serve", "--skip-networking", "--data", "tables"]);
+    command.args(["--as", flavor.series]);
     command.arg("--socket").arg(&socket);
     command.arg("--attach-pid").arg(format!("{pid}"));
     command.stdout(log.try_clone().expect("a log")).stderr(log);

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use crate::session::Session;
 use crate::status::By;
 use tare_mysql::error::Result;
-use tare_mysql::series::Series;
 use tare_rows::merged;
 use tare_rows::snapshot::Snapshot;
 
@@ -31,7 +30,7 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
         let now = session.shared.started.elapsed().as_secs();
         counters.flushed_status.store(now, Ordering::Relaxed);
     }
-    if has("PRIVILEGES") && session.shared.config.series >= Series::V9_7 {
+    if has("PRIVILEGES") && session.shared.config.series.warns_of_deprecated() {
         let text = "'FLUSH PRIVILEGES' is deprecated and will be removed in a future release.";
         session.state.warnings.add("Warning", 1681, text);
     }
