@@ -62,7 +62,7 @@ static BY_TABLE: Spec<TableIo> = Spec::new(
         IO_UPDATE,
         IO_DELETE,
     ],
-    |view, _| view.snapshot.table_io(),
+    |view, _| view.snapshot.table_io(view.source.series()),
 )
 .keys(OBJECT_KEYS)
 .expect(100)
@@ -85,7 +85,7 @@ static BY_INDEX: Spec<TableIo> = Spec::new(
         IO_UPDATE,
         IO_DELETE,
     ],
-    |view, _| view.snapshot.index_io(),
+    |view, _| view.snapshot.index_io(view.source.series()),
 )
 .keys(&[Key::Unique(
     "OBJECT",
@@ -192,7 +192,7 @@ static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
         LOCK_WRITE_NORMAL,
         LOCK_WRITE_EXTERNAL,
     ],
-    |view, _| view.snapshot.table_locks(),
+    |view, _| view.snapshot.table_locks(view.source.series()),
 )
 .keys(OBJECT_KEYS)
 .expect(100)

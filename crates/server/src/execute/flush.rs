@@ -24,7 +24,10 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
         // Of another process, whose segment may give way to the next one's, all losses stay.
         let observed = &session.shared.observed;
         if !observed.is_attached() {
-            let losses = merged::losses(&Snapshot::new(observed.segment()));
+            let losses = merged::losses(
+                &Snapshot::new(observed.segment()),
+                session.shared.config.series,
+            );
             *counters.flushed_losses.lock() = Arc::new(losses);
         }
         let now = session.shared.started.elapsed().as_secs();
