@@ -91,6 +91,11 @@ impl Series {
         !matches!(self, Self::V8_0)
     }
 
+    /// Whether information_schema is made of views, whose columns keep their names however they are asked for.
+    pub const fn has_views_of_information(self) -> bool {
+        !self.is_mariadb()
+    }
+
     /// Whether SHOW CREATE DATABASE tells of encryption, as MySQL does since 8.0.16.
     pub const fn has_encryption(self) -> bool {
         matches!(self, Self::V9_7)
