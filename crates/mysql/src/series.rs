@@ -76,6 +76,11 @@ impl Series {
         matches!(self, Self::V9_7)
     }
 
+    /// Whether SET sql_mode warns of strict mode without the modes of dates.
+    pub const fn warns_of_modes(self) -> bool {
+        !self.is_mariadb()
+    }
+
     /// Whether schema sys's functions have the names of native ones, which MySQL has had since 8.0.16.
     pub const fn has_native_namesakes(self) -> bool {
         matches!(self, Self::V9_7)

@@ -31,7 +31,7 @@ fn is_tares(schema: &str) -> bool {
 }
 
 /// Statements that a server, too, executes on its own Performance Schema: it counts them then.
-const LOAD: [&str; 15] = [
+const LOAD: [&str; 16] = [
     "select",
     "with",
     "insert",
@@ -47,6 +47,7 @@ const LOAD: [&str; 15] = [
     "drop",
     "lock",
     "unlock",
+    "flush",
 ];
 
 impl Talk {
@@ -83,6 +84,8 @@ impl Talk {
         let is_tares = match &*first {
             // How both are to read statements.
             "set" if lower.contains("sql_mode") => true,
+            // Losses of Performance Schema begin anew.
+            "flush" if second == "status" => true,
             "grant" | "revoke" | "use" | "flush" | "rename" => false,
             // Its own variables.
             "set" if !lower.contains("performance_schema.") && !lower.contains("sys.") => false,

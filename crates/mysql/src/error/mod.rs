@@ -187,10 +187,18 @@ impl SqlError {
         Self::new(1683, "Invalid performance_schema usage.")
     }
 
-    /// The same error in a series' words: MariaDB ends 1683 without a full stop.
+    /// The same error in a series' words: MariaDB ends 1683 without a full stop, and 1452 without parentheses that
+    /// have nothing between them.
     pub fn worded(mut self, series: Series) -> Self {
-        if self.code == 1683 && series.is_mariadb() {
-            self.message = self.message.trim_end_matches('.').to_owned();
+        let end = match self.code {
+            1452 => " ()",
+            1683 => ".",
+            _ => return self,
+        };
+        if series.is_mariadb()
+            && let Some(bare) = self.message.strip_suffix(end)
+        {
+            self.message = bare.to_owned();
         }
         self
     }

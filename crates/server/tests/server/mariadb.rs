@@ -74,6 +74,12 @@ fn errors_are_worded_as_mariadb_does() {
         errno(&mut conn, "TRUNCATE TABLE performance_schema.users"),
         0
     );
+    exec(&mut conn, "SET sql_mode = 'NO_ENGINE_SUBSTITUTION'");
+    assert!(rows(&mut conn, "SHOW WARNINGS").is_empty());
+    let unknown =
+        "INSERT INTO performance_schema.setup_objects VALUES ('ILLEGAL', 'a', 'b', 'YES', 'YES')";
+    let refused = "Cannot add or update a child row: a foreign key constraint fails";
+    assert_eq!(error(&mut conn, unknown), (1452, refused.to_owned()));
     for table in [
         "data_locks",
         "global_variables",
