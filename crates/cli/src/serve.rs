@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
-    /// The MySQL whose tables and version clients find: 9.7 or 8.0
+    /// The server whose tables and version clients find: 9.7 or 8.0 of MySQL, or mariadb
     #[arg(long = "as", value_name = "SERIES", default_value_t)]
     series: Series,
 

@@ -106,7 +106,7 @@ pub fn open_comments(sql: &str, series: Series) -> Option<String> {
                 let version: u32 = sql[i..i + digits].parse().unwrap_or(0);
                 i += digits;
                 // What only a newer server should see stays a comment.
-                if digits >= 5 && version > series.number() {
+                if digits >= 5 && !series.reads(version) {
                     let end = bytes[i..].windows(2).position(|w| w == b"*/");
                     i = end.map_or(bytes.len(), |n| i + n + 2);
                 } else {

@@ -1,21 +1,24 @@
-//! The series of MySQL whose tables a server of Tare's has.
+//! The series of MySQL and MariaDB whose tables a server of Tare's has.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A series, the older before the newer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// A series. They have no order: MariaDB is neither older nor newer than a MySQL. What one has and another has
+/// not is a question with a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Series {
-    /// The tables of 8.0.15.
+    /// The tables of MySQL 8.0.15.
     V8_0,
-    /// The tables of 9.7.4.
+    /// The tables of MySQL 9.7.4.
     V9_7,
+    /// performance_schema of MariaDB 10.11. The other schemas are 8.0's.
+    Mariadb,
 }
 
 impl Series {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::V8_0, Self::V9_7];
+    pub const ALL: [Self; 3] = [Self::V8_0, Self::V9_7, Self::Mariadb];
     /// The one whose tables are served where nobody asks for another.
     pub const DEFAULT: Self = Self::V9_7;
 
@@ -24,24 +27,104 @@ impl Series {
         match self {
             Self::V8_0 => "8.0",
             Self::V9_7 => "9.7",
+            Self::Mariadb => "mariadb",
         }
     }
 
     /// What a server calls itself. Clients look at the number before they ask for anything, so it is
-    /// the MySQL whose tables and protocol are served.
+    /// the server whose tables are served.
     pub const fn version(self) -> &'static str {
         match self {
             Self::V8_0 => concat!("8.0.15-tare-", env!("CARGO_PKG_VERSION")),
             Self::V9_7 => concat!("9.7.4-tare-", env!("CARGO_PKG_VERSION")),
+            Self::Mariadb => concat!("10.11.19-MariaDB-tare-", env!("CARGO_PKG_VERSION")),
         }
     }
 
-    /// The number that the one in `/*!80016 ... */` is compared with.
-    pub const fn number(self) -> u32 {
+    /// The server whose tables are served, as people call it.
+    pub const fn server(self) -> &'static str {
         match self {
-            Self::V8_0 => 80_015,
-            Self::V9_7 => 90_704,
+            Self::V8_0 => "MySQL 8.0",
+            Self::V9_7 => "MySQL 9.7",
+            Self::Mariadb => "MariaDB 10.11",
         }
+    }
+
+    /// Whether the text of `/*!80016 ... */` is for this server.
+    pub const fn reads(self, version: u32) -> bool {
+        match self {
+            Self::V8_0 => version <= 80_015,
+            Self::V9_7 => version <= 90_704,
+            // What MySQL has had since 5.7 is not MariaDB's.
+            Self::Mariadb => version <= 101_119 && !(version >= 50_700 && version < 100_000),
+        }
+    }
+
+    /// Whether it is MariaDB.
+    pub const fn is_mariadb(self) -> bool {
+        matches!(self, Self::Mariadb)
+    }
+
+    /// Whether names of hosts are kept as ASCII, as MySQL does since 8.0.17.
+    pub const fn has_ascii_hosts(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether a thing that MySQL says is deprecated is told of when it is used: FLUSH PRIVILEGES,
+    /// information_schema.PROCESSLIST, the digits of a FLOAT.
+    pub const fn warns_of_deprecated(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether SET sql_mode warns of strict mode without the modes of dates.
+    pub const fn warns_of_modes(self) -> bool {
+        !self.is_mariadb()
+    }
+
+    /// Whether schema sys's functions have the names of native ones, which MySQL has had since 8.0.16.
+    pub const fn has_native_namesakes(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether there is telemetry: loggers, meters and metrics, with sizes and losses of their own.
+    pub const fn has_telemetry(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether information_schema lists CHECK constraints, which MySQL has had since 8.0.16.
+    pub const fn has_checks(self) -> bool {
+        !matches!(self, Self::V8_0)
+    }
+
+    /// Whether information_schema is made of views, whose columns keep their names however they are asked for.
+    pub const fn has_views_of_information(self) -> bool {
+        !self.is_mariadb()
+    }
+
+    /// Whether SHOW CREATE DATABASE tells of encryption, as MySQL does since 8.0.16.
+    pub const fn has_encryption(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether consumer events_statements_cpu is there.
+    pub const fn has_cpu_consumer(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether the digest of what is done with a prepared statement begins with PREPARE or EXECUTE, and digests
+    /// keep the positions of their literals.
+    pub const fn has_later_digests(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether status variables have the names and the company that MySQL 9.7 gives them.
+    pub const fn has_later_status(self) -> bool {
+        matches!(self, Self::V9_7)
+    }
+
+    /// Whether an integer's type has a display width, which MySQL has not since 8.0.19.
+    const fn has_widths(self) -> bool {
+        !matches!(self, Self::V9_7)
     }
 
     /// A type of a user's table, whose integers have no display width, as this series shows it: before
@@ -58,9 +141,9 @@ impl Series {
             "year" => 4,
             _ => return Cow::Borrowed(column_type),
         };
-        match (self, rest) {
-            (Self::V9_7, _) => Cow::Borrowed(column_type),
-            (_, "") => Cow::Owned(format!("{name}({width})")),
+        match (self.has_widths(), rest) {
+            (false, _) => Cow::Borrowed(column_type),
+            (true, "") => Cow::Owned(format!("{name}({width})")),
             _ => Cow::Owned(format!("{name}({width}) {rest}")),
         }
     }
@@ -68,7 +151,7 @@ impl Series {
     /// A column's type as this series shows it. From 8.0.19 on an integer has no display width;
     /// `tinyint(1)` keeps it, because connectors read it as a boolean.
     pub fn shown(self, column_type: &str) -> Cow<'_, str> {
-        if self == Self::V8_0 || column_type.starts_with("tinyint(1)") {
+        if self.has_widths() || column_type.starts_with("tinyint(1)") {
             return Cow::Borrowed(column_type);
         }
         let (name, rest) = column_type.split_once('(').unwrap_or((column_type, ""));
@@ -103,7 +186,9 @@ impl FromStr for Series {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|series| series.name() == text);
-        found.ok_or_else(|| format!("'{text}' is no series whose tables Tare has: give 8.0 or 9.7"))
+        found.ok_or_else(|| {
+            format!("'{text}' is no series whose tables Tare has: give 8.0, 9.7 or mariadb")
+        })
     }
 }
 

@@ -75,7 +75,9 @@ pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -
             let is_there = |n: &TableName| table(programs, &n.database, &n.table).is_some();
             let name = of_system.find(|n| *view || is_information(n) || is_there(n))?;
             if is_there(name) && !is_information(name) {
-                return Some(SqlError::command_denied("DROP", user, host, &name.table));
+                let of = (name.database.as_str(), name.table.as_str());
+                let series = programs.series();
+                return Some(SqlError::command_denied(series, "DROP", (user, host), of));
             }
             name
         }

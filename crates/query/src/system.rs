@@ -170,7 +170,7 @@ impl System {
     /// TRUNCATE of a system table.
     ///
     /// # Errors
-    /// 1142 where the table does not let itself be emptied, 1146 where it is none.
+    /// 1142, in MariaDB 1683, where the table does not let itself be emptied, 1146 where it is none.
     pub fn truncate(&self, schema: &str, table: &str) -> Result<()> {
         let done = self.catalog.truncate(schema, table);
         done.unwrap_or_else(|| Err(SqlError::no_such_table(schema, table)))

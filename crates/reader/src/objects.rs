@@ -29,6 +29,8 @@ pub struct Table {
     pub schema: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
+    /// Whether setup_objects has it counted.
+    pub is_counted: bool,
     /// Its io by index, the last that without one: fetches, inserts, updates, deletes.
     pub io: Vec<(Option<Arc<str>>, [Cells; IO_LINES])>,
     /// Its io through indexes that found no room of their own.
@@ -347,6 +349,7 @@ impl Banks<'_> {
                 return None;
             }
             let object = view.object(index_of(id));
+            let mask = view.object_masks()[index_of(id)].load(Ordering::Relaxed);
             let mut io: Vec<(Option<Arc<str>>, [Cells; IO_LINES])> = indexes(view, id)
                 .filter(|(number, _)| *number < part::MAX_INDEXES)
                 .map(|(number, index)| {
@@ -374,6 +377,7 @@ impl Banks<'_> {
                 kind,
                 schema,
                 name,
+                is_counted: mask != 0,
                 io,
                 unnamed: rows.unnamed(id, known),
                 locks: std::array::from_fn(lock),

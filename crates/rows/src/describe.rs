@@ -9,6 +9,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
+pub use crate::column::{BINARY, Column, Life, Meta, col, null};
 use crate::filter::Filter;
 pub use crate::record::Rows;
 use crate::view::View;
@@ -19,179 +20,6 @@ pub const U64: &str = "bigint(20) unsigned";
 pub const I64: &str = "bigint(20)";
 /// MySQL's `enum('YES','NO')`.
 pub const YES_NO: &str = "enum('YES','NO')";
-/// The collation of text that is compared byte by byte.
-pub const BINARY: &str = "utf8mb4_bin";
-
-/// One column of a table whose rows are `R`.
-pub struct Column<R: 'static> {
-    /// What is known of it without a row.
-    pub meta: Meta,
-    /// The value in a row.
-    pub get: fn(&R) -> Cell<'_>,
-}
-
-/// A column's description.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Meta {
-    /// Its name, as MySQL writes it.
-    pub name: &'static str,
-    /// Its type, as MySQL's information_schema.columns.COLUMN_TYPE writes it.
-    pub column_type: &'static str,
-    /// Whether it can be NULL.
-    pub nullable: bool,
-    /// The collation that MySQL declares for it; `None` for the table's.
-    pub collation: Option<&'static str>,
-    /// One sentence.
-    pub doc: &'static str,
-    /// The series that have it.
-    pub life: Life,
-    /// The type that it has from some series on, where that is another one.
-    pub later: Option<(Series, &'static str)>,
-    /// Its default, without quotes.
-    pub default: Option<&'static str>,
-}
-
-impl Meta {
-    /// The same column, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.life.since = series;
-        self
-    }
-
-    /// The same column, which has another type from a series on.
-    pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
-        self.later = Some((series, column_type));
-        self
-    }
-
-    /// The same column with a default.
-    pub const fn or(mut self, default: &'static str) -> Self {
-        self.default = Some(default);
-        self
-    }
-
-    /// The same column, whose text has another collation than its table.
-    pub const fn collate(mut self, collation: &'static str) -> Self {
-        self.collation = Some(collation);
-        self
-    }
-
-    /// Whether its characters are ASCII: MySQL keeps the names of hosts so since 8.0.17, when they became
-    /// longer.
-    pub fn is_ascii(&self) -> bool {
-        self.name.ends_with("HOST") && !self.column_type.ends_with("(60)")
-    }
-
-    /// Whether strings compare byte by byte. Most of MySQL's compare without case.
-    pub fn is_binary(&self) -> bool {
-        self.collation.is_some_and(|name| name.ends_with("_bin"))
-    }
-
-    /// Its own collation.
-    pub fn own_collation(&self) -> Option<&'static str> {
-        match self.is_ascii() {
-            true => Some("ascii_general_ci"),
-            false => self.collation,
-        }
-    }
-}
-
-/// Which series have a table or a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Life {
-    /// The first one.
-    pub since: Series,
-    /// The last one; `None` if all later ones have it.
-    pub until: Option<Series>,
-}
-
-impl Life {
-    /// All series have it.
-    pub const ALWAYS: Self = Self {
-        since: Series::V8_0,
-        until: None,
-    };
-
-    /// Whether a series has it.
-    pub fn covers(&self, series: Series) -> bool {
-        self.since <= series && self.until.is_none_or(|last| series <= last)
-    }
-}
-
-impl<R> Column<R> {
-    /// The same column, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.meta = self.meta.since(series);
-        self
-    }
-
-    /// The same column, which has another type from a series on.
-    pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
-        self.meta = self.meta.later(series, column_type);
-        self
-    }
-
-    /// The same column with a default.
-    pub const fn or(mut self, default: &'static str) -> Self {
-        self.meta = self.meta.or(default);
-        self
-    }
-
-    /// The same column, whose text has another collation than its table.
-    pub const fn collate(mut self, collation: &'static str) -> Self {
-        self.meta = self.meta.collate(collation);
-        self
-    }
-
-    /// The same column, whose strings compare byte by byte.
-    pub const fn binary(self) -> Self {
-        self.collate(BINARY)
-    }
-}
-
-/// A column that is never NULL.
-pub const fn col<R>(
-    name: &'static str,
-    column_type: &'static str,
-    doc: &'static str,
-    get: fn(&R) -> Cell<'_>,
-) -> Column<R> {
-    Column {
-        meta: Meta {
-            name,
-            column_type,
-            nullable: false,
-            collation: None,
-            doc,
-            life: Life::ALWAYS,
-            later: None,
-            default: None,
-        },
-        get,
-    }
-}
-
-/// A column that can be NULL.
-pub const fn null<R>(
-    name: &'static str,
-    column_type: &'static str,
-    doc: &'static str,
-    get: fn(&R) -> Cell<'_>,
-) -> Column<R> {
-    Column {
-        meta: Meta {
-            name,
-            column_type,
-            nullable: true,
-            collation: None,
-            doc,
-            life: Life::ALWAYS,
-            later: None,
-            default: None,
-        },
-        get,
-    }
-}
 
 /// A key, as SHOW CREATE TABLE and information_schema.statistics show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -385,16 +213,15 @@ impl<R: 'static> Spec<R> {
         self
     }
 
-    /// The same table, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.life.since = series;
+    /// The same table, which only these series have.
+    pub const fn lives(mut self, life: Life) -> Self {
+        self.life = life;
         self
     }
 
-    /// The same table, which a series was the last to have.
-    pub const fn until(mut self, series: Series) -> Self {
-        self.life.until = Some(series);
-        self
+    /// The same table, which a series of MySQL was the first to have.
+    pub const fn since(self, series: Series) -> Self {
+        self.lives(Life::since(series))
     }
 
     /// The same table; TRUNCATE does this.

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use tare_mysql::series::Series;
+
 use crate::describe::{Life, Table};
 use crate::extension::{Extension, RoutineKind};
 use crate::registry;
@@ -10,11 +12,11 @@ fn heading(out: &mut String, schema: &str) {
     let about = match schema {
         "performance_schema" => {
             "What the server's threads wait for and run. Columns, order and types are those of \
-             MySQL 9.7.4 and 8.0.15. Times are in picoseconds; event timers count from the start of the segment."
+             MySQL 9.7.4 and 8.0.15, or of MariaDB 10.11. Times are in picoseconds; event timers count from the start of the segment."
         }
         "tare" => {
             "What MySQL has no table for: lock contention, histograms of all event types, the cost of each instrument, \
-             the attached segments, and setup_timers of MySQL 5.7."
+             the attached segments, and setup_timers, which MySQL has had up to 5.7."
         }
         "information_schema" => "Metadata of databases, tables, columns and routines.",
         "sys" => {
@@ -28,12 +30,16 @@ fn heading(out: &mut String, schema: &str) {
 
 /// Which series have it, if not all of them.
 fn lives(life: Life) -> Option<String> {
+    const NEWEST: Life = Life::since(Series::V9_7);
     match life {
         Life::ALWAYS => None,
-        Life {
-            until: Some(last), ..
-        } => Some(format!("Up to {last}")),
-        Life { since, .. } => Some(format!("Since {since}")),
+        Life::MYSQLS => Some("Not in MariaDB".to_owned()),
+        Life::MARIADBS => Some("Of MariaDB".to_owned()),
+        NEWEST => Some("Since 9.7".to_owned()),
+        _ => {
+            let of: Vec<_> = life.series().map(Series::name).collect();
+            Some(format!("Only {}", of.join(", ")))
+        }
     }
 }
 
@@ -41,13 +47,16 @@ fn lives(life: Life) -> Option<String> {
 const SERIES: &str = "
 ## Series
 
-`tare serve --as 8.0|9.7` chooses whose tables and version clients find: those of MySQL 9.7.4, the
-default, or of 8.0.15. It chooses what VERSION() tells and which `/*!90704 ... */` are read, too. `tare sql`,
-`tare top` and `tare explain` answer with 9.7's tables where they read a segment or a history.
+`tare serve --as 8.0|9.7|mariadb` chooses whose tables and version clients find: those of MySQL 9.7.4, the
+default, of 8.0.15, or of MariaDB 10.11. It chooses what VERSION() tells and which `/*!90704 ... */` are read,
+too. `tare sql`, `tare top` and `tare explain` answer with 9.7's tables where they read a segment or a history.
+
+Of MariaDB's schemas there are performance_schema, and the columns of sys. information_schema and mysql are
+those of 8.0.
 
 A table is described once, with the columns of all series in their order. A column or a table that not all
-of them have says since when it is there, or up to when. A column whose type has changed says since when,
-and to what. That integers have no display width since 8.0.19 is a rule for all of them.
+of them have says who has it. A column that has another type in a series says which. That integers have no
+display width since 8.0.19 is a rule for all of MySQL's.
 What only a later series has in a view of schema sys stands in `/*!90704 ... */` in the view's text.
 
 So a series is a choice of columns, not a copy of tables. A test compares each series with what
@@ -85,11 +94,12 @@ fn about(out: &mut String, table: &dyn Table) {
     for c in table.columns() {
         let null = if c.nullable { "yes" } else { "no" };
         let since = lives(c.life).map_or_else(String::new, |text| format!("{text}. "));
-        let later = match c.later {
-            Some((series, later)) => format!("{}; {series}: {later}", c.column_type),
-            None => c.column_type.to_owned(),
-        };
-        let _ = writeln!(out, "| {} | {later} | {null} | {since}{} |", c.name, c.doc);
+        let mut kind = c.column_type.to_owned();
+        let mariadbs = c.mariadbs.map(|kind| (Series::Mariadb, kind));
+        for (series, other) in c.later.into_iter().chain(mariadbs) {
+            let _ = write!(kind, "; {series}: {other}");
+        }
+        let _ = writeln!(out, "| {} | {kind} | {null} | {since}{} |", c.name, c.doc);
     }
 }
 

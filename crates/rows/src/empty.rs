@@ -30,6 +30,8 @@ pub const fn always(name: &'static str, column_type: &'static str, doc: &'static
         doc,
         life: Life::ALWAYS,
         later: None,
+        mariadbs: None,
+        is_ascii: false,
         default: None,
     }
 }
@@ -62,16 +64,15 @@ impl Empty {
         }
     }
 
-    /// The same table, which a series was the first to have.
-    pub const fn since(mut self, series: Series) -> Self {
-        self.life.since = series;
+    /// The same table, which only these series have.
+    pub const fn lives(mut self, life: Life) -> Self {
+        self.life = life;
         self
     }
 
-    /// The same table, which a series was the last to have.
-    pub const fn until(mut self, series: Series) -> Self {
-        self.life.until = Some(series);
-        self
+    /// The same table, which a series of MySQL was the first to have.
+    pub const fn since(self, series: Series) -> Self {
+        self.lives(Life::since(series))
     }
 
     /// The same table with a default collation of its own.

@@ -10,6 +10,7 @@
 //! wait.
 
 pub mod cell;
+mod column;
 pub mod cost;
 pub mod defaults;
 pub mod describe;

@@ -21,8 +21,8 @@ fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
 
 /// performance_schema's own variables, with those that a later series has anew.
 fn own_variables(view: &View) -> Vec<Variable> {
-    let mut own = view.snapshot.variables();
-    if view.source.series() >= Series::V9_7 {
+    let mut own = view.snapshot.variables(view.source.series());
+    if view.source.series().has_telemetry() {
         let on = view.source.segment().is_some();
         let most = settings(view).most;
         let sizes = telemetry::SIZES.iter().zip(most);
@@ -37,7 +37,7 @@ fn own_variables(view: &View) -> Vec<Variable> {
 
 /// performance_schema's own status counters, with those that a later series has anew.
 fn own_status(view: &View) -> Vec<Variable> {
-    let mut own = view.snapshot.status();
+    let mut own = view.snapshot.status_of(view.source.series());
     let before = view.source.flushed_losses();
     for counter in &mut own {
         let value = counter.value.parse::<u64>();
@@ -45,7 +45,7 @@ fn own_status(view: &View) -> Vec<Variable> {
             counter.value = value.saturating_sub(*before).to_string();
         }
     }
-    if view.source.series() >= Series::V9_7 {
+    if view.source.series().has_telemetry() {
         let on = view.source.segment().is_some();
         let lost = ["logger", "meter", "metric"].into_iter().zip(lost(view));
         own.extend(lost.map(|(what, lost)| {
@@ -62,10 +62,10 @@ pub fn variables(view: &View, scope: Scope) -> Vec<Variable> {
 }
 
 /// What FLUSH STATUS is to find: MySQL's counters of what was lost. Those of schema tare stay.
-pub fn losses(snapshot: &Snapshot) -> HashMap<String, u64> {
+pub fn losses(snapshot: &Snapshot, series: Series) -> HashMap<String, u64> {
     let is_loss =
         |v: &Variable| v.name.starts_with("Performance_schema_") && v.name.ends_with("_lost");
-    let counters = snapshot.status().into_iter().filter(is_loss);
+    let counters = snapshot.status_of(series).into_iter().filter(is_loss);
     counters
         .filter_map(|v| Some((v.name, v.value.parse().ok()?)))
         .collect()

@@ -13,8 +13,9 @@ pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
     if !meta.life.covers(series) {
         return None;
     }
-    let column_type = match meta.later {
-        Some((since, later)) if since <= series => later,
+    let column_type = match (meta.later, meta.mariadbs) {
+        (Some((of, later)), _) if of == series => later,
+        (_, Some(mariadbs)) if series.is_mariadb() => mariadbs,
         // Descriptions live as long as the program, and so do the few types that are derived.
         _ => match series.shown(meta.column_type) {
             std::borrow::Cow::Borrowed(same) => same,
@@ -23,6 +24,7 @@ pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
     };
     Some(Meta {
         column_type,
+        is_ascii: series.has_ascii_hosts() && meta.name.ends_with("HOST"),
         ..*meta
     })
 }
@@ -50,7 +52,9 @@ impl OfSeries {
         Some(Self {
             table,
             keys: match table.later_keys() {
-                Some((since, later)) if since <= series => later,
+                Some((of, later)) if of == series => later,
+                // MariaDB looks none of its tables up by a key.
+                _ if series.is_mariadb() && table.schema() == "performance_schema" => &[],
                 _ => table.keys(),
             },
             places: (columns.len() < all.len()).then_some(places),

@@ -12,6 +12,13 @@ pub fn timestamp(us: u64) -> String {
     DateTime::from_total(us as i64, true).text_with(6)
 }
 
+/// The same without the fraction.
+pub fn timestamp_of_seconds(us: u64) -> String {
+    let mut text = timestamp(us);
+    text.truncate("0000-00-00 00:00:00".len());
+    text
+}
+
 /// `YYYY-MM-DD hh:mm:ss.ffffff` of a moment.
 pub fn timestamp_of(at: SystemTime) -> String {
     timestamp(

@@ -55,6 +55,9 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
 
 /// What MySQL warns of in the modes that have just been set.
 fn warn_of_modes(session: &Session, scope: Scope) {
+    if !session.shared.config.series.warns_of_modes() {
+        return;
+    }
     let set = match scope {
         Scope::Session => session.state.text("sql_mode"),
         _ => session.shared.globals.get("sql_mode"),

@@ -1,8 +1,8 @@
 //! What all sessions share.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::accounts::Accounts;
@@ -15,6 +15,7 @@ use super::registry::Registry;
 use super::status::{self, Counter};
 use super::variables::Globals;
 use tare::sync::PlainMutex;
+use tare_reader::Segment;
 use tare_rows::telemetry::Telemetry;
 use tare_store::Databases;
 
@@ -54,7 +55,16 @@ pub struct Counters {
     /// Seconds after the start of the last FLUSH STATUS.
     pub flushed_status: AtomicU64,
     /// What it found in Performance Schema's counters of losses.
-    pub flushed_losses: PlainMutex<Arc<HashMap<String, u64>>>,
+    pub flushed_losses: PlainMutex<FlushedLosses>,
+}
+
+/// The losses that FLUSH STATUS found, by name.
+#[derive(Debug, Default)]
+pub struct FlushedLosses {
+    /// The segment that it found them in: that of an attached process may give way to the next one's.
+    pub of: Weak<Segment>,
+    /// How many there were.
+    pub losses: Arc<HashMap<String, u64>>,
 }
 
 /// The server, as its sessions see it.

@@ -101,7 +101,13 @@ impl Source for Served {
     }
 
     fn flushed_losses(&self) -> Arc<HashMap<String, u64>> {
-        self.shared.counters.flushed_losses.lock().clone()
+        let flushed = self.shared.counters.flushed_losses.lock();
+        let segment = self.segment();
+        let is_there = |segment: &Arc<_>| Arc::as_ptr(segment) == flushed.of.as_ptr();
+        match segment.as_ref().is_some_and(is_there) {
+            true => flushed.losses.clone(),
+            false => Arc::default(),
+        }
     }
 
     fn truncate_status(&self, by: StatusBy) {

@@ -213,20 +213,23 @@ fn keep(endpoints: &Endpoints) {
     }
 }
 
-/// `performance_schema_max_..._classes` as a MySQL of this series has them: what this server has is less.
+/// `performance_schema_max_..._classes` as a server of this series has them: what this server has is less.
 fn class_limits(series: Series) -> Vec<(Kind, usize)> {
-    let is_8 = series == Series::V8_0;
-    let of = |in_8, since| if is_8 { in_8 } else { since };
+    let of = |of_8_0, of_9_7, of_mariadb| match series {
+        Series::V8_0 => of_8_0,
+        Series::V9_7 => of_9_7,
+        Series::Mariadb => of_mariadb,
+    };
     vec![
-        (Kind::Cond, of(100, 150)),
+        (Kind::Cond, of(100, 150, 90)),
         (Kind::File, 80),
-        (Kind::Memory, of(450, 470)),
-        (Kind::Mutex, of(300, 350)),
-        (Kind::RwLock, of(60, 100)),
+        (Kind::Memory, of(450, 470, 320)),
+        (Kind::Mutex, of(300, 350, 210)),
+        (Kind::RwLock, of(60, 100, 50)),
         (Kind::Socket, 10),
-        (Kind::Stage, 175),
-        (Kind::Statement, of(218, 234)),
-        (Kind::Thread, 100),
+        (Kind::Stage, of(175, 175, 160)),
+        (Kind::Statement, of(218, 234, 222)),
+        (Kind::Thread, of(100, 100, 50)),
     ]
 }
 
@@ -257,7 +260,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             .collect(),
         consumers: config.consumers.clone(),
         class_limits: class_limits(config.series),
-        digests_keep_positions: config.series == Series::V9_7,
+        digests_keep_positions: config.series.has_later_digests(),
         ..tare::Config::default()
     };
     let engines = |(name, _): &&(String, String)| !telemetry::size_options().any(|of| of == name);

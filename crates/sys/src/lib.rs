@@ -30,7 +30,7 @@ use tare_dialect::schema::{Direction, Procedure};
 /// The version of the sys schema that a series has.
 pub const fn version(series: Series) -> &'static str {
     match series {
-        Series::V8_0 => "2.0.0",
+        Series::V8_0 | Series::Mariadb => "2.0.0",
         Series::V9_7 => "2.1.3",
     }
 }
@@ -67,6 +67,7 @@ impl Sys {
         match series {
             Series::V8_0 => &Self(Series::V8_0),
             Series::V9_7 => &Self(Series::V9_7),
+            Series::Mariadb => &Self(Series::Mariadb),
         }
     }
 }

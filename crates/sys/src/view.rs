@@ -23,7 +23,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 use tare_mysql::types::parts;
 use tare_mysql::watch;
-use tare_rows::describe::{Key, Meta, Scan, Table};
+use tare_rows::describe::{Key, Life, Meta, Scan, Table};
 use tare_rows::empty::always;
 use tare_rows::filter::Filter;
 
@@ -102,7 +102,7 @@ files! {
 }
 
 /// The columns of every view: view, first series, name, type, nullable; then, where they are others
-/// from 9.7 on, type and nullable.
+/// in 9.7, type and nullable, and the same for MariaDB, where a type of `-` is a column that it does not have.
 const COLUMNS: &str = include_str!("columns.tsv");
 
 /// The columns that have a default: view, name, default. What a view computes and is never NULL has the one
@@ -126,14 +126,27 @@ fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
             let mut fields = line.split('\t');
             let mut next = || fields.next().unwrap_or_default();
             let (view, since, name, column_type, null) = (next(), next(), next(), next(), next());
-            let (later, null_later) = (next(), next());
-            let since: Series = since.parse().unwrap_or(Series::V8_0);
-            let of_later = series == Series::V9_7 && !null_later.is_empty();
-            let null = if of_later { null_later } else { null };
-            let meta = always(name, column_type, "").since(since);
+            let (later, null_later, mariadbs, null_mariadbs) = (next(), next(), next(), next());
+            let null_of_series = match series {
+                Series::V8_0 => "",
+                Series::V9_7 => null_later,
+                Series::Mariadb => null_mariadbs,
+            };
+            let null = if null_of_series.is_empty() {
+                null
+            } else {
+                null_of_series
+            };
+            let life = match (since, mariadbs) {
+                (_, "-") => Life::MYSQLS,
+                ("9.7", _) => Life::since(Series::V9_7),
+                _ => Life::ALWAYS,
+            };
+            let meta = always(name, column_type, "").lives(life);
             let meta = Meta {
                 nullable: null == "YES",
                 later: (!later.is_empty()).then_some((Series::V9_7, later)),
+                mariadbs: (!mariadbs.is_empty()).then_some(mariadbs),
                 default: default_of(view, name),
                 ..meta
             };

@@ -21,7 +21,7 @@ enum Size {
     /// Sets a limit that others set, too.
     Common(fn(&mut Limits) -> &mut usize),
     /// Limits the classes of a kind.
-    Classes(Kind),
+    Classes(&'static [Kind]),
     /// Seconds that a digest's sample stays.
     SampleAge,
     /// Is what it is.
@@ -36,7 +36,7 @@ fn size_of(number: usize) -> Size {
     match number {
         sizes::ACCOUNTS => Size::Own(|limits| &mut limits.accounts),
         sizes::DIGESTS => Size::Own(|limits| &mut limits.digests),
-        sizes::ERRORS => Size::Classes(Kind::Error),
+        sizes::ERRORS => Size::Classes(&[Kind::Error]),
         sizes::STAGES_LONG
         | sizes::STATEMENTS_LONG
         | sizes::TRANSACTIONS_LONG
@@ -46,31 +46,31 @@ fn size_of(number: usize) -> Size {
         | sizes::TRANSACTIONS_HISTORY
         | sizes::WAITS_HISTORY => Size::Common(|limits| &mut limits.history),
         sizes::HOSTS => Size::Own(|limits| &mut limits.hosts),
-        sizes::COND_CLASSES => Size::Classes(Kind::Cond),
+        sizes::COND_CLASSES => Size::Classes(&[Kind::Cond]),
         sizes::CONDS | sizes::MUTEXES | sizes::RWLOCKS => {
             Size::Common(|limits| &mut limits.instances)
         }
         sizes::DIGEST_LENGTH => Size::Own(|limits| &mut limits.digest_text_bytes),
         sizes::DIGEST_SAMPLE_AGE => Size::SampleAge,
-        sizes::FILE_CLASSES => Size::Classes(Kind::File),
+        sizes::FILE_CLASSES => Size::Classes(&[Kind::File]),
         sizes::FILE_HANDLES | sizes::STATEMENT_STACK | sizes::CONNECT_ATTRS => Size::Fixed,
         sizes::FILES => Size::Own(|limits| &mut limits.files),
         sizes::INDEXES => Size::Own(|limits| &mut limits.indexes),
-        sizes::MEMORY_CLASSES => Size::Classes(Kind::Memory),
+        sizes::MEMORY_CLASSES => Size::Classes(&[Kind::Memory]),
         sizes::METADATA_LOCKS => Size::Own(|limits| &mut limits.metadata_locks),
-        sizes::MUTEX_CLASSES => Size::Classes(Kind::Mutex),
+        sizes::MUTEX_CLASSES => Size::Classes(&[Kind::Mutex]),
         sizes::PREPARED => Size::Own(|limits| &mut limits.prepared_statements),
         sizes::PROGRAMS | sizes::TABLES | sizes::TABLE_LOCKS => {
             Size::Common(|limits| &mut limits.objects)
         }
-        sizes::RWLOCK_CLASSES => Size::Classes(Kind::RwLock),
-        sizes::SOCKET_CLASSES => Size::Classes(Kind::Socket),
+        sizes::RWLOCK_CLASSES => Size::Classes(&[Kind::RwLock, Kind::SxLock]),
+        sizes::SOCKET_CLASSES => Size::Classes(&[Kind::Socket]),
         sizes::SOCKETS => Size::Own(|limits| &mut limits.sockets),
         sizes::SQL_TEXT_LENGTH => Size::Own(|limits| &mut limits.sql_text_bytes),
-        sizes::STAGE_CLASSES => Size::Classes(Kind::Stage),
-        sizes::STATEMENT_CLASSES => Size::Classes(Kind::Statement),
+        sizes::STAGE_CLASSES => Size::Classes(&[Kind::Stage]),
+        sizes::STATEMENT_CLASSES => Size::Classes(&[Kind::Statement]),
         sizes::TABLE_HANDLES => Size::Own(|limits| &mut limits.table_handles),
-        sizes::THREAD_CLASSES => Size::Classes(Kind::Thread),
+        sizes::THREAD_CLASSES => Size::Classes(&[Kind::Thread]),
         sizes::THREADS => Size::Own(|limits| &mut limits.threads),
         sizes::ACTORS => Size::Own(|limits| &mut limits.actors),
         sizes::OBJECTS => Size::Own(|limits| &mut limits.setup_objects),
@@ -199,9 +199,10 @@ impl Config {
                     number.max(*now)
                 };
             }
-            Size::Classes(kind) => {
-                self.class_limits.retain(|(of, _)| *of != kind);
-                self.class_limits.push((kind, number));
+            Size::Classes(kinds) => {
+                self.class_limits.retain(|(of, _)| !kinds.contains(of));
+                self.class_limits
+                    .extend(kinds.iter().map(|kind| (*kind, number)));
             }
             Size::SampleAge => self.digest_sample_age = Some(number as u64),
             Size::Fixed => {}

@@ -65,6 +65,8 @@ pub fn meta(name: &'static str, column_type: &'static str, doc: &'static str) ->
         doc,
         life: Life::ALWAYS,
         later: None,
+        mariadbs: None,
+        is_ascii: false,
         default: None,
     }
 }

@@ -91,14 +91,15 @@ pub fn tares(options: &[String]) -> String {
     lines
 }
 
-/// What a server's options cannot tell Tare: to be exact where MySQL is, and a size of 0, with which `tare run` keeps
-/// the server's own engine small.
+/// What a server's options cannot tell Tare: to be exact where MySQL is, and what `tare run` keeps the server's own
+/// engine small with, which is a size of 0 or one statement in a stack.
 pub fn tares_own(options: &[String]) -> String {
     let mut lines = String::from("lock_timing=every\nlock_instances=every\n");
     for option in options {
         let bare = option.trim_start_matches("--").trim_start_matches("loose-");
         let name = bare.replace('-', "_");
-        if name.starts_with("performance_schema") && name.ends_with("=0") {
+        let is_small = name.ends_with("=0") || name.contains("max_statement_stack=");
+        if name.starts_with("performance_schema") && is_small {
             lines.push_str(&name);
             lines.push('\n');
         }

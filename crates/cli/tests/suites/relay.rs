@@ -13,7 +13,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::program::{Program, Programs, Step, with_values};
-use crate::route::{Columns, Made, Talk, To, of_connection, with_columns};
+use crate::route::{Made, Talk, To, of_connection};
 use crate::wire::{self, Answer, Greeting, packet};
 
 /// A client's or a server's end, whichever kind of socket it is.
@@ -49,7 +49,6 @@ pub struct Ends {
     pub server: PathBuf,
     /// Socket of Tare's tables, if they are beside it.
     pub tables: Option<PathBuf>,
-    columns: Columns,
     made: Made,
     programs: Programs,
     /// Connections whose last statement the server may not have ended yet, though it has answered.
@@ -57,11 +56,10 @@ pub struct Ends {
 }
 
 impl Ends {
-    pub fn new(server: PathBuf, tables: Option<PathBuf>, columns: Columns) -> Self {
+    pub fn new(server: PathBuf, tables: Option<PathBuf>) -> Self {
         Self {
             server,
             tables,
-            columns,
             made: Made::default(),
             programs: Programs::default(),
             answered: Mutex::default(),
@@ -397,7 +395,7 @@ impl<C: Stream> Session<C> {
 
     /// A statement as Tare's tables are asked it.
     fn for_tables(&self, sql: &str) -> String {
-        with_columns(&of_connection(sql, self.connection), &self.ends.columns)
+        of_connection(sql, self.connection)
     }
 
     fn ask_tables(&mut self, sql: &str) -> io::Result<Answer> {

@@ -5,6 +5,8 @@ pub mod raised;
 
 use names::ERRORS;
 
+use crate::series::Series;
+
 /// The number of a statement that cannot be read.
 pub const SYNTAX: u16 = 1064;
 
@@ -126,10 +128,20 @@ impl SqlError {
         )
     }
 
-    /// 1142: this account may not do that to this table.
-    pub fn command_denied(command: &str, user: &str, host: &str, table: &str) -> Self {
+    /// 1142: this account (user and host) may not do that to this table (schema and name).
+    pub fn command_denied(
+        series: Series,
+        command: &str,
+        account: (&str, &str),
+        table: (&str, &str),
+    ) -> Self {
+        let ((user, host), (schema, name)) = (account, table);
+        let table = match series.is_mariadb() {
+            true => format!("`{schema}`.`{name}`"),
+            false => format!("'{name}'"),
+        };
         let message =
-            format!("{command} command denied to user '{user}'@'{host}' for table '{table}'");
+            format!("{command} command denied to user '{user}'@'{host}' for table {table}");
         Self::new(1142, message)
     }
 
@@ -173,6 +185,22 @@ impl SqlError {
     /// 1683: something that Performance Schema does not allow.
     pub fn invalid_usage() -> Self {
         Self::new(1683, "Invalid performance_schema usage.")
+    }
+
+    /// The same error in a series' words: MariaDB ends 1683 without a full stop, and 1452 without parentheses that
+    /// have nothing between them.
+    pub fn worded(mut self, series: Series) -> Self {
+        let end = match self.code {
+            1452 => " ()",
+            1683 => ".",
+            _ => return self,
+        };
+        if series.is_mariadb()
+            && let Some(bare) = self.message.strip_suffix(end)
+        {
+            self.message = bare.to_owned();
+        }
+        self
     }
 
     /// 1105: something failed below; the text says what.

@@ -66,10 +66,16 @@ pub fn keep(error: SqlError) -> Ticket {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::series::Series;
 
     #[test]
     fn an_error_is_taken_once_by_its_ticket() {
-        let error = SqlError::command_denied("UPDATE", "a:b", "localhost", "threads");
+        let error = SqlError::command_denied(
+            Series::V9_7,
+            "UPDATE",
+            ("a:b", "localhost"),
+            ("performance_schema", "threads"),
+        );
         let code = keep(error.clone()).code(1);
         assert_eq!(code & 0xff, 1);
         let ticket = Ticket::in_code(code).expect("a ticket");

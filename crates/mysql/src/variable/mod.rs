@@ -5,6 +5,7 @@
 mod check;
 mod later;
 mod list;
+mod mariadb;
 mod modes;
 mod record;
 
@@ -28,17 +29,15 @@ pub fn of(series: Series) -> &'static [&'static Variable] {
     static ALL: [OnceLock<Vec<&'static Variable>>; Series::ALL.len()] =
         [const { OnceLock::new() }; Series::ALL.len()];
     ALL[series as usize].get_or_init(|| {
-        let older = list::VARIABLES.iter();
-        if series < Series::V9_7 {
-            return older.collect();
-        }
-        let changed = |name| {
-            later::CHANGED
-                .binary_search_by(|v| v.name.cmp(name))
-                .is_ok()
+        let (changed, gone): (&'static [Variable], &[&str]) = match series {
+            Series::V8_0 => (&[], &[]),
+            Series::V9_7 => (later::CHANGED, later::GONE),
+            Series::Mariadb => (mariadb::CHANGED, mariadb::GONE),
         };
-        let kept = older.filter(|v| !later::GONE.contains(&v.name) && !changed(v.name));
-        let mut all: Vec<&Variable> = kept.chain(later::CHANGED).collect();
+        let is_changed = |name| changed.binary_search_by(|v| v.name.cmp(name)).is_ok();
+        let all = list::VARIABLES.iter();
+        let kept = all.filter(|v| !gone.contains(&v.name) && !is_changed(v.name));
+        let mut all: Vec<&Variable> = kept.chain(changed).collect();
         all.sort_by_key(|v| v.name);
         all
     })
@@ -51,9 +50,9 @@ pub fn find_in(series: Series, name: &str) -> Option<&'static Variable> {
     at.ok().map(|at| all[at])
 }
 
-/// A variable by its name in lower case, as the newest series has it that does.
+/// A variable by its name in lower case, as the newest MySQL has it that does.
 pub fn find(name: &str) -> Option<&'static Variable> {
-    let mut newest = Series::ALL.into_iter().rev();
+    let mut newest = [Series::V9_7, Series::V8_0].into_iter();
     newest.find_map(|series| find_in(series, name))
 }
 
@@ -65,6 +64,7 @@ mod tests {
     fn the_lists_are_sorted() {
         assert!(later::CHANGED.is_sorted_by(|a, b| a.name < b.name));
         assert!(later::GONE.is_sorted());
+        assert!(mariadb::CHANGED.is_sorted_by(|a, b| a.name < b.name));
         for series in Series::ALL {
             assert!(of(series).is_sorted_by(|a, b| a.name < b.name));
         }
@@ -75,13 +75,14 @@ mod tests {
     #[test]
     fn a_series_has_its_own_variables() {
         let has = |name| Series::ALL.map(|series| find_in(series, name).is_some());
-        assert_eq!(has("have_ssl"), [true, false]);
-        assert_eq!(has("connection_memory_limit"), [false, true]);
-        assert_eq!(has("autocommit"), [true, true]);
+        assert_eq!(has("have_ssl"), [true, false, true]);
+        assert_eq!(has("connection_memory_limit"), [false, true, false]);
+        assert_eq!(has("autocommit"), [true, true, true]);
+        assert_eq!(has("performance_schema_error_size"), [true, true, false]);
         let workers = |series| find_in(series, "slave_parallel_workers").map(|v| v.default);
-        assert_eq!(Series::ALL.map(workers), [Some("0"), Some("4")]);
+        assert_eq!(Series::ALL.map(workers), [Some("0"), Some("4"), Some("0")]);
         for name in later::GONE {
-            assert_eq!(has(name), [true, false], "{name}");
+            assert_eq!(has(name), [true, false, true], "{name}");
             assert!(find(name).is_some());
         }
     }

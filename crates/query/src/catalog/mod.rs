@@ -173,12 +173,16 @@ impl Catalog {
             return None;
         }
         let who = self.state.source().session();
+        let series = self.state.source().series();
         let allowed = match (command, self.find(schema, name)) {
             (Command::Select, _) => true,
             (Command::Update, Some(table)) => table.update().is_some(),
             (Command::Insert, Some(table)) => table.insert().is_some(),
             (Command::Delete, Some(table)) => table.delete().is_some(),
-            (Command::Truncate, Some(table)) => table.can_truncate(),
+            (Command::Truncate, Some(table)) if table.can_truncate() => true,
+            (Command::Truncate, Some(_)) if series.is_mariadb() => {
+                return Some(Err(SqlError::invalid_usage()));
+            }
             (Command::Update | Command::Delete, None) if self.is_view(schema, name) => {
                 let text = format!(
                     "The target table {name} of the {} is not updatable",
@@ -200,10 +204,10 @@ impl Catalog {
             Ok(())
         } else {
             Err(SqlError::command_denied(
+                series,
                 command.privilege(),
-                &who.user,
-                &who.host,
-                name,
+                (&who.user, &who.host),
+                (schema, name),
             ))
         })
     }

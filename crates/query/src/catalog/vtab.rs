@@ -222,7 +222,10 @@ impl CatalogTable {
         let who = self.state.source().session();
         let table = self.table.name();
         raise(SqlError::command_denied(
-            command, &who.user, &who.host, table,
+            self.state.source().series(),
+            command,
+            (&who.user, &who.host),
+            (self.table.schema(), table),
         ))
     }
 

@@ -17,7 +17,7 @@ const FOUND: u64 = 10;
 /// How many bytes of a column stand in a key.
 fn key_bytes(meta: &Meta) -> u64 {
     let parts = types::parts(meta.column_type);
-    let wide = if meta.is_ascii() { 1 } else { 4 };
+    let wide = if meta.is_ascii { 1 } else { 4 };
     let bytes = match parts.base.as_str() {
         "tinyint" | "enum" => 1,
         "smallint" => 2,

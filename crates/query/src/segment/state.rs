@@ -132,7 +132,7 @@ impl State {
 
     /// A variable of performance_schema, as the segment has it.
     fn of_segment(&self, name: &str) -> Option<String> {
-        let all = Snapshot::new(self.segment.clone()).variables();
+        let all = Snapshot::new(self.segment.clone()).variables(Series::default());
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
 }

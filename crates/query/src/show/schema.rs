@@ -3,7 +3,6 @@
 use rusqlite::types::Value;
 use tare_mysql::error::Result;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
-use tare_mysql::series::Series;
 
 use super::names;
 use super::session::Session;
@@ -73,9 +72,9 @@ pub fn create_database(session: &dyn Session, name: &str) -> Result<Rows> {
     names::default_database(session, &Some(name.to_owned()))?;
     let mut rows = Rows::new(&["Database", "Create Database"]);
     // 8.0.15 does not know it.
-    let encryption = match session.programs().series() {
-        Series::V8_0 => "",
-        _ => " /*!80016 DEFAULT ENCRYPTION='N' */",
+    let encryption = match session.programs().series().has_encryption() {
+        false => "",
+        true => " /*!80016 DEFAULT ENCRYPTION='N' */",
     };
     let statement = format!(
         "CREATE DATABASE `{name}` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci */{encryption}"

@@ -1,9 +1,9 @@
 //! Tables that 9.7 has anew or no longer, and that have no rows here: there for who asks, with MySQL's
 //! columns.
 
-use tare_mysql::series::Series::{V8_0, V9_7};
+use tare_mysql::series::Series::{Mariadb, V8_0, V9_7};
 
-use crate::describe::{Meta, Table};
+use crate::describe::{Life, Meta, Table};
 use crate::empty::{Empty, always, maybe};
 
 const NEVER: &str = "Never shown: the table has no rows.";
@@ -283,7 +283,7 @@ static TABLESPACES: Empty = Empty::new(
         may("TABLESPACE_COMMENT", "varchar(2048)"),
     ]],
 )
-.until(V8_0);
+.lives(Life::only(&[V8_0, Mariadb]));
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[

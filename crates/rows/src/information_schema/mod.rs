@@ -14,6 +14,7 @@ pub mod routines;
 pub mod schemata;
 pub mod statistics;
 pub mod tables;
+pub mod variables;
 
 use crate::describe::Table;
 
@@ -32,4 +33,5 @@ pub static TABLES: &[&[&dyn Table]] = &[
     statistics::TABLES,
     routines::TABLES,
     tables::TABLES,
+    variables::TABLES,
 ];

@@ -317,7 +317,7 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
         kind: "FOREIGN KEY",
     }));
     // MySQL has them since 8.0.16.
-    if view.source.series() >= Series::V9_7 {
+    if view.source.series().has_checks() {
         found.extend(checks(view, filter));
     }
     found

@@ -7,7 +7,7 @@ use tare_reader::Actor;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, Update, YES_NO, col, null};
+use crate::describe::{Column, Key, Life, Spec, Table, Update, YES_NO, col, null};
 
 /// A rule and its place.
 #[derive(Debug, Clone)]
@@ -23,10 +23,12 @@ const ACTORS: &[Column<Rule>] = &[
         (&*r.actor.host).into()
     })
     .later(Series::V9_7, "char(255)")
+    .mariadbs("char(255)")
     .or("%"),
     col("USER", "char(32)", "The user, or % for any.", |r: &Rule| {
         (&*r.actor.user).into()
     })
+    .mariadbs("char(128)")
     .binary()
     .or("%"),
     col(
@@ -35,6 +37,7 @@ const ACTORS: &[Column<Rule>] = &[
         "Always NULL, as in MySQL.",
         |r: &Rule| (&*r.actor.role).into(),
     )
+    .mariadbs("char(128)")
     .binary()
     .or("%"),
     col(
@@ -137,6 +140,7 @@ static SETUP_THREADS: Spec<ThreadClass> = Spec::new(
 .keys(&[Key::Primary(&["NAME"])])
 .filters(&["NAME"])
 .expect(20)
+.lives(Life::MYSQLS)
 .update(
     |r| r.id as i64,
     Update {

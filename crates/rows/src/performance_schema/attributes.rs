@@ -22,7 +22,8 @@ macro_rules! columns {
                 U64,
                 "The connection's number.",
                 |r: &Attribute| r.processlist_id.into(),
-            ),
+            )
+            .mariadbs("int(11)"),
             col(
                 "ATTR_NAME",
                 "varchar(32)",

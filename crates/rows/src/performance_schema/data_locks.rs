@@ -4,7 +4,7 @@ use tare_mysql::series::Series::V9_7;
 use tare_reader::row_locks::{RowLock, RowLockWait};
 
 use crate::cell::Cell;
-use crate::describe::{I64, Key, Spec, Table, U64, col, null};
+use crate::describe::{I64, Key, Life, Spec, Table, U64, col, null};
 use crate::empty::{Empty, always, maybe};
 
 #[rustfmt::skip] // One column, one line.
@@ -36,7 +36,8 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
     Key::Plain("ENGINE_TRANSACTION_ID", &["ENGINE_TRANSACTION_ID", "ENGINE"]),
     Key::Plain("THREAD_ID", &["THREAD_ID", "EVENT_ID"]),
     Key::Plain("OBJECT_SCHEMA", &["OBJECT_SCHEMA", "OBJECT_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"]),
-]);
+])
+.lives(Life::MYSQLS);
 
 const WAITS: [Key; 6] = [
     Key::Plain(
@@ -100,7 +101,8 @@ static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
     |view, _| view.snapshot.data_lock_waits(),
 )
 .keys(&WAITS)
-.later_keys(V9_7, &WAITS_LATER);
+.later_keys(V9_7, &WAITS_LATER)
+.lives(Life::MYSQLS);
 
 #[rustfmt::skip] // One column, one line.
 static USER_DEFINED_FUNCTIONS: Empty = Empty::new(
@@ -115,7 +117,8 @@ static USER_DEFINED_FUNCTIONS: Empty = Empty::new(
         maybe("UDF_USAGE_COUNT", I64, "How many use it now."),
     ]],
 )
-.keys(&[Key::Primary(&["UDF_NAME"])]);
+.keys(&[Key::Primary(&["UDF_NAME"])])
+.lives(Life::MYSQLS);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&DATA_LOCKS, &DATA_LOCK_WAITS, &USER_DEFINED_FUNCTIONS];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::event::*;
 use super::statements::sums;
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
 use crate::record::digest::Digest;
 
 const HEAD: &[Column<Digest>] = &[
@@ -19,8 +19,13 @@ const HEAD: &[Column<Digest>] = &[
         "DIGEST",
         "varchar(64)",
         "The SHA-256 of the normalized statement; NULL for the sum of statements that found no room in the table.",
-        |r| Cell::opt(r.digest.as_deref()),
-    ),
+        |r: &Digest| Cell::opt(r.digest.as_deref()),
+    )
+    .lives(Life::MYSQLS),
+    null("DIGEST", SHORT, SHORT_DIGEST, |r: &Digest| {
+        Cell::opt(r.digest.as_deref().map(short))
+    })
+    .lives(Life::MARIADBS),
     null(
         "DIGEST_TEXT",
         "longtext",
@@ -34,61 +39,102 @@ const TAIL: &[Column<Digest>] = &[
         "FIRST_SEEN",
         "timestamp(6)",
         "When such a statement first ran.",
-        |r| timestamp(r.first_seen_us),
-    ),
+        |r: &Digest| timestamp(r.first_seen_us),
+    )
+    .lives(Life::MYSQLS),
+    col(
+        "FIRST_SEEN",
+        "timestamp",
+        "When such a statement first ran.",
+        |r: &Digest| seconds(r.first_seen_us),
+    )
+    .lives(Life::MARIADBS),
     col(
         "LAST_SEEN",
         "timestamp(6)",
         "When such a statement last ran.",
-        |r| timestamp(r.last_seen_us),
-    ),
+        |r: &Digest| timestamp(r.last_seen_us),
+    )
+    .lives(Life::MYSQLS),
+    col(
+        "LAST_SEEN",
+        "timestamp",
+        "When such a statement last ran.",
+        |r: &Digest| seconds(r.last_seen_us),
+    )
+    .lives(Life::MARIADBS),
+];
+
+/// What MySQL has of a digest, and MariaDB has not.
+const MYSQLS: &[Column<Digest>] = &[
     col(
         "QUANTILE_95",
         U64,
         "The 95th percentile of their time, in picoseconds.",
-        |r| r.quantiles[0].into(),
-    ),
+        |r: &Digest| r.quantiles[0].into(),
+    )
+    .lives(Life::MYSQLS),
     col(
         "QUANTILE_99",
         U64,
         "The 99th percentile of their time, in picoseconds.",
-        |r| r.quantiles[1].into(),
-    ),
+        |r: &Digest| r.quantiles[1].into(),
+    )
+    .lives(Life::MYSQLS),
     col(
         "QUANTILE_999",
         U64,
         "The 99.9th percentile of their time, in picoseconds.",
-        |r| r.quantiles[2].into(),
-    ),
+        |r: &Digest| r.quantiles[2].into(),
+    )
+    .lives(Life::MYSQLS),
     null(
         "QUERY_SAMPLE_TEXT",
         "longtext",
         "A sample statement with its literals.",
-        |r| Cell::opt(r.sample_text.as_deref()),
-    ),
+        |r: &Digest| Cell::opt(r.sample_text.as_deref()),
+    )
+    .lives(Life::MYSQLS),
     col(
         "QUERY_SAMPLE_SEEN",
         "timestamp(6)",
         "When the sample statement ran.",
-        |r| timestamp(r.sample_seen_us),
-    ),
+        |r: &Digest| timestamp(r.sample_seen_us),
+    )
+    .lives(Life::MYSQLS),
     col(
         "QUERY_SAMPLE_TIMER_WAIT",
         U64,
         "How long the sample statement took, in picoseconds.",
-        |r| r.sample_timer_wait.into(),
-    ),
+        |r: &Digest| r.sample_timer_wait.into(),
+    )
+    .lives(Life::MYSQLS),
 ];
+
+/// MariaDB's type of a digest, which is an MD5 there.
+pub const SHORT: &str = "varchar(32)";
+/// And its description.
+pub const SHORT_DIGEST: &str = "The first half of the SHA-256 of the normalized statement.";
+
+/// As much of a digest as that type has room for.
+pub fn short(digest: &str) -> &str {
+    digest.get(..32).unwrap_or(digest)
+}
 
 fn timestamp(us: u64) -> Cell<'static> {
     crate::time::timestamp(us).into()
+}
+
+/// The same without a fraction.
+fn seconds(us: u64) -> Cell<'static> {
+    crate::time::timestamp_of_seconds(us).into()
 }
 
 static DIGESTS: Spec<Digest> = Spec::new(
     "performance_schema",
     "events_statements_summary_by_digest",
     "Statements by normalized text and schema.",
-    &[HEAD, &timing(), &sums(), TAIL],
+    &[HEAD, &timing(), &sums(), TAIL, MYSQLS],
     |view, _| view.snapshot.digests(),
 )
 .keys(&[Key::Unique("SCHEMA_NAME", &["SCHEMA_NAME", "DIGEST"])])
@@ -178,6 +224,7 @@ static BY_DIGEST: Spec<Bucket> = Spec::new(
     &["SCHEMA_NAME", "DIGEST", "BUCKET_NUMBER"],
 )])
 .expect(450 * 200)
+.lives(Life::MYSQLS)
 .truncate(|view| view.snapshot.truncate_digest_histograms());
 
 static GLOBAL: Spec<Bucket> = Spec::new(
@@ -189,6 +236,7 @@ static GLOBAL: Spec<Bucket> = Spec::new(
 )
 .keys(&[Key::Primary(&["BUCKET_NUMBER"])])
 .expect(450)
+.lives(Life::MYSQLS)
 .truncate(|view| view.snapshot.truncate_statement_histogram());
 
 /// The tables of this file.

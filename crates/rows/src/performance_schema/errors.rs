@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::event::{by_host, by_thread, by_user};
+use super::event::{WIDE, by_host, by_thread, by_user};
 use super::lists::summaries;
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
 use crate::record::event::{HasOwner, Owner};
 use crate::snapshot::By;
 
@@ -94,8 +94,10 @@ summaries!(
     [COLUMNS],
     "ERROR_NUMBER",
     200,
+    WIDE,
     errors,
-    truncate_errors
+    truncate_errors,
+    Life::MYSQLS
 );
 
 /// The tables of this file.

@@ -95,26 +95,35 @@ pub const fn by_thread<R: HasOwner>() -> [Column<R>; 1] {
     })]
 }
 
+/// MariaDB's types of USER and HOST in a summary.
+pub type Names = (&'static str, &'static str);
+/// Of most.
+pub const WIDE: Names = ("char(128)", "char(255)");
+/// Of those of transactions and memory.
+pub const NARROW: Names = ("char(32)", "char(60)");
+
 /// USER of a summary.
-pub const fn by_user<R: HasOwner>() -> [Column<R>; 1] {
+pub const fn by_user<R: HasOwner>(mariadbs: Names) -> [Column<R>; 1] {
     [null(
         "USER",
         "char(32)",
         "The user; NULL for threads without one.",
         |r: &R| Cell::opt(r.owner().user.as_deref()),
     )
+    .mariadbs(mariadbs.0)
     .binary()]
 }
 
 /// HOST of a summary.
-pub const fn by_host<R: HasOwner>() -> [Column<R>; 1] {
+pub const fn by_host<R: HasOwner>(mariadbs: Names) -> [Column<R>; 1] {
     [null(
         "HOST",
         "char(60)",
         "The host; NULL for threads without one.",
         |r: &R| Cell::opt(r.owner().host.as_deref()),
     )
-    .later(Series::V9_7, "char(255)")]
+    .later(Series::V9_7, "char(255)")
+    .mariadbs(mariadbs.1)]
 }
 
 /// EVENT_NAME of a summary.

@@ -49,11 +49,13 @@ macro_rules! events {
 }
 
 /// The statics GLOBAL, THREAD, ACCOUNT, USER and HOST of a summary. `$of` are the columns that say
-/// what is summed and the sums; `$each` is how many rows a single owner has, about.
+/// what is summed and the sums; `$each` is how many rows a single owner has, about; `$names` are
+/// MariaDB's types of USER and HOST.
 macro_rules! summaries {
     (
         $row:ty, $prefix:literal, $suffix:literal, $what:literal,
-        [$($of:expr),*], $key:literal, $each:literal, $rows:ident, $truncate:ident
+        [$($of:expr),*], $key:literal, $each:literal, $names:ident, $rows:ident, $truncate:ident
+        $(, $life:expr)?
     ) => {
         static GLOBAL: Spec<$row> = Spec::new(
             "performance_schema",
@@ -65,7 +67,8 @@ macro_rules! summaries {
         .keys(&[Key::of_summary(&[$key])])
         .filters(&[$key])
         .expect($each)
-        .truncate(|view| view.snapshot.$truncate(By::Global));
+        .truncate(|view| view.snapshot.$truncate(By::Global))
+        $(.lives($life))?;
 
         static THREAD: Spec<$row> = Spec::new(
             "performance_schema",
@@ -77,43 +80,47 @@ macro_rules! summaries {
         .keys(&[Key::of_summary(&["THREAD_ID", $key])])
         .filters(&["THREAD_ID", $key])
         .expect(500 * $each)
-        .truncate(|view| view.snapshot.$truncate(By::Thread));
+        .truncate(|view| view.snapshot.$truncate(By::Thread))
+        $(.lives($life))?;
 
         static ACCOUNT: Spec<$row> = Spec::new(
             "performance_schema",
             concat!($prefix, "_summary_by_account_by_", $suffix),
             concat!($what, " of each account."),
-            &[&by_user(), &by_host(), $($of),*],
+            &[&by_user($names), &by_host($names), $($of),*],
             |view, filter| view.snapshot.$rows(By::Account, filter),
         )
         .keys(&[Key::Unique("ACCOUNT", &["USER", "HOST", $key])])
         .filters(&[$key])
         .expect(50 * $each)
-        .truncate(|view| view.snapshot.$truncate(By::Account));
+        .truncate(|view| view.snapshot.$truncate(By::Account))
+        $(.lives($life))?;
 
         static USER: Spec<$row> = Spec::new(
             "performance_schema",
             concat!($prefix, "_summary_by_user_by_", $suffix),
             concat!($what, " of each user."),
-            &[&by_user(), $($of),*],
+            &[&by_user($names), $($of),*],
             |view, filter| view.snapshot.$rows(By::User, filter),
         )
         .keys(&[Key::Unique("USER", &["USER", $key])])
         .filters(&[$key])
         .expect(20 * $each)
-        .truncate(|view| view.snapshot.$truncate(By::User));
+        .truncate(|view| view.snapshot.$truncate(By::User))
+        $(.lives($life))?;
 
         static HOST: Spec<$row> = Spec::new(
             "performance_schema",
             concat!($prefix, "_summary_by_host_by_", $suffix),
             concat!($what, " of each host."),
-            &[&by_host(), $($of),*],
+            &[&by_host($names), $($of),*],
             |view, filter| view.snapshot.$rows(By::Host, filter),
         )
         .keys(&[Key::Unique("HOST", &["HOST", $key])])
         .filters(&[$key])
         .expect(20 * $each)
-        .truncate(|view| view.snapshot.$truncate(By::Host));
+        .truncate(|view| view.snapshot.$truncate(By::Host))
+        $(.lives($life))?;
     };
 }
 

@@ -1,7 +1,7 @@
 //! log_status: where the logs stand, for who copies the files.
 
 use crate::cell::Cell;
-use crate::describe::{Spec, Table, col};
+use crate::describe::{Life, Spec, Table, col};
 use crate::server::LogStatus;
 
 static LOG_STATUS: Spec<LogStatus> = Spec::new(
@@ -47,7 +47,8 @@ static LOG_STATUS: Spec<LogStatus> = Spec::new(
     ]],
     |view, _| Ok(Box::new(view.source.log_status().into_iter())),
 )
-.expect(1);
+.expect(1)
+.lives(Life::MYSQLS);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&LOG_STATUS];

@@ -72,6 +72,7 @@ summaries!(
     [&by_name(), COLUMNS],
     "EVENT_NAME",
     300,
+    NARROW,
     memory,
     truncate_memory
 );

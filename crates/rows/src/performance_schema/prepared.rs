@@ -5,7 +5,7 @@ use super::event::*;
 use super::lists::stats;
 use super::statements::{execution_engine, sums};
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
 use crate::record::prepared::{Prepared, Program};
 
 /// MySQL's type of a program's OBJECT_TYPE.
@@ -122,7 +122,15 @@ static PROGRAMS: Spec<Program> = Spec::new(
                 OBJECT_TYPE,
                 "The object type.",
                 |r: &Program| r.named.kind.into(),
-            ),
+            )
+            .lives(Life::MYSQLS),
+            null(
+                "OBJECT_TYPE",
+                OBJECT_TYPE,
+                "The object type.",
+                |r: &Program| r.named.kind.into(),
+            )
+            .lives(Life::MARIADBS),
             col(
                 "OBJECT_SCHEMA",
                 "varchar(64)",

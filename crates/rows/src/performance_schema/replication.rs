@@ -2,23 +2,42 @@
 
 use tare_mysql::series::Series::V9_7;
 
-use crate::describe::{BINARY, Key, Meta, Table, U64};
+use crate::describe::{BINARY, Key, Life, Meta, Table, U64};
 use crate::empty::{Empty, always, maybe};
 
 const UTF8MB3: &str = "utf8mb3_general_ci";
 const UTF8MB3_BINARY: &str = "utf8mb3_bin";
 
-const CHANNEL: Meta = always("CHANNEL_NAME", "char(64)", "The replication channel.");
+const CHANNEL: Meta =
+    always("CHANNEL_NAME", "char(64)", "The replication channel.").mariadbs("varchar(256)");
 
-/// What a thread of the applier does, and the last error that it met.
+/// What a thread of the applier does.
 #[rustfmt::skip] // One column, one line.
 const THREAD: &[Meta] = &[
     maybe("THREAD_ID", U64, "The thread."),
     always("SERVICE_STATE", "enum('ON','OFF')", "Whether it runs."),
+];
+
+/// The last error that such a thread met.
+#[rustfmt::skip] // One column, one line.
+const LAST_ERROR: &[Meta] = &[
     always("LAST_ERROR_NUMBER", "int(11)", "Number of the last error; 0 is none."),
     always("LAST_ERROR_MESSAGE", "varchar(1024)", "Text of the last error."),
-    always("LAST_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was."),
+    always("LAST_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was.").mariadbs("timestamp"),
 ];
+
+const LAST_SEEN: Meta = always(
+    "LAST_SEEN_TRANSACTION",
+    "char(57)",
+    "GTID of the last transaction that it met.",
+)
+.lives(Life::MARIADBS);
+const RETRIES: Meta = always(
+    "LAST_TRANS_RETRY_COUNT",
+    "int(11)",
+    "How often the last transaction was tried again.",
+)
+.lives(Life::MARIADBS);
 
 #[rustfmt::skip] // One column, one line.
 static REPLICATION_APPLIER_CONFIGURATION: Empty = Empty::new(
@@ -50,7 +69,8 @@ static REPLICATION_APPLIER_FILTERS: Empty = Empty::new(
         always("ACTIVE_SINCE", "timestamp(6)", "Since when it is active."),
         always("COUNTER", U64, "How often it was used.").or("0"),
     ]],
-);
+)
+.lives(Life::MYSQLS);
 
 #[rustfmt::skip] // One column, one line.
 static REPLICATION_APPLIER_GLOBAL_FILTERS: Empty = Empty::new(
@@ -63,7 +83,8 @@ static REPLICATION_APPLIER_GLOBAL_FILTERS: Empty = Empty::new(
         always("CONFIGURED_BY", "enum('STARTUP_OPTIONS','CHANGE_REPLICATION_FILTER')", "Where it was set."),
         always("ACTIVE_SINCE", "timestamp(6)", "Since when it is active."),
     ]],
-);
+)
+.lives(Life::MYSQLS);
 
 #[rustfmt::skip] // One column, one line.
 static REPLICATION_APPLIER_STATUS: Empty = Empty::new(
@@ -84,16 +105,18 @@ static REPLICATION_APPLIER_STATUS_BY_COORDINATOR: Empty = Empty::new(
     "performance_schema",
     "replication_applier_status_by_coordinator",
     "Status of the applier's coordinator. Always empty: the server does not replicate.",
-    &[&[CHANNEL], THREAD, &[
-        maybe("LAST_PROCESSED_TRANSACTION", "char(57)", "GTID of the last transaction that was scheduled.").later(V9_7, "char(90)"),
-        always("LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at its origin."),
-        always("LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at the source."),
-        always("LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled began to be buffered."),
-        always("LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was buffered."),
-        maybe("PROCESSING_TRANSACTION", "char(57)", "GTID of the transaction that is being scheduled.").later(V9_7, "char(90)"),
-        always("PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at its origin."),
-        always("PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at the source."),
-        always("PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled began to be buffered."),
+    &[&[CHANNEL], THREAD, LAST_ERROR, &[
+        LAST_SEEN,
+        RETRIES,
+        maybe("LAST_PROCESSED_TRANSACTION", "char(57)", "GTID of the last transaction that was scheduled.").later(V9_7, "char(90)").lives(Life::MYSQLS),
+        always("LAST_PROCESSED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at its origin.").lives(Life::MYSQLS),
+        always("LAST_PROCESSED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was committed at the source.").lives(Life::MYSQLS),
+        always("LAST_PROCESSED_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled began to be buffered.").lives(Life::MYSQLS),
+        always("LAST_PROCESSED_TRANSACTION_END_BUFFER_TIMESTAMP", "timestamp(6)", "When the last transaction that was scheduled was buffered.").lives(Life::MYSQLS),
+        maybe("PROCESSING_TRANSACTION", "char(57)", "GTID of the transaction that is being scheduled.").later(V9_7, "char(90)").lives(Life::MYSQLS),
+        always("PROCESSING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at its origin.").lives(Life::MYSQLS),
+        always("PROCESSING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled was committed at the source.").lives(Life::MYSQLS),
+        always("PROCESSING_TRANSACTION_START_BUFFER_TIMESTAMP", "timestamp(6)", "When the transaction that is being scheduled began to be buffered.").lives(Life::MYSQLS),
     ]],
 )
 .keys(&[
@@ -106,24 +129,26 @@ static REPLICATION_APPLIER_STATUS_BY_WORKER: Empty = Empty::new(
     "performance_schema",
     "replication_applier_status_by_worker",
     "Status of the applier's workers. Always empty: the server does not replicate.",
-    &[&[CHANNEL, always("WORKER_ID", U64, "The worker.")], THREAD, &[
-        maybe("LAST_APPLIED_TRANSACTION", "char(57)", "GTID of the last transaction that was applied.").later(V9_7, "char(90)"),
-        always("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at its origin."),
-        always("LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at the source."),
-        always("LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied began to be applied."),
-        always("LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was applied."),
-        maybe("APPLYING_TRANSACTION", "char(57)", "GTID of the transaction that is being applied.").later(V9_7, "char(90)"),
-        always("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at its origin."),
-        always("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at the source."),
-        always("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied began to be applied."),
-        always("LAST_APPLIED_TRANSACTION_RETRIES_COUNT", U64, "How often the last transaction that was applied was tried again."),
-        always("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", "int(11)", "Number of the last error that had the last transaction that was applied tried again."),
-        maybe("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", "varchar(1024)", "Text of the last error that had the last transaction that was applied tried again."),
-        always("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was that had the last transaction that was applied tried again."),
-        always("APPLYING_TRANSACTION_RETRIES_COUNT", U64, "How often the transaction that is being applied was tried again."),
-        always("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", "int(11)", "Number of the last error that had the transaction that is being applied tried again."),
-        maybe("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", "varchar(1024)", "Text of the last error that had the transaction that is being applied tried again."),
-        always("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was that had the transaction that is being applied tried again."),
+    &[&[CHANNEL, always("WORKER_ID", U64, "The worker.").lives(Life::MYSQLS)], THREAD, &[LAST_SEEN], LAST_ERROR, &[
+        always("WORKER_IDLE_TIME", U64, "How long it had nothing to do.").lives(Life::MARIADBS),
+        RETRIES,
+        maybe("LAST_APPLIED_TRANSACTION", "char(57)", "GTID of the last transaction that was applied.").later(V9_7, "char(90)").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at its origin.").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was committed at the source.").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied began to be applied.").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_END_APPLY_TIMESTAMP", "timestamp(6)", "When the last transaction that was applied was applied.").lives(Life::MYSQLS),
+        maybe("APPLYING_TRANSACTION", "char(57)", "GTID of the transaction that is being applied.").later(V9_7, "char(90)").lives(Life::MYSQLS),
+        always("APPLYING_TRANSACTION_ORIGINAL_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at its origin.").lives(Life::MYSQLS),
+        always("APPLYING_TRANSACTION_IMMEDIATE_COMMIT_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied was committed at the source.").lives(Life::MYSQLS),
+        always("APPLYING_TRANSACTION_START_APPLY_TIMESTAMP", "timestamp(6)", "When the transaction that is being applied began to be applied.").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_RETRIES_COUNT", U64, "How often the last transaction that was applied was tried again.").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", "int(11)", "Number of the last error that had the last transaction that was applied tried again.").lives(Life::MYSQLS),
+        maybe("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", "varchar(1024)", "Text of the last error that had the last transaction that was applied tried again.").lives(Life::MYSQLS),
+        always("LAST_APPLIED_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was that had the last transaction that was applied tried again.").lives(Life::MYSQLS),
+        always("APPLYING_TRANSACTION_RETRIES_COUNT", U64, "How often the transaction that is being applied was tried again.").lives(Life::MYSQLS),
+        always("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_NUMBER", "int(11)", "Number of the last error that had the transaction that is being applied tried again.").lives(Life::MYSQLS),
+        maybe("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_MESSAGE", "varchar(1024)", "Text of the last error that had the transaction that is being applied tried again.").lives(Life::MYSQLS),
+        always("APPLYING_TRANSACTION_LAST_TRANSIENT_ERROR_TIMESTAMP", "timestamp(6)", "When the last error was that had the transaction that is being applied tried again.").lives(Life::MYSQLS),
     ]],
 )
 .keys(&[
@@ -141,8 +166,9 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
         always("HOST", "char(60)", "Host of the source.").later(V9_7, "char(255)"),
         always("PORT", "int(11)", "Port of the source."),
         always("USER", "char(32)", "User at the source.").collate(BINARY),
-        always("NETWORK_INTERFACE", "char(60)", "The interface that it is reached by.").collate(BINARY),
-        always("AUTO_POSITION", "enum('1','0')", "Whether positions are found by GTID."),
+        always("NETWORK_INTERFACE", "char(60)", "The interface that it is reached by.").collate(BINARY).lives(Life::MYSQLS),
+        always("AUTO_POSITION", "enum('1','0')", "Whether positions are found by GTID.").lives(Life::MYSQLS),
+        always("USING_GTID", "enum('NO','CURRENT_POS','SLAVE_POS')", "Which GTIDs it begins behind.").lives(Life::MARIADBS),
         always("SSL_ALLOWED", "enum('YES','NO','IGNORED')", "Whether TLS is used."),
         always("SSL_CA_FILE", "varchar(512)", "File of the certificate authorities."),
         always("SSL_CA_PATH", "varchar(512)", "Directory of certificate authorities."),
@@ -155,9 +181,12 @@ static REPLICATION_CONNECTION_CONFIGURATION: Empty = Empty::new(
         always("CONNECTION_RETRY_INTERVAL", "int(11)", "Seconds between two attempts to connect."),
         always("CONNECTION_RETRY_COUNT", U64, "How many attempts there are."),
         always("HEARTBEAT_INTERVAL", "double(10,3) unsigned", "Seconds between two heartbeats.").later(V9_7, "double(10,3)"),
-        always("TLS_VERSION", "varchar(255)", "The versions of TLS that may be used."),
-        always("PUBLIC_KEY_PATH", "varchar(512)", "File of the source's public key."),
-        always("GET_PUBLIC_KEY", "enum('YES','NO')", "Whether the source is asked for its public key."),
+        always("IGNORE_SERVER_IDS", "longtext", "Servers whose events are left out.").lives(Life::MARIADBS),
+        always("REPL_DO_DOMAIN_IDS", "longtext", "The domains whose events are applied.").lives(Life::MARIADBS),
+        always("REPL_IGNORE_DOMAIN_IDS", "longtext", "The domains whose events are left out.").lives(Life::MARIADBS),
+        always("TLS_VERSION", "varchar(255)", "The versions of TLS that may be used.").lives(Life::MYSQLS),
+        always("PUBLIC_KEY_PATH", "varchar(512)", "File of the source's public key.").lives(Life::MYSQLS),
+        always("GET_PUBLIC_KEY", "enum('YES','NO')", "Whether the source is asked for its public key.").lives(Life::MYSQLS),
         always("NETWORK_NAMESPACE", "varchar(64)", "The network namespace that it is reached from.").since(V9_7),
         always("COMPRESSION_ALGORITHM", "char(64)", "The algorithms that packets may be compressed with.").since(V9_7).collate(BINARY),
         always("ZSTD_COMPRESSION_LEVEL", "int", "The level of zstd.").since(V9_7),
@@ -199,7 +228,8 @@ static REPLICATION_CONNECTION_STATUS: Empty = Empty::new(
 .keys(&[
     Key::Primary(&["CHANNEL_NAME"]),
     Key::Plain("THREAD_ID", &["THREAD_ID"]),
-]);
+])
+.lives(Life::MYSQLS);
 
 #[rustfmt::skip] // One column, one line.
 static REPLICATION_GROUP_MEMBER_STATS: Empty = Empty::new(
@@ -221,7 +251,8 @@ static REPLICATION_GROUP_MEMBER_STATS: Empty = Empty::new(
         always("COUNT_TRANSACTIONS_LOCAL_PROPOSED", U64, "Transactions that this member proposed."),
         always("COUNT_TRANSACTIONS_LOCAL_ROLLBACK", U64, "Proposed transactions that were rolled back."),
     ]],
-);
+)
+.lives(Life::MYSQLS);
 
 #[rustfmt::skip] // One column, one line.
 static REPLICATION_GROUP_MEMBERS: Empty = Empty::new(
@@ -238,7 +269,8 @@ static REPLICATION_GROUP_MEMBERS: Empty = Empty::new(
         always("MEMBER_VERSION", "char(64)", "Its version.").collate(BINARY),
         always("MEMBER_COMMUNICATION_STACK", "char(64)", "XCOM or MYSQL.").since(V9_7).collate(BINARY),
     ]],
-);
+)
+.lives(Life::MYSQLS);
 
 #[rustfmt::skip] // One column, one line.
 static REPLICATION_ASYNCHRONOUS_CONNECTION_FAILOVER: Empty = Empty::new(

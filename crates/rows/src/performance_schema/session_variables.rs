@@ -4,7 +4,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Life, Rows, Spec, Table, U64, col, null};
 use crate::empty::{Empty, always, maybe};
 use crate::server::VariableInfo;
 use crate::time::timestamp_of;
@@ -69,7 +69,8 @@ static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
         )
     },
 )
-.keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])]);
+.keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])])
+.lives(Life::MYSQLS);
 
 static USER_VARIABLES: Spec<OfThread> = Spec::new(
     "performance_schema",
@@ -142,7 +143,8 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
     ]],
     |view, _| Ok(Box::new(crate::merged::variables_info(view).into_iter())),
 )
-.expect(600);
+.expect(600)
+.lives(Life::MYSQLS);
 
 static PERSISTED: Empty = Empty::new(
     "performance_schema",
@@ -153,7 +155,8 @@ static PERSISTED: Empty = Empty::new(
         maybe("VARIABLE_VALUE", "varchar(1024)", "The variable's value."),
     ]],
 )
-.keys(&[Key::Primary(&["VARIABLE_NAME"])]);
+.keys(&[Key::Primary(&["VARIABLE_NAME"])])
+.lives(Life::MYSQLS);
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Column, I64, Key, Spec, Table, Update, YES_NO, col, null};
+use crate::describe::{Column, I64, Key, Life, Spec, Table, Update, YES_NO, col, null};
 
 /// An instrument.
 #[derive(Debug, Clone)]
@@ -43,14 +43,23 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
         "TIMED",
         YES_NO,
         "Whether events are timed; can be updated. NULL for events without a duration.",
-        |r| r.timed.map_or(Cell::Null, Cell::yes_no),
-    ),
+        |r: &Instrument| r.timed.map_or(Cell::Null, Cell::yes_no),
+    )
+    .lives(Life::MYSQLS),
+    col(
+        "TIMED",
+        YES_NO,
+        "Whether events are timed; can be updated. NO for events without a duration.",
+        |r: &Instrument| Cell::yes_no(r.timed.unwrap_or(false)),
+    )
+    .lives(Life::MARIADBS),
     col(
         "PROPERTIES",
         PROPERTIES,
         "Properties of the instrument, such as singleton or global_statistics.",
         |r: &Instrument| r.properties.as_str().into(),
     )
+    .lives(Life::MYSQLS)
     .later(
         Series::V9_7,
         "set('singleton','progress','user','global_statistics','mutable','controlled_by_default')",
@@ -66,14 +75,16 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
         "VOLATILITY",
         "int(11)",
         "How short-lived the instrumented objects are; 0 if unknown.",
-        |r| r.volatility.into(),
-    ),
+        |r: &Instrument| r.volatility.into(),
+    )
+    .lives(Life::MYSQLS),
     null(
         "DOCUMENTATION",
         "longtext",
         "What the instrument measures.",
-        |r| Cell::opt(r.documentation.as_deref()),
-    ),
+        |r: &Instrument| Cell::opt(r.documentation.as_deref()),
+    )
+    .lives(Life::MYSQLS),
 ];
 
 static SETUP_INSTRUMENTS: Spec<Instrument> = Spec::new(
@@ -144,36 +155,52 @@ pub struct EventTimer {
     pub timer: &'static str,
 }
 
-/// MySQL had it in performance_schema up to 5.7; the series that are served have not.
-static SETUP_TIMERS: Spec<EventTimer> = Spec::new(
+/// A table of timers: where it is, what it is, its columns' names, and the timers that there are.
+macro_rules! setup_timers {
+    ($schema:literal, $doc:literal, $name:literal, $timer:literal, $timers:literal) => {
+        Spec::new(
+            $schema,
+            "setup_timers",
+            $doc,
+            &[&[
+                col($name, "varchar(64)", "The event type.", |r: &EventTimer| {
+                    r.name.into()
+                }),
+                col($timer, $timers, "The timer; can be updated.", |r| {
+                    r.timer.into()
+                }),
+            ]],
+            |view, _| view.snapshot.event_timers(),
+        )
+        .keys(&[Key::Primary(&[$name])])
+        .expect(5)
+        .update(
+            |r| i64::from(r.id),
+            Update {
+                columns: &[$timer],
+                apply: |view, rowid, changes| view.snapshot.set_event_timer(rowid as u32, changes),
+            },
+        )
+    };
+}
+
+/// MySQL had it in performance_schema up to 5.7; its series that are served have not.
+static SETUP_TIMERS: Spec<EventTimer> = setup_timers!(
     "tare",
-    "setup_timers",
     "The timer used for each event type, as performance_schema.setup_timers of MySQL 5.7.",
-    &[&[
-        col(
-            "name",
-            "varchar(64)",
-            "The event type.",
-            |r: &EventTimer| r.name.into(),
-        ),
-        col(
-            "timer_name",
-            "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')",
-            "The timer; can be updated.",
-            |r| r.timer.into(),
-        ),
-    ]],
-    |view, _| view.snapshot.event_timers(),
-)
-.keys(&[Key::Primary(&["name"])])
-.expect(5)
-.update(
-    |r| i64::from(r.id),
-    Update {
-        columns: &["timer_name"],
-        apply: |view, rowid, changes| view.snapshot.set_event_timer(rowid as u32, changes),
-    },
+    "name",
+    "timer_name",
+    "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')"
 );
+
+static SETUP_TIMERS_OF_MARIADB: Spec<EventTimer> = setup_timers!(
+    "performance_schema",
+    "The timer used for each event type. TICK is not available: an UPDATE to it is refused.",
+    "NAME",
+    "TIMER_NAME",
+    "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"
+)
+.lives(Life::MARIADBS);
 
 /// A clock.
 #[derive(Debug, Clone)]
@@ -202,7 +229,8 @@ static PERFORMANCE_TIMERS: Spec<Timer> = Spec::new(
         .later(
             Series::V9_7,
             "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')",
-        ),
+        )
+        .mariadbs("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"),
         null(
             "TIMER_FREQUENCY",
             I64,
@@ -222,7 +250,7 @@ static PERFORMANCE_TIMERS: Spec<Timer> = Spec::new(
             |r| Cell::opt(r.overhead),
         ),
     ]],
-    |view, _| view.snapshot.timers(),
+    |view, _| view.snapshot.timers(view.source.series()),
 )
 .expect(4);
 
@@ -231,5 +259,6 @@ pub static TABLES: &[&dyn Table] = &[
     &SETUP_INSTRUMENTS,
     &SETUP_CONSUMERS,
     &SETUP_TIMERS,
+    &SETUP_TIMERS_OF_MARIADB,
     &PERFORMANCE_TIMERS,
 ];

@@ -35,6 +35,7 @@ summaries!(
     [&by_name(), &timing()],
     "EVENT_NAME",
     200,
+    WIDE,
     stage_summary,
     truncate_stage_summary
 );

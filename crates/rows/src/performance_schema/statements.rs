@@ -1,9 +1,10 @@
 //! events_statements_*: what clients asked for, and the counters of each statement.
 
+use super::digests::{SHORT, SHORT_DIGEST, short};
 use super::event::*;
 use super::lists::{events, summaries};
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
 use crate::record::event::*;
 use crate::record::statement::{HasSums, Statement, Sums, statement_counters};
 use crate::snapshot::{By, Which};
@@ -73,7 +74,12 @@ const TEXT: &[Column<Statement>] = &[
         "varchar(64)",
         "The SHA-256 of the normalized statement.",
         |r: &Statement| Cell::opt(r.digest.as_deref()),
-    ),
+    )
+    .lives(Life::MYSQLS),
+    null("DIGEST", SHORT, SHORT_DIGEST, |r: &Statement| {
+        Cell::opt(r.digest.as_deref().map(short))
+    })
+    .lives(Life::MARIADBS),
     null(
         "DIGEST_TEXT",
         "longtext",
@@ -139,8 +145,9 @@ const TAIL: &[Column<Statement>] = &[
         "STATEMENT_ID",
         U64,
         "The statement's number, unique in the server.",
-        |r| Cell::opt(r.statement_id),
-    ),
+        |r: &Statement| Cell::opt(r.statement_id),
+    )
+    .lives(Life::MYSQLS),
     col("CPU_TIME", U64, CPU_TIME, |r: &Statement| r.cpu_time.into()).since(Series::V9_7),
     col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
@@ -177,6 +184,7 @@ summaries!(
     [&by_name(), &timing(), &sums()],
     "EVENT_NAME",
     200,
+    WIDE,
     statement_summary,
     truncate_statement_summary
 );

@@ -35,9 +35,13 @@ const NAME: Column<Counter> = col(
     "The status variable.",
     |r| r.name.as_str().into(),
 );
-const VALUE: Column<Counter> = null("VARIABLE_VALUE", "varchar(1024)", "Its value.", |r| {
-    r.value.as_str().into()
-});
+const VALUE: Column<Counter> = null(
+    "VARIABLE_VALUE",
+    "varchar(1024)",
+    "Its value.",
+    |r: &Counter| r.value.as_str().into(),
+)
+.mariadbs("varchar(4096)");
 
 fn counters(view: &View, filter: &Filter, by: StatusBy) -> Result<Rows<Counter>, SqlError> {
     let (name, thread) = (filter.text("VARIABLE_NAME"), filter.number("THREAD_ID"));

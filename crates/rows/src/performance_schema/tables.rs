@@ -6,7 +6,7 @@ use tare_layout::object::TableLock;
 use super::event::*;
 use super::lists::stats;
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
 use crate::record::object::{HasName, ObjectWaits, TableIo, TableLocks};
 
 /// OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME.
@@ -62,7 +62,7 @@ static BY_TABLE: Spec<TableIo> = Spec::new(
         IO_UPDATE,
         IO_DELETE,
     ],
-    |view, _| view.snapshot.table_io(),
+    |view, _| view.snapshot.table_io(view.source.series()),
 )
 .keys(OBJECT_KEYS)
 .expect(100)
@@ -85,7 +85,7 @@ static BY_INDEX: Spec<TableIo> = Spec::new(
         IO_UPDATE,
         IO_DELETE,
     ],
-    |view, _| view.snapshot.index_io(),
+    |view, _| view.snapshot.index_io(view.source.series()),
 )
 .keys(&[Key::Unique(
     "OBJECT",
@@ -141,6 +141,7 @@ const LOCK_WRITE_CONCURRENT_INSERT: &[Column<TableLocks>] = &lock!(
     WriteConcurrentInsert,
     "Write locks of concurrent inserts"
 );
+const LOCK_WRITE_DELAYED: &[Column<TableLocks>] = &delayed();
 const LOCK_WRITE_LOW_PRIORITY: &[Column<TableLocks>] = &lock!(
     "WRITE_LOW_PRIORITY",
     WriteLowPriority,
@@ -153,6 +154,22 @@ const LOCK_WRITE_EXTERNAL: &[Column<TableLocks>] = &lock!(
     WriteExternal,
     "Write locks at storage engine level"
 );
+
+const DELAYED: &str = "Always 0: locks of INSERT DELAYED are counted as those of LOW_PRIORITY.";
+
+/// MariaDB tells locks of INSERT DELAYED from others, and MySQL has no such statement.
+const fn delayed() -> [Column<TableLocks>; 5] {
+    const fn zero(name: &'static str) -> Column<TableLocks> {
+        col(name, U64, DELAYED, |_| 0_u64.into()).lives(Life::MARIADBS)
+    }
+    [
+        zero("COUNT_WRITE_DELAYED"),
+        zero("SUM_TIMER_WRITE_DELAYED"),
+        zero("MIN_TIMER_WRITE_DELAYED"),
+        zero("AVG_TIMER_WRITE_DELAYED"),
+        zero("MAX_TIMER_WRITE_DELAYED"),
+    ]
+}
 
 static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
     "performance_schema",
@@ -170,11 +187,12 @@ static LOCKS_BY_TABLE: Spec<TableLocks> = Spec::new(
         LOCK_READ_EXTERNAL,
         LOCK_WRITE_ALLOW_WRITE,
         LOCK_WRITE_CONCURRENT_INSERT,
+        LOCK_WRITE_DELAYED,
         LOCK_WRITE_LOW_PRIORITY,
         LOCK_WRITE_NORMAL,
         LOCK_WRITE_EXTERNAL,
     ],
-    |view, _| view.snapshot.table_locks(),
+    |view, _| view.snapshot.table_locks(view.source.series()),
 )
 .keys(OBJECT_KEYS)
 .expect(100)

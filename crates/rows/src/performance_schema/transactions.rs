@@ -129,6 +129,7 @@ summaries!(
     [&by_name(), &timing(), READ_WRITE, READ_ONLY],
     "EVENT_NAME",
     1,
+    NARROW,
     transaction_summary,
     truncate_transaction_summary
 );

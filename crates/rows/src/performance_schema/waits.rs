@@ -78,6 +78,7 @@ summaries!(
     [&by_name(), &timing()],
     "EVENT_NAME",
     1000,
+    WIDE,
     wait_summary,
     truncate_wait_summary
 );

@@ -131,7 +131,7 @@ impl Snapshot {
         };
         let (cpu, first) = (CPU.trailing_zeros() as usize, CONSUMERS.len() - 1);
         let mut rows: Vec<Consumer> = (0..first).map(consumer).collect();
-        if series >= Series::V9_7 {
+        if series.has_cpu_consumer() {
             // Before events_statements_current, as MySQL has it.
             rows.insert(3, consumer(cpu));
         }
@@ -191,8 +191,8 @@ impl Snapshot {
         Ok(())
     }
 
-    /// performance_timers.
-    pub fn timers(&self) -> Listed<Timer> {
+    /// performance_timers, as a series has them.
+    pub fn timers(&self, series: Series) -> Listed<Timer> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -208,7 +208,16 @@ impl Snapshot {
                 overhead: there(facts.overhead.load(Ordering::Relaxed) as i64),
             }
         };
-        let rows: Vec<Timer> = (0..TIMERS.len()).map(row).collect();
+        let mut rows: Vec<Timer> = (0..TIMERS.len()).map(row).collect();
+        if series.is_mariadb() {
+            // Its list ends with a clock that is not here, and has not the one of the processor's time.
+            rows[Clock::ThreadCpu as usize] = Timer {
+                name: "TICK",
+                frequency: None,
+                resolution: None,
+                overhead: None,
+            };
+        }
         Ok(Box::new(rows.into_iter()))
     }
 

@@ -11,6 +11,8 @@ use tare_layout::sampling::{GROUP_NAMES, Rule};
 use tare_layout::shared::{LOSSES, Lost, Shared};
 use tare_layout::sizes;
 use tare_layout::slot::ATTRIBUTE_BYTES;
+use tare_mysql::series::Series;
+use tare_mysql::variable::find_in;
 use tare_reader::classes::text;
 
 use super::host::Host;
@@ -128,10 +130,32 @@ const SHARED: &[usize] = &[
     sizes::TABLE_LOCKS,
 ];
 
-/// A size as SHOW VARIABLES has it.
-fn shown(host: &Host, size: usize) -> String {
-    match host.view().shared().asked(size) {
-        None if GROWING.contains(&size) => "-1".to_owned(),
+/// How many classes there can be of each kind, and open files: Tare has room for more than a server has by default.
+const ROOMY: &[usize] = &[
+    sizes::COND_CLASSES,
+    sizes::FILE_CLASSES,
+    sizes::FILE_HANDLES,
+    sizes::MEMORY_CLASSES,
+    sizes::MUTEX_CLASSES,
+    sizes::RWLOCK_CLASSES,
+    sizes::SOCKET_CLASSES,
+    sizes::STAGE_CLASSES,
+    sizes::STATEMENT_CLASSES,
+    sizes::THREAD_CLASSES,
+];
+
+/// A size as SHOW VARIABLES of a series has it; `default` is that of the series.
+fn shown(host: &Host, size: usize, default: Option<&str>) -> String {
+    match (host.view().shared().asked(size), default) {
+        (None, _) if GROWING.contains(&size) => "-1".to_owned(),
+        (None, Some(default)) if ROOMY.contains(&size) => default.to_owned(),
+        (asked, _) => asked_for(host, size, asked),
+    }
+}
+
+/// The same of one that does not grow.
+fn asked_for(host: &Host, size: usize, asked: Option<u64>) -> String {
+    match asked {
         Some(0) if sizes::is_none_at_0(size) => "0".to_owned(),
         // A segment has room for more than its writer then keeps.
         Some(asked) if size == sizes::SQL_TEXT_LENGTH => {
@@ -230,6 +254,28 @@ const OWN: [(&str, Lost); 11] = [
     ("Tare_row_locks_lost", Lost::RowLocks),
 ];
 
+/// MariaDB has not two counters of MySQL's, and calls a digest lost that gave way to another.
+fn of_mariadb(status: &mut Vec<Variable>) {
+    let evicted = status
+        .iter()
+        .find(|v| v.name == "Performance_schema_digest_evicted");
+    let evicted = evicted.and_then(|v| v.value.parse::<u64>().ok());
+    for counter in &mut *status {
+        if counter.name == "Performance_schema_digest_lost"
+            && let Ok(lost) = counter.value.parse::<u64>()
+        {
+            counter.value = (lost + evicted.unwrap_or(0)).to_string();
+        }
+    }
+    status.retain(|counter| {
+        !matches!(
+            counter.name.as_str(),
+            "Performance_schema_digest_evicted"
+                | "Performance_schema_session_connect_attrs_longest_seen"
+        )
+    });
+}
+
 impl Host {
     fn lost(&self) -> [u64; LOSSES] {
         let lost = &self.view().shared().lost;
@@ -239,14 +285,20 @@ impl Host {
 
 impl Snapshot {
     /// performance_schema's system variables.
-    pub fn variables(&self) -> Vec<Variable> {
+    pub fn variables(&self, series: Series) -> Vec<Variable> {
         let host = self.host.as_ref();
         let on = if host.is_some() { "ON" } else { "OFF" };
         let mut variables = vec![Variable::new("performance_schema", on)];
         // As in a MySQL that runs without it, nothing has a size where it is off.
-        variables.extend(sizes::NAMES.iter().enumerate().map(|(size, name)| {
-            let value = host.map_or_else(|| "0".to_owned(), |host| shown(host, size));
-            Variable::new(format!("performance_schema_{name}"), value)
+        variables.extend(sizes::NAMES.iter().enumerate().filter_map(|(size, name)| {
+            let name = format!("performance_schema_{name}");
+            let known = find_in(series, &name);
+            if known.is_none() && series.is_mariadb() {
+                return None;
+            }
+            let default = known.map(|variable| variable.default);
+            let value = host.map_or_else(|| "0".to_owned(), |host| shown(host, size, default));
+            Some(Variable::new(name, value))
         }));
         if let Some(host) = host {
             let control = host.view().control();
@@ -258,7 +310,16 @@ impl Snapshot {
         variables
     }
 
-    /// performance_schema's status counters.
+    /// performance_schema's status counters, as a series has them.
+    pub fn status_of(&self, series: Series) -> Vec<Variable> {
+        let mut status = self.status();
+        if series.is_mariadb() {
+            of_mariadb(&mut status);
+        }
+        status
+    }
+
+    /// performance_schema's status counters, as MySQL has them.
     pub fn status(&self) -> Vec<Variable> {
         let lost = self.host.as_ref().map_or([0; LOSSES], Host::lost);
         let sum = |of: &[Lost]| of.iter().map(|l| lost[*l as usize]).sum::<u64>();

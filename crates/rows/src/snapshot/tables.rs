@@ -3,6 +3,7 @@
 use tare_layout::Kind;
 use tare_layout::object::{ObjectType, TableLock};
 use tare_layout::sizes;
+use tare_mysql::series::Series;
 use tare_reader::line::{Cells, NOTHING, add};
 use tare_reader::objects::{Program, Table};
 
@@ -72,23 +73,29 @@ impl Snapshot {
         })
     }
 
+    /// The tables of which the summaries of a series tell: MariaDB leaves out what setup_objects does not count.
+    fn summed<'a>(&'a self, host: &Host, series: Series) -> impl Iterator<Item = &'a Table> {
+        let tables = self.tables(host).tables.iter();
+        tables.filter(move |table| table.is_counted || !series.is_mariadb())
+    }
+
     /// table_io_waits_summary_by_table.
-    pub fn table_io(&self) -> Listed<TableIo> {
+    pub fn table_io(&self, series: Series) -> Listed<TableIo> {
         let Some(host) = &self.host else {
             return none();
         };
         let row = |table: &Table| io(host, table, None, &all_indexes(table));
-        let rows: Vec<_> = self.tables(host).tables.iter().map(row).collect();
+        let rows: Vec<_> = self.summed(host, series).map(row).collect();
         Ok(Box::new(rows.into_iter()))
     }
 
     /// table_io_waits_summary_by_index_usage.
-    pub fn index_io(&self) -> Listed<TableIo> {
+    pub fn index_io(&self, series: Series) -> Listed<TableIo> {
         let Some(host) = &self.host else {
             return none();
         };
         let mut rows = Vec::new();
-        for table in &self.tables(host).tables {
+        for table in self.summed(host, series) {
             for (index, row) in &table.io {
                 rows.push(io(host, table, index.clone(), row));
             }
@@ -97,7 +104,7 @@ impl Snapshot {
     }
 
     /// table_lock_waits_summary_by_table.
-    pub fn table_locks(&self) -> Listed<TableLocks> {
+    pub fn table_locks(&self, series: Series) -> Listed<TableLocks> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -119,7 +126,7 @@ impl Snapshot {
                 each: table.locks.map(|lock| figure(host, &lock)),
             }
         };
-        let rows: Vec<_> = self.tables(host).tables.iter().map(row).collect();
+        let rows: Vec<_> = self.summed(host, series).map(row).collect();
         Ok(Box::new(rows.into_iter()))
     }
 

@@ -56,6 +56,7 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     status.request(Request::Prepare);
     session.tally = Tally::default();
     let result = prepare_text(session, text, &shown, &point);
+    let result = session.worded(result);
     let is_read = !matches!(&result, Err(error) if error.code == SYNTAX);
     if is_read && !verb.is_empty() && point.is_recorded() {
         point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
@@ -182,6 +183,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     status.request(Request::Execute);
     session.tally = Tally::default();
     let result = run(session, &mut prepared, cursor);
+    let result = session.worded(result);
     record(session, &point, verb, &shown, &result);
     session
         .registration

@@ -16,7 +16,6 @@ use crate::status::Counter;
 use tare_dialect::plan::Action;
 use tare_dialect::split;
 use tare_mysql::error::Result;
-use tare_mysql::series::Series;
 
 /// Longer texts than this are bulk loads: they never come again.
 const CACHEABLE: usize = 4096;
@@ -58,6 +57,7 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     status.add(Counter::Queries, 1);
     session.tally = Tally::default();
     let result = cached(session, text, &shown, more, &point);
+    let result = session.worded(result);
     record(session, &point, "", &shown, &result);
     session
         .registration
@@ -130,9 +130,9 @@ fn record_handled(session: &Session, point: &tare::statement::Statement, handled
 
 /// What the digest of a prepared statement begins with where this is done with it: nothing before 9.7.
 pub fn verb(session: &Session, verb: &'static str) -> &'static str {
-    match session.shared.config.series {
-        Series::V9_7 => verb,
-        _ => "",
+    match session.shared.config.series.has_later_digests() {
+        true => verb,
+        false => "",
     }
 }
 

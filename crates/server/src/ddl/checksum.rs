@@ -56,10 +56,10 @@ fn checksum_one(session: &mut Session, name: &TableName, quick: bool) -> Result<
     if !session.rights.may_read_data() {
         let (user, host) = session.state.user_host();
         return Err(SqlError::command_denied(
+            session.shared.config.series,
             "SELECT",
-            &user,
-            &host,
-            &name.table,
+            (&user, &host),
+            (&name.database, &name.table),
         ));
     }
     if table::existing(session, name)?.view.is_some() {

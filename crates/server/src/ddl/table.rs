@@ -10,7 +10,6 @@ use tare_dialect::plan::Sql;
 use tare_mysql::date::now_utc;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
-use tare_mysql::series::Series;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types;
 use tare_store::connection::quote;
@@ -56,7 +55,7 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result
         let parts = types::parts(&column.column_type);
         matches!(parts.base.as_str(), "float" | "double") && parts.fixed().is_some()
     };
-    if session.shared.config.series >= Series::V9_7 {
+    if session.shared.config.series.warns_of_deprecated() {
         for _ in def.columns.iter().filter(|column| digits(column)) {
             session.state.warnings.add("Warning", 1681, DIGITS);
         }

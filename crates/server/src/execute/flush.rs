@@ -1,12 +1,12 @@
 //! FLUSH. There are no logs, privileges or tables in memory to be read anew.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
 use crate::session::Session;
+use crate::shared::FlushedLosses;
 use crate::status::By;
 use tare_mysql::error::Result;
-use tare_mysql::series::Series;
 use tare_rows::merged;
 use tare_rows::snapshot::Snapshot;
 
@@ -22,16 +22,17 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
             registry.truncate_status(by);
         }
         registry.flush_peak();
-        // Of another process, whose segment may give way to the next one's, all losses stay.
-        let observed = &session.shared.observed;
-        if !observed.is_attached() {
-            let losses = merged::losses(&Snapshot::new(observed.segment()));
-            *counters.flushed_losses.lock() = Arc::new(losses);
-        }
+        let segment = session.shared.observed.segment();
+        let of = segment.as_ref().map_or_else(Weak::new, Arc::downgrade);
+        let losses = merged::losses(&Snapshot::new(segment), session.shared.config.series);
+        *counters.flushed_losses.lock() = FlushedLosses {
+            of,
+            losses: Arc::new(losses),
+        };
         let now = session.shared.started.elapsed().as_secs();
         counters.flushed_status.store(now, Ordering::Relaxed);
     }
-    if has("PRIVILEGES") && session.shared.config.series >= Series::V9_7 {
+    if has("PRIVILEGES") && session.shared.config.series.warns_of_deprecated() {
         let text = "'FLUSH PRIVILEGES' is deprecated and will be removed in a future release.";
         session.state.warnings.add("Warning", 1681, text);
     }

@@ -27,10 +27,10 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             if known.update().is_none() {
                 let (user, host) = session.state.user_host();
                 return Err(SqlError::command_denied(
+                    series,
                     "SELECT, LOCK TABLES",
-                    &user,
-                    &host,
-                    table,
+                    (&user, &host),
+                    (&database, table),
                 ));
             }
         }

@@ -9,7 +9,6 @@ use crate::status::Counter;
 use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::series::Series;
 use tare_query::schema::SystemSchema;
 use tare_query::system::refused;
 use tare_store::{Cursor, StatementId};
@@ -61,7 +60,7 @@ pub fn translate_in(
 /// Attaches what a statement names, and begins the transaction that it needs.
 pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     may_read(session, sql)?;
-    warn_of_processlist(session, sql);
+    warn_of_tables(session, sql);
     tell_of_namesakes(session, sql);
     if sql.is_system() {
         // It may ask for metrics: they are to have what this session has done.
@@ -92,13 +91,19 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     Ok(())
 }
 
-/// MySQL has said since 8.0.35 that this table goes away: 1287.
-fn warn_of_processlist(session: &Session, sql: &Sql) {
-    let is_named = sql.catalog.iter().any(|(schema, table)| {
-        table.eq_ignore_ascii_case("PROCESSLIST")
-            && schema.eq_ignore_ascii_case("information_schema")
-    });
-    if is_named && session.shared.config.series >= Series::V9_7 {
+/// MySQL has said since 8.0.35 that information_schema.PROCESSLIST goes away: 1287. MariaDB says it of setup_timers:
+/// 1681.
+fn warn_of_tables(session: &Session, sql: &Sql) {
+    let is_named = |schema: &str, table: &str| {
+        let mut named = sql.catalog.iter();
+        named.any(|(s, t)| s.eq_ignore_ascii_case(schema) && t.eq_ignore_ascii_case(table))
+    };
+    let series = session.shared.config.series;
+    if series.is_mariadb() && is_named("performance_schema", "setup_timers") {
+        let text = "'performance_schema.setup_timers' is deprecated and will be removed in a future release";
+        session.state.warnings.add("Warning", 1681, text);
+    }
+    if is_named("information_schema", "PROCESSLIST") && series.warns_of_deprecated() {
         let text = "'INFORMATION_SCHEMA.PROCESSLIST' is deprecated and will be removed in a future release. \
                     Please use performance_schema.processlist instead";
         session.state.warnings.add("Warning", 1287, text);
@@ -107,7 +112,7 @@ fn warn_of_processlist(session: &Session, sql: &Sql) {
 
 /// As in MySQL, which tells when it first loads the function: once in each session. 8.0.16 brought the native ones.
 fn tell_of_namesakes(session: &mut Session, sql: &Sql) {
-    if session.shared.config.series < Series::V9_7 {
+    if !session.shared.config.series.has_native_namesakes() {
         return;
     }
     for name in &sql.namesakes {
@@ -149,7 +154,12 @@ fn may_read(session: &Session, sql: &Sql) -> Result<()> {
                 session.root_only("PROCESS")?;
             }
         } else if !rights.may_read() && !is_public {
-            return Err(SqlError::command_denied("SELECT", &user, &host, table));
+            return Err(SqlError::command_denied(
+                session.shared.config.series,
+                "SELECT",
+                (&user, &host),
+                (schema, table),
+            ));
         }
     }
     Ok(())

@@ -157,6 +157,11 @@ impl Session {
         Next::Continue
     }
 
+    /// A statement's result, with its error in the words of the series that is served.
+    pub fn worded<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| error.worded(self.shared.config.series))
+    }
+
     /// How @@sql_mode and the client have statements read.
     pub fn mode(&self) -> Mode {
         let mut mode = Mode::of(&self.state.text("sql_mode").unwrap_or_default());

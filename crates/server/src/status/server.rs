@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::{Cells, Counter, named, value};
 use crate::shared::Shared;
 use crate::state::SessionState;
-use tare_mysql::series::Series;
 use tare_store::metrics::PAGE_BYTES;
 
 /// What is counted with what performance_schema records of tables: without it nothing is known.
@@ -121,7 +120,7 @@ impl Shared {
         }
         status.extend(self.server_status(&total));
         status.extend(self.innodb_status());
-        if self.config.series >= Series::V9_7 {
+        if self.config.series.has_later_status() {
             super::later::rename(&mut status);
             if session.is_none() {
                 // The server has no connection of its own.

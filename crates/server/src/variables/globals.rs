@@ -134,7 +134,7 @@ impl Globals {
 
     /// A variable of performance_schema, as the segment has it.
     fn of_segment(&self, name: &str) -> Option<String> {
-        let all = Snapshot::new(self.observed.segment()).variables();
+        let all = Snapshot::new(self.observed.segment()).variables(self.series);
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
 

@@ -30,6 +30,7 @@ fn kept_path(series: Series) -> PathBuf {
     directory().join(match series {
         Series::V8_0 => "mysql-8.0.15.answers",
         Series::V9_7 => "mysql-9.7.4.answers",
+        Series::Mariadb => panic!("MariaDB is started, and asked each time"),
     })
 }
 
@@ -38,6 +39,7 @@ fn name_of(series: Series) -> &'static str {
     match series {
         Series::V8_0 => "MySQL",
         Series::V9_7 => "MySQL 9.7",
+        Series::Mariadb => "MariaDB",
     }
 }
 
@@ -89,6 +91,7 @@ fn open(series: Series) -> Vec<String> {
     let file = match series {
         Series::V8_0 => "open.txt",
         Series::V9_7 => "open-9.7.txt",
+        Series::Mariadb => panic!("Tare follows MySQL where MariaDB differs"),
     };
     let text = std::fs::read_to_string(directory().join(file)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

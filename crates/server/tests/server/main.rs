@@ -25,6 +25,7 @@ mod fair;
 mod foreign;
 mod kill;
 mod made;
+mod mariadb;
 mod memory;
 mod objects;
 mod off;

@@ -8,12 +8,13 @@ use tare_server::Series;
 
 use crate::support::{Running, errno, exec, one, rows};
 
-/// schema, view, position, column, type, nullable: read from a MySQL 8.0.15's and a 9.7.4's
+/// schema, view, position, column, type, nullable: read from a MySQL 8.0.15's, a 9.7.4's and a MariaDB 10.11's
 /// information_schema.
 fn reference(series: Series) -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
     let text = match series {
         Series::V8_0 => include_str!("../../../rows/tests/fixtures/columns.tsv"),
         Series::V9_7 => include_str!("../../../rows/tests/fixtures/columns-9.7.tsv"),
+        Series::Mariadb => include_str!("../../../rows/tests/fixtures/columns-mariadb.tsv"),
     };
     let mut views: BTreeMap<&str, Vec<[&str; 3]>> = BTreeMap::new();
     for line in text.lines() {

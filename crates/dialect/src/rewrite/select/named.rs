@@ -22,7 +22,8 @@ impl Rewriter<'_> {
         };
         let texts = names::projection(text);
         let known = texts.len() == select.projection.len();
-        let keeps_names = names_information_schema(&select.from, self.database);
+        let keeps_names = self.mode.series.has_views_of_information()
+            && names_information_schema(&select.from, self.database);
         for (i, item) in select.projection.iter_mut().enumerate() {
             let SelectItem::UnnamedExpr(expr) = item else {
                 continue;
