@@ -11,7 +11,6 @@ use engine::{Class, Kind, host_lock};
 
 use super::exchange::{c_text, quiet};
 use super::frequent::{FREQUENT, is_frequent};
-use super::statement;
 use super::word::Word;
 use crate::series::{Info, Interface, Registration, flag};
 
@@ -161,6 +160,16 @@ pub fn of_kind(key: u32, kind: Kind) -> Option<&'static Known> {
     get(key).filter(|known| known.class.kind() == kind)
 }
 
+/// What a class of statements does with a prepared statement.
+fn verb_of(name: &str) -> &'static str {
+    match name {
+        "statement/com/Prepare" | "statement/sql/prepare_sql" => "PREPARE",
+        "statement/com/Execute" | "statement/sql/execute_sql" => "EXECUTE",
+        "statement/com/Close stmt" | "statement/sql/dealloc_sql" => "DEALLOCATE",
+        _ => "",
+    }
+}
+
 /// The key of an instrument; of one that is known by this name already, the same.
 pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u32 {
     if name.len() > LONGEST || !kind.owns(name) {
@@ -203,7 +212,7 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     };
     let class: &'static Class = Box::leak(Box::new(class));
     let number = host_lock::class_number(class);
-    let verb = statement::verb_of(name);
+    let verb = verb_of(name);
     let known = Box::leak(Box::new(Known { class, verb }));
     let word = S::word(kind, name);
     let packed = Packed::new(kind, number, word, info.flags);

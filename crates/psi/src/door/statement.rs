@@ -216,16 +216,6 @@ fn verb(statement: &Statement) -> &'static str {
     keys::by_number(statement.class_number()).map_or("", |known| known.verb)
 }
 
-/// The same by the name of the statement's class.
-pub(super) fn verb_of(name: &str) -> &'static str {
-    match name {
-        "statement/com/Prepare" | "statement/sql/prepare_sql" => "PREPARE",
-        "statement/com/Execute" | "statement/sql/execute_sql" => "EXECUTE",
-        "statement/com/Close stmt" | "statement/sql/dealloc_sql" => "DEALLOCATE",
-        _ => "",
-    }
-}
-
 macro_rules! counters {
     ($($set:ident $type:ty => $method:ident $counter:ident;)*) => {$(
         /// # Safety
