@@ -6,6 +6,7 @@ mod exporter;
 mod go;
 mod java;
 mod login;
+mod mysql;
 mod python;
 #[allow(dead_code)]
 #[path = "../server/support.rs"]
