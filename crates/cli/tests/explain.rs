@@ -47,7 +47,9 @@ fn has_its_shape(finished: &Finished) {
         line(finished, "server's CPU ").contains("% of one CPU"),
         "{finished:?}"
     );
-    assert!((0.0..=100.0).contains(&percent(finished)), "{finished:?}");
+    // How much of a server that does next to nothing it is hangs on the hour: unit costs are measured before, and beside
+    // other tests the sum can be more than the server took.
+    assert!(percent(finished) >= 0.0, "{finished:?}");
     let table: Vec<&str> = finished
         .stdout
         .lines()
