@@ -16,6 +16,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use answer::{Answer, ask};
 use file::probes;
@@ -80,7 +81,10 @@ fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
     answers
 }
 
+/// One server of this process at a time: they share an engine, and so the numbers of connections.
 fn tare(series: Series) -> BTreeMap<String, Answer> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let running = support::Running::with(|config| config.series = series);
     all("tare", &|| running.root())
 }
