@@ -157,6 +157,32 @@ mod tests {
     }
 
     #[test]
+    fn owners_of_tables_are_forgotten_when_their_calls_come_to_rest_and_when_they_arrive_again() {
+        for name in ["rebind_table", "unbind_table", "unlock_table"] {
+            let rule = resting::rule(name).expect("it rests");
+            let (arrives, rests) = (itself as *const (), 16 as *const ());
+            let cell = AtomicPtr::new(arrives.cast_mut());
+            let at = std::ptr::from_ref(&cell).expose_provenance();
+            let switch = Switch::new(rule, at, arrives, rests.addr());
+            let tables = Active::of(Kind::TableIo);
+            let go = |active| {
+                let target = switch.target(active, active).cast_mut();
+                let forgets = switch.forgets_on_the_way_to(target).is_some();
+                cell.store(target, Ordering::Relaxed);
+                (target.cast_const() == rests, forgets)
+            };
+            assert_eq!(go(tables), (false, false), "{name}");
+            assert_eq!(
+                go(Active::default()),
+                (true, true),
+                "{name}, though tables were on"
+            );
+            assert_eq!(go(Active::default()), (true, false), "{name}");
+            assert_eq!(go(tables), (false, true), "{name}");
+        }
+    }
+
+    #[test]
     fn stages_are_forgotten_after_a_rest_and_not_after_each_window() {
         let rule = resting::rule("start_stage").expect("it rests");
         let (_, unobserved) = rule.unobserved.expect("it is shown");
