@@ -29,34 +29,49 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
 /// More than the engine keeps of a session's, by a character.
 const KEPT: usize = 256;
 
-/// Pairs of texts, each behind its length, as lines; what there is no room for is cut.
-fn lines<'a>(mut bytes: &[u8], room: &'a mut [u8]) -> Cow<'a, str> {
-    let mut used = 0;
-    let mut put = |text: &[u8]| {
-        let length = text.len().min(room.len() - used);
-        let place = &mut room[used..used + length];
-        place.copy_from_slice(&text[..length]);
-        used += length;
-        // But for the one between two pairs.
-        if text != b"\n" && place.contains(&b'\n') {
-            let breaks = place.iter_mut().filter(|byte| **byte == b'\n');
+/// Pairs of texts, each behind its length, as lines; what there is no room for is cut. Line breaks within texts
+/// become spaces.
+fn lines<'a>(bytes: &[u8], room: &'a mut [u8; KEPT]) -> Cow<'a, str> {
+    let (used, separators) = copy(bytes, room, |_| {});
+    // Counted over all of the room, which has a known length, in bytes: sixteen at a time. They are less than 256, for
+    // one is an equals sign.
+    let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte == b'\n'));
+    if usize::from(room.iter().fold(0, count)) > separators {
+        copy(bytes, room, |text| {
+            let breaks = text.iter_mut().filter(|byte| **byte == b'\n');
             breaks.for_each(|byte| *byte = b' ');
-        }
-    };
+        });
+    }
+    lossy(&room[..used])
+}
+
+/// Copies the pairs, each text of which is then for `change`. How many bytes there are, and separators of pairs.
+fn copy(mut bytes: &[u8], room: &mut [u8], mut change: impl FnMut(&mut [u8])) -> (usize, usize) {
+    let (mut used, mut separators) = (0, 0);
     let mut is_first = true;
     while let Some((key, rest)) = one(bytes)
         && let Some((value, rest)) = one(rest)
     {
         bytes = rest;
         if !is_first {
-            put(b"\n");
+            separators += put(room, &mut used, b"\n").len();
         }
         is_first = false;
-        put(key);
-        put(b"=");
-        put(value);
+        change(put(room, &mut used, key));
+        put(room, &mut used, b"=");
+        change(put(room, &mut used, value));
     }
-    lossy(&room[..used])
+    (used, separators)
+}
+
+/// Copies a text behind what is there, as far as there is room.
+fn put<'a>(room: &'a mut [u8], used: &mut usize, text: &[u8]) -> &'a mut [u8] {
+    let place = &mut room[*used..];
+    let length = text.len().min(place.len());
+    *used += length;
+    let place = &mut place[..length];
+    place.copy_from_slice(&text[..length]);
+    place
 }
 
 /// A text behind its length, and the rest.
@@ -85,6 +100,14 @@ mod tests {
 
     fn of(bytes: &[u8]) -> String {
         lines(bytes, &mut [0; KEPT]).into_owned()
+    }
+
+    #[test]
+    fn breaks_within_texts_are_told_from_those_between() {
+        // The separator of the third pair has no room.
+        let value = [b'v'; 246];
+        let full = [&b"\x01a\x05b\nc\nd\x01k\xf6"[..], &value, b"\x01x\x01y"].concat();
+        assert_eq!(of(&full), format!("a=b c d\nk={}", "v".repeat(246)));
     }
 
     #[test]
