@@ -1,9 +1,10 @@
 //! Banks: taking one, finding a class's row in it, giving it back. Merging two: see `merge`.
 
-use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering, fence};
 
 use tare_layout::Kind;
 use tare_layout::bank::{Bank, DORMANT, baseline, line_of};
+use tare_layout::control::effective;
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES};
 use tare_layout::line::{CELLS, HISTOGRAM, Item, LINE_BYTES, Line, MAX, MIN, NO_MIN, TAG, Tag};
@@ -17,6 +18,14 @@ pub struct Outside {
     bank: usize,
     index: &'static [AtomicU16],
     arena: &'static [Line],
+    effective: &'static [AtomicU8],
+}
+
+/// A row of it.
+pub struct OutsideRow {
+    pub lines: &'static [Line],
+    /// Whether its class is counted.
+    pub is_counted: bool,
 }
 
 impl Engine {
@@ -149,16 +158,23 @@ impl Engine {
         counted
     }
 
-    /// The row of a memory class in the bank that all threads outside of sessions share: who counts there
-    /// adds atomically. `None` when there is no room.
+    /// The row of a memory class in the bank that all threads outside of sessions share, if it is there: who counts
+    /// there adds atomically. Some twenty allocations of a connection come before its session or after it.
+    #[inline]
+    pub fn known_outside_row(&self, class: u16) -> Option<OutsideRow> {
+        let outside = self.outside.get()?;
+        let class = usize::from(class);
+        let at = line_of(outside.index.get(class)?.load(Ordering::Acquire));
+        let lines = outside.arena.get(at..at + Kind::Memory.row_lines())?;
+        let flags = outside.effective.get(class)?.load(Ordering::Relaxed);
+        let is_counted = flags & effective::COUNT != 0;
+        (at != 0).then_some(OutsideRow { lines, is_counted })
+    }
+
+    /// The same, made if need be. `None` when there is no room.
     #[inline]
     pub fn outside_row(&self, class: u16) -> Option<&'static [Line]> {
-        let known = self.outside.get().and_then(|outside| {
-            let entry = outside.index.get(usize::from(class))?;
-            let at = line_of(entry.load(Ordering::Acquire));
-            let row = outside.arena.get(at..at + Kind::Memory.row_lines())?;
-            (at != 0).then_some(row)
-        });
+        let known = self.known_outside_row(class).map(|row| row.lines);
         known.or_else(|| self.new_outside_row(class))
     }
 
@@ -171,7 +187,12 @@ impl Engine {
             None => {
                 let bank = self.new_bank(0)?;
                 let (index, arena) = (self.view.class_index(bank), self.view.arena(bank));
-                let outside = Outside { bank, index, arena };
+                let outside = Outside {
+                    bank,
+                    index,
+                    arena,
+                    effective: self.view.controls().effective,
+                };
                 self.outside.get_or_init(|| outside).bank
             }
         };

@@ -226,24 +226,31 @@ pub(crate) enum Away {
     Outside,
 }
 
-/// The same for memory: none while none is counted. It must not be missed though the thread has no local: `away` is
-/// called with the engine.
+/// The generation for memory, 0 = none is counted; and the calling thread's local, if it is at hand. Where it is not,
+/// [`local_of_memory`] is to be asked.
 #[inline(always)]
-pub(crate) fn local_of_memory<'a>(away: impl FnOnce(&Engine, Away)) -> Option<&'a Local> {
+pub(crate) fn memory_at_hand<'a>() -> (u32, Option<&'a Local>) {
     let generation = NOW.memory.load(Ordering::Relaxed);
-    if generation == 0 {
-        return None;
-    }
-    let known = HOT.with(|hot| {
+    let local = HOT.with(|hot| {
+        let is_at_hand = generation != 0 && hot.generation.get() == generation;
         // SAFETY: as in `local`.
-        (hot.generation.get() == generation).then(|| unsafe { &*hot.local.get() })
+        is_at_hand.then(|| unsafe { &*hot.local.get() })
     });
-    known.or_else(|| local_of_memory_slow(generation, away))
+    (generation, local)
 }
 
+/// Whether the calling thread is in no session, where threads record in sessions only.
+#[inline(always)]
+pub(crate) fn is_outside() -> bool {
+    let is_new = HOT.with(|hot| hot.generation.get() == 0 && hot.mode.get() == Mode::New);
+    is_new && SESSIONS_ONLY.load(Ordering::Relaxed)
+}
+
+/// The local for memory, under the generation that [`memory_at_hand`] gave. Memory must not be missed though the thread
+/// has no local: `away` is called with the engine.
 #[cold]
 #[inline(never)]
-fn local_of_memory_slow<'a>(
+pub(crate) fn local_of_memory<'a>(
     generation: u32,
     away: impl FnOnce(&Engine, Away),
 ) -> Option<&'a Local> {
@@ -256,7 +263,9 @@ fn local_of_memory_slow<'a>(
         return local_slow(generation);
     };
     let _busy = busy();
-    if let Some(engine) = engine(generation) {
+    if let Some(engine) = running::pinned() {
+        away(engine, place);
+    } else if let Some(engine) = engine(generation) {
         away(&engine, place);
     }
     None

@@ -8,9 +8,10 @@ use tare_layout::line::{Line, memory as at};
 use tare_layout::shared::Lost;
 
 use crate::class::Class;
-use crate::engine::hot::{Away, local, local_of_memory};
+use crate::engine::bank::OutsideRow;
+use crate::engine::hot::{self, Away, local, local_of_memory, memory_at_hand};
 use crate::engine::local::Local;
-use crate::engine::running::NOW;
+use crate::engine::running::{self, NOW};
 use crate::engine::state::Engine;
 use tare_layout::Kind;
 
@@ -139,18 +140,51 @@ impl Numbered for u16 {
 
 #[inline(always)]
 fn count_allocation(class: impl Numbered, bytes: usize) -> bool {
+    match memory_at_hand() {
+        (0, _) => false,
+        (_, Some(local)) => count_allocation_in(local, class.in_thread(local), bytes),
+        (generation, None) => count_allocation_elsewhere(class, generation, bytes),
+    }
+}
+
+#[inline(always)]
+fn count_allocation_in(local: &Local, number: u16, bytes: usize) -> bool {
+    if local.bits(number) & effective::COUNT == 0 {
+        return false;
+    }
+    let Some(line) = local.row(number, 0) else {
+        return false;
+    };
+    count_allocated(line, bytes);
+    true
+}
+
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn count_allocation_elsewhere(class: impl Numbered, generation: u32, bytes: usize) -> bool {
+    if let Some(row) = known_outside_row(class) {
+        if row.is_counted {
+            Row::Shared(row.lines).allocated(bytes);
+        }
+        return row.is_counted;
+    }
     let mut counted = false;
     let away = |engine: &Engine, place| {
         let number = class.outside(engine);
         counted = count_away(engine, place, number, |row| row.allocated(bytes));
     };
-    if let Some((local, number)) = counting(class, away)
-        && let Some(line) = local.row(number, 0)
-    {
-        count_allocated(line, bytes);
-        counted = true;
+    match local_of_memory(generation, away) {
+        Some(local) => count_allocation_in(local, class.in_thread(local), bytes),
+        None => counted,
     }
-    counted
+}
+
+/// The row of a thread that is outside of sessions, if it is at hand: some forty calls of each connection, before its
+/// session and after it.
+#[inline(always)]
+fn known_outside_row(class: impl Numbered) -> Option<OutsideRow> {
+    let engine = hot::is_outside().then(running::pinned)??;
+    engine.known_outside_row(class.outside(engine))
 }
 
 /// Counts a free. The balance is the class's: memory may be freed by another thread.
@@ -171,14 +205,39 @@ pub fn freed_as(number: u16, bytes: usize) {
 
 #[inline(always)]
 fn count_free(class: impl Numbered, bytes: usize) {
+    match memory_at_hand() {
+        (0, _) => {}
+        (_, Some(local)) => count_free_in(local, class.in_thread(local), bytes),
+        (generation, None) => count_free_elsewhere(class, generation, bytes),
+    }
+}
+
+#[inline(always)]
+fn count_free_in(local: &Local, number: u16, bytes: usize) {
+    if local.bits(number) & effective::COUNT != 0
+        && let Some(line) = local.row(number, 0)
+    {
+        count_freed(line, || local.row(number, 1), bytes);
+    }
+}
+
+/// A thread frees its last memory when it has left, its name for one: that is counted in a free bank of its account, or
+/// what it allocated would never be seen to go. What is done outside of sessions is counted for nobody.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn count_free_elsewhere(class: impl Numbered, generation: u32, bytes: usize) {
+    if let Some(row) = known_outside_row(class) {
+        if row.is_counted {
+            Row::Shared(row.lines).freed(bytes);
+        }
+        return;
+    }
     let away = |engine: &Engine, place| {
         let number = class.outside(engine);
         count_away(engine, place, number, |row| row.freed(bytes));
     };
-    if let Some((local, number)) = counting(class, away)
-        && let Some(line) = local.row(number, 0)
-    {
-        count_freed(line, || local.row(number, 1), bytes);
+    if let Some(local) = local_of_memory(generation, away) {
+        count_free_in(local, class.in_thread(local), bytes);
     }
 }
 
@@ -191,6 +250,7 @@ enum Row<'a> {
 }
 
 impl Row<'_> {
+    #[inline(always)]
     fn allocated(&self, bytes: usize) {
         match self {
             Self::Lent(row) => count_allocated(&row[0], bytes),
@@ -202,7 +262,7 @@ impl Row<'_> {
         }
     }
 
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    #[inline(always)]
     fn freed(&self, bytes: usize) {
         match self {
             Self::Lent(row) => count_freed(&row[0], || Some(&row[1]), bytes),
@@ -267,19 +327,6 @@ fn balance(line: &Line) -> (i64, i64) {
         less(at::ALLOC_COUNT, at::FREE_COUNT),
         less(at::ALLOC_BYTES, at::FREE_BYTES),
     )
-}
-
-/// The thread's local and the class's number, if it counts. A thread frees its last memory when it
-/// has left, its name for one: that is counted in a free bank of its account, or what it allocated
-/// would never be seen to go. What is done outside of sessions is counted for nobody.
-#[inline(always)]
-fn counting<'a>(
-    class: impl Numbered,
-    away: impl FnOnce(&Engine, Away),
-) -> Option<(&'a Local, u16)> {
-    let local = local_of_memory(away)?;
-    let number = class.in_thread(local);
-    (local.bits(number) & effective::COUNT != 0).then_some((local, number))
 }
 
 #[inline(always)]
