@@ -44,12 +44,12 @@ static WITH_INSTANCE: [AtomicU32; CLASS_MASK + 1] = [const { AtomicU32::new(0) }
 /// nobody reads. What has none is counted as lost. Conditions all have: there are few.
 const INSTANCES: u32 = 1024;
 
-/// The instance of one more lock of a class, 0 = none: if it is one of the first, and counted. The server's
+/// The instance of one more lock of a class, 0 = none: if it is one of the first, and observed. The server's
 /// own locks, which are there before its first client, have one in any case, because their instrument may be
 /// switched on.
 fn new_instance(known: Packed, address: usize) -> u32 {
     let class = known.number();
-    if SERVES.load(Ordering::Relaxed) && !host_lock::is_active(class) {
+    if SERVES.load(Ordering::Relaxed) && !host_lock::is_observed(class) {
         return 0;
     }
     let Some(count) = WITH_INSTANCE.get(usize::from(class)) else {

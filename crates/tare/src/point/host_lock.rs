@@ -17,7 +17,7 @@ use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
-use crate::engine::running::{self, pinned};
+use crate::engine::running::{self, NOW, pinned};
 use crate::engine::state::Engine;
 use crate::source::Source;
 use crate::sync::LockMode;
@@ -42,10 +42,12 @@ pub fn class_number(class: &Class) -> u16 {
     hot::with_running(|engine| engine.number(class)).unwrap_or(0)
 }
 
-/// Whether anything of a class, by its number, is counted in some thread now.
+/// Whether a wait for a lock of a class, by its number, would be counted in some thread if it began now: not while the
+/// class is off, nor outside of the windows of sampling.
 #[inline]
-pub fn is_active(class: u16) -> bool {
-    with(|engine| engine.is_active(class)).unwrap_or(false)
+pub fn is_observed(class: u16) -> bool {
+    NOW.waits.load(Ordering::Relaxed) != 0
+        && with(|engine| engine.is_active(class)).unwrap_or(false)
 }
 
 /// An instance of a class of kind Mutex, RwLock, SxLock or Cond, by the class's number; 0 = there is no room. It is
