@@ -31,7 +31,7 @@ impl Awake {
         unsafe { Box::new_zeroed_slice(banks).assume_init() }
     }
 
-    fn are_more(&self) -> bool {
+    pub(super) fn are_more(&self) -> bool {
         self.count.load(Ordering::Relaxed) as usize > AWAKE
     }
 
@@ -78,8 +78,32 @@ impl Engine {
         Some(at)
     }
 
+    /// Those of the rows that are awake for which `stays` says so stay awake; the others sleep.
+    pub(super) fn keep_awake(&self, number: usize, mut stays: impl FnMut(usize) -> bool) {
+        let index = self.view.class_index(number);
+        self.awake[number].keep(|class| {
+            let entry = &index[usize::from(class)];
+            let at = line_of(entry.load(Ordering::Relaxed));
+            let stays = stays(at);
+            if !stays {
+                entry.store(at as u16 | DORMANT, Ordering::Relaxed);
+            }
+            stays
+        });
+    }
+
+    /// Whether the rows of a bank stay awake while nobody has it: what a thread counts there that has no account yet
+    /// [is moved](Self::move_classes), so that they are zero, and their bases are.
+    fn never_sleeps(&self, number: usize) -> bool {
+        let account = self.view.bank(number).account.load(Ordering::Relaxed) as usize;
+        account == self.view.geometry().nobody() + 1 && !self.awake[number].are_more()
+    }
+
     /// The rows where the thread before counted, for the one that takes the bank.
     pub fn awaken_listed(&self, number: usize) {
+        if self.never_sleeps(number) {
+            return;
+        }
         let (index, arena) = (self.view.class_index(number), self.view.arena(number));
         self.awake[number].keep(|class| {
             let entry = &index[usize::from(class)];
@@ -133,53 +157,59 @@ impl Engine {
         // Base is zeroes where it did not reach. Release: before extremes go there.
         bank.base_used
             .store(bank.used.load(Ordering::Relaxed), Ordering::Release);
+        if self.never_sleeps(number) {
+            return;
+        }
         awake.keep(|class| {
             let entry = &index[usize::from(class)];
             let at = line_of(entry.load(Ordering::Relaxed));
             entry.store(at as u16 | DORMANT, Ordering::Relaxed);
-            let counted = (COUNT..=SUM).any(|i| arena[at].get(i) != base[at].get(i));
-            if counted {
-                begin_row(&arena[at..], &base[at..]);
-            }
-            counted
+            begin_row(&arena[at..], &base[at..])
         });
     }
 }
 
-/// Makes what a row holds its base.
+/// Makes what a row holds its base; whether that was something else before.
 #[inline(always)]
-fn begin_row(row: &[Line], base: &[Line]) {
+fn begin_row(row: &[Line], base: &[Line]) -> bool {
     let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
-        return;
+        return false;
     };
-    for (i, (line, base)) in row.iter().zip(base).take(tag.lines).enumerate() {
-        begin_line(line, base, i < usize::from(tag.part));
+    let (times, lines) = (usize::from(tag.part).min(tag.lines), tag.lines);
+    let mut changed = false;
+    for (line, base) in row[..times].iter().zip(base) {
+        changed |= begin_time_line(line, base);
     }
+    if times == 0 {
+        // Nothing of it changes without one of these.
+        let has = |i| row[0].get(i) != base[0].get(i);
+        changed = has(COUNT) || has(CONTENDED) || has(SUM);
+    }
+    if changed {
+        let others = row[times..lines].iter().zip(&base[times..lines]);
+        others.for_each(|(line, base)| (1..CELLS).for_each(|i| base.set(i, line.get(i))));
+    }
+    changed
 }
 
-/// Moves a line's figures to the base of the thread that begins to count there.
+/// Moves the figures of a line that counts times to the base of the thread that begins to count there.
 #[inline(always)]
-fn begin_line(line: &Line, base: &Line, is_time: bool) {
-    if !is_time {
-        for i in 1..CELLS {
-            base.set(i, line.get(i));
-        }
-        return;
+fn begin_time_line(line: &Line, base: &Line) -> bool {
+    let count = line.get(COUNT);
+    if count == base.get(COUNT) {
+        return false;
     }
-    // Nobody ever counted here.
-    if line.get(COUNT) == 0 {
-        return;
-    }
-    for i in [COUNT, CONTENDED, SUM, EXTRA] {
+    base.set(COUNT, count);
+    for i in [CONTENDED, SUM, EXTRA] {
         base.set(i, line.get(i));
     }
-    if line.get(MIN) == NO_MIN {
-        return;
+    if line.get(MIN) != NO_MIN {
+        // Base keeps the extremes of all threads before, the line those of the present one. Base
+        // first: a reader that looks at the line and then at base misses neither.
+        combine_extremes(base, line);
+        fence(Ordering::Release);
+        line.set(MIN, NO_MIN);
+        line.set(MAX, 0);
     }
-    // Base keeps the extremes of all threads before, the line those of the present one. Base
-    // first: a reader that looks at the line and then at base misses neither.
-    combine_extremes(base, line);
-    fence(Ordering::Release);
-    line.set(MIN, NO_MIN);
-    line.set(MAX, 0);
+    true
 }

@@ -7,7 +7,8 @@ use tare_layout::class::Kind;
 use tare_layout::geometry::PAGE;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BLOCKS};
 use tare_layout::line::{
-    CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MIN, NO_MIN, SUM, Tag, error,
+    CELLS, CONTENDED, COUNT, EXTRA, HISTOGRAM, Item, LINE_BYTES, Line, MIN, NO_MIN, SUM, TAG, Tag,
+    error,
 };
 
 use super::bank::{buckets, combine_extremes, items};
@@ -122,25 +123,42 @@ impl Engine {
     }
 
     /// Moves what one bank counted by class to another, which the same thread has. The first is one that nobody sums by
-    /// class, so that nothing is seen twice; its other rows are no account's, and stay.
-    pub(super) fn move_classes(&self, to: usize, from: usize) {
+    /// class, so that nothing is seen twice; its other rows are no account's, and stay. `with_histograms`: some of its
+    /// times have entered histograms.
+    pub(super) fn move_classes(&self, to: usize, from: usize, with_histograms: bool) {
         let source = self.view.arena(from);
-        let used = self.view.bank(from).used.load(Ordering::Relaxed) as usize;
-        let classes = items(source, used).filter(|(_, tag)| tag.item == Item::Class);
-        for (at, tag) in classes {
+        let move_row = |at: usize, tag: Tag| {
             let lines = &source[at..at + tag.lines];
             let kind = self.kind_of(tag.id as usize);
             let Some(kind) = kind.filter(|kind| has_counted(*kind, lines)) else {
-                continue;
+                return false;
             };
-            self.move_class(to, from, kind, tag, lines);
+            self.move_class(to, from, kind, tag, lines, with_histograms);
             for (i, line) in lines.iter().enumerate() {
-                self.clear_class_line(kind, i, from, line);
+                self.clear_class_line(kind, i, from, line, with_histograms);
             }
+            true
+        };
+        if self.awake[from].are_more() {
+            let used = self.view.bank(from).used.load(Ordering::Relaxed) as usize;
+            let classes = items(source, used).filter(|(_, tag)| tag.item == Item::Class);
+            classes.for_each(|(at, tag)| _ = move_row(at, tag));
+            return;
         }
+        self.keep_awake(from, |at| {
+            Tag::unpack(source[at].get(TAG)).is_some_and(|tag| move_row(at, tag))
+        });
     }
 
-    fn move_class(&self, to: usize, from: usize, kind: Kind, tag: Tag, lines: &[Line]) {
+    fn move_class(
+        &self,
+        to: usize,
+        from: usize,
+        kind: Kind,
+        tag: Tag,
+        lines: &[Line],
+        with_histograms: bool,
+    ) {
         let class = tag.id as u16;
         let entry = &self.view.class_index(to)[usize::from(class)];
         let first = match awake_line_of(entry.load(Ordering::Relaxed)) {
@@ -152,13 +170,20 @@ impl Engine {
         for (i, line) in lines.iter().enumerate() {
             let target = &self.view.arena(to)[first + i];
             add_cells(kind, i, target, line);
-            if kind.is_time_line(i) {
+            if with_histograms && kind.is_time_line(i) {
                 self.merge_histogram(class, to, target, from, line);
             }
         }
     }
 
-    fn clear_class_line(&self, kind: Kind, i: usize, bank: usize, line: &Line) {
+    fn clear_class_line(
+        &self,
+        kind: Kind,
+        i: usize,
+        bank: usize,
+        line: &Line,
+        with_histograms: bool,
+    ) {
         for cell in 1..CELLS {
             match cell {
                 // What was made for it stays.
@@ -168,6 +193,9 @@ impl Engine {
         }
         if kind.is_time_line(i) {
             line.set(MIN, NO_MIN);
+            if !with_histograms {
+                return;
+            }
             let arena = self.view.arena(bank);
             for block in 0..BLOCKS {
                 let at = usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);

@@ -1,9 +1,11 @@
 //! Times, and the histograms that they enter later.
 
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 
+use tare_layout::bank::line_of;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
-use tare_layout::line::{HISTOGRAM, Line};
+use tare_layout::line::{HISTOGRAM, LINE_BYTES, Line};
 use tare_layout::primitive::{add_wraps, increment};
 
 use super::local::Local;
@@ -16,17 +18,44 @@ pub(crate) struct Pending {
     count: Cell<usize>,
     /// How many there may be.
     limit: Cell<usize>,
+    /// Whether some have entered histograms of a bank that they are to be moved from.
+    early: Cell<Early>,
     times: [Time; PENDING],
 }
 
-/// Times that wait for their histograms while a statement runs; outside of statements it is one.
+/// Times that wait for their histograms while a statement runs, or a connection for its account; otherwise it is one.
 const PENDING: usize = 16;
+
+/// What became of times since the thread [waits for its account](Local::await_account).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Early {
+    /// It does not, or does no more.
+    No,
+    /// All of them wait for their histograms.
+    Waiting,
+    /// Some have entered them.
+    Counted,
+}
 
 struct Time {
     line: Cell<*const Line>,
     class: Cell<u16>,
     /// Or what it stands for, too: see [`weighed`].
     ticks: Cell<u64>,
+}
+
+impl Time {
+    #[inline(always)]
+    fn get(&self) -> (*const Line, u16, u64) {
+        (self.line.get(), self.class.get(), self.ticks.get())
+    }
+
+    #[inline(always)]
+    fn set(&self, line: *const Line, class: u16, ticks: u64) {
+        self.line.set(line);
+        self.class.set(class);
+        self.ticks.set(ticks);
+    }
 }
 
 impl Default for Pending {
@@ -39,6 +68,7 @@ impl Default for Pending {
         Self {
             count: Cell::new(0),
             limit: Cell::new(1),
+            early: Cell::new(Early::No),
             times: std::array::from_fn(|_| none()),
         }
     }
@@ -51,6 +81,17 @@ impl Pending {
         self.limit.set(PENDING);
     }
 
+    /// What comes is of a connection that waits for its account: it has no histograms before that.
+    pub fn before_account(&self) {
+        self.limit.set(PENDING);
+        self.early.set(Early::Waiting);
+    }
+
+    /// The account has come: whether times have entered histograms before.
+    pub fn account_comes(&self) -> bool {
+        self.early.replace(Early::No) == Early::Counted
+    }
+
     #[inline(always)]
     fn has_room(&self) -> bool {
         self.count.get() < self.limit.get()
@@ -59,10 +100,7 @@ impl Pending {
     #[inline(always)]
     fn push(&self, class: u16, line: &Line, ticks: u64) {
         let count = self.count.get();
-        let time = &self.times[count % PENDING];
-        time.line.set(line);
-        time.class.set(class);
-        time.ticks.set(ticks);
+        self.times[count % PENDING].set(line, class, ticks);
         self.count.set(count + 1);
     }
 }
@@ -132,6 +170,7 @@ impl Local {
         match self.pending.count.get() {
             0 => {}
             1 => {
+                self.note_early();
                 self.pending.count.set(0);
                 self.count_waiting(&self.pending.times[0]);
             }
@@ -142,10 +181,40 @@ impl Local {
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn count_many_histograms(&self) {
+        self.note_early();
         let count = self.pending.count.replace(0);
         for time in self.pending.times.iter().take(count) {
             self.count_waiting(time);
         }
+    }
+
+    #[inline(always)]
+    fn note_early(&self) {
+        if self.pending.early.get() == Early::Waiting {
+            self.pending.early.set(Early::Counted);
+        }
+    }
+
+    /// The times that wait are of rows that were moved to the present bank from this one.
+    pub fn follow_rows(&self, from: usize) {
+        let view = &self.engine.view;
+        let (index, arena) = (view.class_index(from), view.arena(from));
+        let count = self.pending.count.get();
+        let mut kept = 0;
+        for i in 0..count {
+            let (line, class, ticks) = self.pending.times[i].get();
+            let row = line_of(index[usize::from(class)].load(Ordering::Relaxed));
+            let within = (line.addr() - arena[row..].as_ptr().addr()) / LINE_BYTES;
+            // One that found no room was counted as lost.
+            let Some(first) = self.known_row(class) else {
+                continue;
+            };
+            // SAFETY: lines of a row lie one behind the other, as many in each bank.
+            let line = unsafe { std::ptr::from_ref(first).add(within) };
+            self.pending.times[kept].set(line, class, ticks);
+            kept += 1;
+        }
+        self.pending.count.set(kept);
     }
 
     #[inline(always)]

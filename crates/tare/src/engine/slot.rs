@@ -239,9 +239,12 @@ impl Local {
         if self.awaits_account.get() {
             // It still does if this is nobody's.
             if account != Account::default() {
-                self.settle();
-                let _unbanked = hot::unbanked();
+                let unbanked = hot::unbanked();
                 self.name_bank(account.counted);
+                drop(unbanked);
+                if self.statements.get() == 0 {
+                    self.settle();
+                }
             }
         } else if before.counted != account.counted && self.has_bank() {
             self.settle();
@@ -265,19 +268,27 @@ impl Local {
 
     /// Says that the thread's account is to come, before it has counted anything.
     pub fn await_account(&self) {
-        self.awaits_account.set(!self.has_bank());
+        if !self.has_bank() {
+            self.awaits_account.set(true);
+            self.pending.before_account();
+        }
     }
 
     /// Moves a thread that awaited its account to a bank of that, with what it has counted by class.
     fn name_bank(&self, account: u32) {
-        if !self.awaits_account.replace(false) || !self.has_bank() {
+        if !self.awaits_account.replace(false) {
+            return;
+        }
+        let with_histograms = self.pending.account_comes();
+        if !self.has_bank() {
             return;
         }
         let nobodys = self.bank_number.get();
         match self.engine.take_bank_patiently(account, self.slot_number()) {
             Some(number) => {
                 self.enter_bank(number);
-                self.engine.move_classes(number, nobodys);
+                self.engine.move_classes(number, nobodys, with_histograms);
+                self.follow_rows(nobodys);
                 self.engine.give_bank(nobodys);
             }
             // All banks are taken by other threads: this one becomes the account's.
