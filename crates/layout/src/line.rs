@@ -252,6 +252,16 @@ pub mod memory {
     pub const LOW_COUNT: usize = 1;
     /// Second line: lowest balance of bytes (i64).
     pub const LOW_BYTES: usize = 2;
+    /// Second line: allocations that stand for several.
+    pub const SAMPLED: usize = 3;
+    /// Second line: what these were counted as.
+    pub const WEIGHTED: usize = 4;
+    /// Second line: the variance of the count that comes of them.
+    pub const COUNT_VARIANCE: usize = 5;
+    /// Second line: the variance of the bytes, in squares of [`VARIANCE_UNIT`].
+    pub const BYTES_VARIANCE: usize = 6;
+    /// Bytes are counted in so many for their variance, and 64 bits hold what a year brings.
+    pub const VARIANCE_UNIT: u64 = 8;
 }
 
 /// The cells of an error's line.

@@ -5,15 +5,21 @@ use crate::line::Line;
 use crate::primitive::{AtomicU64, Ordering};
 
 /// Event types that are sampled apart, by number: rows of `tare.setup_sampling`. Idle times go with waits.
-pub const GROUPS: usize = 3;
+pub const GROUPS: usize = 4;
 /// Waits and idle times.
 pub const WAIT: usize = 0;
 /// Stages.
 pub const STAGE: usize = 1;
 /// Transactions.
 pub const TRANSACTION: usize = 2;
+/// Memory: allocations, and not in windows of time. One in N is drawn, of those below [`LARGE`].
+pub const MEMORY: usize = 3;
 /// Their names.
-pub const GROUP_NAMES: [&str; GROUPS] = ["wait", "stage", "transaction"];
+pub const GROUP_NAMES: [&str; GROUPS] = ["wait", "stage", "transaction", "memory"];
+
+/// Allocations of so many bytes or more are counted one by one, however memory is sampled: few of them are most of it.
+/// Small ones that are many times a page apart in size would spoil one another's estimate.
+pub const LARGE: usize = 4096;
 
 /// The largest N: a weight takes 16 bits.
 pub const MAX_RATE: u32 = 65_535;
@@ -21,6 +27,9 @@ pub const MAX_RATE: u32 = 65_535;
 /// The group that an event of this kind is sampled with; `None` for what is always counted.
 #[inline]
 pub const fn group_of(kind: Kind) -> Option<usize> {
+    if matches!(kind, Kind::Memory) {
+        return Some(MEMORY);
+    }
     match kind.event_type() {
         Some(EventType::Idle | EventType::Wait) => Some(WAIT),
         Some(EventType::Stage) => Some(STAGE),

@@ -258,6 +258,10 @@ impl Beside<'_> {
                 };
             }
         }
+        for cell in memory::SAMPLED..=memory::BYTES_VARIANCE {
+            // What is in use stays in use when its table is truncated, and how far that may be off does.
+            rows[1][cell] = now[1][cell].wrapping_sub(start[1][cell]);
+        }
         rows
     }
 }

@@ -21,8 +21,9 @@ pub struct Sampled {
 static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
     "tare",
     "setup_sampling",
-    "How events of each type are sampled. Statements, digests, memory and errors are always counted exactly; `wait` \
-     includes idle times.",
+    "How events of each type are sampled. Statements, digests and errors are always counted exactly; `wait` includes \
+     idle times. Of `memory`, allocations below 4 KiB are drawn one by one, in servers behind the door; other programs \
+     count them all.",
     &[&[
         col(
             "event_type",
@@ -33,8 +34,9 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
         col(
             "sampling",
             "varchar(64)",
-            "`every`, `1/N` (windows of time that are 1/N of it are observed) or `budget P %` (N is chosen so that \
-             instrumentation takes no more of the program's CPU time); can be updated.",
+            "`every`, `1/N` (windows of time that are 1/N of it are observed; of memory, one allocation in N) or \
+             `budget P %` (N is chosen so that instrumentation takes no more of the program's CPU time); can be \
+             updated.",
             |r| r.sampling.as_str().into(),
         ),
         col("one_in", U64, "N at present.", |r| r.one_in.into()),
@@ -42,7 +44,7 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
     |view, _| view.snapshot.sampled(),
 )
 .keys(&[Key::Primary(&["event_type"])])
-.expect(3)
+.expect(4)
 .update(
     |r| i64::from(r.id),
     Update {
@@ -56,7 +58,7 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
 pub struct Estimate {
     /// COUNT_STAR of the summary.
     pub count: u64,
-    /// SUM_TIMER_WAIT of the summary, in picoseconds.
+    /// SUM_TIMER_WAIT of the summary, in picoseconds; of memory, bytes allocated.
     pub sum: u64,
     /// Events that were observed in windows.
     pub observed: u64,
@@ -66,7 +68,7 @@ pub struct Estimate {
     pub weighted: u64,
     /// Standard error of the count.
     pub count_error: f64,
-    /// Standard error of the sum, in picoseconds.
+    /// Standard error of the sum, in its unit.
     pub sum_error: f64,
 }
 
@@ -123,25 +125,26 @@ const fn figures<R: AsRef<Estimate>>() -> [Column<R>; 9] {
         col(
             "sum_timer_wait",
             U64,
-            "Total wait time, in picoseconds, estimated likewise.",
+            "Total wait time, in picoseconds, estimated likewise; of memory, bytes allocated.",
             |r| r.as_ref().sum.into(),
         ),
         col(
             "sum_error",
             "double",
-            "The standard error of sum_timer_wait, in picoseconds.",
+            "The standard error of sum_timer_wait, in the same unit.",
             |r| Cell::Real(r.as_ref().sum_error),
         ),
         col(
             "events_observed",
             U64,
-            "Events observed in windows: the sample's size.",
+            "Events observed in windows, or allocations drawn: the sample's size.",
             |r| r.as_ref().observed.into(),
         ),
         col(
             "windows",
             U64,
-            "Windows of time that these events were in. Below some 30 the error is known poorly.",
+            "Windows of time that these events were in. Below some 30 the error is known poorly. 0 of memory, which \
+             is not observed in windows.",
             |r| r.as_ref().windows.into(),
         ),
         col(
@@ -164,7 +167,8 @@ static INSTRUMENT_FIGURES: [Column<OfInstrument>; 9] = figures();
 static BY_INSTRUMENT: Spec<OfInstrument> = Spec::new(
     "tare",
     "sampling_by_instrument",
-    "How good the estimates by event name are: of each instrument that was observed in windows.",
+    "How good the estimates by event name are: of each instrument that was observed in windows, or of whose \
+     allocations some were drawn.",
     &[
         &[col(
             "event_name",

@@ -102,7 +102,7 @@ pub enum OptionError {
 
 const NUMBER: &str = "a whole number, or -1 for the default";
 const SAMPLING: &str = "every, 1/N or budget P %, of sampling or of one type: sampling_wait, \
-     sampling_stage, sampling_transaction";
+     sampling_stage, sampling_transaction, sampling_memory";
 const SWITCH: &str = "ON or OFF";
 const INSTRUMENT: &str = "PATTERN=VALUE, where VALUE is ON, OFF or COUNTED: 'wait/synch/%=COUNTED'";
 
@@ -243,8 +243,8 @@ mod tests {
         assert_eq!(config.option("sampling", "1/16"), Ok(()));
         assert_eq!(config.option("sampling-stage", "every"), Ok(()));
         let one = Rule::OneIn(16);
-        assert_eq!(config.sampling.rules, [one, Rule::Every, one]);
-        for (name, value) in [("sampling", "16"), ("sampling_memory", "1/16")] {
+        assert_eq!(config.sampling.rules, [one, Rule::Every, one, one]);
+        for (name, value) in [("sampling", "16"), ("sampling_statement", "1/16")] {
             assert!(config.option(name, value).is_err(), "{name}");
         }
     }

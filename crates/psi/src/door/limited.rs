@@ -55,17 +55,22 @@ fn charged(thread: &thread::Thread) -> *mut c_void {
     thread.charged.get()
 }
 
-/// Charges memory that was counted: the key to free it by.
+/// Charges memory of class `key`, which was counted, or another in its place: `counted` is its key. The key to free it
+/// by.
 ///
 /// # Safety
 /// The interface.
 #[inline(always)]
-unsafe fn charge(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
-    if key == 0 || !keys::packed(key).is_some_and(keys::Packed::is_limited) {
-        return key;
+unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
+    let is_limited = || keys::packed(memory::own(key)).is_some_and(keys::Packed::is_limited);
+    match counted {
+        0 if !engine::memory::is_sampled() || !is_limited() => 0,
+        // SAFETY: the interface.
+        0 => unsafe { charge_limited(memory::uncounted(key), bytes, owner) },
+        // SAFETY: the interface.
+        _ if is_limited() => unsafe { charge_limited(counted, bytes, owner) },
+        _ => counted,
     }
-    // SAFETY: the interface.
-    unsafe { charge_limited(key, bytes, owner) }
 }
 
 #[inline(never)]
@@ -133,8 +138,8 @@ pub unsafe extern "C" fn set_thread_thd(thread: *mut c_void, thd: *mut c_void) {
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     // SAFETY: the interface.
     unsafe {
-        let key = memory::memory_alloc(key & !CHARGED, bytes, owner);
-        charge(key, bytes, owner)
+        let counted = memory::memory_alloc(key & !CHARGED, bytes, owner);
+        charge(key, counted, bytes, owner)
     }
 }
 
@@ -152,8 +157,8 @@ pub unsafe extern "C" fn memory_realloc(
         if let Some(owner) = owner.as_ref() {
             credit(key, before, *owner);
         }
-        let key = memory::memory_realloc(key & !CHARGED, before, bytes, owner);
-        charge(key, bytes, owner)
+        let counted = memory::memory_realloc(key & !CHARGED, before, bytes, owner);
+        charge(key, counted, bytes, owner)
     }
 }
 
@@ -170,8 +175,8 @@ pub unsafe extern "C" fn memory_claim(
     // SAFETY: the interface.
     unsafe {
         if claims {
-            let key = memory::memory_claim(key & !CHARGED, bytes, owner);
-            return charge(key, bytes, owner);
+            let counted = memory::memory_claim(key & !CHARGED, bytes, owner);
+            return charge(key, counted, bytes, owner);
         }
         if let Some(owner) = owner.as_ref() {
             credit(key, bytes, *owner);

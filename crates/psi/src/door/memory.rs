@@ -1,17 +1,64 @@
 //! Memory.
+//!
+//! The server keeps for each allocation a key that it got, and gives it back when it frees that. So the key tells what the
+//! allocation was counted as:
+//!
+//! | bits 0-12 | bits 13-28 | bit 31 |
+//! |---|---|---|
+//! | the key of its class | 0: as one; 1: it was not counted; otherwise as so many | it was [charged](super::limited) |
+//!
+//! 0 = it was not counted.
 
 use std::ffi::c_void;
 use std::ptr;
 
 use engine::{Kind, memory};
 
-use super::keys;
+use super::keys::{self, KEYS};
+
+const WEIGHT_AT: u32 = KEYS.trailing_zeros();
+const WEIGHTS: u32 = 0xffff;
+/// In place of a weight.
+const UNCOUNTED: u32 = 1;
+const _: () = assert!(KEYS.is_power_of_two() && WEIGHT_AT + WEIGHTS.trailing_ones() <= 31);
+
+/// The class's key, of what the server kept.
+#[inline(always)]
+pub(super) fn own(key: u32) -> u32 {
+    key & (KEYS as u32 - 1)
+}
+
+/// What an allocation was counted as.
+#[inline(always)]
+fn weight(key: u32) -> u16 {
+    match key >> WEIGHT_AT & WEIGHTS {
+        0 => 1,
+        UNCOUNTED => 0,
+        weight => weight as u16,
+    }
+}
+
+/// The key of what was not counted, and is to be given back all the same.
+pub(super) fn uncounted(key: u32) -> u32 {
+    own(key) | UNCOUNTED << WEIGHT_AT
+}
 
 /// The number of the class that a key stands for.
 #[inline(always)]
 fn class(key: u32) -> Option<u16> {
-    let known = keys::packed(key).filter(|known| known.is(Kind::Memory))?;
+    let known = keys::packed(own(key)).filter(|known| known.is(Kind::Memory))?;
     Some(known.number())
+}
+
+/// Counts an allocation: the key to free it by, 0 = it was not counted.
+#[inline(always)]
+fn count(key: u32, bytes: usize) -> u32 {
+    let Some(class) = class(key) else { return 0 };
+    match memory::allocated_as(class, bytes) {
+        0 => 0,
+        1 => own(key),
+        weight => own(key) | u32::from(weight) << WEIGHT_AT,
+    }
 }
 
 /// The key to free by, 0 = it was not counted.
@@ -22,16 +69,14 @@ fn class(key: u32) -> Option<u16> {
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     // SAFETY: the interface.
     unsafe { nobodys(owner) };
-    match class(key) {
-        Some(class) if memory::was_allocated_as(class, bytes) => key,
-        _ => 0,
-    }
+    count(key, bytes)
 }
 
 /// Memory belongs to the class alone: whoever frees it, the balance is right.
 ///
 /// # Safety
 /// `owner` is NULL or writable.
+#[inline(always)]
 unsafe fn nobodys(owner: *mut *mut c_void) {
     if !owner.is_null() {
         // SAFETY: the caller's promise.
@@ -50,12 +95,8 @@ pub unsafe extern "C" fn memory_realloc(
 ) -> u32 {
     // SAFETY: the interface.
     unsafe { nobodys(owner) };
-    let Some(class) = class(key) else { return 0 };
-    memory::freed_as(class, before);
-    match memory::was_allocated_as(class, bytes) {
-        true => key,
-        false => 0,
-    }
+    free(key, before);
+    count(key, bytes)
 }
 
 /// # Safety
@@ -66,11 +107,35 @@ pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut 
     key
 }
 
+#[inline(always)]
+fn free(key: u32, bytes: usize) {
+    if key != 0
+        && let Some(class) = class(key)
+    {
+        memory::freed_as(class, bytes, weight(key));
+    }
+}
+
 /// # Safety
 /// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_free(key: u32, bytes: usize, _owner: *mut c_void) {
-    if let Some(class) = class(key) {
-        memory::freed_as(class, bytes);
+    free(key, bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_tells_what_was_counted() {
+        let key = KEYS as u32 - 1;
+        assert_eq!((own(key), weight(key)), (key, 1));
+        let counted = key | u32::from(u16::MAX) << WEIGHT_AT;
+        assert_eq!((own(counted), weight(counted)), (key, u16::MAX));
+        assert_eq!(
+            (own(uncounted(counted)), weight(uncounted(counted))),
+            (key, 0)
+        );
     }
 }

@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use tare_layout::governor::{REASONS, at};
-use tare_layout::line::{COUNT, Line, SUM};
+use tare_layout::line::{COUNT, Line, SUM, memory};
 use tare_layout::sampling::{GROUP_NAMES, Rule, Sample};
 use tare_mysql::error::SqlError;
+use tare_reader::line::Cells;
 use tare_reader::sampling;
 
 use super::host::Host;
@@ -70,6 +71,15 @@ impl Snapshot {
                 });
             }
         }
+        let group = self.whole_host(host, Family::Memory);
+        let classes = self.classes(host).iter();
+        for class in classes.filter(|class| Family::Memory.has(class.kind)) {
+            let row = group.row(class).filter(|row| row[1][memory::SAMPLED] != 0);
+            rows.extend(row.map(|row| OfInstrument {
+                name: class.name.clone(),
+                estimate: of_memory(row),
+            }));
+        }
         Ok(Box::new(rows.into_iter()))
     }
 
@@ -120,6 +130,21 @@ fn estimate(host: &Host, count: u64, ticks: u64, sample: Sample) -> Estimate {
         weighted: sample.weighted,
         count_error: real(sample.count_variance.sqrt()),
         sum_error: real(sample.sum_variance.sqrt() * tick_ps),
+    }
+}
+
+/// Memory has no times, and is not sampled in windows.
+fn of_memory(row: &[Cells]) -> Estimate {
+    let [sums, sample] = [row[0], row[1]];
+    let bytes_variance = sample[memory::BYTES_VARIANCE] as f64;
+    Estimate {
+        count: sums[memory::ALLOC_COUNT],
+        sum: sums[memory::ALLOC_BYTES],
+        observed: sample[memory::SAMPLED],
+        windows: 0,
+        weighted: sample[memory::WEIGHTED],
+        count_error: (sample[memory::COUNT_VARIANCE] as f64).sqrt(),
+        sum_error: bytes_variance.sqrt() * memory::VARIANCE_UNIT as f64,
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::governor::{DECISIONS, Reason, at};
 use tare_layout::line::{LINE_BYTES, Line};
-use tare_layout::sampling::{GROUPS, STAGE, TRANSACTION, WAIT};
+use tare_layout::sampling::{GROUPS, MEMORY, STAGE, TRANSACTION, WAIT};
 
 use super::clock;
 use super::observed::{self, Observer};
@@ -217,6 +217,8 @@ fn measured_units() -> Units {
     units[STAGE] = read + 2.0 * line;
     // It begins and ends with its statement's reads.
     units[TRANSACTION] = 2.0 * line;
+    // When it is allocated and when it is freed.
+    units[MEMORY] = 2.0 * line;
     units
 }
 
@@ -224,12 +226,12 @@ fn measured_units() -> Units {
 mod tests {
     use super::*;
 
-    const UNITS: Units = [1e-7, 1e-7, 1e-7];
+    const UNITS: Units = [1e-7; GROUPS];
 
     fn seen(waits: f64, stages: f64, transactions: f64) -> Seen {
         Seen {
             cpu: 1.0,
-            events: [waits, stages, transactions],
+            events: [waits, stages, transactions, 0.0],
         }
     }
 
@@ -261,10 +263,10 @@ mod tests {
 
     #[test]
     fn a_group_without_a_budget_is_left_alone() {
-        let budgets = [Some(0.01), None, None];
-        let before = [1, 7, 3];
+        let budgets = [Some(0.01), None, None, None];
+        let before = [1, 7, 3, 5];
         let chosen = choose(&seen(1e6, 1e6, 1e6), &UNITS, &budgets, &before);
-        assert_eq!(chosen, [10, 7, 3]);
+        assert_eq!(chosen, [10, 7, 3, 5]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use tare_layout::shared::Lost;
 
 use super::local::Local;
+use super::random::Random;
 use super::running::{self, NOW, count_pending, engine};
 use super::state::Engine;
 use crate::class::Class;
@@ -52,6 +53,10 @@ struct Hot {
     os_id: Cell<u32>,
     /// The host's own.
     of_host: Cell<*mut ()>,
+    /// N of what draws allocations (bits 32-63), and how many are left out before the next one is drawn.
+    draw: Cell<u64>,
+    /// What is drawn from, 0 = nothing was drawn, yet.
+    random: Cell<u64>,
 }
 
 impl Hot {
@@ -70,6 +75,8 @@ impl Hot {
             account: Cell::new(0),
             os_id: Cell::new(0),
             of_host: Cell::new(ptr::null_mut()),
+            draw: Cell::new(0),
+            random: Cell::new(0),
         }
     }
 }
@@ -244,6 +251,35 @@ pub(crate) fn memory_at_hand<'a>() -> (u32, Option<&'a Local>) {
 pub(crate) fn is_outside() -> bool {
     let is_new = HOT.with(|hot| hot.generation.get() == 0 && hot.mode.get() == Mode::New);
     is_new && SESSIONS_ONLY.load(Ordering::Relaxed)
+}
+
+/// Whether the allocation that comes now is drawn, of which one in `n` is. How many are left out before the next one is
+/// drawn at once.
+#[inline(always)]
+pub(crate) fn is_drawn(n: u32) -> bool {
+    HOT.with(|hot| {
+        let draw = hot.draw.get();
+        if (draw >> 32) as u32 != n || draw as u32 == 0 {
+            return draw_slow(hot, n);
+        }
+        hot.draw.set(draw - 1);
+        false
+    })
+}
+
+#[inline(never)]
+fn draw_slow(hot: &Hot, n: u32) -> bool {
+    let has_come = (hot.draw.get() >> 32) as u32 == n;
+    let mut random = Random::from(match hot.random.get() {
+        0 => ptr::from_ref(hot).addr() as u64 ^ super::clock::now(),
+        state => state,
+    });
+    // What was drawn under another N says nothing: whether one is drawn does not depend on those before.
+    let is_now = has_come || random.gap(n) == 0;
+    let gap = random.gap(n);
+    hot.random.set(random.state());
+    hot.draw.set(u64::from(n) << 32 | u64::from(gap));
+    is_now
 }
 
 /// The local for memory, under the generation that [`memory_at_hand`] gave. Memory must not be missed though the thread

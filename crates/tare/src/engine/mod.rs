@@ -36,6 +36,7 @@ pub(crate) mod objects;
 mod observed;
 mod own_thread;
 mod pending;
+mod random;
 pub mod row_locks;
 pub(crate) mod running;
 pub mod settings;

@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn outside_of_windows_nothing_begins_that_rests() {
-        let observed = Active::ALL.weighing(&[0, 0, 0]);
+        let observed = Active::ALL.weighing(&[0; GROUPS]);
         for kind in [
             Kind::Mutex,
             Kind::Idle,
@@ -380,7 +380,7 @@ mod tests {
         for kind in [Kind::Statement, Kind::Memory, Kind::Error] {
             assert!(observed.meets(Active::of(kind)), "{kind:?}");
         }
-        assert_eq!(Active::ALL.weighing(&[1, 4, 16]), Active::ALL);
+        assert_eq!(Active::ALL.weighing(&[1, 4, 16, 16]), Active::ALL);
     }
 
     #[test]

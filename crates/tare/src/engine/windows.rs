@@ -10,10 +10,11 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::sampling::{GROUPS, MAX_RATE};
+use tare_layout::sampling::{GROUPS, MAX_RATE, MEMORY};
 
 use super::governor::Governor;
 use super::observed::Observer;
+use super::random::Random;
 use super::settings;
 use super::state::Engine;
 
@@ -70,7 +71,8 @@ impl Stratum {
     /// What events weigh that begin now.
     fn weights(&self) -> Rates {
         std::array::from_fn(|group| match (self.rates[group], &self.open) {
-            (1, _) => 1,
+            // Memory knows no windows.
+            (n, _) if n == 1 || group == MEMORY => n,
             (n, Some(window)) if window.is_in[group] => n,
             _ => 0,
         })
@@ -86,7 +88,7 @@ impl Windows {
             stratum: None,
             owed_ns: 0,
             pace: Pace::default(),
-            random: Random(seed.load(Ordering::Relaxed)),
+            random: Random::from(seed.load(Ordering::Relaxed)),
             observer: Observer::new(is_limited),
             governor: Governor::default(),
         }
@@ -169,7 +171,8 @@ impl Windows {
         let control = engine.view.control();
         let rates =
             (control.sampling.each_ref()).map(|n| n.load(Ordering::SeqCst).clamp(1, MAX_RATE));
-        let smallest = rates.into_iter().filter(|n| *n > 1).min();
+        let windowed = &rates[..MEMORY];
+        let smallest = windowed.iter().copied().filter(|n| *n > 1).min();
         let before = self.stratum.take().map(|before| before.weights());
         let Some(smallest) = smallest else {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
@@ -298,22 +301,5 @@ impl Pace {
         }
         let ratio = (self.outside.per_ns() / self.inside.per_ns()).clamp(0.5, 2.0);
         (known * ratio + BEFOREHAND) / (known + BEFOREHAND)
-    }
-}
-
-/// Random numbers (splitmix64, Steele, Lea and Flood 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
-    /// At least 0, below `n`, which is not 0.
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }

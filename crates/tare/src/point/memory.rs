@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::control::effective;
 use tare_layout::line::{Line, memory as at};
+use tare_layout::sampling::{LARGE, MEMORY};
 use tare_layout::shared::Lost;
 
 use crate::class::Class;
@@ -89,6 +90,34 @@ pub fn is_counted(class: &Class) -> bool {
     local().is_none_or(|local| local.bits(local.number(class)) & effective::COUNT != 0)
 }
 
+/// An allocation or a free, and how many like it it stands for.
+#[derive(Clone, Copy)]
+struct Block {
+    bytes: u64,
+    weight: u64,
+}
+
+impl Block {
+    #[inline(always)]
+    fn one(bytes: usize) -> Self {
+        Self::standing_for(bytes, 1)
+    }
+
+    #[inline(always)]
+    fn standing_for(bytes: usize, weight: u16) -> Self {
+        Self {
+            bytes: bytes as u64,
+            weight: u64::from(weight),
+        }
+    }
+
+    /// The bytes of all of them.
+    #[inline(always)]
+    fn all_bytes(self) -> u64 {
+        self.bytes.wrapping_mul(self.weight)
+    }
+}
+
 /// Counts an allocation.
 #[inline]
 pub fn allocated(class: &Class, bytes: usize) {
@@ -99,15 +128,38 @@ pub fn allocated(class: &Class, bytes: usize) {
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn was_allocated(class: &Class, bytes: usize) -> bool {
-    class.kind() == Kind::Memory && count_allocation(class, bytes)
+    class.kind() == Kind::Memory && count_allocation(class, Block::one(bytes))
 }
 
-/// The same by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it; the
-/// class is one of memory.
-#[inline]
+/// The same by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it, and keeps
+/// for each allocation what it was counted as, which is returned: 0 = it was not, neither is its free. The class is one of
+/// memory. While memory is sampled, one in N of the allocations below 4 KiB is drawn, and stands for N.
+#[inline(always)]
+pub fn allocated_as(number: u16, bytes: usize) -> u16 {
+    let n = NOW.weights[MEMORY].load(Ordering::Relaxed);
+    if n == 1 || bytes >= LARGE {
+        return u16::from(count_allocation(number, Block::one(bytes)));
+    }
+    match hot::is_drawn(n) {
+        // N has 16 bits.
+        true => count_drawn(number, bytes, n as u16),
+        false => 0,
+    }
+}
+
+/// Whether memory is sampled: where [`allocated_as`] says 0, another allocation may stand for that one.
+#[inline(always)]
+pub fn is_sampled() -> bool {
+    NOW.weights[MEMORY].load(Ordering::Relaxed) != 1
+}
+
+#[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-pub fn was_allocated_as(number: u16, bytes: usize) -> bool {
-    count_allocation(number, bytes)
+fn count_drawn(number: u16, bytes: usize, n: u16) -> u16 {
+    match count_allocation(number, Block::standing_for(bytes, n)) {
+        true => n,
+        false => 0,
+    }
 }
 
 /// What a class of memory is known by.
@@ -139,42 +191,42 @@ impl Numbered for u16 {
 }
 
 #[inline(always)]
-fn count_allocation(class: impl Numbered, bytes: usize) -> bool {
+fn count_allocation(class: impl Numbered, block: Block) -> bool {
     match memory_at_hand() {
         (0, _) => false,
-        (_, Some(local)) => count_allocation_in(local, class.in_thread(local), bytes),
-        (generation, None) => count_allocation_elsewhere(class, generation, bytes),
+        (_, Some(local)) => count_allocation_in(local, class.in_thread(local), block),
+        (generation, None) => count_allocation_elsewhere(class, generation, block),
     }
 }
 
 #[inline(always)]
-fn count_allocation_in(local: &Local, number: u16, bytes: usize) -> bool {
+fn count_allocation_in(local: &Local, number: u16, block: Block) -> bool {
     if local.bits(number) & effective::COUNT == 0 {
         return false;
     }
     let Some(line) = local.row(number, 0) else {
         return false;
     };
-    count_allocated(line, bytes);
+    count_allocated(line, || local.row(number, 1), block);
     true
 }
 
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn count_allocation_elsewhere(class: impl Numbered, generation: u32, bytes: usize) -> bool {
+fn count_allocation_elsewhere(class: impl Numbered, generation: u32, block: Block) -> bool {
     if let Some(row) = known_outside_row(class) {
         if row.is_counted {
-            Row::Shared(row.lines).allocated(bytes);
+            Row::Shared(row.lines).allocated(block);
         }
         return row.is_counted;
     }
     let mut counted = false;
     let away = |engine: &Engine, place| {
         let number = class.outside(engine);
-        counted = count_away(engine, place, number, |row| row.allocated(bytes));
+        counted = count_away(engine, place, number, |row| row.allocated(block));
     };
     match local_of_memory(generation, away) {
-        Some(local) => count_allocation_in(local, class.in_thread(local), bytes),
+        Some(local) => count_allocation_in(local, class.in_thread(local), block),
         None => counted,
     }
 }
@@ -192,32 +244,41 @@ fn known_outside_row(class: impl Numbered) -> Option<OutsideRow> {
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn freed(class: &Class, bytes: usize) {
     if class.kind() == Kind::Memory {
-        count_free(class, bytes);
+        count_free(class, Block::one(bytes));
     }
 }
 
-/// The same by the class's number, see [`was_allocated_as`].
-#[inline]
+/// The same by the class's number, of an allocation that was counted as `weight`, see [`allocated_as`].
+#[inline(always)]
+pub fn freed_as(number: u16, bytes: usize, weight: u16) {
+    match weight {
+        0 => {}
+        1 => count_free(number, Block::one(bytes)),
+        _ => free_drawn(number, bytes, weight),
+    }
+}
+
+#[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-pub fn freed_as(number: u16, bytes: usize) {
-    count_free(number, bytes);
+fn free_drawn(number: u16, bytes: usize, weight: u16) {
+    count_free(number, Block::standing_for(bytes, weight));
 }
 
 #[inline(always)]
-fn count_free(class: impl Numbered, bytes: usize) {
+fn count_free(class: impl Numbered, block: Block) {
     match memory_at_hand() {
         (0, _) => {}
-        (_, Some(local)) => count_free_in(local, class.in_thread(local), bytes),
-        (generation, None) => count_free_elsewhere(class, generation, bytes),
+        (_, Some(local)) => count_free_in(local, class.in_thread(local), block),
+        (generation, None) => count_free_elsewhere(class, generation, block),
     }
 }
 
 #[inline(always)]
-fn count_free_in(local: &Local, number: u16, bytes: usize) {
+fn count_free_in(local: &Local, number: u16, block: Block) {
     if local.bits(number) & effective::COUNT != 0
         && let Some(line) = local.row(number, 0)
     {
-        count_freed(line, || local.row(number, 1), bytes);
+        count_freed(line, || local.row(number, 1), block);
     }
 }
 
@@ -225,19 +286,19 @@ fn count_free_in(local: &Local, number: u16, bytes: usize) {
 /// what it allocated would never be seen to go. What is done outside of sessions is counted for nobody.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn count_free_elsewhere(class: impl Numbered, generation: u32, bytes: usize) {
+fn count_free_elsewhere(class: impl Numbered, generation: u32, block: Block) {
     if let Some(row) = known_outside_row(class) {
         if row.is_counted {
-            Row::Shared(row.lines).freed(bytes);
+            Row::Shared(row.lines).freed(block);
         }
         return;
     }
     let away = |engine: &Engine, place| {
         let number = class.outside(engine);
-        count_away(engine, place, number, |row| row.freed(bytes));
+        count_away(engine, place, number, |row| row.freed(block));
     };
     if let Some(local) = local_of_memory(generation, away) {
-        count_free_in(local, class.in_thread(local), bytes);
+        count_free_in(local, class.in_thread(local), block);
     }
 }
 
@@ -251,24 +312,32 @@ enum Row<'a> {
 
 impl Row<'_> {
     #[inline(always)]
-    fn allocated(&self, bytes: usize) {
+    fn allocated(&self, block: Block) {
         match self {
-            Self::Lent(row) => count_allocated(&row[0], bytes),
+            Self::Lent(row) => count_allocated(&row[0], || Some(&row[1]), block),
             Self::Shared(row) => {
-                row[0].cells[at::ALLOC_COUNT].fetch_add(1, Ordering::Relaxed);
-                row[0].cells[at::ALLOC_BYTES].fetch_add(bytes as u64, Ordering::Relaxed);
+                let add = |line: usize, cell: usize, n| {
+                    row[line].cells[cell].fetch_add(n, Ordering::Relaxed);
+                };
+                add(0, at::ALLOC_COUNT, block.weight);
+                add(0, at::ALLOC_BYTES, block.all_bytes());
+                if block.weight != 1 {
+                    sampled(block)
+                        .into_iter()
+                        .for_each(|(cell, n)| add(1, cell, n));
+                }
                 raise(&row[0]);
             }
         }
     }
 
     #[inline(always)]
-    fn freed(&self, bytes: usize) {
+    fn freed(&self, block: Block) {
         match self {
-            Self::Lent(row) => count_freed(&row[0], || Some(&row[1]), bytes),
+            Self::Lent(row) => count_freed(&row[0], || Some(&row[1]), block),
             Self::Shared(row) => {
-                row[0].cells[at::FREE_COUNT].fetch_add(1, Ordering::Relaxed);
-                row[0].cells[at::FREE_BYTES].fetch_add(bytes as u64, Ordering::Relaxed);
+                row[0].cells[at::FREE_COUNT].fetch_add(block.weight, Ordering::Relaxed);
+                row[0].cells[at::FREE_BYTES].fetch_add(block.all_bytes(), Ordering::Relaxed);
                 lower(&row[0], || Some(&row[1]));
             }
         }
@@ -276,16 +345,38 @@ impl Row<'_> {
 }
 
 #[inline(always)]
-fn count_allocated(line: &Line, bytes: usize) {
-    line.add(at::ALLOC_COUNT, 1);
-    line.add(at::ALLOC_BYTES, bytes as u64);
+fn count_allocated<'a>(line: &Line, second: impl FnOnce() -> Option<&'a Line>, block: Block) {
+    line.add(at::ALLOC_COUNT, block.weight);
+    line.add(at::ALLOC_BYTES, block.all_bytes());
+    if block.weight != 1
+        && let Some(second) = second()
+    {
+        sampled(block)
+            .into_iter()
+            .for_each(|(cell, n)| second.add(cell, n));
+    }
     raise(line);
 }
 
+/// What the second line of a row gains by an allocation that was drawn by the chance 1/n, and n of which is counted: the
+/// variance of a total of which it is a part is estimated by n (n - 1) for the count (Horvitz and Thompson 1952), and by
+/// its square of bytes times that for the bytes.
 #[inline(always)]
-fn count_freed<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>, bytes: usize) {
-    line.add(at::FREE_COUNT, 1);
-    line.add(at::FREE_BYTES, bytes as u64);
+fn sampled(block: Block) -> [(usize, u64); 4] {
+    let variance = block.weight * (block.weight - 1);
+    let units = block.bytes.div_ceil(at::VARIANCE_UNIT);
+    [
+        (at::SAMPLED, 1),
+        (at::WEIGHTED, block.weight),
+        (at::COUNT_VARIANCE, variance),
+        (at::BYTES_VARIANCE, variance * units * units),
+    ]
+}
+
+#[inline(always)]
+fn count_freed<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>, block: Block) {
+    line.add(at::FREE_COUNT, block.weight);
+    line.add(at::FREE_BYTES, block.all_bytes());
     lower(line, low);
 }
 
