@@ -20,6 +20,22 @@ fn number(row: &Map<String, Value>, column: &str) -> f64 {
     value.as_f64().or(text).expect(column)
 }
 
+/// Allocations of each class of memory, and their standard error.
+type Allocations = BTreeMap<String, (f64, f64)>;
+
+fn allocations(server: &Server) -> Allocations {
+    let rows = server.tare(
+        "SELECT m.EVENT_NAME AS name, m.COUNT_ALLOC AS n, COALESCE(s.count_error, 0) AS error \
+         FROM performance_schema.memory_summary_global_by_event_name AS m \
+         LEFT JOIN tare.sampling_by_instrument AS s ON s.event_name = m.EVENT_NAME WHERE m.COUNT_ALLOC > 0",
+    );
+    let row = |row: &Map<String, Value>| {
+        let name = row["name"].as_str().unwrap_or_default().to_owned();
+        (name, (number(row, "n"), number(row, "error")))
+    };
+    rows.iter().map(row).collect()
+}
+
 fn is_sampled(version: Version) {
     if version.is_left_out() {
         return;
@@ -34,6 +50,8 @@ fn is_sampled(version: Version) {
         connection.query_drop(statement).expect(statement);
     }
     const SELECTS: usize = 6_000;
+    server.tare("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME LIKE 'memory/%'");
+    let before = allocations(&server);
     for _ in 0..SELECTS {
         let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
         connection.query_drop(select).expect(select);
@@ -44,7 +62,7 @@ fn is_sampled(version: Version) {
     );
     assert_eq!(
         status[0]["rule"].as_str(),
-        Some("wait 1/4, stage 1/4, transaction 1/4")
+        Some("wait 1/4, stage 1/4, transaction 1/4, memory 1/4")
     );
     // A server answers before it has told that a statement ended.
     wait_for("the last statement", || {
@@ -69,6 +87,7 @@ fn is_sampled(version: Version) {
         number(waits, "events_represented") > 2.0 * number(waits, "events_observed"),
         "{waits:?}"
     );
+    let estimates = allocations(&server);
     // Every again is exact at once.
     server.tare("UPDATE tare.setup_sampling SET sampling = 'every'");
     let table_io = || {
@@ -78,15 +97,38 @@ fn is_sampled(version: Version) {
         );
         number(rows.first().expect("the table"), "n")
     };
-    let before = table_io();
+    let before_io = table_io();
     for _ in 0..100 {
         let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
         connection.query_drop(select).expect(select);
     }
     wait_for("all rows that were fetched", || {
-        (table_io() - before >= 100.0).then_some(())
+        (table_io() - before_io >= 100.0).then_some(())
     });
-    assert_eq!(table_io() - before, 100.0);
+    assert_eq!(table_io() - before_io, 100.0);
+    // Of each class the selects allocated as much as these do.
+    let exact_before = allocations(&server);
+    for _ in 0..SELECTS {
+        let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
+        connection.query_drop(select).expect(select);
+    }
+    let mut compared = 0;
+    for (name, (exact, _)) in allocations(&server) {
+        let exact = exact - exact_before.get(&name).map_or(0.0, |before| before.0);
+        let of = |all: &Allocations| all.get(&name).copied().unwrap_or_default();
+        let ((from, _), (to, error)) = (of(&before), of(&estimates));
+        // What the server does by itself is not the same each time.
+        if exact >= SELECTS as f64 {
+            let off = (to - from - exact).abs();
+            assert!(
+                off <= 6.0 * error + 0.05 * exact,
+                "{name}: {exact}, {from} to {to} +- {error}"
+            );
+            compared += 1;
+        }
+    }
+    // A select of MariaDB allocates nothing that it tells of.
+    assert!(compared > 0 || version.is_mariadb(), "{estimates:?}");
     server.stop();
 }
 

@@ -16,7 +16,7 @@ tare::classes! {
 fn config(rule: Rule) -> Config {
     Config {
         sampling: Sampling {
-            rules: [rule; 3],
+            rules: [rule; 4],
             seed: Some(7),
         },
         ..Config::everything()
@@ -48,12 +48,18 @@ fn it_is_a_setting_of_each_event_type() {
     let r = start(Config::everything());
     let all = "SELECT GROUP_CONCAT(CONCAT(event_type, ' ', sampling, ' ', one_in) ORDER BY event_type) FROM \
                tare.setup_sampling";
-    assert_eq!(r.one(all), "stage every 1,transaction every 1,wait every 1");
+    assert_eq!(
+        r.one(all),
+        "memory every 1,stage every 1,transaction every 1,wait every 1"
+    );
     assert_eq!(status(&r), "OFF");
     let change =
         "UPDATE tare.setup_sampling SET sampling = '1/16' WHERE event_type IN ('wait', 'stage')";
     assert_eq!(r.execute(change), Ok(2));
-    assert_eq!(r.one(all), "stage 1/16 16,transaction every 1,wait 1/16 16");
+    assert_eq!(
+        r.one(all),
+        "memory every 1,stage 1/16 16,transaction every 1,wait 1/16 16"
+    );
     assert_eq!(status(&r), "wait 1/16, stage 1/16");
     for wrong in ["'16'", "'1/0'", "'budget'", "''", "NULL"] {
         let sql = format!("UPDATE tare.setup_sampling SET sampling = {wrong}");
@@ -61,7 +67,7 @@ fn it_is_a_setting_of_each_event_type() {
     }
     assert_eq!(
         r.execute("UPDATE tare.setup_sampling SET sampling = 'every'"),
-        Ok(3)
+        Ok(4)
     );
     assert_eq!(status(&r), "OFF");
 }
@@ -79,7 +85,7 @@ fn estimates_say_how_good_they_are() {
     // Also the stratum that runs ends.
     assert_eq!(
         r.execute("UPDATE tare.setup_sampling SET sampling = '1/8'"),
-        Ok(3)
+        Ok(4)
     );
     windows.at((1 + ROUNDS) * 2_000_000);
     let summary = |table: &str, name: &str| {
@@ -124,7 +130,7 @@ fn every_has_no_errors() {
 fn a_budget_is_set_by_sql_and_each_decision_is_a_row() {
     let r = start(Config::everything());
     let budget = "UPDATE tare.setup_sampling SET sampling = 'budget 0.001 %'";
-    assert_eq!(r.execute(budget), Ok(3));
+    assert_eq!(r.execute(budget), Ok(4));
     let status_now = status(&r);
     assert!(
         status_now.starts_with("wait budget 0.001 %"),

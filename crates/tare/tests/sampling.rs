@@ -570,7 +570,13 @@ fn intervals_cover_allocations() {
     let number = tare::host_lock::class_number(&HEAP);
     let cells = |line: usize| {
         let cell = |cell| tare.cell(&HEAP, line, cell);
-        [at::ALLOC_COUNT, at::FREE_COUNT, at::ALLOC_BYTES, at::FREE_BYTES].map(cell)
+        [
+            at::ALLOC_COUNT,
+            at::FREE_COUNT,
+            at::ALLOC_BYTES,
+            at::FREE_BYTES,
+        ]
+        .map(cell)
     };
     let variances = || [at::COUNT_VARIANCE, at::BYTES_VARIANCE].map(|i| tare.cell(&HEAP, 1, i));
     let mut random = Random(31);

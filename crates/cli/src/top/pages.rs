@@ -238,6 +238,7 @@ const MEMORY: Sheet = Sheet {
     },
     hint: "no memory was counted: instruments memory/% are switched on at start, with --performance-schema-instrument='memory/%=ON'",
     drill: Drill::To(&MEMORY_BY_THREAD),
+    estimated: "memory",
     ..sheet(
         "memory",
         "FROM performance_schema.memory_summary_global_by_event_name WHERE COUNT_ALLOC > 0",
