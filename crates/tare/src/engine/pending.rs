@@ -14,28 +14,20 @@ use super::{bank, clock};
 /// Times that are counted, but for their histograms.
 #[repr(C)]
 pub(crate) struct Pending {
-    /// How many there are.
+    /// How many there are; with [`AWAITS`].
     count: Cell<usize>,
-    /// How many there may be.
+    /// How many there may be, likewise.
     limit: Cell<usize>,
-    /// Whether some have entered histograms of a bank that they are to be moved from.
-    early: Cell<Early>,
     times: [Time; PENDING],
 }
 
 /// Times that wait for their histograms while a statement runs, or a connection for its account; otherwise it is one.
 const PENDING: usize = 16;
 
-/// What became of times since the thread [waits for its account](Local::await_account).
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Early {
-    /// It does not, or does no more.
-    No,
-    /// All of them wait for their histograms.
-    Waiting,
-    /// Some have entered them.
-    Counted,
-}
+/// In count and limit, as long as the thread [waits for its account](Local::await_account) and all of its times wait for
+/// their histograms.
+const AWAITS: usize = 1 << 32;
+const _: () = assert!(AWAITS.is_multiple_of(PENDING));
 
 struct Time {
     line: Cell<*const Line>,
@@ -68,7 +60,6 @@ impl Default for Pending {
         Self {
             count: Cell::new(0),
             limit: Cell::new(1),
-            early: Cell::new(Early::No),
             times: std::array::from_fn(|_| none()),
         }
     }
@@ -78,18 +69,21 @@ impl Pending {
     /// What comes is of a statement, whose end settles it.
     #[inline(always)]
     pub fn in_statement(&self) {
-        self.limit.set(PENDING);
+        self.limit.set(PENDING | self.count.get() & AWAITS);
     }
 
     /// What comes is of a connection that waits for its account: it has no histograms before that.
     pub fn before_account(&self) {
-        self.limit.set(PENDING);
-        self.early.set(Early::Waiting);
+        self.count.set(self.count.get() | AWAITS);
+        self.limit.set(PENDING | AWAITS);
     }
 
     /// The account has come: whether times have entered histograms before.
     pub fn account_comes(&self) -> bool {
-        self.early.replace(Early::No) == Early::Counted
+        let all_wait = self.count.get() & AWAITS != 0;
+        self.count.set(self.count.get() & !AWAITS);
+        self.limit.set(self.limit.get() & !AWAITS);
+        !all_wait
     }
 
     #[inline(always)]
@@ -170,7 +164,6 @@ impl Local {
         match self.pending.count.get() {
             0 => {}
             1 => {
-                self.note_early();
                 self.pending.count.set(0);
                 self.count_waiting(&self.pending.times[0]);
             }
@@ -181,17 +174,11 @@ impl Local {
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn count_many_histograms(&self) {
-        self.note_early();
         let count = self.pending.count.replace(0);
-        for time in self.pending.times.iter().take(count) {
+        let limit = &self.pending.limit;
+        limit.set(limit.get() & !AWAITS);
+        for time in self.pending.times.iter().take(count & !AWAITS) {
             self.count_waiting(time);
-        }
-    }
-
-    #[inline(always)]
-    fn note_early(&self) {
-        if self.pending.early.get() == Early::Waiting {
-            self.pending.early.set(Early::Counted);
         }
     }
 
