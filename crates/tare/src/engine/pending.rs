@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::bank::line_of;
 use tare_layout::histogram::{BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, LIMIT, bucket_low};
-use tare_layout::line::{HISTOGRAM, LINE_BYTES, Line};
+use tare_layout::line::{HISTOGRAM, LINE_BYTES, Line, TAG, Tag};
 use tare_layout::primitive::{add_wraps, increment};
 
 use super::local::Local;
@@ -191,12 +191,15 @@ impl Local {
         for i in 0..count {
             let (line, class, ticks) = self.pending.times[i].get();
             let row = line_of(index[usize::from(class)].load(Ordering::Relaxed));
-            let within = (line.addr() - arena[row..].as_ptr().addr()) / LINE_BYTES;
+            let within = line.addr().wrapping_sub(arena[row..].as_ptr().addr()) / LINE_BYTES;
             // One that found no room was counted as lost.
-            let Some(first) = self.known_row(class) else {
+            let first = self
+                .known_row(class)
+                .filter(|first| Tag::unpack(first.get(TAG)).is_some_and(|tag| within < tag.lines));
+            let Some(first) = first else {
                 continue;
             };
-            // SAFETY: lines of a row lie one behind the other, as many in each bank.
+            // SAFETY: of the lines of this row, which lie one behind the other.
             let line = unsafe { std::ptr::from_ref(first).add(within) };
             self.pending.times[kept].set(line, class, ticks);
             kept += 1;
