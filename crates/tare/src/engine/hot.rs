@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use tare_layout::shared::Lost;
 
+use super::draws::Draws;
 use super::local::Local;
-use super::random::Random;
 use super::running::{self, NOW, count_pending, engine};
 use super::state::Engine;
 use crate::class::Class;
@@ -53,10 +53,8 @@ struct Hot {
     os_id: Cell<u32>,
     /// The host's own.
     of_host: Cell<*mut ()>,
-    /// N of what draws allocations (bits 32-63), and how many are left out before the next one is drawn.
-    draw: Cell<u64>,
-    /// What is drawn from, 0 = nothing was drawn, yet.
-    random: Cell<u64>,
+    /// Which allocations are drawn.
+    draws: Draws,
 }
 
 impl Hot {
@@ -75,8 +73,7 @@ impl Hot {
             account: Cell::new(0),
             os_id: Cell::new(0),
             of_host: Cell::new(ptr::null_mut()),
-            draw: Cell::new(0),
-            random: Cell::new(0),
+            draws: Draws::new(),
         }
     }
 }
@@ -253,33 +250,10 @@ pub(crate) fn is_outside() -> bool {
     is_new && SESSIONS_ONLY.load(Ordering::Relaxed)
 }
 
-/// Whether the allocation that comes now is drawn, of which one in `n` is. How many are left out before the next one is
-/// drawn at once.
+/// Whether the calling thread's next allocation is drawn, of which one in `n` is.
 #[inline(always)]
 pub(crate) fn is_drawn(n: u32) -> bool {
-    HOT.with(|hot| {
-        let draw = hot.draw.get();
-        if (draw >> 32) as u32 != n || draw as u32 == 0 {
-            return draw_slow(hot, n);
-        }
-        hot.draw.set(draw - 1);
-        false
-    })
-}
-
-#[inline(never)]
-fn draw_slow(hot: &Hot, n: u32) -> bool {
-    let has_come = (hot.draw.get() >> 32) as u32 == n;
-    let mut random = Random::from(match hot.random.get() {
-        0 => ptr::from_ref(hot).addr() as u64 ^ super::clock::now(),
-        state => state,
-    });
-    // What was drawn under another N says nothing: whether one is drawn does not depend on those before.
-    let is_now = has_come || random.gap(n) == 0;
-    let gap = random.gap(n);
-    hot.random.set(random.state());
-    hot.draw.set(u64::from(n) << 32 | u64::from(gap));
-    is_now
+    HOT.with(|hot| hot.draws.is_drawn(n))
 }
 
 /// The local for memory, under the generation that [`memory_at_hand`] gave. Memory must not be missed though the thread

@@ -16,6 +16,7 @@ pub mod clock;
 pub(crate) mod counted;
 pub(crate) mod digest_table;
 pub(crate) mod digests;
+mod draws;
 mod fill;
 pub(crate) mod fine;
 mod fine_rows;
