@@ -10,6 +10,8 @@ use std::ffi::{CString, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
+use engine::Kind;
+
 use super::{keys, memory, thread};
 
 /// `bool thd_mem_cnt_alloc(THD*, unsigned long)` and `thd_mem_cnt_free`.
@@ -66,10 +68,22 @@ unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) 
     match counted {
         0 if !engine::memory::is_sampled() || !is_limited() => 0,
         // SAFETY: the interface.
-        0 => unsafe { charge_limited(memory::uncounted(key), bytes, owner) },
+        0 => unsafe { charge_left_out(key, bytes, owner) },
         // SAFETY: the interface.
         _ if is_limited() => unsafe { charge_limited(counted, bytes, owner) },
         _ => counted,
+    }
+}
+
+/// Charges memory that was not counted, if another allocation was in its place and its class is not off.
+#[inline(never)]
+unsafe fn charge_left_out(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
+    match keys::of_kind(memory::own(key), Kind::Memory) {
+        Some(known) if engine::memory::is_counted(known.class) => {
+            // SAFETY: the interface.
+            unsafe { charge_limited(memory::uncounted(key), bytes, owner) }
+        }
+        _ => 0,
     }
 }
 
