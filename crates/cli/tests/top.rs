@@ -443,5 +443,7 @@ fn what_is_sampled_is_marked() {
         assert_eq!(heads.contains(&"+-%"), is_estimated, "{finished:?}");
         let note = "sampled 1/2: counts and times are estimates";
         assert_eq!(finished.stdout.contains(note), is_estimated, "{finished:?}");
+        let of_memory = finished.stdout.contains("\nmemory sampled 1/2: ");
+        assert_eq!(of_memory, page == "memory", "{finished:?}");
     }
 }

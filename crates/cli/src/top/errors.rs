@@ -65,6 +65,12 @@ impl Errors {
 
 /// What is said of a page of estimates.
 pub fn note(sheet: &Sheet, rule: &str) -> String {
+    // Only servers that keep what an allocation stands for draw some.
+    if sheet.estimated == "memory" {
+        return format!(
+            "memory sampled {rule}: instruments in tare.sampling_by_instrument are estimates, with its errors"
+        );
+    }
     let errors = match sheet.errors.is_empty() {
         true => "how far they are off is known by instrument alone: tare.sampling_by_instrument",
         false => "+-% is half the 95 % interval of the count",
