@@ -75,10 +75,12 @@ unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) 
     }
 }
 
-/// Charges memory that was not counted, if another allocation was in its place and its class is not off.
+/// Charges memory that was not counted, if another allocation was in its place and its class is not off. In no session
+/// nobody is charged, and to ask there whether a class is counted would be counted as a loss.
 #[inline(never)]
 unsafe fn charge_left_out(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
-    match keys::of_kind(memory::own(key), Kind::Memory) {
+    let known = keys::of_kind(memory::own(key), Kind::Memory);
+    match known.filter(|_| thread::current().is_some()) {
         Some(known) if engine::memory::is_counted(known.class) => {
             // SAFETY: the interface.
             unsafe { charge_limited(memory::uncounted(key), bytes, owner) }
