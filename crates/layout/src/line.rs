@@ -260,7 +260,7 @@ pub mod memory {
     pub const COUNT_VARIANCE: usize = 5;
     /// Second line: the variance of the bytes, in squares of [`VARIANCE_UNIT`].
     pub const BYTES_VARIANCE: usize = 6;
-    /// Bytes are counted in so many for their variance, and 64 bits hold what a year brings.
+    /// Bytes of the unit that [`BYTES_VARIANCE`] counts in, so that its sum fits into 64 bits.
     pub const VARIANCE_UNIT: u64 = 8;
 }
 

@@ -12,14 +12,20 @@ pub const WAIT: usize = 0;
 pub const STAGE: usize = 1;
 /// Transactions.
 pub const TRANSACTION: usize = 2;
-/// Memory: allocations, and not in windows of time. One in N is drawn, of those below [`LARGE`].
+/// Memory: of allocations below [`LARGE`] one in N is drawn.
 pub const MEMORY: usize = 3;
 /// Their names.
 pub const GROUP_NAMES: [&str; GROUPS] = ["wait", "stage", "transaction", "memory"];
 
-/// Allocations of so many bytes or more are counted one by one, however memory is sampled: few of them are most of it.
-/// Small ones that are many times a page apart in size would spoil one another's estimate.
+/// Allocations of so many bytes or more are all counted, however memory is sampled: they are few, and one of them that
+/// stood for N would spoil the estimate of the others.
 pub const LARGE: usize = 4096;
+
+/// Whether a group is observed in windows of time. What is in use of memory is a balance over days, for which windows
+/// are too few: its events are drawn one by one.
+pub const fn has_windows(group: usize) -> bool {
+    group != MEMORY
+}
 
 /// The largest N: a weight takes 16 bits.
 pub const MAX_RATE: u32 = 65_535;

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::Kind;
 use tare_layout::bank::line_of;
 use tare_layout::line::{COUNT, SUM};
-use tare_layout::sampling::{GROUPS, MEMORY, Sample, group_of};
+use tare_layout::sampling::{GROUPS, Sample, group_of, has_windows};
 
 use super::clock;
 use super::state::Engine;
@@ -161,8 +161,7 @@ impl Observer {
             let [first, second] = (self.gained.each_ref())
                 .map(|gained| gained.get(class).copied().unwrap_or_default());
             let n = self.rates[group];
-            if n == 1 || group == MEMORY || first.count | second.count | first.sum | second.sum == 0
-            {
+            if n == 1 || first.count | second.count | first.sum | second.sum == 0 {
                 continue;
             }
             let variance = |first: u64, second: u64| {
@@ -240,9 +239,9 @@ impl Observer {
         let window = &mut self.gained[self.closed.min(1)];
         window.resize(gained.len().max(window.len()), Total::default());
         for (group, seen) in self.seen.iter_mut().enumerate() {
-            seen.ns += match self.rates[group] == 1 || group == MEMORY {
-                true => elapsed as f64,
-                false => open_ns[group] as f64,
+            seen.ns += match self.rates[group] {
+                n if n > 1 && has_windows(group) => open_ns[group] as f64,
+                _ => elapsed as f64,
             };
         }
         for (class, gain) in gained
@@ -253,13 +252,13 @@ impl Observer {
             let Some(group) = engine.kind_of(class).and_then(group_of) else {
                 continue;
             };
-            window[class].count = window[class].count.wrapping_add(gain.count);
-            window[class].sum = window[class].sum.wrapping_add(gain.sum);
-            if group == MEMORY {
+            if !has_windows(group) {
                 // Its rows hold how far they may be off.
                 self.seen[group].events += gain.count as f64;
                 continue;
             }
+            window[class].count = window[class].count.wrapping_add(gain.count);
+            window[class].sum = window[class].sum.wrapping_add(gain.sum);
             let n = u64::from(self.rates[group]);
             self.seen[group].events += gain.count as f64 / n as f64;
             if n > 1 {

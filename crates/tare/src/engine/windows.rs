@@ -10,7 +10,7 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::sampling::{GROUPS, MAX_RATE, MEMORY};
+use tare_layout::sampling::{GROUPS, MAX_RATE, has_windows};
 
 use super::governor::Governor;
 use super::observed::Observer;
@@ -71,8 +71,7 @@ impl Stratum {
     /// What events weigh that begin now.
     fn weights(&self) -> Rates {
         std::array::from_fn(|group| match (self.rates[group], &self.open) {
-            // Memory knows no windows.
-            (n, _) if n == 1 || group == MEMORY => n,
+            (n, _) if n == 1 || !has_windows(group) => n,
             (n, Some(window)) if window.is_in[group] => n,
             _ => 0,
         })
@@ -171,8 +170,11 @@ impl Windows {
         let control = engine.view.control();
         let rates =
             (control.sampling.each_ref()).map(|n| n.load(Ordering::SeqCst).clamp(1, MAX_RATE));
-        let windowed = &rates[..MEMORY];
-        let smallest = windowed.iter().copied().filter(|n| *n > 1).min();
+        let in_windows = (0..GROUPS).filter(|group| has_windows(*group));
+        let smallest = in_windows
+            .map(|group| rates[group])
+            .filter(|n| *n > 1)
+            .min();
         let before = self.stratum.take().map(|before| before.weights());
         let Some(smallest) = smallest else {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
