@@ -50,12 +50,13 @@ fn is_sampled(version: Version) {
         connection.query_drop(statement).expect(statement);
     }
     const SELECTS: usize = 6_000;
+    let mut select = |times: usize| {
+        let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
+        (0..times).for_each(|_| connection.query_drop(select).expect(select));
+    };
     server.tare("UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME LIKE 'memory/%'");
     let before = allocations(&server);
-    for _ in 0..SELECTS {
-        let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
-        connection.query_drop(select).expect(select);
-    }
+    select(SELECTS);
     let status = server.tare(
         "SELECT VARIABLE_VALUE AS rule FROM performance_schema.global_status \
          WHERE VARIABLE_NAME = 'Tare_sampling'",
@@ -98,20 +99,14 @@ fn is_sampled(version: Version) {
         number(rows.first().expect("the table"), "n")
     };
     let before_io = table_io();
-    for _ in 0..100 {
-        let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
-        connection.query_drop(select).expect(select);
-    }
+    select(100);
     wait_for("all rows that were fetched", || {
         (table_io() - before_io >= 100.0).then_some(())
     });
     assert_eq!(table_io() - before_io, 100.0);
     // Of each class the selects allocated as much as these do.
     let exact_before = allocations(&server);
-    for _ in 0..SELECTS {
-        let select = "SELECT a FROM sampled.rows_of WHERE a = 1";
-        connection.query_drop(select).expect(select);
-    }
+    select(SELECTS);
     let mut compared = 0;
     for (name, (exact, _)) in allocations(&server) {
         let exact = exact - exact_before.get(&name).map_or(0.0, |before| before.0);

@@ -5,13 +5,13 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::{Random, Running, scale, start};
+use support::{Coverage, Random, Running, scale, start};
 use tare::settings::ByHand;
 use tare::transaction::Mode;
 use tare::{Class, Config, Counter, Operation, Rule, Sampling};
 use tare_layout::governor::{Reason, at as at_decision};
 use tare_layout::line::memory as at;
-use tare_layout::sampling::{GROUPS, LARGE, MEMORY, STAGE, Sample, TRANSACTION, WAIT};
+use tare_layout::sampling::{GROUPS, STAGE, Sample, TRANSACTION, WAIT, has_windows};
 use tare_layout::shared::Lost;
 
 tare::classes! {
@@ -112,7 +112,8 @@ impl Clock {
 
     /// Of all types that are observed in windows.
     fn set_all(&mut self, tare: &Running, rule: Rule) {
-        (0..MEMORY).for_each(|group| self.set(tare, group, rule));
+        let in_windows = (0..GROUPS).filter(|group| has_windows(*group));
+        in_windows.for_each(|group| self.set(tare, group, rule));
     }
 }
 
@@ -170,24 +171,6 @@ fn statement(clock: &mut Clock, events: &[u64; WAITS.len()]) {
         clock.pass(STATEMENT_NS / WAITS.len() as u64);
     }
     tare::stage::set(&S1);
-}
-
-/// In how many of so many intervals what happened lies.
-#[derive(Default)]
-struct Coverage {
-    inside: usize,
-    all: usize,
-}
-
-impl Coverage {
-    fn add(&mut self, exact: u64, estimate: u64, error: f64) {
-        self.all += 1;
-        self.inside += usize::from((estimate as f64 - exact as f64).abs() <= 1.96 * error);
-    }
-
-    fn percent(&self) -> f64 {
-        100.0 * self.inside as f64 / self.all as f64
-    }
 }
 
 fn check_coverage(seed: u64, load: Load, rule: impl Fn(usize) -> Rule) {
@@ -558,71 +541,4 @@ fn a_budget_sets_n_and_says_why() {
     let rates = tare.view.control().sampling.iter();
     assert!(rates.map(|n| n.load(Ordering::Relaxed)).max() > Some(1));
     assert_eq!(count(&tare, &QUERY), n);
-}
-
-/// Allocations of a host that keeps what each was counted as: those that are large are counted one by one, and of the
-/// others some stand for all.
-#[test]
-fn intervals_cover_allocations() {
-    const RUNS: usize = 200;
-    let tare = sampled(Rule::OneIn(16), 31);
-    let mut clock = Clock::new();
-    let number = tare::host_lock::class_number(&HEAP);
-    let cells = |line: usize| {
-        let cell = |cell| tare.cell(&HEAP, line, cell);
-        [
-            at::ALLOC_COUNT,
-            at::FREE_COUNT,
-            at::ALLOC_BYTES,
-            at::FREE_BYTES,
-        ]
-        .map(cell)
-    };
-    let variances = || [at::COUNT_VARIANCE, at::BYTES_VARIANCE].map(|i| tare.cell(&HEAP, 1, i));
-    let mut random = Random(31);
-    let (mut counts, mut bytes) = (Coverage::default(), Coverage::default());
-    let (mut all, mut estimated) = ([0; 2], [0; 2]);
-    let mut kept = Vec::new();
-    for _ in 0..RUNS {
-        let (before, variance) = (cells(0), variances());
-        let mut exact = [0; 2];
-        for _ in 0..scale(1_000, 10_000) {
-            let size = match random.below(20) {
-                0 => LARGE as u64 + random.below(100_000),
-                _ => 1 + random.below(LARGE as u64 - 1),
-            } as usize;
-            kept.push((size, tare::memory::allocated_as(number, size)));
-            exact[0] += 1;
-            exact[1] += size as u64;
-        }
-        let (now, variances) = (cells(0), variances());
-        let error = |i: usize| ((variances[i] - variance[i]) as f64).sqrt();
-        let gained = [now[0] - before[0], now[2] - before[2]];
-        counts.add(exact[0], gained[0], error(0));
-        bytes.add(exact[1], gained[1], error(1) * at::VARIANCE_UNIT as f64);
-        for i in 0..2 {
-            all[i] += exact[i];
-            estimated[i] += gained[i];
-        }
-    }
-    let (counts, bytes) = (counts.percent(), bytes.percent());
-    println!("{counts:.1} % of counts, {bytes:.1} % of bytes");
-    for percent in [counts, bytes] {
-        // Drawn anew each time: four standard errors and more.
-        assert!((88.0..=99.9).contains(&percent), "{percent:.1} %");
-    }
-    for (all, estimated) in all.into_iter().zip(estimated) {
-        let off = estimated as f64 / all as f64 - 1.0;
-        assert!(off.abs() < 0.05, "{off}");
-    }
-    let large = kept.iter().filter(|(size, _)| *size >= LARGE);
-    assert!(large.clone().count() > 0 && large.into_iter().all(|(_, weight)| *weight == 1));
-    // What was counted is freed as what it was counted as: whatever N is by then.
-    clock.set(&tare, MEMORY, Rule::OneIn(3));
-    for (size, weight) in kept {
-        tare::memory::freed_as(number, size, weight);
-    }
-    let [allocated, freed, bytes, bytes_freed] = cells(0);
-    assert_eq!((allocated, bytes), (freed, bytes_freed));
-    assert_eq!(tare.losses(), []);
 }

@@ -490,3 +490,21 @@ impl Tally {
         self.0.load(Ordering::Relaxed)
     }
 }
+
+/// In how many of so many intervals what happened lies.
+#[derive(Default)]
+pub struct Coverage {
+    inside: usize,
+    pub all: usize,
+}
+
+impl Coverage {
+    pub fn add(&mut self, exact: u64, estimate: u64, error: f64) {
+        self.all += 1;
+        self.inside += usize::from((estimate as f64 - exact as f64).abs() <= 1.96 * error);
+    }
+
+    pub fn percent(&self) -> f64 {
+        100.0 * self.inside as f64 / self.all as f64
+    }
+}
