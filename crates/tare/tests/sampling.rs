@@ -256,6 +256,45 @@ fn a_load_that_is_slower_in_windows_is_counted_whole() {
     assert!(off.abs() < 0.03, "{off}");
 }
 
+/// How many windows there are in half a minute in which one thread of a client begins so often, and what part of the
+/// time they are.
+fn windows_while(clock: &mut Clock, thread_every: u64) -> (u32, f64) {
+    let (mut opened, mut open) = (0, 0);
+    let steps = 30_000 * MS / (MS / 10);
+    for i in 0..steps {
+        if i * MS / 10 % thread_every == 0 {
+            drop(tare::thread::Session::new(&CLIENT));
+        }
+        let was_open = clock.windows.is_open();
+        clock.pass(MS / 10);
+        let is_open = clock.windows.is_open();
+        opened += u32::from(is_open && !was_open);
+        open += u64::from(is_open);
+    }
+    (opened, open as f64 / steps as f64)
+}
+
+#[test]
+fn windows_are_longer_and_rarer_where_threads_come_and_go() {
+    let _tare = sampled(Rule::OneIn(16), 23);
+    let mut clock = Clock::new();
+    // One in 80 ms, of 5.
+    let (few, part) = windows_while(&mut clock, 10 * MS);
+    assert!(
+        (330..=420).contains(&few) && (part * 16.0 - 1.0).abs() < 0.05,
+        "{few}, {part}"
+    );
+    // One in 640 ms, of 40.
+    let (rare, part) = windows_while(&mut clock, 2 * MS);
+    assert!(
+        (40..=55).contains(&rare) && (part * 16.0 - 1.0).abs() < 0.1,
+        "{rare}, {part}"
+    );
+    // And back.
+    let (few, _) = windows_while(&mut clock, 10 * MS);
+    assert!((320..=420).contains(&few), "{few}");
+}
+
 /// Six standard errors: what is that far off is no accident, whatever the seed.
 fn is_near(exact: u64, estimate: u64, error: f64) -> bool {
     (estimate as f64 - exact as f64).abs() <= 6.0 * error

@@ -21,6 +21,9 @@ use super::state::Engine;
 /// So often there is a window, in the mean: what its rows gained is summed each time, and two of these make a
 /// standard error's summand.
 const EVERY_NS: u64 = 80_000_000;
+/// The same where [threads come and go](Births). A thread that meets a window has to tell what it counts there from
+/// what others counted before it, once for each row. Longer windows, as much rarer, meet fewer threads.
+const RARELY_NS: u64 = 640_000_000;
 /// No window is shorter: opening and closing one takes some 20 µs, and the system wakes a thread that late.
 const SHORTEST_NS: u64 = 2_000_000;
 /// No window is longer: a load has phases.
@@ -40,6 +43,7 @@ pub(super) struct Windows {
     /// What windows were too short (or, below zero, too long) so far.
     owed_ns: i64,
     pace: Pace,
+    births: Births,
     random: Random,
     observer: Observer,
     governor: Governor,
@@ -87,6 +91,7 @@ impl Windows {
             stratum: None,
             owed_ns: 0,
             pace: Pace::default(),
+            births: Births::default(),
             random: Random::from(seed.load(Ordering::Relaxed)),
             observer: Observer::new(is_limited),
             governor: Governor::default(),
@@ -180,7 +185,13 @@ impl Windows {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
             return settings::observe(engine, rates);
         };
-        let length = (EVERY_NS / u64::from(smallest)).clamp(SHORTEST_NS, LONGEST_NS);
+        let has_budget = (control.budgets.iter()).any(|budget| budget.load(Ordering::SeqCst) != 0);
+        // The governor is to see what has risen soon.
+        let every = match self.births.are_many(engine, now) && !has_budget {
+            true => RARELY_NS,
+            false => EVERY_NS,
+        };
+        let length = (every / u64::from(smallest)).clamp(SHORTEST_NS, LONGEST_NS);
         let slot_ns = length * 3 / 4 + self.random.below(length / 2);
         let slots = PAIR as u64 * u64::from(smallest);
         let mut begin = planned;
@@ -255,6 +266,37 @@ impl Windows {
         let most = 10 * stratum.slot_ns as i64;
         self.owed_ns = owed.clamp(-most, most);
         self.observer.end_window(engine, window.is_in, lasted, now);
+    }
+}
+
+/// Whether threads come and go, as those of clients do that connect for each query.
+#[derive(Default)]
+struct Births {
+    /// The next thread's id, and when it was.
+    last: (u64, u64),
+    are_many: bool,
+}
+
+/// Threads that begin in a second where they come and go.
+const MANY: u64 = 250;
+
+impl Births {
+    /// As of late: what began in less time than there is a window says little.
+    fn are_many(&mut self, engine: &Engine, now: u64) -> bool {
+        let next = engine
+            .view
+            .shared()
+            .next_thread_id
+            .0
+            .load(Ordering::Relaxed);
+        let (before, since) = self.last;
+        let ns = now.saturating_sub(since);
+        if ns >= EVERY_NS {
+            let many = u128::from(MANY) * u128::from(ns) / 1_000_000_000;
+            self.are_many = since != 0 && u128::from(next.saturating_sub(before)) >= many;
+            self.last = (next, now);
+        }
+        self.are_many
     }
 }
 
