@@ -262,7 +262,7 @@ fn windows_while(clock: &mut Clock, thread_every: u64) -> (u32, f64) {
     let (mut opened, mut open) = (0, 0);
     let steps = 30_000 * MS / (MS / 10);
     for i in 0..steps {
-        if i * MS / 10 % thread_every == 0 {
+        if (i * MS / 10).is_multiple_of(thread_every) {
             drop(tare::thread::Session::new(&CLIENT));
         }
         let was_open = clock.windows.is_open();
