@@ -88,7 +88,7 @@ bench-server: deps-demo build ## measure what instrumentation costs tare serve, 
 	@$(call weigh,server)
 	@$(call weigh,memory,--server tare)
 
-door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and MariaDB servers, in CPU and memory (about 50 minutes)
+door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and MariaDB servers, in CPU and memory (about an hour)
 	@$(call weigh,door)
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
