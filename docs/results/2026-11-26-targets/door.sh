@@ -19,7 +19,7 @@ mkfifo "$here/trace"
 LD_PRELOAD=$library TARE_OPTIONS=$options valgrind --tool=lackey --trace-mem=yes --log-file="$here/trace" "${command[@]}" \
     >"$here/log" 2>&1 &
 host=$!
-"$here/touched" "$here/arguments" "$here/clocks" <"$here/trace" >"$here/result" &
+"$here/touched" "$here/arguments" "$here/clocks" <"$here/trace" >>"$here/result" &
 touched=$!
 until mysqladmin --no-defaults -uroot -S "$here/mysql.sock" ping >"$here/ping" 2>&1; do sleep 1; done
 

@@ -28,7 +28,7 @@ wait $! || true
 mkfifo "$here/trace"
 valgrind --tool=lackey --trace-mem=yes --log-file="$here/trace" "${serve[@]}" >"$here/log" 2>&1 &
 host=$!
-"$here/touched" "$here/arguments" "$here/clocks" <"$here/trace" >"$here/result" &
+"$here/touched" "$here/arguments" "$here/clocks" <"$here/trace" >>"$here/result" &
 touched=$!
 answers
 for statement; do sql "$statement"; done
