@@ -65,6 +65,12 @@ fn choose(seen: &Seen, units: &Units, budgets: &Budgets, before: &[u32; GROUPS])
     chosen
 }
 
+/// Whether there is anything to govern.
+pub(super) fn has_budget(engine: &Engine) -> bool {
+    let budgets = &engine.view.control().budgets;
+    (budgets.iter()).any(|budget| budget.load(Ordering::SeqCst) != 0)
+}
+
 /// Rates that rise at once and fall slowly, so that a lull does not undo what the next burst needs.
 #[derive(Debug, Default)]
 struct Smooth([f64; GROUPS]);
@@ -95,9 +101,7 @@ pub(super) struct Governor {
 impl Governor {
     /// Decides, if it is time to; when that will be again, if any group has a budget.
     pub fn step(&mut self, engine: &Engine, observer: &mut Observer, now: u64) -> Option<u64> {
-        let control = engine.view.control();
-        let mut budgets = control.budgets.iter();
-        if budgets.all(|budget| budget.load(Ordering::SeqCst) == 0) {
+        if !has_budget(engine) {
             self.last = None;
             return None;
         }

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::sampling::{GROUPS, MAX_RATE, has_windows};
 
-use super::governor::Governor;
+use super::governor::{self, Governor};
 use super::observed::Observer;
 use super::random::Random;
 use super::settings;
@@ -185,9 +185,8 @@ impl Windows {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
             return settings::observe(engine, rates);
         };
-        let has_budget = (control.budgets.iter()).any(|budget| budget.load(Ordering::SeqCst) != 0);
         // The governor is to see what has risen soon.
-        let every = match self.births.are_many(engine, now) && !has_budget {
+        let every = match self.births.are_many(engine, now) && !governor::has_budget(engine) {
             true => RARELY_NS,
             false => EVERY_NS,
         };
