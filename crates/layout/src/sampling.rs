@@ -111,8 +111,12 @@ pub mod sample {
     pub const COUNT_VARIANCE: usize = 3;
     /// Variance of the sum of ticks.
     pub const SUM_VARIANCE: usize = 4;
+    /// Variance of the count as of now: what later windows make up for. It does not add up.
+    pub const COUNT_OPEN: usize = 5;
+    /// The same of the sum.
+    pub const SUM_OPEN: usize = 6;
     /// How many cells there are.
-    pub const USED: usize = 5;
+    pub const USED: usize = 7;
 }
 
 /// A sample, read.
@@ -128,6 +132,10 @@ pub struct Sample {
     pub count_variance: f64,
     /// Variance of the sum, in ticks squared.
     pub sum_variance: f64,
+    /// Variance of the count that later windows make up for. It is as of now, and does not add up.
+    pub count_open: f64,
+    /// The same of the sum.
+    pub sum_open: f64,
 }
 
 impl Sample {
@@ -140,6 +148,8 @@ impl Sample {
             weighted: get(sample::WEIGHTED),
             count_variance: f64::from_bits(get(sample::COUNT_VARIANCE)),
             sum_variance: f64::from_bits(get(sample::SUM_VARIANCE)),
+            count_open: f64::from_bits(get(sample::COUNT_OPEN)),
+            sum_open: f64::from_bits(get(sample::SUM_OPEN)),
         }
     }
 
@@ -152,6 +162,8 @@ impl Sample {
             weighted: self.weighted.wrapping_add(other.weighted),
             count_variance: self.count_variance + other.count_variance,
             sum_variance: self.sum_variance + other.sum_variance,
+            count_open: self.count_open + other.count_open,
+            sum_open: self.sum_open + other.sum_open,
         }
     }
 
@@ -172,7 +184,21 @@ impl Sample {
             weighted: self.weighted.saturating_sub(before.weighted),
             count_variance: less(self.count_variance, before.count_variance),
             sum_variance: less(self.sum_variance, before.sum_variance),
+            count_open: less(self.count_open, 0.0),
+            sum_open: less(self.sum_open, 0.0),
         }
+    }
+
+    /// The square of the count's standard error.
+    #[must_use]
+    pub fn count_error_squared(self) -> f64 {
+        self.count_variance + self.count_open
+    }
+
+    /// The square of the sum's standard error, in ticks squared.
+    #[must_use]
+    pub fn sum_error_squared(self) -> f64 {
+        self.sum_variance + self.sum_open
     }
 
     /// Keeps it in a line.
@@ -182,6 +208,8 @@ impl Sample {
         line.set(sample::WEIGHTED, self.weighted);
         line.set(sample::COUNT_VARIANCE, self.count_variance.to_bits());
         line.set(sample::SUM_VARIANCE, self.sum_variance.to_bits());
+        line.set(sample::COUNT_OPEN, self.count_open.to_bits());
+        line.set(sample::SUM_OPEN, self.sum_open.to_bits());
     }
 }
 
@@ -234,6 +262,8 @@ mod tests {
             weighted: 12,
             count_variance: 108.0,
             sum_variance: 10_800.0,
+            count_open: 2.0,
+            sum_open: 3.0,
         };
         one.plus(one).store(&line);
         let sample = Sample::read(&line.cells);
@@ -242,7 +272,15 @@ mod tests {
             (sample.count_variance, sample.sum_variance),
             (216.0, 21_600.0)
         );
-        assert_eq!(sample.since(sample), Sample::default());
-        assert_eq!(sample.since(one), one);
+        // What is open is so as of now, whenever counting began.
+        let (count_open, sum_open) = (4.0, 6.0);
+        let open = Sample {
+            count_open,
+            sum_open,
+            ..Sample::default()
+        };
+        assert_eq!(sample.since(sample), open);
+        assert_eq!(sample.since(one).count_error_squared(), 112.0);
+        assert_eq!(sample.since(one).sum_error_squared(), 10_806.0);
     }
 }

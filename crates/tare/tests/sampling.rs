@@ -1,18 +1,20 @@
-//! Sampled totals beside what really happened: unbiased, with errors that are as large as they say.
+//! What is sampled, and what is exact.
 #![cfg(feature = "instrument")]
 
 mod support;
+#[path = "support/windows.rs"]
+mod windows;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use support::{Coverage, Random, Running, scale, start};
-use tare::settings::ByHand;
+use support::scale;
 use tare::transaction::Mode;
-use tare::{Class, Config, Counter, Operation, Rule, Sampling};
+use tare::{Class, Counter, Operation, Rule};
 use tare_layout::governor::{Reason, at as at_decision};
 use tare_layout::line::memory as at;
-use tare_layout::sampling::{GROUPS, STAGE, Sample, TRANSACTION, WAIT, has_windows};
+use tare_layout::sampling::{STAGE, TRANSACTION, WAIT};
 use tare_layout::shared::Lost;
+use windows::{Clock, MS, count, sample, sampled};
 
 tare::classes! {
     static W0: MetadataLock = "wait/lock/metadata/sampling/w0";
@@ -21,20 +23,6 @@ tare::classes! {
     static W3: MetadataLock = "wait/lock/metadata/sampling/w3";
     static W4: MetadataLock = "wait/lock/metadata/sampling/w4";
     static W5: MetadataLock = "wait/lock/metadata/sampling/w5";
-    static W6: MetadataLock = "wait/lock/metadata/sampling/w6";
-    static W7: MetadataLock = "wait/lock/metadata/sampling/w7";
-    static W8: MetadataLock = "wait/lock/metadata/sampling/w8";
-    static W9: MetadataLock = "wait/lock/metadata/sampling/w9";
-    static W10: MetadataLock = "wait/lock/metadata/sampling/w10";
-    static W11: MetadataLock = "wait/lock/metadata/sampling/w11";
-    static W12: MetadataLock = "wait/lock/metadata/sampling/w12";
-    static W13: MetadataLock = "wait/lock/metadata/sampling/w13";
-    static W14: MetadataLock = "wait/lock/metadata/sampling/w14";
-    static W15: MetadataLock = "wait/lock/metadata/sampling/w15";
-    static W16: MetadataLock = "wait/lock/metadata/sampling/w16";
-    static W17: MetadataLock = "wait/lock/metadata/sampling/w17";
-    static W18: MetadataLock = "wait/lock/metadata/sampling/w18";
-    static W19: MetadataLock = "wait/lock/metadata/sampling/w19";
     static LOCK: Mutex = "wait/synch/mutex/sampling/LOCK";
     static FILE: File = "wait/io/file/sampling/data";
     static S0: Stage = "stage/sampling/s0";
@@ -46,214 +34,18 @@ tare::classes! {
     static CLIENT: Thread = "thread/sampling/client";
 }
 
-/// The waits of a statement, each with so many events.
-const WAITS: [&Class; 20] = [
-    &W0, &W1, &W2, &W3, &W4, &W5, &W6, &W7, &W8, &W9, &W10, &W11, &W12, &W13, &W14, &W15, &W16,
-    &W17, &W18, &W19,
-];
+/// The waits of a statement.
+const WAITS: [&Class; 6] = [&W0, &W1, &W2, &W3, &W4, &W5];
 
-/// Of six of them, and none of the others.
-fn few(events: [u64; 6]) -> [u64; WAITS.len()] {
-    std::array::from_fn(|wait| events.get(wait).copied().unwrap_or(0))
-}
-
-fn sampled(rule: Rule, seed: u64) -> Running {
-    start(Config {
-        sampling: Sampling {
-            rules: [rule; GROUPS],
-            seed: Some(seed),
-        },
-        ..Config::everything()
-    })
-}
-
-const MS: u64 = 1_000_000;
-
-/// Windows by a clock that stands still unless it is told otherwise.
-struct Clock {
-    windows: ByHand,
-    now: u64,
-    due: u64,
-}
-
-impl Clock {
-    fn new() -> Self {
-        let mut clock = Self {
-            windows: ByHand::begin().expect("nobody else opens windows"),
-            now: MS,
-            due: 0,
-        };
-        clock.pass(0);
-        clock
-    }
-
-    fn pass(&mut self, ns: u64) {
-        self.now += ns;
-        if self.now >= self.due {
-            self.due = self.windows.at(self.now).unwrap_or(u64::MAX);
-        }
-    }
-
-    /// Until a window is open, or none is.
-    fn until(&mut self, is_open: bool) {
-        while self.windows.is_open() != is_open {
-            self.pass(MS / 10);
-        }
-    }
-
-    /// Changes N as a reader does.
-    fn set(&mut self, tare: &Running, group: usize, rule: Rule) {
-        let control = tare.view.control();
-        control.set_rule(group, rule);
-        tare.recompute();
-        self.due = 0;
-        self.pass(0);
-    }
-
-    /// Of all types that are observed in windows.
-    fn set_all(&mut self, tare: &Running, rule: Rule) {
-        let in_windows = (0..GROUPS).filter(|group| has_windows(*group));
-        in_windows.for_each(|group| self.set(tare, group, rule));
-    }
-}
-
-fn sample(tare: &Running, class: &Class) -> Sample {
-    match tare.class_number(class.name()) {
-        Some(class) => Sample::read(&tare.view.sample(class).cells),
-        None => Sample::default(),
-    }
-}
-
-/// COUNT_STAR of an instrument, all lines of its row together.
-fn count(tare: &Running, class: &Class) -> u64 {
-    if tare.class_number(class.name()).is_none() {
-        return 0;
-    }
-    (0..class.kind().time_lines())
-        .map(|i| tare.line(class, i).count)
-        .sum()
-}
-
-/// N where it does not change.
-const N: u32 = 4;
-/// What a statement takes, and a window with this N on average.
-const STATEMENT_NS: u64 = 4 * MS;
-const WINDOW_NS: u64 = 20 * MS;
-
-/// How many events of each wait there are in statement `i` of a run.
-type Load = fn(i: usize, random: &mut Random) -> [u64; WAITS.len()];
-
-fn constant(_: usize, _: &mut Random) -> [u64; WAITS.len()] {
-    std::array::from_fn(|wait| 1 + wait as u64 % 3)
-}
-
-fn bursty(_: usize, random: &mut Random) -> [u64; WAITS.len()] {
-    std::array::from_fn(|wait| match random.below(8) {
-        0 => 6 + random.below(4 + wait as u64 % 4),
-        _ => random.below(2),
-    })
-}
-
-/// With the period that windows have.
-fn periodic(i: usize, _: &mut Random) -> [u64; WAITS.len()] {
-    let period = (WINDOW_NS / STATEMENT_NS) as usize;
-    std::array::from_fn(|wait| if i % period == wait % period { 5 } else { 1 })
-}
-
-/// One statement with these waits, in which time passes.
-fn statement(clock: &mut Clock, events: &[u64; WAITS.len()]) {
+/// One statement with one of each of these waits, in which time passes.
+fn statement(clock: &mut Clock, waits: &[&Class]) {
     let _statement = tare::statement::start(&QUERY);
     tare::stage::set(&S0);
-    for (class, n) in WAITS.into_iter().zip(events) {
-        for _ in 0..*n {
-            drop(tare::wait::start(class, Operation::Lock));
-        }
-        clock.pass(STATEMENT_NS / WAITS.len() as u64);
+    for class in waits {
+        drop(tare::wait::start(class, Operation::Lock));
+        clock.pass(4 * MS / waits.len() as u64);
     }
     tare::stage::set(&S1);
-}
-
-fn check_coverage(seed: u64, load: Load, rule: impl Fn(usize) -> Rule) {
-    let tare = sampled(rule(0), seed);
-    let mut clock = Clock::new();
-    let mut random = Random(seed | 1);
-    let (runs, statements) = (200, scale(4_000, 16_000));
-    let mut waits = Coverage::default();
-    let (mut done, mut all, mut estimated) = (0, 0, 0);
-    for _ in 0..runs {
-        let counts = || WAITS.map(|class| (count(&tare, class), sample(&tare, class)));
-        let before = counts();
-        let mut exact = [0; WAITS.len()];
-        for _ in 0..statements {
-            if rule(done) != rule(done.saturating_sub(1)) {
-                clock.set_all(&tare, rule(done));
-            }
-            let events = load(done, &mut random);
-            statement(&mut clock, &events);
-            exact.iter_mut().zip(events).for_each(|(sum, n)| *sum += n);
-            done += 1;
-        }
-        // Each run is of whole strata.
-        clock.set_all(&tare, rule(done));
-        for ((exact, now), before) in exact.into_iter().zip(counts()).zip(before) {
-            let error = now.1.since(before.1).count_variance.sqrt();
-            waits.add(exact, now.0 - before.0, error);
-            all += exact;
-            estimated += now.0 - before.0;
-        }
-    }
-    assert_eq!(count(&tare, &QUERY), done as u64, "statements are exact");
-    let (percent, off) = (waits.percent(), estimated as f64 / all as f64 - 1.0);
-    println!(
-        "{percent:.1} % of {}, together {:+.2} % off",
-        waits.all,
-        100.0 * off
-    );
-    assert!((92.0..=98.0).contains(&percent), "{percent:.1} %");
-    assert_eq!(tare.losses(), []);
-}
-
-#[test]
-fn intervals_cover_a_constant_load() {
-    check_coverage(1, constant, |_| Rule::OneIn(N));
-}
-
-#[test]
-fn intervals_cover_a_bursty_load() {
-    check_coverage(2, bursty, |_| Rule::OneIn(N));
-}
-
-#[test]
-fn intervals_cover_a_load_with_the_period_of_windows() {
-    check_coverage(3, periodic, |_| Rule::OneIn(N));
-}
-
-#[test]
-fn intervals_cover_while_n_changes_all_the_time() {
-    check_coverage(4, bursty, |i| match i / 25 % 4 {
-        0 => Rule::OneIn(2),
-        1 => Rule::OneIn(10),
-        2 => Rule::OneIn(3),
-        _ => Rule::OneIn(7),
-    });
-}
-
-#[test]
-fn a_load_that_is_slower_in_windows_is_counted_whole() {
-    let tare = sampled(Rule::OneIn(N), 22);
-    let mut clock = Clock::new();
-    let n = scale(400_000, 4_000_000) as u64;
-    for _ in 0..n {
-        let _statement = tare::statement::start(&QUERY);
-        drop(tare::wait::start(&W0, Operation::Lock));
-        let is_open = clock.windows.is_open();
-        clock.pass(if is_open { 50_000 } else { 40_000 });
-    }
-    clock.set_all(&tare, Rule::Every);
-    let off = count(&tare, &W0) as f64 / n as f64 - 1.0;
-    println!("{:+.2} % off", 100.0 * off);
-    // By time alone it would be 16 % too few.
-    assert!(off.abs() < 0.03, "{off}");
 }
 
 /// How many windows there are in half a minute in which one thread of a client begins so often, and what part of the
@@ -405,7 +197,7 @@ fn stages_are_shown_and_go_on_across_statements() {
         drop(statement);
     }
     for class in [&S0, &S1] {
-        let error = sample(&tare, class).count_variance.sqrt();
+        let error = sample(&tare, class).count_error_squared().sqrt();
         assert!(error > 0.0);
         assert!(is_near(n, count(&tare, class), error), "{}", class.name());
     }
@@ -420,7 +212,7 @@ fn each_type_has_a_rate_of_its_own() {
     let n = 8_000;
     for _ in 0..n {
         drop(tare::transaction::start(&TRX, Mode::default()));
-        statement(&mut clock, &few([1, 0, 0, 0, 0, 0]));
+        statement(&mut clock, &[&W0]);
     }
     assert_eq!(count(&tare, &S0), n, "stages are all there");
     assert_eq!(tare.view.control().rule(STAGE), Rule::Every);
@@ -431,7 +223,7 @@ fn each_type_has_a_rate_of_its_own() {
             class.name(),
         );
         assert!((0.7..1.4).contains(&share), "{name} {sample:?}");
-        let error = sample.count_variance.sqrt();
+        let error = sample.count_error_squared().sqrt();
         assert!(is_near(n, count(&tare, class), error), "{name} {sample:?}");
     }
 }
@@ -454,7 +246,7 @@ fn locks_and_files_are_sampled_by_instance() {
     assert!(is_near(
         n,
         count(&tare, &LOCK),
-        sampled.count_variance.sqrt()
+        sampled.count_error_squared().sqrt()
     ));
     let bytes = tare.line(&FILE, 1);
     assert_eq!(
@@ -534,12 +326,12 @@ fn every_again_is_exact_at_once() {
     let tare = sampled(Rule::OneIn(100), 18);
     let mut clock = Clock::new();
     for _ in 0..500 {
-        statement(&mut clock, &few([1; 6]));
+        statement(&mut clock, &WAITS);
     }
     clock.set_all(&tare, Rule::Every);
     let before = count(&tare, &W0);
     for _ in 0..500 {
-        statement(&mut clock, &few([1; 6]));
+        statement(&mut clock, &WAITS);
     }
     assert_eq!(count(&tare, &W0) - before, 500);
 }

@@ -128,8 +128,8 @@ fn estimate(host: &Host, count: u64, ticks: u64, sample: Sample) -> Estimate {
         observed: sample.events,
         windows: sample.windows,
         weighted: sample.weighted,
-        count_error: real(sample.count_variance.sqrt()),
-        sum_error: real(sample.sum_variance.sqrt() * tick_ps),
+        count_error: real(sample.count_error_squared().sqrt()),
+        sum_error: real(sample.sum_error_squared().sqrt() * tick_ps),
     }
 }
 

@@ -36,6 +36,7 @@ mod object_rows;
 pub(crate) mod objects;
 mod observed;
 mod own_thread;
+mod pace;
 mod pending;
 mod random;
 pub mod row_locks;
@@ -45,6 +46,7 @@ mod slot;
 mod source_index;
 mod sources;
 pub(crate) mod state;
-pub(crate) mod windows;
+pub(crate) mod variance;
+mod windows;
 
 pub use lifecycle::{descriptor, failed_starts, follow_forks, is_running, start, stop};

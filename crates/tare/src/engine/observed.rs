@@ -10,6 +10,7 @@ use tare_layout::sampling::{GROUPS, Sample, group_of, has_windows};
 
 use super::clock;
 use super::state::Engine;
+use super::variance::{Shares, variance};
 use super::windows::Rates;
 
 /// Summing takes at most one part in so many of a processor's time.
@@ -50,6 +51,15 @@ pub(super) struct Seen {
     pub ns: f64,
 }
 
+/// A window that has closed.
+pub(super) struct Closed {
+    /// The groups that it was for.
+    pub is_in: [bool; GROUPS],
+    pub ns: u64,
+    /// Statements that ended in it.
+    pub statements: u64,
+}
+
 /// See the module.
 pub(super) struct Observer {
     is_limited: bool,
@@ -60,6 +70,9 @@ pub(super) struct Observer {
     totals: Vec<Total>,
     /// By class, what each window of the stratum gained.
     gained: [Vec<Total>; 2],
+    /// Statements that ended in each of them.
+    ended: [u64; 2],
+    shares: Shares,
     /// Windows of the stratum that have closed.
     closed: usize,
     banks: Vec<Rows>,
@@ -86,6 +99,8 @@ impl Observer {
             stratum_ns: 0,
             totals: Vec::new(),
             gained: [const { Vec::new() }; 2],
+            ended: [0; 2],
+            shares: Shares::default(),
             closed: 0,
             banks: Vec::new(),
             merges: 0,
@@ -120,6 +135,7 @@ impl Observer {
         (self.rates, self.smallest, self.stratum_ns) = (rates, smallest, length_ns);
         self.closed = 0;
         self.gained.iter_mut().for_each(Vec::clear);
+        self.ended = [0; 2];
     }
 
     /// A window opens.
@@ -131,15 +147,11 @@ impl Observer {
     }
 
     /// A window has closed.
-    pub fn end_window(&mut self, engine: &Engine, is_in: [bool; GROUPS], ns: u64, now: u64) {
-        for (open, _) in self
-            .open_ns
-            .iter_mut()
-            .zip(is_in)
-            .filter(|(_, is_in)| *is_in)
-        {
-            *open += ns;
+    pub fn end_window(&mut self, engine: &Engine, window: Closed, now: u64) {
+        for (open, is_in) in self.open_ns.iter_mut().zip(window.is_in) {
+            *open += if is_in { window.ns } else { 0 };
         }
+        self.ended[self.closed.min(1)] = window.statements;
         self.unseen += 1;
         if self.measures() {
             self.look(engine, now);
@@ -147,51 +159,95 @@ impl Observer {
         self.closed += 1;
     }
 
-    /// The stratum has ended, or was cut short: what its windows differ by is what its total may be off.
-    pub fn end_stratum(&mut self, engine: &Engine) {
+    /// The stratum has ended, or was cut short. What its windows differ by is what its total may be off, but for what
+    /// they differ by because there were more statements in one of them: windows are steered so that these come to all
+    /// statements, give or take some number whose square is `unbalanced`.
+    pub fn end_stratum(&mut self, engine: &Engine, unbalanced: f64) {
         if !self.measures() {
             self.left -= 1;
             return;
         }
-        let classes = self.totals.len();
-        for class in 0..classes {
+        let ended = (self.ended).map(|ended| ended as f64 * f64::from(self.smallest));
+        self.shares.begin(self.totals.len(), ended);
+        for class in 0..self.totals.len() {
             let Some(group) = engine.kind_of(class).and_then(group_of) else {
                 continue;
             };
-            let [first, second] = (self.gained.each_ref())
-                .map(|gained| gained.get(class).copied().unwrap_or_default());
             let n = self.rates[group];
-            if n == 1 || first.count | second.count | first.sum | second.sum == 0 {
+            if n == 1 || !has_windows(group) {
                 continue;
             }
-            let variance = |first: u64, second: u64| {
-                self.one_in as f64 * variance(n, self.smallest, first as f64, second as f64)
+            let gained = (self.gained.each_ref())
+                .map(|gained| gained.get(class).copied().unwrap_or_default());
+            let [counts, sums] = [
+                gained.map(|gain| gain.count as f64),
+                gained.map(|gain| gain.sum as f64),
+            ];
+            let [count, sum] = self.shares.of_statement(class, counts, sums);
+            // Groups that are observed in some of the windows only are not what these are steered for.
+            let [count, sum] = match n == self.smallest {
+                true => [count, sum],
+                false => [0.0; 2],
             };
-            add(
-                engine,
-                class,
-                Sample {
-                    count_variance: variance(first.count, second.count),
-                    sum_variance: variance(first.sum, second.sum),
-                    ..Sample::default()
-                },
-            );
+            let variance = |gained: [f64; 2], of_statement: f64| {
+                let left = [0, 1].map(|window| gained[window] - ended[window] * of_statement);
+                self.one_in as f64 * variance(n, self.smallest, left)
+            };
+            let open = |of_statement: f64| unbalanced * of_statement * of_statement;
+            let line = engine.view.sample(class);
+            let before = Sample::read(&line.cells);
+            let now = Sample {
+                count_variance: before.count_variance + variance(counts, count),
+                sum_variance: before.sum_variance + variance(sums, sum),
+                count_open: open(count),
+                sum_open: open(sum),
+                ..before
+            };
+            if now != before {
+                now.store(line);
+            }
         }
         self.left = self.one_in - 1;
     }
 
-    /// Statements that ended since the engine began, which are exact.
-    pub fn statements(&mut self, engine: &Engine) -> u64 {
+    /// Statements that ended since the engine began, which are exact; `None` while banks merge all the time.
+    pub fn statements(&mut self, engine: &Engine) -> Option<u64> {
         let shared = engine.view.shared();
         let classes = shared.classes_used.0.load(Ordering::Acquire) as usize;
-        self.for_banks(engine, classes, |number, rows| {
-            let arena = engine.view.arena(number);
-            let counts = rows
-                .statements
-                .iter()
-                .map(|line| arena[usize::from(*line)].get(COUNT));
-            counts.fold(0, u64::wrapping_add)
+        self.settled(engine, |observer| {
+            observer.for_banks(engine, classes, |number, rows| {
+                let arena = engine.view.arena(number);
+                let counts = rows
+                    .statements
+                    .iter()
+                    .map(|line| arena[usize::from(*line)].get(COUNT));
+                counts.fold(0, u64::wrapping_add)
+            })
         })
+        .ok()
+    }
+
+    /// What `sum` gives while no banks merge: they would be summed in part, or twice. If they do so three times in a
+    /// row, it is an error, with what it gave then.
+    fn settled<T>(&mut self, engine: &Engine, mut sum: impl FnMut(&mut Self) -> T) -> Result<T, T> {
+        let merges = &engine.view.shared().merge_sequence.0;
+        let mut tries = 0;
+        loop {
+            let before = merges.load(Ordering::Acquire);
+            if before != self.merges {
+                self.banks.clear();
+                self.merges = before;
+            }
+            let all = sum(self);
+            std::sync::atomic::fence(Ordering::Acquire);
+            tries += 1;
+            if before & 1 == 0 && merges.load(Ordering::Relaxed) == before {
+                return Ok(all);
+            }
+            if tries == 3 {
+                return Err(all);
+            }
+        }
     }
 
     /// The sum over all banks of what `sum` finds in their rows.
@@ -284,22 +340,8 @@ impl Observer {
 
     /// What each class gained since it was summed last.
     fn gain(&mut self, engine: &Engine) -> Vec<Total> {
-        let merges = &engine.view.shared().merge_sequence.0;
-        let mut sums = Vec::new();
-        // Banks that merge meanwhile would be summed in part, or twice. That they do so three times in a row would
-        // spoil one summand of an error.
-        for _ in 0..3 {
-            let before = merges.load(Ordering::Acquire);
-            if before != self.merges {
-                self.banks.clear();
-                self.merges = before;
-            }
-            sums = self.sums(engine);
-            std::sync::atomic::fence(Ordering::Acquire);
-            if before & 1 == 0 && merges.load(Ordering::Relaxed) == before {
-                break;
-            }
-        }
+        // Sums that are off spoil one summand of an error.
+        let (Ok(sums) | Err(sums)) = self.settled(engine, |observer| observer.sums(engine));
         self.totals
             .resize(sums.len().max(self.totals.len()), Total::default());
         let gain = |(now, before): (&Total, &Total)| Total {
@@ -360,67 +402,8 @@ impl Rows {
     }
 }
 
-/// What the variance of a stratum's total is estimated as, whose windows gained so much, weights included (Horvitz and
-/// Thompson 1952). Two of 2 `smallest` slots are windows, and in each a group is observed by the chance `smallest` / `n`;
-/// so a slot is observed by the chance 1/n, and two of them by smallest / (n² (2 smallest - 1)).
-fn variance(n: u32, smallest: u32, first: f64, second: f64) -> f64 {
-    let left_out = |n: u32| 1.0 - 1.0 / f64::from(n);
-    let squares = first * first + second * second;
-    (left_out(n) * squares - 2.0 * left_out(smallest) * first * second).max(0.0)
-}
-
 /// Adds to a class's sample, which nobody else writes.
 fn add(engine: &Engine, class: usize, more: Sample) {
     let line = engine.view.sample(class);
     Sample::read(&line.cells).plus(more).store(line);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The mean over all that can be drawn is the variance itself.
-    #[test]
-    fn the_variance_is_estimated_without_bias() {
-        let slots = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0];
-        let total: f64 = slots.iter().sum();
-        let (smallest, n) = (3, 3);
-        let weight = f64::from(n);
-        let (mut errors, mut estimates, mut draws) = (0.0, 0.0, 0.0);
-        for i in 0..slots.len() {
-            for j in 0..i {
-                let (first, second) = (weight * slots[i], weight * slots[j]);
-                errors += (first + second - total).powi(2);
-                estimates += variance(n, smallest, first, second);
-                draws += 1.0;
-            }
-        }
-        assert!(
-            ((errors - estimates) / draws).abs() < 1e-9,
-            "{errors} {estimates}"
-        );
-    }
-
-    #[test]
-    fn so_it_is_where_a_type_is_observed_in_some_of_the_windows() {
-        let slots = [3.0, 1.0, 4.0, 1.0];
-        let total: f64 = slots.iter().sum();
-        let (smallest, n) = (2, 6);
-        let (weight, chance) = (f64::from(n), f64::from(smallest) / f64::from(n));
-        let (mut errors, mut estimates) = (0.0, 0.0);
-        for i in 0..slots.len() {
-            for j in 0..i {
-                for is_in in [[true, true], [true, false], [false, true], [false, false]] {
-                    let chances = is_in.map(|is_in| if is_in { chance } else { 1.0 - chance });
-                    let p = chances[0] * chances[1] / 6.0;
-                    let gained =
-                        |is_in: bool, slot: usize| if is_in { weight * slots[slot] } else { 0.0 };
-                    let (first, second) = (gained(is_in[0], i), gained(is_in[1], j));
-                    errors += p * (first + second - total).powi(2);
-                    estimates += p * variance(n, smallest, first, second);
-                }
-            }
-        }
-        assert!((errors - estimates).abs() < 1e-9, "{errors} {estimates}");
-    }
 }

@@ -13,7 +13,8 @@ use std::sync::atomic::Ordering;
 use tare_layout::sampling::{GROUPS, MAX_RATE, has_windows};
 
 use super::governor::{self, Governor};
-use super::observed::Observer;
+use super::observed::{Closed, Observer};
+use super::pace::Pace;
 use super::random::Random;
 use super::settings;
 use super::state::Engine;
@@ -146,7 +147,7 @@ impl Windows {
             match (stratum.open.is_some(), stratum.opened) {
                 (true, _) => self.close(engine, now),
                 (false, PAIR) => {
-                    self.observer.end_stratum(engine);
+                    self.end(engine, now);
                     self.begin(engine, next, now);
                 }
                 (false, _) => self.open(engine, now),
@@ -163,11 +164,18 @@ impl Windows {
         {
             self.close(engine, now);
         }
-        if self.stratum.take().is_some() {
-            self.observer.end_stratum(engine);
+        if self.stratum.is_some() {
+            self.end(engine, now);
         }
+        self.stratum = None;
         self.owed_ns = 0;
-        self.pace.last = (0, 0);
+    }
+
+    /// The stratum's windows are closed, and it is over.
+    fn end(&mut self, engine: &Engine, now: u64) {
+        let statements = self.observer.statements(engine);
+        self.pace.tell(statements, now, None);
+        self.observer.end_stratum(engine, self.pace.square());
     }
 
     /// Begins a stratum that was to begin at `planned`; none, if nothing is sampled.
@@ -183,6 +191,7 @@ impl Windows {
         let before = self.stratum.take().map(|before| before.weights());
         let Some(smallest) = smallest else {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
+            self.pace.rest();
             return settings::observe(engine, rates);
         };
         // The governor is to see what has risen soon.
@@ -201,7 +210,11 @@ impl Windows {
         }
         let first = self.random.below(slots);
         let other = (first + 1 + self.random.below(slots - 1)) % slots;
-        let window_ns = (slot_ns as f64 * self.pace.slowdown()) as u64;
+        if !self.pace.is_told() {
+            let statements = self.observer.statements(engine);
+            self.pace.tell(statements, now, None);
+        }
+        let window_ns = self.pace.window_ns(slots, slot_ns);
         let stratum = Stratum {
             rates,
             smallest,
@@ -244,9 +257,10 @@ impl Windows {
         });
         stratum.opened += 1;
         self.observer.begin_window(engine, now);
-        let statements = self.observer.statements(engine);
         settings::observe(engine, stratum.weights());
-        self.pace.outside.add(&mut self.pace.last, statements, now);
+        // After that, as when it closes: as many statements are counted as are observed.
+        let statements = self.observer.statements(engine);
+        self.pace.tell(statements, now, None);
     }
 
     fn close(&mut self, engine: &Engine, now: u64) {
@@ -259,12 +273,17 @@ impl Windows {
         settings::observe(engine, stratum.weights());
         let lasted = now.saturating_sub(window.since);
         let statements = self.observer.statements(engine);
-        self.pace.inside.add(&mut self.pace.last, statements, now);
+        let ended = self.pace.tell(statements, now, Some(stratum.smallest));
         let owed = self.owed_ns + stratum.window_ns as i64 - lasted as i64;
         // What cannot be made up for soon would fall on another load.
         let most = 10 * stratum.slot_ns as i64;
         self.owed_ns = owed.clamp(-most, most);
-        self.observer.end_window(engine, window.is_in, lasted, now);
+        let about = Closed {
+            is_in: window.is_in,
+            ns: lasted,
+            statements: ended,
+        };
+        self.observer.end_window(engine, about, now);
     }
 }
 
@@ -296,53 +315,5 @@ impl Births {
             self.last = (next, now);
         }
         self.are_many
-    }
-}
-
-/// How fast statements end in windows, and outside of them. What is observed takes longer, so that clients who wait for
-/// their answers send less in a window: it is to be as much longer, for a part in N of what happens to be in windows.
-#[derive(Default)]
-struct Pace {
-    inside: Rate,
-    outside: Rate,
-    /// Statements and time when a window opened or closed last; 0 = none has.
-    last: (u64, u64),
-}
-
-/// Statements and nanoseconds of late.
-#[derive(Default)]
-struct Rate {
-    statements: f64,
-    ns: f64,
-}
-
-/// What is left, a window later, of what a window has told: some two hundred of them are remembered.
-const KEPT: f64 = 0.995;
-/// What was known beforehand is worth so many statements: that windows are not slower, give or take 5 %.
-const BEFOREHAND: f64 = 400.0;
-
-impl Rate {
-    fn add(&mut self, last: &mut (u64, u64), statements: u64, now: u64) {
-        let (before, since) = std::mem::replace(last, (statements, now));
-        if since != 0 {
-            self.statements = self.statements * KEPT + statements.saturating_sub(before) as f64;
-            self.ns = self.ns * KEPT + now.saturating_sub(since) as f64;
-        }
-    }
-
-    fn per_ns(&self) -> f64 {
-        self.statements / self.ns.max(1.0)
-    }
-}
-
-impl Pace {
-    /// By how much more slowly statements end in windows, as far as so many tell it.
-    fn slowdown(&self) -> f64 {
-        let known = self.inside.statements.min(self.outside.statements);
-        if known < 1.0 {
-            return 1.0;
-        }
-        let ratio = (self.outside.per_ns() / self.inside.per_ns()).clamp(0.5, 2.0);
-        (known * ratio + BEFOREHAND) / (known + BEFOREHAND)
     }
 }
