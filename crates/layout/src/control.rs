@@ -184,6 +184,9 @@ pub struct Control {
     pub sampling_seed: AtomicU64,
     /// Bumped by who wants to know the row locks: a futex, on which a host sleeps that tells them ([`crate::row_lock`]).
     pub row_locks_asked: AtomicU32,
+    /// Bit of each group of which an event may stand for several: its classes have [`effective::WEIGHED`]. Set with its
+    /// rule, and taken back by who opens windows, once each event stands for itself.
+    pub weighed: AtomicU32,
     /// Sizes that were asked to be 0, by [`sizes::bit`]: nothing of them is kept.
     pub nothing_of: AtomicU64,
 }
@@ -195,6 +198,26 @@ impl Control {
     /// Whether a size of [`sizes`] was asked to be 0.
     pub fn has_none_of(&self, size: usize) -> bool {
         self.nothing_of.load(Ordering::Relaxed) & sizes::bit(size) != 0
+    }
+
+    /// Takes back that events of these groups may stand for several, where their rules say that each stands for itself.
+    /// Whether anything changed: then effective bytes are to be [recomputed](Controls::recompute). What began before
+    /// keeps what it stands for.
+    pub fn weigh_no_more(&self, groups: impl Fn(usize) -> bool) -> bool {
+        let mut has_changed = false;
+        for group in (0..GROUPS).filter(|group| groups(*group)) {
+            let bit = 1 << group;
+            let is_every = || self.rule(group) == Rule::Every;
+            if !is_every() || self.weighed.fetch_and(!bit, Ordering::SeqCst) & bit == 0 {
+                continue;
+            }
+            has_changed = true;
+            // A rule that came meanwhile set a bit that is gone now.
+            if !is_every() {
+                self.weighed.fetch_or(bit, Ordering::SeqCst);
+            }
+        }
+        has_changed
     }
 
     /// Whether anything is sampled.
@@ -224,6 +247,7 @@ impl Control {
 
     /// Sets N of a group. Version 0 is none.
     pub fn set_rate(&self, group: usize, n: u32) {
+        self.weighed.fetch_or(1 << group, Ordering::SeqCst);
         self.sampling[group].store(n, Ordering::SeqCst);
         if self.sampling_version.fetch_add(1, Ordering::SeqCst) == u32::MAX {
             self.sampling_version.fetch_add(1, Ordering::SeqCst);
@@ -322,8 +346,8 @@ impl Controls<'_> {
         if kind == Kind::Statement && consumers & DIGESTS != 0 && has_digests {
             bits |= effective::DIGEST;
         }
-        // For good: events that began when their type was sampled end when it is not.
-        if group_of(kind).is_some() && self.control.sampling_version.load(Ordering::SeqCst) != 0 {
+        let weighed = self.control.weighed.load(Ordering::SeqCst);
+        if group_of(kind).is_some_and(|group| weighed & 1 << group != 0) {
             bits |= effective::WEIGHED;
         }
         let is_followed = self.control.host.load(Ordering::SeqCst) & host::FOLLOWS != 0;

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use support::scale;
 use tare::transaction::Mode;
 use tare::{Class, Counter, Operation, Rule};
+use tare_layout::control::effective;
 use tare_layout::governor::{Reason, at as at_decision};
 use tare_layout::line::memory as at;
 use tare_layout::sampling::{STAGE, TRANSACTION, WAIT};
@@ -162,6 +163,36 @@ fn an_event_has_the_weight_of_where_it_began() {
     clock.set_all(&tare, Rule::Every);
     drop(tare::wait::start(&FILE, Operation::Read));
     assert_eq!(count(&tare, &FILE), 11);
+}
+
+#[test]
+fn once_every_event_counts_again_none_asks_what_it_stands_for() {
+    let tare = sampled(Rule::OneIn(4), 24);
+    let mut clock = Clock::new();
+    let asks = |class: &Class| {
+        let number = tare.class_number(class.name()).expect("a number");
+        let bits = tare.view.controls().effective[number].load(Ordering::Relaxed);
+        bits & effective::WEIGHED != 0
+    };
+    clock.until(true);
+    let wait = tare::wait::start(&FILE, Operation::Read);
+    tare::stage::set(&S0);
+    assert!(asks(&FILE) && asks(&S0));
+    clock.set(&tare, WAIT, Rule::Every);
+    assert!(!asks(&FILE) && asks(&S0));
+    clock.set_all(&tare, Rule::Every);
+    assert!(!asks(&S0));
+    // They began when they stood for four.
+    drop(wait);
+    tare::stage::end();
+    assert_eq!((count(&tare, &FILE), count(&tare, &S0)), (4, 4));
+    drop(tare::wait::start(&FILE, Operation::Read));
+    tare::stage::set(&S0);
+    tare::stage::end();
+    assert_eq!((count(&tare, &FILE), count(&tare, &S0)), (5, 5));
+    // The governor may change N at any time.
+    clock.set_all(&tare, Rule::Budget(100_000));
+    assert!(asks(&FILE) && asks(&S0));
 }
 
 #[test]

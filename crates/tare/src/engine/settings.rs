@@ -180,6 +180,14 @@ pub(super) fn observe(engine: &Engine, weights: Rates) {
     lead(engine, Active(TOLD.load(Ordering::Relaxed)));
 }
 
+/// Events weigh so much now: those of which each stands for itself need not look, unless a rule that follows says so.
+pub(super) fn weigh_no_more(engine: &Engine, weights: Rates) {
+    let view = engine.view;
+    if view.control().weigh_no_more(|group| weights[group] == 1) {
+        view.controls().recompute(|class| engine.kind_of(class));
+    }
+}
+
 /// Leads points and the host's calls to where they look no further, or back. The caller has [`FOLLOWING`], so that what
 /// is told last holds.
 fn lead(engine: &Engine, active: Active) {

@@ -192,7 +192,8 @@ impl Windows {
         let Some(smallest) = smallest else {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
             self.pace.rest();
-            return settings::observe(engine, rates);
+            settings::observe(engine, rates);
+            return settings::weigh_no_more(engine, rates);
         };
         // The governor is to see what has risen soon.
         let every = match self.births.are_many(engine, now) && !governor::has_budget(engine) {
@@ -234,6 +235,7 @@ impl Windows {
         let weights = stratum.weights();
         if before != Some(weights) {
             settings::observe(engine, weights);
+            settings::weigh_no_more(engine, weights);
         }
         self.stratum = Some(stratum);
     }
