@@ -52,8 +52,8 @@ pub struct Args {
     #[arg(long)]
     quick: bool,
 
-    /// Continue the run in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "quick", "output"])]
+    /// Continue the run in this directory, as it was planned
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["recipe", "quick", "output", "Part"])]
     resume: Option<PathBuf>,
 
     /// Write the reports of the run in this directory again
@@ -233,6 +233,9 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
                 return Ok(ExitCode::SUCCESS);
             }
             places.complete(&plan.recipe).map_err(wrong)?;
+            if let Some(too_few) = plan.too_few() {
+                eprintln!("tare: {too_few}");
+            }
             let directory = args.output.clone().unwrap_or_else(|| default_output(&plan));
             (
                 Store::create(&directory, &plan).map_err(failed)?,

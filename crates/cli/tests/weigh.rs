@@ -54,7 +54,9 @@ fn a_matrix_leaves_its_results_and_nothing_else() {
             finished.stdout
         );
     }
-    assert!(finished.stderr.contains("[6/6]"), "{}", finished.stderr);
+    for words in ["[6/6]", "these take 4 repetitions, and the plan has 1"] {
+        assert!(finished.stderr.contains(words), "{}", finished.stderr);
+    }
     let cells = cells(&directory);
     assert_eq!(cells.len(), 6);
     for cell in cells.values() {
@@ -92,6 +94,10 @@ fn a_matrix_leaves_its_results_and_nothing_else() {
     let again = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(again.code, Some(1));
     assert!(again.stderr.contains("--resume"), "{}", again.stderr);
+    let resume = ["--resume", "out", "--repetitions", "4"];
+    let longer = finish(&mut weigh(&directory, &resume));
+    assert_eq!(longer.code, Some(2));
+    assert!(longer.stderr.contains("--repetitions"), "{}", longer.stderr);
     nothing_is_left(&directory);
 }
 

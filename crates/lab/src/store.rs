@@ -13,6 +13,7 @@ use crate::machine::Machine;
 use crate::matrix::Cell;
 use crate::recipe::Recipe;
 use crate::sequel::Sequel;
+use crate::stats::interval::FEWEST;
 use crate::stats::starts::Claim;
 
 /// What is going to be measured, and where.
@@ -55,6 +56,18 @@ impl Plan {
             sequel: None,
             recipe,
         }
+    }
+
+    /// What is to be said before a run that will have no intervals: it has too few repetitions, and keeps them.
+    pub fn too_few(&self) -> Option<String> {
+        let n = self.recipe.run.repetitions as usize;
+        let has_comparisons = self.recipe.baseline.is_some() && self.sequel.is_none();
+        (has_comparisons && n < FEWEST).then(|| {
+            format!(
+                "differences will have no intervals: these take {FEWEST} repetitions, and the plan has {n} \
+                 (--repetitions {FEWEST}; a plan that has begun keeps its number)"
+            )
+        })
     }
 
     /// Which interval its comparisons may claim.
