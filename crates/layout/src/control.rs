@@ -247,8 +247,9 @@ impl Control {
 
     /// Sets N of a group. Version 0 is none.
     pub fn set_rate(&self, group: usize, n: u32) {
-        self.weighed.fetch_or(1 << group, Ordering::SeqCst);
         self.sampling[group].store(n, Ordering::SeqCst);
+        // Behind the rule, which is looked at again by who takes the bit back.
+        self.weighed.fetch_or(1 << group, Ordering::SeqCst);
         if self.sampling_version.fetch_add(1, Ordering::SeqCst) == u32::MAX {
             self.sampling_version.fetch_add(1, Ordering::SeqCst);
         }
