@@ -133,7 +133,7 @@ const ONE_IN: u64 = 8;
 /// Instruments that were observed in fewer windows have no error to speak of.
 const WINDOWS: u64 = 20;
 
-/// Of fewer events in a run a debug build, which sums in one stratum of some ten, may see none where it sums.
+/// Of fewer events in a run there may be none in those strata that are summed, so that they seem to have no error.
 const RARE: f64 = 500.0;
 
 /// Statement `i` of a run. Every run has the same ones: what they do is the same each time, and so is what

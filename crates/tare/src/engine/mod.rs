@@ -46,7 +46,7 @@ mod slot;
 mod source_index;
 mod sources;
 pub(crate) mod state;
-pub(crate) mod variance;
+mod variance;
 mod windows;
 
 pub use lifecycle::{descriptor, failed_starts, follow_forks, is_running, start, stop};

@@ -83,7 +83,8 @@ impl Pace {
     }
 
     /// How long windows of a stratum are to be that has so many slots, each so long, two of which are windows: what is
-    /// observed takes longer, so that clients who wait for their answers send less in a window.
+    /// observed takes longer, so that clients who wait for their answers send less in a window. What the load that there
+    /// is now could not make up for soon is forgotten.
     pub fn window_ns(&mut self, slots: u64, slot_ns: u64) -> u64 {
         let known = self.inside.statements.min(self.outside.statements);
         let slot_ns = slot_ns as f64;
