@@ -30,10 +30,10 @@ deps-demo deps-weigh:
 	@scripts/deps $(@:deps-%=%)
 
 # The door's library as it is packaged, as one unit: what a statement executes of it takes fewer lines and pages.
-AS_PACKAGED = CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1
+as_packaged = CARGO_PROFILE_$(1)_LTO=fat CARGO_PROFILE_$(1)_CODEGEN_UNITS=1
 build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB servers
 	$(CARGO) build --release -p tare-cli
-	$(AS_PACKAGED) $(CARGO) build --release -p tare-psi
+	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-psi
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
 test: deps lint unit loom ## everything that must pass, lint included (under 20 minutes on 2 cores)
@@ -43,6 +43,7 @@ test: deps lint unit loom ## everything that must pass, lint included (under 20 
 unit: deps ## the tests alone, with and without instrumentation
 	@mkdir -p target
 	@scripts/servers-left-out $(LEFT_OUT_SERVERS)
+	$(CARGO) build -p tare-psi
 	TARE_LEFT_OUT="$$(scripts/servers-left-out --names $(LEFT_OUT_SERVERS))" \
 		$(CARGO) test --workspace --no-fail-fast 2>&1 | tee $(UNIT_LOG)
 	$(CARGO) test -p tare --no-default-features --no-fail-fast 2>&1 | tee -a $(UNIT_LOG)
@@ -96,7 +97,7 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 demo: deps-demo ## what everything on shows, and what it costs tare serve and MariaDB (some 13 minutes, 4 of them building; the first figure after 5)
 	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
 	@$(call weigh,demo,,target/demo/tare)
-	$(CARGO) build --profile demo -p tare-psi
+	$(call as_packaged,DEMO) $(CARGO) build --profile demo -p tare-psi
 	@cp target/demo/tare target/demo/tare-instrumented
 	$(CARGO) build --profile demo -p tare-cli --no-default-features
 	@$(call weigh,headline,--plain target/demo/tare,target/demo/tare-instrumented)
