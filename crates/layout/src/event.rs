@@ -218,7 +218,8 @@ macro_rules! operations {
             /// Which line of the row counts it (read, write, miscellaneous; fetch, insert, ...).
             #[inline(always)]
             pub const fn line(self) -> usize {
-                match self { $(Operation::$name => $line,)* }
+                // Of bytes, because each wait reads one: a table of words takes several cache lines.
+                LINES[self as usize] as usize
             }
 
             /// The operation with this number.
@@ -226,6 +227,12 @@ macro_rules! operations {
                 match number { $($number => Some(Operation::$name),)* _ => None }
             }
         }
+
+        static LINES: [u8; 256] = {
+            let mut lines = [0; 256];
+            $(lines[$number] = $line;)*
+            lines
+        };
     };
 }
 

@@ -24,6 +24,15 @@ impl Local {
         Some(self.line(at + i))
     }
 
+    /// The same, only if it is there at the first of its places; its last line for what is beyond.
+    #[inline(always)]
+    pub fn instance_at_hand(&self, id: u32, i: usize) -> Option<&Line> {
+        let bank = self.bank.get();
+        let entry = bank.instances[id as usize % INSTANCE_ENTRIES].load(Ordering::Relaxed);
+        let i = i.min(Engine::instance_lines(id) - 1);
+        ((entry >> 32) as u32 == id).then(|| self.line(entry as u32 as usize + i))
+    }
+
     /// Counts a time into the row of an instance. One without a line for each operation has a
     /// single line, and the next one belongs to something else.
     #[inline(always)]

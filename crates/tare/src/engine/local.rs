@@ -251,10 +251,16 @@ impl Local {
     /// The first line of the class's row, if this thread has counted there before.
     #[inline(always)]
     pub fn known_row(&self, class: u16) -> Option<&Line> {
+        self.known_line(class, 0)
+    }
+
+    /// The same of line `i`, which is below its kind's number of lines.
+    #[inline(always)]
+    pub fn known_line(&self, class: u16, i: usize) -> Option<&Line> {
         // SAFETY: as in `row`.
         let entry = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
         let at = awake_line_of(entry);
-        (at != 0).then(|| self.line(at))
+        (at != 0).then(|| self.line(at + i))
     }
 
     /// The four lines of a statement class's row.

@@ -28,12 +28,15 @@ impl Local {
     /// places it could have are taken.
     #[inline(always)]
     pub fn object_row(&self, id: u32, part: u8, lines: usize) -> Option<usize> {
+        self.object_at_hand(id, part)
+            .or_else(|| self.object_row_slow(id, part, lines))
+    }
+
+    /// The same, only if it is there at the first of its places.
+    #[inline(always)]
+    pub fn object_at_hand(&self, id: u32, part: u8) -> Option<usize> {
         let entry = self.bank.get().objects[place(id, part, 0)].load(Ordering::Relaxed);
-        if entry & !0xffff == key(id, part) {
-            Some(entry as u16 as usize)
-        } else {
-            self.object_row_slow(id, part, lines)
-        }
+        (entry & !0xffff == key(id, part)).then_some(entry as u16 as usize)
     }
 
     #[cold]

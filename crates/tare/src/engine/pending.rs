@@ -120,16 +120,16 @@ impl Local {
     }
 
     /// The same where the clock has not run backwards and neither a row nor room for the histogram is to be made, which
-    /// is nearly always, in few instructions. False: nothing was done.
+    /// is nearly always, in few instructions: the line, which is line `i` of the class's row. `None`: nothing was done.
     #[inline(always)]
-    pub fn is_timed_at_hand(&self, class: u16, ticks: u64) -> bool {
-        let is_usual = ticks < LIMIT && self.pending.has_room();
-        let Some(line) = self.known_row(class).filter(|_| is_usual) else {
-            return false;
-        };
+    pub fn time_at_hand(&self, class: u16, i: usize, ticks: u64) -> Option<&Line> {
+        if ticks >= LIMIT || !self.pending.has_room() {
+            return None;
+        }
+        let line = self.known_line(class, i)?;
         line.time(ticks);
         self.pending.push(class, line, ticks);
-        true
+        Some(line)
     }
 
     /// Counts `n` events that took `ticks` together, each of which stands for `weight`; the histogram has their mean once.

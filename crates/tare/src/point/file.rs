@@ -73,6 +73,12 @@ impl Instance {
         if id >> 32 == local.key >> 32 {
             return id as u32;
         }
+        self.id_slow(local, id)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn id_slow(&self, local: &Local, id: u64) -> u32 {
         let new = local.engine.open_file(local.number(self.class), &self.path);
         let known = local.key >> 32 << 32 | u64::from(new);
         let order = Ordering::Relaxed;

@@ -108,6 +108,12 @@ impl Instance {
         if id >> 32 == local.key >> 32 {
             return id as u32;
         }
+        self.id_slow(local, id)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn id_slow(&self, local: &Local, id: u64) -> u32 {
         let new = local
             .engine
             .new_socket(local.number(self.class), self.descriptor);

@@ -65,7 +65,7 @@ pub fn is_set_at_hand(number: u16) -> bool {
     }
     let now = clock::cycles();
     let ticks = now.wrapping_sub(local.stage.start.get());
-    if !local.is_timed_at_hand(before, ticks) {
+    if local.time_at_hand(before, 0, ticks).is_none() {
         return false;
     }
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);

@@ -13,6 +13,7 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
 use crate::class::Class;
+use crate::engine::clock;
 use crate::engine::hot::{attached, local_of_waits};
 use crate::engine::local::{Local, is_event, words};
 use crate::engine::running::{self, NOW};
@@ -42,6 +43,8 @@ struct Running {
     object: u64,
     class: u16,
     operation: Operation,
+    /// The line of a row that counts the operation.
+    line: u8,
     event_type: EventType,
     bits: u8,
 }
@@ -105,11 +108,10 @@ pub(crate) fn start_on(
     }
 }
 
-/// Whether the kind's rows have a time line for the operation. A class used for what it is not would
-/// count into its neighbour's row.
+/// Whether the kind's rows have such a time line. A class used for what it is not would count into its neighbour's row.
 #[inline(always)]
-fn fits(kind: Kind, operation: Operation) -> bool {
-    kind as u8 <= Kind::Idle as u8 && operation.line() < kind.row_lines()
+fn fits(kind: Kind, line: usize) -> bool {
+    kind as u8 <= Kind::Idle as u8 && line < kind.row_lines()
 }
 
 #[inline(always)]
@@ -124,7 +126,8 @@ fn begin(
 ) -> Option<Running> {
     let number = local.number(class);
     let bits = local.bits(number) & mask;
-    if bits & effective::COUNT == 0 || !fits(class.kind(), operation) {
+    let (kind, line) = (class.kind(), operation.line());
+    if bits & effective::COUNT == 0 || !fits(kind, line) {
         return None;
     }
     let (mut key, mut weight) = (local.key, 1);
@@ -136,93 +139,66 @@ fn begin(
         key = local.weighed_key(weight);
     }
     let is_plain = bits & effective::TIME == 0 && !is_event(bits);
-    if is_plain && object == 0 && !matches!(class.kind(), Kind::File | Kind::Socket) {
+    if is_plain && object == 0 && !matches!(kind, Kind::File | Kind::Socket) {
         // Nothing is known at its end that is not known now.
-        if let Some(row) = local.row(number, operation.line()) {
+        if let Some(row) = local.row(number, line) {
             row.count_weighed(u32::from(weight));
         }
         return None;
     }
-    match start {
-        Start::Now => local.edge.set(0),
-        Start::Edge => {}
-        Start::Stage => local.edge.set(local.stage_began()),
-    }
-    Some(match is_event(bits) {
-        true => begin_kept(local, key, class, number, bits, operation, object, source),
-        false => begin_slow(local, key, class, number, bits, operation, object),
-    })
-}
-
-/// Begins a wait that no table shows.
-#[inline(never)]
-#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn begin_slow(
-    local: &Local,
-    key: u64,
-    class: &Class,
-    number: u16,
-    bits: u8,
-    operation: Operation,
-    object: u64,
-) -> Running {
-    begin_as(local, key, class, number, bits, operation, object, None)
-}
-
-/// Begins one that some do.
-#[inline(never)]
-#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-#[allow(clippy::too_many_arguments)]
-fn begin_kept(
-    local: &Local,
-    key: u64,
-    class: &Class,
-    number: u16,
-    bits: u8,
-    operation: Operation,
-    object: u64,
-    source: Source,
-) -> Running {
-    let kept = Some(source);
-    begin_as(local, key, class, number, bits, operation, object, kept)
-}
-
-/// `kept`: where it begins, of one that a table shows.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)]
-fn begin_as(
-    local: &Local,
-    key: u64,
-    class: &Class,
-    number: u16,
-    bits: u8,
-    operation: Operation,
-    object: u64,
-    kept: Option<Source>,
-) -> Running {
-    let event_type = class.kind().event_type().unwrap_or(EventType::Wait);
-    if event_type == EventType::Idle {
-        local.settle();
-    }
-    let start = if bits & effective::TIME != 0 {
-        local.clock_at_edge(bits, event_type)
-    } else {
-        0
+    let event_type = match kind {
+        Kind::Idle => EventType::Idle,
+        _ => EventType::Wait,
     };
-    let id = match kept {
-        Some(source) => begin_event(local, start, number, operation, object, bits, source),
-        None => 0,
+    let is_usual = start == Start::Now && is_by_counter(bits) && event_type == EventType::Wait;
+    let began = match is_usual {
+        true => {
+            local.edge.set(0);
+            clock::cycles()
+        }
+        false => clock_of(local, bits, event_type, start),
     };
-    Running {
+    let id = match is_event(bits) {
+        true => begin_event(local, began, number, operation, object, bits, source),
+        false => 0,
+    };
+    // Made here, of values in registers: a function that gave the whole would write it, and its caller read it, in pieces of
+    // other sizes, which waits for the stores.
+    Some(Running {
         key,
-        start,
+        start: began,
         id,
         bytes: at::NO_BYTES,
         object,
         class: number,
         operation,
+        line: line as u8,
         event_type,
         bits,
+    })
+}
+
+/// Whether a wait is timed, and by the counter.
+#[inline(always)]
+const fn is_by_counter(bits: u8) -> bool {
+    bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME
+}
+
+/// When a wait began, 0 = it is not timed.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn clock_of(local: &Local, bits: u8, event_type: EventType, start: Start) -> u64 {
+    match start {
+        Start::Now => local.edge.set(0),
+        Start::Edge => {}
+        Start::Stage => local.edge.set(local.stage_began()),
+    }
+    if event_type == EventType::Idle {
+        local.settle();
+    }
+    match bits & effective::TIME {
+        0 => 0,
+        _ => local.clock_at_edge(bits, event_type),
     }
 }
 
@@ -273,127 +249,174 @@ impl Drop for Wait {
 }
 
 impl Running {
+    /// The usual way takes few instructions, and calls nothing: it is timed by the counter, stands for itself, and no row
+    /// is to be made.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
         let Some(local) = attached() else { return };
-        if local.key != self.key {
-            return self.end_weighed(local);
+        if local.key != self.key || !is_by_counter(self.bits) || self.id != 0 {
+            return self.end_unusual(local);
         }
-        match target::of(self.object) {
-            target::INSTANCE => self.end_as(local, 1),
-            _ => self.end_on_object(local),
+        let now = clock::cycles();
+        let is_of_instance = target::of(self.object) == target::INSTANCE;
+        if !is_of_instance && self.count() != 1 {
+            return self.end_at(local, 1, now);
+        }
+        let (line, ticks) = (usize::from(self.line), now.wrapping_sub(self.start));
+        let Some(row) = local.time_at_hand(self.class, line, ticks) else {
+            return self.end_at(local, 1, now);
+        };
+        let extra = if is_of_instance { self.extra() } else { 0 };
+        row.add(EXTRA, extra);
+        self.leave_edge(local, now);
+        let its_own = match target::of(self.object) {
+            target::INSTANCE if self.object == 0 => return,
+            target::INSTANCE => local.instance_at_hand(self.object as u32, line),
+            target::OBJECT => {
+                let (id, part, _, line) = self.object_line();
+                let row = local.object_at_hand(id, part);
+                row.map(|row| local.object_line(row + line))
+            }
+            _ => return,
+        };
+        match its_own {
+            Some(line) => {
+                line.time(ticks);
+                line.add(EXTRA, extra);
+            }
+            None => self.count_its_own(local, ticks),
         }
     }
 
-    /// It stands for several. Or Tare has been stopped, or the thread's session changed, while it waited.
+    /// Counts it for what it is about, which has no row yet or not at the first of its places.
+    #[cold]
     #[inline(never)]
-    fn end_weighed(&self, local: &Local) {
+    fn count_its_own(&self, local: &Local, ticks: u64) {
+        match target::of(self.object) {
+            target::INSTANCE => {
+                let (id, line) = (self.object as u32, usize::from(self.line));
+                local.time_instance(id, line, ticks, self.extra(), 1);
+            }
+            _ => {
+                let (id, part, lines, line) = self.object_line();
+                local.time_object((id, part, lines), line, 1, Some(ticks), 1);
+            }
+        }
+    }
+
+    /// What is not timed, or by another clock, or a single event; or stands for several. Or Tare has been stopped, or
+    /// the thread's session changed, while it waited.
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    fn end_unusual(&self, local: &Local) {
         let Some(weight) = local.weight_of(self.key) else {
             return;
         };
+        let weight = if self.key == local.key { 1 } else { weight };
+        let now = match self.bits & effective::TIME {
+            0 => 0,
+            _ => local.clock(self.bits, self.event_type),
+        };
+        self.end_at(local, weight, now);
+    }
+
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    fn end_at(&self, local: &Local, weight: u16, now: u64) {
+        let (now, ticks) = match local.is_timed(self.bits, self.start, now) {
+            true => (now, Some(local.elapsed(self.start, now))),
+            false => (0, None),
+        };
         match target::of(self.object) {
-            target::INSTANCE => self.end_as(local, weight),
-            _ => self.end_on_object_as(local, weight),
+            target::INSTANCE => self.count_on_instance(local, ticks, weight),
+            _ => self.count_on_object(local, ticks, weight),
         }
+        if self.id != 0 {
+            end_event(local, self.id, now, self.bytes, self.bits);
+        }
+        self.leave_edge(local, now);
     }
 
     #[inline(always)]
-    fn end_as(&self, local: &Local, weight: u16) {
-        let line = self.operation.line();
-        let extra = if self.bytes == at::NO_BYTES {
-            0
-        } else {
-            self.bytes
-        };
-        let timed = self.bits & effective::TIME != 0;
-        let end = if timed {
-            local.clock(self.bits, self.event_type)
-        } else {
-            0
-        };
-        let timed = local.is_timed(self.bits, self.start, end);
-        let (end, ticks) = match timed {
-            true => (end, local.elapsed(self.start, end)),
-            false => (0, 0),
-        };
+    fn count_on_instance(&self, local: &Local, ticks: Option<u64>, weight: u16) {
+        let (line, extra) = (usize::from(self.line), self.extra());
         if let Some(row) = local.row(self.class, line) {
-            if timed {
-                local.time_weighed(self.class, row, ticks, weight);
-            } else {
-                row.count_weighed(u32::from(weight));
+            match ticks {
+                Some(ticks) => local.time_weighed(self.class, row, ticks, weight),
+                None => row.count_weighed(u32::from(weight)),
             }
             if extra != 0 {
                 row.add(EXTRA, extra.wrapping_mul(u64::from(weight)));
             }
         }
         if self.object != 0 {
+            let ticks = ticks.unwrap_or(0);
             local.time_instance(self.object as u32, line, ticks, extra, weight);
         }
-        if self.id != 0 {
-            end_event(local, self.id, end, self.bytes, self.bits);
-        }
-        // What is sent last is followed by an idle time, and that by a statement.
-        if self.event_type == EventType::Idle || self.operation == Operation::Send {
-            local.set_edge(self.bits, end);
-            if self.event_type == EventType::Idle {
-                local.idle_end.set(local.edge.get());
-            }
-        }
     }
-}
 
-impl Running {
     /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
-    #[inline(never)]
-    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn end_on_object(&self, local: &Local) {
-        self.end_on_object_as(local, 1);
-    }
-
     #[inline(always)]
-    fn end_on_object_as(&self, local: &Local, weight: u16) {
-        let timed = self.bits & effective::TIME != 0;
-        let end = if timed {
-            local.clock(self.bits, self.event_type)
-        } else {
-            0
-        };
-        let timed = local.is_timed(self.bits, self.start, end);
-        let (end, ticks) = match timed {
-            true => (end, local.elapsed(self.start, end)),
-            false => (0, 0),
-        };
-        let line = self.operation.line();
-        let n = if self.bytes == at::NO_BYTES {
-            1
-        } else {
-            self.bytes
-        };
+    fn count_on_object(&self, local: &Local, ticks: Option<u64>, weight: u16) {
+        let (line, n) = (usize::from(self.line), self.count());
         if let Some(row) = local.row(self.class, line) {
-            if timed {
-                local.time_many(self.class, row, n, ticks, weight);
-            } else {
-                row.add(COUNT, n.wrapping_mul(u64::from(weight)));
+            match ticks {
+                Some(ticks) => local.time_many(self.class, row, n, ticks, weight),
+                None => row.add(COUNT, n.wrapping_mul(u64::from(weight))),
             }
         }
         if target::of(self.object) == target::OBJECT {
-            let part = target::part(self.object);
-            let (lines, line) = match part::lock_of(part) {
-                Some(_) => (1, 0),
-                None => (IO_LINES, line),
-            };
-            let row = (self.object as u32, part, lines);
-            local.time_object(row, line, n, timed.then_some(ticks), weight);
+            let (id, part, lines, line) = self.object_line();
+            local.time_object((id, part, lines), line, n, ticks, weight);
         }
-        if self.id != 0 {
-            end_event(local, self.id, end, self.bytes, self.bits);
+    }
+
+    /// Bytes that were moved.
+    #[inline(always)]
+    fn extra(&self) -> u64 {
+        match self.bytes {
+            at::NO_BYTES => 0,
+            bytes => bytes,
+        }
+    }
+
+    /// Rows of a table.
+    #[inline(always)]
+    fn count(&self) -> u64 {
+        match self.bytes {
+            at::NO_BYTES => 1,
+            rows => rows,
+        }
+    }
+
+    /// An object's id and part, how many lines the part's row has, and which of them this is.
+    #[inline(always)]
+    fn object_line(&self) -> (u32, u8, usize, usize) {
+        let part = target::part(self.object);
+        let (lines, line) = match part::lock_of(part) {
+            Some(_) => (1, 0),
+            None => (IO_LINES, usize::from(self.line)),
+        };
+        (self.object as u32, part, lines, line)
+    }
+
+    /// What is sent last is followed by an idle time, and that by a statement.
+    #[inline(always)]
+    fn leave_edge(&self, local: &Local, now: u64) {
+        let is_idle = self.event_type == EventType::Idle;
+        if is_idle || self.operation == Operation::Send {
+            local.set_edge(self.bits, now);
+        }
+        if is_idle {
+            local.idle_end.set(local.edge.get());
         }
     }
 }
 
 /// Shows a wait as current; its event id.
-#[inline]
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn begin_event(
     local: &Local,
     start: u64,
@@ -429,7 +452,8 @@ pub(crate) fn begin_event(
 }
 
 /// Ends a wait's event, and keeps it where the flags say.
-#[inline]
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) {
     let depth = local.stage.waits.get().saturating_sub(1);
     local.stage.waits.set(depth);
