@@ -4,9 +4,8 @@
 //! `cargo bench -p tare --bench instructions` (which `make test` does) runs itself under valgrind,
 //! prints the counts and fails when one differs from the kept one by more than 1 % and more than
 //! one instruction. Counts do not drift with the machine, but with the compiler: they are kept by the
-//! compiler's version and by whether the processor that valgrind shows has `lzcnt`. A compiler
-//! without kept counts is held to generous bounds instead, and told how to record its own:
-//! `cargo bench -p tare --bench instructions -- --record`.
+//! compiler's version and the architecture. A compiler without kept counts is held to generous bounds
+//! instead, and told how to record its own: `cargo bench -p tare --bench instructions -- --record`.
 //!
 //! Without the feature `instrument` it shows that nothing is left of the points: an event takes no
 //! instruction more than an empty loop, and a lock none more than a plain one.
@@ -363,31 +362,14 @@ impl Totals {
     }
 }
 
-/// What counts are kept by: compiler and processor, as valgrind shows it.
+/// What counts are kept by: compiler and architecture.
 fn key() -> String {
     let version = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into()))
         .arg("-V")
         .output()
         .map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned())
         .unwrap_or_default();
-    let output = std::env::current_exe().ok().and_then(|program| {
-        let mut valgrind = Command::new("valgrind");
-        valgrind.args(["--tool=none", "-q"]).arg(program);
-        valgrind.arg("--processor").output().ok()
-    });
-    let processor = output.map(|o| String::from_utf8_lossy(&o.stdout).trim().to_owned());
-    format!("{version}, {}", processor.unwrap_or_default())
-}
-
-fn processor() -> &'static str {
-    #[cfg(target_arch = "x86_64")]
-    return if std::is_x86_feature_detected!("lzcnt") {
-        "x86-64 with lzcnt"
-    } else {
-        "x86-64 without lzcnt"
-    };
-    #[cfg(not(target_arch = "x86_64"))]
-    std::env::consts::ARCH
+    format!("{version}, {}", std::env::consts::ARCH)
 }
 
 fn kept_path() -> PathBuf {
@@ -427,10 +409,6 @@ fn main() -> ExitCode {
         }
         Some("--touched") => {
             measure_touched();
-            return ExitCode::SUCCESS;
-        }
-        Some("--processor") => {
-            println!("{}", processor());
             return ExitCode::SUCCESS;
         }
         _ => {}
@@ -537,7 +515,7 @@ fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
     wrong += compare_touched(&text, &key, touched);
     let how = "cargo bench -p tare --bench instructions -- --record";
     if unknown {
-        println!("No counts are kept for this compiler and processor; to keep these: {how}");
+        println!("No counts are kept for this compiler and architecture; to keep these: {how}");
     }
     if wrong == 0 {
         return ExitCode::SUCCESS;

@@ -22,7 +22,6 @@ pub struct Calibration {
 }
 
 static CYCLES: AtomicBool = AtomicBool::new(false);
-static LZCNT: AtomicBool = AtomicBool::new(false);
 static TICKS_PER_SECOND: AtomicU64 = AtomicU64::new(1_000_000_000);
 /// See [`Calibration`].
 static ORIGIN: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -40,17 +39,6 @@ pub fn now() -> u64 {
         return cycles();
     }
     monotonic_ns()
-}
-
-/// The histogram bucket of a time.
-#[inline(always)]
-pub fn bucket_of(ticks: u64) -> usize {
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    if LZCNT.load(Ordering::Relaxed) {
-        // SAFETY: set by `calibrate` where the processor has it.
-        return unsafe { tare_layout::histogram::bucket_of_lzcnt(ticks) };
-    }
-    tare_layout::histogram::bucket_of(ticks)
 }
 
 /// Now by the timer that the control page gives for an event type.
@@ -148,8 +136,6 @@ pub fn calibrate() -> Calibration {
     ORIGIN.0.store(calibration.origin.0, Ordering::Relaxed);
     ORIGIN.1.store(calibration.origin.1, Ordering::Relaxed);
     CYCLES.store(calibration.cycles, Ordering::Relaxed);
-    #[cfg(all(target_arch = "x86_64", not(miri)))]
-    LZCNT.store(std::is_x86_feature_detected!("lzcnt"), Ordering::Relaxed);
     calibration
 }
 

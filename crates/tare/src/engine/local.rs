@@ -50,6 +50,8 @@ pub(crate) struct Local {
     pub edge: Cell<u64>,
     /// What the stage that runs stands for, if its flags say [`effective::WEIGHED`].
     pub stage_weight: Cell<u16>,
+    /// Times wait for their histograms, see [`super::pending`].
+    pub defers_times: Cell<bool>,
 
     /// The stage running: class, start, and what to do with it.
     pub stage: OpenStage,
@@ -71,8 +73,6 @@ pub(crate) struct Local {
     /// Locks that it has marked as held. As long as there is none, letting go of one looks for no row.
     pub marked_locks: Cell<u16>,
 
-    /// What the histograms do not know yet.
-    pub pending: Pending,
     /// What setup_objects leaves of the flags for each object.
     pub(super) object_masks: &'static [AtomicU8],
     /// The bank's fixed part.
@@ -100,6 +100,8 @@ pub(crate) struct Local {
     pub account: Cell<Account>,
     /// It has none yet: what it counts until then is to count for that one.
     pub awaits_account: Cell<bool>,
+    /// What the histograms do not know yet.
+    pub(super) pending: Pending,
     /// Event ids of the open statements.
     pub statement_ids: [Cell<u64>; STATEMENT_DEPTH],
     /// When each of them began, 0 = not timed.
@@ -113,7 +115,7 @@ pub(crate) struct Local {
     pub digests: UnsafeCell<DigestCache>,
 }
 
-const _: () = assert!(std::mem::offset_of!(Local, pending) == 2 * 64);
+const _: () = assert!(std::mem::offset_of!(Local, object_masks) == 2 * 64);
 
 /// The rings of a slot, and history_long: looked up once, when the thread attaches.
 pub(crate) struct Rings {

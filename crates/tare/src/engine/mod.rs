@@ -46,6 +46,7 @@ mod slot;
 mod source_index;
 mod sources;
 pub(crate) mod state;
+mod times;
 mod variance;
 mod windows;
 

@@ -130,6 +130,7 @@ impl Local {
             edge: Cell::new(0),
             idle_end: Cell::new(0),
             stage_weight: Cell::new(1),
+            defers_times: Cell::new(false),
             stage: OpenStage::default(),
             statements: Cell::new(0),
             statement_ids: Default::default(),
@@ -164,6 +165,7 @@ impl Local {
     fn renew(&mut self, engine: &Arc<Engine>) {
         self.leave_bank();
         self.engine = ManuallyDrop::new(Arc::clone(engine));
+        self.defers_times.set(false);
         self.pending = Pending::default();
         self.edge.set(0);
         self.idle_end.set(0);
@@ -242,12 +244,9 @@ impl Local {
                 let unbanked = hot::unbanked();
                 self.name_bank(account.counted);
                 drop(unbanked);
-                if self.statements.get() == 0 {
-                    self.settle();
-                }
+                self.settle();
             }
         } else if before.counted != account.counted && self.has_bank() {
-            self.settle();
             let _unbanked = hot::unbanked();
             let old = self.bank_number.get();
             match self
@@ -270,7 +269,7 @@ impl Local {
     pub fn await_account(&self) {
         if !self.has_bank() {
             self.awaits_account.set(true);
-            self.pending.before_account();
+            self.defers_times.set(true);
         }
     }
 
@@ -279,7 +278,7 @@ impl Local {
         if !self.awaits_account.replace(false) {
             return;
         }
-        let with_histograms = self.pending.account_comes();
+        let with_histograms = !self.defers_times.get();
         if !self.has_bank() {
             return;
         }

@@ -54,13 +54,18 @@ impl Instance {
     #[inline]
     #[track_caller]
     pub fn wait(&self, operation: Operation) -> Wait {
-        self.wait_at(operation, Source::here())
+        self.begin::<false>(operation, Source::here())
     }
 
     /// The same, of a host that says where in its source that is.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
-        wait::start_on(self.class, operation, Start::Now, source, |local| {
+        self.begin::<true>(operation, source)
+    }
+
+    #[inline(always)]
+    fn begin<const HOST_CALLS: bool>(&self, operation: Operation, source: Source) -> Wait {
+        wait::start_on::<HOST_CALLS>(self.class, operation, Start::Now, source, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }

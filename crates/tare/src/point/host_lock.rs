@@ -381,7 +381,7 @@ pub fn released_somehow(instance: u32) {
 /// Begins a wait on a condition, or whatever else has an instance of this class.
 #[inline]
 pub fn wait(class: &'static Class, instance: u32, operation: Operation, source: Source) -> Wait {
-    wait::start_on(class, operation, Start::Now, source, |_| {
+    wait::start_on::<true>(class, operation, Start::Now, source, |_| {
         (u64::from(instance), 0xff)
     })
 }

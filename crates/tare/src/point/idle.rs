@@ -16,5 +16,5 @@ pub fn start(class: &Class) -> Wait {
 /// The same, of a host that says where in its source that is.
 #[inline]
 pub fn start_at(class: &Class, source: Source) -> Wait {
-    wait::start_on(class, Operation::Idle, Start::Edge, source, |_| (0, 0xff))
+    wait::start_on::<true>(class, Operation::Idle, Start::Edge, source, |_| (0, 0xff))
 }

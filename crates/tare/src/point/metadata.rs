@@ -111,7 +111,7 @@ impl MetadataLock {
         self.show(kind, duration, LockStatus::Pending);
         let known = local_of_objects().filter(|local| self.known(local).is_some());
         let index = known.map(|_| self.index as usize);
-        wait::start_on(
+        wait::start_on::<true>(
             self.class,
             Operation::MetadataLock,
             wait::Start::Now,

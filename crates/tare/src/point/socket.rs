@@ -77,13 +77,13 @@ impl Instance {
     #[inline]
     #[track_caller]
     pub fn wait(&self, operation: Operation) -> Wait {
-        self.wait_at(operation, Source::here())
+        self.begin::<false>(operation, Start::Now, Source::here())
     }
 
     /// The same, of a host that says where in its source that is.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
-        self.begin(operation, Start::Now, source)
+        self.begin::<true>(operation, Start::Now, source)
     }
 
     /// Begins an operation that follows the thread's statement or idle time directly, as sending the
@@ -92,12 +92,17 @@ impl Instance {
     #[inline]
     #[track_caller]
     pub fn follow(&self, operation: Operation) -> Wait {
-        self.begin(operation, Start::Edge, Source::here())
+        self.begin::<false>(operation, Start::Edge, Source::here())
     }
 
     #[inline(always)]
-    fn begin(&self, operation: Operation, start: Start, source: Source) -> Wait {
-        wait::start_on(self.class, operation, start, source, |local| {
+    fn begin<const HOST_CALLS: bool>(
+        &self,
+        operation: Operation,
+        start: Start,
+        source: Source,
+    ) -> Wait {
+        wait::start_on::<HOST_CALLS>(self.class, operation, start, source, |local| {
             (u64::from(self.id(local)), 0xff)
         })
     }

@@ -108,7 +108,6 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
     }
     local.counted[level].clear();
     local.statements.set(level + 1);
-    local.pending.in_statement();
     local
         .slot
         .statement_depth
@@ -529,7 +528,6 @@ impl Statement {
             statement_event::end(local, record, self.id, now, bits);
         }
         if self.level == 0 {
-            local.settle();
             local.set_edge(bits, now);
         }
         local.statements.set(usize::from(self.level));

@@ -112,7 +112,10 @@ impl Table {
     #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io(&self, operation: Operation, index: Option<usize>) -> Wait {
-        self.io_at(operation, index, Source::here())
+        let (class, part) = (self.0.classes.io, io_part(index));
+        let source = Source::here();
+        self.0
+            .wait::<false>(class, operation, Start::Now, part, source)
     }
 
     /// The same, of a host that says where in its source that is.
@@ -120,7 +123,8 @@ impl Table {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io_at(&self, operation: Operation, index: Option<usize>, source: Source) -> Wait {
         let (class, part) = (self.0.classes.io, io_part(index));
-        self.0.wait(class, operation, Start::Now, part, source)
+        self.0
+            .wait::<true>(class, operation, Start::Now, part, source)
     }
 
     /// The same, begun where the stage began that the thread is in: nothing else was done in it, and
@@ -130,7 +134,8 @@ impl Table {
     pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
         let (class, part) = (self.0.classes.io, io_part(index));
         let source = Source::here();
-        self.0.wait(class, operation, Start::Stage, part, source)
+        self.0
+            .wait::<false>(class, operation, Start::Stage, part, source)
     }
 
     /// Begins to wait for a lock.
@@ -138,7 +143,10 @@ impl Table {
     #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock(&self, lock: TableLock) -> Wait {
-        self.lock_at(lock, Source::here())
+        let (class, part) = (self.0.classes.lock, part::lock(lock));
+        let source = Source::here();
+        self.0
+            .wait::<false>(class, lock.operation(), Start::Now, part, source)
     }
 
     /// The same, of a host that says where in its source that is.
@@ -147,7 +155,7 @@ impl Table {
     pub fn lock_at(&self, lock: TableLock, source: Source) -> Wait {
         let (class, part) = (self.0.classes.lock, part::lock(lock));
         self.0
-            .wait(class, lock.operation(), Start::Now, part, source)
+            .wait::<true>(class, lock.operation(), Start::Now, part, source)
     }
 
     /// Counts a lock that was had at the first try: a wait of zero, no clock, and no event, unless
@@ -204,7 +212,7 @@ impl Named {
     }
 
     #[inline]
-    fn wait(
+    fn wait<const HOST_CALLS: bool>(
         &self,
         class: &'static Class,
         operation: Operation,
@@ -212,7 +220,7 @@ impl Named {
         part: u8,
         source: Source,
     ) -> Wait {
-        wait::start_on(class, operation, start, source, |local| {
+        wait::start_on::<HOST_CALLS>(class, operation, start, source, |local| {
             let id = self.id(local);
             // What found no room is counted for its class alone.
             if id == 0 {
@@ -243,7 +251,7 @@ impl Named {
             // As all locks are: an event, and two clocks.
             let (class, operation) = (self.classes.lock, lock.operation());
             let part = part::lock(lock);
-            drop(self.wait(class, operation, Start::Now, part, source));
+            drop(self.wait::<false>(class, operation, Start::Now, part, source));
             return true;
         }
         let timed = bits & effective::TIME != 0;

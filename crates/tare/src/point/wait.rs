@@ -67,7 +67,7 @@ pub fn start(class: &Class, operation: Operation) -> Wait {
 /// The same, of a host that says where in its source that is.
 #[inline(always)]
 pub fn start_at(class: &Class, operation: Operation, source: Source) -> Wait {
-    start_on(class, operation, Start::Now, source, |_| (0, 0xff))
+    start_on::<false>(class, operation, Start::Now, source, |_| (0, 0xff))
 }
 
 /// Whether any wait may be counted: for hosts that would prepare something for them. False while all are off, where
@@ -90,51 +90,32 @@ pub(crate) enum Start {
 
 /// Begins a wait for what `object` names ([`target`], 0 = nothing) when it is asked, with what its
 /// own settings leave of its class's flags.
+///
+/// `HOST_CALLS`: it is the last thing of a call that a host makes. There all is done in place. Elsewhere it is done in a
+/// function of its own, so that code around a wait that is not counted pays for few instructions.
 #[inline(always)]
-pub(crate) fn start_on(
+pub(crate) fn start_on<const HOST_CALLS: bool>(
     class: &Class,
     operation: Operation,
     start: Start,
     source: Source,
     object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
-    let running = local_of_waits().and_then(|local| {
-        let (object, mask) = object(local);
-        begin(local, class, operation, start, source, object, mask)
-    });
-    Wait {
-        running,
-        thread: PhantomData,
-    }
-}
-
-/// Whether the kind's rows have such a time line. A class used for what it is not would count into its neighbour's row.
-#[inline(always)]
-fn fits(kind: Kind, line: usize) -> bool {
-    kind as u8 <= Kind::Idle as u8 && line < kind.row_lines()
-}
-
-#[inline(always)]
-fn begin(
-    local: &Local,
-    class: &Class,
-    operation: Operation,
-    start: Start,
-    source: Source,
-    object: u64,
-    mask: u8,
-) -> Option<Running> {
+    let Some(local) = local_of_waits() else {
+        return Wait::NONE;
+    };
+    let (object, mask) = object(local);
     let number = local.number(class);
     let bits = local.bits(number) & mask;
     let (kind, line) = (class.kind(), operation.line());
     if bits & effective::COUNT == 0 || !fits(kind, line) {
-        return None;
+        return Wait::NONE;
     }
     let (mut key, mut weight) = (local.key, 1);
     if bits & effective::WEIGHED != 0 {
         weight = running::weight(bits, WAIT);
         if weight == 0 {
-            return None;
+            return Wait::NONE;
         }
         key = local.weighed_key(weight);
     }
@@ -144,14 +125,61 @@ fn begin(
         if let Some(row) = local.row(number, line) {
             row.count_weighed(u32::from(weight));
         }
-        return None;
+        return Wait::NONE;
     }
+    match HOST_CALLS {
+        true => begin(
+            local, key, kind, number, bits, operation, start, object, source,
+        ),
+        false => begin_apart(
+            local, key, kind, number, bits, operation, start, object, source,
+        ),
+    }
+}
+
+/// Whether the kind's rows have such a time line. A class used for what it is not would count into its neighbour's row.
+#[inline(always)]
+fn fits(kind: Kind, line: usize) -> bool {
+    kind as u8 <= Kind::Idle as u8 && line < kind.row_lines()
+}
+
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+#[allow(clippy::too_many_arguments)]
+fn begin_apart(
+    local: &Local,
+    key: u64,
+    kind: Kind,
+    number: u16,
+    bits: u8,
+    operation: Operation,
+    start: Start,
+    object: u64,
+    source: Source,
+) -> Wait {
+    begin(
+        local, key, kind, number, bits, operation, start, object, source,
+    )
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+fn begin(
+    local: &Local,
+    key: u64,
+    kind: Kind,
+    number: u16,
+    bits: u8,
+    operation: Operation,
+    start: Start,
+    object: u64,
+    source: Source,
+) -> Wait {
     let event_type = match kind {
         Kind::Idle => EventType::Idle,
         _ => EventType::Wait,
     };
-    let is_usual = start == Start::Now && is_by_counter(bits) && event_type == EventType::Wait;
-    let began = match is_usual {
+    let began = match start == Start::Now && is_by_counter(bits) {
         true => {
             local.edge.set(0);
             clock::cycles()
@@ -164,7 +192,7 @@ fn begin(
     };
     // Made here, of values in registers: a function that gave the whole would write it, and its caller read it, in pieces of
     // other sizes, which waits for the stores.
-    Some(Running {
+    let running = Running {
         key,
         start: began,
         id,
@@ -172,10 +200,14 @@ fn begin(
         object,
         class: number,
         operation,
-        line: line as u8,
+        line: operation.line() as u8,
         event_type,
         bits,
-    })
+    };
+    Wait {
+        running: Some(running),
+        thread: PhantomData,
+    }
 }
 
 /// Whether a wait is timed, and by the counter.
@@ -193,9 +225,6 @@ fn clock_of(local: &Local, bits: u8, event_type: EventType, start: Start) -> u64
         Start::Edge => {}
         Start::Stage => local.edge.set(local.stage_began()),
     }
-    if event_type == EventType::Idle {
-        local.settle();
-    }
     match bits & effective::TIME {
         0 => 0,
         _ => local.clock_at_edge(bits, event_type),
@@ -203,6 +232,11 @@ fn clock_of(local: &Local, bits: u8, event_type: EventType, start: Start) -> u64
 }
 
 impl Wait {
+    const NONE: Self = Self {
+        running: None,
+        thread: PhantomData,
+    };
+
     /// Says how many bytes were moved, or which size a file was given: the event shows it, no sum does.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) {

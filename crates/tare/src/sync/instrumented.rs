@@ -391,7 +391,7 @@ impl Cond {
             Operation::Wait
         };
         let class = self.lock.class;
-        wait::start_on(class, operation, wait::Start::Now, source, |local| {
+        wait::start_on::<false>(class, operation, wait::Start::Now, source, |local| {
             (self.lock.number(local) & 0xffff_ffff, 0xff)
         })
     }

@@ -1,0 +1,109 @@
+//! Times: how they are counted into a line, and into its histogram.
+
+use tare_layout::histogram::{
+    BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, FIRST_BLOCK, bucket_in_first_block, bucket_of,
+};
+use tare_layout::line::{HISTOGRAM, Line};
+use tare_layout::primitive::{add_wraps, increment};
+
+use super::bank;
+use super::local::Local;
+
+impl Local {
+    /// Counts a time into a line and its histogram.
+    #[inline(always)]
+    pub fn time(&self, class: u16, line: &Line, ticks: u64) {
+        self.time_weighed(class, line, ticks, 1);
+    }
+
+    /// The same of one that stands for `weight`.
+    #[inline(always)]
+    pub fn time_weighed(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+        line.time_weighed(ticks, u32::from(weight));
+        self.enter_histogram(class, line, ticks, weight);
+    }
+
+    /// The same in few instructions and without a call, where the time is a usual one and nothing is to be made, which is
+    /// nearly always: the line, which is line `i` of the class's row. `None`: nothing was done.
+    #[inline(always)]
+    pub fn time_at_hand(&self, class: u16, i: usize, ticks: u64) -> Option<&Line> {
+        let line = self.known_line(class, i)?;
+        let first = self.first_block(line, ticks)?;
+        line.time(ticks);
+        let number = bucket_in_first_block(ticks);
+        if increment(self.bucket(first, number)) {
+            self.spill(class, number);
+        }
+        Some(line)
+    }
+
+    /// Counts `n` events that took `ticks` together, each of which stands for `weight`; the histogram has their mean once.
+    #[inline]
+    pub fn time_many(&self, class: u16, line: &Line, n: u64, ticks: u64, weight: u16) {
+        if n == 1 {
+            return self.time_weighed(class, line, ticks, weight);
+        }
+        line.time_many(n, ticks, u32::from(weight));
+        self.enter_histogram(class, line, ticks / n.max(1), weight);
+    }
+
+    #[inline(always)]
+    fn enter_histogram(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+        let Some(first) = self.first_block(line, ticks) else {
+            return self.enter_histogram_slow(class, line, ticks, weight);
+        };
+        let number = bucket_in_first_block(ticks);
+        if add_wraps(self.bucket(first, number), u32::from(weight)) {
+            self.spill(class, number);
+        }
+    }
+
+    /// The first block of a line's histogram, if it is there, this time belongs into it, and times do not wait.
+    #[inline(always)]
+    fn first_block(&self, line: &Line, ticks: u64) -> Option<usize> {
+        let first = line.get(HISTOGRAM) as u16;
+        (first != 0 && ticks < FIRST_BLOCK && !self.defers_times.get()).then_some(first.into())
+    }
+
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    fn enter_histogram_slow(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+        match self.defers_times.get() {
+            true => self.defer(class, line, ticks, weight),
+            false => self.count_in_histogram(class, line, ticks, weight),
+        }
+    }
+
+    /// Counts a time into the histogram of a line that is in the present bank.
+    pub(super) fn count_in_histogram(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
+        let number = bucket_of(ticks).min(BUCKETS - 1);
+        let block = number / BLOCK_BUCKETS;
+        let named = || usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
+        if named() == 0 {
+            let made = self
+                .making()
+                .and_then(|_making| self.engine.block_of(self.bank_number.get(), line, block));
+            if made.is_none() {
+                return;
+            }
+        }
+        let bucket = self.bucket(named(), number - block * BLOCK_BUCKETS);
+        if add_wraps(bucket, u32::from(weight)) {
+            self.spill(class, number);
+        }
+    }
+
+    /// A bucket of a block.
+    #[inline(always)]
+    fn bucket(&self, block: usize, number: usize) -> &std::sync::atomic::AtomicU32 {
+        // SAFETY: numbers of blocks in a line were put there by `block_of`, within the arena.
+        let lines = unsafe { std::slice::from_raw_parts(self.arena.get().add(block), BLOCK_LINES) };
+        bank::bucket(lines, number)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn spill(&self, class: u16, number: usize) {
+        self.engine.spill(class, number);
+    }
+}
