@@ -201,6 +201,7 @@ impl Observer {
                 sum_variance: before.sum_variance + variance(sums, sum),
                 count_open: open(count),
                 sum_open: open(sum),
+                strata: before.strata + u64::from(counts != [0.0; 2]),
                 ..before
             };
             if now != before {
