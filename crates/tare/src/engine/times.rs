@@ -4,7 +4,7 @@ use tare_layout::histogram::{
     BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, FIRST_BLOCK, bucket_in_first_block, bucket_of,
 };
 use tare_layout::line::{HISTOGRAM, Line};
-use tare_layout::primitive::{add_wraps, increment};
+use tare_layout::primitive::add_wraps;
 
 use super::bank;
 use super::local::Local;
@@ -26,12 +26,12 @@ impl Local {
     /// The same in few instructions and without a call, where the time is a usual one and nothing is to be made, which is
     /// nearly always: the line, which is line `i` of the class's row. `None`: nothing was done.
     #[inline(always)]
-    pub fn time_at_hand(&self, class: u16, i: usize, ticks: u64) -> Option<&Line> {
+    pub fn time_at_hand(&self, class: u16, i: usize, ticks: u64, weight: u16) -> Option<&Line> {
         let line = self.known_line(class, i)?;
         let first = self.first_block(line, ticks)?;
-        line.time(ticks);
+        line.time_weighed(ticks, u32::from(weight));
         let number = bucket_in_first_block(ticks);
-        if increment(self.bucket(first, number)) {
+        if add_wraps(self.bucket(first, number), u32::from(weight)) {
             self.spill(class, number);
         }
         Some(line)

@@ -92,6 +92,10 @@ impl MetadataLock {
     /// Says where in the host's source it is asked for.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn source(&mut self, source: Source) {
+        // A lock that is kept for the next statement is often asked for in the same place, which its entry has.
+        if self.source == source {
+            return;
+        }
         self.source = source;
         if let Some(local) = attached()
             && let Some(entry) = self.known(local)

@@ -65,7 +65,7 @@ pub fn is_set_at_hand(number: u16) -> bool {
     }
     let now = clock::cycles();
     let ticks = now.wrapping_sub(local.stage.start.get());
-    if local.time_at_hand(before, 0, ticks).is_none() {
+    if local.time_at_hand(before, 0, ticks, 1).is_none() {
         return false;
     }
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
@@ -144,7 +144,18 @@ fn enter(local: &Local, number: u16, source: Source) {
 
 /// Enters a stage while stages are sampled, or after they were.
 #[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16, source: Source) {
+    let (before, before_bits) = local.stage.head();
+    if bits == before_bits && weight != 0 && is_plainly_timed(bits & !effective::WEIGHED) {
+        let now = clock::cycles();
+        let ticks = now.wrapping_sub(local.stage.start.get());
+        let stood_for = local.stage_weight.replace(weight);
+        if local.time_at_hand(before, 0, ticks, stood_for).is_some() {
+            return local.stage.set(number, bits, now, 0);
+        }
+        local.stage_weight.set(stood_for);
+    }
     let bits = if weight == 0 { 0 } else { bits };
     match is_event(bits) {
         true => change_kept(local, number, bits, source),

@@ -33,7 +33,7 @@ pub struct Wait {
 
 #[derive(Debug)]
 struct Running {
-    /// The thread that it belongs to, see [`Local::key`]; and what it stands for, see [`Local::weighed_key`].
+    /// The thread that it belongs to, see [`Local::key`].
     key: u64,
     start: u64,
     /// Event id, 0 = no single event is shown or kept.
@@ -42,6 +42,8 @@ struct Running {
     /// See [`target`].
     object: u64,
     class: u16,
+    /// What it stands for.
+    weight: u16,
     operation: Operation,
     /// The line of a row that counts the operation.
     line: u8,
@@ -111,13 +113,9 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
     if bits & effective::COUNT == 0 || !fits(kind, line) {
         return Wait::NONE;
     }
-    let (mut key, mut weight) = (local.key, 1);
-    if bits & effective::WEIGHED != 0 {
-        weight = running::weight(bits, WAIT);
-        if weight == 0 {
-            return Wait::NONE;
-        }
-        key = local.weighed_key(weight);
+    let weight = running::weight(bits, WAIT);
+    if weight == 0 {
+        return Wait::NONE;
     }
     let is_plain = bits & effective::TIME == 0 && !is_event(bits);
     if is_plain && object == 0 && !matches!(kind, Kind::File | Kind::Socket) {
@@ -129,10 +127,10 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
     }
     match HOST_CALLS {
         true => begin(
-            local, key, kind, number, bits, operation, start, object, source,
+            local, weight, kind, number, bits, operation, start, object, source,
         ),
         false => begin_apart(
-            local, key, kind, number, bits, operation, start, object, source,
+            local, weight, kind, number, bits, operation, start, object, source,
         ),
     }
 }
@@ -148,7 +146,7 @@ fn fits(kind: Kind, line: usize) -> bool {
 #[allow(clippy::too_many_arguments)]
 fn begin_apart(
     local: &Local,
-    key: u64,
+    weight: u16,
     kind: Kind,
     number: u16,
     bits: u8,
@@ -158,7 +156,7 @@ fn begin_apart(
     source: Source,
 ) -> Wait {
     begin(
-        local, key, kind, number, bits, operation, start, object, source,
+        local, weight, kind, number, bits, operation, start, object, source,
     )
 }
 
@@ -166,7 +164,7 @@ fn begin_apart(
 #[allow(clippy::too_many_arguments)]
 fn begin(
     local: &Local,
-    key: u64,
+    weight: u16,
     kind: Kind,
     number: u16,
     bits: u8,
@@ -193,12 +191,13 @@ fn begin(
     // Made here, of values in registers: a function that gave the whole would write it, and its caller read it, in pieces of
     // other sizes, which waits for the stores.
     let running = Running {
-        key,
+        key: local.key,
         start: began,
         id,
         bytes: at::NO_BYTES,
         object,
         class: number,
+        weight,
         operation,
         line: operation.line() as u8,
         event_type,
@@ -248,7 +247,7 @@ impl Wait {
     /// Says which file it was about, of a wait that began before there was one.
     pub fn about_file(&mut self, file: &super::file::Instance) {
         if let Some(running) = &mut self.running
-            && let Some(local) = attached().filter(|local| local.weight_of(running.key).is_some())
+            && let Some(local) = attached().filter(|local| local.key == running.key)
         {
             running.object = u64::from(file.id(local));
             let record = (local.stage.waits.get().checked_sub(1))
@@ -283,23 +282,26 @@ impl Drop for Wait {
 }
 
 impl Running {
-    /// The usual way takes few instructions, and calls nothing: it is timed by the counter, stands for itself, and no row
-    /// is to be made.
+    /// The usual way takes few instructions, and calls nothing: it is timed by the counter, and no row is to be made.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
-        let Some(local) = attached() else { return };
-        if local.key != self.key || !is_by_counter(self.bits) || self.id != 0 {
+        // Unless Tare has been stopped, or the thread's session changed, while it waited.
+        let Some(local) = attached().filter(|local| local.key == self.key) else {
+            return;
+        };
+        if !is_by_counter(self.bits) || self.id != 0 {
             return self.end_unusual(local);
         }
         let now = clock::cycles();
         let is_of_instance = target::of(self.object) == target::INSTANCE;
         if !is_of_instance && self.count() != 1 {
-            return self.end_at(local, 1, now);
+            return self.end_at(local, now);
         }
-        let (line, ticks) = (usize::from(self.line), now.wrapping_sub(self.start));
-        let Some(row) = local.time_at_hand(self.class, line, ticks) else {
-            return self.end_at(local, 1, now);
+        let (line, weight) = (usize::from(self.line), self.weight);
+        let ticks = now.wrapping_sub(self.start);
+        let Some(row) = local.time_at_hand(self.class, line, ticks, weight) else {
+            return self.end_at(local, now);
         };
         let extra = if is_of_instance { self.extra() } else { 0 };
         row.add(EXTRA, extra);
@@ -316,7 +318,7 @@ impl Running {
         };
         match its_own {
             Some(line) => {
-                line.time(ticks);
+                line.time_weighed(ticks, u32::from(weight));
                 line.add(EXTRA, extra);
             }
             None => self.count_its_own(local, ticks),
@@ -330,41 +332,37 @@ impl Running {
         match target::of(self.object) {
             target::INSTANCE => {
                 let (id, line) = (self.object as u32, usize::from(self.line));
-                local.time_instance(id, line, ticks, self.extra(), 1);
+                let bytes = self.bytes();
+                local.time_instance(id, line, ticks, bytes, self.weight);
             }
             _ => {
                 let (id, part, lines, line) = self.object_line();
-                local.time_object((id, part, lines), line, 1, Some(ticks), 1);
+                local.time_object((id, part, lines), line, 1, Some(ticks), self.weight);
             }
         }
     }
 
-    /// What is not timed, or by another clock, or a single event; or stands for several. Or Tare has been stopped, or
-    /// the thread's session changed, while it waited.
+    /// What is not timed, or by another clock, or a single event.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end_unusual(&self, local: &Local) {
-        let Some(weight) = local.weight_of(self.key) else {
-            return;
-        };
-        let weight = if self.key == local.key { 1 } else { weight };
         let now = match self.bits & effective::TIME {
             0 => 0,
             _ => local.clock(self.bits, self.event_type),
         };
-        self.end_at(local, weight, now);
+        self.end_at(local, now);
     }
 
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    fn end_at(&self, local: &Local, weight: u16, now: u64) {
+    fn end_at(&self, local: &Local, now: u64) {
         let (now, ticks) = match local.is_timed(self.bits, self.start, now) {
             true => (now, Some(local.elapsed(self.start, now))),
             false => (0, None),
         };
         match target::of(self.object) {
-            target::INSTANCE => self.count_on_instance(local, ticks, weight),
-            _ => self.count_on_object(local, ticks, weight),
+            target::INSTANCE => self.count_on_instance(local, ticks),
+            _ => self.count_on_object(local, ticks),
         }
         if self.id != 0 {
             end_event(local, self.id, now, self.bytes, self.bits);
@@ -373,27 +371,25 @@ impl Running {
     }
 
     #[inline(always)]
-    fn count_on_instance(&self, local: &Local, ticks: Option<u64>, weight: u16) {
-        let (line, extra) = (usize::from(self.line), self.extra());
+    fn count_on_instance(&self, local: &Local, ticks: Option<u64>) {
+        let (line, weight) = (usize::from(self.line), self.weight);
         if let Some(row) = local.row(self.class, line) {
             match ticks {
                 Some(ticks) => local.time_weighed(self.class, row, ticks, weight),
                 None => row.count_weighed(u32::from(weight)),
             }
-            if extra != 0 {
-                row.add(EXTRA, extra.wrapping_mul(u64::from(weight)));
-            }
+            row.add(EXTRA, self.extra());
         }
         if self.object != 0 {
-            let ticks = ticks.unwrap_or(0);
-            local.time_instance(self.object as u32, line, ticks, extra, weight);
+            let (id, ticks) = (self.object as u32, ticks.unwrap_or(0));
+            local.time_instance(id, line, ticks, self.bytes(), weight);
         }
     }
 
     /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
     #[inline(always)]
-    fn count_on_object(&self, local: &Local, ticks: Option<u64>, weight: u16) {
-        let (line, n) = (usize::from(self.line), self.count());
+    fn count_on_object(&self, local: &Local, ticks: Option<u64>) {
+        let (line, n, weight) = (usize::from(self.line), self.count(), self.weight);
         if let Some(row) = local.row(self.class, line) {
             match ticks {
                 Some(ticks) => local.time_many(self.class, row, n, ticks, weight),
@@ -408,11 +404,17 @@ impl Running {
 
     /// Bytes that were moved.
     #[inline(always)]
-    fn extra(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         match self.bytes {
             at::NO_BYTES => 0,
             bytes => bytes,
         }
+    }
+
+    /// What that counts as.
+    #[inline(always)]
+    fn extra(&self) -> u64 {
+        self.bytes().wrapping_mul(u64::from(self.weight))
     }
 
     /// Rows of a table.
