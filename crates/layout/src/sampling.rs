@@ -221,8 +221,8 @@ impl Sample {
     }
 }
 
-/// What a variance is multiplied by that was computed from so many summands: the square of what the normal quantile of
-/// 97.5 % is short of Student's. By the expansion of Cornish and Fisher (Abramowitz and Stegun, 26.7.5), which is 11 % too
+/// What a variance is multiplied by that was computed from so many summands: the square of Student's quantile of 97.5 %
+/// over the normal one. By the expansion of Cornish and Fisher (Abramowitz and Stegun, 26.7.5), which is 11 % too
 /// low for one degree of freedom and less than 1 % for more.
 fn widening(strata: u64) -> f64 {
     const NORMAL: f64 = 1.959_964;
