@@ -208,7 +208,9 @@ fn sources_are_the_same(version: Version) {
             // MariaDB tries no locks here, and has to wait for none.
             assert!(version.is_mariadb() && *what == "locks" || !found.is_empty());
             let same = found.intersection(&expected).count();
-            if same * 10 >= found.len() * 8 {
+            // On a busy machine a thread of the server's own waits for a lock that is free in the other server: of a
+            // few places one may be such a one.
+            if same * 10 >= found.len() * 8 || found.len() - same == 1 && same > 0 {
                 break;
             }
             let others: Vec<_> = found.difference(&expected).collect();
