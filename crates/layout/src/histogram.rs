@@ -39,8 +39,7 @@ pub const fn bucket_of(ticks: u64) -> usize {
 pub const FIRST_BLOCK: u64 = bucket_low(BLOCK_BUCKETS);
 
 /// The bucket of a latency below [`FIRST_BLOCK`]. The exponent of a floating-point number and the first bits of its
-/// fraction are a log-linear scale: this takes three instructions, where to count leading zeros takes a dozen, and
-/// four times as long on the processors of AMD that the x86-64 baseline includes (uops.info).
+/// fraction are a log-linear scale: this takes three instructions, where [`bucket_of`] takes a dozen.
 #[inline(always)]
 pub const fn bucket_in_first_block(ticks: u64) -> usize {
     const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - SUB_BITS;

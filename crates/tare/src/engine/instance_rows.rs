@@ -14,30 +14,33 @@ impl Local {
     /// are taken.
     #[inline(always)]
     pub fn instance_line(&self, id: u32, i: usize) -> Option<&Line> {
-        let bank = self.bank.get();
-        let entry = bank.instances[id as usize % INSTANCE_ENTRIES].load(Ordering::Relaxed);
-        let at = if (entry >> 32) as u32 == id {
-            entry as u32 as usize
-        } else {
-            self.instance_slow(id)?
+        let at = match self.instance_at_hand(id) {
+            Some(at) => at,
+            None => self.instance_slow(id)?,
         };
         Some(self.line(at + i))
     }
 
-    /// The same, only if it is there at the first of its places; its last line for what is beyond.
+    /// The first line of the row, only if it is there at the first of its places.
     #[inline(always)]
-    pub fn instance_at_hand(&self, id: u32, i: usize) -> Option<&Line> {
+    fn instance_at_hand(&self, id: u32) -> Option<usize> {
         let bank = self.bank.get();
         let entry = bank.instances[id as usize % INSTANCE_ENTRIES].load(Ordering::Relaxed);
-        let i = i.min(Engine::instance_lines(id) - 1);
-        ((entry >> 32) as u32 == id).then(|| self.line(entry as u32 as usize + i))
+        ((entry >> 32) as u32 == id).then_some(entry as u32 as usize)
+    }
+
+    /// The line of such a row that counts operations of line `i`; see [`Local::time_instance`].
+    #[inline(always)]
+    pub fn instance_line_at_hand(&self, id: u32, i: usize) -> Option<&Line> {
+        let at = self.instance_at_hand(id)?;
+        Some(self.line(at + line_of(id, i)))
     }
 
     /// Counts a time into the row of an instance. One without a line for each operation has a
     /// single line, and the next one belongs to something else.
     #[inline(always)]
     pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64, weight: u16) {
-        let i = i.min(Engine::instance_lines(id) - 1);
+        let i = line_of(id, i);
         match self.instance_line(id, i) {
             Some(line) => {
                 line.time_weighed(ticks, u32::from(weight));
@@ -110,6 +113,12 @@ impl Local {
         cell.store(u64::from(id) << 32 | at as u64, Ordering::Release);
         Some(at)
     }
+}
+
+/// An instance without a line for each operation has a single one.
+#[inline(always)]
+fn line_of(id: u32, i: usize) -> usize {
+    i.min(Engine::instance_lines(id) - 1)
 }
 
 /// Places of the instance index that an id may stand at.

@@ -30,10 +30,7 @@ impl Local {
         let line = self.known_line(class, i)?;
         let first = self.first_block(line, ticks)?;
         line.time_weighed(ticks, u32::from(weight));
-        let number = bucket_in_first_block(ticks);
-        if add_wraps(self.bucket(first, number), u32::from(weight)) {
-            self.spill(class, number);
-        }
+        self.count_in_first_block(class, first, ticks, weight);
         Some(line)
     }
 
@@ -49,9 +46,14 @@ impl Local {
 
     #[inline(always)]
     fn enter_histogram(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
-        let Some(first) = self.first_block(line, ticks) else {
-            return self.enter_histogram_slow(class, line, ticks, weight);
-        };
+        match self.first_block(line, ticks) {
+            Some(first) => self.count_in_first_block(class, first, ticks, weight),
+            None => self.enter_histogram_slow(class, line, ticks, weight),
+        }
+    }
+
+    #[inline(always)]
+    fn count_in_first_block(&self, class: u16, first: usize, ticks: u64, weight: u16) {
         let number = bucket_in_first_block(ticks);
         if add_wraps(self.bucket(first, number), u32::from(weight)) {
             self.spill(class, number);

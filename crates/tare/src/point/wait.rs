@@ -308,7 +308,7 @@ impl Running {
         self.leave_edge(local, now);
         let its_own = match target::of(self.object) {
             target::INSTANCE if self.object == 0 => return,
-            target::INSTANCE => local.instance_at_hand(self.object as u32, line),
+            target::INSTANCE => local.instance_line_at_hand(self.object as u32, line),
             target::OBJECT => {
                 let (id, part, _, line) = self.object_line();
                 let row = local.object_at_hand(id, part);
