@@ -292,6 +292,14 @@ pub(crate) fn attached<'a>() -> Option<&'a Local> {
     })
 }
 
+/// Whether this is the thread's local still, and has this key: then it is there, as the segment is that it points into.
+/// Tare may have been stopped since; nobody sees what is written there then.
+#[inline(always)]
+pub(crate) fn is_local(local: *const Local, key: u64) -> bool {
+    // SAFETY: it is the thread's, which keeps it until it gets another one or leaves.
+    HOT.with(|hot| hot.local.get() == local && unsafe { (*local).key == key })
+}
+
 /// Calls `end` with the engine of this generation, if it runs still: for what ends with its object,
 /// which is no event, and may be dropped by a thread that has no slot or none any more.
 pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {

@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::marker::PhantomData;
+use std::ptr;
 use std::sync::atomic::Ordering;
 
 use tare_layout::class::{Counter, EventType};
 use tare_layout::control::effective;
-use tare_layout::event::{Packed, statement as at, word};
+use tare_layout::event::{Packed, Statement as Record, statement as at, word};
 use tare_layout::name::{floor_boundary, pack};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
@@ -20,7 +21,7 @@ use crate::engine::clock;
 use crate::engine::counted::Counted;
 use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
-use crate::engine::hot::{attached, local, local_of_statements};
+use crate::engine::hot::{attached, is_local, local, local_of_statements};
 use crate::engine::local::{Local, is_event};
 use crate::engine::settings;
 use crate::source::Source;
@@ -31,6 +32,12 @@ use tare_layout::Kind;
 pub struct Statement {
     key: u64,
     id: u64,
+    /// Its record in events_statements_current, if it is an event.
+    record: Option<&'static Record>,
+    /// The thread's local when it began; of a statement that is not recorded, no thread's.
+    local: *const Local,
+    /// What it counts, in that local.
+    counted: *const Counted,
     class: Cell<u16>,
     level: u8,
     bits: Cell<u8>,
@@ -74,17 +81,16 @@ pub fn start_at(class: &Class, source: Source) -> Statement {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin(local: &Local, class: &Class, source: Source) -> Statement {
-    let mut statement = Statement::of_none();
     let number = local.number(class);
     let bits = local.bits(number);
     // Rows of other kinds have no counters: they would be counted into a neighbour's.
     if bits & effective::COUNT == 0 || class.kind() != Kind::Statement {
-        return statement;
+        return Statement::of_none();
     }
     let level = local.statements.get();
     if level >= local.engine.statement_depth.min(STATEMENT_DEPTH) {
         local.engine.lose(Lost::NestedStatements, 1);
-        return statement;
+        return Statement::of_none();
     }
     if bits & effective::SAMPLED != 0 && level == 0 {
         settings::watch_for_windows();
@@ -106,20 +112,28 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
     if bits & effective::OTHER_CLOCK != 0 {
         local.statement_cpu[level].set(local.cpu_of_statement());
     }
-    local.counted[level].clear();
+    let counted = &local.counted[level];
+    counted.clear();
     local.statements.set(level + 1);
     local
         .slot
         .statement_depth
         .store(level as u32 + 1, Ordering::Relaxed);
-    statement.key = local.key;
-    statement.id = id;
-    statement.class.set(number);
-    statement.program = local.program.get();
-    statement.level = level as u8;
-    statement.bits.set(bits);
-    statement.schema.set(local.schema.get());
-    statement
+    Statement {
+        key: local.key,
+        id,
+        record: (id != 0).then(|| &local.rings.open_statements[level]),
+        local,
+        counted,
+        class: Cell::new(number),
+        level: level as u8,
+        bits: Cell::new(bits),
+        digest: Cell::new(None),
+        schema: Cell::new(local.schema.get()),
+        prepared: Cell::default(),
+        program: local.program.get(),
+        thread: PhantomData,
+    }
 }
 
 /// Whether the thread has a statement open that is recorded.
@@ -135,6 +149,9 @@ impl Statement {
         Self {
             key: 0,
             id: 0,
+            record: None,
+            local: ptr::dangling(),
+            counted: ptr::dangling(),
             class: Cell::new(0),
             level: 0,
             bits: Cell::new(0),
@@ -160,17 +177,11 @@ impl Statement {
         attached().filter(|local| local.key == self.key)
     }
 
-    #[inline(always)]
-    fn record<'a>(&self, local: &'a Local) -> Option<&'a tare_layout::event::Statement> {
-        (self.id != 0).then(|| &local.rings.open_statements[usize::from(self.level)])
-    }
-
     /// Says where in the host's source it began.
     #[inline]
     pub fn source(&self, source: Source) {
-        if self.id != 0
+        if let Some(record) = self.record
             && let Some(local) = self.local()
-            && let Some(record) = self.record(local)
         {
             local.set_source(record, source);
         }
@@ -194,7 +205,7 @@ impl Statement {
             _ => bits & !clock | began & clock,
         };
         self.bits.set(kept);
-        if let Some(record) = self.record(local) {
+        if let Some(record) = self.record {
             let packed = Packed {
                 class: number,
                 ..Packed::unpack(record.word(word::PACKED))
@@ -209,7 +220,7 @@ impl Statement {
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            self.set_digest(local, local.digest_of_text(text, schema));
+            self.set_digest(local.digest_of_text(text, schema));
         }
     }
 
@@ -253,7 +264,7 @@ impl Statement {
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
             let found = local.digest_of_tokens(tokens, verb, text, schema);
-            self.set_digest(local, found);
+            self.set_digest(found);
         }
     }
 
@@ -296,16 +307,17 @@ impl Statement {
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
             let found = local.digest_known(digest, verb, text, schema);
-            self.set_digest(local, found);
+            self.set_digest(found);
         }
     }
 
     /// Takes its digest away: what it says cannot be read.
     pub fn without_digest(&self) {
-        let Some(local) = self.local() else { return };
-        self.digest.set(None);
-        if let Some(record) = self.record(local) {
-            record.set(at::DIGEST, 0);
+        if self.local().is_some() {
+            self.digest.set(None);
+            if let Some(record) = self.record {
+                record.set(at::DIGEST, 0);
+            }
         }
     }
 
@@ -314,16 +326,16 @@ impl Statement {
         self.class.get()
     }
 
-    fn set_digest(&self, local: &Local, found: Found) {
+    fn set_digest(&self, found: Found) {
         self.digest.set(Some(found));
-        if let Some(record) = self.record(local) {
+        if let Some(record) = self.record {
             record.set(at::DIGEST, found.pack());
         }
     }
 
     #[inline(always)]
     fn keep_text(&self, local: &Local, text: &str) {
-        let Some(record) = self.record(local) else {
+        let Some(record) = self.record else {
             return;
         };
         let limit = local.engine.sql_text_bytes;
@@ -348,7 +360,7 @@ impl Statement {
         let Some(local) = self.local() else { return };
         let number = local.engine.schema_number(name);
         self.schema.set(number);
-        if let Some(record) = self.record(local) {
+        if let Some(record) = self.record {
             let errno = record.word(at::ERROR) & 0xffff_ffff;
             record.set(at::ERROR, errno | u64::from(number) << 32);
         }
@@ -397,8 +409,11 @@ impl Statement {
         counters: impl IntoIterator<Item = (Counter, u64)>,
         new: impl Fn(u64, u64) -> u64,
     ) {
-        let Some(local) = self.local() else { return };
-        let (counted, record) = (&local.counted[usize::from(self.level)], self.record(local));
+        if !is_local(self.local, self.key) {
+            return;
+        }
+        // SAFETY: it lies in that local, which is there still.
+        let (counted, record) = (unsafe { &*self.counted }, self.record);
         for (counter, n) in counters {
             let i = counter as usize;
             let value = counted.change(i, |old| new(old, n));
@@ -436,8 +451,8 @@ impl Statement {
     /// have 00000.
     #[inline]
     pub fn without_sqlstate(&self) {
-        if let Some(local) = self.local()
-            && let Some(record) = self.record(local)
+        if is_local(self.local, self.key)
+            && let Some(record) = self.record
         {
             record.set(at::SQLSTATE, at::NO_SQLSTATE);
         }
@@ -455,7 +470,7 @@ impl Statement {
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);
         let Some(local) = self.local() else { return };
-        let Some(record) = self.record(local) else {
+        let Some(record) = self.record else {
             return;
         };
         record.set(
@@ -521,10 +536,10 @@ impl Statement {
         if let Some(found) = self.digest.get() {
             let seen = if known != 0 { known } else { clock::now() };
             local.count_digest(found, time, seen, counted);
-            let kept = || text::kept(local, self.record(local));
+            let kept = || text::kept(local, self.record);
             local.engine.offer_sample(found, seen, ticks, kept);
         }
-        if let Some(record) = self.record(local) {
+        if let Some(record) = self.record {
             statement_event::end(local, record, self.id, now, bits);
         }
         if self.level == 0 {
