@@ -292,12 +292,14 @@ pub(crate) fn attached<'a>() -> Option<&'a Local> {
     })
 }
 
-/// Whether this is the thread's local still, and has this key: then it is there, as the segment is that it points into.
-/// Tare may have been stopped since; nobody sees what is written there then.
+/// A local that was the thread's, if it is still, and has this key: then it is there, as the segment is that it points
+/// into. Tare may have been stopped since; nobody sees what is written there then.
 #[inline(always)]
-pub(crate) fn is_local(local: *const Local, key: u64) -> bool {
+pub(crate) fn still<'a>(local: *const Local, key: u64) -> Option<&'a Local> {
+    let same = HOT.with(|hot| hot.local.get() == local);
     // SAFETY: it is the thread's, which keeps it until it gets another one or leaves.
-    HOT.with(|hot| hot.local.get() == local && unsafe { (*local).key == key })
+    same.then(|| unsafe { &*local })
+        .filter(|local| local.key == key)
 }
 
 /// Calls `end` with the engine of this generation, if it runs still: for what ends with its object,

@@ -21,7 +21,7 @@ use crate::engine::clock;
 use crate::engine::counted::Counted;
 use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
-use crate::engine::hot::{attached, is_local, local, local_of_statements};
+use crate::engine::hot::{attached, local, local_of_statements, still};
 use crate::engine::local::{Local, is_event};
 use crate::engine::settings;
 use crate::source::Source;
@@ -32,12 +32,12 @@ use tare_layout::Kind;
 pub struct Statement {
     key: u64,
     id: u64,
-    /// Its record in events_statements_current, if it is an event.
-    record: Option<&'static Record>,
     /// The thread's local when it began; of a statement that is not recorded, no thread's.
     local: *const Local,
     /// What it counts, in that local.
     counted: *const Counted,
+    /// Its record in events_statements_current, which that local leads to; null = it is no event.
+    record: *const Record,
     class: Cell<u16>,
     level: u8,
     bits: Cell<u8>,
@@ -122,9 +122,12 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
     Statement {
         key: local.key,
         id,
-        record: (id != 0).then(|| &local.rings.open_statements[level]),
         local,
         counted,
+        record: match id {
+            0 => ptr::null(),
+            _ => &local.rings.open_statements[level],
+        },
         class: Cell::new(number),
         level: level as u8,
         bits: Cell::new(bits),
@@ -149,9 +152,9 @@ impl Statement {
         Self {
             key: 0,
             id: 0,
-            record: None,
             local: ptr::dangling(),
             counted: ptr::dangling(),
+            record: ptr::null(),
             class: Cell::new(0),
             level: 0,
             bits: Cell::new(0),
@@ -177,11 +180,19 @@ impl Statement {
         attached().filter(|local| local.key == self.key)
     }
 
+    /// Its record; `local`: that with its key.
+    #[inline(always)]
+    fn record<'a>(&self, _local: &'a Local) -> Option<&'a Record> {
+        // SAFETY: null, or in the segment that the local keeps.
+        unsafe { self.record.as_ref() }
+    }
+
     /// Says where in the host's source it began.
     #[inline]
     pub fn source(&self, source: Source) {
-        if let Some(record) = self.record
+        if self.id != 0
             && let Some(local) = self.local()
+            && let Some(record) = self.record(local)
         {
             local.set_source(record, source);
         }
@@ -205,7 +216,7 @@ impl Statement {
             _ => bits & !clock | began & clock,
         };
         self.bits.set(kept);
-        if let Some(record) = self.record {
+        if let Some(record) = self.record(local) {
             let packed = Packed {
                 class: number,
                 ..Packed::unpack(record.word(word::PACKED))
@@ -220,7 +231,7 @@ impl Statement {
         self.keep_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            self.set_digest(local.digest_of_text(text, schema));
+            self.set_digest(local, local.digest_of_text(text, schema));
         }
     }
 
@@ -264,7 +275,7 @@ impl Statement {
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
             let found = local.digest_of_tokens(tokens, verb, text, schema);
-            self.set_digest(found);
+            self.set_digest(local, found);
         }
     }
 
@@ -307,17 +318,16 @@ impl Statement {
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
             let found = local.digest_known(digest, verb, text, schema);
-            self.set_digest(found);
+            self.set_digest(local, found);
         }
     }
 
     /// Takes its digest away: what it says cannot be read.
     pub fn without_digest(&self) {
-        if self.local().is_some() {
-            self.digest.set(None);
-            if let Some(record) = self.record {
-                record.set(at::DIGEST, 0);
-            }
+        let Some(local) = self.local() else { return };
+        self.digest.set(None);
+        if let Some(record) = self.record(local) {
+            record.set(at::DIGEST, 0);
         }
     }
 
@@ -326,16 +336,16 @@ impl Statement {
         self.class.get()
     }
 
-    fn set_digest(&self, found: Found) {
+    fn set_digest(&self, local: &Local, found: Found) {
         self.digest.set(Some(found));
-        if let Some(record) = self.record {
+        if let Some(record) = self.record(local) {
             record.set(at::DIGEST, found.pack());
         }
     }
 
     #[inline(always)]
     fn keep_text(&self, local: &Local, text: &str) {
-        let Some(record) = self.record else {
+        let Some(record) = self.record(local) else {
             return;
         };
         let limit = local.engine.sql_text_bytes;
@@ -360,7 +370,7 @@ impl Statement {
         let Some(local) = self.local() else { return };
         let number = local.engine.schema_number(name);
         self.schema.set(number);
-        if let Some(record) = self.record {
+        if let Some(record) = self.record(local) {
             let errno = record.word(at::ERROR) & 0xffff_ffff;
             record.set(at::ERROR, errno | u64::from(number) << 32);
         }
@@ -409,11 +419,11 @@ impl Statement {
         counters: impl IntoIterator<Item = (Counter, u64)>,
         new: impl Fn(u64, u64) -> u64,
     ) {
-        if !is_local(self.local, self.key) {
+        let Some(local) = still(self.local, self.key) else {
             return;
-        }
-        // SAFETY: it lies in that local, which is there still.
-        let (counted, record) = (unsafe { &*self.counted }, self.record);
+        };
+        // SAFETY: it lies in that local.
+        let (counted, record) = (unsafe { &*self.counted }, self.record(local));
         for (counter, n) in counters {
             let i = counter as usize;
             let value = counted.change(i, |old| new(old, n));
@@ -451,8 +461,8 @@ impl Statement {
     /// have 00000.
     #[inline]
     pub fn without_sqlstate(&self) {
-        if is_local(self.local, self.key)
-            && let Some(record) = self.record
+        if let Some(local) = still(self.local, self.key)
+            && let Some(record) = self.record(local)
         {
             record.set(at::SQLSTATE, at::NO_SQLSTATE);
         }
@@ -470,7 +480,7 @@ impl Statement {
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);
         let Some(local) = self.local() else { return };
-        let Some(record) = self.record else {
+        let Some(record) = self.record(local) else {
             return;
         };
         record.set(
@@ -536,10 +546,10 @@ impl Statement {
         if let Some(found) = self.digest.get() {
             let seen = if known != 0 { known } else { clock::now() };
             local.count_digest(found, time, seen, counted);
-            let kept = || text::kept(local, self.record);
+            let kept = || text::kept(local, self.record(local));
             local.engine.offer_sample(found, seen, ticks, kept);
         }
-        if let Some(record) = self.record {
+        if let Some(record) = self.record(local) {
             statement_event::end(local, record, self.id, now, bits);
         }
         if self.level == 0 {
