@@ -54,6 +54,17 @@ fn class(key: u32) -> Option<u16> {
 #[inline(always)]
 fn count(key: u32, bytes: usize) -> u32 {
     let Some(class) = class(key) else { return 0 };
+    match memory::allocated_at_hand(class, bytes) {
+        Some(0) => 0,
+        Some(_) => own(key),
+        None => count_slow(class, key, bytes),
+    }
+}
+
+/// By itself, so that the others save no registers for it.
+#[inline(never)]
+#[unsafe(link_section = "tare_hot")]
+extern "C" fn count_slow(class: u16, key: u32, bytes: usize) -> u32 {
     match memory::allocated_as(class, bytes) {
         0 => 0,
         1 => own(key),
@@ -109,11 +120,22 @@ pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut 
 
 #[inline(always)]
 fn free(key: u32, bytes: usize) {
-    if key != 0
-        && let Some(class) = class(key)
-    {
-        memory::freed_as(class, bytes, weight(key));
+    // Most that sampling leaves out end here.
+    if key == 0 {
+        return;
     }
+    let Some(class) = class(key) else { return };
+    let weight = weight(key);
+    if weight != 1 || !memory::is_freed_at_hand(class, bytes) {
+        free_slow(class, bytes, weight);
+    }
+}
+
+/// By itself, as [`count_slow`].
+#[inline(never)]
+#[unsafe(link_section = "tare_hot")]
+extern "C" fn free_slow(class: u16, bytes: usize, weight: u16) {
+    memory::freed_as(class, bytes, weight);
 }
 
 /// # Safety

@@ -24,12 +24,19 @@ impl Draws {
     /// Whether the event that comes now is drawn, of which one in `n` is, `n` above 1.
     #[inline(always)]
     pub fn is_drawn(&self, n: u32) -> bool {
+        !self.is_left_out(n) && self.draw(n)
+    }
+
+    /// Whether the event that comes now was left out when one was drawn last. False: nothing is known of it, and nothing
+    /// was done; [`Self::is_drawn`] is to be asked.
+    #[inline(always)]
+    pub fn is_left_out(&self, n: u32) -> bool {
         let next = self.next.get();
-        if (next >> 32) as u32 != n || next as u32 == 0 {
-            return self.draw(n);
+        let is_left_out = (next >> 32) as u32 == n && next as u32 != 0;
+        if is_left_out {
+            self.next.set(next - 1);
         }
-        self.next.set(next - 1);
-        false
+        is_left_out
     }
 
     /// Draws the next one, when this one has come or N has changed.

@@ -256,6 +256,12 @@ pub(crate) fn is_drawn(n: u32) -> bool {
     HOT.with(|hot| hot.draws.is_drawn(n))
 }
 
+/// Whether it was left out when one was drawn last. False: nothing was done, and [`is_drawn`] is to be asked.
+#[inline(always)]
+pub(crate) fn is_left_out(n: u32) -> bool {
+    HOT.with(|hot| hot.draws.is_left_out(n))
+}
+
 /// The local for memory, under the generation that [`memory_at_hand`] gave. Memory must not be missed though the thread
 /// has no local: `away` is called with the engine.
 #[cold]
