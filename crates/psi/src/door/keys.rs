@@ -33,11 +33,11 @@ static TABLE: [AtomicPtr<Known>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()
 /// The same of each key in a word, in a sixteenth of the memory of what [`TABLE`] leads to. 0 = it was never given.
 static PACKED: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
 
-/// What a key stands for, as far as locks and stages need it.
+/// What a key stands for, as far as locks, memory and statements need it.
 ///
-/// | bits 0-15 | bits 16-20 | bits 21-24 | bit 25 | bit 26 |
-/// |---|---|---|---|---|
-/// | number of its class | its kind, never 0 | [`Word`] of its locks | it reports its progress | it is limited |
+/// | bits 0-15 | bits 16-20 | bits 21-24 | bit 25 |
+/// |---|---|---|---|
+/// | number of its class | its kind, never 0 | [`Word`] of its locks | it is limited |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packed(u32);
 
@@ -48,8 +48,7 @@ impl Packed {
             u32::from(number)
                 | u32::from(kind as u8) << 16
                 | u32::from(word as u8) << 21
-                | has(flag::PROGRESS) << 25
-                | has(flag::LIMITED) << 26,
+                | has(flag::LIMITED) << 25,
         )
     }
 
@@ -71,16 +70,10 @@ impl Packed {
         Word::from_u8((self.0 >> 21 & 15) as u8)
     }
 
-    /// It reports its progress.
-    #[inline(always)]
-    pub fn has_progress(self) -> bool {
-        self.0 >> 25 & 1 != 0
-    }
-
     /// Memory of its class is charged to a connection that may not have too much of it.
     #[inline(always)]
     pub fn is_limited(self) -> bool {
-        self.0 >> 26 & 1 != 0
+        self.0 >> 25 & 1 != 0
     }
 }
 
@@ -91,18 +84,36 @@ pub fn packed(key: u32) -> Option<Packed> {
     (packed != 0).then_some(Packed(packed))
 }
 
-/// The stage that a key stands for.
+/// What a key stands for, as far as its stage is concerned: bits 0-14 the number of its class, 0 = it stands for none;
+/// bit 15: it reports its progress. By itself, so that a server's stages lie in a few lines.
+static STAGES: [AtomicU16; KEYS] = [const { AtomicU16::new(0) }; KEYS];
+const PROGRESS: u16 = 1 << 15;
+const _: () = assert!(CLASSES <= PROGRESS as usize);
+
 #[inline(always)]
-pub fn stage(key: u32) -> Option<Packed> {
-    packed(key).filter(|known| known.is(Kind::Stage))
+fn stage_word(key: u32) -> u16 {
+    STAGES
+        .get(key as usize)
+        .map_or(0, |word| word.load(Ordering::Relaxed))
+}
+
+/// The number of the class of the stage that a key stands for, 0 = it stands for none.
+#[inline(always)]
+pub fn stage(key: u32) -> u16 {
+    stage_word(key) & !PROGRESS
+}
+
+/// Whether the stage that a key stands for reports its progress.
+#[inline(always)]
+pub fn has_progress(key: u32) -> bool {
+    stage_word(key) & PROGRESS != 0
 }
 
 /// The number of the class of a stage that reports no progress, as nearly all are: one comparison for all of that.
 #[inline(always)]
 pub fn plain_stage(key: u32) -> Option<u16> {
-    const TOLD_BY: u32 = 31 << 16 | 1 << 25;
-    let packed = PACKED.get(key as usize)?.load(Ordering::Relaxed);
-    (packed & TOLD_BY == (Kind::Stage as u32) << 16).then_some(packed as u16)
+    let word = stage_word(key);
+    (word as i16 > 0).then_some(word)
 }
 
 /// Keys by the numbers of their classes, 0 = none.
@@ -217,6 +228,10 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     let word = S::word(kind, name);
     let packed = Packed::new(kind, number, word, info.flags);
     PACKED[key as usize].store(packed.0, Ordering::Relaxed);
+    if kind == Kind::Stage {
+        let progress = PROGRESS * u16::from(info.flags & flag::PROGRESS != 0);
+        STAGES[key as usize].store(number | progress, Ordering::Relaxed);
+    }
     if let Some(cell) = KEY_OF.get(usize::from(number)).filter(|_| number != 0) {
         cell.store(key as u16, Ordering::Relaxed);
     }

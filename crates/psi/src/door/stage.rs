@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::stage;
+use engine::{Kind, stage};
 
 use super::exchange::{NONE, source};
 use super::keys;
@@ -27,14 +27,14 @@ pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int)
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 unsafe extern "C" fn start_stage_slow(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
-    let Some(known) = keys::stage(key) else {
+    let Some(known) = keys::packed(key).filter(|known| known.is(Kind::Stage)) else {
         stage::end();
         return NONE;
     };
     // SAFETY: the interface.
     let source = unsafe { source(file, line as u32) };
     stage::set_number(known.number(), source);
-    match known.has_progress() {
+    match keys::has_progress(key) {
         true => progress(),
         false => NONE,
     }
@@ -109,9 +109,8 @@ pub unsafe extern "C" fn start_stage_unobserved(
     file: *const c_char,
     line: c_int,
 ) -> *mut c_void {
-    if let Some(number) = keys::plain_stage(key)
-        && stage::is_shown_alone(number)
-    {
+    // Of a stage that is only shown nobody reports progress.
+    if stage::is_shown_alone(keys::stage(key)) {
         return NONE;
     }
     // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.

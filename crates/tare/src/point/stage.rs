@@ -246,18 +246,22 @@ pub fn progress_words() -> Option<*mut u64> {
 }
 
 /// Leaves the stage of this thread, if it is in one, at `now` by the counter (0 = not known).
-#[inline]
-#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+#[inline(always)]
 pub(crate) fn end_of(local: &Local, now: u64) {
-    let (before, bits) = local.stage.head();
     local.slot.stage.store(0, Ordering::Relaxed);
+    let (before, bits) = local.stage.head();
     if bits != 0 {
-        let known =
-            now != 0 && bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME;
-        let now = if known { now } else { read_clock(local, bits) };
-        finish(local, before, bits, now);
-        local.stage.set(0, 0, 0, 0);
+        end_counted(local, before, bits, now);
     }
+}
+
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn end_counted(local: &Local, before: u16, bits: u8, now: u64) {
+    let known = now != 0 && bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME;
+    let now = if known { now } else { read_clock(local, bits) };
+    finish(local, before, bits, now);
+    local.stage.set(0, 0, 0, 0);
 }
 
 #[inline(always)]
