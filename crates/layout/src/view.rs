@@ -241,6 +241,11 @@ impl<'a> View<'a> {
         self.one(Region::Sockets, i)
     }
 
+    /// All sockets.
+    pub fn sockets(&self) -> &'a [Socket] {
+        self.all(Region::Sockets)
+    }
+
     /// Table or program at index `i`.
     #[inline]
     pub fn object(&self, i: usize) -> &'a Object {

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare_layout::bank::INSTANCE_ENTRIES;
+use tare_layout::instance::{Socket, index_of};
 use tare_layout::line::{EXTRA, Item, Line, MIN, NO_MIN, Tag};
 use tare_layout::shared::Lost;
 
@@ -34,6 +35,13 @@ impl Local {
     pub fn instance_line_at_hand(&self, id: u32, i: usize) -> Option<&Line> {
         let at = self.instance_at_hand(id)?;
         Some(self.line(at + line_of(id, i)))
+    }
+
+    /// The socket with this id, if it is open: what [`Engine::live_socket`] says, by what is at hand.
+    #[inline(always)]
+    pub fn socket(&self, id: u32) -> Option<&Socket> {
+        let socket = self.sockets.get(index_of(id))?;
+        (id != 0 && socket.id.load(Ordering::Acquire) == id).then_some(socket)
     }
 
     /// Counts a time into the row of an instance. One without a line for each operation has a

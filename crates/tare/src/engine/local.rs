@@ -10,6 +10,7 @@ use tare_layout::class::{EventType, Kind};
 use tare_layout::control::{effective, is_cpu_timed};
 use tare_layout::event::{self, Nesting, Packed, word};
 use tare_layout::histogram::LIMIT;
+use tare_layout::instance::Socket;
 use tare_layout::line::Line;
 use tare_layout::primitive::bump;
 use tare_layout::seqlock::Record;
@@ -75,6 +76,8 @@ pub(crate) struct Local {
 
     /// What setup_objects leaves of the flags for each object.
     pub(super) object_masks: &'static [AtomicU8],
+    /// All sockets.
+    pub(super) sockets: &'static [Socket],
     /// The bank's fixed part.
     pub bank: Cell<&'static Bank>,
     /// Number of the bank. Looked at through [`Local::has_bank`].

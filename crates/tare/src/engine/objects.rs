@@ -336,7 +336,7 @@ impl Engine {
     pub fn new_prepared(
         &self,
         fill: impl FnOnce(&object::Prepared, usize),
-    ) -> Option<(u32, usize)> {
+    ) -> Option<(u32, &'static object::Prepared)> {
         let (view, shared) = (self.view, self.view.shared());
         let found = self.entry(
             &shared.free_prepared.0,
@@ -356,7 +356,7 @@ impl Engine {
         fill(entry, found);
         let id = generation << INDEX_BITS | found as u32;
         entry.id.store(id, Ordering::Release);
-        Some((id, found))
+        Some((id, entry))
     }
 
     /// DEALLOCATE.

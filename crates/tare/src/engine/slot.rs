@@ -107,6 +107,7 @@ impl Local {
             effective: view.controls().effective.as_ptr(),
             mask: &view.thread_masks()[number],
             object_masks: view.object_masks(),
+            sockets: view.sockets(),
             index: Cell::new(no_bank::INDEX.as_ptr()),
             arena: Cell::new(std::ptr::null()),
             bank: Cell::new(no_bank::bank()),

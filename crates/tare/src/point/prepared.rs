@@ -1,5 +1,6 @@
 //! Prepared statements: what sessions keep prepared, and what its executions cost.
 
+use std::ptr;
 use std::sync::atomic::Ordering;
 
 use tare_layout::line::EXTRA;
@@ -30,7 +31,14 @@ use crate::engine::local::Local;
 pub struct Prepared {
     /// Generation (bits 32-63) and id (bits 0-31); 0 = not recorded.
     id: u64,
+    /// Its entry in the segment of that generation.
+    entry: *const object::Prepared,
 }
+
+// SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that segment mapped.
+unsafe impl Send for Prepared {}
+// SAFETY: as above.
+unsafe impl Sync for Prepared {}
 
 /// The lines of executions, and that of the preparing, in [`object::Prepared::rows`].
 const PREPARING: usize = PREPARED_LINES - 1;
@@ -40,7 +48,7 @@ impl Prepared {
     /// knows it by and, in SQL, its name.
     pub fn new(statement_id: u64, name: Option<&str>, text: &str) -> Self {
         let Some(local) = local() else {
-            return Self { id: 0 };
+            return Self::none();
         };
         let view = &local.engine.view;
         let made = local.engine.new_prepared(|entry, index| {
@@ -63,57 +71,89 @@ impl Prepared {
             }
             entry.program.store(local.program.get(), Ordering::Relaxed);
         });
-        let id = made.map_or(0, |(id, _)| local.key >> 32 << 32 | u64::from(id));
-        Self { id }
+        made.map_or_else(Self::none, |(id, entry)| Self {
+            id: local.key >> 32 << 32 | u64::from(id),
+            entry,
+        })
+    }
+
+    /// One that is not recorded.
+    const fn none() -> Self {
+        Self {
+            id: 0,
+            entry: ptr::null(),
+        }
     }
 
     /// Says what its text is, where that was not known at first.
     pub fn set_text(&self, text: &str) {
-        let Some(local) = local() else { return };
-        let id = self.id(local);
-        if let Some(entry) = live(local, id) {
+        if let Some(local) = local()
+            && let Some(entry) = self.used(local, false).live(local)
+        {
             let view = &local.engine.view;
             let cut = floor_boundary(text, view.geometry().limits.sql_text_bytes);
+            let index = index_of(self.id as u32);
             entry.text_length.store(0, Ordering::Relaxed);
-            store_bytes(view.prepared_text(index_of(id)), &text.as_bytes()[..cut]);
+            store_bytes(view.prepared_text(index), &text.as_bytes()[..cut]);
             entry.text_length.store(cut as u32, Ordering::Release);
         }
     }
 
-    /// Its id in the segment that records now, 0 = it is not there.
+    /// What a statement of this thread does with it: nothing, where the segment that records now does not have it.
     #[inline]
-    pub(crate) fn id(&self, local: &Local) -> u32 {
+    pub(crate) fn used(&self, local: &Local, prepares: bool) -> Use {
         match self.id >> 32 == local.key >> 32 {
-            true => self.id as u32,
-            false => 0,
+            true => Use {
+                entry: self.entry,
+                id: self.id as u32,
+                prepares,
+            },
+            false => Use::NONE,
         }
     }
 
     /// It was prepared anew, because a table has changed.
     pub fn reprepared(&self) {
         if let Some(local) = local()
-            && let Some(entry) = live(local, self.id(local))
+            && let Some(entry) = self.used(local, false).live(local)
         {
             entry.rows[PREPARING].add(EXTRA, 1);
         }
     }
 }
 
-fn live(local: &Local, id: u32) -> Option<&'static object::Prepared> {
-    if id == 0 {
-        return None;
-    }
-    let entry = local.engine.view.prepared(index_of(id));
-    (entry.id.load(Ordering::Relaxed) == id).then_some(entry)
+/// What a statement does with a prepared one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    /// Its entry in the segment that the statement is recorded in; null = there is none.
+    entry: *const object::Prepared,
+    /// Its id.
+    id: u32,
+    /// It prepares it.
+    prepares: bool,
 }
 
-/// What a statement does with a prepared one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Use {
-    /// Its id, 0 = there is none.
-    pub id: u32,
-    /// It prepares it.
-    pub prepares: bool,
+impl Use {
+    /// Nothing.
+    pub const NONE: Self = Self {
+        entry: ptr::null(),
+        id: 0,
+        prepares: false,
+    };
+
+    /// Whether there is one.
+    #[inline(always)]
+    pub fn is_some(self) -> bool {
+        self.id != 0
+    }
+
+    /// The entry, if it is its still. `local`: of a thread that records into that segment.
+    #[inline(always)]
+    fn live(self, _local: &Local) -> Option<&object::Prepared> {
+        // SAFETY: null, or in the segment that the local keeps.
+        let entry = unsafe { self.entry.as_ref() };
+        entry.filter(|entry| entry.id.load(Ordering::Relaxed) == self.id)
+    }
 }
 
 /// Counts a statement that ended for the prepared one that it was about. Its session is its only
@@ -121,7 +161,7 @@ pub(crate) struct Use {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn count(local: &Local, of: Use, ticks: Option<u64>, counted: &Counted) {
-    let Some(entry) = live(local, of.id) else {
+    let Some(entry) = of.live(local) else {
         return;
     };
     let line = match of.prepares {

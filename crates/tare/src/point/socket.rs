@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
-use crate::engine::hot::{self, local};
+use crate::engine::hot::{self, attached, local};
 use crate::engine::local::Local;
 use crate::source::Source;
 use tare_layout::event::Operation;
+use tare_layout::instance::Socket;
 
 /// An open socket, as Tare knows it.
 #[derive(Debug)]
@@ -38,7 +39,9 @@ impl Instance {
     /// Says where the other end is, or where a listening socket listens.
     pub fn peer(&mut self, ip: &str, port: u16) {
         self.peer = Some((ip.into(), port));
-        if let Some(socket) = self.known() {
+        if let Some(local) = local()
+            && let Some(socket) = self.known(local)
+        {
             socket.ip.set(ip);
             socket.port.store(u32::from(port), Ordering::Relaxed);
         }
@@ -57,18 +60,19 @@ impl Instance {
     /// Says whether its thread waits for the other end to send something: `STATE`.
     #[inline]
     pub fn idle(&self, is_idle: bool) {
-        if let Some(socket) = self.known() {
-            let is_idle = u32::from(is_idle);
-            socket.is_idle.store(is_idle, Ordering::Relaxed);
+        if let Some(local) = attached()
+            && let Some(socket) = self.known(local)
+        {
+            socket.is_idle.store(u32::from(is_idle), Ordering::Relaxed);
         }
     }
 
     /// What the segment that records now has of it, if it has.
     #[inline]
-    fn known(&self) -> Option<&'static tare_layout::instance::Socket> {
-        let (id, local) = (self.id.load(Ordering::Relaxed), local()?);
+    fn known<'a>(&self, local: &'a Local) -> Option<&'a Socket> {
+        let id = self.id.load(Ordering::Relaxed);
         match id >> 32 == local.key >> 32 {
-            true => local.engine.live_socket(id as u32),
+            true => local.socket(id as u32),
             false => None,
         }
     }

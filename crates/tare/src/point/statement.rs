@@ -133,7 +133,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         bits: Cell::new(bits),
         digest: Cell::new(None),
         schema: Cell::new(local.schema.get()),
-        prepared: Cell::default(),
+        prepared: Cell::new(Use::NONE),
         program: local.program.get(),
         thread: PhantomData,
     }
@@ -160,7 +160,7 @@ impl Statement {
             bits: Cell::new(0),
             digest: Cell::new(None),
             schema: Cell::new(0),
-            prepared: Cell::default(),
+            prepared: Cell::new(Use::NONE),
             program: 0,
             thread: PhantomData,
         }
@@ -390,8 +390,7 @@ impl Statement {
     #[inline]
     fn uses(&self, prepared: &Prepared, prepares: bool) {
         if let Some(local) = self.local() {
-            let id = prepared.id(local);
-            self.prepared.set(Use { id, prepares });
+            self.prepared.set(prepared.used(local, prepares));
         }
     }
 
@@ -530,7 +529,7 @@ impl Statement {
         if bits & effective::COUNT != 0 {
             self.count(local, timed, ticks, counted);
         }
-        if self.prepared.get().id != 0 {
+        if self.prepared.get().is_some() {
             prepared::count(local, self.prepared.get(), timed.then_some(ticks), counted);
         }
         if self.program != 0 {
