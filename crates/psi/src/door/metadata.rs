@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use engine::metadata::MetadataLock;
+use engine::metadata::{self, MetadataLock};
 use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
@@ -31,7 +31,9 @@ pub(super) struct Metadata {
 
 impl Metadata {
     fn show_again(&mut self) {
-        quiet((), || self.lock.show(self.kind, self.duration, self.status));
+        quiet((), || {
+            self.lock.show_again(self.kind, self.duration, self.status)
+        });
     }
 }
 
@@ -96,7 +98,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         return NONE;
     };
     // Most servers never have it on: then nothing is read, and nothing allocated.
-    if !class.is_counted() {
+    if !metadata::are_shown(class) {
         return NONE;
     }
     quiet(NONE, || {

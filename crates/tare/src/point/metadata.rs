@@ -51,6 +51,17 @@ unsafe impl Send for MetadataLock {}
 // SAFETY: as above.
 unsafe impl Sync for MetadataLock {}
 
+/// Whether locks of this class are shown now: for hosts that spare themselves what only Tare asks for.
+#[inline(always)]
+pub fn are_shown(class: &Class) -> bool {
+    local_of_objects().is_some_and(|local| is_shown_in(local, class))
+}
+
+#[inline(always)]
+fn is_shown_in(local: &Local, class: &Class) -> bool {
+    local.bits(local.number(class)) & effective::COUNT != 0
+}
+
 impl MetadataLock {
     /// A lock on an object, not held. Empty texts are NULL in the table. SOURCE is where this is called, unless
     /// [`MetadataLock::source`] says otherwise.
@@ -150,7 +161,7 @@ impl MetadataLock {
         let Some(local) = local_of_objects() else {
             return;
         };
-        if local.bits(local.number(self.class)) & effective::COUNT == 0 {
+        if !is_shown_in(local, self.class) {
             return;
         }
         let entry = match self.known(local) {
@@ -166,6 +177,19 @@ impl MetadataLock {
         entry.owner_event.store(event, Ordering::Relaxed);
         let state = object::MetadataLock::pack(self.on, kind, duration, status);
         entry.state.store(state, Ordering::Release);
+    }
+
+    /// The same of one that may be shown already: whose it is stays as it is.
+    #[inline]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn show_again(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
+        match self.shown() {
+            Some(entry) => {
+                let state = object::MetadataLock::pack(self.on, kind, duration, status);
+                entry.state.store(state, Ordering::Release);
+            }
+            None => self.show(kind, duration, status),
+        }
     }
 
     #[inline]
