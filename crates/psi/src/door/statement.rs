@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_void};
+use std::ptr;
 
 use engine::statement::{self, Statement};
 use engine::{Counter, Kind, Source};
 
-use super::exchange::{NONE, end, lend, quiet, source, text};
+use super::exchange::{NONE, end, quiet, source, text};
 use super::keys;
 use super::thread;
 use crate::series::{Interface, Outcome, Tokens};
@@ -40,7 +41,7 @@ impl Locker {
             Tokens::Some => Some(&[][..]),
             Tokens::All(tokens) => Some(tokens),
         };
-        self.storage = std::ptr::null();
+        self.storage = ptr::null();
         if let Some(tokens) = tokens {
             // SAFETY: the interface.
             let text = unsafe { whole(self) };
@@ -68,22 +69,22 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     _charset: *const c_void,
     _program: *mut c_void,
 ) -> *mut c_void {
-    let Some(known) = keys::of_kind(key, Kind::Statement) else {
+    let Some(known) = keys::packed(key).filter(|known| known.is(Kind::Statement)) else {
         return NONE;
     };
-    let statement = statement::start_at(known.class, Source::UNKNOWN);
-    if !statement.is_recorded() {
-        return NONE;
-    }
-    let locker = Locker {
-        statement,
-        text: std::ptr::null(),
-        length: 0,
-        storage: std::ptr::null(),
-        has_tokens: false,
-    };
+    let place = state.cast::<Locker>();
     // SAFETY: the interface: 256 bytes.
-    unsafe { lend(state, locker) }
+    unsafe {
+        let statement = &raw mut (*place).statement;
+        if !statement::start_number_at(statement, known.number(), Source::UNKNOWN) {
+            return NONE;
+        }
+        (&raw mut (*place).text).write(ptr::null());
+        (&raw mut (*place).length).write(0);
+        (&raw mut (*place).storage).write(ptr::null());
+        (&raw mut (*place).has_tokens).write(false);
+    }
+    state
 }
 
 /// # Safety
@@ -94,10 +95,10 @@ pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut
     let Some(of) = (unsafe { of(locker) }) else {
         return NONE;
     };
-    let Some(known) = keys::of_kind(key, Kind::Statement) else {
+    let Some(known) = keys::packed(key).filter(|known| known.is(Kind::Statement)) else {
         return locker;
     };
-    of.statement.refine(known.class);
+    of.statement.refine_number(known.number());
     if of.statement.is_counted() {
         return locker;
     }
@@ -281,11 +282,10 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     locker: *mut c_void,
     diagnostics: *const c_void,
 ) {
-    if locker.is_null() {
-        return;
-    }
     // SAFETY: the interface.
-    let of = unsafe { end::<Locker>(locker) };
+    let Some(of) = (unsafe { of(locker) }) else {
+        return;
+    };
     // SAFETY: the interface.
     match unsafe { S::FIELDS.outcome(diagnostics) } {
         Outcome::Unknown => of.statement.without_sqlstate(),
@@ -316,5 +316,7 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
             }
         }),
     }
-    quiet((), || drop(of.statement));
+    // It ends where it lies: a copy would be loaded in other pieces than it was stored in, which waits for the stores.
+    // SAFETY: the interface: nobody uses the locker any more.
+    quiet((), || unsafe { ptr::drop_in_place(of) });
 }

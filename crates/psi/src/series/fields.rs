@@ -232,7 +232,7 @@ impl Fields {
     ///
     /// # Safety
     /// `at` is NULL or a diagnostics area of this series.
-    #[unsafe(link_section = "tare_hot")]
+    #[inline(always)]
     pub unsafe fn outcome<'a>(&self, at: *const c_void) -> Outcome<'a> {
         if at.is_null() {
             return Outcome::Unknown;
@@ -283,6 +283,7 @@ unsafe fn text_at<'a>(base: *const c_void, at: usize, length: usize) -> Cow<'a, 
 ///
 /// # Safety
 /// `base` has so many bytes at `offset`, as long as `'a` lasts.
+#[inline(never)]
 unsafe fn until_zero<'a>(base: *const c_void, offset: usize, most: usize) -> &'a [u8] {
     // SAFETY: the caller's promise.
     let bytes = unsafe { std::slice::from_raw_parts(base.cast::<u8>().add(offset), most) };

@@ -81,16 +81,40 @@ pub fn start_at(class: &Class, source: Source) -> Statement {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin(local: &Local, class: &Class, source: Source) -> Statement {
-    let number = local.number(class);
-    let bits = local.bits(number);
     // Rows of other kinds have no counters: they would be counted into a neighbour's.
-    if bits & effective::COUNT == 0 || class.kind() != Kind::Statement {
-        return Statement::of_none();
+    let is_one = class.kind() == Kind::Statement;
+    let made = is_one.then(|| begin_number(local, local.number(class), source));
+    made.flatten().unwrap_or_else(Statement::of_none)
+}
+
+/// The same by the number ([`class_number`](crate::host_lock::class_number)) of a class of statements, for a host that
+/// keeps it: good until Tare is stopped. It is made at `place`; false: it is not recorded, and nothing is there.
+///
+/// # Safety
+/// `place` is writable.
+#[inline(always)]
+pub unsafe fn start_number_at(place: *mut Statement, number: u16, source: Source) -> bool {
+    let made = local_of_statements().and_then(|local| begin_number(local, number, source));
+    match made {
+        Some(statement) => {
+            // SAFETY: the caller's promise.
+            unsafe { place.write(statement) };
+            true
+        }
+        None => false,
+    }
+}
+
+#[inline(always)]
+fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement> {
+    let bits = local.bits(number);
+    if bits & effective::COUNT == 0 {
+        return None;
     }
     let level = local.statements.get();
     if level >= local.engine.statement_depth.min(STATEMENT_DEPTH) {
         local.engine.lose(Lost::NestedStatements, 1);
-        return Statement::of_none();
+        return None;
     }
     if bits & effective::SAMPLED != 0 && level == 0 {
         settings::watch_for_windows();
@@ -119,7 +143,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         .slot
         .statement_depth
         .store(level as u32 + 1, Ordering::Relaxed);
-    Statement {
+    Some(Statement {
         key: local.key,
         id,
         local,
@@ -136,7 +160,7 @@ fn begin(local: &Local, class: &Class, source: Source) -> Statement {
         prepared: Cell::new(Use::NONE),
         program: local.program.get(),
         thread: PhantomData,
-    }
+    })
 }
 
 /// Whether the thread has a statement open that is recorded.
@@ -201,10 +225,23 @@ impl Statement {
     /// Makes it a statement of another class, now that it is known which.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn refine(&self, class: &Class) {
-        let Some(local) = self.local().filter(|_| class.kind() == Kind::Statement) else {
-            return;
-        };
-        let number = local.number(class);
+        if class.kind() == Kind::Statement
+            && let Some(local) = self.local()
+        {
+            self.refine_in(local, local.number(class));
+        }
+    }
+
+    /// The same by the number of a class of statements, as [`start_number_at`].
+    #[inline(always)]
+    pub fn refine_number(&self, number: u16) {
+        if let Some(local) = self.local() {
+            self.refine_in(local, number);
+        }
+    }
+
+    #[inline(always)]
+    fn refine_in(&self, local: &Local, number: u16) {
         let bits = local.bits(number);
         self.class.set(number);
         // What began without a clock cannot be timed; what began by one clock ends by it; what began as
