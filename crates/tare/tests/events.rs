@@ -9,7 +9,8 @@ use std::sync::Barrier;
 use std::sync::atomic::Ordering;
 
 use support::{Segment, everything, start};
-use tare::{Config, Limits, Operation, Setting};
+use tare::metadata::MetadataLock;
+use tare::{Config, Limits, LockDuration, LockStatus, LockType, Namespace, Operation, Setting};
 use tare_layout::control::{
     DIGESTS, EVERY, GLOBAL, THREAD, Timer, is_instrumented, mask_under, thread_mask,
 };
@@ -28,6 +29,7 @@ tare::classes! {
     static QUERY: Statement = "statement/events/query";
     static ABSTRACT: Statement = "statement/abstract/events", mutable;
     static TRANSACTION: Transaction = "transaction";
+    static MDL: MetadataLock = "wait/lock/metadata/events/mdl";
 }
 
 fn event() {
@@ -509,4 +511,28 @@ fn timers_can_be_changed_between_two_stages() {
     for words in records(tare.view.ring_stages(my_slot(&tare))) {
         assert!(words[word::START].abs_diff(start) < hour, "{words:?}");
     }
+}
+
+#[test]
+fn a_metadata_lock_whose_status_changes_stays_of_the_event_that_asked_for_it() {
+    let tare = everything(Limits::default());
+    let mut lock = MetadataLock::new(&MDL, Namespace::Table, "shop", "orders");
+    let (kind, duration) = (LockType::SharedRead, LockDuration::Transaction);
+    let shown = || {
+        let entry = tare.view.metadata_lock(0);
+        let state = tare_layout::object::MetadataLock::unpack(entry.state.load(Ordering::Relaxed));
+        let (_, _, _, status) = state.expect("it is shown");
+        (status, entry.owner_event.load(Ordering::Relaxed))
+    };
+    event();
+    lock.show(kind, duration, LockStatus::Pending);
+    assert_eq!(shown(), (LockStatus::Pending, 1));
+    event();
+    lock.show_again(kind, duration, LockStatus::Granted);
+    assert_eq!(shown(), (LockStatus::Granted, 1));
+    // One that nobody has shown yet is shown now.
+    let mut other = MetadataLock::new(&MDL, Namespace::Table, "shop", "customers");
+    other.show_again(kind, duration, LockStatus::Granted);
+    let entry = tare.view.metadata_lock(1);
+    assert_eq!(entry.owner_event.load(Ordering::Relaxed), 2);
 }
