@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::{Counter, EventType};
 use tare_layout::control::effective;
 use tare_layout::event::{Packed, Statement as Record, statement as at, word};
-use tare_layout::name::{floor_boundary, pack};
+use tare_layout::name::floor_boundary;
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 use tare_layout::slot::STATEMENT_DEPTH;
@@ -21,11 +21,13 @@ use crate::engine::clock;
 use crate::engine::counted::Counted;
 use crate::engine::digest_table::Found;
 use crate::engine::fine::Place;
-use crate::engine::hot::{attached, local, local_of_statements, still};
+use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event};
 use crate::engine::settings;
 use crate::source::Source;
 use tare_layout::Kind;
+
+mod counters;
 
 /// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
 #[must_use = "the statement ends when this is dropped"]
@@ -429,105 +431,6 @@ impl Statement {
         if let Some(local) = self.local() {
             self.prepared.set(prepared.used(local, prepares));
         }
-    }
-
-    /// Sets a counter.
-    #[inline]
-    pub fn set(&self, counter: Counter, value: u64) {
-        self.change([(counter, value)], |_, n| n);
-    }
-
-    /// Sets several counters, those that are not zero: what a host knows when a statement ends.
-    #[inline]
-    pub fn set_all(&self, counters: impl IntoIterator<Item = (Counter, u64)>) {
-        self.change(counters.into_iter().filter(|(_, n)| *n != 0), |_, n| n);
-    }
-
-    /// Adds to a counter.
-    #[inline]
-    pub fn add(&self, counter: Counter, n: u64) {
-        self.change([(counter, n)], u64::wrapping_add);
-    }
-
-    #[inline(always)]
-    fn change(
-        &self,
-        counters: impl IntoIterator<Item = (Counter, u64)>,
-        new: impl Fn(u64, u64) -> u64,
-    ) {
-        let Some(local) = still(self.local, self.key) else {
-            return;
-        };
-        // SAFETY: it lies in that local.
-        let (counted, record) = (unsafe { &*self.counted }, self.record(local));
-        for (counter, n) in counters {
-            let i = counter as usize;
-            let value = counted.change(i, |old| new(old, n));
-            if let Some(record) = record {
-                record.set(at::COUNTERS + i, value);
-            }
-        }
-    }
-
-    /// Rows that the client was sent.
-    #[inline]
-    pub fn rows_sent(&self, rows: u64) {
-        self.set(Counter::RowsSent, rows);
-    }
-
-    /// Rows that were looked at.
-    #[inline]
-    pub fn rows_examined(&self, rows: u64) {
-        self.set(Counter::RowsExamined, rows);
-    }
-
-    /// Rows inserted, changed or deleted.
-    #[inline]
-    pub fn rows_affected(&self, rows: u64) {
-        self.set(Counter::RowsAffected, rows);
-    }
-
-    /// Warnings that it left.
-    #[inline]
-    pub fn warnings(&self, warnings: u64) {
-        self.set(Counter::Warnings, warnings);
-    }
-
-    /// Says that it ends without an SQLSTATE, as MySQL's statements that give rows do; others that succeed
-    /// have 00000.
-    #[inline]
-    pub fn without_sqlstate(&self) {
-        if let Some(local) = still(self.local, self.key)
-            && let Some(record) = self.record(local)
-        {
-            record.set(at::SQLSTATE, at::NO_SQLSTATE);
-        }
-    }
-
-    /// Says that it failed: MySQL's error number, five characters of SQLSTATE, the message.
-    #[cold]
-    pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
-        super::error::raised(errno);
-        self.failed(errno, sqlstate, message);
-    }
-
-    /// The same of a host that tells of each error when it is raised.
-    #[cold]
-    pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
-        self.set(Counter::Errors, 1);
-        let Some(local) = self.local() else { return };
-        let Some(record) = self.record(local) else {
-            return;
-        };
-        record.set(
-            at::ERROR,
-            record.word(at::ERROR) & !0xffff_ffff | u64::from(errno),
-        );
-        let state = sqlstate.as_bytes();
-        record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
-        let cut = floor_boundary(message, at::MESSAGE_BYTES);
-        let position = text::append(local, &message.as_bytes()[..cut]);
-        record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
     }
 
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]

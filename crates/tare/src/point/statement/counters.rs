@@ -1,0 +1,110 @@
+//! What a statement counts, and how it ended.
+
+use tare_layout::class::Counter;
+use tare_layout::event::statement as at;
+use tare_layout::name::{floor_boundary, pack};
+
+use super::Statement;
+use crate::engine::hot::still;
+use crate::point::{error, text};
+
+impl Statement {
+    /// Sets a counter.
+    #[inline]
+    pub fn set(&self, counter: Counter, value: u64) {
+        self.change([(counter, value)], |_, n| n);
+    }
+
+    /// Sets several counters, those that are not zero: what a host knows when a statement ends.
+    #[inline]
+    pub fn set_all(&self, counters: impl IntoIterator<Item = (Counter, u64)>) {
+        self.change(counters.into_iter().filter(|(_, n)| *n != 0), |_, n| n);
+    }
+
+    /// Adds to a counter.
+    #[inline]
+    pub fn add(&self, counter: Counter, n: u64) {
+        self.change([(counter, n)], u64::wrapping_add);
+    }
+
+    #[inline(always)]
+    fn change(
+        &self,
+        counters: impl IntoIterator<Item = (Counter, u64)>,
+        new: impl Fn(u64, u64) -> u64,
+    ) {
+        let Some(local) = still(self.local, self.key) else {
+            return;
+        };
+        // SAFETY: it lies in that local.
+        let (counted, record) = (unsafe { &*self.counted }, self.record(local));
+        for (counter, n) in counters {
+            let i = counter as usize;
+            let value = counted.change(i, |old| new(old, n));
+            if let Some(record) = record {
+                record.set(at::COUNTERS + i, value);
+            }
+        }
+    }
+
+    /// Rows that the client was sent.
+    #[inline]
+    pub fn rows_sent(&self, rows: u64) {
+        self.set(Counter::RowsSent, rows);
+    }
+
+    /// Rows that were looked at.
+    #[inline]
+    pub fn rows_examined(&self, rows: u64) {
+        self.set(Counter::RowsExamined, rows);
+    }
+
+    /// Rows inserted, changed or deleted.
+    #[inline]
+    pub fn rows_affected(&self, rows: u64) {
+        self.set(Counter::RowsAffected, rows);
+    }
+
+    /// Warnings that it left.
+    #[inline]
+    pub fn warnings(&self, warnings: u64) {
+        self.set(Counter::Warnings, warnings);
+    }
+
+    /// Says that it ends without an SQLSTATE, as MySQL's statements that give rows do; others that succeed
+    /// have 00000.
+    #[inline]
+    pub fn without_sqlstate(&self) {
+        if let Some(local) = still(self.local, self.key)
+            && let Some(record) = self.record(local)
+        {
+            record.set(at::SQLSTATE, at::NO_SQLSTATE);
+        }
+    }
+
+    /// Says that it failed: MySQL's error number, five characters of SQLSTATE, the message.
+    #[cold]
+    pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
+        error::raised(errno);
+        self.failed(errno, sqlstate, message);
+    }
+
+    /// The same of a host that tells of each error when it is raised.
+    #[cold]
+    pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
+        self.set(Counter::Errors, 1);
+        let Some(local) = self.local() else { return };
+        let Some(record) = self.record(local) else {
+            return;
+        };
+        record.set(
+            at::ERROR,
+            record.word(at::ERROR) & !0xffff_ffff | u64::from(errno),
+        );
+        let state = sqlstate.as_bytes();
+        record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
+        let cut = floor_boundary(message, at::MESSAGE_BYTES);
+        let position = text::append(local, &message.as_bytes()[..cut]);
+        record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
+    }
+}
