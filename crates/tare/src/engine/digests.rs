@@ -1,4 +1,4 @@
-//! A statement's digest: found in a small cache per thread in front of the segment's table, and counted
+//! A statement's digest: found in a [cache](super::digest_cache) per thread in front of the segment's table, and counted
 //! into the thread's own row for it.
 
 use std::sync::atomic::Ordering;
@@ -11,6 +11,7 @@ use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
 use super::counted::Counted;
+use super::digest_cache::Key;
 use super::digest_table::{Found, hash_word};
 use super::fine::Place;
 use super::hot::attached;
@@ -18,41 +19,15 @@ use super::local::Local;
 use super::state::Engine;
 use crate::digest::{self, Digest, Extent, Rules};
 
-/// Texts that a thread remembers, with their digests.
-const CACHED: usize = 16;
-
-/// A thread's memory of the texts it ran last, so that a text seen again is not normalised again.
-#[derive(Default)]
-pub struct DigestCache {
-    entries: [CacheEntry; CACHED],
-    text: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct CacheEntry {
-    /// Hash of the text, and its length; 0 = empty.
-    hash: u64,
-    length: usize,
-    schema: u32,
-    found: Found,
-}
-
 impl Local {
     /// The digest of a text run under a schema.
     pub fn digest_of_text(&self, text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
-        let hash = digest::fast_hash(text.as_bytes());
         // The hash reads no more than so much of a text.
-        let length = match text.len() {
-            short if short <= digest::FAST_HASH_LIMIT => short,
-            _ => 0,
-        };
-        if let Some(found) = self.cached(hash, length, schema, generation) {
-            return found;
-        }
-        let found = self.digest_of_new("", text, schema, generation);
-        self.remember(hash, length, schema, found);
-        found
+        let key = Key::of_text(digest::fast_hash(text.as_bytes()), text.len(), schema);
+        self.cached(key, generation, || {
+            self.digest_of_new("", text, schema, generation)
+        })
     }
 
     /// The digest of a text whose tokens, as the host's parser stored them, are these: found by them, if
@@ -60,20 +35,13 @@ impl Local {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_of_tokens(&self, tokens: &[u8], verb: &str, text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
-        // Not the hash of a text that reads as these.
-        let hash = !digest::fast_hash(tokens);
-        let length = match tokens.len() {
-            // A length that no text has, see `digest_known`.
-            short @ 1..=digest::FAST_HASH_LIMIT => usize::MAX / 2 + short,
-            _ if verb.is_empty() => return self.digest_of_text(text, schema),
-            _ => return self.digest_of_new(verb, text, schema, generation),
-        };
-        if let Some(found) = self.cached(hash, length, schema, generation) {
-            return found;
+        let key = Key::of_tokens(digest::fast_hash(tokens), tokens.len(), schema);
+        if key.is_none() && verb.is_empty() {
+            return self.digest_of_text(text, schema);
         }
-        let found = self.digest_of_new(verb, text, schema, generation);
-        self.remember(hash, length, schema, found);
-        found
+        self.cached(key, generation, || {
+            self.digest_of_new(verb, text, schema, generation)
+        })
     }
 
     /// The digest of a text that is not in the cache.
@@ -105,44 +73,31 @@ impl Local {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_known(&self, digest: &Digest, verb: &str, text: &str, schema: u32) -> Found {
         let generation = self.engine.digest_generation();
-        let hash = hash_word(digest, 0);
-        // A length that no text has: entries by text and by digest share the cache.
-        if let Some(found) = self.cached(hash, usize::MAX, schema, generation) {
+        let key = Key::of_digest(hash_word(digest, 0), schema);
+        self.cached(Some(key), generation, || {
+            self.engine
+                .find_digest(generation, schema, digest, verb, text)
+        })
+    }
+
+    /// What the cache has, if the table has not moved on since; otherwise what `find` finds, which it has from now on.
+    #[inline(always)]
+    fn cached(&self, key: Option<Key>, generation: u32, find: impl FnOnce() -> Found) -> Found {
+        let Some(key) = key else { return find() };
+        // SAFETY: as in `digest_of_new`.
+        let known = unsafe { &*self.digests.get() }.get(key);
+        let lives =
+            |found: &Found| found.generation == generation && self.engine.digest_lives(*found);
+        if let Some(found) = known.filter(lives) {
             return found;
         }
-        let found = self
-            .engine
-            .find_digest(generation, schema, digest, verb, text);
-        self.remember(hash, usize::MAX, schema, found);
-        found
-    }
-
-    /// What the cache has, if the table has not moved on since. A length of 0 is none.
-    #[inline]
-    fn cached(&self, hash: u64, length: usize, schema: u32, generation: u32) -> Option<Found> {
-        // SAFETY: as in `digest_of_text`.
-        let cache = unsafe { &*self.digests.get() };
-        let entry = &cache.entries[hash as usize % CACHED];
-        let same = entry.hash == hash
-            && entry.length == length
-            && length != 0
-            && entry.schema == schema
-            && entry.found.generation == generation;
-        (same && self.engine.digest_lives(entry.found)).then_some(entry.found)
-    }
-
-    fn remember(&self, hash: u64, length: usize, schema: u32, found: Found) {
+        let found = find();
         // That there was no room is asked again the next time.
         if found.id != 0 {
-            // SAFETY: as in `digest_of_text`.
-            let cache = unsafe { &mut *self.digests.get() };
-            cache.entries[hash as usize % CACHED] = CacheEntry {
-                hash,
-                length,
-                schema,
-                found,
-            };
+            // SAFETY: as above.
+            unsafe { &mut *self.digests.get() }.remember(key, found);
         }
+        found
     }
 
     /// Counts a statement that ended into its digest's row: its time and the bucket of that, if it was

@@ -20,7 +20,7 @@ use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 use super::account::Account;
 use super::clock;
 use super::counted::Counted;
-use super::digests::DigestCache;
+use super::digest_cache::DigestCache;
 use super::history::Cursor;
 use super::pending::Pending;
 use super::source_index::Entry;

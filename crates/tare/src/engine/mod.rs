@@ -14,6 +14,7 @@ pub(crate) mod bank;
 mod classes;
 pub mod clock;
 pub(crate) mod counted;
+mod digest_cache;
 pub(crate) mod digest_table;
 pub(crate) mod digests;
 mod draws;
