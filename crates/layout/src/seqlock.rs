@@ -31,31 +31,23 @@ impl<const N: usize> Record<N> {
     /// Replaces the whole record. The caller is its only writer; `words[0]` is the new id.
     #[inline(always)]
     pub fn publish(&self, words: &[u64; N]) {
-        self.words[0].store(0, Ordering::Relaxed);
-        // Pairs with the fence in `read`: who sees a new word also sees that word 0 was 0 or is new.
-        fence(Ordering::Release);
-        let mut i = 1;
-        // A plain loop over a constant: unrolled, where iterators were not.
-        while i < N {
-            self.words[i].store(words[i], Ordering::Relaxed);
-            i += 1;
-        }
-        // Pairs with the first load in `read`.
-        self.words[0].store(words[0], Ordering::Release);
+        self.publish_first(words);
     }
 
     /// The same of a record that begins with these words, while those behind them are 0.
     #[inline(always)]
     pub fn publish_first<const M: usize>(&self, words: &[u64; M]) {
         self.words[0].store(0, Ordering::Relaxed);
-        // As in `publish`.
+        // Pairs with the fence in `read`: who sees a new word also sees that word 0 was 0 or is new.
         fence(Ordering::Release);
         let mut i = 1;
+        // A plain loop over a constant: unrolled, where iterators were not.
         while i < M {
             self.words[i].store(words[i], Ordering::Relaxed);
             i += 1;
         }
         self.store_from::<M>(|_| 0);
+        // Pairs with the first load in `read`.
         self.words[0].store(words[0], Ordering::Release);
     }
 
@@ -64,7 +56,7 @@ impl<const N: usize> Record<N> {
     #[inline(always)]
     pub fn publish_copy(&self, from: &Self) {
         self.words[0].store(0, Ordering::Relaxed);
-        // As in `publish`.
+        // As in `publish_first`.
         fence(Ordering::Release);
         // SAFETY: `store_from` asks for words that there are.
         self.store_from::<1>(|i| unsafe { from.words.get_unchecked(i) }.load(Ordering::Relaxed));
