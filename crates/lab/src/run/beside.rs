@@ -132,9 +132,9 @@ mod tests {
             configuration.name = name.to_owned();
             configuration.beside = match name {
                 "alone" => Vec::new(),
-                _ => vec![format!(
-                    "echo $$ > {{directory}}/{name}; while sleep 0.01; do :; done"
-                )],
+                // One process: a shell that starts others waits uninterruptibly for one that is stopped before
+                // it runs its program, and then is stopped as well, but not in state T.
+                _ => vec![format!("echo $$ > {{directory}}/{name}; exec sleep 600")],
             };
         }
         let directory = std::env::temp_dir().join(format!("tare-beside-{}", std::process::id()));
