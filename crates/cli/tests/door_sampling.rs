@@ -215,9 +215,9 @@ fn exact(server: &Server) -> Counts {
     ))
 }
 
-/// Of the busiest instruments: how many intervals of 1.96 standard errors hold the exact total,
-/// and how many there are.
-fn covered(server: &Server, runs: usize) -> (usize, usize) {
+/// Of the busiest instruments, for each run: how many intervals of 1.96 standard errors hold the exact
+/// total, and how many there are.
+fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
     let mut connection = server.connect();
     for statement in [
         "CREATE DATABASE sampled",
@@ -237,8 +237,9 @@ fn covered(server: &Server, runs: usize) -> (usize, usize) {
     run(server, &mut connection, statements, &sampled);
     run(server, &mut connection, statements, "every");
     let mut before = exact(server);
-    let (mut held, mut all) = (0, 0);
+    let mut covered = Vec::new();
     for _ in 0..runs {
+        let (mut held, mut all) = (0, 0);
         let estimates = loop {
             run(server, &mut connection, statements, &sampled);
             let estimates = server.tare(&format!(
@@ -279,8 +280,21 @@ fn covered(server: &Server, runs: usize) -> (usize, usize) {
             held += usize::from(off <= 1.96 * error);
             all += 1;
         }
+        covered.push((held, all));
     }
-    (held, all)
+    covered
+}
+
+/// Percent of all intervals, and the standard error of that, of which each run is one observation.
+fn percent_of(covered: &[(usize, usize)]) -> (f64, f64) {
+    let (runs, all) = (
+        covered.len() as f64,
+        covered.iter().map(|c| c.1).sum::<usize>() as f64,
+    );
+    let rate = covered.iter().map(|c| c.0).sum::<usize>() as f64 / all;
+    let off = |&(held, all): &(usize, usize)| (held as f64 - rate * all as f64).powi(2);
+    let error = (covered.iter().map(off).sum::<f64>() * runs / (runs - 1.0)).sqrt() / all;
+    (100.0 * rate, 100.0 * error)
 }
 
 /// `TARE_TEST_LONG=1 cargo test -p tare-cli --test door_sampling intervals -- --nocapture` makes twenty runs of
@@ -294,14 +308,14 @@ fn intervals(version: Version) {
         false => 1,
     };
     let server = Server::start(version, Engine::Tare, &[]);
-    let (held, all) = covered(&server, runs);
-    let percent = 100.0 * held as f64 / all as f64;
-    println!(
-        "{}: {held} of {all} intervals, {percent:.1} %",
-        version.name()
-    );
+    let covered = covered(&server, runs);
     // Instruments of one window are right or wrong together: fewer runs tell next to nothing.
     if runs >= 20 {
+        let (percent, error) = percent_of(&covered);
+        println!(
+            "{}: {percent:.1} % (standard error {error:.1}), by run: {covered:?}",
+            version.name()
+        );
         assert!((85.0..=99.5).contains(&percent), "{percent} %");
     }
     server.stop();
