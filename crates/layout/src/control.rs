@@ -182,8 +182,8 @@ pub struct Control {
     pub budgets: [AtomicU32; GROUPS],
     /// What windows are drawn from.
     pub sampling_seed: AtomicU64,
-    /// Bumped by who wants to know the row locks: a futex, on which a host sleeps that tells them ([`crate::row_lock`]).
-    pub row_locks_asked: AtomicU32,
+    /// Incremented by a reader that requests the row locks: a futex on which the host's thread sleeps ([`crate::row_lock`]).
+    pub row_lock_requests: AtomicU32,
     /// Bit of each group of which an event may stand for several: its classes have [`effective::WEIGHED`]. Set with its
     /// rule, and taken back by who opens windows, once each event stands for itself.
     pub weighed: AtomicU32,

@@ -1,42 +1,43 @@
-//! Row locks, as the host's storage engine told them when a reader asked: who holds which, and who waits for whom.
+//! Row locks of the host's storage engine, read when a reader requests them: which transaction holds or waits
+//! for which lock.
 //!
-//! A reader bumps [`crate::control::Control::row_locks_asked`] and wakes who sleeps on it. A thread of the host's asks the
-//! engine and writes what it says; `answered` follows last.
+//! A reader increments [`crate::control::Control::row_lock_requests`] and wakes the host's thread that sleeps on it.
+//! That thread reads the locks from the engine, writes them here, and stores `answered` last.
 
 use crate::name::Name;
 use crate::object::ObjectName;
 use crate::primitive::{AtomicU32, AtomicU64};
 
-/// Locks that are told. A transaction that locks millions of rows would fill any room.
+/// Locks in one answer. A transaction that locks millions of rows would fill any space.
 pub const ROW_LOCKS: usize = 4096;
-/// Waits that are told.
+/// Waits in one answer.
 pub const ROW_LOCK_WAITS: usize = 4096;
 
-/// [`Board::state`]: nobody tells row locks.
-pub const SILENT: u32 = 0;
-/// [`Board::state`]: who asks is answered.
-pub const TELLS: u32 = 1;
+/// [`Board::state`]: the host answers no requests.
+pub const NOT_SERVING: u32 = 0;
+/// [`Board::state`]: a thread of the host answers requests.
+pub const SERVING: u32 = 1;
 
-/// What was told last, and when.
+/// The state of the last answer.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Board {
     /// Odd while it is written.
     pub sequence: AtomicU32,
-    /// [`SILENT`] or [`TELLS`].
+    /// [`NOT_SERVING`] or [`SERVING`].
     pub state: AtomicU32,
-    /// The value of `row_locks_asked` that this answers; stored last.
+    /// The value of `row_lock_requests` that this answers; stored last.
     pub answered: AtomicU32,
-    /// Locks told.
+    /// Locks in the answer.
     pub locks: AtomicU32,
-    /// Waits told.
+    /// Waits in the answer.
     pub waits: AtomicU32,
 }
 
 /// An engine's name for a lock.
 pub type LockId = Name<16>;
 
-/// What is locked: what is longer is cut.
+/// The locked row's key, cut where it is longer.
 pub type LockData = Name<63>;
 
 /// A lock that a transaction holds or wants.
@@ -45,15 +46,15 @@ pub type LockData = Name<63>;
 pub struct RowLock {
     /// The transaction's number in its engine.
     pub transaction: AtomicU64,
-    /// The thread that asked for it, 0 = not known.
+    /// The thread that requested it, 0 = unknown.
     pub thread: AtomicU64,
-    /// The event that did, 0 = not known.
+    /// The event that did, 0 = unknown.
     pub event: AtomicU64,
     /// The lock's address in the host.
     pub address: AtomicU64,
     /// The storage engine.
     pub engine: Name<4>,
-    /// What the engine calls it.
+    /// The engine's name for it.
     pub id: LockId,
     /// The locked table's schema, empty = none.
     pub schema: ObjectName,
@@ -71,7 +72,7 @@ pub struct RowLock {
     pub kind: Name<4>,
     /// `GRANTED` or `WAITING`.
     pub status: Name<4>,
-    /// The locked row's key, empty = not known.
+    /// The locked row's key, empty = unknown.
     pub data: LockData,
 }
 
@@ -91,14 +92,14 @@ pub struct Side {
     pub id: LockId,
 }
 
-/// Who waits for whom.
+/// A wait of one transaction for another.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct RowLockWait {
     /// The storage engine.
     pub engine: Name<4>,
-    /// Who waits.
+    /// The transaction that waits.
     pub requesting: Side,
-    /// Who is waited for.
+    /// The transaction that holds the lock.
     pub blocking: Side,
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tare_layout::View;
 use tare_layout::name::Name;
-use tare_layout::row_lock::{self, TELLS};
+use tare_layout::row_lock::{self, SERVING};
 
 use crate::attach::Segment;
 use crate::classes::text;
@@ -73,10 +73,10 @@ impl Segment {
     /// [`WriteError`]: asking needs to write, and the server may not answer.
     pub fn row_locks(&self) -> Result<RowLocks, WriteError> {
         let board = self.view().row_lock_board();
-        if board.state.load(Ordering::SeqCst) != TELLS || !self.is_live() {
+        if board.state.load(Ordering::SeqCst) != SERVING || !self.is_live() {
             return Ok(RowLocks::default());
         }
-        let asked = &self.writable()?.control().row_locks_asked;
+        let asked = &self.writable()?.control().row_lock_requests;
         let ticket = asked.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         mapping::wake(asked);
         let deadline = Instant::now() + PATIENCE;

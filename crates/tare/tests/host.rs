@@ -33,10 +33,10 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
     let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
     let lock = lock(instance, false);
     // The first event of a class makes its row: that is not done in passing.
-    assert!(!host_lock::is_counted_free(lock.class, || true));
+    assert!(!host_lock::try_count_uncontended(lock.class, || true));
     assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
-    assert!(host_lock::is_counted_free(lock.class, || true));
-    assert!(!host_lock::is_counted_free(lock.class, || false));
+    assert!(host_lock::try_count_uncontended(lock.class, || true));
+    assert!(!host_lock::try_count_uncontended(lock.class, || false));
     let taking = host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || false)
         .expect("it is waited for");
     std::thread::sleep(std::time::Duration::from_millis(2));
@@ -79,7 +79,7 @@ fn every_lock_is_timed_if_that_is_asked() {
     // Nobody looked whether it was free.
     assert_eq!((sum.count, sum.contended, sum.extra), (1, 0, 1));
     tare.set_instrument(&LOCK, false, false);
-    assert!(host_lock::is_counted_free(lock.class, || false));
+    assert!(host_lock::try_count_uncontended(lock.class, || false));
     assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || false).is_none());
     assert_eq!(tare.total(&LOCK).count, 1);
 }

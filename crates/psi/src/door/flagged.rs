@@ -83,7 +83,7 @@ pub unsafe extern "C" fn start_mutex_wait(
     if let Some(tagged) = Tagged::of(lock) {
         // SAFETY: the interface: the mutex lives.
         let is_free = || unsafe { is_mutex_free_as(tagged.word(), tagged.at()) };
-        if host_lock::is_counted_free(tagged.class(), is_free) {
+        if host_lock::try_count_uncontended(tagged.class(), is_free) {
             return NONE;
         }
     }
@@ -130,7 +130,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
             Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },
             _ => false,
         };
-        if host_lock::is_counted_free(tagged.class(), is_free) {
+        if host_lock::try_count_uncontended(tagged.class(), is_free) {
             return NONE;
         }
     }

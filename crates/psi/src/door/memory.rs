@@ -54,7 +54,7 @@ fn class(key: u32) -> Option<u16> {
 #[inline(always)]
 fn count(key: u32, bytes: usize) -> u32 {
     let Some(class) = class(key) else { return 0 };
-    match memory::allocated_at_hand(class, bytes) {
+    match memory::try_allocate_fast(class, bytes) {
         Some(0) => 0,
         Some(_) => own(key),
         None => count_slow(class, key, bytes),
@@ -126,7 +126,7 @@ fn free(key: u32, bytes: usize) {
     }
     let Some(class) = class(key) else { return };
     let weight = weight(key);
-    if weight != 1 || !memory::is_freed_at_hand(class, bytes) {
+    if weight != 1 || !memory::try_free_fast(class, bytes) {
         free_slow(class, bytes, weight);
     }
 }

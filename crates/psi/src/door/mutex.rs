@@ -39,7 +39,7 @@ pub unsafe extern "C" fn start_mutex_wait(
     if let Some(tagged) = Tagged::of(mutex) {
         // SAFETY: the interface: the mutex lives.
         let is_free = || unsafe { is_mutex_free(tagged.at()) };
-        if host_lock::is_counted_free(tagged.class(), is_free) {
+        if host_lock::try_count_uncontended(tagged.class(), is_free) {
             return NONE;
         }
     }

@@ -22,7 +22,7 @@ use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 
-use engine::row_locks::{self, Party, RowLock, Sheet};
+use engine::row_locks::{self, LockOwner, RowLock, Sheet};
 
 use super::exchange::quiet;
 
@@ -262,8 +262,8 @@ fn tell(sheet: &mut Sheet<'_>) {
     let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
     if *gate != 0 {
         // Waits first: of the locks, theirs are what is wanted most.
-        innodb.scan(&innodb.waits, sheet, |sheet| sheet.wants_waits());
-        innodb.scan(&innodb.locks, sheet, |sheet| sheet.wants_locks());
+        innodb.scan(&innodb.waits, sheet, |sheet| sheet.accept_more_waits());
+        innodb.scan(&innodb.locks, sheet, |sheet| sheet.accept_more_locks());
     }
 }
 
@@ -432,7 +432,7 @@ unsafe extern "C" fn add_lock(
             let lock = [mode, kind, status].map(|at| shown_c(at));
             (*(*container).sheet).lock(&RowLock {
                 engine: &shown(engine, engine_length),
-                of: Party {
+                owner: LockOwner {
                     id: &shown(id, id_length),
                     transaction,
                     thread,
@@ -469,14 +469,14 @@ unsafe extern "C" fn add_wait(
         // SAFETY: see above.
         unsafe {
             let (id, blocking) = (shown(id, id_length), shown(blocking_id, blocking_id_length));
-            let requesting = Party {
+            let requesting = LockOwner {
                 id: &id,
                 transaction,
                 thread,
                 event,
                 address: identity.addr() as u64,
             };
-            let blocking = Party {
+            let blocking = LockOwner {
                 id: &blocking,
                 transaction: blocking_transaction,
                 thread: blocking_thread,

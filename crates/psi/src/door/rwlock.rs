@@ -60,7 +60,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
             Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },
             _ => false,
         };
-        if host_lock::is_counted_free(tagged.class(), is_free) {
+        if host_lock::try_count_uncontended(tagged.class(), is_free) {
             return NONE;
         }
     }

@@ -14,7 +14,7 @@ use super::keys;
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
     if let Some(number) = keys::plain_stage(key)
-        && stage::is_set_at_hand(number)
+        && stage::try_set_fast(number)
     {
         return NONE;
     }
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn start_stage_unobserved(
     line: c_int,
 ) -> *mut c_void {
     // Of a stage that is only shown nobody reports progress.
-    if stage::is_shown_alone(keys::stage(key)) {
+    if stage::set_state_only(keys::stage(key)) {
         return NONE;
     }
     // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.

@@ -137,7 +137,7 @@ mod tests {
     extern "C" fn itself() {}
 
     #[test]
-    fn a_stage_is_shown_alone_where_none_is_observed() {
+    fn only_the_state_is_set_where_no_stage_is_observed() {
         const BEHIND: usize = 16;
         let rule = resting::rule("start_stage").expect("it rests");
         let (_, unobserved) = rule.unobserved.expect("it is shown");

@@ -1,7 +1,8 @@
-//! Row locks of the host's storage engine, told when a reader asks: who holds which, and who waits for whom.
+//! Row locks of the host's storage engine: which transaction holds or waits for which. Read on request.
 //!
-//! A thread of the host's process sleeps until a reader asks, and has the host tell. So the host's own threads do nothing
-//! for it, and who asks too often waits: telling takes at most a fifth of this thread's time.
+//! One thread in the host's process sleeps until a reader requests the locks, and then reads them from the
+//! storage engine. The host's other threads do nothing for it. Reading takes at most a fifth of this
+//! thread's time, so a reader that requests too often waits.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use tare_layout::View;
 use tare_layout::name::Name;
-use tare_layout::row_lock::{SILENT, Side, TELLS};
+use tare_layout::row_lock::{NOT_SERVING, SERVING, Side};
 use tare_layout::shared::Lost;
 
 use super::running::{NOW, engine};
@@ -18,19 +19,19 @@ use super::settings::{sleep, wake};
 use super::state::Engine;
 use super::{hot, own_thread};
 
-/// Has the host tell what it knows.
-pub type Teller = fn(&mut Sheet<'_>);
+/// The host's function that writes its locks and waits into the sheet.
+pub type RowLockSource = fn(&mut Sheet<'_>);
 
-/// What the host fills.
+/// The locks and waits of one answer, which the host fills in.
 #[derive(Debug)]
 pub struct Sheet<'a> {
     view: View<'a>,
     locks: usize,
     waits: usize,
-    /// Locks that waits name and that were not told yet: there is always room for them.
+    /// Locks that waits name and that are not written yet: space is reserved for them.
     awaited: HashSet<Box<str>>,
     lost: u64,
-    until: Instant,
+    deadline: Instant,
 }
 
 /// A lock that a transaction holds or wants. Empty texts are NULL.
@@ -38,8 +39,8 @@ pub struct Sheet<'a> {
 pub struct RowLock<'a> {
     /// The storage engine.
     pub engine: &'a str,
-    /// Whose it is, and the engine's name for it.
-    pub of: Party<'a>,
+    /// The transaction that holds or wants it, and the engine's name for it.
+    pub owner: LockOwner<'a>,
     /// The locked table's schema, name, partition, subpartition, and the index.
     pub object: [&'a str; 5],
     /// Its mode, type and status.
@@ -48,45 +49,45 @@ pub struct RowLock<'a> {
     pub data: &'a str,
 }
 
-/// Whose a lock is.
+/// The transaction that holds or wants a lock.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Party<'a> {
+pub struct LockOwner<'a> {
     /// The engine's name for the lock.
     pub id: &'a str,
     /// The transaction's number in its engine.
     pub transaction: u64,
-    /// The thread that asked for it, 0 = not known.
+    /// The thread that requested it, 0 = unknown.
     pub thread: u64,
-    /// The event that did, 0 = not known.
+    /// The event that did, 0 = unknown.
     pub event: u64,
     /// The lock's address.
     pub address: u64,
 }
 
-/// Telling stops after this long: a server with millions of locks has something else to do.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// For each moment of telling the thread rests so many.
-const REST: u32 = 4;
+/// Reading stops after this long, so that it does not occupy a server with millions of locks.
+const READ_TIMEOUT: Duration = Duration::from_secs(1);
+/// The thread rests for this many times the duration of a read.
+const REST_PER_READ: u32 = 4;
 
 impl Sheet<'_> {
-    /// Whether more locks are wanted: there is room and time. What is not is counted as lost.
-    pub fn wants_locks(&mut self) -> bool {
-        let has_room = self.has_room() || !self.awaited.is_empty();
-        self.has_time() && has_room || self.lose()
+    /// Whether the host writes one more lock: there is space and time. If not, the lock counts as lost.
+    pub fn accept_more_locks(&mut self) -> bool {
+        let has_space = self.has_space() || !self.awaited.is_empty();
+        self.is_in_time() && has_space || self.lose()
     }
 
-    /// The same of waits.
-    pub fn wants_waits(&mut self) -> bool {
-        let has_room = self.waits < self.view.row_lock_waits().len();
-        self.has_time() && has_room || self.lose()
+    /// The same for one more wait.
+    pub fn accept_more_waits(&mut self) -> bool {
+        let has_space = self.waits < self.view.row_lock_waits().len();
+        self.is_in_time() && has_space || self.lose()
     }
 
-    fn has_time(&self) -> bool {
-        Instant::now() < self.until
+    fn is_in_time(&self) -> bool {
+        Instant::now() < self.deadline
     }
 
-    /// Whether there is room for a lock that nobody waits for.
-    fn has_room(&self) -> bool {
+    /// Whether there is space for a lock that nobody waits for.
+    fn has_space(&self) -> bool {
         self.locks + self.awaited.len() < self.view.row_locks().len()
     }
 
@@ -95,9 +96,9 @@ impl Sheet<'_> {
         false
     }
 
-    /// A lock.
+    /// Writes a lock.
     pub fn lock(&mut self, lock: &RowLock<'_>) {
-        let is_wanted = self.awaited.remove(lock.of.id) || self.has_room();
+        let is_wanted = self.awaited.remove(lock.owner.id) || self.has_space();
         let place = self.view.row_locks().get(self.locks);
         let Some(entry) = place.filter(|_| is_wanted) else {
             self.lose();
@@ -105,15 +106,15 @@ impl Sheet<'_> {
         };
         self.locks += 1;
         for (cell, value) in [
-            (&entry.transaction, lock.of.transaction),
-            (&entry.thread, lock.of.thread),
-            (&entry.event, lock.of.event),
-            (&entry.address, lock.of.address),
+            (&entry.transaction, lock.owner.transaction),
+            (&entry.thread, lock.owner.thread),
+            (&entry.event, lock.owner.event),
+            (&entry.address, lock.owner.address),
         ] {
             cell.store(value, Ordering::Relaxed);
         }
         entry.engine.set(lock.engine);
-        entry.id.set(lock.of.id);
+        entry.id.set(lock.owner.id);
         let names = [
             &entry.schema,
             &entry.table,
@@ -126,16 +127,16 @@ impl Sheet<'_> {
         entry.data.set(lock.data);
     }
 
-    /// A wait: who waits, and for whom.
-    pub fn wait(&mut self, engine: &str, requesting: &Party<'_>, blocking: &Party<'_>) {
+    /// Writes a wait: `requesting` waits for `blocking`.
+    pub fn wait(&mut self, engine: &str, requesting: &LockOwner<'_>, blocking: &LockOwner<'_>) {
         let Some(entry) = self.view.row_lock_waits().get(self.waits) else {
             self.lose();
             return;
         };
         self.waits += 1;
-        for party in [requesting, blocking] {
+        for owner in [requesting, blocking] {
             if self.awaited.len() < self.view.row_locks().len() {
-                self.awaited.insert(party.id.into());
+                self.awaited.insert(owner.id.into());
             }
         }
         entry.engine.set(engine);
@@ -150,21 +151,21 @@ fn set_all<const N: usize, const WORDS: usize>(cells: [&Name<WORDS>; N], texts: 
     }
 }
 
-fn set_side(side: &Side, party: &Party<'_>) {
-    side.id.set(party.id);
-    side.transaction.store(party.transaction, Ordering::Relaxed);
-    side.thread.store(party.thread, Ordering::Relaxed);
-    side.event.store(party.event, Ordering::Relaxed);
-    side.address.store(party.address, Ordering::Relaxed);
+fn set_side(side: &Side, owner: &LockOwner<'_>) {
+    side.id.set(owner.id);
+    side.transaction.store(owner.transaction, Ordering::Relaxed);
+    side.thread.store(owner.thread, Ordering::Relaxed);
+    side.event.store(owner.event, Ordering::Relaxed);
+    side.address.store(owner.address, Ordering::Relaxed);
 }
 
-/// Whether the thread was started.
-static SERVES: AtomicBool = AtomicBool::new(false);
+/// Whether the thread has been started.
+static STARTED: AtomicBool = AtomicBool::new(false);
 
-/// Has readers that ask answered by `teller`, on a thread of its own, which takes no signals. To be called once the host
-/// does not fork any more.
-pub fn serve(teller: Teller) {
-    if SERVES.swap(true, Ordering::Relaxed) {
+/// Starts the thread that answers readers with what `source` writes. It takes no signals. Call this once the
+/// host no longer forks.
+pub fn serve(source: RowLockSource) {
+    if STARTED.swap(true, Ordering::Relaxed) {
         return;
     }
     let running = {
@@ -172,39 +173,39 @@ pub fn serve(teller: Teller) {
         engine(NOW.generation.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
     if let Some(engine) = running {
-        own_thread::start(c"tare-row-locks", move || answer(&engine, teller));
+        own_thread::start(c"tare-row-locks", move || serve_readers(&engine, source));
     }
 }
 
-fn answer(engine: &Engine, teller: Teller) {
+fn serve_readers(engine: &Engine, source: RowLockSource) {
     let (board, control) = (engine.view.row_lock_board(), engine.view.control());
-    let mut answered = control.row_locks_asked.load(Ordering::SeqCst);
+    let mut answered = control.row_lock_requests.load(Ordering::SeqCst);
     board.answered.store(answered, Ordering::SeqCst);
-    board.state.store(TELLS, Ordering::SeqCst);
+    board.state.store(SERVING, Ordering::SeqCst);
     while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
-        let asked = control.row_locks_asked.load(Ordering::SeqCst);
-        if asked == answered {
-            sleep(&control.row_locks_asked, asked, None);
+        let request = control.row_lock_requests.load(Ordering::SeqCst);
+        if request == answered {
+            sleep(&control.row_lock_requests, request, None);
             continue;
         }
         let began = Instant::now();
-        tell(engine, teller);
-        answered = asked;
-        // Release: who sees it sees what was told.
+        read_row_locks(engine, source);
+        answered = request;
+        // Release: a reader that sees this sees the answer.
         board.answered.store(answered, Ordering::Release);
         wake(&board.answered);
-        std::thread::sleep(began.elapsed().min(PATIENCE) * REST);
+        std::thread::sleep(began.elapsed().min(READ_TIMEOUT) * REST_PER_READ);
     }
-    board.state.store(SILENT, Ordering::SeqCst);
+    board.state.store(NOT_SERVING, Ordering::SeqCst);
 }
 
-fn tell(engine: &Engine, teller: Teller) {
+fn read_row_locks(engine: &Engine, source: RowLockSource) {
     let board = engine.view.row_lock_board();
     let sequence = board.sequence.load(Ordering::Relaxed);
     board
         .sequence
         .store(sequence.wrapping_add(1), Ordering::Relaxed);
-    // Odd before anything changes: pairs with the fence of who reads.
+    // Odd before anything changes: pairs with the reader's fence.
     fence(Ordering::Release);
     let mut sheet = Sheet {
         view: engine.view,
@@ -212,9 +213,9 @@ fn tell(engine: &Engine, teller: Teller) {
         waits: 0,
         awaited: HashSet::new(),
         lost: 0,
-        until: Instant::now() + PATIENCE,
+        deadline: Instant::now() + READ_TIMEOUT,
     };
-    teller(&mut sheet);
+    source(&mut sheet);
     board.locks.store(sheet.locks as u32, Ordering::Relaxed);
     board.waits.store(sheet.waits as u32, Ordering::Relaxed);
     board

@@ -182,7 +182,7 @@ fn take_as(
 /// without an instance that counts, of a class that is off, or that is free. False: nothing was done, [`take`]
 /// is to be asked.
 #[inline(always)]
-pub fn is_counted_free(class: u16, is_free: impl FnOnce() -> bool) -> bool {
+pub fn try_count_uncontended(class: u16, is_free: impl FnOnce() -> bool) -> bool {
     let Some(local) = attached() else {
         return false;
     };

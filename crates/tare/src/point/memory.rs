@@ -151,7 +151,7 @@ pub fn allocated_as(number: u16, bytes: usize) -> u16 {
 /// out (0), or it is counted as one where the calling thread has counted such before (1). `None`: nothing was done, and
 /// [`allocated_as`] is to be asked.
 #[inline(always)]
-pub fn allocated_at_hand(number: u16, bytes: usize) -> Option<u16> {
+pub fn try_allocate_fast(number: u16, bytes: usize) -> Option<u16> {
     let n = NOW.weights[MEMORY].load(Ordering::Relaxed);
     if n != 1 && bytes < LARGE {
         return hot::is_left_out(n).then_some(0);
@@ -167,7 +167,7 @@ pub fn allocated_at_hand(number: u16, bytes: usize) -> Option<u16> {
 /// The same of an allocation that was counted as one and is freed. False: nothing was done, and [`freed_as`] is to be
 /// asked.
 #[inline(always)]
-pub fn is_freed_at_hand(number: u16, bytes: usize) -> bool {
+pub fn try_free_fast(number: u16, bytes: usize) -> bool {
     let Some(local) = memory_at_hand().1 else {
         return false;
     };

@@ -54,14 +54,14 @@ pub fn set_number(number: u16, source: Source) {
 /// timed, and no table shows them one by one; or neither is observed. False: nothing was done, [`set_number`] is to
 /// be asked.
 #[inline(always)]
-pub fn is_set_at_hand(number: u16) -> bool {
+pub fn try_set_fast(number: u16) -> bool {
     let Some(local) = attached() else {
         return false;
     };
     let bits = local.bits(number);
     let (before, before_bits) = local.stage.head();
     if bits != before_bits || !is_plainly_timed(bits) {
-        return before_bits == 0 && is_shown_at_hand(local, number, bits);
+        return before_bits == 0 && try_set_state(local, number, bits);
     }
     let now = clock::cycles();
     let ticks = now.wrapping_sub(local.stage.start.get());
@@ -76,7 +76,7 @@ pub fn is_set_at_hand(number: u16) -> bool {
 /// Shows the stage in PROCESSLIST_STATE, if that is all there is to do: it is off, or outside of a window of
 /// sampling. None runs.
 #[inline(always)]
-fn is_shown_at_hand(local: &Local, number: u16, bits: u8) -> bool {
+fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
     let is_left_out = match bits & effective::WEIGHED {
         0 => bits == 0,
         _ => running::weight(bits, STAGE) == 0,
@@ -86,7 +86,7 @@ fn is_shown_at_hand(local: &Local, number: u16, bits: u8) -> bool {
     }
     match bits {
         0 => local.slot.stage.store(u32::from(number), Ordering::Relaxed),
-        _ => show(local, number),
+        _ => set_state(local, number),
     }
     true
 }
@@ -95,17 +95,17 @@ fn is_shown_at_hand(local: &Local, number: u16, bits: u8) -> bool {
 /// [it was told so](crate::settings::follow). False: one that is observed runs, and is to end; nothing was
 /// done.
 #[inline(always)]
-pub fn is_shown_alone(number: u16) -> bool {
+pub fn set_state_only(number: u16) -> bool {
     let Some(local) = attached().filter(|local| local.stage.head().1 == 0) else {
         return false;
     };
-    show(local, number);
+    set_state(local, number);
     true
 }
 
 /// No stage runs, and this one is not to be counted.
 #[inline(always)]
-fn show(local: &Local, number: u16) {
+fn set_state(local: &Local, number: u16) {
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
     // Nor is the next one that is to begin where the statement did.
     local.edge.set(0);
@@ -136,7 +136,7 @@ fn enter(local: &Local, number: u16, source: Source) {
         }
     } else if bits | local.stage.head().1 != 0 {
         match is_event(bits) {
-            true => change_kept(local, number, bits, source),
+            true => change_event(local, number, bits, source),
             false => change(local, number, bits),
         }
     }
@@ -158,7 +158,7 @@ fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16, source: Sour
     }
     let bits = if weight == 0 { 0 } else { bits };
     match is_event(bits) {
-        true => change_kept(local, number, bits, source),
+        true => change_event(local, number, bits, source),
         false => change(local, number, bits),
     }
     // The stage before has ended by what it stood for.
@@ -175,16 +175,22 @@ fn change(local: &Local, number: u16, bits: u8) {
 /// Enters one that some do.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn change_kept(local: &Local, number: u16, bits: u8, source: Source) {
+fn change_event(local: &Local, number: u16, bits: u8, source: Source) {
     change_as(local, number, bits, Some(source));
 }
 
-/// `kept`: where it begins, of one that a table shows.
+/// `source_of_event`: where it begins, of one that a table shows.
 #[inline(always)]
-fn change_as(local: &Local, number: u16, bits: u8, kept: Option<Source>) {
+fn change_as(local: &Local, number: u16, bits: u8, source_of_event: Option<Source>) {
     let (before, before_bits) = local.stage.head();
     if before_bits == 0 {
-        return begin(local, number, bits, clock_at_edge(local, bits), kept);
+        return begin(
+            local,
+            number,
+            bits,
+            clock_at_edge(local, bits),
+            source_of_event,
+        );
     }
     // Unless setup_timers was changed between the two: then each has a clock of its own.
     let same_clock = (before_bits ^ bits) & effective::OTHER_CLOCK == 0;
@@ -198,7 +204,7 @@ fn change_as(local: &Local, number: u16, bits: u8, kept: Option<Source>) {
     if !same_clock {
         now = read_clock(local, bits);
     }
-    begin(local, number, bits, now, kept);
+    begin(local, number, bits, now, source_of_event);
 }
 
 /// Leaves the stage, for none.
@@ -283,13 +289,13 @@ fn read_clock(local: &Local, bits: u8) -> u64 {
 }
 
 #[inline(always)]
-fn begin(local: &Local, class: u16, bits: u8, now: u64, kept: Option<Source>) {
+fn begin(local: &Local, class: u16, bits: u8, now: u64, source_of_event: Option<Source>) {
     if bits & effective::COUNT == 0 {
         return local.stage.set(0, 0, 0, 0);
     }
     let start = if bits & effective::TIME != 0 { now } else { 0 };
     let mut id = 0;
-    if let Some(source) = kept {
+    if let Some(source) = source_of_event {
         id = local.next_event_id();
         let (nesting, source) = (local.nesting_of_stage(), local.source(source));
         let words = words(local, id, start, class, 0, nesting, source);
