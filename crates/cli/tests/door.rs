@@ -20,20 +20,20 @@ mod steps;
 use comparing::compare;
 use servers::Version;
 
-/// docs/adding.md: a series that no test compares with its own engine, or kills, fails here.
+/// docs/adding.md: a release that no test compares with its own engine, or kills, fails here.
 #[test]
-fn each_series_is_tested() {
-    for series in tare_image::Series::ALL {
-        let version = Version::from(*series);
+fn each_release_is_tested() {
+    for release in tare_image::Release::ALL {
+        let version = Version::from(*release);
         let compared = format!("compare(Version::{version:?})");
         assert!(
             include_str!("door.rs").contains(&compared),
-            "door.rs: {series}"
+            "door.rs: {release}"
         );
         let killed = format!("= {version:?}");
         assert!(
             include_str!("survival.rs").contains(&killed),
-            "survival.rs: {series}"
+            "survival.rs: {release}"
         );
     }
 }

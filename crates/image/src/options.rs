@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Series;
+use crate::Release;
 
 /// The switch itself.
 pub const SWITCH: &str = "performance-schema";
@@ -78,15 +78,15 @@ impl Users {
         off.then_some(text)
     }
 
-    /// Why a server of this series does not initialise its Performance Schema: what switches it off, or that nothing
+    /// Why a server of this release does not initialise its Performance Schema: what switches it off, or that nothing
     /// switches it on where it is off by itself.
-    pub fn off(&self, series: Series) -> Option<String> {
+    pub fn off(&self, release: Release) -> Option<String> {
         let is_silent = !self
             .options
             .iter()
             .any(|(name, _)| SWITCHES.contains(&name.as_str()));
-        if is_silent && series.is_mariadb() {
-            return Some(format!("{series} without --{SWITCH}"));
+        if is_silent && release.is_mariadb() {
+            return Some(format!("{release} without --{SWITCH}"));
         }
         self.switched_off()
     }
@@ -173,14 +173,14 @@ mod tests {
 
     #[test]
     fn mariadb_is_off_by_itself() {
-        let off = |line: &str, series| users(line).off(series).is_some();
+        let off = |line: &str, release| users(line).off(release).is_some();
         assert!(off(
             "--performance-schema-digests-size=5",
-            Series::Mariadb1011
+            Release::Mariadb1011
         ));
-        assert!(!off("--performance-schema", Series::Mariadb1011));
-        assert!(!off("", Series::Mysql57));
-        assert!(off("--performance-schema=OFF", Series::Mysql80));
+        assert!(!off("--performance-schema", Release::Mariadb1011));
+        assert!(!off("", Release::Mysql57));
+        assert!(off("--performance-schema=OFF", Release::Mysql80));
     }
 
     #[test]

@@ -211,7 +211,7 @@ fn install(install: &Install) -> Result<(), Failure> {
         )));
     }
     let mut options = Vec::new();
-    options::insert(&mut options, server.series, &users);
+    options::insert(&mut options, server.release, &users);
     let lines = options
         .iter()
         .map(|option| option.to_string_lossy().trim_start_matches('-').to_owned() + "\n");

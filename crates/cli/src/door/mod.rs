@@ -112,7 +112,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     check(&path, &preload)?;
     // A script of the user's own may take other arguments than the server does.
     if !is_script || find::is_mysqld_safe(Path::new(&command[0])) {
-        options::insert(&mut plan.arguments, server.series, &users);
+        options::insert(&mut plan.arguments, server.release, &users);
     }
     plan.environment.push((PRELOAD, preload));
     if wishes.require {

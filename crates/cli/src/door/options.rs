@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 
-use tare_image::Series;
+use tare_image::Release;
 use tare_image::options::{SWITCH, Users, first};
 
-/// What the server's own Performance Schema would reserve memory for. Not every series has all of
+/// What the server's own Performance Schema would reserve memory for. Not every release has all of
 /// them: they are given as `loose`, so that none stops a server.
 const BUFFERS: [&str; 40] = [
     "accounts-size",
@@ -51,14 +51,14 @@ const BUFFERS: [&str; 40] = [
 ];
 
 /// Puts ours before the user's own, which then have the last word.
-pub fn insert(arguments: &mut Vec<OsString>, series: Series, users: &Users) {
+pub fn insert(arguments: &mut Vec<OsString>, release: Release, users: &Users) {
     let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}=ON")));
-    let own: &[(&str, u32)] = match series {
-        Series::Mysql80 | Series::Mysql97 => &[("error-size", 0), ("max-statement-stack", 1)],
-        Series::Mysql57 | Series::Mariadb1011 | Series::Mariadb114 | Series::Mariadb118 => {
+    let own: &[(&str, u32)] = match release {
+        Release::Mysql80 | Release::Mysql97 => &[("error-size", 0), ("max-statement-stack", 1)],
+        Release::Mysql57 | Release::Mariadb1011 | Release::Mariadb114 | Release::Mariadb118 => {
             &[("max-statement-stack", 1)]
         }
-        Series::Mysql56 => &[],
+        Release::Mysql56 => &[],
     };
     let common = BUFFERS.iter().map(|&buffer| (buffer, 0));
     let buffers = common
@@ -78,16 +78,16 @@ mod tests {
         Users::read(line.split_whitespace().map(str::to_owned))
     }
 
-    fn inserted(line: &str, series: Series) -> Vec<String> {
+    fn inserted(line: &str, release: Release) -> Vec<String> {
         let mut arguments: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-        insert(&mut arguments, series, &users(line));
+        insert(&mut arguments, release, &users(line));
         let text = |argument: OsString| argument.into_string().expect("UTF-8");
         arguments.into_iter().map(text).collect()
     }
 
     #[test]
     fn ours_come_after_the_files_and_before_the_users() {
-        let all = inserted("--no-defaults --port=1 --no-defaults", Series::Mysql57);
+        let all = inserted("--no-defaults --port=1 --no-defaults", Release::Mysql57);
         assert_eq!(all.len(), 3 + 1 + BUFFERS.len() + 1);
         assert_eq!(all[0], "--no-defaults");
         assert_eq!(all[1], "--performance-schema=ON");
@@ -98,7 +98,7 @@ mod tests {
     #[test]
     fn the_users_own_are_left_alone() {
         let line = "--performance_schema --loose-performance_schema_digests_size=5";
-        let all = inserted(line, Series::Mysql80);
+        let all = inserted(line, Release::Mysql80);
         assert!(!all.iter().any(|each| each == "--performance-schema=ON"));
         assert!(!all.iter().any(|each| each.contains("digests-size=0")));
         assert_eq!(all.len(), 2 + BUFFERS.len() + 2 - 1);

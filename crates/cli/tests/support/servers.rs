@@ -44,17 +44,17 @@ impl Version {
     }
 }
 
-/// A series without a server to test it with does not compile.
-impl From<tare_image::Series> for Version {
-    fn from(series: tare_image::Series) -> Self {
-        match series {
-            tare_image::Series::Mysql56 => Self::Mysql56,
-            tare_image::Series::Mysql57 => Self::Mysql57,
-            tare_image::Series::Mysql80 => Self::Mysql80,
-            tare_image::Series::Mysql97 => Self::Mysql97,
-            tare_image::Series::Mariadb1011 => Self::Mariadb,
-            tare_image::Series::Mariadb114 => Self::Mariadb114,
-            tare_image::Series::Mariadb118 => Self::Mariadb118,
+/// A release without a server to test it with does not compile.
+impl From<tare_image::Release> for Version {
+    fn from(release: tare_image::Release) -> Self {
+        match release {
+            tare_image::Release::Mysql56 => Self::Mysql56,
+            tare_image::Release::Mysql57 => Self::Mysql57,
+            tare_image::Release::Mysql80 => Self::Mysql80,
+            tare_image::Release::Mysql97 => Self::Mysql97,
+            tare_image::Release::Mariadb1011 => Self::Mariadb,
+            tare_image::Release::Mariadb114 => Self::Mariadb114,
+            tare_image::Release::Mariadb118 => Self::Mariadb118,
         }
     }
 }

@@ -157,7 +157,7 @@ fn of_another_version(program: &mut [u8], text: &[u8]) {
 }
 
 #[test]
-fn another_version_of_a_series_is_served_and_says_so() {
+fn another_version_of_a_release_is_served_and_says_so() {
     let directory = Directory::new("later");
     let program = changed(&directory, Version::Mariadb114, |program, _| {
         of_another_version(program, b"\x0011.4.5");

@@ -5,7 +5,8 @@ use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
 
-use super::exchange::{lossy, quiet};
+use super::exchange::quiet;
+use crate::interface::text::lossy;
 
 /// # Safety
 /// The interface.

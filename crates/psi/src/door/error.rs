@@ -1,4 +1,4 @@
-//! Errors, of series that tell of each when it is raised.
+//! Errors, of releases that tell of each when it is raised.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;

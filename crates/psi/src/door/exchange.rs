@@ -1,9 +1,6 @@
-//! What passes between the server and us: objects and lockers that it keeps, texts that it shows, and no panic.
-//!
-//! The contracts are those of the interface: see [`super`].
+//! Objects and lockers that the server stores for us, and the guard that no panic leaves the library by.
 
-use std::borrow::Cow;
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
@@ -19,18 +16,6 @@ pub(crate) fn quiet<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
 
-/// A text of the server's.
-///
-/// # Safety
-/// `at` is NULL or readable for `length` bytes as long as `'a` lasts.
-pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> {
-    if at.is_null() || length == 0 {
-        return Cow::Borrowed("");
-    }
-    // SAFETY: the caller's promise.
-    lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
-}
-
 /// Where the server says that it calls from.
 ///
 /// # Safety
@@ -39,27 +24,6 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> 
 pub(crate) unsafe fn source(file: *const c_char, line: u32) -> Source {
     // SAFETY: the caller's promise: whatever takes it looks at it within the call.
     unsafe { Source::of_c(file, line) }
-}
-
-/// Bytes as a text.
-pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    // This reads eight bytes at a time, the other one by one.
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Cow::Borrowed(text),
-        Err(_) => String::from_utf8_lossy(bytes),
-    }
-}
-
-/// A text of the server's that ends with a zero byte.
-///
-/// # Safety
-/// `at` is NULL or a C string, as long as `'a` lasts.
-pub(crate) unsafe fn c_text<'a>(at: *const c_char) -> Cow<'a, str> {
-    if at.is_null() {
-        return Cow::Borrowed("");
-    }
-    // SAFETY: the caller's promise.
-    unsafe { CStr::from_ptr(at) }.to_string_lossy()
 }
 
 /// Gives an object to the server.

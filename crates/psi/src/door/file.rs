@@ -11,8 +11,9 @@ use engine::file::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation, wait};
 
-use super::exchange::{NONE, c_text, end, give, lend, quiet, source, take_back};
+use super::exchange::{NONE, end, give, lend, quiet, source, take_back};
 use super::keys::{self, Known};
+use crate::interface::text::c_text;
 
 /// What the server keeps for an open file.
 #[derive(Debug)]

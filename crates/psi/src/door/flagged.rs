@@ -10,8 +10,8 @@ use engine::{Operation, host_lock};
 
 use super::exchange::{NONE, give, quiet, take_back};
 use super::lock::{Tagged, unlock};
-use super::word::{is_free, is_mutex_free_as};
 use super::{cond, mutex, rwlock};
+use crate::interface::word::{is_free, is_mutex_free_as};
 
 /// What the server keeps for a lock or a condition.
 #[repr(C)]

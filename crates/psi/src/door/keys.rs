@@ -9,10 +9,11 @@ use std::sync::{Mutex, PoisonError};
 use engine::class::READERS_FIRST;
 use engine::{Class, Kind, host_lock};
 
-use super::exchange::{c_text, quiet};
+use super::exchange::quiet;
 use super::frequent::{FREQUENT, is_frequent};
-use super::word::Word;
-use crate::series::{Info, Interface, Registration, flag};
+use crate::interface::text::c_text;
+use crate::interface::word::Word;
+use crate::interface::{Info, Interface, Registration, flag};
 
 /// Keys that may be given: more than any server registers, its plugins included.
 pub(super) const KEYS: usize = 8192;
@@ -252,7 +253,7 @@ unsafe fn register_all<S: Interface>(
     // SAFETY: the interface: a C string.
     let category = unsafe { c_text(category) };
     for info in infos {
-        // SAFETY: the interface: an info of this series.
+        // SAFETY: the interface: an info of this release.
         let info = unsafe { &mut *info };
         // SAFETY: the interface: C strings or NULL.
         let (name, mut registration) = unsafe { (c_text(info.name()), info.registration()) };

@@ -18,7 +18,7 @@ use engine::{Kind, Operation};
 use super::by_address::{ByAddress, Inserted};
 use super::exchange::{give, quiet, take_back};
 use super::keys::Packed;
-use super::word::Word;
+use crate::interface::word::Word;
 
 const WORD_AT: u32 = 60;
 const CLASS_AT: u32 = 48;

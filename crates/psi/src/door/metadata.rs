@@ -9,7 +9,7 @@ use engine::{Class, LockDuration, LockStatus, LockType};
 
 use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
 use super::thread;
-use crate::series::Interface;
+use crate::interface::Interface;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 

@@ -1,7 +1,7 @@
 //! What each call of the interface means in Tare's engine.
 //!
-//! Written once; what differs between series (where a field lies in a structure of the server's, how
-//! a class is registered) comes from [`crate::series::Interface`].
+//! Written once; what differs between releases (where a field lies in a structure of the server's, how
+//! a class is registered) comes from [`crate::interface::Interface`].
 //!
 //! Whatever the server is given as a pointer is ours to read back, and the server's to keep: it never
 //! looks behind it, but for one byte in newer servers ([`flagged`]). What a call needs until its end lies
@@ -13,7 +13,7 @@
 //!
 //! **Safety of everything here**: the functions are called by the server as the interface says: a pointer
 //! that we gave comes back as it was, and not after it was destroyed; a state is writable, of its
-//! series' size, and its locker ends once, on the thread that began it; texts are readable for their
+//! release's size, and its locker ends once, on the thread that began it; texts are readable for their
 //! length. This is the invariant that the SAFETY comments below call "the interface".
 
 pub mod attributes;
@@ -44,7 +44,6 @@ pub mod statement;
 pub mod table;
 pub mod thread;
 pub mod transaction;
-pub mod word;
 
 /// Whether nothing happens in a function as Tare was started: then the server's calls need not come to us.
 pub fn does_nothing(function: *const ()) -> bool {

@@ -8,7 +8,7 @@ use engine::{Kind, Operation};
 use super::exchange::{NONE, end, lend, source};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
-use super::word::{Word, is_mutex_free, is_mutex_free_as};
+use crate::interface::word::{Word, is_mutex_free, is_mutex_free_as};
 
 /// # Safety
 /// The interface.

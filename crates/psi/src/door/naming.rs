@@ -7,10 +7,11 @@ use std::{ptr, slice};
 
 use engine::Kind;
 
-use super::exchange::{c_text, quiet};
+use super::exchange::quiet;
 use super::keys::{self, KEYS};
 use super::thread::{self, Routine, Thread};
-use crate::series::{Interface, Registration};
+use crate::interface::text::c_text;
+use crate::interface::{Interface, Registration};
 
 /// How a thread is registered: its name for the system comes before the flags.
 #[repr(C)]

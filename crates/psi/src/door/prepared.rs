@@ -4,8 +4,9 @@ use std::ffi::{c_char, c_void};
 
 use engine::prepared::Prepared;
 
-use super::exchange::{NONE, give, quiet, take_back, text};
+use super::exchange::{NONE, give, quiet, take_back};
 use super::statement;
+use crate::interface::text::text;
 
 /// # Safety
 /// The interface.

@@ -9,8 +9,9 @@ use std::sync::{Mutex, PoisonError};
 use engine::ObjectType;
 use engine::program::{Call, Program};
 
-use super::exchange::{NONE, end, lend, quiet, text};
-use crate::series::Interface;
+use super::exchange::{NONE, end, lend, quiet};
+use crate::interface::Interface;
+use crate::interface::text::text;
 
 type Named = Program<Box<str>>;
 type Key = (u8, String, String);

@@ -8,7 +8,7 @@ use engine::{Kind, Operation};
 use super::exchange::{NONE, end, lend, source};
 use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
-use super::word::is_free;
+use crate::interface::word::is_free;
 
 /// # Safety
 /// The interface.
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
     }
 }
 
-/// `unlock_rwlock` of series that do not say how it was held.
+/// `unlock_rwlock` of releases that do not say how it was held.
 ///
 /// # Safety
 /// The interface.

@@ -7,10 +7,11 @@ use std::ptr;
 use engine::statement::{self, Statement};
 use engine::{Counter, Kind, Source};
 
-use super::exchange::{NONE, end, quiet, source, text};
+use super::exchange::{NONE, end, quiet, source};
 use super::keys;
 use super::thread;
-use crate::series::{Interface, Outcome, Tokens};
+use crate::interface::text::text;
+use crate::interface::{Interface, Outcome, Tokens};
 
 /// What a statement needs until its end: in the state that the server lends, of more than 300 bytes.
 pub(super) struct Locker {

@@ -7,8 +7,9 @@ use engine::table::{Classes, Handle, Table};
 use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back, text};
-use crate::series::Interface;
+use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
+use crate::interface::Interface;
+use crate::interface::text::text;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
 

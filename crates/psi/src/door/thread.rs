@@ -12,12 +12,13 @@ use engine::thread::{self, ConnectionType, Session};
 use engine::wait::Wait;
 use engine::{Command, Kind};
 
-use super::exchange::{NONE, quiet, text};
+use super::exchange::{NONE, quiet};
 use super::keys::{self, Known};
 use super::lock;
 use super::metadata::Kept;
 use super::naming::{self, SystemName};
 use super::row_locks;
+use crate::interface::text::text;
 
 /// What the server keeps for a thread.
 #[derive(Debug)]

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use super::entry::ServerHooks;
 use super::host::Host;
-use super::places::Places;
+use super::targets::Places;
+use crate::releases::entry::ServerHooks;
 
 /// What is not where it is expected.
 #[derive(Debug, thiserror::Error)]
@@ -29,14 +29,14 @@ const FOUR_BYTES: usize = 128;
 /// `call` and `jmp` by a distance of four bytes.
 const CALLS: [u8; 2] = [0xe8, 0xe9];
 
-/// Looks for all places of a series.
-pub fn confirm(host: &Host, series: &ServerHooks, places: &Places) -> Result<(), Moved> {
-    let share = &series.fields.share;
+/// Looks for all places of a release.
+pub fn confirm(host: &Host, release: &ServerHooks, places: &Places) -> Result<(), Moved> {
+    let share = &release.fields.share;
     let mut of_share = vec![share.keys, share.key_bytes, share.key_count];
     of_share.extend([share.schema.0, share.name.0]);
     of_share.extend([share.schema.1, share.name.1]);
     of_share.extend(share.is_none);
-    let area = &series.fields.area;
+    let area = &release.fields.area;
     let of_area = vec![
         area.status,
         area.message,

@@ -2,28 +2,27 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | entry | what a series' entries are |
-//! | confirm | whether a version that nobody tested has its fields where ours read them |
-//! | host | what process we are in: its program, its arguments, what it inherited |
-//! | places | where each entry of a series is in it, and whether that checks out |
-//! | patch | puts our functions in their places |
-//! | resting | which calls need not arrive while what they are for is off |
+//! | host | reads what process we are in: its program, its arguments, what it inherited |
+//! | targets | finds each entry of a release in it, and checks that it can be overwritten |
+//! | confirm | checks that a version that nobody tested has its fields at our offsets |
+//! | patch | writes the jumps to our functions |
+//! | rules | says which calls need not arrive while what they are for is off |
 //! | switch | leads those calls to a return, and back |
 
 mod confirm;
-mod entry;
 mod host;
 mod patch;
-mod places;
-mod resting;
+
+mod rules;
 mod switch;
+mod targets;
 
 use std::io::Write as _;
 
 use tare_image::{CHECK_VARIABLE, REFUSED, REQUIRE_VARIABLE, Recognition};
 
-use crate::{door, series};
-pub use entry::{Entry, Place, ServerHooks};
+use crate::releases::entry::ServerHooks;
+use crate::{door, releases};
 use host::Host;
 
 /// Why a server keeps its own Performance Schema.
@@ -37,7 +36,7 @@ pub enum HookError {
     Off(String),
     /// It looked like one, and something is not as it is there.
     #[error("{0}: {1}")]
-    Place(String, places::PlaceError),
+    Place(String, targets::PlaceError),
     /// It is a version that nobody has tested, and something is elsewhere.
     #[error("{0}: {1}")]
     Moved(String, confirm::Moved),
@@ -95,17 +94,17 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
 fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
     let options = host.options();
     if let Recognition::Server(server) = &recognition
-        && let Some(why) = options.off(server.series)
+        && let Some(why) = options.off(server.release)
     {
         // Calls that the server makes all the same find its own functions, as without us.
         return Err(HookError::Off(why));
     }
-    let (server, places, series) = prepare(host, recognition)?;
+    let (server, places, release) = prepare(host, recognition)?;
     if let Some(names) = host.image.symbol("error_names_array") {
         let address = host.in_memory(names.address) as usize;
         door::error::set_names(address, names.size as usize);
     }
-    (series.start)(&options)?;
+    (release.start)(&options)?;
     let switches = patch::write(&places, door::does_nothing)?;
     switch::lead(switches);
     Ok(format!("{server} ({} functions)", places.count()))
@@ -115,7 +114,7 @@ fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
 fn prepare(
     host: &Host,
     recognition: Recognition,
-) -> Result<(String, places::Places, &'static ServerHooks), HookError> {
+) -> Result<(String, targets::Places, &'static ServerHooks), HookError> {
     let server = match recognition {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(HookError::Unknown(why)),
@@ -126,16 +125,16 @@ fn prepare(
             ));
         }
     };
-    let series = series::of(server.series);
-    let places =
-        places::find(host, series).map_err(|error| HookError::Place(server.to_string(), error))?;
+    let release = releases::hooks(server.release);
+    let places = targets::find(host, release)
+        .map_err(|error| HookError::Place(server.to_string(), error))?;
     if server.is_tested() {
-        return Ok((server.to_string(), places, series));
+        return Ok((server.to_string(), places, release));
     }
-    confirm::confirm(host, series, &places)
+    confirm::confirm(host, release, &places)
         .map_err(|moved| HookError::Moved(server.to_string(), moved))?;
     let text = format!("{server}, a version that was not tested and passes every check");
-    Ok((text, places, series))
+    Ok((text, places, release))
 }
 
 /// One line in the server's log, which is standard error this early.

@@ -12,9 +12,9 @@ use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::io;
 
-use super::places::{Places, ROOM, Target};
-use super::resting::{Returns, rule};
+use super::rules::{Returns, rule};
 use super::switch::Switch;
+use super::targets::{Places, ROOM, Target};
 
 /// Why nothing was written.
 #[derive(Debug, thiserror::Error)]

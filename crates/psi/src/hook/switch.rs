@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use engine::settings::Active;
 
 use super::patch::{page_size, protect};
-use super::resting::Rule;
+use super::rules::Rule;
 use crate::door::stage;
 
 /// One entry's address, which its jump reads.
@@ -132,14 +132,14 @@ mod tests {
     use engine::Kind;
 
     use super::*;
-    use crate::hook::resting;
+    use crate::hook::rules;
 
     extern "C" fn itself() {}
 
     #[test]
     fn only_the_state_is_set_where_no_stage_is_observed() {
         const BEHIND: usize = 16;
-        let rule = resting::rule("start_stage").expect("it rests");
+        let rule = rules::rule("start_stage").expect("it rests");
         let (_, unobserved) = rule.unobserved.expect("it is shown");
         let resumed = rule.resumed.expect("what was missed is forgotten");
         let switch = Switch::new(rule, 0, itself as *const (), BEHIND);
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn owners_of_tables_are_forgotten_when_their_calls_come_to_rest_and_when_they_arrive_again() {
         for name in ["rebind_table", "unbind_table", "unlock_table"] {
-            let rule = resting::rule(name).expect("it rests");
+            let rule = rules::rule(name).expect("it rests");
             let (arrives, rests) = (itself as *const (), 16 as *const ());
             let cell = AtomicPtr::new(arrives.cast_mut());
             let at = std::ptr::from_ref(&cell).expose_provenance();
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn stages_are_forgotten_after_a_rest_and_not_after_each_window() {
-        let rule = resting::rule("start_stage").expect("it rests");
+        let rule = rules::rule("start_stage").expect("it rests");
         let (_, unobserved) = rule.unobserved.expect("it is shown");
         let behind = 16 as *const ();
         let cell = AtomicPtr::new(behind.cast_mut());

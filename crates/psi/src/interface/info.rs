@@ -4,8 +4,7 @@ use std::ffi::c_char;
 
 use engine::Kind;
 
-use super::fields::field;
-use crate::door::exchange::c_text;
+use super::text::{c_text, field};
 
 /// What a server says of an instrument besides its name.
 #[derive(Clone, Debug, Default)]

@@ -4,21 +4,21 @@ use std::fmt;
 
 use crate::elf::Image;
 
-/// Describes each series once: the enum, the list of all, and how people call them.
-macro_rules! series {
+/// Describes each release once: the enum, the list of all, and how people call them.
+macro_rules! release {
     ($($(#[$what:meta])* $name:ident = $called:literal,)*) => {
         /// Servers whose interface is the same.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Series {
+        pub enum Release {
             $($(#[$what])* $name,)*
         }
 
-        impl Series {
+        impl Release {
             /// All of them, oldest first.
             pub const ALL: &[Self] = &[$(Self::$name),*];
         }
 
-        impl fmt::Display for Series {
+        impl fmt::Display for Release {
             fn fmt(&self, into: &mut fmt::Formatter) -> fmt::Result {
                 into.write_str(match self {
                     $(Self::$name => $called,)*
@@ -28,7 +28,7 @@ macro_rules! series {
     };
 }
 
-series! {
+release! {
     /// MySQL 5.6: functions are called through one table, which is exported as `PFS_v1`.
     Mysql56 = "MySQL 5.6",
     /// MySQL 5.7: functions `pfs_*_v1` are exported and called directly.
@@ -45,7 +45,7 @@ series! {
     Mariadb118 = "MariaDB 11.8",
 }
 
-impl Series {
+impl Release {
     /// Whether it is MariaDB's.
     pub fn is_mariadb(self) -> bool {
         matches!(
@@ -58,8 +58,8 @@ impl Series {
 /// A server that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Its series.
-    pub series: Series,
+    /// Its release.
+    pub release: Release,
     /// Its own version, "5.7.22".
     pub version: String,
     /// GNU build-id in hexadecimal, if it has one.
@@ -67,10 +67,10 @@ pub struct Server {
 }
 
 impl Server {
-    /// Whether this very version was tested. Another one of its series is served if everything that is known of the
+    /// Whether this very version was tested. Another one of its release is served if everything that is known of the
     /// interface is found in its code.
     pub fn is_tested(&self) -> bool {
-        tested(self.series).contains(&number(&self.version))
+        tested(self.release).contains(&number(&self.version))
     }
 }
 
@@ -97,24 +97,24 @@ pub enum Recognition {
 
 /// The versions whose interface was looked at and tested. Of MariaDB's they are those that the tests met last: its
 /// packages move on.
-const VERSIONS: &[(Series, &[&str])] = &[
-    (Series::Mysql56, &["5.6.24"]),
-    (Series::Mysql57, &["5.7.22"]),
-    (Series::Mysql80, &["8.0.15"]),
-    (Series::Mysql97, &["9.7.4"]),
-    (Series::Mariadb1011, &["10.11.19"]),
-    (Series::Mariadb114, &["11.4.5"]),
-    (Series::Mariadb118, &["11.8.6"]),
+const VERSIONS: &[(Release, &[&str])] = &[
+    (Release::Mysql56, &["5.6.24"]),
+    (Release::Mysql57, &["5.7.22"]),
+    (Release::Mysql80, &["8.0.15"]),
+    (Release::Mysql97, &["9.7.4"]),
+    (Release::Mariadb1011, &["10.11.19"]),
+    (Release::Mariadb114, &["11.4.5"]),
+    (Release::Mariadb118, &["11.8.6"]),
 ];
 
-/// Series whose other versions are served, too, if they pass every check, by how their versions begin: a table of as many
+/// Releases whose other versions are served, too, if they pass every check, by how their versions begin: a table of as many
 /// functions, of the same types where names tell, and places confirmed by the code that uses them. Before 9.7, MySQL's names
-/// do not tell the types (5.6, 5.7), or the interface changed within the series (8.0).
-const CHECKED: [(Series, &str); 4] = [
-    (Series::Mysql97, "9.7."),
-    (Series::Mariadb1011, "10.11."),
-    (Series::Mariadb114, "11.4."),
-    (Series::Mariadb118, "11.8."),
+/// do not tell the types (5.6, 5.7), or the interface changed within the release (8.0).
+const CHECKED: [(Release, &str); 4] = [
+    (Release::Mysql97, "9.7."),
+    (Release::Mariadb1011, "10.11."),
+    (Release::Mariadb114, "11.4."),
+    (Release::Mariadb118, "11.8."),
 ];
 
 /// In its version's text: "11.4.5-MariaDB", "11.8.6-MariaDB-0+deb13u1 from Debian".
@@ -123,8 +123,8 @@ const MARIADB_MARK: &str = "-MariaDB";
 /// Before MySQL's version, from 8.0 on: "MySQL 9.7.4".
 const MYSQL_MARK: &str = "MySQL ";
 
-fn tested(series: Series) -> &'static [&'static str] {
-    let found = VERSIONS.iter().find(|(each, _)| *each == series);
+fn tested(release: Release) -> &'static [&'static str] {
+    let found = VERSIONS.iter().find(|(each, _)| *each == release);
     found.map_or(&[], |(_, versions)| versions)
 }
 
@@ -150,42 +150,42 @@ impl Image {
             true => self.mariadb_version(),
             false => None,
         };
-        let series = if let Some(version) = mariadb {
+        let release = if let Some(version) = mariadb {
             return self.mariadb(version);
         } else if has("pfs_thread_service_v7") {
-            Series::Mysql97
+            Release::Mysql97
         } else if has("pfs_mutex_service_v1") {
-            Series::Mysql80
+            Release::Mysql80
         } else if has("PSI_hook") && has("PSI_server") && has("server_version") {
             if has("pfs_start_mutex_wait_v1") {
-                Series::Mysql57
+                Release::Mysql57
             } else {
-                Series::Mysql56
+                Release::Mysql56
             }
         } else {
             return Recognition::Other;
         };
         // Its instrumented mutexes are others than those of a release build.
         if has("safe_mutex_lock") || has("_db_enter_") {
-            return Recognition::Unknown(format!("this is a debug build of {series}"));
+            return Recognition::Unknown(format!("this is a debug build of {release}"));
         }
         let is_here = |version: &str| self.constants(version).any(|text| text == version);
         let version = self.mysql_version();
-        let known = tested(series);
+        let known = tested(release);
         let is_known = |known: &str| version.map_or_else(|| is_here(known), |it| it == known);
-        let checked = CHECKED.iter().find(|(each, _)| *each == series);
+        let checked = CHECKED.iter().find(|(each, _)| *each == release);
         match known.iter().find(|known| is_known(known)) {
-            Some(version) => self.server(series, (*version).to_owned()),
+            Some(version) => self.server(release, (*version).to_owned()),
             None => match (version, checked) {
                 (Some(version), Some((_, prefix))) if version.starts_with(prefix) => {
-                    self.server(series, version.to_owned())
+                    self.server(release, version.to_owned())
                 }
                 (Some(version), _) => Recognition::Unknown(format!(
-                    "this is MySQL {version}, whose interface looks like that of {series}, of which {} is known",
+                    "this is MySQL {version}, whose interface looks like that of {release}, of which {} is known",
                     known.join(", ")
                 )),
                 (None, _) => Recognition::Unknown(format!(
-                    "this looks like {series}, of which {} is known and this is another version",
+                    "this looks like {release}, of which {} is known and this is another version",
                     known.join(", ")
                 )),
             },
@@ -211,12 +211,12 @@ impl Image {
     fn mariadb(&self, version: &str) -> Recognition {
         let known = CHECKED
             .iter()
-            .filter(|(series, _)| series.is_mariadb())
+            .filter(|(release, _)| release.is_mariadb())
             .find(|(_, prefix)| version.starts_with(prefix));
         match known {
-            Some((series, _)) => self.server(*series, version.to_owned()),
+            Some((release, _)) => self.server(*release, version.to_owned()),
             None => {
-                let known = CHECKED.iter().filter(|(series, _)| series.is_mariadb());
+                let known = CHECKED.iter().filter(|(release, _)| release.is_mariadb());
                 let known: Vec<_> = known.map(|(_, prefix)| format!("{prefix}*")).collect();
                 Recognition::Unknown(format!(
                     "this is MariaDB {}, of which {} are known",
@@ -227,9 +227,9 @@ impl Image {
         }
     }
 
-    fn server(&self, series: Series, version: String) -> Recognition {
+    fn server(&self, release: Release, version: String) -> Recognition {
         Recognition::Server(Server {
-            series,
+            release,
             version,
             build_id: self.build_id().map(str::to_owned),
         })
@@ -240,37 +240,37 @@ impl Image {
 mod tests {
     use super::*;
 
-    /// docs/adding.md: a series is in the table of docs/door.md.
+    /// docs/adding.md: a release is in the table of docs/door.md.
     #[test]
-    fn each_series_is_in_the_manual() {
+    fn each_release_is_in_the_manual() {
         let manual = include_str!("../../../docs/door.md");
-        for series in Series::ALL {
-            let row = format!("| {series} |");
+        for release in Release::ALL {
+            let row = format!("| {release} |");
             assert!(manual.contains(&row), "docs/door.md has no row {row:?}");
         }
     }
 
     #[test]
-    fn each_series_has_its_versions() {
-        for &series in Series::ALL {
-            assert!(!tested(series).is_empty(), "{series}");
+    fn each_release_has_its_versions() {
+        for &release in Release::ALL {
+            assert!(!tested(release).is_empty(), "{release}");
         }
     }
 
     #[test]
     fn another_version_is_told_from_a_tested_one() {
-        let is_tested = |series, version: &str| {
+        let is_tested = |release, version: &str| {
             let (version, build_id) = (version.to_owned(), None);
             Server {
-                series,
+                release,
                 version,
                 build_id,
             }
             .is_tested()
         };
-        assert!(is_tested(Series::Mysql97, "9.7.4"));
-        assert!(!is_tested(Series::Mysql97, "9.7.5"));
-        assert!(is_tested(Series::Mariadb114, "11.4.5-MariaDB-log"));
-        assert!(!is_tested(Series::Mariadb114, "11.4.50-MariaDB"));
+        assert!(is_tested(Release::Mysql97, "9.7.4"));
+        assert!(!is_tested(Release::Mysql97, "9.7.5"));
+        assert!(is_tested(Release::Mariadb114, "11.4.5-MariaDB-log"));
+        assert!(!is_tested(Release::Mariadb114, "11.4.50-MariaDB"));
     }
 }

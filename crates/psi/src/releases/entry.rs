@@ -1,6 +1,6 @@
-//! What a series of servers calls, as plain descriptions.
+//! The functions that a release's instrument points call, as plain descriptions.
 
-use crate::series::Fields;
+use crate::interface::Fields;
 
 /// Where the server has one of the functions that its instrument points call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub struct Entry {
 // SAFETY: the pointer is to code, which does not change.
 unsafe impl Sync for Entry {}
 
-/// A series of servers: how it is recognised, and what it calls.
+/// What Tare knows about a release: the functions that it calls, and the offsets of its structures.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerHooks {
-    /// Which.
-    pub series: tare_image::Series,
+    /// The release.
+    pub release: tare_image::Release,
     /// All functions that its instrument points may call.
     pub entries: &'static [Entry],
     /// What functions that tables lead to are called where they are exported by their C++ names: each by the name of

@@ -146,17 +146,20 @@ pub fn rule(name: &str) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::series;
+    use crate::releases;
 
     #[test]
-    fn every_rule_is_of_a_function_of_a_newer_series() {
-        let names: std::collections::BTreeSet<&str> = tare_image::Series::ALL
+    fn every_rule_is_of_a_function_of_a_newer_release() {
+        let names: std::collections::BTreeSet<&str> = tare_image::Release::ALL
             .iter()
-            .flat_map(|&each| series::of(each).entries)
+            .flat_map(|&each| releases::hooks(each).entries)
             .map(|entry| entry.name)
             .collect();
         let with_rules = names.iter().filter(|name| rule(name).is_some()).count();
-        assert_eq!(with_rules, 32, "a name in a rule is one that no series has");
+        assert_eq!(
+            with_rules, 32,
+            "a name in a rule is one that no release has"
+        );
     }
 
     #[test]

@@ -1,26 +1,26 @@
 //! MySQL 5.7, as of 5.7.22: 135 functions `pfs_*_v1`, exported and called directly, by InnoDB through
 //! `PSI_server`'s table, which leads to the same.
 
+use super::entry::{Entry, Place, ServerHooks};
 use super::functions::entry;
-use super::{Area, Digest, Fields, Interface, MetadataKey, PlainInfo, Share};
-use crate::hook::{Entry, Place};
-use crate::{hook, host};
+use crate::interface::{Area, Digest, Fields, Interface, MetadataKey, PlainInfo, Share};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct M57;
+pub struct Mysql57;
 
 /// MySQL 5.7.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mysql57,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mysql57,
     entries: ENTRIES,
     signatures: &[],
     needs: &[],
-    fields: &M57::FIELDS,
-    start: |options| host::start::<M57>(&host::BuiltIn::MYSQL, options),
+    fields: &Mysql57::FIELDS,
+    start: |options| start::start::<Mysql57>(&start::BuiltIn::MYSQL, options),
 };
 
-impl Interface for M57 {
+impl Interface for Mysql57 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
@@ -56,7 +56,7 @@ impl Interface for M57 {
         key: MetadataKey {
             kind: 4,
             // Up to the locking service.
-            namespaces: super::NAMESPACES.split_at(11).0,
+            namespaces: crate::interface::NAMESPACES.split_at(11).0,
         },
     };
 }
@@ -64,7 +64,7 @@ impl Interface for M57 {
 macro_rules! entries {
     ($($name:ident)*) => {
         /// All 135.
-        pub static ENTRIES: &[Entry] = &[$(entry::<M57>(
+        pub static ENTRIES: &[Entry] = &[$(entry::<Mysql57>(
             stringify!($name),
             Place::Symbol(concat!("pfs_", stringify!($name), "_v1")),
         )),*];
@@ -109,8 +109,8 @@ entries! {
 mod tests {
     use engine::Kind;
 
-    use super::super::flag;
     use super::*;
+    use crate::interface::flag;
 
     /// As setup_instruments of the real server has them.
     #[test]
@@ -136,7 +136,7 @@ mod tests {
             (Kind::MetadataLock, "wait/lock/metadata/sql/mdl", 0, false),
             (Kind::Memory, "memory/sql/THD::main_mem_root", 0, false),
         ] {
-            assert_eq!(M57::is_enabled(kind, name, flags), enabled, "{name}");
+            assert_eq!(Mysql57::is_enabled(kind, name, flags), enabled, "{name}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the functions of MySQL 9.7 are called in its program: their names have their arguments' types in them, so that
 //! a function that takes something else is found out before anything is written.
 
-/// Of each name in [`super::m97::ENTRIES`] that is exported.
+/// Of each name in [`super::mysql97::ENTRIES`] that is exported.
 pub static SIGNATURES: &[(&str, &str)] = &[
     ("abort_telemetry", "_Z22pfs_abort_telemetry_vcP10PSI_thread"),
     (

@@ -4,28 +4,30 @@
 
 use engine::{Kind, Namespace};
 
+use super::entry::{Entry, Place, ServerHooks};
 use super::functions::{entry, names, slots};
-use super::m97_signatures::SIGNATURES;
-use super::{Area, Digest, DocumentedInfo, Fields, Function, Interface, MetadataKey, Share, flag};
-use crate::door::word::Word;
+use super::mysql97_signatures::SIGNATURES;
 use crate::door::{flagged, identity, limited, naming};
-use crate::hook::{Entry, Place};
-use crate::{hook, host};
+use crate::interface::word::Word;
+use crate::interface::{
+    Area, Digest, DocumentedInfo, Fields, Function, Interface, MetadataKey, Share, flag,
+};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct M97;
+pub struct Mysql97;
 
 /// MySQL 9.7.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mysql97,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mysql97,
     entries: &ENTRIES,
     signatures: SIGNATURES,
     needs: &limited::NEEDED,
-    fields: &M97::FIELDS,
+    fields: &Mysql97::FIELDS,
     start: |options| {
         limited::find();
-        host::start::<M97>(&host::BuiltIn::MYSQL, options)
+        start::start::<Mysql97>(&start::BuiltIn::MYSQL, options)
     },
 };
 
@@ -53,7 +55,7 @@ const NAMESPACES: [Namespace; 20] = [
     Namespace::BackupTables,
 ];
 
-impl Interface for M97 {
+impl Interface for Mysql97 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;
@@ -120,7 +122,7 @@ impl Interface for M97 {
         ("memory_free", limited::memory_free as *const ()),
         (
             "register_thread",
-            naming::register_thread::<M97> as *const (),
+            naming::register_thread::<Mysql97> as *const (),
         ),
         ("spawn_thread", naming::spawn_thread as *const ()),
         ("new_thread", naming::new_thread as *const ()),
@@ -191,7 +193,7 @@ const SLOTS: usize = 293;
 
 /// All slots, and what is in no table.
 pub static ENTRIES: [Entry; SLOTS + IN_NO_TABLE.len()] = {
-    let slots: [Entry; SLOTS] = slots::<M97, SLOTS>(TABLES);
+    let slots: [Entry; SLOTS] = slots::<Mysql97, SLOTS>(TABLES);
     let mut all = [slots[0]; SLOTS + IN_NO_TABLE.len()];
     let mut i = 0;
     while i < SLOTS {
@@ -200,7 +202,7 @@ pub static ENTRIES: [Entry; SLOTS + IN_NO_TABLE.len()] = {
     }
     while i < all.len() {
         let (name, symbol) = IN_NO_TABLE[i - SLOTS];
-        all[i] = entry::<M97>(name, Place::Symbol(symbol));
+        all[i] = entry::<Mysql97>(name, Place::Symbol(symbol));
         i += 1;
     }
     all
@@ -349,8 +351,8 @@ mod tests {
             (Kind::Transaction, "transaction", 0, true),
             (Kind::Memory, "memory/sql/THD::main_mem_root", 1 << 12, true),
         ] {
-            let flags = M97::flags(kind, flags);
-            assert_eq!(M97::is_enabled(kind, name, flags), enabled, "{name}");
+            let flags = Mysql97::flags(kind, flags);
+            assert_eq!(Mysql97::is_enabled(kind, name, flags), enabled, "{name}");
         }
     }
 }

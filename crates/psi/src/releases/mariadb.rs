@@ -1,4 +1,4 @@
-//! What MariaDB's series have in common. Calls go to functions that are not exported. They stand in one table,
+//! What MariaDB's releases have in common. Calls go to functions that are not exported. They stand in one table,
 //! to which `PSI_server` points once the server has read performance_schema=ON; crates/image finds it in the
 //! program's file.
 //!
@@ -6,21 +6,21 @@
 //! through it (1,559 of them in 11.4.5).
 //!
 //! The table's order is that of mysql/psi/psi.h in libmariadbd-dev 10.11, counted by a program, and that of `PSI_v1`
-//! in the DWARF of 11.4.5. `scripts/offsets` derives each series' places from the server's machine code.
+//! in the DWARF of 11.4.5. `scripts/offsets` derives each release's places from the server's machine code.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use engine::{Namespace, ObjectType, TableLock};
 
-use super::{Area, Digest, Fields, Function, Interface, MetadataKey, Share};
 use crate::door::{metadata, prepared, thread, transaction};
-use crate::host;
+use crate::interface::{Area, Digest, Fields, Function, Interface, MetadataKey, Share};
+use crate::start;
 
 /// What the server's own engine would register by itself.
-pub(super) static BUILT_IN: host::BuiltIn = host::BuiltIn {
+pub(super) static BUILT_IN: start::BuiltIn = start::BuiltIn {
     // InnoDB tries a latch before it calls, and says so.
     innodb_words: false,
-    ..host::BuiltIn::MYSQL
+    ..start::BuiltIn::MYSQL
 };
 
 /// What metadata locks are on, by number. What MariaDB calls the backup lock is MySQL's of the same
@@ -37,7 +37,7 @@ const NAMESPACES: [Namespace; 9] = [
     Namespace::UserLevelLock,
 ];
 
-/// The places of a series: those of tables differ.
+/// The places of a release: those of tables differ.
 pub(super) const fn fields(share: Share) -> Fields {
     Fields {
         share,
@@ -173,7 +173,7 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
 ) -> *mut c_void {
     let on = (!key.is_null()).then(|| {
         // SAFETY: the interface: a key, which has this field.
-        unsafe { super::fields::field::<u8>(key, S::FIELDS.key.kind) }
+        unsafe { crate::interface::text::field::<u8>(key, S::FIELDS.key.kind) }
     });
     let kind = match on {
         Some(0) if kind >= BACKUP_BY_STATEMENTS => INTENTION_EXCLUSIVE,
@@ -187,7 +187,7 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
     }
 }
 
-/// The names of the table's functions, with what a series has behind `get_thread`.
+/// The names of the table's functions, with what a release has behind `get_thread`.
 macro_rules! functions {
     ($($behind_get_thread:ident)*) => {
         names! {

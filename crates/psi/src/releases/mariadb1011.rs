@@ -2,26 +2,27 @@
 
 use engine::{ObjectType, TableLock};
 
+use super::entry::{Entry, ServerHooks};
 use super::functions::{names, slots};
-use super::{Fields, Function, Interface, PlainInfo, Share, mariadb};
-use crate::hook::Entry;
-use crate::{hook, host};
+use super::mariadb;
+use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct D1011;
+pub struct Mariadb1011;
 
 /// MariaDB 10.11.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mariadb1011,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mariadb1011,
     entries: ENTRIES,
     signatures: &[],
     needs: &[],
-    fields: &D1011::FIELDS,
-    start: |options| host::start::<D1011>(&mariadb::BUILT_IN, options),
+    fields: &Mariadb1011::FIELDS,
+    start: |options| start::start::<Mariadb1011>(&mariadb::BUILT_IN, options),
 };
 
-impl Interface for D1011 {
+impl Interface for Mariadb1011 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
@@ -48,4 +49,4 @@ impl Interface for D1011 {
 }
 
 /// All.
-pub static ENTRIES: &[Entry] = &slots::<D1011, 135>(&[(None, mariadb::functions! {})]);
+pub static ENTRIES: &[Entry] = &slots::<Mariadb1011, 135>(&[(None, mariadb::functions! {})]);

@@ -1,19 +1,19 @@
-//! Where a series' structures have what the interface hands over, and how it is read from there: tables,
-//! metadata locks, digests and diagnostics differ between series in places alone.
+//! Where a release's structures have the fields that Tare reads: those of tables, metadata locks, digests and
+//! diagnostics areas differ between releases in their offsets only.
 
 use std::borrow::Cow;
 use std::ffi::c_void;
 
 use engine::Namespace;
 
-use crate::door::exchange::{c_text, text};
+use super::text::{c_text, field, text};
 
 /// The longest name of a schema or table: 64 characters of three bytes.
 const LONGEST_NAME: usize = 192;
-/// What a diagnostics area has room for in all series: MYSQL_ERRMSG_SIZE.
+/// The size in bytes of a diagnostics area's message in all releases: MYSQL_ERRMSG_SIZE.
 const LONGEST_MESSAGE: usize = 512;
 
-/// The places of a series, in bytes from the beginning of each structure.
+/// A release's offsets, in bytes from the beginning of each structure.
 #[derive(Debug)]
 pub struct Fields {
     /// A TABLE_SHARE.
@@ -136,10 +136,10 @@ impl Fields {
     /// Names of a table and of its indexes; `None` = it is not instrumented.
     ///
     /// # Safety
-    /// `at` is NULL or a table's share of this series.
+    /// `at` is NULL or a table's share of this release.
     pub unsafe fn table_share<'a>(&self, at: *const c_void) -> Option<TableShare<'a>> {
         let share = &self.share;
-        // SAFETY: the caller's promise: a TABLE_SHARE of this series, with so many KEYs.
+        // SAFETY: the caller's promise: a TABLE_SHARE of this release, with so many KEYs.
         unsafe {
             if at.is_null() || share.is_none.iter().any(|i| field::<u8>(at, *i) != 0) {
                 return None;
@@ -167,7 +167,7 @@ impl Fields {
     /// What a metadata lock is on: its kind, schema and name.
     ///
     /// # Safety
-    /// `key` is NULL or a metadata lock's key of this series.
+    /// `key` is NULL or a metadata lock's key of this release.
     pub unsafe fn metadata_key<'a>(
         &self,
         key: *const c_void,
@@ -210,7 +210,7 @@ impl Fields {
     /// The tokens that the server's parser stored.
     ///
     /// # Safety
-    /// `storage` is NULL or a digest's storage of this series.
+    /// `storage` is NULL or a digest's storage of this release.
     #[unsafe(link_section = "tare_hot")]
     pub unsafe fn tokens<'a>(&self, storage: *const c_void) -> Tokens<'a> {
         if storage.is_null() {
@@ -231,7 +231,7 @@ impl Fields {
     /// How a statement ended.
     ///
     /// # Safety
-    /// `at` is NULL or a diagnostics area of this series.
+    /// `at` is NULL or a diagnostics area of this release.
     #[inline(always)]
     pub unsafe fn outcome<'a>(&self, at: *const c_void) -> Outcome<'a> {
         if at.is_null() {
@@ -258,16 +258,6 @@ impl Fields {
             }
         }
     }
-}
-
-/// A word of a structure of the server's.
-///
-/// # Safety
-/// `base` has a `T` at `offset`.
-#[inline(always)]
-pub(crate) unsafe fn field<T: Copy>(base: *const c_void, offset: usize) -> T {
-    // SAFETY: the caller's promise.
-    unsafe { base.cast::<u8>().add(offset).cast::<T>().read_unaligned() }
 }
 
 /// A text whose address and length stand at these places.

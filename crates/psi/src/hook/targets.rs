@@ -1,4 +1,4 @@
-//! Where a series' entries are in this process, and whether everything about them is as it should be.
+//! Where a release's entries are in this process, and whether everything about them is as it should be.
 //!
 //! An entry's code is what the file has, begins a function on a boundary of 16 bytes, and has 16 bytes to
 //! itself: then it can be overwritten with a jump. A list of entries that leaves out what the server exports
@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tare_image::{Table, TableError};
 
-use super::entry::{Entry, Place, ServerHooks};
 use super::host::Host;
+use crate::releases::entry::{Entry, Place, ServerHooks};
 
 /// What an entry must have to itself.
 pub const ROOM: usize = 16;
@@ -99,14 +99,14 @@ impl Places {
 }
 
 /// Finds every entry, or says what is wrong with one.
-pub fn find(host: &Host, series: &ServerHooks) -> Result<Places, PlaceError> {
-    let entries = series.entries;
-    for name in series.needs {
+pub fn find(host: &Host, release: &ServerHooks) -> Result<Places, PlaceError> {
+    let entries = release.entries;
+    for name in release.needs {
         symbol(host, name)?;
     }
     covers_exported_tables(host, entries)?;
     let behind = behind_psi_server(host, entries)?;
-    let signatures: HashMap<&str, &str> = series.signatures.iter().copied().collect();
+    let signatures: HashMap<&str, &str> = release.signatures.iter().copied().collect();
     let mut targets = BTreeMap::<u64, Target>::new();
     let mut kept = BTreeSet::new();
     for entry in entries {
@@ -282,7 +282,7 @@ fn is_whole(table: &str, known: &[usize], found: usize) -> Result<(), PlaceError
     })
 }
 
-/// The table that `PSI_server` will point to, if the series has entries in it, compared with what is in memory.
+/// The table that `PSI_server` will point to, if the release has entries in it, compared with what is in memory.
 fn behind_psi_server(host: &Host, entries: &[Entry]) -> Result<Option<Table>, PlaceError> {
     let mut known: Vec<usize> = entries
         .iter()

@@ -3,26 +3,26 @@
 
 use engine::Kind;
 
+use super::entry::{Entry, ServerHooks};
 use super::functions::{names, slots};
-use super::{Area, Digest, DocumentedInfo, Fields, Interface, MetadataKey, Share, flag};
-use crate::hook::Entry;
-use crate::{hook, host};
+use crate::interface::{Area, Digest, DocumentedInfo, Fields, Interface, MetadataKey, Share, flag};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct M80;
+pub struct Mysql80;
 
 /// MySQL 8.0.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mysql80,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mysql80,
     entries: ENTRIES,
     signatures: &[],
     needs: &[],
-    fields: &M80::FIELDS,
-    start: |options| host::start::<M80>(&host::BuiltIn::MYSQL, options),
+    fields: &Mysql80::FIELDS,
+    start: |options| start::start::<Mysql80>(&start::BuiltIn::MYSQL, options),
 };
 
-impl Interface for M80 {
+impl Interface for Mysql80 {
     type Info = DocumentedInfo;
 
     const TELLS_ERRORS: bool = true;
@@ -58,7 +58,7 @@ impl Interface for M80 {
         key: MetadataKey {
             // The length of the name as it was written comes before it.
             kind: 6,
-            namespaces: &super::NAMESPACES,
+            namespaces: &crate::interface::NAMESPACES,
         },
     };
 
@@ -78,7 +78,7 @@ macro_rules! entries {
     ($($table:literal { $($name:ident)* })*) => {
         /// All slots of the sixteen tables.
         pub static ENTRIES: &[Entry] =
-            &slots::<M80, 149>(&[$((Some($table), names! { $($name)* })),*]);
+            &slots::<Mysql80, 149>(&[$((Some($table), names! { $($name)* })),*]);
     };
 }
 
@@ -177,7 +177,7 @@ mod tests {
             (Kind::MetadataLock, "wait/lock/metadata/sql/mdl", 0, true),
             (Kind::Memory, "memory/sql/THD::main_mem_root", 0, true),
         ] {
-            assert_eq!(M80::is_enabled(kind, name, flags), enabled, "{name}");
+            assert_eq!(Mysql80::is_enabled(kind, name, flags), enabled, "{name}");
         }
     }
 }

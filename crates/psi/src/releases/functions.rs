@@ -1,13 +1,13 @@
-//! Our functions by the names of the interface. A series says which it calls, in its order, and what it has of
+//! Our functions by the names of the interface. A release says which it calls, in its order, and what it has of
 //! its own in place of one of these.
 
 use engine::Kind;
 
-use super::{Function, Interface};
+use super::entry::{Entry, Place};
 use crate::door::*;
-use crate::hook::{Entry, Place};
+use crate::interface::{Function, Interface};
 
-/// Names of the interface's functions; ours, as they are for all series but those that say otherwise.
+/// Names of the interface's functions; ours, as they are for all releases but those that say otherwise.
 macro_rules! functions {
     ($($name:literal => $function:expr;)*) => {
         impl<S: Interface> Shared<S> {
@@ -18,9 +18,9 @@ macro_rules! functions {
 
 /// In place of a function: the server's own stays. It is about what Tare does not record (row locks, meters, loggers, TLS
 /// channels), and knows none of our objects.
-pub(super) const KEPT: *const () = std::ptr::null();
+pub(super) const SERVERS_OWN: *const () = std::ptr::null();
 
-/// What the series have in common.
+/// What the releases have in common.
 struct Shared<S>(std::marker::PhantomData<S>);
 
 const fn row(kind: Kind) -> u8 {
@@ -184,8 +184,8 @@ functions! {
 
     "log_error" => error::log_error;
 
-    "register_data_lock" => KEPT;
-    "unregister_data_lock" => KEPT;
+    "register_data_lock" => SERVERS_OWN;
+    "unregister_data_lock" => SERVERS_OWN;
     "set_statement_query_id" => other::ignore;
     "unload_plugin" => other::ignore;
     "set_thread_resource_group" => other::done;
@@ -222,23 +222,23 @@ functions! {
     "detect_telemetry" => other::ignore;
     "abort_telemetry" => other::ignore;
 
-    "register_logger_client" => KEPT;
-    "unregister_logger_client" => KEPT;
-    "check_enabled" => KEPT;
-    "log_emit" => KEPT;
-    "register_logger" => KEPT;
-    "unregister_logger" => KEPT;
-    "notify_logger" => KEPT;
-    "register_meters" => KEPT;
-    "unregister_meters" => KEPT;
-    "register_change_notification" => KEPT;
-    "unregister_change_notification" => KEPT;
-    "send_change_notification" => KEPT;
-    "register_tls_channel" => KEPT;
-    "unregister_tls_channel" => KEPT;
+    "register_logger_client" => SERVERS_OWN;
+    "unregister_logger_client" => SERVERS_OWN;
+    "check_enabled" => SERVERS_OWN;
+    "log_emit" => SERVERS_OWN;
+    "register_logger" => SERVERS_OWN;
+    "unregister_logger" => SERVERS_OWN;
+    "notify_logger" => SERVERS_OWN;
+    "register_meters" => SERVERS_OWN;
+    "unregister_meters" => SERVERS_OWN;
+    "register_change_notification" => SERVERS_OWN;
+    "unregister_change_notification" => SERVERS_OWN;
+    "send_change_notification" => SERVERS_OWN;
+    "register_tls_channel" => SERVERS_OWN;
+    "unregister_tls_channel" => SERVERS_OWN;
 }
 
-/// An entry of a series.
+/// An entry of a release.
 pub(super) const fn entry<S: Interface>(name: &'static str, place: Place) -> Entry {
     let function = match (find(S::OWN, name), find(Shared::<S>::ALL, name)) {
         (Some(function), _) | (None, Some(function)) => function,
@@ -312,21 +312,22 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::super::{d1011, m56, m57::M57, of};
+    use super::super::{entry::ServerHooks, hooks, mariadb1011, mysql56, mysql57::Mysql57};
     use super::*;
-    use crate::hook;
 
-    fn all() -> impl Iterator<Item = &'static hook::ServerHooks> {
-        tare_image::Series::ALL.iter().map(|&series| of(series))
+    fn all() -> impl Iterator<Item = &'static ServerHooks> {
+        tare_image::Release::ALL
+            .iter()
+            .map(|&release| hooks(release))
     }
 
     #[test]
-    fn entries_are_told_apart_and_are_as_many_as_the_servers() {
-        let counts = all().map(|series| {
-            let entries = series.entries.iter();
+    fn entries_are_distinct_and_as_many_as_the_servers() {
+        let counts = all().map(|release| {
+            let entries = release.entries.iter();
             let functions: BTreeMap<_, _> = entries.map(|entry| (entry.name, entry)).collect();
             let mut places = Vec::new();
-            for entry in series.entries {
+            for entry in release.entries {
                 // Versions of one service share functions.
                 assert_eq!(functions[entry.name].function, entry.function, "{entry:?}");
                 assert!(!places.contains(&entry.place), "{entry:?}");
@@ -343,21 +344,21 @@ mod tests {
     }
 
     #[test]
-    fn no_function_is_without_a_series() {
-        for (name, _) in Shared::<M57>::ALL {
-            let mut entries = all().flat_map(|series| series.entries);
+    fn no_function_is_without_a_release() {
+        for (name, _) in Shared::<Mysql57>::ALL {
+            let mut entries = all().flat_map(|release| release.entries);
             assert!(entries.any(|entry| entry.name == *name), "{name}");
         }
     }
 
     #[test]
-    fn what_a_series_has_of_its_own_takes_its_place() {
-        for (series, own) in [
-            (&m56::SERIES, m56::M56::OWN),
-            (&d1011::SERIES, d1011::D1011::OWN),
+    fn what_a_release_has_of_its_own_takes_its_place() {
+        for (release, own) in [
+            (&mysql56::HOOKS, mysql56::Mysql56::OWN),
+            (&mariadb1011::HOOKS, mariadb1011::Mariadb1011::OWN),
         ] {
             for (name, function) in own {
-                let mut entries = series.entries.iter();
+                let mut entries = release.entries.iter();
                 let entry = entries.find(|entry| entry.name == *name).expect(name);
                 assert_eq!(entry.function, *function, "{name}");
             }
@@ -366,7 +367,7 @@ mod tests {
 
     #[test]
     fn slots_are_numbered_in_each_table() {
-        let [a, b, c] = slots::<M57, 3>(&[
+        let [a, b, c] = slots::<Mysql57, 3>(&[
             (Some("one"), names! { init_mutex destroy_mutex }),
             (None, names! { init_cond }),
         ]);

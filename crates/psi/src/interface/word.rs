@@ -66,7 +66,7 @@ impl Word {
     }
 
     /// Where a lock has it, in bytes.
-    pub(super) fn offset(self) -> usize {
+    pub(crate) fn offset(self) -> usize {
         match self {
             Word::OldInnoDbMutex => 8,
             _ => 0,
@@ -74,7 +74,7 @@ impl Word {
     }
 
     /// This word if it was seen to be what the table says.
-    pub(super) fn if_known(self) -> Self {
+    pub(crate) fn if_known(self) -> Self {
         match KNOWN.load(Ordering::Relaxed) & self.bit() {
             0 => Word::Unknown,
             _ => self,
@@ -83,7 +83,7 @@ impl Word {
 
     /// The word of this number.
     #[inline(always)]
-    pub(super) fn from_u8(number: u8) -> Self {
+    pub(crate) fn from_u8(number: u8) -> Self {
         match number {
             1 => Word::Mutex,
             2 => Word::Posix,
@@ -104,7 +104,7 @@ impl Word {
 /// Of each word that was seen to be what the table says, the bit of its number.
 static KNOWN: AtomicU16 = AtomicU16::new(0);
 
-/// Looks whether the C library's locks are what the table says; InnoDB's are where the series says so.
+/// Looks whether the C library's locks are what the table says; InnoDB's are where the release says so.
 /// Before any thread runs.
 pub fn self_check(innodb: bool) {
     let mut known = match innodb {
@@ -176,7 +176,7 @@ const OLD_INNODB_FREE: u32 = 1 << 20;
 /// # Safety
 /// `at` is where a mutex has its word.
 #[inline(always)]
-pub(super) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
+pub(crate) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
     // SAFETY: the caller's promise. Values are 0, 1 and 2.
     unsafe { &*at.cast::<AtomicU8>() }.load(Ordering::Relaxed) == 0
 }
@@ -186,7 +186,7 @@ pub(super) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
 /// # Safety
 /// As [`is_mutex_free`], with a word of this kind.
 #[inline(always)]
-pub(super) unsafe fn is_mutex_free_as(word: Word, at: *const AtomicU32) -> bool {
+pub(crate) unsafe fn is_mutex_free_as(word: Word, at: *const AtomicU32) -> bool {
     match word {
         // SAFETY: the caller's promise. Mutexes are aligned to eight bytes.
         Word::Owner => unsafe { &*at.cast::<AtomicU64>() }.load(Ordering::Relaxed) == 0,
@@ -198,7 +198,7 @@ pub(super) unsafe fn is_mutex_free_as(word: Word, at: *const AtomicU32) -> bool 
 /// # Safety
 /// `at` is a lock of this kind, and no mutex.
 #[inline(always)]
-pub(super) unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> bool {
+pub(crate) unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> bool {
     // SAFETY: the caller's promise: it begins with a word of four bytes.
     let value = unsafe { &*at }.load(Ordering::Relaxed);
     let reads = matches!(operation, Operation::ReadLock | Operation::SharedLock);

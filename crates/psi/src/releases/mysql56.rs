@@ -2,38 +2,38 @@
 //! with 97 slots; two of them have one function.
 //!
 //! The server would take another table from whoever sets `PSI_hook`, but it sets that itself unless it is
-//! started with performance_schema=OFF. So the functions are replaced, as in the other series.
+//! started with performance_schema=OFF. So the functions are replaced, as in the other releases.
 
 use std::ffi::c_void;
 
 use engine::{Kind, TableLock};
 
+use super::entry::{Entry, ServerHooks};
 use super::functions::{names, slots};
-use super::{Area, Digest, Fields, Function, Interface, MetadataKey, PlainInfo, Share};
 use crate::door::table;
-use crate::door::word::Word;
-use crate::hook::Entry;
-use crate::{hook, host};
+use crate::interface::word::Word;
+use crate::interface::{Area, Digest, Fields, Function, Interface, MetadataKey, PlainInfo, Share};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct M56;
+pub struct Mysql56;
 
 /// MySQL 5.6.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mysql56,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mysql56,
     entries: ENTRIES,
     signatures: &[],
     needs: &[],
-    fields: &M56::FIELDS,
-    start: |options| host::start::<M56>(&BUILT_IN, options),
+    fields: &Mysql56::FIELDS,
+    start: |options| start::start::<Mysql56>(&BUILT_IN, options),
 };
 
 /// What the server's own engine would register by itself: it tells neither of metadata locks nor of transactions.
-static BUILT_IN: host::BuiltIn = host::BuiltIn {
+static BUILT_IN: start::BuiltIn = start::BuiltIn {
     metadata: "",
     transaction: "",
-    ..host::BuiltIn::MYSQL
+    ..start::BuiltIn::MYSQL
 };
 
 /// InnoDB's classes whose mutexes are the C library's.
@@ -44,7 +44,7 @@ const OF_THE_C_LIBRARY: [&str; 4] = [
     "wait/synch/mutex/innodb/ut_list_mutex",
 ];
 
-impl Interface for M56 {
+impl Interface for Mysql56 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
@@ -90,9 +90,9 @@ impl Interface for M56 {
     fn table_lock(number: i32) -> Option<TableLock> {
         Some(match number {
             7 => TableLock::WriteConcurrentInsert,
-            // INSERT DELAYED, which has no line of its own in later series: it lets others go first, too.
+            // INSERT DELAYED, which has no line of its own in later releases: it lets others go first, too.
             8 => TableLock::WriteLowPriority,
-            number => return super::table_lock(number),
+            number => return crate::interface::table_lock(number),
         })
     }
 
@@ -127,7 +127,7 @@ unsafe extern "C" fn close_table(table: *mut c_void) {
 }
 
 /// All.
-pub static ENTRIES: &[Entry] = &slots::<M56, 97>(&[(
+pub static ENTRIES: &[Entry] = &slots::<Mysql56, 97>(&[(
     Some("PFS_v1"),
     names! {
         register_mutex register_rwlock register_cond register_thread register_file register_stage
@@ -180,7 +180,7 @@ mod tests {
                 Word::PreferReader,
             ),
         ] {
-            assert_eq!(M56::word(kind, name), word, "{name}");
+            assert_eq!(Mysql56::word(kind, name), word, "{name}");
         }
     }
 }

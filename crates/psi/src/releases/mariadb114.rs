@@ -2,26 +2,27 @@
 
 use engine::{ObjectType, TableLock};
 
+use super::entry::{Entry, ServerHooks};
 use super::functions::{names, slots};
-use super::{Fields, Function, Interface, PlainInfo, Share, mariadb};
-use crate::hook::Entry;
-use crate::{hook, host};
+use super::mariadb;
+use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct D114;
+pub struct Mariadb114;
 
 /// MariaDB 11.4.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mariadb114,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mariadb114,
     entries: ENTRIES,
     signatures: &[],
     needs: &[],
-    fields: &D114::FIELDS,
-    start: |options| host::start::<D114>(&mariadb::BUILT_IN, options),
+    fields: &Mariadb114::FIELDS,
+    start: |options| start::start::<Mariadb114>(&mariadb::BUILT_IN, options),
 };
 
-impl Interface for D114 {
+impl Interface for Mariadb114 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
@@ -48,4 +49,4 @@ impl Interface for D114 {
 }
 
 /// All.
-pub static ENTRIES: &[Entry] = &slots::<D114, 135>(&[(None, mariadb::functions! {})]);
+pub static ENTRIES: &[Entry] = &slots::<Mariadb114, 135>(&[(None, mariadb::functions! {})]);

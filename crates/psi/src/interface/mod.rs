@@ -1,15 +1,23 @@
-//! What of the interface differs between series, and what most of them have in common.
+//! The ground floor: what a release's interface declares, and how its structures and texts are read.
+//!
+//! [`crate::releases`] describes the interface of each release with these types, and [`crate::door`] reads with them
+//! what the server hands over.
+
+mod fields;
+mod info;
+pub(crate) mod text;
+pub mod word;
+
+pub use fields::{Area, Digest, Fields, Key as MetadataKey, Outcome, Share, TableShare, Tokens};
+pub use info::{DocumentedInfo, Info, PlainInfo, Registration, flag};
 
 use engine::{Kind, Namespace, ObjectType, TableLock};
-
-use super::fields::Fields;
-use super::info::{Info, flag};
-use crate::door::word::Word;
+use word::Word;
 
 /// What the interface calls a function, and ours.
 pub type Function = (&'static str, *const ());
 
-/// What of the interface differs between series.
+/// What differs between the interfaces of releases.
 pub trait Interface: 'static {
     /// How instruments are registered.
     type Info: Info;
@@ -30,7 +38,7 @@ pub trait Interface: 'static {
     /// Where its structures have what the interface hands over.
     const FIELDS: Fields;
 
-    /// Functions that take something else than those of other series.
+    /// Functions that take something else than those of other releases.
     const OWN: &'static [Function] = &[];
 
     /// Its numbers of the ways to lock a table.
@@ -76,7 +84,7 @@ pub trait Interface: 'static {
 }
 
 /// What metadata locks are on, by number, in 8.0; before it as far as there were such locks.
-pub(super) const NAMESPACES: [Namespace; 17] = [
+pub(crate) const NAMESPACES: [Namespace; 17] = [
     Namespace::Global,
     Namespace::Tablespace,
     Namespace::Schema,
@@ -98,7 +106,7 @@ pub(super) const NAMESPACES: [Namespace; 17] = [
 
 /// The ways to lock a table of the server's own locks, from 5.7 on. Those that the parser alone knows
 /// are none.
-pub(super) fn table_lock(number: i32) -> Option<TableLock> {
+pub(crate) fn table_lock(number: i32) -> Option<TableLock> {
     Some(match number {
         2 => TableLock::Read,
         3 => TableLock::ReadWithSharedLocks,

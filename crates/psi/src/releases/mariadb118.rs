@@ -2,26 +2,27 @@
 
 use engine::{ObjectType, TableLock};
 
+use super::entry::{Entry, ServerHooks};
 use super::functions::{names, slots};
-use super::{Fields, Function, Interface, PlainInfo, Share, mariadb};
-use crate::hook::Entry;
-use crate::{hook, host};
+use super::mariadb;
+use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
+use crate::start;
 
-/// The series.
+/// The release.
 #[derive(Debug)]
-pub struct D118;
+pub struct Mariadb118;
 
 /// MariaDB 11.8.
-pub static SERIES: hook::ServerHooks = hook::ServerHooks {
-    series: tare_image::Series::Mariadb118,
+pub static HOOKS: ServerHooks = ServerHooks {
+    release: tare_image::Release::Mariadb118,
     entries: ENTRIES,
     signatures: &[],
     needs: &[],
-    fields: &D118::FIELDS,
-    start: |options| host::start::<D118>(&mariadb::BUILT_IN, options),
+    fields: &Mariadb118::FIELDS,
+    start: |options| start::start::<Mariadb118>(&mariadb::BUILT_IN, options),
 };
 
-impl Interface for D118 {
+impl Interface for Mariadb118 {
     type Info = PlainInfo;
 
     const TELLS_ERRORS: bool = false;
@@ -50,4 +51,4 @@ impl Interface for D118 {
 
 /// All.
 pub static ENTRIES: &[Entry] =
-    &slots::<D118, 136>(&[(None, mariadb::functions! { get_thread_class_name })]);
+    &slots::<Mariadb118, 136>(&[(None, mariadb::functions! { get_thread_class_name })]);

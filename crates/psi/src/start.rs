@@ -4,8 +4,8 @@ use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
 use tare_image::options::Users;
 
 use crate::door::frequent::FREQUENT;
-use crate::door::{idle, keys, lock, metadata, table as door_table, transaction, word};
-use crate::series::{Interface, Registration};
+use crate::door::{idle, keys, lock, metadata, table as door_table, transaction};
+use crate::interface::{Interface, Registration, word};
 
 /// Instruments that the server's own engine registers by itself, and what is known of its locks.
 #[derive(Clone, Copy, Debug)]

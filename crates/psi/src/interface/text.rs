@@ -1,0 +1,47 @@
+//! The server's texts and words of its structures, as Rust reads them.
+
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_void};
+
+/// A text of the server's.
+///
+/// # Safety
+/// `at` is NULL or readable for `length` bytes as long as `'a` lasts.
+pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> {
+    if at.is_null() || length == 0 {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller's promise.
+    lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
+}
+
+/// Bytes as a text.
+pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    // This reads eight bytes at a time, the other one by one.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}
+
+/// A text of the server's that ends with a zero byte.
+///
+/// # Safety
+/// `at` is NULL or a C string, as long as `'a` lasts.
+pub(crate) unsafe fn c_text<'a>(at: *const c_char) -> Cow<'a, str> {
+    if at.is_null() {
+        return Cow::Borrowed("");
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(at) }.to_string_lossy()
+}
+
+/// A word of a structure of the server's.
+///
+/// # Safety
+/// `base` has a `T` at `offset`.
+#[inline(always)]
+pub(crate) unsafe fn field<T: Copy>(base: *const c_void, offset: usize) -> T {
+    // SAFETY: the caller's promise.
+    unsafe { base.cast::<u8>().add(offset).cast::<T>().read_unaligned() }
+}
