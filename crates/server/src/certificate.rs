@@ -13,6 +13,7 @@ use rcgen::{
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::time::ASN1Time;
 
 use super::config::Config;
 use super::tls_sessions::Sessions;
@@ -22,8 +23,8 @@ use super::tls_sessions::Sessions;
 pub struct Certificate {
     /// For the connections.
     pub tls: Arc<ServerConfig>,
-    /// Sessions that may be resumed, and from when until when the certificate is good.
-    pub told: Told,
+    /// What SHOW STATUS reports of TLS.
+    pub status: TlsStatus,
     /// The authority's certificate, which clients may check the server's with; of one that was made here.
     pub ca: Option<PathBuf>,
     /// The server's certificate.
@@ -32,13 +33,16 @@ pub struct Certificate {
     pub key: PathBuf,
 }
 
-/// What SHOW STATUS tells of TLS.
+/// What SHOW STATUS reports of TLS.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct TlsStatus {
     /// Sessions that may be resumed.
     pub sessions: Arc<Sessions>,
-    /// From when until when the certificate is good, as OpenSSL writes it.
-    pub good: [String; 2],
+    /// The certificate is valid from this moment, written as OpenSSL writes it:
+    /// `Jan  1 00:00:00 2120 GMT`.
+    pub not_before: String,
+    /// The certificate is valid until this moment.
+    pub not_after: String,
 }
 
 /// Why there is none: the file, and what is wrong with it.
@@ -74,7 +78,7 @@ pub fn load(config: &Config) -> Result<Certificate, Failed> {
     let private = PrivateKeyDer::from_pem_slice(&text);
     let private = private.map_err(|_| bad(&key, "no private key in PEM"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let good = validity(&chain[0]).unwrap_or_default();
+    let [not_before, not_after] = validity(&chain[0]).unwrap_or_default();
     let mut tls = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map(|builder| builder.with_no_client_auth())
@@ -84,75 +88,23 @@ pub fn load(config: &Config) -> Result<Certificate, Failed> {
     tls.session_storage = sessions.clone();
     Ok(Certificate {
         tls: Arc::new(tls),
-        told: Told { sessions, good },
+        status: TlsStatus {
+            sessions,
+            not_before,
+            not_after,
+        },
         ca,
         cert,
         key,
     })
 }
 
-/// From when until when a certificate is good (RFC 5280, 4.1): behind version, number, algorithm and issuer.
+/// The first and the last moment at which a certificate is valid.
 fn validity(certificate: &[u8]) -> Option<[String; 2]> {
-    const SEQUENCE: u8 = 0x30;
-    const VERSION: u8 = 0xa0;
-    let (_, whole, _) = value(certificate)?;
-    let (SEQUENCE, mut rest, _) = value(whole)? else {
-        return None;
-    };
-    let mut next = || {
-        let (tag, inner, behind) = value(rest)?;
-        rest = behind;
-        Some((tag, inner))
-    };
-    if next()?.0 == VERSION {
-        next()?;
-    }
-    next()?;
-    next()?;
-    let (SEQUENCE, times) = next()? else {
-        return None;
-    };
-    let (from_tag, from, behind) = value(times)?;
-    let (until_tag, until, _) = value(behind)?;
-    Some([moment(from_tag, from)?, moment(until_tag, until)?])
-}
-
-/// The first value of an encoding (X.690): its tag, what it holds, and what is behind it.
-fn value(encoded: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&[tag, length], rest) = encoded.split_first_chunk::<2>()?;
-    let (length, rest) = match length {
-        0..=0x7f => (usize::from(length), rest),
-        0x81..=0x84 => {
-            let (bytes, rest) = rest.split_at_checked(usize::from(length & 0x7f))?;
-            let length = bytes.iter().fold(0, |n, byte| n << 8 | usize::from(*byte));
-            (length, rest)
-        }
-        _ => return None,
-    };
-    let (inner, behind) = rest.split_at_checked(length)?;
-    Some((tag, inner, behind))
-}
-
-/// A moment as OpenSSL writes it: `Jan  1 00:00:00 2120 GMT`.
-fn moment(tag: u8, text: &[u8]) -> Option<String> {
-    const SHORT: u8 = 0x17;
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let text = std::str::from_utf8(text).ok()?.strip_suffix('Z')?;
-    // A year of two digits is of 1950 to 2049.
-    let text = match (tag, text.get(..2)?) {
-        (SHORT, year) if year < "50" => format!("20{text}"),
-        (SHORT, _) => format!("19{text}"),
-        _ => text.to_owned(),
-    };
-    let part = |from: usize, length: usize| text.get(from..from + length)?.parse::<usize>().ok();
-    let month = MONTHS.get(part(4, 2)?.checked_sub(1)?)?;
-    let (year, day) = (part(0, 4)?, part(6, 2)?);
-    let (hour, minute, second) = (part(8, 2)?, part(10, 2)?, part(12, 2)?);
-    Some(format!(
-        "{month} {day:2} {hour:02}:{minute:02}:{second:02} {year} GMT"
-    ))
+    let (_, certificate) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let validity = certificate.validity();
+    let text = |time: ASN1Time| time.to_string().replace("+00:00", "GMT");
+    Some([text(validity.not_before), text(validity.not_after)])
 }
 
 /// Makes an authority, and a certificate that it signs for this machine. The authority's key is not
@@ -245,19 +197,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_certificate_says_how_long_it_is_good() {
+    fn a_certificates_dates_are_read_as_openssl_writes_them() {
         let (_, server, _) = issue().expect("a certificate");
         let der = CertificateDer::from_pem_slice(server.as_bytes()).expect("PEM");
         let expected = ["Jan  1 00:00:00 2020 GMT", "Jan  1 00:00:00 2120 GMT"];
         assert_eq!(validity(&der).expect("dates"), expected);
-        // What is no certificate says nothing, however it is cut.
-        for length in 0..der.len().min(200) {
-            validity(&der[..length]);
-        }
-        assert_eq!(validity(&[0x30, 0x84, 0xff, 0xff, 0xff, 0xff]), None);
-        assert_eq!(
-            moment(0x17, b"991231235959Z").as_deref(),
-            Some("Dec 31 23:59:59 1999 GMT")
-        );
+        assert_eq!(validity(&der[..200]), None);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::accounts::Accounts;
-use super::certificate::Told;
+use super::certificate::TlsStatus;
 use super::config::Config;
 use super::host_cache::HostCache;
 use super::keeper::Keeper;
@@ -84,8 +84,8 @@ pub struct Shared {
     pub accounts: Accounts,
     /// TLS, where it is offered.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// What SHOW STATUS tells of it.
-    pub tls_told: Option<Told>,
+    /// What SHOW STATUS reports of it.
+    pub tls_status: Option<TlsStatus>,
     /// SHOW STATUS.
     pub counters: Counters,
     /// Who came by TCP.

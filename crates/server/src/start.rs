@@ -149,7 +149,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         tls: certificate
             .as_ref()
             .map(|certificate| certificate.tls.clone()),
-        tls_told: certificate.map(|certificate| certificate.told),
+        tls_status: certificate.map(|certificate| certificate.status),
         counters: Counters::default(),
         hosts: HostCache::default(),
         telemetry: Telemetry::sized(&config.sizes),

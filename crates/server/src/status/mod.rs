@@ -4,9 +4,9 @@
 //! up the live sessions and what those that have ended left behind; FLUSH STATUS and TRUNCATE
 //! remember what there was instead of setting anything back, so that totals only grow.
 
-mod later;
 mod server;
 mod totals;
+mod v9_7;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

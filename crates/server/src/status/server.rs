@@ -121,13 +121,13 @@ impl Shared {
         status.extend(self.server_status(&total));
         status.extend(self.innodb_status());
         if self.config.series.has_later_status() {
-            super::later::rename(&mut status);
+            super::v9_7::rename(&mut status);
             if session.is_none() {
                 // The server has no connection of its own.
                 let own = of_session(None).into_iter();
                 status.extend(own.filter(|(name, _)| name.starts_with("Ssl_")));
             }
-            status.extend(self.later_status(session));
+            status.extend(self.status_of_9_7(session));
         }
         status
     }

@@ -294,7 +294,7 @@ fn for_each_counter_there_is_a_statement_that_raises_it() {
 
 #[test]
 fn no_counter_is_shown_that_nothing_raises() {
-    // 9.7 has names of what cannot happen here, too: status/later.rs says why for each.
+    // 9.7 has names of what cannot happen here, too: status/v9_7.rs says why for each.
     let running = Running::with(|config| config.series = tare_server::Series::V8_0);
     let mut conn = running.client();
     for scope in ["GLOBAL", "SESSION"] {

@@ -1,11 +1,12 @@
-//! What MySQL 9.7 has in SHOW STATUS and 8.0.15 has not, or has by another name; and what it has of
-//! things that are not here.
+//! The names that MySQL 9.7 adds to the SHOW STATUS of 8.0.15, or renames in it.
 //!
-//! Names of what this server does and does not count are left out: a number would be invented.
+//! Features that this server lacks have their names here, with their constant values. What the server
+//! does but does not count is left out: any number would be invented.
 
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::server::Named;
+use crate::certificate::TlsStatus;
 use crate::shared::Shared;
 use crate::state::SessionState;
 use crate::tls_sessions::{KEPT, Sessions};
@@ -197,8 +198,8 @@ pub(super) fn rename(status: &mut [Named]) {
 }
 
 impl Shared {
-    /// What 9.7 tells besides what earlier ones do.
-    pub(super) fn later_status(&self, session: Option<&SessionState>) -> Vec<Named> {
+    /// The names that 9.7 adds.
+    pub(super) fn status_of_9_7(&self, session: Option<&SessionState>) -> Vec<Named> {
         let number = |(name, n): (&str, u64)| (name.to_owned(), n.to_string());
         let refused = REFUSED.split_whitespace();
         let mut status: Vec<Named> = refused
@@ -209,7 +210,7 @@ impl Shared {
         if session.is_some() {
             status.extend(named(OF_SESSIONS));
         }
-        status.extend(self.tls_status(session));
+        status.extend(self.status_of_tls(session));
         let setting = |name| self.globals.get(name).unwrap_or_default();
         let current = CURRENT_TLS.iter();
         status.extend(current.map(|(name, of)| ((*name).to_owned(), setting(of))));
@@ -250,10 +251,10 @@ impl Shared {
         status
     }
 
-    /// What TLS counts: sessions that are resumed, and the certificate.
-    fn tls_status(&self, session: Option<&SessionState>) -> Vec<Named> {
-        let told = self.tls_told.as_ref();
-        let of = |count: fn(&Sessions) -> u64| told.map_or(0, |told| count(&told.sessions));
+    /// The cache of TLS sessions, and the certificate's dates.
+    fn status_of_tls(&self, session: Option<&SessionState>) -> Vec<Named> {
+        let tls = self.tls_status.as_ref();
+        let of = |count: fn(&Sessions) -> u64| tls.map_or(0, |tls| count(&tls.sessions));
         let own = session.and_then(|session| session.tls.get());
         let resumed = match session {
             Some(_) => own.map_or(0, |tls| u64::from(tls.is_resumed)),
@@ -272,11 +273,11 @@ impl Shared {
         ];
         let numbers = numbers.map(|(name, n)| (name.to_owned(), n.to_string()));
         let mut status = Vec::from(numbers);
-        let [from, until] = told.map(|told| told.good.clone()).unwrap_or_default();
-        let mode = if told.is_some() { "SERVER" } else { "NONE" };
+        let text = |of: fn(&TlsStatus) -> &String| tls.map(of).cloned().unwrap_or_default();
+        let mode = if tls.is_some() { "SERVER" } else { "NONE" };
         status.push(("Ssl_session_cache_mode".into(), mode.into()));
-        status.push(("Ssl_server_not_before".into(), from));
-        status.push(("Ssl_server_not_after".into(), until));
+        status.push(("Ssl_server_not_before".into(), text(|tls| &tls.not_before)));
+        status.push(("Ssl_server_not_after".into(), text(|tls| &tls.not_after)));
         if session.is_some() {
             let name = own.map(|tls| tls.server_name.clone()).unwrap_or_default();
             status.push(("Tls_sni_server_name".into(), name));
