@@ -12,9 +12,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
-use tare_lab::dsn::{Dsn, HIDDEN_PASSWORD, HIDDEN_PASSWORDS, default_socket, without_password};
-use tare_lab::server::Address;
-use tare_lab::tls::{Mode, Tls};
+use tare_client::secrets::{HIDDEN_PASSWORD, HIDDEN_PASSWORDS};
+use tare_client::{Address, Dsn, InvalidSslMode, SslMode, Tls, default_socket, without_password};
 
 use crate::config;
 use crate::defaults::{each_option, unknown_file};
@@ -81,7 +80,7 @@ pub struct ServerOptions {
     /// DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY [default: PREFERRED; VERIFY_CA with
     /// --ssl-ca]
     #[arg(long, value_name = "MODE")]
-    ssl_mode: Option<Mode>,
+    ssl_mode: Option<SslMode>,
 
     /// Certificates of the authorities that may have signed the server's, in PEM
     #[arg(long, value_name = "FILE")]
@@ -302,14 +301,20 @@ fn read(text: &str, path: &Path) -> Result<Filed, Failure> {
                 filed.tls.mode = Some(
                     value
                         .parse()
-                        .map_err(|error: tare_lab::tls::NoMode| error.to_string())?,
+                        .map_err(|error: InvalidSslMode| error.to_string())?,
                 );
             }
             ("ssl-ca", Some(value)) => filed.tls.ca = Some(value.into()),
             // MariaDB's clients have switches.
-            ("skip-ssl" | "disable-ssl", None) => filed.tls.mode = Some(Mode::Disabled),
-            ("ssl", _) => filed.tls.mode = Some(if off { Mode::Disabled } else { Mode::Required }),
-            ("ssl-verify-server-cert", _) if !off => filed.tls.mode = Some(Mode::VerifyIdentity),
+            ("skip-ssl" | "disable-ssl", None) => filed.tls.mode = Some(SslMode::Disabled),
+            ("ssl", _) => {
+                filed.tls.mode = Some(if off {
+                    SslMode::Disabled
+                } else {
+                    SslMode::Required
+                })
+            }
+            ("ssl-verify-server-cert", _) if !off => filed.tls.mode = Some(SslMode::VerifyIdentity),
             // Others are for other clients.
             _ => {}
         }
@@ -469,7 +474,7 @@ mod tests {
             user: Some("u".into()),
             password: Some("p # q".into()),
             tls: Tls {
-                mode: Some(Mode::VerifyCa),
+                mode: Some(SslMode::VerifyCa),
                 ca: Some("/x/ca.pem".into()),
             },
             ..Filed::default()

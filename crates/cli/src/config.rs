@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-use tare_lab::tls::Mode;
+use tare_client::SslMode;
 
 use crate::exit::{FAILED, Failure};
 
@@ -62,8 +62,8 @@ impl Default for Marks {
 
 impl Server {
     /// Its TLS mode.
-    pub fn mode(&self) -> Result<Option<Mode>, String> {
-        let mode = self.ssl_mode.as_deref().map(str::parse::<Mode>);
+    pub fn mode(&self) -> Result<Option<SslMode>, String> {
+        let mode = self.ssl_mode.as_deref().map(str::parse::<SslMode>);
         mode.transpose().map_err(|error| error.to_string())
     }
 
@@ -208,7 +208,7 @@ mod tests {
             (stage.host.as_deref(), stage.port),
             (Some("db2"), Some(3307))
         );
-        assert_eq!(stage.mode(), Ok(Some(Mode::VerifyCa)));
+        assert_eq!(stage.mode(), Ok(Some(SslMode::VerifyCa)));
         assert_eq!(stage.ssl_ca.as_deref(), Some(Path::new("/home/u/ca.pem")));
         assert_eq!(config.top.running_s, [1.0, 5.0]);
         assert_eq!(config.top.active, Some([8.0, 16.0]));

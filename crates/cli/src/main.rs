@@ -32,6 +32,7 @@ mod watched;
 mod weigh;
 mod weigh_compare;
 mod weigh_locks;
+mod weigh_results;
 
 use std::alloc::System;
 use std::process::ExitCode;

@@ -13,8 +13,8 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use tare_client::Dsn;
 use tare_dialect::split::{first, is_blank};
-use tare_lab::dsn::Dsn;
 
 use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure};
@@ -90,7 +90,7 @@ impl Target {
     /// What is asked, in words that may be shown: without a password.
     pub fn name(&self) -> String {
         match (self.server(), self.pid, &self.segment) {
-            (Ok(Some(server)), _, _) => server.shown(),
+            (Ok(Some(server)), _, _) => server.to_string(),
             (_, Some(pid), _) => format!("process {pid}"),
             (_, None, Some(path)) => path.display().to_string(),
             (_, None, None) => "the running program".to_owned(),

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use tare_client::Dsn;
+use tare_client::secrets::PASSWORD_VARIABLE;
 use tare_lab::analysis::Analysis;
 use tare_lab::cell;
-use tare_lab::dsn::{Dsn, PASSWORD_VARIABLE};
 use tare_lab::interrupt::Interrupt;
 use tare_lab::live::{self, Live};
 use tare_lab::machine::{Machine, now};
@@ -405,7 +406,7 @@ fn yours(recipe: &mut Recipe, args: &Args, dsn: Option<&Dsn>) -> Result<(), Fail
     let yours = &args.yours;
     for server in &mut recipe.servers {
         match (server.kind, dsn) {
-            (Kind::Dsn, Some(dsn)) => server.dsn = Some(dsn.shown()),
+            (Kind::Dsn, Some(dsn)) => server.dsn = Some(dsn.to_string()),
             (Kind::Dsn, None) if !args.print => {
                 return Err(wrong(format!(
                     "server '{}' is already running: give its --dsn",

@@ -5,9 +5,8 @@ use std::process::{Command, Stdio};
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Value};
-
-use crate::child::SECRETS;
-use crate::server::Address;
+use tare_client::secrets::SECRETS;
+use tare_client::{Address, connect, error_text};
 
 /// A way to ask.
 pub enum Ask {
@@ -43,7 +42,7 @@ impl Ask {
     /// # Errors
     /// In words.
     pub fn reach(address: &Address) -> Result<Self, String> {
-        crate::tls::connect(address, None)
+        connect(address, None)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|refused| refused.to_string())
     }
@@ -104,7 +103,7 @@ fn words(error: &mysql::Error) -> String {
         mysql::Error::MySqlError(error) => {
             format!("{} ({}): {}", error.code, error.state, error.message)
         }
-        other => crate::tls::words(other),
+        other => error_text(other),
     }
 }
 

@@ -8,6 +8,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use tare_client::secrets::SECRETS;
 
 use crate::trouble::Trouble;
 
@@ -16,18 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How much of a log is kept.
 const END: usize = 4_000;
-
-/// Where a password may come from, when it is not in the URL.
-pub const PASSWORD_VARIABLE: &str = "TARE_WEIGH_PASSWORD";
-
-/// Where the password of a command line waits, after the program has started itself anew without it.
-pub const HIDDEN_PASSWORD: &str = "TARE_HIDDEN_PASSWORD";
-
-/// The same for those of addresses: JSON, a password by its address.
-pub const HIDDEN_PASSWORDS: &str = "TARE_HIDDEN_PASSWORDS";
-
-/// What must not be handed on.
-pub const SECRETS: [&str; 3] = [PASSWORD_VARIABLE, HIDDEN_PASSWORD, HIDDEN_PASSWORDS];
 
 /// A running process.
 #[derive(Debug)]

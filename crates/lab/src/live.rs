@@ -4,10 +4,10 @@
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tare_client::{Dsn, process};
 
 use crate::ask::Ask;
 use crate::cell::{self, Latency, Measured, Outcome, Switches};
-use crate::dsn::{self, Dsn};
 use crate::events;
 use crate::interrupt::Interrupt;
 use crate::load::output::percentile;
@@ -49,7 +49,7 @@ pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
         ..Configuration::default()
     };
     Recipe {
-        question: format!("What does instrumentation cost on {}, under its own load?", dsn.shown()),
+        question: format!("What does instrumentation cost on {}, under its own load?", dsn),
         about: "A transaction is a statement of any client. The mean latency is that of all statements, by Little's law \
                 (statements that run at a time / statements a second); 95 and 99 % are those of a probe statement."
             .into(),
@@ -73,11 +73,11 @@ pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
         data: Data::default(),
         quick: crate::recipe::Quick::default(),
         servers: vec![Server {
-            name: dsn.shown(),
+            name: dsn.to_string(),
             kind: Kind::Dsn,
             version: None,
             program: None,
-            dsn: Some(dsn.shown()),
+            dsn: Some(dsn.to_string()),
             command: Vec::new(),
             options: Vec::new(),
             sql: Vec::new(),
@@ -121,7 +121,7 @@ pub fn run(
 ) -> Result<Finished, String> {
     let mut ask = Ask::reach(&dsn.address)?;
     events::unseen(&mut ask);
-    let pid = dsn::process(&dsn.address, &mut ask);
+    let pid = process::find(&dsn.address, || ask.value("SELECT @@pid_file"));
     let saved = Saved::take(dsn, &mut ask)?;
     results.retain(|result| result.outcome.measured().is_some());
     let kept: Vec<u32> = results.iter().map(|result| result.cell.number).collect();

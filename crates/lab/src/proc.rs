@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use tare_client::process::cpu_seconds;
+
 use crate::cell::{Cpu, MachineCpu};
 
 /// A process as /proc/PID/stat tells it.
@@ -62,7 +64,7 @@ pub fn segment_kib(pid: u32) -> Option<f64> {
 pub fn cpu(pid: u32) -> Option<Cpu> {
     let stat = stat(pid)?;
     Some(Cpu {
-        seconds: clock(pid).unwrap_or(stat.user + stat.system),
+        seconds: cpu_seconds(pid).unwrap_or(stat.user + stat.system),
         user: stat.user,
         system: stat.system,
     })
@@ -96,19 +98,6 @@ impl std::ops::Sub for Cpu {
             system: self.system - before.system,
         }
     }
-}
-
-/// The process's CPU clock, in nanoseconds where /proc has steps of 10 ms.
-fn clock(pid: u32) -> Option<f64> {
-    // What clock_getcpuclockid(3) makes of a pid: the clock of a process's user and system time.
-    let id = (!libc::clockid_t::try_from(pid).ok()? << 3) | 2;
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: `time` is a timespec of ours that the call writes; a clock that is not there is an error.
-    let status = unsafe { libc::clock_gettime(id, &raw mut time) };
-    (status == 0).then_some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
 }
 
 /// Context switches of each thread of a process: voluntary and not.
@@ -228,13 +217,6 @@ impl std::ops::AddAssign for Machine {
     }
 }
 
-/// Whether a process is there and has not ended.
-pub fn runs(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    stat.rfind(')')
-        .is_some_and(|at| !stat[at + 1..].trim_start().starts_with(['Z', 'X']))
-}
-
 /// Processes whose command line has this text in it, with that command line.
 pub fn with_command(text: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -251,6 +233,8 @@ pub fn with_command(text: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
+    use tare_client::process::is_running;
+
     use super::*;
 
     #[test]
@@ -267,7 +251,7 @@ mod tests {
         let stat = stat(pid).expect("we run");
         assert!(stat.resident_kib > 0 && stat.virtual_kib >= stat.resident_kib);
         assert!(!switches(pid).is_empty());
-        assert!(runs(pid) && !runs(u32::MAX >> 1));
+        assert!(is_running(pid) && !is_running(u32::MAX >> 1));
     }
 
     #[test]

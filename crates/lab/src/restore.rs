@@ -8,10 +8,10 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use tare_client::Dsn;
+use tare_client::process::is_running;
 
 use crate::ask::Ask;
-use crate::dsn::Dsn;
-use crate::proc;
 
 /// Names in one statement: well below any server's packet size.
 const NAMES: usize = 200;
@@ -44,7 +44,7 @@ impl Saved {
     pub fn take(dsn: &Dsn, ask: &mut Ask) -> Result<Self, String> {
         let mut settings = Settings {
             pid: std::process::id(),
-            dsn: dsn.shown(),
+            dsn: dsn.to_string(),
             instruments: BTreeMap::new(),
             consumers: BTreeMap::new(),
         };
@@ -188,11 +188,11 @@ pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
             }
         };
         // Its owner will do that itself.
-        if settings.pid != std::process::id() && proc::runs(settings.pid) {
+        if settings.pid != std::process::id() && is_running(settings.pid) {
             continue;
         }
         let own = Dsn::parse(&settings.dsn, password.map(str::to_owned)).ok();
-        let given = dsn.filter(|dsn| dsn.shown() == settings.dsn).cloned();
+        let given = dsn.filter(|dsn| dsn.to_string() == settings.dsn).cloned();
         let result = match given.or(own) {
             Some(dsn) => put_back(&settings, &dsn, &path),
             None => Err("its address cannot be read".into()),

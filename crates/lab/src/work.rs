@@ -6,6 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
+use tare_client::process::is_running;
 
 use crate::proc;
 
@@ -57,7 +58,7 @@ pub fn tidy() -> Vec<PathBuf> {
             use std::os::unix::fs::MetadataExt;
             data.uid() == rustix::process::getuid().as_raw()
         });
-        let Some(owner) = owner.filter(|owner| ours && !proc::runs(*owner)) else {
+        let Some(owner) = owner.filter(|owner| ours && !is_running(*owner)) else {
             continue;
         };
         debug_assert_ne!(owner, std::process::id());

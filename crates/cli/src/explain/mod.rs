@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use tare_client::process;
 use tare_layout::control::CONSUMERS;
 
 use crate::exit::{FAILED, Failure};
@@ -93,9 +94,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     let (timers, timers_change) = sample::timers(&mut observed)?;
     let cpu = |pid: &Result<u32, String>| match pid {
-        Ok(pid) => tare_lab::proc::cpu(*pid)
-            .map(|cpu| cpu.seconds)
-            .ok_or_else(|| "its process has ended".to_owned()),
+        Ok(pid) => process::cpu_seconds(*pid).ok_or_else(|| "its process has ended".to_owned()),
         Err(why) => Err(why.clone()),
     };
     let is_tare = observed.about.product == Product::Tare;

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use tare_client::process;
+
 use super::{Observed, Product, Trouble};
 
 impl Observed {
@@ -18,14 +20,13 @@ impl Observed {
         let Ok(Some(dsn)) = self.target.server() else {
             return Ok(Err("its address cannot be parsed".into()));
         };
-        if dsn.address.socket.is_some() {
-            let listener = tare_lab::dsn::process(&dsn.address, &mut tare_lab::ask::Ask::Nobody);
-            return Ok(
-                listener.ok_or_else(|| "no process was found that listens on its socket".into())
-            );
+        let address = &dsn.address;
+        if let Some(socket) = &address.socket {
+            let pid = process::listener(socket);
+            return Ok(pid.ok_or_else(|| "no process was found that listens on its socket".into()));
         }
-        let host = dsn.address.host.as_deref().unwrap_or("localhost");
-        if !["127.0.0.1", "localhost", "::1"].contains(&host) {
+        if !address.is_local() {
+            let host = address.host.as_deref().unwrap_or_default();
             return Ok(Err(format!("the server is on {host}, not on this machine")));
         }
         let file = self.text("SELECT @@pid_file")?.unwrap_or_default();

@@ -3,7 +3,7 @@
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
-use tare_lab::dsn::Dsn;
+use tare_client::{Dsn, connect, error_text};
 
 use super::cell::{Kind, of_text};
 use super::{Answer, SqlError};
@@ -16,13 +16,9 @@ pub struct Remote(Conn);
 impl Remote {
     /// Connects.
     pub fn connect(dsn: &Dsn) -> Result<Self, Failure> {
-        let made = tare_lab::tls::connect(&dsn.address, dsn.database.as_deref());
-        made.map(Self).map_err(|error| {
-            Failure::new(
-                FAILED,
-                format!("cannot connect to {}: {error}", dsn.shown()),
-            )
-        })
+        let conn = connect(&dsn.address, dsn.database.as_deref());
+        conn.map(Self)
+            .map_err(|error| Failure::new(FAILED, format!("cannot connect to {dsn}: {error}")))
     }
 
     /// Runs one statement, and hands each of its results over.
@@ -89,7 +85,7 @@ impl From<mysql::Error> for SqlError {
                 message: match other {
                     mysql::Error::IoError(error) => lost(&error),
                     mysql::Error::CodecError(error) => lost(&error),
-                    other => tare_lab::tls::words(&other),
+                    other => error_text(&other),
                 },
             },
         }

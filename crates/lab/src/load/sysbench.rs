@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use tare_client::Address;
+
 use super::Drive;
 use crate::child::{self, Child};
-use crate::server::{Address, Running, last_line};
+use crate::server::{Running, last_line};
 use crate::trouble::Trouble;
 
 /// Scripts of ours, for what sysbench has none.

@@ -14,8 +14,9 @@ mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use tare_client::Dsn;
+
 use crate::cell::{self, Measured, Outcome};
-use crate::dsn::Dsn;
 use crate::interrupt::Interrupt;
 use crate::matrix::Cell;
 use crate::processors;

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use tare_client::Address;
+use tare_client::secrets::SECRETS;
+
 use super::places::NO_PLAIN;
-use super::{Address, Launch, Running};
-use crate::child::SECRETS;
+use super::{Launch, Running};
 use crate::recipe::{Build, Engine, Kind};
 use crate::trouble::Trouble;
 

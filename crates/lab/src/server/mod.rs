@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use tare_client::{Address, Dsn, process};
+
 use crate::ask::Ask;
 use crate::child::{self, Child};
-use crate::dsn::Dsn;
 use crate::events;
 use crate::interrupt::Interrupt;
 use crate::recipe::{Configuration, Engine, From, Kind, Server};
@@ -20,7 +21,7 @@ use crate::trouble::Trouble;
 
 use namespace::Namespace;
 pub use places::Places;
-pub use running::{Address, Running, last_line};
+pub use running::{Running, last_line};
 
 /// How long a server may take until it answers.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -90,9 +91,9 @@ impl Launch<'_> {
         let dsn = self
             .dsn
             .ok_or_else(|| Trouble::failed("the server has no DSN"))?;
-        let mut ask = Ask::reach(&dsn.address)
-            .map_err(Trouble::at(format!("cannot connect to {}", dsn.shown())))?;
-        let pid = crate::dsn::process(&dsn.address, &mut ask);
+        let mut ask =
+            Ask::reach(&dsn.address).map_err(Trouble::at(format!("cannot connect to {}", dsn)))?;
+        let pid = process::find(&dsn.address, || ask.value("SELECT @@pid_file"));
         Ok(Running::new(None, pid, ask, dsn.address.clone()))
     }
 

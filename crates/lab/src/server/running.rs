@@ -1,52 +1,13 @@
 //! A server that answers, and how loads reach it.
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use mysql::OptsBuilder;
+use tare_client::Address;
+use tare_client::secrets::SECRETS;
 
 use crate::ask::Ask;
 use crate::child::{self, Child};
-use crate::tls::Tls;
 use crate::trouble::Trouble;
-
-/// How a load reaches a server.
-#[derive(Debug, Clone, Default)]
-pub struct Address {
-    /// Over a Unix socket.
-    pub socket: Option<PathBuf>,
-    /// Or a host.
-    pub host: Option<String>,
-    /// And its port.
-    pub port: Option<u16>,
-    /// As this user.
-    pub user: String,
-    /// With this password.
-    pub password: Option<String>,
-    /// In this database.
-    pub database: String,
-    /// Encrypted like this, where it is not a socket.
-    pub tls: Tls,
-}
-
-impl Address {
-    /// For the client of ours.
-    pub fn options(&self) -> OptsBuilder {
-        let options = OptsBuilder::new()
-            .user(Some(&self.user))
-            .pass(self.password.as_deref())
-            .prefer_socket(false);
-        match (&self.socket, &self.host) {
-            (Some(socket), _) => options.socket(socket.to_str()),
-            (None, host) => {
-                let host = host.clone().unwrap_or_else(|| "127.0.0.1".into());
-                options
-                    .ip_or_hostname(Some(host))
-                    .tcp_port(self.port.unwrap_or(3306))
-            }
-        }
-    }
-}
 
 /// A server that answers.
 pub struct Running {
@@ -117,7 +78,7 @@ impl Running {
     pub fn shell(&self, command: &str) -> Result<(), Trouble> {
         let command = self.filled(command);
         let mut shell = Command::new("sh");
-        for secret in child::SECRETS {
+        for secret in SECRETS {
             shell.env_remove(secret);
         }
         let ended = (shell.args(["-c", &command]).stdin(Stdio::null()).output())

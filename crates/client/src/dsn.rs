@@ -1,55 +1,39 @@
-//! A server's address as the user gives it, and as others may see it.
+//! A server's address as text: a URL with or without its password, or the path of a socket.
 
+use std::fmt;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use mysql::Opts;
 use thiserror::Error;
 
-use crate::ask::Ask;
-use crate::server::Address;
-use crate::tls::Tls;
+use crate::address::{Address, default_socket};
+use crate::tls::{SslMode, Tls};
 
-pub use crate::child::{HIDDEN_PASSWORD, HIDDEN_PASSWORDS, PASSWORD_VARIABLE};
-
-/// Why an address is refused.
+/// A text that is no address.
 #[derive(Debug, Error)]
 #[error(
     "--dsn: {0}; give mysql://USER@HOST:PORT/DATABASE?ssl-mode=REQUIRED, mysql://USER@localhost/DATABASE?socket=PATH or the path of a socket"
 )]
 pub struct DsnError(String);
 
-/// An address with its password.
+/// An address, and the database that it names. Its text (`Display`) has no password.
 #[derive(Debug, Clone)]
 pub struct Dsn {
-    /// How to reach it.
+    /// The server's address.
     pub address: Address,
-    /// The database that it names, if it names one.
+    /// The database, where one is named.
     pub database: Option<String>,
 }
 
-/// Where servers have their sockets, when nobody says it: Debian's and MySQL's defaults.
-const SOCKETS: [&str; 4] = [
-    "/run/mysqld/mysqld.sock",
-    "/var/run/mysqld/mysqld.sock",
-    "/var/lib/mysql/mysql.sock",
-    "/tmp/mysql.sock",
-];
-
-/// The socket of this machine's server, where there is one.
-pub fn default_socket() -> Option<PathBuf> {
-    let there = |path: &str| fs::symlink_metadata(path).is_ok();
-    SOCKETS.iter().find(|path| there(path)).map(PathBuf::from)
-}
-
 impl Dsn {
-    /// Reads one; `password` is used when the URL has none. A text without `://` is the path of a socket.
+    /// Parses a URL, or the path of a socket, which has no `://`. `password` is used when the URL has none.
     ///
     /// # Errors
-    /// It is neither a URL nor the path of a socket.
+    /// The text is neither.
     pub fn parse(text: &str, password: Option<String>) -> Result<Self, DsnError> {
         if !text.contains("://") {
-            // A path whose server is not there now is a path, and `localhost:3306` is none.
+            // A path without a server is a path, too; `localhost:3306` is none.
             if !text.contains('/') && fs::symlink_metadata(text).is_err() {
                 return Err(DsnError(format!("there is no socket '{text}'")));
             }
@@ -64,7 +48,7 @@ impl Dsn {
                 database: None,
             });
         }
-        let (url, tls) = without_tls(text)?;
+        let (url, tls) = split_tls(text)?;
         let options = Opts::from_url(&url).map_err(|error| DsnError(error.to_string()))?;
         let own = options
             .get_pass()
@@ -89,46 +73,34 @@ impl Dsn {
             database,
         })
     }
+}
 
-    /// Without the password.
-    pub fn shown(&self) -> String {
-        let Address {
-            socket,
-            host,
-            port,
-            user,
-            tls,
-            ..
-        } = &self.address;
-        let database = self.database.as_deref().unwrap_or_default();
-        let mut asked = Vec::new();
-        if let Some(mode) = tls.mode {
-            asked.push(format!("ssl-mode={}", mode.name()));
+impl fmt::Display for Dsn {
+    fn fmt(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        let address = &self.address;
+        if let Some(socket) = &address.socket {
+            return socket.display().fmt(formatter);
         }
-        if let Some(ca) = &tls.ca {
-            asked.push(format!("ssl-ca={}", ca.display()));
-        }
-        let asked = match asked.is_empty() {
-            true => String::new(),
-            false => format!("?{}", asked.join("&")),
+        let host = address.host.as_deref().unwrap_or("127.0.0.1");
+        let host = match host.contains(':') && !host.starts_with('[') {
+            true => format!("[{host}]"),
+            false => host.to_owned(),
         };
-        match (socket, host) {
-            (Some(socket), _) => socket.display().to_string(),
-            (None, host) => {
-                let host = host.as_deref().unwrap_or("127.0.0.1");
-                let host = match host.contains(':') && !host.starts_with('[') {
-                    true => format!("[{host}]"),
-                    false => host.to_owned(),
-                };
-                let port = port.unwrap_or(3306);
-                format!("mysql://{user}@{host}:{port}/{database}{asked}")
-            }
+        let (user, port) = (&address.user, address.port.unwrap_or(3306));
+        let database = self.database.as_deref().unwrap_or_default();
+        write!(formatter, "mysql://{user}@{host}:{port}/{database}")?;
+        let mode = (address.tls.mode).map(|mode| format!("ssl-mode={}", mode.name()));
+        let ca = (address.tls.ca.as_ref()).map(|ca| format!("ssl-ca={}", ca.display()));
+        let options: Vec<String> = mode.into_iter().chain(ca).collect();
+        match options.is_empty() {
+            true => Ok(()),
+            false => write!(formatter, "?{}", options.join("&")),
         }
     }
 }
 
-/// A URL split into itself without what it says of TLS, and that.
-fn without_tls(url: &str) -> Result<(String, Tls), DsnError> {
+/// Splits the options of TLS off a URL.
+fn split_tls(url: &str) -> Result<(String, Tls), DsnError> {
     let mut tls = Tls::default();
     let Some((bare, query)) = url.split_once('?') else {
         return Ok((url.to_owned(), tls));
@@ -138,10 +110,10 @@ fn without_tls(url: &str) -> Result<(String, Tls), DsnError> {
         let (name, value) = part.split_once('=').unwrap_or((part, ""));
         match name.to_ascii_lowercase().replace('_', "-").as_str() {
             "ssl-mode" | "sslmode" => {
-                let mode = decoded(value).parse::<crate::tls::Mode>();
+                let mode = percent_decode(value).parse::<SslMode>();
                 tls.mode = Some(mode.map_err(|error| DsnError(error.to_string()))?);
             }
-            "ssl-ca" => tls.ca = Some(decoded(value).into()),
+            "ssl-ca" => tls.ca = Some(percent_decode(value).into()),
             _ => rest.push(part),
         }
     }
@@ -152,7 +124,7 @@ fn without_tls(url: &str) -> Result<(String, Tls), DsnError> {
     Ok((url, tls))
 }
 
-/// Whether a URL names a port.
+/// Whether a URL has a port.
 fn has_port(url: &str) -> bool {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = rest.split(['/', '?']).next().unwrap_or_default();
@@ -161,7 +133,7 @@ fn has_port(url: &str) -> bool {
         .is_some_and(|(_, port)| !port.contains(']'))
 }
 
-/// A URL split into itself without the password, and that password.
+/// Splits the password off a URL.
 pub fn without_password(url: &str) -> (String, Option<String>) {
     let split = || {
         let (scheme, rest) = url.split_once("://")?;
@@ -169,13 +141,13 @@ pub fn without_password(url: &str) -> (String, Option<String>) {
         let (user, _) = rest[..end].rsplit_once('@')?;
         let (name, password) = user.split_once(':')?;
         let bare = format!("{scheme}://{name}@{}", &rest[user.len() + 1..]);
-        Some((bare, Some(decoded(password))))
+        Some((bare, Some(percent_decode(password))))
     };
     split().unwrap_or_else(|| (url.to_owned(), None))
 }
 
-/// Percent-encoded bytes as they are.
-fn decoded(text: &str) -> String {
+/// Replaces percent-encoded bytes.
+fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, tail @ ..] = rest {
@@ -188,37 +160,12 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The process of a server that runs on this machine; `None` when it does not, or cannot be told.
-pub fn process(address: &Address, ask: &mut Ask) -> Option<u32> {
-    let local = address.socket.is_some()
-        || matches!(
-            address.host.as_deref(),
-            Some("127.0.0.1" | "localhost" | "::1") | None
-        );
-    if !local {
-        return None;
-    }
-    if let Some(socket) = &address.socket {
-        return listener(socket);
-    }
-    let file = ask.value("SELECT @@pid_file")?;
-    let pid = fs::read_to_string(file).ok()?.trim().parse().ok()?;
-    crate::proc::runs(pid).then_some(pid)
-}
-
-/// Who listens on a Unix socket: the kernel tells whoever connects.
-fn listener(socket: &Path) -> Option<u32> {
-    let stream = std::os::unix::net::UnixStream::connect(socket).ok()?;
-    let credentials = rustix::net::sockopt::socket_peercred(&stream).ok()?;
-    u32::try_from(credentials.pid.as_raw_nonzero().get()).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_taken_out_of_urls() {
+    fn passwords_are_split_off_urls() {
         let split = |url: &str| without_password(url);
         assert_eq!(
             split("mysql://u:p%40ss%3a@h:1/d?x=1"),
@@ -234,10 +181,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_has_no_password() {
+    fn the_text_of_an_address_has_no_password() {
         let dsn = Dsn::parse("mysql://u:secret@127.0.0.1:3307/d", None).expect("right");
         assert_eq!(dsn.address.password.as_deref(), Some("secret"));
-        assert_eq!(dsn.shown(), "mysql://u@127.0.0.1:3307/d");
+        assert_eq!(dsn.to_string(), "mysql://u@127.0.0.1:3307/d");
         let dsn = Dsn::parse("mysql://u@h/d", Some("given".into())).expect("right");
         assert_eq!(dsn.address.password.as_deref(), Some("given"));
         assert!(Dsn::parse("http://x", None).is_err());
@@ -247,13 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn what_a_url_says_of_tls_is_read_and_shown() {
+    fn options_of_tls_are_parsed_and_printed() {
         let url = "mysql://u@127.0.0.1:3307/d?ssl-mode=VERIFY_CA&ssl-ca=/x%20y/ca.pem";
         let dsn = Dsn::parse(url, None).expect("right");
-        assert_eq!(dsn.address.tls.mode, Some(crate::tls::Mode::VerifyCa));
+        assert_eq!(dsn.address.tls.mode, Some(SslMode::VerifyCa));
         assert_eq!(dsn.address.tls.ca, Some(PathBuf::from("/x y/ca.pem")));
         assert_eq!(dsn.database.as_deref(), Some("d"));
-        let again = Dsn::parse(&dsn.shown(), None).expect("what is shown is one");
+        let again = Dsn::parse(&dsn.to_string(), None).expect("right");
         assert_eq!(again.address.tls, dsn.address.tls);
         assert!(Dsn::parse("mysql://u@h/?ssl-mode=perhaps", None).is_err());
         assert!(has_port("mysql://u:p@localhost:1/") && has_port("mysql://[::1]:3306"));

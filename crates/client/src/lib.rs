@@ -1,0 +1,14 @@
+//! A client's connection to a MySQL server: its address as the user writes it, TLS, connecting, and the server's
+//! process where it runs on this machine.
+
+mod address;
+mod connect;
+mod dsn;
+pub mod process;
+pub mod secrets;
+mod tls;
+
+pub use address::{Address, default_socket};
+pub use connect::{ConnectError, connect, error_text};
+pub use dsn::{Dsn, DsnError, without_password};
+pub use tls::{InvalidSslMode, SslMode, Tls};
