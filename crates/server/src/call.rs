@@ -3,7 +3,7 @@
 use rusqlite::types::Value;
 
 use super::answer;
-use super::blocking::blocking;
+use super::blocking::mark_blocked;
 use super::execute;
 use super::execute::internal;
 use super::execute::prepare::{self, Answer, Bind, Run};
@@ -140,7 +140,7 @@ impl Caller for Calling<'_> {
     }
 
     fn root_only(&self, privilege: &str) -> Result<()> {
-        self.session.may_set(privilege)
+        self.session.require_set(privilege)
     }
 
     fn option(&self, name: &str) -> Option<String> {
@@ -157,7 +157,7 @@ impl Caller for Calling<'_> {
 
     fn sleep(&mut self, seconds: f64) -> Result<()> {
         // A pool's worker that sleeps is none.
-        let _waits = blocking();
+        let _waits = mark_blocked();
         match self.session.state.sleep(seconds.max(0.0)) {
             true => Err(self.session.control.interruption()),
             false => Ok(()),

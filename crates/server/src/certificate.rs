@@ -46,7 +46,7 @@ pub struct TlsStatus {
 }
 
 /// Why there is none: the file, and what is wrong with it.
-pub type Failed = (PathBuf, io::Error);
+pub type FileError = (PathBuf, io::Error);
 
 /// MySQL's names of the files that it makes itself.
 const CA: &str = "ca.pem";
@@ -54,14 +54,14 @@ const CERT: &str = "server-cert.pem";
 const KEY: &str = "server-key.pem";
 
 /// The certificate that the config names, or the data directory's.
-pub fn load(config: &Config) -> Result<Certificate, Failed> {
+pub fn load(config: &Config) -> Result<Certificate, FileError> {
     let (ca, cert, key) = match (&config.ssl_cert, &config.ssl_key) {
         (Some(cert), Some(key)) => (None, cert.clone(), key.clone()),
         _ => {
             let data = &config.data;
             let (ca, cert, key) = (data.join(CA), data.join(CERT), data.join(KEY));
             if !cert.exists() || !key.exists() {
-                make(&ca, &cert, &key)?;
+                create(&ca, &cert, &key)?;
             }
             (ca.exists().then_some(ca), cert, key)
         }
@@ -109,17 +109,17 @@ fn validity(certificate: &[u8]) -> Option<[String; 2]> {
 
 /// Makes an authority, and a certificate that it signs for this machine. The authority's key is not
 /// kept: it signs nothing else.
-fn make(ca: &Path, cert: &Path, key: &Path) -> Result<(), Failed> {
-    let made = |error: rcgen::Error| (cert.to_owned(), io::Error::other(error));
-    let (authority, server, server_key) = issue().map_err(made)?;
+fn create(ca: &Path, cert: &Path, key: &Path) -> Result<(), FileError> {
+    let issue_error = |error: rcgen::Error| (cert.to_owned(), io::Error::other(error));
+    let (authority, server, server_key) = issue().map_err(issue_error)?;
     let at = |path: &Path| {
         let path = path.to_owned();
         move |error| (path, error)
     };
-    write(ca, &authority, 0o644).map_err(at(ca))?;
-    write(key, &server_key, 0o600).map_err(at(key))?;
+    write_atomically(ca, &authority, 0o644).map_err(at(ca))?;
+    write_atomically(key, &server_key, 0o600).map_err(at(key))?;
     // Last: when it is there, all are.
-    write(cert, &server, 0o644).map_err(at(cert))
+    write_atomically(cert, &server, 0o644).map_err(at(cert))
 }
 
 fn issue() -> Result<(String, String, String), rcgen::Error> {
@@ -163,7 +163,7 @@ fn issue() -> Result<(String, String, String), rcgen::Error> {
 
 /// A file of the data directory: whole or not there, and readable by whom it is meant for from its
 /// first byte on.
-pub fn write(path: &Path, text: &str, mode: u32) -> io::Result<()> {
+pub fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     // A name of its own: `password` and `password.pem` must not meet in one.
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");

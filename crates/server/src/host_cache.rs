@@ -11,7 +11,7 @@ use tare::sync::PlainMutex;
 use tare_rows::server::HostSeen;
 
 /// MySQL's host_cache_size grows with max_connections; this server listens on one address.
-pub const SIZE: usize = 256;
+pub const MAX_HOSTS: usize = 256;
 
 /// How a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,10 +36,10 @@ pub struct HostCache {
 
 impl HostCache {
     /// A connection was made, and ended so.
-    pub fn seen(&self, ip: IpAddr, failure: Option<Failure>) {
+    pub fn record(&self, ip: IpAddr, failure: Option<Failure>) {
         let now = SystemTime::now();
         let mut hosts = self.hosts.lock();
-        if !hosts.contains_key(&ip) && hosts.len() >= SIZE {
+        if !hosts.contains_key(&ip) && hosts.len() >= MAX_HOSTS {
             let oldest = hosts.values().min_by_key(|h| h.last_seen).map(|h| h.ip);
             if let Some(oldest) = oldest {
                 hosts.remove(&oldest);
@@ -98,8 +98,8 @@ mod tests {
     fn failures_are_counted_by_kind_and_the_oldest_entry_gives_way() {
         let cache = HostCache::default();
         let ip = |n: u32| IpAddr::from(n.to_be_bytes());
-        cache.seen(ip(1), Some(Failure::Handshake));
-        cache.seen(ip(1), Some(Failure::Authentication));
+        cache.record(ip(1), Some(Failure::Handshake));
+        cache.record(ip(1), Some(Failure::Authentication));
         let host = &cache.list()[0];
         assert_eq!(
             (
@@ -110,12 +110,12 @@ mod tests {
             (1, 1, 1)
         );
         assert!(host.first_error_seen <= host.last_error_seen);
-        cache.seen(ip(1), None);
+        cache.record(ip(1), None);
         assert_eq!(cache.list()[0].sum_connect_errors, 0);
-        for n in 0..SIZE as u32 + 10 {
-            cache.seen(ip(n + 100), None);
+        for n in 0..MAX_HOSTS as u32 + 10 {
+            cache.record(ip(n + 100), None);
         }
-        assert_eq!(cache.list().len(), SIZE);
+        assert_eq!(cache.list().len(), MAX_HOSTS);
         assert!(cache.list().iter().all(|h| h.ip != ip(1)));
     }
 }

@@ -11,7 +11,7 @@ use tare_store::Control;
 use crate::points;
 
 /// Between two looks.
-const LOOK: Duration = Duration::from_millis(20);
+const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Whoever may run statements.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Keeper {
 
 impl Keeper {
     /// A session begins.
-    pub fn keep(&self, control: &Arc<Control>) {
+    pub fn watch(&self, control: &Arc<Control>) {
         self.controls.lock().push(Arc::downgrade(control));
     }
 
@@ -31,16 +31,16 @@ impl Keeper {
         let run = move || {
             tare::thread::register(&points::THREAD_KEEPER);
             while let Some(keeper) = keeper.upgrade() {
-                keeper.look();
+                keeper.end_due_statements();
                 drop(keeper);
-                std::thread::sleep(LOOK);
+                std::thread::sleep(CHECK_INTERVAL);
             }
         };
         let name = "statement_keeper".into();
         std::thread::Builder::new().name(name).spawn(run).map(drop)
     }
 
-    fn look(&self) {
+    fn end_due_statements(&self) {
         let mut working = Vec::new();
         self.controls.lock().retain(|control| {
             let control = control.upgrade();

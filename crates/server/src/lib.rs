@@ -70,7 +70,7 @@ impl Server {
             Mutex::new(&points::LOCK_ENDED, false),
             Condvar::new(&points::COND_ENDED),
         ));
-        let (own, told) = (shared.clone(), ended.clone());
+        let (own, signal) = (shared.clone(), ended.clone());
         if shared.observed.is_attached() {
             let own = shared.clone();
             std::thread::Builder::new()
@@ -89,8 +89,8 @@ impl Server {
                 own.registry.kill_all();
                 scheduler.join(&own);
                 drop(lock);
-                *told.0.lock() = true;
-                told.1.notify_all();
+                *signal.0.lock() = true;
+                signal.1.notify_all();
             })
             .map_err(StartError::Thread)?;
         Ok(Self {

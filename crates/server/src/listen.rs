@@ -19,8 +19,8 @@ use super::start::StartError;
 use super::stop::Stop;
 use crate::socket::{Socket, Stream};
 
-const UNIX: usize = 0;
-const TCP: usize = 1;
+const UNIX_KEY: usize = 0;
+const TCP_KEY: usize = 1;
 
 fn point(tcp: &TcpListener) -> tare::socket::Instance {
     let mut point = tare::socket::Instance::new(&SERVER_TCPIP, tcp.as_raw_fd());
@@ -45,15 +45,15 @@ impl Listeners {
     /// Listens. A socket file that nobody answers at is what a killed server left: it is replaced.
     pub fn bind(path: &Path, tcp: Option<SocketAddr>, stop: Stop) -> Result<Self, StartError> {
         let failed = |address: String| move |source| StartError::Listen { address, source };
-        let shown = path.display().to_string();
+        let path_text = path.display().to_string();
         if fs::symlink_metadata(path).is_ok_and(|m| m.file_type().is_socket()) {
             if UnixStream::connect(path).is_ok() {
-                return Err(failed(shown)(io::Error::from(io::ErrorKind::AddrInUse)));
+                return Err(failed(path_text)(io::Error::from(io::ErrorKind::AddrInUse)));
             }
-            fs::remove_file(path).map_err(failed(shown.clone()))?;
+            fs::remove_file(path).map_err(failed(path_text.clone()))?;
         }
-        let unix = UnixListener::bind(path).map_err(failed(shown.clone()))?;
-        unix.set_nonblocking(true).map_err(failed(shown))?;
+        let unix = UnixListener::bind(path).map_err(failed(path_text.clone()))?;
+        unix.set_nonblocking(true).map_err(failed(path_text))?;
         let tcp = match tcp {
             None => None,
             Some(address) => {
@@ -93,12 +93,15 @@ impl Listeners {
         unsafe {
             let _ = poller.add_with_mode(
                 self.unix.as_raw_fd(),
-                Event::readable(UNIX),
+                Event::readable(UNIX_KEY),
                 PollMode::Level,
             );
             if let Some(tcp) = &self.tcp {
-                let _ =
-                    poller.add_with_mode(tcp.as_raw_fd(), Event::readable(TCP), PollMode::Level);
+                let _ = poller.add_with_mode(
+                    tcp.as_raw_fd(),
+                    Event::readable(TCP_KEY),
+                    PollMode::Level,
+                );
             }
         }
         let mut events = Events::new();
@@ -126,7 +129,7 @@ impl Listeners {
 
     fn accept(&self, key: usize) -> io::Result<Incoming> {
         match (key, &self.tcp) {
-            (TCP, Some(tcp)) => {
+            (TCP_KEY, Some(tcp)) => {
                 let (socket, peer) = {
                     let _wait = self.points.1.as_ref().map(|p| p.wait(Operation::Accept));
                     tcp.accept()?

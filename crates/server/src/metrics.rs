@@ -31,7 +31,7 @@ tare::metrics! {
     pub static TRX_ROLLBACKS_SAVEPOINT: Counter = "trx_rollbacks_savepoint", "transaction", enabled;
 
     /// Connections that clients made.
-    pub static CONNECTIONS_MADE: Counter = "connections_made", "server", enabled;
+    pub static CONNECTIONS_OPENED: Counter = "connections_made", "server", enabled;
     /// Connections there are.
     pub static CONNECTIONS: Value = "connections", "server", enabled;
 }

@@ -13,10 +13,10 @@ use crate::shared::Shared;
 use tare_store::log::{self, Priority};
 
 /// How often an attached server is looked at: its end, and its successor.
-const LOOK: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Seconds that a successor may have begun before its predecessor's end was seen.
-const SLACK: f64 = 2.0;
+const START_TOLERANCE_SECONDS: f64 = 2.0;
 
 /// A segment, and whose it is.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub struct Observed {
 
 /// What is so of the process that the server is attached to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct State {
+pub struct AttachedProcess {
     /// Its process id.
     pub pid: u32,
     /// Whether it runs.
@@ -77,9 +77,9 @@ impl Observed {
     }
 
     /// The process that it is attached to; `None` where the segment is the server's own.
-    pub fn state(&self) -> Option<State> {
+    pub fn state(&self) -> Option<AttachedProcess> {
         let segment = self.segment().filter(|_| self.attached)?;
-        Some(State {
+        Some(AttachedProcess {
             pid: segment.pid(),
             runs: segment.is_live(),
         })
@@ -87,15 +87,18 @@ impl Observed {
 
     /// Takes the segment of a process of the same program that began when the one before had ended
     /// (seconds since the machine's start), if there is one.
-    fn succeed(&self, before: &Segment, ended: f64) -> Option<Arc<Segment>> {
+    fn attach_successor(&self, before: &Segment, ended: f64) -> Option<Arc<Segment>> {
         let program = self.program.as_deref()?;
         let own = std::process::id();
         let successor = discover::running()
             .into_iter()
-            .filter(|found| found.pid != before.pid() && found.pid != own)
-            .filter(|found| is_program(found.pid, program))
-            .filter(|found| began(found.pid).is_some_and(|began| began >= ended - SLACK))
-            .max_by_key(|found| found.pid)?;
+            .filter(|process| process.pid != before.pid() && process.pid != own)
+            .filter(|process| is_program(process.pid, program))
+            .filter(|process| {
+                start_seconds(process.pid)
+                    .is_some_and(|start_seconds| start_seconds >= ended - START_TOLERANCE_SECONDS)
+            })
+            .max_by_key(|process| process.pid)?;
         let segment = Arc::new(Segment::attach(Target::Pid(successor.pid)).ok()?);
         *self.segment.lock() = Some(segment.clone());
         Some(segment)
@@ -115,7 +118,7 @@ fn uptime() -> f64 {
 }
 
 /// Seconds from the machine's start to a process's: field 22 of proc(5)'s stat, in ticks.
-fn began(pid: u32) -> Option<f64> {
+fn start_seconds(pid: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, field 2, may hold anything but ends with the last parenthesis.
     let (_, fields) = stat.rsplit_once(')')?;
@@ -145,7 +148,7 @@ pub fn watch(shared: &Shared) {
             return;
         };
         if segment.is_live() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             continue;
         }
         let (pid, ended) = (segment.pid(), uptime());
@@ -157,11 +160,11 @@ pub fn watch(shared: &Shared) {
             return;
         }
         while !shared.is_stopping() {
-            if let Some(next) = observed.succeed(&segment, ended) {
+            if let Some(next) = observed.attach_successor(&segment, ended) {
                 warn(format!("process {} follows process {pid}", next.pid()));
                 break;
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

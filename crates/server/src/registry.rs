@@ -47,7 +47,7 @@ struct Entry {
 
 impl Entry {
     /// Whether the client is known by now.
-    fn is_known(&self) -> bool {
+    fn is_identified(&self) -> bool {
         self.process.lock().command != "Connect"
     }
 }
@@ -60,9 +60,9 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn counted(&self) -> impl Iterator<Item = ((String, String), &Status)> {
-        let known = self.live.values().filter(|e| e.is_known());
-        known.map(|e| (e.state.user_host(), &e.status))
+    fn identified_statuses(&self) -> impl Iterator<Item = ((String, String), &Status)> {
+        let identified = self.live.values().filter(|e| e.is_identified());
+        identified.map(|e| (e.state.user_host(), &e.status))
     }
 }
 
@@ -73,7 +73,7 @@ pub struct Registry {
     last: AtomicU64,
     live: AtomicUsize,
     /// Those whose clients are known.
-    known: AtomicUsize,
+    identified: AtomicUsize,
     peak: AtomicUsize,
     peak_at: PlainMutex<SystemTime>,
     aborted: AtomicU64,
@@ -95,7 +95,7 @@ impl Default for Registry {
             entries: Mutex::new(&LOCK_REGISTRY, Sessions::default()),
             last: AtomicU64::new(0),
             live: AtomicUsize::new(0),
-            known: AtomicUsize::new(0),
+            identified: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             peak_at: PlainMutex::new(SystemTime::now()),
             aborted: AtomicU64::new(0),
@@ -115,14 +115,14 @@ impl Registry {
     }
 
     /// How many of them have said who they are.
-    pub fn known(&self) -> usize {
-        self.known.load(Ordering::Relaxed)
+    pub fn identified(&self) -> usize {
+        self.identified.load(Ordering::Relaxed)
     }
 
-    /// A login begins. When others take longer than `patience`, or more than `most` are under way, the
+    /// A login begins. When others take longer than `timeout`, or more than `most` are under way, the
     /// oldest is cut off: who only connects and says nothing must not keep others out.
-    pub fn make_room(&self, most: usize, patience: Duration) {
-        if self.len().saturating_sub(self.known()) < 2 {
+    pub fn cut_off_slow_logins(&self, most: usize, timeout: Duration) {
+        if self.len().saturating_sub(self.identified()) < 2 {
             return;
         }
         let now = Instant::now();
@@ -131,7 +131,7 @@ impl Registry {
             .lock()
             .live
             .iter()
-            .filter(|(_, entry)| !entry.is_known())
+            .filter(|(_, entry)| !entry.is_identified())
             .map(|(id, entry)| {
                 let since = entry.process.lock().since;
                 (*id, entry.clone(), now.duration_since(since))
@@ -140,7 +140,7 @@ impl Registry {
         waiting.sort_by_key(|(id, ..)| *id);
         let beyond = waiting.len().saturating_sub(most);
         for (i, (_, entry, waited)) in waiting.iter().enumerate() {
-            if i < beyond || *waited > patience {
+            if i < beyond || *waited > timeout {
                 entry.control.kill();
             }
         }
@@ -199,7 +199,7 @@ impl Registry {
         });
         self.entries.lock().live.insert(id, entry.clone());
         let live = self.live.fetch_add(1, Ordering::Relaxed) + 1;
-        super::metrics::CONNECTIONS_MADE.add(1);
+        super::metrics::CONNECTIONS_OPENED.add(1);
         super::metrics::CONNECTIONS.set(live as i64);
         if self.peak.fetch_max(live, Ordering::Relaxed) < live {
             *self.peak_at.lock() = SystemTime::now();
@@ -222,14 +222,14 @@ impl Registry {
     /// The same by account, user or host, since the last TRUNCATE.
     pub fn status_by(&self, by: By) -> Vec<((String, String), Box<Cells>)> {
         let entries = self.entries.lock();
-        entries.accounts.by(by, entries.counted())
+        entries.accounts.by(by, entries.identified_statuses())
     }
 
     /// The same by session.
     pub fn status_by_session(&self) -> Vec<(u64, Cells)> {
         let entries = self.entries.lock();
-        let known = entries.live.iter().filter(|(_, e)| e.is_known());
-        let mut all: Vec<_> = known.map(|(id, e)| (*id, e.status.now())).collect();
+        let identified = entries.live.iter().filter(|(_, e)| e.is_identified());
+        let mut all: Vec<_> = identified.map(|(id, e)| (*id, e.status.now())).collect();
         all.sort_by_key(|(id, _)| *id);
         all
     }
@@ -238,8 +238,8 @@ impl Registry {
     pub fn truncate_status(&self, by: By) {
         let mut entries = self.entries.lock();
         let Sessions { live, accounts } = &mut *entries;
-        let known = live.values().filter(|e| e.is_known());
-        accounts.truncate(by, known.map(|e| (e.state.user_host(), &e.status)));
+        let identified = live.values().filter(|e| e.is_identified());
+        accounts.truncate(by, identified.map(|e| (e.state.user_host(), &e.status)));
     }
 
     /// TRUNCATE of status_by_thread.
@@ -252,8 +252,8 @@ impl Registry {
     /// What the sessions know about themselves.
     pub fn states(&self) -> Vec<Arc<SessionState>> {
         let entries = self.entries.lock();
-        let known = entries.live.values().filter(|e| e.is_known());
-        let mut states: Vec<_> = known.map(|e| e.state.clone()).collect();
+        let identified = entries.live.values().filter(|e| e.is_identified());
+        let mut states: Vec<_> = identified.map(|e| e.state.clone()).collect();
         states.sort_by_key(|s| s.id);
         states
     }
@@ -293,16 +293,16 @@ impl Registration {
     }
 
     /// COM_QUIT.
-    pub fn say_goodbye(&mut self) {
+    pub fn mark_orderly(&mut self) {
         self.orderly = true;
     }
 
     /// Takes one of the places of those whose clients are known, of which there are so many. False when
     /// they are all taken.
-    pub fn admit(&self, places: usize) -> bool {
-        let next = |known: usize| (known < places).then_some(known + 1);
-        let (relaxed, known) = (Ordering::Relaxed, &self.registry.known);
-        let admitted = known.fetch_update(relaxed, relaxed, next).is_ok();
+    pub fn admit(&self, capacity: usize) -> bool {
+        let next = |identified: usize| (identified < capacity).then_some(identified + 1);
+        let (relaxed, identified) = (Ordering::Relaxed, &self.registry.identified);
+        let admitted = identified.fetch_update(relaxed, relaxed, next).is_ok();
         self.entry.admitted.store(admitted, relaxed);
         admitted
     }
@@ -359,8 +359,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let known = self.entry.is_known();
-        if known && !self.orderly {
+        let identified = self.entry.is_identified();
+        if identified && !self.orderly {
             self.registry.aborted.fetch_add(1, Ordering::Relaxed);
         }
         let account = self.entry.state.user_host();
@@ -371,7 +371,7 @@ impl Drop for Registration {
         drop(entries);
         let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;
         if self.entry.admitted.load(Ordering::Relaxed) {
-            self.registry.known.fetch_sub(1, Ordering::Relaxed);
+            self.registry.identified.fetch_sub(1, Ordering::Relaxed);
         }
         super::metrics::CONNECTIONS.set(live as i64);
     }

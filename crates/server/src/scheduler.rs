@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use polling::{Event, Events, Poller};
 
-use super::blocking::{self, Waiting, blocking};
+use super::blocking::{self, BlockablePool, mark_blocked};
 use super::command;
 use super::config::ThreadHandling;
 use super::login::{self, Incoming};
@@ -27,12 +27,12 @@ use tare_store::log::{self, Priority};
 
 /// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
 /// expressions to 1000, and a build without optimization takes some KiB for each.
-const STACK: usize = 8 << 20;
+const STACK_BYTES: usize = 8 << 20;
 /// How often a pool looks whether its work goes on. When no work was taken for as long, another worker
 /// is added: MariaDB's thread_pool_stall_limit, which is 500 ms there.
-const STALL: Duration = Duration::from_millis(100);
+const STALL_INTERVAL: Duration = Duration::from_millis(100);
 /// Workers of a pool at most, blocked ones included.
-const MOST_WORKERS: usize = 512;
+const MAX_WORKERS: usize = 512;
 
 /// Runs sessions.
 #[derive(Debug)]
@@ -62,12 +62,12 @@ impl Scheduler {
                     .threads_created
                     .fetch_add(1, Ordering::Relaxed);
                 let parent = tare::thread::id();
-                let asked = Instant::now();
+                let requested = Instant::now();
                 thread::Builder::new()
                     .name("one_connection".into())
-                    .stack_size(STACK)
+                    .stack_size(STACK_BYTES)
                     .spawn(move || {
-                        launched(&shared, asked);
+                        count_slow_launch(&shared, requested);
                         tare::thread::register_child(&THREAD_ONE_CONNECTION, parent);
                         one_connection(&shared, incoming);
                     })
@@ -92,10 +92,10 @@ impl Scheduler {
 }
 
 /// A thread for clients runs: counts it if that took longer than slow_launch_time, in seconds.
-fn launched(shared: &Shared, asked: Instant) {
+fn count_slow_launch(shared: &Shared, requested: Instant) {
     let limit = shared.globals.get("slow_launch_time");
     let limit = limit.and_then(|seconds| seconds.parse().ok());
-    if limit.is_some_and(|limit| asked.elapsed() > Duration::from_secs(limit)) {
+    if limit.is_some_and(|limit| requested.elapsed() > Duration::from_secs(limit)) {
         shared
             .counters
             .slow_launches
@@ -105,7 +105,7 @@ fn launched(shared: &Shared, asked: Instant) {
 
 /// A session's whole life, on its own thread.
 fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
-    guarded(shared, || {
+    catch_panic(shared, || {
         if let Some(mut session) = login::login(shared, incoming) {
             while command::serve_one(&mut session) == Next::Continue {}
             transaction::roll_back(&mut session);
@@ -114,7 +114,7 @@ fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
 }
 
 /// Runs a session's code; a panic ends that session alone. `None` when it panicked.
-fn guarded<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
+fn catch_panic<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => Some(result),
         Err(panic) => {
@@ -161,14 +161,14 @@ struct Queue {
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Waiting for Pool {
-    fn blocked(self: Arc<Self>) {
+impl BlockablePool for Pool {
+    fn worker_blocks(self: Arc<Self>) {
         let mut queue = self.queue.lock();
         queue.active -= 1;
-        self.help(&mut queue);
+        self.wake_or_spawn(&mut queue);
     }
 
-    fn runs_again(&self) {
+    fn worker_resumes(&self) {
         self.queue.lock().active += 1;
     }
 }
@@ -205,12 +205,12 @@ impl Pool {
     }
 
     fn spawn(self: &Arc<Self>, queue: &mut Queue) -> io::Result<()> {
-        let (own, asked) = (self.clone(), Instant::now());
+        let (own, requested) = (self.clone(), Instant::now());
         let handle = thread::Builder::new()
             .name("pool_worker".into())
-            .stack_size(STACK)
+            .stack_size(STACK_BYTES)
             .spawn(move || {
-                launched(&own.shared, asked);
+                count_slow_launch(&own.shared, requested);
                 tare::thread::register(&THREAD_POOL_WORKER);
                 let created = &own.shared.counters.threads_created;
                 created.fetch_add(1, Ordering::Relaxed);
@@ -224,13 +224,13 @@ impl Pool {
     }
 
     /// Sees to it that somebody takes the work that waits.
-    fn help(self: &Arc<Self>, queue: &mut Queue) {
+    fn wake_or_spawn(self: &Arc<Self>, queue: &mut Queue) {
         if queue.work.is_empty() || queue.stopping {
             return;
         }
         if queue.waiting > 0 {
             self.work.notify_one();
-        } else if queue.active < self.size && queue.workers < MOST_WORKERS {
+        } else if queue.active < self.size && queue.workers < MAX_WORKERS {
             // Without another thread the work waits until a blocked one is free: late, not lost.
             let _ = self.spawn(queue);
         }
@@ -239,7 +239,7 @@ impl Pool {
     /// All workers are busy with statements that take long: another one lets the others' go on. It
     /// leaves when it has nothing to do.
     fn add_worker(self: &Arc<Self>, queue: &mut Queue) {
-        if !queue.work.is_empty() && queue.waiting == 0 && queue.workers < MOST_WORKERS {
+        if !queue.work.is_empty() && queue.waiting == 0 && queue.workers < MAX_WORKERS {
             // Without another thread the work waits until one is free: late, not lost.
             let _ = self.spawn(queue);
         }
@@ -248,11 +248,11 @@ impl Pool {
     fn push(self: &Arc<Self>, work: Work) {
         let mut queue = self.queue.lock();
         queue.work.push_back(work);
-        self.help(&mut queue);
+        self.wake_or_spawn(&mut queue);
     }
 
     fn worker(self: &Arc<Self>) {
-        blocking::serve(Some(self.clone()));
+        blocking::set_pool_of_thread(Some(self.clone()));
         loop {
             let work = {
                 let mut queue = self.queue.lock();
@@ -263,7 +263,7 @@ impl Pool {
                         queue.active -= 1;
                         queue.workers -= 1;
                         drop(queue);
-                        blocking::serve(None);
+                        blocking::set_pool_of_thread(None);
                         return;
                     }
                     if let Some(work) = queue.work.pop_front() {
@@ -283,10 +283,10 @@ impl Pool {
         let session = match work {
             Work::Connect(incoming) => {
                 let mut thread = tare::thread::Session::new(&THREAD_ONE_CONNECTION);
-                let login = guarded(&self.shared, || {
+                let login = catch_panic(&self.shared, || {
                     let _entered = thread.enter();
                     // The client may take its time to answer the greeting.
-                    let _waits = blocking();
+                    let _waits = mark_blocked();
                     login::login(&self.shared, *incoming)
                 });
                 login.flatten().map(|mut session| {
@@ -294,7 +294,7 @@ impl Pool {
                     Box::new(session)
                 })
             }
-            Work::Serve(mut session) => guarded(&self.shared, move || {
+            Work::Serve(mut session) => catch_panic(&self.shared, move || {
                 let mut thread = session.thread.take()?;
                 let entered = thread.enter();
                 session.client.stream.idle(false);
@@ -328,12 +328,12 @@ impl Pool {
         }
         let key = session.state.id as usize;
         let stream = session.client.stream.clone();
-        let known = std::mem::replace(&mut session.client.polled, true);
+        let is_polled = std::mem::replace(&mut session.client.polled, true);
         let event = Event::readable(key);
         // Held until the poller knows the socket: the event may come before the session is there.
         let mut idle = self.idle.lock();
         idle.insert(key, session);
-        let result = if known {
+        let result = if is_polled {
             self.poller.modify(stream.as_fd(), event)
         } else {
             // SAFETY: the socket stays open while the session lives; epoll, the only poller on
@@ -351,22 +351,22 @@ impl Pool {
 
     fn poll(self: &Arc<Self>) {
         let mut events = Events::new();
-        let mut looked = Instant::now();
+        let mut checked = Instant::now();
         let mut taken = 0;
         loop {
             events.clear();
-            let _ = self.poller.wait(&mut events, Some(STALL));
+            let _ = self.poller.wait(&mut events, Some(STALL_INTERVAL));
             {
                 let mut queue = self.queue.lock();
                 if queue.stopping {
                     return;
                 }
-                if looked.elapsed() >= STALL {
+                if checked.elapsed() >= STALL_INTERVAL {
                     if taken == queue.taken {
                         self.add_worker(&mut queue);
                     }
                     taken = queue.taken;
-                    looked = Instant::now();
+                    checked = Instant::now();
                 }
             }
             for event in events.iter() {

@@ -28,7 +28,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     session.state.set(Scope::Session, name, value, true)?;
                 }
             }
-            SetItem::Transaction(said) => set_transaction(session, said)?,
+            SetItem::Transaction(characteristics) => set_transaction(session, characteristics)?,
             SetItem::System(scope, name, expr) => {
                 let value = match expr {
                     Some(expr) => Some(prepare::evaluate(session, expr.clone())?),
@@ -46,7 +46,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                 if name == "sql_mode" {
                     warn_of_modes(session, *scope);
                 }
-                variable_changed(session, name)?;
+                apply_variable(session, name)?;
             }
         }
     }
@@ -75,59 +75,59 @@ fn set_monitor(
     action: Action,
     value: Option<Value>,
 ) -> Result<String> {
-    let asked = match value {
+    let text = match value {
         Some(Value::Text(text)) => text,
         Some(Value::Integer(n)) => n.to_string(),
         _ => "NULL".into(),
     };
     // Not for a session and not for everybody: `set` says so, as of any other variable.
     if scope != Scope::Global || !session.rights.may_set() {
-        return Ok(asked);
+        return Ok(text);
     }
     let Some(variable) = find_in(session.shared.config.series, name) else {
         return Err(SqlError::unknown_variable(name));
     };
     let segment = session.shared.observed.segment();
-    if !act_on_metrics(segment.as_deref(), variable, &asked, action)? {
+    if !act_on_metrics(segment.as_deref(), variable, &text, action)? {
         let warnings = &session.state.warnings;
         warnings.add("Warning", 1105, STILL_ENABLED);
     }
-    Ok(asked)
+    Ok(text)
 }
 
 /// SET TRANSACTION. All levels are serializable here: SQLite has no other.
-fn set_transaction(session: &mut Session, said: &Characteristics) -> Result<()> {
-    let Some(scope) = said.scope else {
+fn set_transaction(session: &mut Session, characteristics: &Characteristics) -> Result<()> {
+    let Some(scope) = characteristics.scope else {
         if session.transaction.open {
             return Err(SqlError::new(
                 1568,
                 "Transaction characteristics can't be changed while a transaction is in progress",
             ));
         }
-        if let Some(read_only) = said.read_only {
+        if let Some(read_only) = characteristics.read_only {
             session.transaction.next_read_only = read_only;
         }
         return Ok(());
     };
     let is_root = session.rights.may_set();
-    if let Some(level) = said.isolation {
+    if let Some(level) = characteristics.isolation {
         let level = Some(Value::Text(level.to_owned()));
         session
             .state
             .set(scope, "transaction_isolation", level, is_root)?;
     }
-    if let Some(read_only) = said.read_only {
+    if let Some(read_only) = characteristics.read_only {
         let value = Some(Value::Integer(read_only.into()));
         session
             .state
             .set(scope, "transaction_read_only", value, is_root)?;
-        variable_changed(session, "transaction_read_only")?;
+        apply_variable(session, "transaction_read_only")?;
     }
     Ok(())
 }
 
 /// What follows from a variable's new value.
-fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
+fn apply_variable(session: &mut Session, name: &str) -> Result<()> {
     match name {
         "autocommit" => {
             let on = session.state.text(name).as_deref() != Some("OFF");
@@ -140,15 +140,15 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
             session.transaction.always_read_only =
                 session.state.text(name).as_deref() == Some("ON");
         }
-        "foreign_key_checks" => session.connections.check_foreign_keys()?,
+        "foreign_key_checks" => session.connections.apply_foreign_key_checks()?,
         "time_zone" => {
             // Statements are read in another way where TIMESTAMPs are not shown as they are stored.
-            session.statements.read_anew(&mut session.connections);
+            session.statements.expire_all(&mut session.connections);
         }
         "sql_mode" => {
             // Statements are read in another way now.
             session.statements.empty_cache(&mut session.connections);
-            session.connections.check_values()?;
+            session.connections.apply_sql_mode()?;
         }
         "long_query_time" | "max_execution_time" | "innodb_lock_wait_timeout" => {
             session.settings.read(&session.state);
@@ -161,7 +161,7 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
                 .set_durable(value.as_deref() == Some("1"));
         }
         SAMPLE_AGE => {
-            let seconds = session.shared.globals.said(SAMPLE_AGE);
+            let seconds = session.shared.globals.stored_value(SAMPLE_AGE);
             set_sample_age(session.shared.observed.segment().as_deref(), &seconds)?;
         }
         "performance_schema_show_processlist" => {
@@ -170,7 +170,7 @@ fn variable_changed(session: &mut Session, name: &str) -> Result<()> {
                 .warnings
                 .add("Warning", 4166, SHOW_PROCESSLIST);
         }
-        "wait_timeout" => session.client.wait_at_most(&session.state),
+        "wait_timeout" => session.client.apply_wait_timeout(&session.state),
         _ => {}
     }
     Ok(())

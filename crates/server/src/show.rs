@@ -112,7 +112,7 @@ impl show::Session for Session {
 
     fn storage_status(&mut self) -> Result<String> {
         if !self.rights.may_see_others() {
-            self.root_only("PROCESS")?;
+            self.require_root("PROCESS")?;
         }
         let mut text = format!(
             "\n=====================================\n{} STORAGE MONITOR OUTPUT\n=====================================\n\

@@ -97,12 +97,12 @@ pub struct Parts {
 
 /// Takes the data directory and the sockets, and starts the recording.
 pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
-    let lock = lock(&config)?;
+    let lock = lock_data(&config)?;
     let (version, pid) = (config.series.version(), std::process::id());
     let text = format!("tare serve {version} starts as process {pid}");
     log::keep(Priority::System, "Server", text);
     tare_store::sqlite::configure();
-    let own = record(&config);
+    let own = start_recording(&config);
     // What could not be started is off, and the variable says so.
     config.performance_schema &= own.is_some();
     let observed = Arc::new(match config.attach.clone() {
@@ -132,7 +132,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         observed.clone(),
     );
     if let Some(certificate) = &certificate {
-        globals.has_tls(certificate);
+        globals.set_tls(certificate);
     }
     let endpoints = Endpoints {
         socket,
@@ -159,7 +159,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         stop,
         config,
     });
-    keep(&endpoints);
+    log_endpoints(&endpoints);
     Ok(Parts {
         lock,
         shared,
@@ -169,7 +169,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
 }
 
 /// The data directory, made when it is not there, and its lock.
-fn lock(config: &Config) -> Result<fs::File, StartError> {
+fn lock_data(config: &Config) -> Result<fs::File, StartError> {
     let data = |path: PathBuf| move |source| StartError::Data { path, source };
     fs::DirBuilder::new()
         .recursive(true)
@@ -200,16 +200,16 @@ fn lock(config: &Config) -> Result<fs::File, StartError> {
     Ok(lock)
 }
 
-fn say(priority: Priority, text: String) {
+fn log_and_print(priority: Priority, text: String) {
     log::say(priority, "Server", text);
 }
 
 /// Keeps what `tare serve` prints: where to connect.
-fn keep(endpoints: &Endpoints) {
-    let said = |text: String| log::keep(Priority::System, "Server", text);
-    said(format!("Listening on {}", endpoints.socket.display()));
+fn log_endpoints(endpoints: &Endpoints) {
+    let log_line = |text: String| log::keep(Priority::System, "Server", text);
+    log_line(format!("Listening on {}", endpoints.socket.display()));
     if let Some(tcp) = endpoints.tcp {
-        said(format!("Listening on {tcp}"));
+        log_line(format!("Listening on {tcp}"));
     }
 }
 
@@ -234,12 +234,12 @@ fn class_limits(series: Series) -> Vec<(Kind, usize)> {
 }
 
 /// What a max_digest_length other than 0 is told.
-const OF_WHOLE_STATEMENTS: &str = "max_digest_length is not 0: digests are of whole statements here, up to the bytes \
+const MAX_DIGEST_LENGTH_NOTE: &str = "max_digest_length is not 0: digests are of whole statements here, up to the bytes \
     of text that performance_schema_max_digest_length keeps";
 
 /// Starts the recording of the server itself. Without it the server serves all the same, and says
 /// why it does not record.
-fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
+fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     if !config.performance_schema {
         return None;
     }
@@ -266,7 +266,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     let engines = |(name, _): &&(String, String)| !telemetry::size_options().any(|of| of == name);
     for (name, value) in config.sizes.iter().filter(engines) {
         if let Err(error) = wanted.option(name, value) {
-            say(Priority::Warning, format!("{error}; the default stays"));
+            log_and_print(Priority::Warning, format!("{error}; the default stays"));
         }
     }
     match config.max_digest_length {
@@ -276,7 +276,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             wanted.asked.retain(others);
             wanted.asked.push((sizes::DIGEST_LENGTH, 0));
         }
-        Some(_) => say(Priority::Warning, OF_WHOLE_STATEMENTS.to_owned()),
+        Some(_) => log_and_print(Priority::Warning, MAX_DIGEST_LENGTH_NOTE.to_owned()),
         None => {}
     }
     let started = tare::start(wanted);
@@ -285,7 +285,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         Ok(()) | Err(tare::StartError::Running) => tare::watch_settings(),
         Err(tare::StartError::NotCompiledIn) => return None,
         Err(error) => {
-            say(
+            log_and_print(
                 Priority::Error,
                 format!("performance_schema is off: {error}"),
             );
@@ -298,7 +298,7 @@ fn record(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     match segment {
         Ok(segment) => Some(Arc::new(segment)),
         Err(error) => {
-            say(
+            log_and_print(
                 Priority::Error,
                 format!("performance_schema records, and cannot be read here: {error}"),
             );

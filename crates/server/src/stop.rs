@@ -10,7 +10,7 @@ use polling::Poller;
 #[derive(Debug, Clone)]
 pub struct Stop {
     poller: Arc<Poller>,
-    asked: Arc<AtomicBool>,
+    requested: Arc<AtomicBool>,
 }
 
 impl Stop {
@@ -18,7 +18,7 @@ impl Stop {
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             poller: Arc::new(Poller::new()?),
-            asked: Arc::new(AtomicBool::new(false)),
+            requested: Arc::new(AtomicBool::new(false)),
         })
     }
 
@@ -29,12 +29,12 @@ impl Stop {
 
     /// Whether somebody has asked.
     pub fn is_requested(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
+        self.requested.load(Ordering::Acquire)
     }
 
     /// Asks.
     pub fn request(&self) {
-        self.asked.store(true, Ordering::Release);
+        self.requested.store(true, Ordering::Release);
         // An error would mean that the poller is gone, and with it who waits.
         let _ = self.poller.notify();
     }

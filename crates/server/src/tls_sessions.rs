@@ -7,12 +7,12 @@ use rustls::server::StoresServerSessions;
 use tare::sync::PlainMutex;
 
 /// Sessions that are kept: as many as rustls keeps by itself.
-pub const KEPT: usize = 256;
+pub const MAX_SESSIONS: usize = 256;
 
 /// See the module.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    kept: PlainMutex<Kept>,
+    cache: PlainMutex<Cache>,
     /// Sessions that were asked for and found.
     pub hits: AtomicU64,
     /// Sessions that were asked for and not found.
@@ -22,7 +22,7 @@ pub struct Sessions {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Cache {
     by_key: HashMap<Vec<u8>, Vec<u8>>,
     /// The oldest first. Some may have been taken.
     order: VecDeque<Vec<u8>>,
@@ -31,49 +31,49 @@ struct Kept {
 impl Sessions {
     /// How many are kept.
     pub fn len(&self) -> usize {
-        self.kept.lock().by_key.len()
+        self.cache.lock().by_key.len()
     }
 
-    fn counted(&self, found: Option<Vec<u8>>) -> Option<Vec<u8>> {
-        let counter = match found {
+    fn count_lookup(&self, session: Option<Vec<u8>>) -> Option<Vec<u8>> {
+        let counter = match session {
             Some(_) => &self.hits,
             None => &self.misses,
         };
         counter.fetch_add(1, Relaxed);
-        found
+        session
     }
 }
 
 impl StoresServerSessions for Sessions {
     fn put(&self, key: Vec<u8>, value: Vec<u8>) -> bool {
-        let mut kept = self.kept.lock();
-        if kept.by_key.insert(key.clone(), value).is_none() {
-            kept.order.push_back(key);
+        let mut cache = self.cache.lock();
+        if cache.by_key.insert(key.clone(), value).is_none() {
+            cache.order.push_back(key);
         }
-        while kept.by_key.len() > KEPT {
-            let Some(oldest) = kept.order.pop_front() else {
+        while cache.by_key.len() > MAX_SESSIONS {
+            let Some(oldest) = cache.order.pop_front() else {
                 break;
             };
-            if kept.by_key.remove(&oldest).is_some() {
+            if cache.by_key.remove(&oldest).is_some() {
                 self.overflows.fetch_add(1, Relaxed);
             }
         }
         // Those that were taken are not waited for.
-        if kept.order.len() > 2 * KEPT {
-            let Kept { by_key, order } = &mut *kept;
+        if cache.order.len() > 2 * MAX_SESSIONS {
+            let Cache { by_key, order } = &mut *cache;
             order.retain(|key| by_key.contains_key(key));
         }
         true
     }
 
     fn get(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let found = self.kept.lock().by_key.get(key).cloned();
-        self.counted(found)
+        let session = self.cache.lock().by_key.get(key).cloned();
+        self.count_lookup(session)
     }
 
     fn take(&self, key: &[u8]) -> Option<Vec<u8>> {
-        let found = self.kept.lock().by_key.remove(key);
-        self.counted(found)
+        let session = self.cache.lock().by_key.remove(key);
+        self.count_lookup(session)
     }
 
     fn can_cache(&self) -> bool {
@@ -89,12 +89,12 @@ mod tests {
     fn the_oldest_go_first_and_what_is_taken_is_gone() {
         let sessions = Sessions::default();
         let key = |i: usize| i.to_le_bytes().to_vec();
-        for i in 0..KEPT + 3 {
+        for i in 0..MAX_SESSIONS + 3 {
             assert!(sessions.put(key(i), vec![1]));
         }
         assert_eq!(
             (sessions.len(), sessions.overflows.load(Relaxed)),
-            (KEPT, 3)
+            (MAX_SESSIONS, 3)
         );
         assert_eq!(sessions.get(&key(2)), None);
         assert_eq!(sessions.get(&key(3)), Some(vec![1]));
@@ -105,10 +105,10 @@ mod tests {
             (2, 2)
         );
         // Sessions that come and are taken leave nothing behind.
-        for i in 0..10 * KEPT {
+        for i in 0..10 * MAX_SESSIONS {
             sessions.put(key(i), vec![1]);
             assert!(sessions.take(&key(i)).is_some());
         }
-        assert!(sessions.kept.lock().order.len() <= 2 * KEPT + 1);
+        assert!(sessions.cache.lock().order.len() <= 2 * MAX_SESSIONS + 1);
     }
 }

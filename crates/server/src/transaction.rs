@@ -15,7 +15,7 @@ use tare_store::metrics as locks;
 use tare_store::write_lock::WriteGuard;
 
 /// SQLite has no other isolation.
-const MODE: Mode = Mode {
+const SERIALIZABLE: Mode = Mode {
     isolation: Isolation::Serializable,
     read_only: false,
     autocommit: false,
@@ -26,19 +26,19 @@ pub fn enter(session: &mut Session, database: &str) -> Result<()> {
     if session.locks.confirm(database) {
         return Ok(());
     }
-    let pass = wait_for(session, database)?;
+    let pass = acquire_write_lock(session, database)?;
     session.locks.transaction.add(database, pass);
     Ok(())
 }
 
 /// Takes a place in line for a transaction that reads now and is expected to write: a write after
 /// another session's would find the snapshot too old. Whoever writes does not wait for it.
-pub fn expect(session: &mut Session, database: &str) {
+pub fn queue_as_writer(session: &mut Session, database: &str) {
     if session.locks.has(database) {
         return;
     }
     let writers = session.shared.databases.write_lock(database);
-    let _waits = crate::blocking::blocking();
+    let _waits = crate::blocking::mark_blocked();
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(pass) = writers.expect() {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
@@ -47,7 +47,7 @@ pub fn expect(session: &mut Session, database: &str) {
 }
 
 /// Waits for the write lock of a database.
-pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
+pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let writers = session.shared.databases.write_lock(database);
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(pass) = writers.try_acquire() {
@@ -69,7 +69,7 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
         session.settings.lock_wait_timeout
     };
     let control = session.control.clone();
-    let _waits = crate::blocking::blocking();
+    let _waits = crate::blocking::mark_blocked();
     tare::stage::set(&points::WAITING_FOR_COMMIT);
     let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
     let waiting = &session.shared.counters.lock_waiting;
@@ -101,7 +101,7 @@ pub fn wait_for(session: &mut Session, database: &str) -> Result<WriteGuard> {
 }
 
 /// What an error means for the transaction: a deadlock rolls it back, as it does in MySQL.
-pub fn after_error(session: &mut Session, error: SqlError) -> SqlError {
+pub fn handle_error(session: &mut Session, error: SqlError) -> SqlError {
     if error.code == 1213 {
         session.transaction.expects_write = true;
         roll_back(session);
@@ -134,7 +134,10 @@ pub fn begin(session: &mut Session, read_only: bool) -> Result<()> {
     connection.begin()?;
     session.transaction.open = true;
     session.transaction.read_only = read_only;
-    let mode = Mode { read_only, ..MODE };
+    let mode = Mode {
+        read_only,
+        ..SERIALIZABLE
+    };
     session.transaction.point = Some(tare::transaction::start(&points::TRANSACTION, mode));
     Ok(())
 }
@@ -188,6 +191,6 @@ fn end_transaction(session: &mut Session) {
 }
 
 /// The transaction of a statement under autocommit.
-pub fn single_statement() -> tare::transaction::Transaction {
-    tare::transaction::of_statement(&points::TRANSACTION, MODE)
+pub fn begin_single_statement() -> tare::transaction::Transaction {
+    tare::transaction::of_statement(&points::TRANSACTION, SERIALIZABLE)
 }

@@ -3,8 +3,8 @@
 //! root and monitor are there from the start, with passwords in files of the data directory. Others
 //! are made by CREATE USER, and kept in its file `accounts`.
 
-pub mod kept;
 pub mod secret;
+pub mod storage;
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,10 +17,10 @@ use tare::sync::PlainMutex;
 use tare_mysql::account::Rights;
 use tare_mysql::schema::{LOCALHOST, MONITOR, ROOT};
 
-use self::secret::{Known, NATIVE, SHA2, Secret};
+use self::secret::{CachedDigest, NATIVE, SHA2, Secret};
 use super::config::Config;
 use super::random::random;
-use crate::certificate::write;
+use crate::certificate::write_atomically;
 
 /// An account.
 #[derive(Clone)]
@@ -47,7 +47,7 @@ pub struct Accounts {
     /// with the most exact host come first.
     list: PlainMutex<Vec<Account>>,
     /// Who has proved a password of caching_sha2_password since the server started.
-    known: PlainMutex<HashMap<(String, String), Known>>,
+    password_cache: PlainMutex<HashMap<(String, String), CachedDigest>>,
     /// Of what is pretended of users that there are none of.
     seed: RandomState,
     file: PathBuf,
@@ -79,7 +79,7 @@ impl Accounts {
             Some(password) => Ok((password.clone(), None)),
             None => {
                 let file = config.data.join(name);
-                match password_of(&file) {
+                match read_or_create_password(&file) {
                     Ok(password) => Ok((password, Some(file))),
                     Err(error) => Err((file, error)),
                 }
@@ -101,10 +101,10 @@ impl Accounts {
             account(MONITOR, monitor, Rights::MONITOR),
         ];
         let file = config.data.join("accounts");
-        list.extend(kept::load(&file).map_err(|error| (file.clone(), error))?);
+        list.extend(storage::load(&file).map_err(|error| (file.clone(), error))?);
         Ok(Self {
             list: PlainMutex::new(list),
-            known: PlainMutex::default(),
+            password_cache: PlainMutex::default(),
             seed: RandomState::new(),
             file,
             files: [root_file, monitor_file],
@@ -130,21 +130,21 @@ impl Accounts {
         if let Some(own) = list[..OWN].iter().find(|account| account.user == user) {
             return Some(own.clone());
         }
-        let mut found: Vec<_> = list[OWN..]
+        let mut matches: Vec<_> = list[OWN..]
             .iter()
             .filter(|account| {
                 let admits = |host| is_like(host, &account.host);
                 account.user == user && (admits(host) || address.is_some_and(admits))
             })
             .collect();
-        found.sort_by_key(|account| exactness(&account.host));
-        found.first().map(|account| (*account).clone())
+        matches.sort_by_key(|account| exactness(&account.host));
+        matches.first().map(|account| (*account).clone())
     }
 
     /// The plugin that the greeting names: caching_sha2_password once a user has it. Until then it is the one that
     /// every client has built in. (MariaDB's library loads the other one when it first meets it, and threads
     /// that connect at once then fail now and then: 1156.)
-    pub fn greeted(&self) -> &'static str {
+    pub fn greeting_plugin(&self) -> &'static str {
         let list = self.list.lock();
         match list[OWN..].iter().any(|account| account.plugin == SHA2) {
             true => SHA2,
@@ -154,7 +154,7 @@ impl Accounts {
 
     /// The plugin of a user that there is none of: always the same one for a name, and one of those that
     /// users have.
-    pub fn pretended(&self, user: &str) -> &'static str {
+    pub fn decoy_plugin(&self, user: &str) -> &'static str {
         let list = self.list.lock();
         let has_sha2 = |account: &&Account| account.plugin == SHA2;
         let sha2 = list[OWN..].iter().filter(has_sha2).count();
@@ -166,14 +166,14 @@ impl Accounts {
     }
 
     /// What a client of an account is known by again.
-    pub fn known(&self, account: &Account) -> Option<Known> {
+    pub fn cached_digest(&self, account: &Account) -> Option<CachedDigest> {
         let name = (account.user.clone(), account.host.clone());
-        let known = self.known.lock().get(&name).copied();
-        known.or_else(|| account.secret.known())
+        let cached = self.password_cache.lock().get(&name).copied();
+        cached.or_else(|| account.secret.cached_digest())
     }
 
     /// A client has proved an account's password.
-    pub fn remember(&self, account: &Account, password: &[u8]) {
+    pub fn cache_password(&self, account: &Account, password: &[u8]) {
         let name = (account.user.clone(), account.host.clone());
         // Not of an account that was changed meanwhile.
         let list = self.list.lock();
@@ -181,7 +181,9 @@ impl Accounts {
             now.user == account.user && now.host == account.host && now.secret == account.secret
         };
         if list.iter().find(same).is_some() {
-            self.known.lock().insert(name, secret::known(password));
+            self.password_cache
+                .lock()
+                .insert(name, secret::cached_digest(password));
         }
     }
 
@@ -191,8 +193,8 @@ impl Accounts {
         change: impl FnOnce(&mut Vec<Account>) -> tare_mysql::Result<R>,
     ) -> tare_mysql::Result<R> {
         let mut list = self.list.lock();
-        let mut made = list.clone();
-        let result = change(&mut made)?;
+        let mut changed = list.clone();
+        let result = change(&mut changed)?;
         let failed = |what: &Path, error: io::Error| {
             let file = what.display();
             match error.kind() {
@@ -207,26 +209,28 @@ impl Accounts {
             }
         };
         for (own, file) in self.files.iter().enumerate() {
-            if let (Secret::Plain(new), Secret::Plain(old)) = (&made[own].secret, &list[own].secret)
+            if let (Secret::Plain(new), Secret::Plain(old)) =
+                (&changed[own].secret, &list[own].secret)
                 && new != old
                 && let Some(file) = file
             {
-                write(file, &format!("{new}\n"), 0o600).map_err(|error| failed(file, error))?;
+                write_atomically(file, &format!("{new}\n"), 0o600)
+                    .map_err(|error| failed(file, error))?;
             }
         }
-        kept::save(&self.file, &made[OWN..]).map_err(|error| failed(&self.file, error))?;
+        storage::save(&self.file, &changed[OWN..]).map_err(|error| failed(&self.file, error))?;
         // Whoever has another password now has to prove it.
-        let mut known = self.known.lock();
-        known.retain(|(user, host), _| {
+        let mut password_cache = self.password_cache.lock();
+        password_cache.retain(|(user, host), _| {
             let of = |list: &[Account]| {
-                let found = list.iter().find(|a| a.user == *user && a.host == *host);
-                found.map(|account| account.secret.clone())
+                let account = list.iter().find(|a| a.user == *user && a.host == *host);
+                account.map(|account| account.secret.clone())
             };
-            let now = of(&made);
+            let now = of(&changed);
             now.is_some() && now == of(&list)
         });
-        drop(known);
-        *list = made;
+        drop(password_cache);
+        *list = changed;
         Ok(result)
     }
 }
@@ -263,7 +267,7 @@ fn is_like(text: &str, pattern: &str) -> bool {
     pattern[next..].iter().all(|byte| *byte == b'%')
 }
 
-fn password_of(file: &Path) -> io::Result<String> {
+fn read_or_create_password(file: &Path) -> io::Result<String> {
     match fs::read_to_string(file) {
         Ok(text) if text.trim().is_empty() => Err(io::Error::new(
             io::ErrorKind::InvalidData,
@@ -279,7 +283,7 @@ fn password_of(file: &Path) -> io::Result<String> {
             random(&mut bytes);
             let password: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
             // Whole or not at all: a disk that is full must leave no empty file.
-            write(file, &format!("{password}\n"), 0o600)?;
+            write_atomically(file, &format!("{password}\n"), 0o600)?;
             Ok(password)
         }
         Err(e) => Err(e),
@@ -311,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_exist_is_asked_as_those_are_who_do() {
+    fn an_unknown_user_gets_a_plugin_that_users_have() {
         let account = |user: &str, plugin: &str| Account {
             user: user.into(),
             host: "%".into(),
@@ -321,11 +325,11 @@ mod tests {
             ssl: false,
             locked: false,
         };
-        let with = |made: &[Account]| {
+        let with = |others: &[Account]| {
             let own = [account(ROOT, SHA2), account(MONITOR, SHA2)];
             Accounts {
-                list: PlainMutex::new([&own, made].concat()),
-                known: PlainMutex::default(),
+                list: PlainMutex::new([&own, others].concat()),
+                password_cache: PlainMutex::default(),
                 seed: RandomState::new(),
                 file: PathBuf::new(),
                 files: [None, None],
@@ -334,16 +338,19 @@ mod tests {
         };
         let names: Vec<_> = (0..64).map(|n| format!("nobody{n}")).collect();
         let natives = |accounts: &Accounts| {
-            let asked = |name: &&String| accounts.pretended(name) == NATIVE;
-            names.iter().filter(asked).count()
+            let is_native = |name: &&String| accounts.decoy_plugin(name) == NATIVE;
+            names.iter().filter(is_native).count()
         };
         assert_eq!(natives(&with(&[])), 64);
         assert_eq!(natives(&with(&[account("a", SHA2)])), 0);
         assert_eq!(natives(&with(&[account("a", NATIVE)])), 64);
         let both = with(&[account("a", NATIVE), account("b", SHA2)]);
-        assert_eq!([with(&[]).greeted(), both.greeted()], [NATIVE, SHA2]);
+        assert_eq!(
+            [with(&[]).greeting_plugin(), both.greeting_plugin()],
+            [NATIVE, SHA2]
+        );
         for name in &names {
-            assert_eq!(both.pretended(name), both.pretended(name));
+            assert_eq!(both.decoy_plugin(name), both.decoy_plugin(name));
         }
     }
 }

@@ -11,7 +11,7 @@ pub const NATIVE: &str = "mysql_native_password";
 pub const SHA2: &str = "caching_sha2_password";
 
 /// Rounds of SHA-256 crypt, as MySQL's caching_sha2_password makes them.
-const ROUNDS: u32 = 5000;
+const CRYPT_ROUNDS: u32 = 5000;
 
 /// What is kept of a password.
 #[derive(Clone, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub enum Secret {
 
 /// With which a client that has proved its password once is known again: SHA-256 of the password's
 /// SHA-256. In memory alone.
-pub type Known = [u8; 32];
+pub type CachedDigest = [u8; 32];
 
 impl Secret {
     /// What is kept of a password for a plugin.
@@ -77,27 +77,29 @@ impl Secret {
             .iter_mut()
             .zip(mask)
             .for_each(|(byte, mask)| *byte ^= mask);
-        same(&Sha1::digest(inner), &stored)
+        equal_in_constant_time(&Sha1::digest(inner), &stored)
     }
 
     /// What a client is known by again, where that follows from what is kept.
-    pub fn known(&self) -> Option<Known> {
+    pub fn cached_digest(&self) -> Option<CachedDigest> {
         match self {
-            Self::Plain(password) if !password.is_empty() => Some(known(password.as_bytes())),
+            Self::Plain(password) if !password.is_empty() => {
+                Some(cached_digest(password.as_bytes()))
+            }
             _ => None,
         }
     }
 }
 
-/// See [`Known`].
-pub fn known(password: &[u8]) -> Known {
+/// See [`CachedDigest`].
+pub fn cached_digest(password: &[u8]) -> CachedDigest {
     Sha256::digest(Sha256::digest(password)).into()
 }
 
 /// Whether an answer of caching_sha2_password is that of a known client.
-pub fn admits_known(known: &Known, answer: &[u8], nonce: &[u8; 20]) -> bool {
+pub fn admits_cached(cached_digest: &CachedDigest, answer: &[u8], nonce: &[u8; 20]) -> bool {
     let mut hash = Sha256::new();
-    hash.update(known);
+    hash.update(cached_digest);
     hash.update(nonce);
     let mask: [u8; 32] = hash.finalize().into();
     let Ok(mut inner) = <[u8; 32]>::try_from(answer) else {
@@ -107,7 +109,7 @@ pub fn admits_known(known: &Known, answer: &[u8], nonce: &[u8; 20]) -> bool {
         .iter_mut()
         .zip(mask)
         .for_each(|(byte, mask)| *byte ^= mask);
-    same(&Sha256::digest(inner), known)
+    equal_in_constant_time(&Sha256::digest(inner), cached_digest)
 }
 
 /// Whether a password that a client has sent is right; `None` is a user that there is none of. It takes the
@@ -117,11 +119,13 @@ pub fn admits(secret: Option<&Secret>, password: &[u8]) -> bool {
         Some(Secret::Sha2(salt, _)) => *salt,
         _ => [b'x'; 16],
     };
-    let made = crypt(password, &salt);
+    let computed = crypt(password, &salt);
     match secret {
-        Some(Secret::Plain(own)) => !own.is_empty() && same(own.as_bytes(), password),
+        Some(Secret::Plain(own)) => {
+            !own.is_empty() && equal_in_constant_time(own.as_bytes(), password)
+        }
         Some(Secret::Empty) => password.is_empty(),
-        Some(Secret::Sha2(_, hash)) => same(&made, hash),
+        Some(Secret::Sha2(_, hash)) => equal_in_constant_time(&computed, hash),
         Some(Secret::Native(_)) | None => false,
     }
 }
@@ -129,12 +133,12 @@ pub fn admits(secret: Option<&Secret>, password: &[u8]) -> bool {
 fn crypt(password: &[u8], salt: &[u8; 16]) -> [u8; 32] {
     #[cfg(test)]
     tests::CRYPTS.set(tests::CRYPTS.get() + 1);
-    let rounds = sha_crypt::Params::new(ROUNDS).unwrap_or_default();
+    let rounds = sha_crypt::Params::new(CRYPT_ROUNDS).unwrap_or_default();
     sha_crypt::sha256_crypt(password, salt, rounds)
 }
 
 /// Compares in a time that does not depend on where the difference is.
-fn same(a: &[u8], b: &[u8]) -> bool {
+fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }
 
@@ -151,15 +155,15 @@ mod tests {
     }
 
     #[test]
-    fn a_user_that_there_is_none_of_costs_what_a_wrong_password_costs() {
-        let kept = [
+    fn an_unknown_user_costs_what_a_wrong_password_costs() {
+        let secrets = [
             None,
             Some(Secret::of(SHA2, "right")),
             Some(Secret::of(SHA2, "")),
             Some(Secret::of(NATIVE, "right")),
             Some(Secret::Plain("right".into())),
         ];
-        for secret in &kept {
+        for secret in &secrets {
             let before = CRYPTS.get();
             assert!(!admits(secret.as_ref(), b"wrong"));
             assert_eq!(CRYPTS.get() - before, 1);
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_compared_with_what_is_kept() {
+    fn answers_are_compared_with_the_stored_secret() {
         let nonce = [7; 20];
         let native = |password: &str| scramble_native(&nonce, password.as_bytes()).expect("one");
         let sha2 = |password: &str| scramble_sha256(&nonce, password.as_bytes()).expect("one");
@@ -177,16 +181,16 @@ mod tests {
             assert!(!secret.admits_native(b"", &nonce));
             assert!(!secret.admits_native(&native("right"), &[8; 20]));
         }
-        let kept = Secret::of(SHA2, "right");
+        let secret = Secret::of(SHA2, "right");
         let admits = |secret: &Secret, password: &[u8]| admits(Some(secret), password);
-        assert!(admits(&kept, b"right") && !admits(&kept, b"wrong") && !admits(&kept, b""));
-        assert!(!kept.admits_native(&native("right"), &nonce));
-        let again = known(b"right");
-        assert_eq!(Secret::Plain("right".into()).known(), Some(again));
-        assert!(admits_known(&again, &sha2("right"), &nonce));
-        assert!(!admits_known(&again, &sha2("wrong"), &nonce));
+        assert!(admits(&secret, b"right") && !admits(&secret, b"wrong") && !admits(&secret, b""));
+        assert!(!secret.admits_native(&native("right"), &nonce));
+        let again = cached_digest(b"right");
+        assert_eq!(Secret::Plain("right".into()).cached_digest(), Some(again));
+        assert!(admits_cached(&again, &sha2("right"), &nonce));
+        assert!(!admits_cached(&again, &sha2("wrong"), &nonce));
         assert!(
-            !admits_known(&again, &again, &nonce),
+            !admits_cached(&again, &again, &nonce),
             "what is kept is no answer"
         );
         let none = Secret::of(SHA2, "");

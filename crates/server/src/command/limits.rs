@@ -13,15 +13,15 @@ pub struct Limits {
 
 /// A statement comes.
 #[inline]
-pub fn limits(session: &Session, text: &str) -> Limits {
-    session.control.start(at_most(session, text));
+pub fn apply_limits(session: &Session, text: &str) -> Limits {
+    session.control.start(time_limit(session, text));
     Limits {
         _memory: memory::statement(session.shared.config.max_statement_memory),
     }
 }
 
 /// How long a statement may run, as far as its first letters tell: whoever runs it knows more.
-fn at_most(session: &Session, text: &str) -> Duration {
+fn time_limit(session: &Session, text: &str) -> Duration {
     let limit = session.settings.max_execution_time;
     let first = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
     let begins = |word: &str| {

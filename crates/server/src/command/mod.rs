@@ -5,18 +5,18 @@ mod prepared;
 pub mod secret;
 mod text;
 
-pub use self::text::verb;
+pub use self::text::digest_verb;
 
 use std::io;
 use std::time::Duration;
 
 use mysql_common::constants::CapabilityFlags;
 
-use self::text::text_query;
+use self::text::run_text;
 use super::execute::flush::flush;
 use super::login;
 use super::points;
-use super::session::{Next, Session, Transaction, malformed};
+use super::session::{Next, Session, Transaction, malformed_packet};
 use super::show;
 use super::socket::{PacketReader, ReadError};
 use super::status::{Counter, Request};
@@ -72,7 +72,7 @@ pub fn serve_one(session: &mut Session) -> Next {
                     com_change_user(session, &body)
                 }
                 _ => {
-                    let next = command(session, packet);
+                    let next = run_instrumented_command(session, packet);
                     session.client.reader = Some(reader);
                     next
                 }
@@ -101,7 +101,7 @@ pub fn serve_one(session: &mut Session) -> Next {
 
 /// A packet that could not be read ends the session; the client is told why if it can be.
 fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> Next {
-    let told = match error {
+    let sql_error = match error {
         ReadError::TooLarge(_) => {
             SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
         }
@@ -127,8 +127,8 @@ fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> 
         }
     };
     session.client.writer.set_sequence(1);
-    reply::error(&mut session.client.writer, &told, true);
-    if session.client.writer.flush().is_ok() && told.code == 1153 {
+    reply::error(&mut session.client.writer, &sql_error, true);
+    if session.client.writer.flush().is_ok() && sql_error.code == 1153 {
         // A client that is still sending would see a reset instead of the error.
         session.client.stream.shutdown(std::net::Shutdown::Write);
         reader.drain(Duration::from_millis(500), 512 << 20);
@@ -137,7 +137,7 @@ fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> 
 }
 
 /// The instrument of a command; those that run statements have their own.
-fn class_of(code: u8) -> Option<&'static tare::Class> {
+fn instrument_of(code: u8) -> Option<&'static tare::Class> {
     Some(match code {
         com::QUERY | com::STMT_EXECUTE | com::STMT_PREPARE | com::STMT_CLOSE => return None,
         com::PROCESS_INFO | com::PROCESS_KILL | com::REFRESH => return None,
@@ -155,7 +155,7 @@ fn class_of(code: u8) -> Option<&'static tare::Class> {
     })
 }
 
-fn command(session: &mut Session, packet: &[u8]) -> Next {
+fn run_instrumented_command(session: &mut Session, packet: &[u8]) -> Next {
     let Some((&code, body)) = packet.split_first() else {
         return session.fail(&SqlError::new(1047, "Unknown command"));
     };
@@ -165,24 +165,24 @@ fn command(session: &mut Session, packet: &[u8]) -> Next {
     ) {
         session.registration.status().request(Request::Admin);
     }
-    let _point = class_of(code).map(tare::statement::start);
-    match answer(session, code, body) {
+    let _point = instrument_of(code).map(tare::statement::start);
+    match run_command_body(session, code, body) {
         Ok(next) => next,
         Err(error) => session.fail(&error),
     }
 }
 
-fn answer(session: &mut Session, code: u8, body: &[u8]) -> Result<Next> {
+fn run_command_body(session: &mut Session, code: u8, body: &[u8]) -> Result<Next> {
     match code {
         com::QUERY => com_query(session, body)?,
         com::STMT_EXECUTE => prepared::execute(session, body)?,
         com::STMT_PREPARE => prepared::prepare(session, body)?,
         // These two have no answer; COM_STMT_EXECUTE will tell what went wrong.
         com::STMT_CLOSE => prepared::close(session, body),
-        com::STMT_SEND_LONG_DATA => prepared::long_data(session, body),
+        com::STMT_SEND_LONG_DATA => prepared::append_long_data(session, body),
         com::STMT_RESET => prepared::reset(session, body)?,
         com::QUIT => {
-            session.registration.say_goodbye();
+            session.registration.mark_orderly();
             return Ok(Next::Quit);
         }
         com::PING => session.ok(),
@@ -194,30 +194,30 @@ fn answer(session: &mut Session, code: u8, body: &[u8]) -> Result<Next> {
             writer.begin().extend_from_slice(text.as_bytes());
             writer.end();
         }
-        com::PROCESS_INFO => text_query(session, "SHOW PROCESSLIST")?,
+        com::PROCESS_INFO => run_text(session, "SHOW PROCESSLIST")?,
         com::PROCESS_KILL => {
-            let id = body.try_into().map_err(|_| malformed())?;
-            text_query(session, &format!("KILL {}", u32::from_le_bytes(id)))?;
+            let id = body.try_into().map_err(|_| malformed_packet())?;
+            run_text(session, &format!("KILL {}", u32::from_le_bytes(id)))?;
         }
         com::REFRESH => com_refresh(session, body)?,
         com::RESET_CONNECTION => {
-            reset(session);
+            reset_session(session);
             session.ok();
         }
         com::SET_OPTION => com_set_option(session, body)?,
-        com::DEBUG => eof(session),
+        com::DEBUG => send_eof(session),
         _ => return Err(SqlError::new(1047, "Unknown command")),
     }
     Ok(Next::Continue)
 }
 
-fn eof(session: &mut Session) {
+fn send_eof(session: &mut Session) {
     let status = session.transaction.status();
     reply::eof(&mut session.client.writer, status, 0);
 }
 
 /// As new, but for the account and the database.
-fn reset(session: &mut Session) {
+fn reset_session(session: &mut Session) {
     transaction::roll_back(session);
     session.statements.empty_cache(&mut session.connections);
     prepared::close_all(session);
@@ -227,33 +227,33 @@ fn reset(session: &mut Session) {
     session.state.reset();
     session.transaction = Transaction::of(&session.state);
     session.settings.read(&session.state);
-    session.client.wait_at_most(&session.state);
+    session.client.apply_wait_timeout(&session.state);
     // Nothing but memory that is short can fail in these, which the next statement will say.
-    let _ = session.connections.check_values();
-    let _ = session.connections.check_foreign_keys();
+    let _ = session.connections.apply_sql_mode();
+    let _ = session.connections.apply_foreign_key_checks();
 }
 
 fn com_set_option(session: &mut Session, body: &[u8]) -> Result<()> {
     let Some(&option @ (0 | 1)) = body.first() else {
-        return Err(malformed());
+        return Err(malformed_packet());
     };
     session
         .client
         .capabilities
         .set(CapabilityFlags::CLIENT_MULTI_STATEMENTS, option == 0);
-    eof(session);
+    send_eof(session);
     Ok(())
 }
 
 fn com_query(session: &mut Session, body: &[u8]) -> Result<()> {
     let text =
         split::text(body).ok_or_else(|| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
-    text_query(session, &text)
+    run_text(session, &text)
 }
 
 /// Bits that FLUSH has names for: MySQL's REFRESH_*.
 fn com_refresh(session: &mut Session, body: &[u8]) -> Result<()> {
-    let &bits = body.first().ok_or_else(malformed)?;
+    let &bits = body.first().ok_or_else(malformed_packet)?;
     let named = [
         (1, "PRIVILEGES"),
         (2, "LOGS"),
@@ -271,7 +271,7 @@ fn com_refresh(session: &mut Session, body: &[u8]) -> Result<()> {
 }
 
 fn com_init_db(session: &mut Session, body: &[u8]) -> Result<()> {
-    let name = std::str::from_utf8(body).map_err(|_| malformed())?;
+    let name = std::str::from_utf8(body).map_err(|_| malformed_packet())?;
     session.registration.status().command(Command::ChangeDb);
     session.use_database(name)?;
     session.ok();
@@ -279,14 +279,17 @@ fn com_init_db(session: &mut Session, body: &[u8]) -> Result<()> {
 }
 
 fn com_field_list(session: &mut Session, body: &[u8]) -> Result<()> {
-    let end = body.iter().position(|&b| b == 0).ok_or_else(malformed)?;
-    let table = std::str::from_utf8(&body[..end]).map_err(|_| malformed())?;
+    let end = body
+        .iter()
+        .position(|&b| b == 0)
+        .ok_or_else(malformed_packet)?;
+    let table = std::str::from_utf8(&body[..end]).map_err(|_| malformed_packet())?;
     show::field_list(session, table)
 }
 
 fn com_change_user(session: &mut Session, body: &[u8]) -> Next {
     session.registration.status().request(Request::Admin);
-    reset(session);
+    reset_session(session);
     match login::change_user(session, body) {
         Ok(()) => {
             session.ok();

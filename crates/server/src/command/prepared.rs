@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use tare::digest::Digest;
 
-use super::secret::shown;
-use super::text::{record, verb};
-use crate::command::limits::limits;
+use super::secret::redact;
+use super::text::{digest_verb, record};
+use crate::command::limits::apply_limits;
 use crate::execute;
 use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::points;
-use crate::session::{Columns, Prepared, Session, Tally, malformed};
+use crate::session::{Columns, PreparedStatement, Session, Tally, malformed_packet};
 use crate::status::{Counter, Request};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
@@ -24,7 +24,7 @@ use tare_mysql::wire::reply;
 use tare_mysql::wire::value::Value;
 use tare_store::Cursor;
 
-fn unknown(id: u32, command: &str) -> SqlError {
+fn unknown_handler(id: u32, command: &str) -> SqlError {
     SqlError::new(
         1243,
         format!("Unknown prepared statement handler ({id}) given to {command}"),
@@ -42,26 +42,26 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
             "Can't create more than max_prepared_stmt_count statements (current value: 16382)",
         ));
     }
-    let _limits = limits(session, "");
+    let _limits = apply_limits(session, "");
     let point = tare::statement::start(&points::COM_PREPARE);
     tare::stage::set(&points::STARTING);
-    let shown = shown(text);
-    let verb = verb(session, "PREPARE");
+    let redacted = redact(text);
+    let verb = digest_verb(session, "PREPARE");
     if verb.is_empty() {
-        point.text(&shown);
+        point.text(&redacted);
     }
-    session.registration.begin("Prepare", &shown);
+    session.registration.begin("Prepare", &redacted);
     let status = session.registration.status();
     status.add(Counter::Queries, 1);
     status.request(Request::Prepare);
     session.tally = Tally::default();
-    let result = prepare_text(session, text, &shown, &point);
-    let result = session.worded(result);
+    let result = prepare_text(session, text, &redacted, &point);
+    let result = session.reword(result);
     let is_read = !matches!(&result, Err(error) if error.code == SYNTAX);
     if is_read && !verb.is_empty() && point.is_recorded() {
-        point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
+        point.prepared_with_verb(verb, &redacted, &Digest::with_verb(verb, &redacted));
     }
-    record(session, &point, verb, &shown, &result);
+    record(session, &point, verb, &redacted, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -71,16 +71,16 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
 fn prepare_text(
     session: &mut Session,
     text: &str,
-    shown: &str,
+    redacted: &str,
     point: &tare::statement::Statement,
 ) -> Result<()> {
     let generation = session.shared.databases.generation();
     let plan = prepare::translate(session, text, generation)?;
-    prepare::can_be_prepared(&plan.action)?;
+    prepare::check_preparable(&plan.action)?;
     let params = plan.params;
     let id = session.statements.next_id();
-    let digest = Digest::of(shown);
-    let mut prepared = Prepared {
+    let digest = Digest::of(redacted);
+    let mut prepared = PreparedStatement {
         text: text.into(),
         digest,
         executes: None,
@@ -91,7 +91,7 @@ fn prepare_text(
         types: Vec::new(),
         long: vec![None; params],
         long_error: None,
-        instance: tare::prepared::Prepared::new(u64::from(id), None, shown),
+        instance: tare::prepared::Prepared::new(u64::from(id), None, redacted),
     };
     point.prepares(&prepared.instance);
     // Errors in the statement are told now, and so is how many columns there will be.
@@ -103,7 +103,7 @@ fn prepare_text(
             describe_prepared(session, id, sql, &mut prepared.columns)?;
         }
     }
-    answer(session, id, params, &prepared.columns);
+    send_prepared(session, id, params, &prepared.columns);
     // The types were guessed without a row.
     prepared.columns.types.version = 0;
     session.statements.prepared.insert(id, Box::new(prepared));
@@ -116,7 +116,7 @@ fn prepare_text(
 }
 
 /// Tells the client the statement's number, its parameters and its columns.
-fn answer(session: &mut Session, id: u32, params: usize, columns: &Columns) {
+fn send_prepared(session: &mut Session, id: u32, params: usize, columns: &Columns) {
     let (status, deprecates_eof) = (
         session.transaction.status(),
         session.client.deprecates_eof(),
@@ -159,32 +159,32 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     let mut cursor = Bytes::new(body);
     let (Some(id), Some(_flags), Some(_iterations)) = (cursor.u32(), cursor.u8(), cursor.u32())
     else {
-        return Err(malformed());
+        return Err(malformed_packet());
     };
     // Taken out, so that the session and its statement can both be changed.
     let Some(mut prepared) = session.statements.prepared.remove(&id) else {
-        return Err(unknown(id, "mysqld_stmt_execute"));
+        return Err(unknown_handler(id, "mysqld_stmt_execute"));
     };
     let text = prepared.text.clone();
-    let _limits = limits(session, &text);
-    let shown = shown(&text);
-    let verb = verb(session, "EXECUTE");
+    let _limits = apply_limits(session, &text);
+    let redacted = redact(&text);
+    let verb = digest_verb(session, "EXECUTE");
     if point.is_recorded() {
         let digest = *prepared
             .executes
-            .get_or_insert_with(|| Digest::with_verb(verb, &shown));
-        point.prepared_with_verb(verb, &shown, &digest);
+            .get_or_insert_with(|| Digest::with_verb(verb, &redacted));
+        point.prepared_with_verb(verb, &redacted, &digest);
     }
     point.executes(&prepared.instance);
-    session.registration.begin("Execute", &shown);
+    session.registration.begin("Execute", &redacted);
     let status = session.registration.status();
     status.add(Counter::Questions, 1);
     status.add(Counter::Queries, 1);
     status.request(Request::Execute);
     session.tally = Tally::default();
     let result = run(session, &mut prepared, cursor);
-    let result = session.worded(result);
-    record(session, &point, verb, &shown, &result);
+    let result = session.reword(result);
+    record(session, &point, verb, &redacted, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -196,7 +196,11 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     result
 }
 
-fn run(session: &mut Session, prepared: &mut Prepared, mut cursor: Bytes<'_>) -> Result<()> {
+fn run(
+    session: &mut Session,
+    prepared: &mut PreparedStatement,
+    mut cursor: Bytes<'_>,
+) -> Result<()> {
     if let Some(error) = prepared.long_error.take() {
         return Err(error);
     }
@@ -214,7 +218,7 @@ fn run(session: &mut Session, prepared: &mut Prepared, mut cursor: Bytes<'_>) ->
             }
             let param = match &long[i] {
                 Some(data) => params::bytes(data),
-                None => params::read(&mut values, types[i]).ok_or_else(malformed)?,
+                None => params::read(&mut values, types[i]).ok_or_else(malformed_packet)?,
             };
             match param {
                 Param::Value(value) => statement.bind(i + 1, value)?,
@@ -243,7 +247,7 @@ fn run(session: &mut Session, prepared: &mut Prepared, mut cursor: Bytes<'_>) ->
 }
 
 /// Translates a statement anew whose schemas are not what they were.
-fn refresh(session: &mut Session, prepared: &mut Prepared) -> Result<()> {
+fn refresh(session: &mut Session, prepared: &mut PreparedStatement) -> Result<()> {
     let generation = session.shared.databases.generation();
     if prepared.plan.generation == generation {
         return Ok(());
@@ -261,30 +265,32 @@ fn refresh(session: &mut Session, prepared: &mut Prepared) -> Result<()> {
 }
 
 /// Which parameters are NULL; notes the types, which come with the first execution.
-fn read_types<'b>(prepared: &mut Prepared, cursor: &mut Bytes<'b>) -> Result<&'b [u8]> {
+fn read_types<'b>(prepared: &mut PreparedStatement, cursor: &mut Bytes<'b>) -> Result<&'b [u8]> {
     let params = prepared.plan.params;
     if params == 0 {
         return Ok(&[]);
     }
-    let nulls = cursor.take(params.div_ceil(8)).ok_or_else(malformed)?;
+    let nulls = cursor
+        .take(params.div_ceil(8))
+        .ok_or_else(malformed_packet)?;
     match cursor.u8() {
         Some(1) => {
             prepared.types.clear();
             for _ in 0..params {
                 let (Some(code), Some(flags)) = (cursor.u8(), cursor.u8()) else {
-                    return Err(malformed());
+                    return Err(malformed_packet());
                 };
                 prepared.types.push((code, flags & 0x80 != 0));
             }
         }
         Some(0) if prepared.types.len() == params => {}
-        _ => return Err(malformed()),
+        _ => return Err(malformed_packet()),
     }
     Ok(nulls)
 }
 
 /// COM_STMT_SEND_LONG_DATA.
-pub fn long_data(session: &mut Session, body: &[u8]) {
+pub fn append_long_data(session: &mut Session, body: &[u8]) {
     session.registration.status().request(Request::SendLongData);
     let mut cursor = Bytes::new(body);
     let (Some(id), Some(index)) = (cursor.u32(), cursor.u16()) else {
@@ -322,12 +328,12 @@ pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
     let id = body
         .try_into()
         .map(u32::from_le_bytes)
-        .map_err(|_| malformed())?;
+        .map_err(|_| malformed_packet())?;
     let prepared = session
         .statements
         .prepared
         .get_mut(&id)
-        .ok_or_else(|| unknown(id, "mysqld_stmt_reset"))?;
+        .ok_or_else(|| unknown_handler(id, "mysqld_stmt_reset"))?;
     for long in &mut prepared.long {
         *long = None;
     }
@@ -344,13 +350,13 @@ pub fn close(session: &mut Session, body: &[u8]) {
     let Ok(id) = body.try_into().map(u32::from_le_bytes) else {
         return;
     };
-    let verb = verb(session, "DEALLOCATE");
+    let verb = digest_verb(session, "DEALLOCATE");
     if let Some(prepared) = session.statements.prepared.get(&id)
         && !verb.is_empty()
         && point.is_recorded()
     {
-        let shown = shown(&prepared.text);
-        point.prepared_with_verb(verb, &shown, &Digest::with_verb(verb, &shown));
+        let redacted = redact(&prepared.text);
+        point.prepared_with_verb(verb, &redacted, &Digest::with_verb(verb, &redacted));
     }
     close_one(session, id);
 }

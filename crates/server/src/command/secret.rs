@@ -14,27 +14,27 @@ const BEFORE_NAMES: [&str; 9] = [
 
 /// How much of a statement is hidden.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Redaction {
     /// It is about accounts: all texts but names.
-    Accounts,
+    AccountTexts,
     /// It may have another statement in a text, or a password among other settings: all texts.
-    All,
+    AllTexts,
 }
 
 /// A statement's text for process lists, events and logs.
-pub fn shown(text: &str) -> Cow<'_, str> {
-    match kind(text) {
-        Some(kind) => hide(text, kind),
+pub fn redact(text: &str) -> Cow<'_, str> {
+    match redaction(text) {
+        Some(redaction) => hide(text, redaction),
         None => Cow::Borrowed(text),
     }
 }
 
 /// The message of an error for events, which others may read: a syntax error quotes the statement, or
 /// what is prepared of a variable.
-pub fn shown_message<'m>(code: u16, message: &'m str, shown: &str) -> Cow<'m, str> {
-    let hidden = shown.contains(HIDDEN) || head(shown) == *b"pre";
+pub fn redact_message<'m>(code: u16, message: &'m str, redacted: &str) -> Cow<'m, str> {
+    let hidden = redacted.contains(HIDDEN) || head(redacted) == *b"pre";
     match message.split_once('\'') {
-        Some((said, _)) if hidden && code == SYNTAX => Cow::Owned(format!("{said}{HIDDEN}")),
+        Some((prefix, _)) if hidden && code == SYNTAX => Cow::Owned(format!("{prefix}{HIDDEN}")),
         _ => Cow::Borrowed(message),
     }
 }
@@ -49,7 +49,7 @@ fn head(text: &str) -> [u8; 3] {
     [0; 3].map(|none| bytes.next().unwrap_or(none))
 }
 
-fn kind(text: &str) -> Option<Kind> {
+fn redaction(text: &str) -> Option<Redaction> {
     // Every statement comes by here: most are told by their first letters.
     match &head(text) {
         b"cre" | b"alt" | b"set" | b"gra" | b"pre" | b"cal" | b"cha" | b"sta" => {}
@@ -57,57 +57,60 @@ fn kind(text: &str) -> Option<Kind> {
         _ => return None,
     }
     let has = |word: &str| {
-        let mut places = text.as_bytes().windows(word.len());
-        places.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
+        let mut windows = text.as_bytes().windows(word.len());
+        windows.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
     };
     if !has("identified") && !has("password") {
         return None;
     }
-    let words = Tokens::of(text).filter(|token| token.what == What::Word);
+    let words = Tokens::of(text).filter(|token| token.kind == TokenKind::Word);
     let mut words = words.map(|token| text[token.start..token.end].to_ascii_uppercase());
     let (first, second) = (words.next()?, words.next().unwrap_or_default());
     match (first.as_str(), second.as_str()) {
         ("CREATE" | "ALTER", "USER" | "OR") | ("SET", "PASSWORD") | ("GRANT", _) => {
-            Some(Kind::Accounts)
+            Some(Redaction::AccountTexts)
         }
-        ("SET" | "PREPARE" | "CALL" | "CHANGE" | "START", _) | (_, "SERVER") => Some(Kind::All),
+        ("SET" | "PREPARE" | "CALL" | "CHANGE" | "START", _) | (_, "SERVER") => {
+            Some(Redaction::AllTexts)
+        }
         _ => None,
     }
 }
 
 /// Puts [`HIDDEN`] in the place of each text that may be a password.
-fn hide(text: &str, kind: Kind) -> Cow<'_, str> {
+fn hide(text: &str, redaction: Redaction) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
-    let mut kept = 0;
+    let mut copied = 0;
     // Whether a backslash is one depends on sql_mode: then nobody knows here where a text ends.
-    let unsure = text.contains('\\');
+    let has_backslash = text.contains('\\');
     let mut before: Option<Token> = None;
     let mut tokens = Tokens::of(text).peekable();
     while let Some(token) = tokens.next() {
-        let said = before.map_or("", |before| &text[before.start..before.end]);
-        let is_behind = |words: &[&str]| words.iter().any(|word| said.eq_ignore_ascii_case(word));
-        let secret = match token.what {
-            What::Quoted => {
+        let previous = before.map_or("", |before| &text[before.start..before.end]);
+        let is_behind =
+            |words: &[&str]| words.iter().any(|word| previous.eq_ignore_ascii_case(word));
+        let is_secret = match token.kind {
+            TokenKind::Quoted => {
                 let at = tokens
                     .peek()
                     .is_some_and(|next| &text[next.start..next.end] == "@");
-                let named = at || said.ends_with('@') || is_behind(&BEFORE_NAMES);
-                kind == Kind::All || unsure || !named
+                let named = at || previous.ends_with('@') || is_behind(&BEFORE_NAMES);
+                redaction == Redaction::AllTexts || has_backslash || !named
             }
             // No password, but somebody may have taken it for one.
-            What::Word if kind == Kind::Accounts && is_behind(&["BY", "AS"]) => {
+            TokenKind::Word if redaction == Redaction::AccountTexts && is_behind(&["BY", "AS"]) => {
                 let word = &text[token.start..token.end];
                 !["PASSWORD", "RANDOM"]
                     .into_iter()
-                    .any(|known| word.eq_ignore_ascii_case(known))
+                    .any(|keyword| word.eq_ignore_ascii_case(keyword))
             }
             _ => false,
         };
-        if secret {
-            out.push_str(&text[kept..token.start]);
+        if is_secret {
+            out.push_str(&text[copied..token.start]);
             out.push_str(HIDDEN);
-            kept = if unsure { text.len() } else { token.end };
-            if unsure {
+            copied = if has_backslash { text.len() } else { token.end };
+            if has_backslash {
                 break;
             }
         }
@@ -116,12 +119,12 @@ fn hide(text: &str, kind: Kind) -> Cow<'_, str> {
     if out.is_empty() {
         return Cow::Borrowed(text);
     }
-    out.push_str(&text[kept..]);
+    out.push_str(&text[copied..]);
     Cow::Owned(out)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum TokenKind {
     Word,
     Quoted,
     Sign,
@@ -130,7 +133,7 @@ enum What {
 /// A piece of a statement, by its bytes.
 #[derive(Clone, Copy)]
 struct Token {
-    what: What,
+    kind: TokenKind,
     start: usize,
     end: usize,
 }
@@ -150,30 +153,30 @@ impl<'t> Tokens<'t> {
     }
 
     /// Where what begins with `start` ends: behind `end`, or with everything.
-    fn behind(&self, start: usize, end: &[u8]) -> usize {
+    fn end_after(&self, start: usize, end: &[u8]) -> usize {
         let rest = self.bytes.get(start..).unwrap_or_default();
-        let found = rest.windows(end.len()).position(|place| place == end);
-        found.map_or(self.bytes.len(), |found| start + found + end.len())
+        let position = rest.windows(end.len()).position(|place| place == end);
+        position.map_or(self.bytes.len(), |position| start + position + end.len())
     }
 
     /// The end of a blank or comment that begins here. What stands in `/*! */` is part of the statement.
-    fn skipped(&self) -> Option<usize> {
+    fn skip_end(&self) -> Option<usize> {
         let (at, rest) = (self.at, &self.bytes[self.at..]);
         match rest {
             [b'/', b'*', b'!', digits @ ..] => {
                 Some(at + 3 + digits.iter().take_while(|c| c.is_ascii_digit()).count())
             }
-            [b'/', b'*', ..] => Some(self.behind(at + 2, b"*/")),
+            [b'/', b'*', ..] => Some(self.end_after(at + 2, b"*/")),
             [b'*', b'/', ..] => Some(at + 2),
-            [b'-', b'-', next, ..] if !next.is_ascii_graphic() => Some(self.behind(at, b"\n")),
-            [b'#', ..] => Some(self.behind(at, b"\n")),
+            [b'-', b'-', next, ..] if !next.is_ascii_graphic() => Some(self.end_after(at, b"\n")),
+            [b'#', ..] => Some(self.end_after(at, b"\n")),
             [c, ..] if c.is_ascii_whitespace() => Some(at + 1),
             _ => None,
         }
     }
 
     /// Where a quoted text ends: behind its closing quote, or at the end of everything.
-    fn unquoted(&self, quote: u8) -> usize {
+    fn quote_end(&self, quote: u8) -> usize {
         let mut at = self.at + 1;
         while let Some(c) = self.bytes.get(at) {
             match c {
@@ -192,7 +195,7 @@ impl Iterator for Tokens<'_> {
 
     fn next(&mut self) -> Option<Token> {
         while self.at < self.bytes.len() {
-            match self.skipped() {
+            match self.skip_end() {
                 Some(end) => self.at = end,
                 None => break,
             }
@@ -200,27 +203,27 @@ impl Iterator for Tokens<'_> {
         let start = self.at;
         // Letters that are not ASCII are part of a word: a token ends where a character does.
         let is_word = |c: &u8| c.is_ascii_alphanumeric() || b"_$".contains(c) || !c.is_ascii();
-        let (what, end) = match *self.bytes.get(start)? {
-            quote @ (b'\'' | b'"') => (What::Quoted, self.unquoted(quote)),
+        let (kind, end) = match *self.bytes.get(start)? {
+            quote @ (b'\'' | b'"') => (TokenKind::Quoted, self.quote_end(quote)),
             // A name: what is in it is nobody's password.
-            b'`' => (What::Word, self.unquoted(b'`')),
+            b'`' => (TokenKind::Word, self.quote_end(b'`')),
             c if is_word(&c) => {
                 let word = self.bytes[start..].iter().take_while(|c| is_word(c));
-                (What::Word, start + word.count())
+                (TokenKind::Word, start + word.count())
             }
-            _ => (What::Sign, start + 1),
+            _ => (TokenKind::Sign, start + 1),
         };
         self.at = end;
-        Some(Token { what, start, end })
+        Some(Token { kind, start, end })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{shown, shown_message};
+    use super::{redact, redact_message};
 
     #[test]
-    fn passwords_are_not_shown() {
+    fn passwords_are_redacted() {
         for (text, expected) in [
             (
                 "CREATE USER 'a'@'%' IDENTIFIED BY 'x''y', b IDENTIFIED WITH 'p' BY \"z\"\"\" REQUIRE SSL",
@@ -285,12 +288,12 @@ mod tests {
                 "CHANGE MASTER TO MASTER_PASSWORD='<secret>'",
             ),
         ] {
-            assert_eq!(shown(text), expected);
+            assert_eq!(redact(text), expected);
         }
     }
 
     #[test]
-    fn other_texts_are_shown() {
+    fn other_texts_stay_as_they_are() {
         for text in [
             "SELECT 'x' AS password",
             "CREATE TABLE t (password TEXT DEFAULT 'x')",
@@ -302,19 +305,19 @@ mod tests {
             "ALTER USER USER() ACCOUNT LOCK",
             "",
         ] {
-            assert_eq!(shown(text), text);
+            assert_eq!(redact(text), text);
         }
     }
 
     #[test]
     fn a_syntax_error_does_not_quote_them() {
         let error = "You have an error in your SQL syntax near 'BYE 'x''";
-        let hidden = shown("CREATE USER u IDENTIFIED BYE 'x'");
+        let hidden = redact("CREATE USER u IDENTIFIED BYE 'x'");
         assert_eq!(
-            shown_message(1064, error, &hidden),
+            redact_message(1064, error, &hidden),
             "You have an error in your SQL syntax near '<secret>'"
         );
-        assert_eq!(shown_message(1396, error, &hidden), error);
-        assert_eq!(shown_message(1064, error, &shown("SELECT 1 1")), error);
+        assert_eq!(redact_message(1396, error, &hidden), error);
+        assert_eq!(redact_message(1064, error, &redact("SELECT 1 1")), error);
     }
 }

@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use tare::digest::Digest;
 
-use super::secret::{shown, shown_message};
-use crate::command::limits::limits;
+use super::secret::{redact, redact_message};
+use crate::command::limits::apply_limits;
 use crate::execute;
 use crate::execute::count;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::metrics;
 use crate::points;
-use crate::session::{Cached, Columns, Handled, Session, Tally};
+use crate::session::{CachedStatement, Columns, PreparedUse, Session, Tally};
 use crate::status::Counter;
 use tare_dialect::plan::Action;
 use tare_dialect::split;
 use tare_mysql::error::Result;
 
 /// Longer texts than this are bulk loads: they never come again.
-const CACHEABLE: usize = 4096;
+const MAX_CACHEABLE_BYTES: usize = 4096;
 
 /// Runs the statements of a text, one after the other, up to the first that fails.
-pub fn text_query(session: &mut Session, text: &str) -> Result<()> {
+pub fn run_text(session: &mut Session, text: &str) -> Result<()> {
     let mut rest = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
     loop {
         // Most texts have no `;` at all.
@@ -46,19 +46,19 @@ pub fn text_query(session: &mut Session, text: &str) -> Result<()> {
 }
 
 fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
-    let _limits = limits(session, text);
+    let _limits = apply_limits(session, text);
     let point = tare::statement::start(&points::QUERY);
     tare::stage::set(&points::STARTING);
     tare::thread::set_command(tare::Command::Query);
-    let shown = shown(text);
-    session.registration.begin_query(&shown);
+    let redacted = redact(text);
+    session.registration.begin_query(&redacted);
     let status = session.registration.status();
     status.add(Counter::Questions, 1);
     status.add(Counter::Queries, 1);
     session.tally = Tally::default();
-    let result = cached(session, text, &shown, more, &point);
-    let result = session.worded(result);
-    record(session, &point, "", &shown, &result);
+    let result = run_cached(session, text, &redacted, more, &point);
+    let result = session.reword(result);
+    record(session, &point, "", &redacted, &result);
     session
         .registration
         .end_query(session.settings.long_query_time);
@@ -66,13 +66,13 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     result
 }
 
-/// Tells a statement's event how it went, and the session how it failed. `shown`: the statement's text for
-/// others; `verb`: what its digest begins with.
+/// Tells a statement's event how it went, and the session how it failed. `redacted`: the statement's text for
+/// others; `digest_verb`: what its digest begins with.
 pub fn record(
     session: &mut Session,
     point: &tare::statement::Statement,
     verb: &str,
-    shown: &str,
+    redacted: &str,
     result: &Result<()>,
 ) {
     if let Err(error) = result {
@@ -85,7 +85,7 @@ pub fn record(
             .warnings
             .add("Error", error.code, error.message.clone());
         session.state.set_row_count(-1);
-        let message = shown_message(error.code, &error.message, shown);
+        let message = redact_message(error.code, &error.message, redacted);
         point.error(error.code.into(), error.state, &message);
     }
     let status = session.registration.status();
@@ -95,33 +95,40 @@ pub fn record(
         return;
     }
     if point.has_lost_digest() {
-        point.prepared_with_verb(verb, shown, &Digest::with_verb(verb, shown));
+        point.prepared_with_verb(verb, redacted, &Digest::with_verb(verb, redacted));
     }
-    if let Some(handled) = session.statements.handled.take() {
-        record_handled(session, point, &handled);
+    if let Some(prepared_use) = session.statements.prepared_use.take() {
+        record_prepared_use(session, point, &prepared_use);
     }
     count::event(point, &session.tally, session.state.warnings.count());
 }
 
 /// What is done with a prepared statement counts in its row, and from 9.7 on has its text and a digest of its own.
-fn record_handled(session: &Session, point: &tare::statement::Statement, handled: &Handled) {
-    match (session.statements.named.get(&handled.name), handled.verb) {
+fn record_prepared_use(
+    session: &Session,
+    point: &tare::statement::Statement,
+    prepared_use: &PreparedUse,
+) {
+    match (
+        session.statements.named.get(&prepared_use.name),
+        prepared_use.verb,
+    ) {
         (Some(named), "PREPARE") => point.prepares(&named.instance),
         (Some(named), _) => point.executes(&named.instance),
         (None, _) => {}
     }
-    let verb = verb(session, handled.verb);
-    match &handled.text {
+    let verb = digest_verb(session, prepared_use.verb);
+    match &prepared_use.text {
         _ if verb.is_empty() => {}
         Some(text) => {
-            let shown = shown(text);
-            let digest = handled.digest;
-            let digest = digest.unwrap_or_else(|| Digest::with_verb(verb, &shown));
-            point.prepared_with_verb(verb, &shown, &digest);
+            let redacted = redact(text);
+            let digest = prepared_use.digest;
+            let digest = digest.unwrap_or_else(|| Digest::with_verb(verb, &redacted));
+            point.prepared_with_verb(verb, &redacted, &digest);
         }
         None => {
-            if handled.is_literal {
-                point.text_alone(&format!("PREPARE {} FROM ...", handled.name));
+            if prepared_use.is_literal {
+                point.text_alone(&format!("PREPARE {} FROM ...", prepared_use.name));
             }
             point.without_digest();
         }
@@ -129,21 +136,21 @@ fn record_handled(session: &Session, point: &tare::statement::Statement, handled
 }
 
 /// What the digest of a prepared statement begins with where this is done with it: nothing before 9.7.
-pub fn verb(session: &Session, verb: &'static str) -> &'static str {
+pub fn digest_verb(session: &Session, verb: &'static str) -> &'static str {
     match session.shared.config.series.has_later_digests() {
         true => verb,
         false => "",
     }
 }
 
-fn cached(
+fn run_cached(
     session: &mut Session,
     text: &str,
-    shown: &str,
+    redacted: &str,
     more: bool,
     point: &tare::statement::Statement,
 ) -> Result<()> {
-    let mut cached = known(session, text, shown, point)?;
+    let mut cached = cached_or_translated(session, text, redacted, point)?;
     if cached.plan.params > 0 {
         return Err(tare_dialect::near("?").into());
     }
@@ -160,16 +167,16 @@ fn cached(
         },
     };
     let result = execute::run(session, &plan, run);
-    let keep = result.is_ok()
-        && text.len() <= CACHEABLE
+    let is_cacheable = result.is_ok()
+        && text.len() <= MAX_CACHEABLE_BYTES
         && matches!(
             plan.action,
             Action::Rows(_) | Action::Write(..) | Action::Begin { .. } | Action::Commit { .. }
         );
-    if keep {
+    if is_cacheable {
         session
             .statements
-            .keep(text, cached, &mut session.connections);
+            .put(text, cached, &mut session.connections);
     } else if let Some(statement) = cached.statement {
         session.connections.close(statement);
     }
@@ -177,19 +184,19 @@ fn cached(
 }
 
 /// The statement of this text, as it was kept or translated now.
-fn known(
+fn cached_or_translated(
     session: &mut Session,
     text: &str,
-    shown: &str,
+    redacted: &str,
     point: &tare::statement::Statement,
-) -> Result<Cached> {
+) -> Result<CachedStatement> {
     let generation = session.shared.databases.generation();
     let old = match session.statements.take(text) {
         Some(mut cached) if cached.plan.generation == generation => {
             metrics::STATEMENT_CACHE_HITS.add(1);
             if point.is_recorded() {
-                let digest = cached.digest.get_or_insert_with(|| Digest::of(shown));
-                point.prepared(shown, digest);
+                let digest = cached.digest.get_or_insert_with(|| Digest::of(redacted));
+                point.prepared(redacted, digest);
             }
             return Ok(cached);
         }
@@ -197,15 +204,15 @@ fn known(
     };
     metrics::STATEMENT_CACHE_MISSES.add(1);
     // Its text is known even if nothing else will be.
-    let digest = point.is_recorded().then(|| Digest::of(shown));
+    let digest = point.is_recorded().then(|| Digest::of(redacted));
     if let Some(digest) = &digest {
-        point.prepared(shown, digest);
+        point.prepared(redacted, digest);
     }
     if let Some(statement) = old.and_then(|c| c.statement) {
         session.connections.close(statement);
     }
     let plan = prepare::translate(session, text, generation)?;
-    Ok(Cached {
+    Ok(CachedStatement {
         digest,
         plan: Arc::new(plan),
         statement: None,

@@ -7,7 +7,7 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ColumnDef, TableDef, literal};
 use tare_mysql::types::{base_type, parts};
 
-use super::{alone, foreign, table};
+use super::{exclusive, foreign, table};
 use crate::session::Session;
 use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::TableName;
@@ -21,15 +21,15 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     if from.database != to.database {
         return Err(SqlError::unsupported("moving a table to another database"));
     }
-    let mut def = table::existing(session, from)?.as_ref().clone();
-    table::is_there(session, to, false)?;
+    let mut def = table::require(session, from)?.as_ref().clone();
+    table::note_existing(session, to, false)?;
     def.name.clone_from(&to.table);
-    alone::run(session, &from.database, |s| {
+    exclusive::run(session, &from.database, |s| {
         // SQLite changes the text of foreign keys that refer to a table that it renames.
         foreign::rename_in_place(s, from, to)?;
         rebuild(s, to, &def, &def, None)?;
-        table::forget(s, from)?;
-        foreign::follow(s, from, to)
+        table::delete_definition(s, from)?;
+        foreign::redirect_foreign_keys(s, from, to)
     })
 }
 
@@ -39,9 +39,9 @@ pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -
     };
     def.check_indexes()?;
     let sql = index.to_sqlite(&name.database, &name.table, &name.table);
-    alone::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |s| {
         s.connections.own()?.batch(&sql)?;
-        table::remember(s, &name.database, def)
+        table::save_definition(s, &name.database, def)
     })
 }
 
@@ -51,7 +51,7 @@ pub fn alter(
     name: &TableName,
     operations: &[AlterTableOperation],
 ) -> Result<u64> {
-    let old = table::existing(session, name)?;
+    let old = table::require(session, name)?;
     if old.view.is_some() {
         return Err(SqlError::new(
             1347,
@@ -66,22 +66,22 @@ pub fn alter(
         change(&mut def, &mut sources, operation)?;
     }
     def.check_indexes()?;
-    foreign::may_drop_columns(session, name, &old, &def, &sources)?;
+    foreign::check_drop_columns(session, name, &old, &def, &sources)?;
     let to = TableName {
         database: name.database.clone(),
         table: def.name.clone(),
     };
     if to != *name {
-        table::is_there(session, &to, false)?;
+        table::note_existing(session, &to, false)?;
     }
-    alone::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |s| {
         if to != *name {
             foreign::rename_in_place(s, name, &to)?;
-            table::forget(s, name)?;
+            table::delete_definition(s, name)?;
         }
         let rows = rebuild(s, &to, &def, &old, Some(&sources))?;
         if to != *name {
-            foreign::follow(s, name, &to)?;
+            foreign::redirect_foreign_keys(s, name, &to)?;
         }
         if def.foreign_keys != old.foreign_keys {
             foreign::check_rows(s, &to)?;
@@ -164,8 +164,8 @@ fn rebuild(
             .own()?
             .batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
     }
-    table::forget(session, name)?;
-    table::remember(session, &name.database, def)?;
+    table::delete_definition(session, name)?;
+    table::save_definition(session, &name.database, def)?;
     Ok(rows)
 }
 
@@ -201,15 +201,15 @@ fn zero(column: &ColumnDef) -> Expr {
 
 /// DROP INDEX.
 pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
-    let mut def = table::existing(session, name)?.as_ref().clone();
+    let mut def = table::require(session, name)?.as_ref().clone();
     drop_index(&mut def, index)?;
-    alone::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |s| {
         s.connections.own()?.batch(&format!(
             "DROP INDEX {}.{}",
             quote(&name.database),
             quote(&format!("{}.{index}", name.table))
         ))?;
-        table::remember(s, &name.database, &def)
+        table::save_definition(s, &name.database, &def)
     })
 }
 
@@ -229,11 +229,11 @@ fn position(def: &TableDef, at: Option<&MySQLColumnPosition>) -> Result<usize> {
     match at {
         None => Ok(def.columns.len()),
         Some(MySQLColumnPosition::First) => Ok(0),
-        Some(MySQLColumnPosition::After(name)) => at_column(def, &name.value).map(|i| i + 1),
+        Some(MySQLColumnPosition::After(name)) => column_position(def, &name.value).map(|i| i + 1),
     }
 }
 
-fn at_column(def: &TableDef, name: &str) -> Result<usize> {
+fn column_position(def: &TableDef, name: &str) -> Result<usize> {
     def.columns
         .iter()
         .position(|c| c.name.eq_ignore_ascii_case(name))
@@ -377,7 +377,7 @@ fn add_column(
 }
 
 fn drop_column(def: &mut TableDef, sources: &mut Vec<Option<String>>, name: &str) -> Result<()> {
-    let at = at_column(def, name).map_err(|_| {
+    let at = column_position(def, name).map_err(|_| {
         SqlError::new(
             1091,
             format!("Can't DROP '{name}'; check that column/key exists"),
@@ -393,7 +393,7 @@ fn drop_column(def: &mut TableDef, sources: &mut Vec<Option<String>>, name: &str
 }
 
 fn alter_column(def: &mut TableDef, name: &str, op: &AlterColumnOperation) -> Result<()> {
-    let at = at_column(def, name)?;
+    let at = column_position(def, name)?;
     match op {
         AlterColumnOperation::SetDefault { value } => {
             def.columns[at].default = Some(match value {
@@ -408,7 +408,7 @@ fn alter_column(def: &mut TableDef, name: &str, op: &AlterColumnOperation) -> Re
 }
 
 fn rename_column(def: &mut TableDef, old: &str, new: &str) -> Result<()> {
-    let at = at_column(def, old)?;
+    let at = column_position(def, old)?;
     if !old.eq_ignore_ascii_case(new) && def.column(new).is_some() {
         return Err(SqlError::new(
             1060,
@@ -435,7 +435,7 @@ fn redefine(
     to: Option<&MySQLColumnPosition>,
 ) -> Result<()> {
     rename_column(def, old, new)?;
-    let at = at_column(def, new)?;
+    let at = column_position(def, new)?;
     let column = sqlparser::ast::ColumnDef {
         name: sqlparser::ast::Ident::new(new),
         data_type: data_type.clone(),

@@ -62,7 +62,7 @@ fn checksum_one(session: &mut Session, name: &TableName, quick: bool) -> Result<
             (&name.database, &name.table),
         ));
     }
-    if table::existing(session, name)?.view.is_some() {
+    if table::require(session, name)?.view.is_some() {
         return Err(not_base());
     }
     if quick {

@@ -44,7 +44,7 @@ pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
     }
     let tables = session.connections.own()?.definitions(name)?;
     let count = tables.tables.len() as u64;
-    let pass = transaction::wait_for(session, name)?;
+    let pass = transaction::acquire_write_lock(session, name)?;
     session.statements.release(&mut session.connections);
     session.connections.own()?.forget(name)?;
     session.shared.databases.remove(name)?;

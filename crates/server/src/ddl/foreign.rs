@@ -10,29 +10,32 @@ use tare_mysql::table::{ForeignKeyDef, TableDef};
 use tare_store::connection::quote;
 
 /// Whether @@foreign_key_checks is on.
-fn checked(session: &Session) -> bool {
+fn has_checks(session: &Session) -> bool {
     session.state.text("foreign_key_checks").as_deref() != Some("OFF")
 }
 
 /// The other tables that refer to a table: their definitions, and one of the keys that do.
-fn referring(session: &mut Session, name: &TableName) -> Result<Vec<(Arc<TableDef>, usize)>> {
-    let known = session.connections.own()?.definitions(&name.database)?;
-    let mut found = Vec::new();
-    for def in known.tables.values().filter(|d| d.name != name.table) {
+fn referring_tables(
+    session: &mut Session,
+    name: &TableName,
+) -> Result<Vec<(Arc<TableDef>, usize)>> {
+    let definitions = session.connections.own()?.definitions(&name.database)?;
+    let mut referring_tables = Vec::new();
+    for def in definitions.tables.values().filter(|d| d.name != name.table) {
         let key = def.foreign_keys.iter().position(|k| k.table == name.table);
-        found.extend(key.map(|key| (def.clone(), key)));
+        referring_tables.extend(key.map(|key| (def.clone(), key)));
     }
-    found.sort_by(|a, b| a.0.name.cmp(&b.0.name));
-    Ok(found)
+    referring_tables.sort_by(|a, b| a.0.name.cmp(&b.0.name));
+    Ok(referring_tables)
 }
 
 /// 3730: a table that another one refers to is dropped only along with it.
-pub fn may_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
-    if !checked(session) {
+pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
+    if !has_checks(session) {
         return Ok(());
     }
     for name in names {
-        for (child, key) in referring(session, name)? {
+        for (child, key) in referring_tables(session, name)? {
             let goes_too = names
                 .iter()
                 .any(|n| n.database == name.database && n.table == child.name);
@@ -51,11 +54,11 @@ pub fn may_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
 }
 
 /// 1701: a table that another one refers to is not emptied by TRUNCATE.
-pub fn may_truncate(session: &mut Session, name: &TableName) -> Result<()> {
-    if !checked(session) {
+pub fn check_truncate(session: &mut Session, name: &TableName) -> Result<()> {
+    if !has_checks(session) {
         return Ok(());
     }
-    let Some((child, key)) = referring(session, name)?.into_iter().next() else {
+    let Some((child, key)) = referring_tables(session, name)?.into_iter().next() else {
         return Ok(());
     };
     Err(SqlError::new(
@@ -68,7 +71,7 @@ pub fn may_truncate(session: &mut Session, name: &TableName) -> Result<()> {
 }
 
 /// 1828 and 1829: a column that a foreign key needs stays.
-pub fn may_drop_columns(
+pub fn check_drop_columns(
     session: &mut Session,
     name: &TableName,
     old: &TableDef,
@@ -88,7 +91,7 @@ pub fn may_drop_columns(
             return Err(SqlError::new(1828, message));
         }
     }
-    for (child, _) in referring(session, name)? {
+    for (child, _) in referring_tables(session, name)? {
         let to_it = |k: &&ForeignKeyDef| k.table == name.table;
         for key in child.foreign_keys.iter().filter(to_it) {
             if let Some(column) = key.referred.iter().find(|c| gone(c)) {
@@ -105,7 +108,7 @@ pub fn may_drop_columns(
 
 /// 1452: the rows of a table that has been made anew refer to rows that are there.
 pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
-    if !checked(session) {
+    if !has_checks(session) {
         return Ok(());
     }
     let sql = format!(
@@ -125,8 +128,12 @@ pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
 }
 
 /// The foreign keys of other tables follow a table to its new name. Inside of the change.
-pub fn follow(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
-    for (child, _) in referring(session, from)? {
+pub fn redirect_foreign_keys(
+    session: &mut Session,
+    from: &TableName,
+    to: &TableName,
+) -> Result<()> {
+    for (child, _) in referring_tables(session, from)? {
         let mut def = child.as_ref().clone();
         for key in def
             .foreign_keys
@@ -135,7 +142,7 @@ pub fn follow(session: &mut Session, from: &TableName, to: &TableName) -> Result
         {
             key.table.clone_from(&to.table);
         }
-        table::remember(session, &from.database, &def)?;
+        table::save_definition(session, &from.database, &def)?;
     }
     Ok(())
 }

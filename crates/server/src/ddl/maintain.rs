@@ -1,6 +1,6 @@
 //! Maintenance of tables: CHECK, ANALYZE and their like.
 
-use super::alone::literal;
+use super::exclusive::literal;
 use super::table;
 use crate::answer;
 use crate::execute::prepare::Answer;
@@ -36,10 +36,10 @@ pub fn maintain(
 }
 
 fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance) -> Result<String> {
-    table::existing(session, name)?;
+    table::require(session, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
     if operation == Maintenance::Check {
-        let found: String = session
+        let problem: String = session
             .connections
             .own()?
             .db()
@@ -49,11 +49,15 @@ fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance)
                 |r| r.get(0),
             )
             .map_err(tare_store::Error::from)?;
-        return Ok(if found == "ok" { "OK".into() } else { found });
+        return Ok(if problem == "ok" {
+            "OK".into()
+        } else {
+            problem
+        });
     }
-    session.root_only("INSERT")?;
+    session.require_root("INSERT")?;
     transaction::commit(session)?;
-    let pass = transaction::wait_for(session, &name.database)?;
+    let pass = transaction::acquire_write_lock(session, &name.database)?;
     session
         .connections
         .own()?

@@ -1,11 +1,11 @@
 //! Changes of the schema. Each commits what is open, as in MySQL, and is itself one transaction.
 
-mod alone;
 mod alter;
 mod checksum;
+mod create_as_select;
 mod database;
+mod exclusive;
 mod foreign;
-mod made;
 mod maintain;
 mod table;
 
@@ -13,7 +13,7 @@ use tare::{LockDuration, LockType, Namespace};
 use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
-use self::alone::literal;
+use self::exclusive::literal;
 use super::execute::prepare::Answer;
 use super::points;
 use super::session::Session;
@@ -24,7 +24,7 @@ use tare_query::programs;
 use tare_store::connection::quote;
 
 /// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
-fn locks(ddl: &Ddl) -> Vec<tare::metadata::MetadataLock> {
+fn metadata_locks(ddl: &Ddl) -> Vec<tare::metadata::MetadataLock> {
     let lock = |on: Namespace, database: &str, table: &str| {
         let mut lock = tare::metadata::MetadataLock::new(&points::MDL, on, database, table);
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
@@ -44,7 +44,7 @@ fn locks(ddl: &Ddl) -> Vec<tare::metadata::MetadataLock> {
 }
 
 /// Tables that are gone under their names take their figures along.
-fn forget(ddl: &Ddl) {
+fn drop_statistics(ddl: &Ddl) {
     let gone = |name: &TableName| tare::table::dropped(&name.database, &name.table);
     match ddl {
         Ddl::Drop { names, .. } => names.iter().for_each(gone),
@@ -66,12 +66,12 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
     if let Ddl::Truncate(name) = ddl
         && is_system_schema(&name.database)
     {
-        session.may_set("DROP")?;
+        session.require_set("DROP")?;
         let system = session.connections.system()?;
         system.truncate(&name.database, &name.table)?;
         return Ok(Some(0));
     }
-    session.root_only("CREATE, ALTER, DROP")?;
+    session.require_root("CREATE, ALTER, DROP")?;
     let account = session.state.user_host();
     if let Some(error) = programs::refusal(
         tare_sys::Sys::of(session.shared.config.series),
@@ -81,15 +81,15 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
         return Err(error);
     }
     transaction::commit(session)?;
-    let _locks = locks(ddl);
-    let result = change(session, ddl);
+    let _locks = metadata_locks(ddl);
+    let result = apply(session, ddl);
     if result.is_ok() {
-        forget(ddl);
+        drop_statistics(ddl);
     }
     result
 }
 
-fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
+fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
     match ddl {
         Ddl::CreateDatabase {
             name,
@@ -103,8 +103,8 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             def,
             if_not_exists,
         } => {
-            if !table::is_there(session, name, *if_not_exists)? {
-                alone::run(session, &name.database, |s| table::create(s, name, def))?;
+            if !table::note_existing(session, name, *if_not_exists)? {
+                exclusive::run(session, &name.database, |s| table::create(s, name, def))?;
             }
         }
         Ddl::CreateLike {
@@ -112,10 +112,10 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             like,
             if_not_exists,
         } => {
-            if !table::is_there(session, name, *if_not_exists)? {
-                let mut def = table::existing(session, like)?.as_ref().clone();
+            if !table::note_existing(session, name, *if_not_exists)? {
+                let mut def = table::require(session, like)?.as_ref().clone();
                 def.name.clone_from(&name.table);
-                alone::run(session, &name.database, |s| table::create(s, name, &def))?;
+                exclusive::run(session, &name.database, |s| table::create(s, name, &def))?;
             }
         }
         Ddl::CreateAs {
@@ -124,8 +124,8 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             rows,
             if_not_exists,
         } => {
-            if !table::is_there(session, name, *if_not_exists)? {
-                return made::create(session, name, def, rows).map(Some);
+            if !table::note_existing(session, name, *if_not_exists)? {
+                return create_as_select::create(session, name, def, rows).map(Some);
             }
         }
         Ddl::CreateView {
@@ -143,7 +143,7 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             return alter::alter(session, name, operations).map(Some);
         }
         Ddl::CreateIndex { name, constraint } => {
-            let mut def = table::existing(session, name)?.as_ref().clone();
+            let mut def = table::require(session, name)?.as_ref().clone();
             def.add_constraint(constraint)?;
             alter::add_last_index(session, name, &def)?;
         }
@@ -161,10 +161,10 @@ fn change(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
 
 /// TRUNCATE: numbers of AUTO_INCREMENT begin anew.
 fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
-    let def = table::existing(session, name)?;
-    foreign::may_truncate(session, name)?;
+    let def = table::require(session, name)?;
+    foreign::check_truncate(session, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
-    alone::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |s| {
         let connection = s.connections.own()?;
         connection.batch(&format!("DELETE FROM {db}.{table}"))?;
         if def.auto_increment().is_some() {

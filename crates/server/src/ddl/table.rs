@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::alone::literal;
-use super::{alone, foreign};
+use super::exclusive::literal;
+use super::{exclusive, foreign};
 use crate::session::Session;
 use tare_dialect::ddl::TableName;
 use tare_dialect::plan::Sql;
@@ -30,11 +30,11 @@ pub fn find(session: &mut Session, name: &TableName) -> Result<Option<Arc<TableD
     Ok(connection.table(&name.database, &name.table)?)
 }
 
-pub fn existing(session: &mut Session, name: &TableName) -> Result<Arc<TableDef>> {
+pub fn require(session: &mut Session, name: &TableName) -> Result<Arc<TableDef>> {
     find(session, name)?.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))
 }
 
-pub fn is_there(session: &mut Session, name: &TableName, if_not_exists: bool) -> Result<bool> {
+pub fn note_existing(session: &mut Session, name: &TableName, if_not_exists: bool) -> Result<bool> {
     if find(session, name)?.is_none() {
         return Ok(false);
     }
@@ -50,33 +50,36 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result
     for sql in def.to_sqlite(&name.database, &name.table) {
         session.connections.own()?.batch(&sql)?;
     }
-    remember(session, &name.database, def)?;
+    save_definition(session, &name.database, def)?;
     let digits = |column: &ColumnDef| {
         let parts = types::parts(&column.column_type);
         matches!(parts.base.as_str(), "float" | "double") && parts.fixed().is_some()
     };
     if session.shared.config.series.warns_of_deprecated() {
         for _ in def.columns.iter().filter(|column| digits(column)) {
-            session.state.warnings.add("Warning", 1681, DIGITS);
+            session
+                .state
+                .warnings
+                .add("Warning", 1681, DEPRECATED_DIGITS);
         }
     }
     Ok(())
 }
 
 /// MySQL says so since 8.0.17.
-const DIGITS: &str = "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
+const DEPRECATED_DIGITS: &str = "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
 
 /// Writes a table's definition down.
-pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {
+pub fn save_definition(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {
     let quoted = quote(database);
     let connection = session.connections.own()?;
     connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"))?;
-    let said = connection.number(&format!(
+    let has_created = connection.number(&format!(
         "SELECT count(*) FROM pragma_table_info({}, {}) WHERE name = 'created'",
         literal(META),
         literal(database)
     ))?;
-    if said == 0 {
+    if has_created == 0 {
         connection.batch(&format!(
             "ALTER TABLE {quoted}.{META} ADD COLUMN created INTEGER"
         ))?;
@@ -93,7 +96,7 @@ pub fn remember(session: &mut Session, database: &str, def: &TableDef) -> Result
     Ok(())
 }
 
-pub fn forget(session: &mut Session, name: &TableName) -> Result<()> {
+pub fn delete_definition(session: &mut Session, name: &TableName) -> Result<()> {
     let sql = format!(
         "DELETE FROM {}.{META} WHERE name = ?1",
         quote(&name.database)
@@ -133,7 +136,7 @@ pub fn create_view(
         view: Some(text.to_owned()),
         ..TableDef::default()
     };
-    alone::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |s| {
         let (db, view) = (quote(&name.database), quote(&name.table));
         if old.is_some() {
             s.connections
@@ -143,21 +146,21 @@ pub fn create_view(
         s.connections
             .own()?
             .batch(&format!("CREATE VIEW {db}.{view} AS {select}"))?;
-        remember(s, &name.database, &def)
+        save_definition(s, &name.database, &def)
     })
 }
 
 pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: bool) -> Result<()> {
     let (mut missing, mut there) = (Vec::new(), Vec::new());
     for name in names {
-        let known = match find(session, name) {
+        let existing = match find(session, name) {
             // One of its own would have been refused.
             _ if is_system_schema(&name.database) => None,
             Ok(def) => def.filter(|d| d.view.is_some() == view),
             Err(e) if e.code == 1049 => None,
             Err(e) => return Err(e),
         };
-        match known {
+        match existing {
             Some(_) => there.push(name),
             None => missing.push(format!("{}.{}", name.database, name.table)),
         }
@@ -168,16 +171,16 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
             format!("Unknown table '{}'", missing.join(",")),
         ));
     }
-    foreign::may_drop(session, &there)?;
+    foreign::check_drop(session, &there)?;
     let word = if view { "VIEW" } else { "TABLE" };
     for name in there {
-        alone::run(session, &name.database, |s| {
+        exclusive::run(session, &name.database, |s| {
             s.connections.own()?.batch(&format!(
                 "DROP {word} {}.{}",
                 quote(&name.database),
                 quote(&name.table)
             ))?;
-            forget(s, name)
+            delete_definition(s, name)
         })?;
     }
     for name in missing {

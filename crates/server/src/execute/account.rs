@@ -5,18 +5,18 @@ use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
 
 use crate::accounts::secret::{NATIVE, SHA2, Secret};
-use crate::accounts::{Account, OWN, kept};
+use crate::accounts::{Account, OWN, storage};
 use crate::session::Session;
 use crate::transaction;
 
 /// Longest names, as MySQL has them.
-const LONGEST_USER: usize = 32;
-const LONGEST_HOST: usize = 60;
+const MAX_USER_CHARS: usize = 32;
+const MAX_HOST_CHARS: usize = 60;
 
 type Pair = (String, String);
 
 /// What a statement about accounts is run with.
-struct Run {
+struct AccountStatement {
     /// The session's own account.
     own: Pair,
     /// The plugin of accounts that name none.
@@ -29,10 +29,10 @@ struct Run {
 
 /// Runs a statement about accounts.
 pub fn change(session: &mut Session, change: &AccountChange) -> Result<()> {
-    may(session, change)?;
+    check_rights(session, change)?;
     transaction::commit(session)?;
     let plugin = session.shared.globals.get("default_authentication_plugin");
-    let mut run = Run {
+    let mut run = AccountStatement {
         own: session.state.matched(),
         plugin: plugin.unwrap_or_else(|| SHA2.to_owned()),
         notes: Vec::new(),
@@ -41,7 +41,7 @@ pub fn change(session: &mut Session, change: &AccountChange) -> Result<()> {
     let shared = session.shared.clone();
     shared.accounts.update(|list| {
         let operation = run.change(list, change)?;
-        all_done(operation, &run.failed)
+        check_no_failures(operation, &run.failed)
     })?;
     for (code, text) in run.notes {
         session.state.warnings.add("Note", code, text);
@@ -49,7 +49,7 @@ pub fn change(session: &mut Session, change: &AccountChange) -> Result<()> {
     Ok(())
 }
 
-impl Run {
+impl AccountStatement {
     fn name(&self, name: &AccountName) -> Pair {
         name.clone().unwrap_or_else(|| self.own.clone())
     }
@@ -113,9 +113,9 @@ impl Run {
     ) -> Result<()> {
         for user in users {
             let name = self.name(&user.name);
-            fits(&name)?;
+            check_names(&name)?;
             if find(list, &name).is_some() {
-                self.missed(name, conditional.then_some((3163, "already exists")));
+                self.note_or_fail(name, conditional.then_some((3163, "already exists")));
                 continue;
             }
             let mut account = Account {
@@ -144,11 +144,11 @@ impl Run {
         for user in users {
             let name = self.name(&user.name);
             let Some(at) = find(list, &name) else {
-                self.missed(name, conditional.then_some((3162, "does not exist")));
+                self.note_or_fail(name, conditional.then_some((3162, "does not exist")));
                 continue;
             };
             if at < OWN && options != UserOptions::default() {
-                return Err(fixed(&list[at].user));
+                return Err(unchangeable(&list[at].user));
             }
             identify(&mut list[at], user, &self.plugin)?;
             set(&mut list[at], options);
@@ -165,9 +165,9 @@ impl Run {
         for wanted in names {
             let name = self.name(wanted);
             match find(list, &name) {
-                Some(at) if at < OWN => return Err(fixed(&name.0)),
+                Some(at) if at < OWN => return Err(unchangeable(&name.0)),
                 Some(at) => drop(list.remove(at)),
-                None => self.missed(name, conditional.then_some((3162, "does not exist"))),
+                None => self.note_or_fail(name, conditional.then_some((3162, "does not exist"))),
             }
         }
         Ok(())
@@ -176,9 +176,9 @@ impl Run {
     fn rename(&mut self, list: &mut [Account], pairs: &[(AccountName, AccountName)]) -> Result<()> {
         for (old, new) in pairs {
             let (old, new) = (self.name(old), self.name(new));
-            fits(&new)?;
+            check_names(&new)?;
             match (find(list, &old), find(list, &new)) {
-                (Some(at), _) if at < OWN => return Err(fixed(&old.0)),
+                (Some(at), _) if at < OWN => return Err(unchangeable(&old.0)),
                 (Some(at), None) => (list[at].user, list[at].host) = new,
                 _ => self.failed.push(old),
             }
@@ -187,7 +187,7 @@ impl Run {
     }
 
     /// An account that nothing was done with: an error, or a note where IF says so.
-    fn missed(&mut self, name: Pair, note: Option<(u16, &str)>) {
+    fn note_or_fail(&mut self, name: Pair, note: Option<(u16, &str)>) {
         match note {
             Some((code, what)) => self.notes.push((code, authorization(&name, what))),
             None => self.failed.push(name),
@@ -203,7 +203,7 @@ impl Run {
         for wanted in names {
             let name = self.name(wanted);
             match find(list, &name) {
-                Some(at) if at < OWN => return Err(fixed(&name.0)),
+                Some(at) if at < OWN => return Err(unchangeable(&name.0)),
                 Some(at) => change(&mut list[at])?,
                 None => {
                     return Err(SqlError::new(
@@ -251,7 +251,7 @@ fn revoke(account: &mut Account, rights: Rights) -> Result<()> {
 }
 
 /// Whether the session may do that: everybody may change a password of their own.
-fn may(session: &Session, change: &AccountChange) -> Result<()> {
+fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
     let own = session.state.matched();
     let is_own = |name: &AccountName| name.as_ref().is_none_or(|name| *name == own);
     match change {
@@ -273,7 +273,7 @@ fn may(session: &Session, change: &AccountChange) -> Result<()> {
                 ),
             })
         }
-        _ => session.root_only("CREATE USER"),
+        _ => session.require_root("CREATE USER"),
     }
 }
 
@@ -285,8 +285,8 @@ fn find(list: &[Account], (user, host): &Pair) -> Option<usize> {
 }
 
 /// IDENTIFIED.
-fn identify(account: &mut Account, said: &NewUser, default: &str) -> Result<()> {
-    let plugin = match &said.plugin {
+fn identify(account: &mut Account, wanted: &NewUser, default: &str) -> Result<()> {
+    let plugin = match &wanted.plugin {
         Some(plugin) if plugin == NATIVE || plugin == SHA2 => plugin.clone(),
         Some(other) => {
             return Err(SqlError::new(
@@ -298,19 +298,19 @@ fn identify(account: &mut Account, said: &NewUser, default: &str) -> Result<()> 
         None => account.plugin.clone(),
     };
     let plain = matches!(account.secret, Secret::Plain(_));
-    let secret = match &said.secret {
+    let secret = match &wanted.secret {
         Some(NewSecret::Password(password)) if plain => {
             if password.trim() != password || password.is_empty() || password.contains('\n') {
-                return Err(fixed_password(&account.user));
+                return Err(unstorable_password(&account.user));
             }
             Secret::Plain(password.clone())
         }
-        _ if plain => return Err(fixed(&account.user)),
+        _ if plain => return Err(unchangeable(&account.user)),
         Some(NewSecret::Password(password)) => Secret::of(&plugin, password),
         Some(NewSecret::Hash(hash)) if plugin == NATIVE => {
             let wrong =
                 || SqlError::new(1827, "The password hash doesn't have the expected format.");
-            kept::native(hash).ok_or_else(wrong)?
+            storage::parse_native_hash(hash).ok_or_else(wrong)?
         }
         Some(NewSecret::Hash(_)) => {
             return Err(SqlError::new(
@@ -320,7 +320,7 @@ fn identify(account: &mut Account, said: &NewUser, default: &str) -> Result<()> 
             ));
         }
         // Another plugin needs another password.
-        None if said.plugin.is_some() && plugin != account.plugin => Secret::Empty,
+        None if wanted.plugin.is_some() && plugin != account.plugin => Secret::Empty,
         None => return Ok(()),
     };
     account.plugin = plugin;
@@ -333,10 +333,10 @@ fn set(account: &mut Account, options: UserOptions) {
     account.locked = options.locked.unwrap_or(account.locked);
 }
 
-fn fits((user, host): &Pair) -> Result<()> {
+fn check_names((user, host): &Pair) -> Result<()> {
     for (text, what, longest) in [
-        (user, "user name", LONGEST_USER),
-        (host, "host name", LONGEST_HOST),
+        (user, "user name", MAX_USER_CHARS),
+        (host, "host name", MAX_HOST_CHARS),
     ] {
         if text.chars().count() > longest {
             let text = format!(
@@ -359,7 +359,7 @@ fn authorization((user, host): &Pair, what: &str) -> String {
     format!("Authorization ID '{user}'@'{host}' {what}.")
 }
 
-fn all_done(operation: &str, failed: &[Pair]) -> Result<()> {
+fn check_no_failures(operation: &str, failed: &[Pair]) -> Result<()> {
     if failed.is_empty() {
         return Ok(());
     }
@@ -374,7 +374,7 @@ fn all_done(operation: &str, failed: &[Pair]) -> Result<()> {
 }
 
 /// root and monitor stay what they are.
-fn fixed(user: &str) -> SqlError {
+fn unchangeable(user: &str) -> SqlError {
     SqlError::new(
         1235,
         format!(
@@ -384,7 +384,7 @@ fn fixed(user: &str) -> SqlError {
     )
 }
 
-fn fixed_password(user: &str) -> SqlError {
+fn unstorable_password(user: &str) -> SqlError {
     let text = format!(
         "Your password does not satisfy the current policy requirements: that of '{user}' is a line of a file"
     );

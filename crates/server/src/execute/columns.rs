@@ -18,14 +18,14 @@ pub fn describe_prepared(
 ) -> Result<()> {
     let databases = session.shared.databases.clone();
     let cursor = session.connections.with(id)?.run(id)?;
-    let known = |database: &str, table: &str, column: &str| {
-        let known = databases.known(database)?;
-        let table = known.tables.get(table)?;
+    let column_type = |database: &str, table: &str, column: &str| {
+        let definitions = databases.known(database)?;
+        let table = definitions.tables.get(table)?;
         table.column(column).map(|c| wire_in(table, c))
     };
     let Columns { types, packets, .. } = columns;
     packets.clear();
-    describe(&cursor, sql, types, &known, false, &mut |column| {
+    describe(&cursor, sql, types, &column_type, false, &mut |column| {
         put_packet(packets, |out| column.put(out));
     });
     Ok(())

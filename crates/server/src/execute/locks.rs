@@ -10,7 +10,7 @@ use tare_sys::Sys;
 /// Locks the databases of tables (database, table, for writing); what was locked before is not any
 /// more.
 pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<()> {
-    session.root_only("LOCK TABLES")?;
+    session.require_root("LOCK TABLES")?;
     transaction::commit(session)?;
     session.locks.tables.clear();
     let current = session.state.database();
@@ -21,10 +21,10 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
         };
         if database.eq_ignore_ascii_case("performance_schema") {
             let series = session.shared.config.series;
-            let known = programs::table(Sys::of(series), &database, table)
+            let definition = programs::table(Sys::of(series), &database, table)
                 .ok_or_else(|| SqlError::no_such_table(&database, table))?;
             // Nobody is kept from a table that can be changed: what it shows is not of this session alone.
-            if known.update().is_none() {
+            if definition.update().is_none() {
                 let (user, host) = session.state.user_host();
                 return Err(SqlError::command_denied(
                     series,
@@ -41,7 +41,7 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             }
         }
         if *write && !session.locks.tables.has(&database) {
-            let pass = transaction::wait_for(session, &database)?;
+            let pass = transaction::acquire_write_lock(session, &database)?;
             session.locks.tables.add(&database, pass);
         }
     }

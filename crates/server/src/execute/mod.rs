@@ -45,7 +45,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     if !keeps_warnings(&plan.action) {
         session.state.warnings.clear();
         session.tally.warns = true;
-        tell_end(session);
+        warn_of_end(session);
     }
     let answer = run.answer;
     let result = match &plan.action {
@@ -72,12 +72,12 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
 }
 
 /// Warns, once in each session, that the process that the server answers for has ended.
-fn tell_end(session: &mut Session) {
+fn warn_of_end(session: &mut Session) {
     let ends = session.shared.observed.ends();
-    if ends == session.ends_told {
+    if ends == session.reported_ends {
         return;
     }
-    session.ends_told = ends;
+    session.reported_ends = ends;
     let Some(state) = session.shared.observed.state() else {
         return;
     };

@@ -5,16 +5,16 @@ use sqlparser::ast::Expr;
 use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
-use crate::command::secret::shown;
-use crate::command::verb;
-use crate::session::{Columns, Handled, Named, Session};
+use crate::command::digest_verb;
+use crate::command::secret::redact;
+use crate::session::{Columns, NamedStatement, PreparedUse, Session};
 use crate::status::Request;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
 use tare_query::result::borrowed;
 use tare_store::Cursor;
 
-fn unknown(name: &str, command: &str) -> SqlError {
+fn unknown_handler(name: &str, command: &str) -> SqlError {
     SqlError::new(
         1243,
         format!("Unknown prepared statement handler ({name}) given to {command}"),
@@ -31,9 +31,9 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     if session.statements.named.remove(&name).is_some() {
         session.registration.status().request(Request::Close);
     }
-    session.statements.handled = Some(Handled {
+    session.statements.prepared_use = Some(PreparedUse {
         is_literal: matches!(text, Expr::Value(_)),
-        ..Handled::new("PREPARE", &name, None)
+        ..PreparedUse::new("PREPARE", &name, None)
     });
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
         return Err(tare_dialect::near("NULL").into());
@@ -41,12 +41,12 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let generation = session.shared.databases.generation();
     let translated = prepare::translate(session, &text, generation);
     if !matches!(&translated, Err(error) if error.code == SYNTAX)
-        && let Some(handled) = &mut session.statements.handled
+        && let Some(prepared_use) = &mut session.statements.prepared_use
     {
-        handled.text = Some(text.clone());
+        prepared_use.text = Some(text.clone());
     }
     let plan = translated?;
-    prepare::can_be_prepared(&plan.action)?;
+    prepare::check_preparable(&plan.action)?;
     // Errors in the statement are told now.
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
         prepare::attach(session, sql)?;
@@ -57,8 +57,8 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
         }
     }
     let id = u64::from(session.statements.next_id());
-    let named = Named {
-        instance: tare::prepared::Prepared::new(id, Some(&name), &shown(&text)),
+    let named = NamedStatement {
+        instance: tare::prepared::Prepared::new(id, Some(&name), &redact(&text)),
         text,
         digest: None,
         executes: None,
@@ -71,22 +71,22 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
 /// EXECUTE name USING @a, @b.
 pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer) -> Result<()> {
     let generation = session.shared.databases.generation();
-    let mut handled = Handled::new("EXECUTE", name, None);
-    let verb = verb(session, handled.verb);
-    let Some(named) = session.statements.named.get_mut(&handled.name) else {
-        session.statements.handled = Some(handled);
-        return Err(unknown(name, "EXECUTE"));
+    let mut prepared_use = PreparedUse::new("EXECUTE", name, None);
+    let verb = digest_verb(session, prepared_use.verb);
+    let Some(named) = session.statements.named.get_mut(&prepared_use.name) else {
+        session.statements.prepared_use = Some(prepared_use);
+        return Err(unknown_handler(name, "EXECUTE"));
     };
     let text = named.text.clone();
     if tare::is_running() && named.digest.is_none() {
-        let shown = shown(&text);
-        named.digest = Some(Digest::of(&shown));
-        named.executes = Some(Digest::with_verb(verb, &shown));
+        let redacted = redact(&text);
+        named.digest = Some(Digest::of(&redacted));
+        named.executes = Some(Digest::with_verb(verb, &redacted));
     }
     let digest = named.digest;
-    handled.text = Some(text.clone());
-    handled.digest = named.executes;
-    session.statements.handled = Some(handled);
+    prepared_use.text = Some(text.clone());
+    prepared_use.digest = named.executes;
+    session.statements.prepared_use = Some(prepared_use);
     if named.is_outdated(generation) {
         session.registration.status().reprepared();
     }
@@ -123,11 +123,11 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
 /// DEALLOCATE PREPARE.
 pub fn deallocate(session: &mut Session, name: &str) -> Result<()> {
     let removed = session.statements.named.remove(&name.to_lowercase());
-    let is_known = removed.is_some();
+    let exists = removed.is_some();
     let text = removed.map(|named| named.text);
-    session.statements.handled = Some(Handled::new("DEALLOCATE", name, text));
-    if !is_known {
-        return Err(unknown(name, "DEALLOCATE PREPARE"));
+    session.statements.prepared_use = Some(PreparedUse::new("DEALLOCATE", name, text));
+    if !exists {
+        return Err(unknown_handler(name, "DEALLOCATE PREPARE"));
     }
     session.registration.status().request(Request::Close);
     Ok(())

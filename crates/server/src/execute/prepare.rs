@@ -59,9 +59,9 @@ pub fn translate_in(
 
 /// Attaches what a statement names, and begins the transaction that it needs.
 pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
-    may_read(session, sql)?;
+    check_read(session, sql)?;
     warn_of_tables(session, sql);
-    tell_of_namesakes(session, sql);
+    note_namesakes(session, sql);
     if sql.is_system() {
         // It may ask for metrics: they are to have what this session has done.
         if let Some(connection) = &mut session.connections.own {
@@ -82,7 +82,7 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
             && !session.transaction.read_only
             && let Some(database) = sql.databases.first()
         {
-            transaction::expect(session, database);
+            transaction::queue_as_writer(session, database);
         }
     } else if !session.transaction.autocommit && (!sql.databases.is_empty() || sql.writes.is_some())
     {
@@ -111,13 +111,13 @@ fn warn_of_tables(session: &Session, sql: &Sql) {
 }
 
 /// As in MySQL, which tells when it first loads the function: once in each session. 8.0.16 brought the native ones.
-fn tell_of_namesakes(session: &mut Session, sql: &Sql) {
+fn note_namesakes(session: &mut Session, sql: &Sql) {
     if !session.shared.config.series.has_native_namesakes() {
         return;
     }
     for name in &sql.namesakes {
-        if !session.namesakes_told.contains(name) {
-            session.namesakes_told.push(name);
+        if !session.reported_namesakes.contains(name) {
+            session.reported_namesakes.push(name);
             let text = format!("This function '{name}' has the same name as a native function");
             session.state.warnings.add("Note", 1585, text);
         }
@@ -125,7 +125,7 @@ fn tell_of_namesakes(session: &mut Session, sql: &Sql) {
 }
 
 /// Tables of the system schemas that everybody may read, as in MySQL.
-const PUBLIC: [&str; 4] = [
+const PUBLIC_TABLES: [&str; 4] = [
     "global_status",
     "global_variables",
     "session_status",
@@ -133,7 +133,7 @@ const PUBLIC: [&str; 4] = [
 ];
 
 /// Whether the account may read what a statement names: 1142.
-fn may_read(session: &Session, sql: &Sql) -> Result<()> {
+fn check_read(session: &Session, sql: &Sql) -> Result<()> {
     let rights = session.rights;
     let (user, host) = match rights.all {
         true => return Ok(()),
@@ -146,12 +146,12 @@ fn may_read(session: &Session, sql: &Sql) -> Result<()> {
         ));
     }
     for (schema, table) in &sql.catalog {
-        let is_public = schema == "performance_schema" && PUBLIC.contains(&table.as_str());
+        let is_public = schema == "performance_schema" && PUBLIC_TABLES.contains(&table.as_str());
         if schema.eq_ignore_ascii_case("information_schema") {
             let of_others = table.eq_ignore_ascii_case("processlist")
                 || table.to_ascii_lowercase().starts_with("innodb_");
             if of_others && !rights.may_read() && !rights.may_see_others() {
-                session.root_only("PROCESS")?;
+                session.require_root("PROCESS")?;
             }
         } else if !rights.may_read() && !is_public {
             return Err(SqlError::command_denied(
@@ -211,7 +211,7 @@ pub fn statement(
 }
 
 /// Which tables a statement uses, where performance_schema asks for it.
-pub fn uses(
+pub fn table_uses(
     session: &mut Session,
     sql: &Sql,
     columns: &mut Columns,
@@ -221,18 +221,18 @@ pub fn uses(
         return None;
     }
     let generation = session.shared.databases.generation();
-    if let Some(known) = columns.uses.take().filter(|uses| uses.is_of(generation)) {
-        return Some(known);
+    if let Some(cached) = columns.uses.take().filter(|uses| uses.is_of(generation)) {
+        return Some(cached);
     }
     let (tables, digest) = (&mut session.tables, columns.digest.as_ref());
     let connection = session.connections.own.as_mut()?;
     // What SQLite cannot explain runs all the same.
-    let found = tables.uses(connection, sql, change, digest, generation);
-    found.ok().map(Box::new)
+    let uses = tables.uses(connection, sql, change, digest, generation);
+    uses.ok().map(Box::new)
 }
 
 /// 1295 for statements that handle prepared ones themselves.
-pub fn can_be_prepared(action: &Action) -> Result<()> {
+pub fn check_preparable(action: &Action) -> Result<()> {
     match action {
         Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_) => Err(SqlError::new(
             1295,
@@ -265,6 +265,6 @@ pub fn may_change(session: &mut Session, sql: &Sql, change: Change) -> Result<()
     {
         return Err(session.database_denied(schema));
     }
-    session.may_set("SUPER")?;
+    session.require_set("SUPER")?;
     session.connections.system()?.may_change(sql, change)
 }

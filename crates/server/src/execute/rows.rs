@@ -8,7 +8,7 @@ use crate::points;
 use crate::session::{Columns, Rows, Session, Uses};
 use crate::socket::PacketWriter;
 use crate::status::Counter;
-use crate::transaction::{self, single_statement};
+use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::watch;
@@ -43,7 +43,7 @@ pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
         transaction::enter(session, database)?;
     }
     let id = prepare::statement(session, sql, run.statement)?;
-    let uses = prepare::uses(session, sql, run.columns, None);
+    let uses = prepare::table_uses(session, sql, run.columns, None);
     let mut status = session.transaction.status();
     status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, run.answer.more);
     let form = Form {
@@ -60,7 +60,8 @@ pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
         .with_catalog(id, sql)?
         .1
         .map(|c| c.statement());
-    let single = (!session.transaction.open && !sql.databases.is_empty()).then(single_statement);
+    let single =
+        (!session.transaction.open && !sql.databases.is_empty()).then(begin_single_statement);
     let result = send(
         session,
         sql,
@@ -80,7 +81,7 @@ pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
             if writer.sent() == sent_before {
                 writer.rewind(mark, sequence);
             }
-            return Err(transaction::after_error(session, error));
+            return Err(transaction::handle_error(session, error));
         }
     };
     if let Some(single) = single {
@@ -110,13 +111,13 @@ fn send(
     let _reading = watch::reading(session.transaction.open);
     let mut cursor = connection.run(id)?;
     bind(&mut cursor)?;
-    let known = |database: &str, table: &str, column: &str| {
+    let column_type = |database: &str, table: &str, column: &str| {
         let defs = databases.known(database)?;
         let table = defs.tables.get(table)?;
         table.column(column).map(|c| wire_in(table, c))
     };
     let Columns { types, packets, .. } = columns;
-    let mut sink = Sending {
+    let mut sink = ClientSink {
         writer: &mut session.client.writer,
         packets,
         form,
@@ -125,7 +126,7 @@ fn send(
     };
     // What the server itself asked for is not the statement's.
     take_lookups();
-    let sent = each_row(&mut cursor, sql, types, &known, &mut sink);
+    let sent = each_row(&mut cursor, sql, types, &column_type, &mut sink);
     let lookups = take_lookups();
     if lookups > 0 {
         let status = session.registration.status();
@@ -150,9 +151,9 @@ fn send(
             },
         };
         session.tables.end(uses, wait, rows);
-        if let Some(found) = uses.looked_up(rows) {
-            session.tally.examined = found;
-            session.tally.looked_up = Some(found);
+        if let Some(rows) = uses.looked_up(rows) {
+            session.tally.examined = rows;
+            session.tally.looked_up = Some(rows);
         } else {
             let work = uses.work(rows);
             if !uses.is_empty() {
@@ -166,11 +167,11 @@ fn send(
 
 /// Ends a result that has been sent.
 fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form) {
-    let found = match &sql.found_rows {
+    let found_rows = match &sql.found_rows {
         None => sent as i64,
         Some(sql) => count(session, sql, id).unwrap_or(sent as i64),
     };
-    session.state.set_found_rows(found);
+    session.state.set_found_rows(found_rows);
     session.state.set_row_count(-1);
     let warnings = session.state.warnings.count();
     let writer = &mut session.client.writer;
@@ -188,7 +189,7 @@ fn count(session: &mut Session, sql: &str, id: StatementId) -> Option<i64> {
 }
 
 /// A client that takes rows.
-struct Sending<'s> {
+struct ClientSink<'s> {
     writer: &'s mut PacketWriter,
     /// The column definitions as packets.
     packets: &'s mut Vec<u8>,
@@ -198,7 +199,7 @@ struct Sending<'s> {
     start: u64,
 }
 
-impl Sink for Sending<'_> {
+impl Sink for ClientSink<'_> {
     fn describe(&mut self) {
         self.packets.clear();
     }

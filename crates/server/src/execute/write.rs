@@ -5,7 +5,7 @@ use crate::metrics;
 use crate::points;
 use crate::session::{Rows, Session, Uses};
 use crate::status::Counter;
-use crate::transaction::{self, single_statement};
+use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
@@ -18,7 +18,7 @@ const DATA_TRUNCATED: u16 = 1265;
 
 /// What SQLite has done for a change.
 #[derive(Default)]
-struct Done {
+struct Outcome {
     examined: u64,
     changed: u64,
     /// What a REPLACE has deleted.
@@ -30,7 +30,7 @@ struct Done {
 pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> Result<()> {
     // A database's rows may be made from system tables: what counts is what is written to.
     let system = sql.writes.as_deref().is_some_and(is_system_schema);
-    may_write(session, sql, change, system)?;
+    check_write(session, sql, change, system)?;
     prepare::ready(session, sql)?;
     let database = sql.writes.as_deref().filter(|_| !system);
     let pass = match database {
@@ -38,8 +38,8 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         None => None,
     };
     let id = prepare::statement(session, sql, run.statement)?;
-    let uses = prepare::uses(session, sql, run.columns, Some(change));
-    let single = pass.is_some().then(single_statement);
+    let uses = prepare::table_uses(session, sql, run.columns, Some(change));
+    let single = pass.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
     let result = step(session, id, uses.as_deref(), run.bind, change);
     run.columns.uses = uses;
@@ -49,10 +49,10 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         Err(error) => {
             drop(pass);
             let error = match system {
-                true => of_mode(session, error),
+                true => apply_mode(session, error),
                 false => error,
             };
-            return Err(transaction::after_error(session, error));
+            return Err(transaction::handle_error(session, error));
         }
     };
     drop(pass);
@@ -67,7 +67,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
 
 /// An enum's unknown value in a system table. Without strict mode it is a warning in MySQL, and the value that
 /// the enum has in its place is one that the table does not take.
-fn of_mode(session: &Session, error: SqlError) -> SqlError {
+fn apply_mode(session: &Session, error: SqlError) -> SqlError {
     if error.code != DATA_TRUNCATED || session.connections.is_strict() {
         return error;
     }
@@ -77,7 +77,7 @@ fn of_mode(session: &Session, error: SqlError) -> SqlError {
 }
 
 /// Whether the account, and the transaction, may change what the statement names.
-fn may_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> Result<()> {
+fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> Result<()> {
     if system {
         prepare::may_change(session, sql, change)?;
     } else if !session.is_root() {
@@ -106,7 +106,7 @@ fn pass(session: &mut Session, database: &str) -> Result<Option<WriteGuard>> {
     if session.locks.tables.has(database) {
         return Ok(None);
     }
-    transaction::wait_for(session, database).map(Some)
+    transaction::acquire_write_lock(session, database).map(Some)
 }
 
 fn step(
@@ -115,7 +115,7 @@ fn step(
     uses: Option<&Uses>,
     bind: Bind<'_>,
     change: Change,
-) -> Result<Done> {
+) -> Result<Outcome> {
     let wait = uses.and_then(|uses| session.tables.begin(uses));
     let connection = session.connections.with(id)?;
     let mut rows = Rows::default();
@@ -150,7 +150,7 @@ fn step(
         Some(work) => work.examined,
         None => rows.scanned + u64::from(rows.scanned > 0),
     };
-    Ok(Done {
+    Ok(Outcome {
         examined,
         changed: rows.affected,
         replaced,
@@ -160,32 +160,35 @@ fn step(
 
 /// Whether MySQL updates a row that REPLACE finds, instead of deleting it, and so does not count one that
 /// stays as it was: where the table has one unique key alone, and no other table refers to it.
-fn keeps_same(session: &mut Session, sql: &Sql) -> bool {
+fn updates_in_place(session: &mut Session, sql: &Sql) -> bool {
     let (Some(database), Some(table)) = (&sql.writes, &sql.replaces) else {
         return false;
     };
     let Ok(connection) = session.connections.own() else {
         return false;
     };
-    let Ok(known) = connection.definitions(database) else {
+    let Ok(definitions) = connection.definitions(database) else {
         return false;
     };
     let unique = |def: &TableDef| def.indexes.iter().filter(|i| i.unique).count();
-    known.tables.get(table).is_some_and(|def| unique(def) == 1)
-        && !known
+    definitions
+        .tables
+        .get(table)
+        .is_some_and(|def| unique(def) == 1)
+        && !definitions
             .tables
             .values()
             .any(|def| def.foreign_keys.iter().any(|k| &k.table == table))
 }
 
 /// Counts what was changed, and answers with OK.
-fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Done, more: bool) {
+fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more: bool) {
     let mut affected = done.changed;
     if sql.counts_updates {
         affected += session.state.take_updated();
     }
     affected += done.replaced.deleted;
-    if done.replaced.same > 0 && keeps_same(session, sql) {
+    if done.replaced.same > 0 && updates_in_place(session, sql) {
         affected -= done.replaced.same;
     }
     let handler = match change {

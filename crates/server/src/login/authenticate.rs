@@ -8,13 +8,13 @@ use tare_mysql::schema::ROOT;
 
 use super::handshake::{peer_uid, put, read, scramble};
 use crate::accounts::Account;
-use crate::accounts::secret::{NATIVE, SHA2, Secret, admits, admits_known};
+use crate::accounts::secret::{NATIVE, SHA2, Secret, admits, admits_cached};
 use crate::session::Session;
 
 /// caching_sha2_password: the client is known again.
-const KNOWN: [u8; 2] = [1, 3];
+const FAST_AUTH_SUCCESS: [u8; 2] = [1, 3];
 /// caching_sha2_password: the client is to send its password.
-const SEND: [u8; 2] = [1, 4];
+const PERFORM_FULL_AUTHENTICATION: [u8; 2] = [1, 4];
 
 /// Checks who the client says it is. Sets what the session may do.
 pub fn authenticate(
@@ -32,19 +32,23 @@ pub fn authenticate(
         && user == ROOT
         && peer_uid(&session.client.stream) == Some(shared.accounts.uid)
     {
-        session.becomes(account);
+        session.assume_account(account);
         return Ok(());
     }
-    let asked = plugin.and_then(|plugin| std::str::from_utf8(plugin).ok());
+    let client_plugin = plugin.and_then(|plugin| std::str::from_utf8(plugin).ok());
     // An unknown user goes through the same exchange as one that was created, so that it cannot be
     // told from a wrong password.
     let wanted = match &account {
         Some(account) => account.secret.plugin(),
-        None => Some(shared.accounts.pretended(user)),
+        None => Some(shared.accounts.decoy_plugin(user)),
     };
-    let wanted = wanted.unwrap_or(if asked == Some(SHA2) { SHA2 } else { NATIVE });
+    let wanted = wanted.unwrap_or(if client_plugin == Some(SHA2) {
+        SHA2
+    } else {
+        NATIVE
+    });
     let (mut nonce, mut answer) = (*nonce, answer.to_vec());
-    if asked != Some(wanted) || answer.is_empty() {
+    if client_plugin != Some(wanted) || answer.is_empty() {
         nonce = scramble();
         let mut data = nonce.to_vec();
         data.push(0);
@@ -55,7 +59,7 @@ pub fn authenticate(
         NATIVE => account
             .as_ref()
             .is_some_and(|account| account.secret.admits_native(&answer, &nonce)),
-        _ => is_sha2(session, user, account.as_ref(), &answer, &nonce)?,
+        _ => authenticate_sha2(session, user, account.as_ref(), &answer, &nonce)?,
     };
     let used = !matches!(answer.as_slice(), [] | [0]);
     match account {
@@ -71,7 +75,7 @@ pub fn authenticate(
             if account.ssl && session.client.stream.tls().is_none() {
                 return Err(denied(session, user, used, ": it has to connect with TLS"));
             }
-            session.becomes(&account);
+            session.assume_account(&account);
             Ok(())
         }
         _ => Err(denied(session, user, used, "")),
@@ -90,7 +94,7 @@ fn denied(session: &Session, user: &str, used: bool, why: &str) -> SqlError {
 
 /// caching_sha2_password: a client that has proved its password since the server started is known by
 /// a short answer; any other one has to send the password, where nobody can read it on the way.
-fn is_sha2(
+fn authenticate_sha2(
     session: &mut Session,
     user: &str,
     account: Option<&Account>,
@@ -101,9 +105,9 @@ fn is_sha2(
         return Ok(admits(account.map(|account| &account.secret), b""));
     }
     let shared = session.shared.clone();
-    let known = account.and_then(|account| shared.accounts.known(account));
-    if known.is_some_and(|known| admits_known(&known, answer, nonce)) {
-        say(session, KNOWN);
+    let digest = account.and_then(|account| shared.accounts.cached_digest(account));
+    if digest.is_some_and(|digest| admits_cached(&digest, answer, nonce)) {
+        send_auth_data(session, FAST_AUTH_SUCCESS);
         return Ok(true);
     }
     if account.is_some_and(|account| matches!(account.secret, Secret::Plain(_))) {
@@ -115,7 +119,7 @@ fn is_sha2(
                    start of the server. Connect with TLS, or create the user with mysql_native_password";
         return Err(denied(session, user, true, why));
     }
-    say(session, SEND);
+    send_auth_data(session, PERFORM_FULL_AUTHENTICATION);
     session
         .client
         .writer
@@ -125,12 +129,12 @@ fn is_sha2(
     let password = password.strip_suffix(&[0]).unwrap_or(&password);
     let right = admits(account.map(|account| &account.secret), password);
     if let Some(account) = account.filter(|_| right) {
-        shared.accounts.remember(account, password);
+        shared.accounts.cache_password(account, password);
     }
     Ok(right)
 }
 
-fn say(session: &mut Session, what: [u8; 2]) {
+fn send_auth_data(session: &mut Session, what: [u8; 2]) {
     session.client.writer.begin().extend_from_slice(&what);
     session.client.writer.end();
 }

@@ -10,7 +10,7 @@ use tare_mysql::wire::login::Login;
 
 use super::authenticate::authenticate;
 use crate::random::random;
-use crate::session::{Session, malformed};
+use crate::session::{Session, malformed_packet};
 use crate::socket::{Socket, Stream};
 use crate::state::Encryption;
 
@@ -33,7 +33,7 @@ pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
 /// Bytes of a request for TLS.
-const SSL_REQUEST: usize = 32;
+const SSL_REQUEST_BYTES: usize = 32;
 
 /// utf8mb4_general_ci.
 const COLLATION: u8 = 45;
@@ -66,7 +66,11 @@ pub(super) fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()
 
 pub(super) fn read(session: &mut Session) -> Result<Vec<u8>> {
     let sequence = session.client.writer.sequence();
-    let reader = session.client.reader.as_mut().ok_or_else(malformed)?;
+    let reader = session
+        .client
+        .reader
+        .as_mut()
+        .ok_or_else(malformed_packet)?;
     let (packet, next) = reader
         .read(sequence)
         .map_err(|_| SqlError::new(1043, "Bad handshake"))?;
@@ -90,7 +94,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         capabilities(session),
         COLLATION,
         StatusFlags::SERVER_STATUS_AUTOCOMMIT,
-        Some(session.shared.accounts.greeted().as_bytes()),
+        Some(session.shared.accounts.greeting_plugin().as_bytes()),
     );
     put(session, &greeting)?;
     let mut packet = read(session)?;
@@ -109,8 +113,8 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         ));
     }
     session.client.capabilities = login.capabilities & CAPABILITIES;
-    refuse_insecure(session)?;
-    keep_attributes(&login.attributes);
+    require_secure_transport(session)?;
+    publish_attributes(&login.attributes);
     authenticate(
         session,
         &login.user,
@@ -118,11 +122,11 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         &login.answer,
         &nonce,
     )?;
-    let places = session.shared.config.max_connections + usize::from(session.is_root());
-    if !session.registration.admit(places) {
+    let capacity = session.shared.config.max_connections + usize::from(session.is_root());
+    if !session.registration.admit(capacity) {
         return Err(super::too_many_connections());
     }
-    settle(session, &login.user, login.database)
+    finish_login(session, &login.user, login.database)
 }
 
 /// What the server can do for this client.
@@ -137,9 +141,9 @@ fn capabilities(session: &Session) -> CapabilityFlags {
 /// user's name.
 fn is_ssl_request(packet: &[u8]) -> bool {
     let head = packet.get(..4).and_then(|head| head.try_into().ok());
-    let asked = head.map(|head| CapabilityFlags::from_bits_truncate(u32::from_le_bytes(head)));
-    packet.len() == SSL_REQUEST
-        && asked.is_some_and(|asked| asked.contains(CapabilityFlags::CLIENT_SSL))
+    let flags = head.map(|head| CapabilityFlags::from_bits_truncate(u32::from_le_bytes(head)));
+    packet.len() == SSL_REQUEST_BYTES
+        && flags.is_some_and(|flags| flags.contains(CapabilityFlags::CLIENT_SSL))
 }
 
 /// Begins TLS: what follows is encrypted.
@@ -148,7 +152,11 @@ fn encrypt(session: &mut Session) -> Result<()> {
     let config = session.shared.tls.clone().ok_or_else(bad)?;
     let counters = &session.shared.counters;
     counters.tls_accepts.fetch_add(1, Ordering::Relaxed);
-    let reader = session.client.reader.as_mut().ok_or_else(malformed)?;
+    let reader = session
+        .client
+        .reader
+        .as_mut()
+        .ok_or_else(malformed_packet)?;
     let sent = reader.take_rest();
     let stream = &session.client.stream;
     // Its reason is told by TLS itself.
@@ -169,7 +177,7 @@ fn encrypt(session: &mut Session) -> Result<()> {
 }
 
 /// 3159: require_secure_transport, and the client does not encrypt.
-fn refuse_insecure(session: &Session) -> Result<()> {
+fn require_secure_transport(session: &Session) -> Result<()> {
     let required = session.shared.globals.get("require_secure_transport");
     if session.client.stream.is_secure() || required.as_deref() != Some("ON") {
         return Ok(());
@@ -182,16 +190,16 @@ fn refuse_insecure(session: &Session) -> Result<()> {
 
 /// COM_CHANGE_USER.
 pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
-    let login = Login::of_change_user(body).ok_or_else(malformed)?;
-    keep_attributes(&login.attributes);
+    let login = Login::of_change_user(body).ok_or_else(malformed_packet)?;
+    publish_attributes(&login.attributes);
     // The nonce of the handshake must not serve twice: the client is always asked anew.
     authenticate(session, &login.user, None, &[], &scramble())?;
     session.state.set_database(None);
-    settle(session, &login.user, login.database)
+    finish_login(session, &login.user, login.database)
 }
 
 /// Shows what the client says of itself in session_connect_attrs.
-fn keep_attributes(attributes: &[(String, String)]) {
+fn publish_attributes(attributes: &[(String, String)]) {
     let line = |(name, value): &(String, String)| {
         let name = name.replace('=', " ");
         format!("{name}={value}").replace(['\n', '\r'], " ")
@@ -200,7 +208,7 @@ fn keep_attributes(attributes: &[(String, String)]) {
     tare::thread::set_attributes(&lines.join("\n"));
 }
 
-fn settle(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
+fn finish_login(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
     let (_, host) = session.state.user_host();
     session.state.set_account(user, &host);
     tare::thread::set_account(user, &host);

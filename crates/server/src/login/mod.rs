@@ -13,17 +13,17 @@ use super::host_cache::Failure;
 use super::points;
 use super::session::{Client, Session};
 use super::shared::Shared;
-use super::socket::{Stream, WRITE};
+use super::socket::{NET_WRITE_TIMEOUT, Stream};
 use super::state::SessionState;
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::reply;
 use tare_store::Control;
 
 /// How long a client may take to say who it is, TLS included; MySQL's connect_timeout.
-const LOGIN: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Logins under way at most: the oldest of more is cut off. In pool-of-threads each takes a thread.
-const LOGINS: usize = 128;
+const MAX_PENDING_LOGINS: usize = 128;
 
 /// A socket that was accepted.
 #[derive(Debug)]
@@ -48,16 +48,16 @@ impl tare_store::Client for Stream {
 pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let Incoming { stream, peer } = incoming;
     let stream = Arc::new(stream);
-    stream.set_deadline(Some(LOGIN));
-    stream.set_write_timeout(LOGIN);
+    stream.set_deadline(Some(CONNECT_TIMEOUT));
+    stream.set_write_timeout(CONNECT_TIMEOUT);
     let control = Arc::new(Control::new(stream.clone()));
-    shared.keeper.keep(&control);
+    shared.keeper.watch(&control);
     let id = shared.registry.next_id();
     // MySQL's names: the socket and the loopback address are localhost.
-    let away = peer.map(|peer| peer.ip().to_canonical());
-    let away = away.filter(|address| !address.is_loopback());
-    let host = away.map_or_else(|| "localhost".to_owned(), |address| address.to_string());
-    let shown = peer.map_or_else(|| host.clone(), |p| format!("{host}:{}", p.port()));
+    let remote = peer.map(|peer| peer.ip().to_canonical());
+    let remote = remote.filter(|address| !address.is_loopback());
+    let host = remote.map_or_else(|| "localhost".to_owned(), |address| address.to_string());
+    let process_host = peer.map_or_else(|| host.clone(), |p| format!("{host}:{}", p.port()));
     let state = Arc::new(SessionState::new(
         id,
         shared.globals.clone(),
@@ -66,7 +66,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     state.set_account("unauthenticated user", &host);
     let registration = shared
         .registry
-        .register(id, shown, control.clone(), state.clone());
+        .register(id, process_host, control.clone(), state.clone());
     stream.own();
     tare::stage::set(&points::LOGIN);
     tare::thread::set_processlist_id(id);
@@ -77,10 +77,12 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     });
     let client = Client::new(stream);
     let mut session = Session::new(shared.clone(), state, control, registration, client);
-    shared.registry.make_room(LOGINS, LOGIN);
+    shared
+        .registry
+        .cut_off_slow_logins(MAX_PENDING_LOGINS, CONNECT_TIMEOUT);
     // One is root's, who can see who is there, and end them.
     let most = shared.config.max_connections + 1;
-    let full = shared.registry.known() >= most;
+    let full = shared.registry.identified() >= most;
     let result = match full {
         true => Err(too_many_connections()),
         false => handshake::handshake(&mut session),
@@ -91,7 +93,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     }
     if let Some(peer) = peer.filter(|_| !too_many) {
         let failure = result.as_ref().err().map(|e| failure(e.code));
-        shared.hosts.seen(peer.ip().to_canonical(), failure);
+        shared.hosts.record(peer.ip().to_canonical(), failure);
     }
     if let Err(error) = result {
         if !too_many {
@@ -113,8 +115,8 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         reader.set_max_packet(shared.config.max_allowed_packet);
     }
     session.client.stream.set_deadline(None);
-    session.client.stream.set_write_timeout(WRITE);
-    session.client.wait_at_most(&session.state);
+    session.client.stream.set_write_timeout(NET_WRITE_TIMEOUT);
+    session.client.apply_wait_timeout(&session.state);
     Some(session)
 }
 

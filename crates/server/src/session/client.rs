@@ -9,7 +9,7 @@ use crate::socket::{PacketReader, PacketWriter, Stream};
 use crate::state::SessionState;
 
 /// Before a client is known it has nothing large to say.
-const LOGIN_PACKET: usize = 64 << 10;
+const LOGIN_PACKET_BYTES: usize = 64 << 10;
 
 /// A session's client.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Client {
     /// A client that has yet to say who it is.
     pub fn new(stream: Arc<Stream>) -> Self {
         Self {
-            reader: Some(PacketReader::new(stream.clone(), LOGIN_PACKET)),
+            reader: Some(PacketReader::new(stream.clone(), LOGIN_PACKET_BYTES)),
             writer: PacketWriter::new(stream.clone()),
             stream,
             capabilities: CapabilityFlags::CLIENT_PROTOCOL_41,
@@ -39,7 +39,7 @@ impl Client {
     }
 
     /// wait_timeout: how long it may be idle.
-    pub fn wait_at_most(&self, state: &SessionState) {
+    pub fn apply_wait_timeout(&self, state: &SessionState) {
         let seconds = state.text("wait_timeout").and_then(|t| t.parse().ok());
         let timeout = Duration::from_secs(seconds.unwrap_or(28_800));
         // An error says that the client has gone, which the next read will say, too.

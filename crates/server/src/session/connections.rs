@@ -45,7 +45,7 @@ impl Connections {
         }
     }
 
-    fn asked(&self) -> Arc<dyn tare_functions::Session> {
+    fn sql_session(&self) -> Arc<dyn tare_functions::Session> {
         self.state.clone()
     }
 
@@ -56,7 +56,7 @@ impl Connections {
     fn open(&self) -> Result<Connection> {
         let (databases, control) = (self.shared.databases.clone(), self.control.clone());
         Ok(Connection::open(databases, control, |db| {
-            register(db, &self.asked(), self.programs())
+            register(db, &self.sql_session(), self.programs())
         })?)
     }
 
@@ -65,10 +65,10 @@ impl Connections {
         if self.own.is_none() {
             self.own = Some(self.open()?);
             if !self.is_strict() {
-                self.check_values()?;
+                self.apply_sql_mode()?;
             }
             if self.state.text("foreign_key_checks").as_deref() == Some("OFF") {
-                self.check_foreign_keys()?;
+                self.apply_foreign_key_checks()?;
             }
         }
         self.own
@@ -84,7 +84,7 @@ impl Connections {
                 databases,
                 control,
                 self.source(),
-                &self.asked(),
+                &self.sql_session(),
                 self.programs(),
             );
             self.system = Some(opened?);
@@ -166,7 +166,7 @@ impl Connections {
     }
 
     /// Strict mode: values that do not fit their columns are refused.
-    pub fn check_values(&mut self) -> Result<()> {
+    pub fn apply_sql_mode(&mut self) -> Result<()> {
         let strict = self.is_strict();
         match self.own.as_mut() {
             Some(connection) => Ok(connection.batch(if strict {
@@ -179,7 +179,7 @@ impl Connections {
     }
 
     /// @@foreign_key_checks.
-    pub fn check_foreign_keys(&mut self) -> Result<()> {
+    pub fn apply_foreign_key_checks(&mut self) -> Result<()> {
         let on = self.state.text("foreign_key_checks").as_deref() != Some("OFF");
         let Some(connection) = self.own.as_mut() else {
             return Ok(());

@@ -19,7 +19,9 @@ pub use self::client::Client;
 pub use self::connections::Connections;
 pub use self::locks::Locks;
 pub use self::settings::Settings;
-pub use self::statements::{Cached, Columns, Handled, Named, Prepared, Statements};
+pub use self::statements::{
+    CachedStatement, Columns, NamedStatement, PreparedStatement, PreparedUse, Statements,
+};
 pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
 pub use self::transaction::Transaction;
@@ -73,9 +75,9 @@ pub struct Session {
     /// The tables that it has open.
     pub tables: Tables,
     /// Ends of attached processes that it was told of.
-    pub ends_told: u32,
+    pub reported_ends: u32,
     /// Functions of schema sys of which it was told that they have a native one's name.
-    pub namesakes_told: Vec<&'static str>,
+    pub reported_namesakes: Vec<&'static str>,
     /// What procedures keep from one call to the next.
     pub kept: Kept,
     /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
@@ -124,8 +126,8 @@ impl Session {
             settings: Settings::default(),
             tally: Tally::default(),
             tables: Tables::default(),
-            ends_told: 0,
-            namesakes_told: Vec::new(),
+            reported_ends: 0,
+            reported_namesakes: Vec::new(),
             kept: Kept::default(),
             thread: None,
         }
@@ -158,7 +160,7 @@ impl Session {
     }
 
     /// A statement's result, with its error in the words of the series that is served.
-    pub fn worded<T>(&self, result: Result<T>) -> Result<T> {
+    pub fn reword<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| error.worded(self.shared.config.series))
     }
 
@@ -196,22 +198,22 @@ impl Session {
 
     /// The client is who this account is. What it may do is what it may do now: a GRANT counts from the
     /// next login on.
-    pub fn becomes(&mut self, account: &Account) {
+    pub fn assume_account(&mut self, account: &Account) {
         self.rights = account.rights;
         self.state
             .set_matched(&account.user, &account.host, account.rights);
     }
 
     /// 1227 for who may not change settings.
-    pub fn may_set(&self, privilege: &str) -> Result<()> {
+    pub fn require_set(&self, privilege: &str) -> Result<()> {
         if self.rights.may_set() {
             return Ok(());
         }
-        self.root_only(privilege)
+        self.require_root(privilege)
     }
 
     /// 1227 for who may not do everything.
-    pub fn root_only(&self, privilege: &str) -> Result<()> {
+    pub fn require_root(&self, privilege: &str) -> Result<()> {
         if self.rights.all {
             return Ok(());
         }
@@ -238,6 +240,6 @@ impl Session {
 }
 
 /// 1835: the packet is not what its command says.
-pub fn malformed() -> SqlError {
+pub fn malformed_packet() -> SqlError {
     SqlError::new(1835, "Malformed communication packet.")
 }

@@ -14,21 +14,21 @@ use tare_query::columns::Types;
 use tare_store::StatementId;
 
 /// Statements of COM_QUERY that a session keeps translated and prepared.
-const CACHE: usize = 256;
+const MAX_CACHED_STATEMENTS: usize = 256;
 
 /// What a session keeps.
 #[derive(Debug, Default)]
 pub struct Statements {
     /// COM_STMT_PREPARE. Boxed: an execution takes its statement out and puts it back.
-    pub prepared: HashMap<u32, Box<Prepared>>,
+    pub prepared: HashMap<u32, Box<PreparedStatement>>,
     /// PREPARE name FROM text.
-    pub named: HashMap<String, Named>,
+    pub named: HashMap<String, NamedStatement>,
     /// What the statement at hand does with one of them.
-    pub handled: Option<Handled>,
+    pub prepared_use: Option<PreparedUse>,
     /// The last number given to a prepared statement.
     last: u32,
     /// COM_QUERY's statements, by their texts.
-    cache: HashMap<Box<str>, Cached>,
+    cache: HashMap<Box<str>, CachedStatement>,
 }
 
 impl Statements {
@@ -39,13 +39,13 @@ impl Statements {
     }
 
     /// The statement of this text, taken out.
-    pub fn take(&mut self, text: &str) -> Option<Cached> {
+    pub fn take(&mut self, text: &str) -> Option<CachedStatement> {
         self.cache.remove(text)
     }
 
     /// Keeps a statement that may come again.
-    pub fn keep(&mut self, text: &str, cached: Cached, connections: &mut Connections) {
-        if self.cache.len() >= CACHE {
+    pub fn put(&mut self, text: &str, cached: CachedStatement, connections: &mut Connections) {
+        if self.cache.len() >= MAX_CACHED_STATEMENTS {
             self.empty_cache(connections);
         }
         self.cache.insert(text.into(), cached);
@@ -61,7 +61,7 @@ impl Statements {
     }
 
     /// Has every statement read anew when it is executed next.
-    pub fn read_anew(&mut self, connections: &mut Connections) {
+    pub fn expire_all(&mut self, connections: &mut Connections) {
         self.empty_cache(connections);
         for prepared in self.prepared.values_mut() {
             // Schemas are counted from 1 on.
@@ -83,7 +83,7 @@ impl Statements {
 
 /// A statement of COM_QUERY that may come again.
 #[derive(Debug)]
-pub struct Cached {
+pub struct CachedStatement {
     /// Of its text.
     pub digest: Option<Digest>,
     /// How it is run.
@@ -119,7 +119,7 @@ impl Columns {
 
 /// A prepared statement.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedStatement {
     /// Its text, to be translated anew when a schema has changed.
     pub text: Arc<str>,
     /// Of its text.
@@ -146,7 +146,7 @@ pub struct Prepared {
 
 /// What PREPARE, EXECUTE or DEALLOCATE do with a prepared statement.
 #[derive(Debug)]
-pub struct Handled {
+pub struct PreparedUse {
     /// Which of them it is.
     pub verb: &'static str,
     /// The prepared statement's name, in lower case.
@@ -159,7 +159,7 @@ pub struct Handled {
     pub is_literal: bool,
 }
 
-impl Handled {
+impl PreparedUse {
     /// This is done with the statement of this name, and its text is known.
     pub fn new(verb: &'static str, name: &str, text: Option<String>) -> Self {
         Self {
@@ -174,7 +174,7 @@ impl Handled {
 
 /// A statement of PREPARE name FROM text.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedStatement {
     /// Its text.
     pub text: String,
     /// Of its text, once it was executed.
@@ -187,7 +187,7 @@ pub struct Named {
     pub instance: tare::prepared::Prepared,
 }
 
-impl Named {
+impl NamedStatement {
     /// Whether the schemas are others than when it was executed last; from now on it is of these.
     pub fn is_outdated(&mut self, generation: u64) -> bool {
         let is_outdated = self.generation != generation;

@@ -17,11 +17,11 @@ use tare_store::shape::{self, Shape};
 
 /// Statements whose use of tables a session remembers by their digest, so that a text with other
 /// values in it is not looked at again.
-const REMEMBERED: usize = 256;
+const MAX_CACHED_USES: usize = 256;
 
 /// A table that the session has open.
 #[derive(Debug)]
-struct Open {
+struct OpenTable {
     database: String,
     table: String,
     /// MySQL's names, as the instrument knows them.
@@ -34,7 +34,7 @@ struct Open {
 
 /// What a statement does to one of them.
 #[derive(Debug, Clone, Copy)]
-struct One {
+struct TableUse {
     table: usize,
     index: Option<usize>,
     writes: bool,
@@ -47,7 +47,7 @@ struct One {
 pub struct Uses {
     /// The generation of the schemas that it was learned from.
     generation: u64,
-    all: Vec<One>,
+    all: Vec<TableUse>,
     steps: Option<Loop>,
     change: Option<Change>,
     shape: Shape,
@@ -59,13 +59,13 @@ pub struct Uses {
 #[derive(Debug, Default)]
 pub struct Tables {
     generation: u64,
-    open: Vec<Open>,
+    open: Vec<OpenTable>,
     /// Somebody counts what the statement does to them.
     observed: bool,
     /// Tables opened since the session began.
     opened: u64,
     /// By digest, and the databases that the text's names are of.
-    known: HashMap<(Digest, bool, Vec<String>), Uses>,
+    cache: HashMap<(Digest, bool, Vec<String>), Uses>,
 }
 
 /// Rows that a statement has read or changed.
@@ -140,8 +140,8 @@ impl Tables {
         // A pattern decides by its own first letters whether an index serves.
         let bounded = sql.text.contains("tare_like_from(");
         let key = digest.map(|digest| (*digest, bounded, sql.databases.clone()));
-        if let Some(known) = key.as_ref().and_then(|key| self.known.get(key)) {
-            return Ok(known.clone());
+        if let Some(cached) = key.as_ref().and_then(|key| self.cache.get(key)) {
+            return Ok(cached.clone());
         }
         let inserts = matches!(change, Some(Change::Insert | Change::Replace));
         let program = access::of(connection.db(), &sql.text, inserts)?;
@@ -153,8 +153,8 @@ impl Tables {
             let table = self.open(&access.database, &def);
             let indexes = &self.open[table].indexes;
             let index = access.index.as_ref();
-            let index = index.and_then(|name| indexes.iter().position(|known| known == name));
-            all.push(One {
+            let index = index.and_then(|name| indexes.iter().position(|index| index == name));
+            all.push(TableUse {
                 table,
                 index,
                 writes: access.writes,
@@ -175,18 +175,18 @@ impl Tables {
             is_lookup,
         };
         if let Some(key) = key {
-            if self.known.len() >= REMEMBERED {
-                self.known.clear();
+            if self.cache.len() >= MAX_CACHED_USES {
+                self.cache.clear();
             }
-            self.known.insert(key, uses.clone());
+            self.cache.insert(key, uses.clone());
         }
         Ok(uses)
     }
 
     fn open(&mut self, database: &str, def: &TableDef) -> usize {
-        let same = |open: &Open| open.database == database && open.table == def.name;
-        if let Some(known) = self.open.iter().position(same) {
-            return known;
+        let same = |open: &OpenTable| open.database == database && open.table == def.name;
+        if let Some(position) = self.open.iter().position(same) {
+            return position;
         }
         let indexes: Vec<String> = def.indexes.iter().map(|index| index.name.clone()).collect();
         let names: Vec<&str> = indexes.iter().map(String::as_str).collect();
@@ -194,7 +194,7 @@ impl Tables {
             io: &TABLE_IO,
             lock: &TABLE_LOCK,
         };
-        self.open.push(Open {
+        self.open.push(OpenTable {
             handle: Table::new(classes, database, &def.name, &names).open(),
             metadata: metadata::MetadataLock::new(&MDL, Namespace::Table, database, &def.name),
             database: database.to_owned(),
@@ -345,9 +345,9 @@ impl Uses {
         let Some(first) = self.all.first() else {
             return 0;
         };
-        let joined = |one: &&One| matches!(one.reads, Reads::Lookup | Reads::Range);
+        let joined = |one: &&TableUse| matches!(one.reads, Reads::Lookup | Reads::Range);
         let others = self.all[1..].iter().filter(joined).count() as u64 * rows.sent;
-        let found = match first.reads {
+        let first_rows = match first.reads {
             Reads::None => rows.affected.min(others),
             // One row by its key is a constant to what is joined to it.
             Reads::Lookup if others > 0 && rows.sent <= 1 => 0,
@@ -357,7 +357,7 @@ impl Uses {
             _ => visited(self, rows),
         };
         let sorted = if self.shape.sorts > 0 { rows.sent } else { 0 };
-        found + others + sorted
+        first_rows + others + sorted
     }
 
     /// Whether steps of SQLite's machine say more than the rows do.
@@ -371,7 +371,7 @@ fn finds_first(change: Change) -> bool {
     matches!(change, Change::Update | Change::Delete)
 }
 
-fn operation(uses: &Uses, one: &One) -> Operation {
+fn operation(uses: &Uses, one: &TableUse) -> Operation {
     match uses.change.filter(|_| one.writes) {
         Some(Change::Insert | Change::Replace) => Operation::Insert,
         Some(Change::Update) => Operation::Update,

@@ -37,16 +37,16 @@ pub struct Stream {
 }
 
 /// How often is looked whether a statement must end whose client takes in nothing.
-const LOOK: Timespec = Timespec {
+const STOP_CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
 /// How long the client of a statement that must end may go on to take in nothing.
-const GRACE: Duration = Duration::from_millis(60);
+const STOPPED_WRITE_GRACE: Duration = Duration::from_millis(60);
 
 /// How long any client may; MySQL's net_write_timeout.
-pub const WRITE: Duration = Duration::from_secs(60);
+pub const NET_WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A socket.
 pub enum Socket {
@@ -81,7 +81,7 @@ impl Stream {
             tls: OnceLock::new(),
             since: Instant::now(),
             deadline_ns: AtomicU64::new(0),
-            write_timeout_ms: AtomicU64::new(WRITE.as_millis() as u64),
+            write_timeout_ms: AtomicU64::new(NET_WRITE_TIMEOUT.as_millis() as u64),
         }
     }
 
@@ -194,14 +194,15 @@ impl Stream {
         loop {
             let mut polled = [PollFd::new(self, PollFlags::OUT)];
             // An error shows when it is written next.
-            let _ = poll(&mut polled, Some(&LOOK));
+            let _ = poll(&mut polled, Some(&STOP_CHECK_INTERVAL));
             match self.write_now(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
             let ends = watch::must_stop();
             let waits = since.elapsed() >= limit
-                || ends && stopped.get_or_insert_with(Instant::now).elapsed() >= GRACE;
+                || ends
+                    && stopped.get_or_insert_with(Instant::now).elapsed() >= STOPPED_WRITE_GRACE;
             if waits {
                 return Err(io::ErrorKind::TimedOut.into());
             }

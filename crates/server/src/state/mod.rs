@@ -80,7 +80,7 @@ impl SessionState {
             user_variables: UserVariables::default(),
             warnings: Warnings::default(),
         };
-        state.take_zone();
+        state.copy_global_zone();
         state
     }
 
@@ -137,7 +137,7 @@ impl SessionState {
     }
 
     /// Takes the server's time zone for its own: what is set for the server later is for later sessions.
-    pub fn take_zone(&self) {
+    pub fn copy_global_zone(&self) {
         if let Some(zone) = self.globals.get("time_zone") {
             self.system.lock().insert("time_zone", zone);
         }
@@ -146,13 +146,13 @@ impl SessionState {
     /// @@time_zone.
     pub fn zone(&self) -> Zone {
         let name = self.text("time_zone").unwrap_or_default();
-        let mut known = self.zone.lock();
-        if known.0 != name {
+        let mut cached = self.zone.lock();
+        if cached.0 != name {
             // A variable has the names of zones alone.
             let zone = Zone::find(&name).unwrap_or_default();
-            *known = (name, zone);
+            *cached = (name, zone);
         }
-        known.1.clone()
+        cached.1.clone()
     }
 
     /// LAST_INSERT_ID().
@@ -203,7 +203,7 @@ impl SessionState {
     /// Forgets everything but the account, as COM_RESET_CONNECTION does.
     pub fn reset(&self) {
         self.system.lock().clear();
-        self.take_zone();
+        self.copy_global_zone();
         self.user_variables.clear();
         self.warnings.clear();
         self.user_locks().release_all(self.id);
@@ -215,7 +215,7 @@ impl SessionState {
     /// Waits; true when it was interrupted.
     pub fn sleep(&self, seconds: f64) -> bool {
         let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
-        let _waits = crate::blocking::blocking();
+        let _waits = crate::blocking::mark_blocked();
         // It looks itself. Where nothing else is left to do, it has slept, and is not interrupted.
         self.control.set_working(false);
         loop {

@@ -11,7 +11,7 @@ use tare_mysql::variable::{self, Scope, Settable, Variable, find_in};
 use tare_query::result::{borrowed, owned};
 
 /// What only a session can tell, although it cannot set it.
-const SESSIONS_ALONE: [&str; 4] = [
+const SESSION_ONLY: [&str; 4] = [
     "error_count",
     "external_user",
     "proxy_user",
@@ -29,11 +29,11 @@ impl SessionState {
     pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
         let mut all = self.globals.all();
         if scope == Scope::Global {
-            all.retain(|name, _| !SESSIONS_ALONE.contains(name));
+            all.retain(|name, _| !SESSION_ONLY.contains(name));
         }
         if scope == Scope::Session {
-            let all_known = variable::of(self.globals.series).iter();
-            let own = all_known.filter(|v| v.settable == Settable::Session);
+            let variables = variable::of(self.globals.series).iter();
+            let own = variables.filter(|v| v.settable == Settable::Session);
             all.extend(own.map(|v| (v.name, v.default.to_owned())));
             for name in [
                 "error_count",
@@ -77,7 +77,7 @@ impl SessionState {
 
     /// A new value, or the nearest that the variable may have: 1292 as a warning, and 1231 where
     /// @@sql_mode is strict.
-    fn in_range(&self, variable: &Variable, text: String) -> Result<String> {
+    fn nearest_in_range(&self, variable: &Variable, text: String) -> Result<String> {
         let Some(nearest) = variable.nearest(&text) else {
             return Ok(text);
         };
@@ -101,12 +101,12 @@ impl SessionState {
             None if scope == Scope::Session => {
                 self.system.lock().remove(name);
                 if name == "time_zone" {
-                    self.take_zone();
+                    self.copy_global_zone();
                 }
                 return Ok(());
             }
             None => variable.default.to_owned(),
-            Some(value) => self.in_range(variable, variable.checked(borrowed(&value))?)?,
+            Some(value) => self.nearest_in_range(variable, variable.checked(borrowed(&value))?)?,
         };
         if matches!(name, "last_insert_id" | "identity") {
             self.set_last_insert_id(text.parse().unwrap_or(0));

@@ -54,11 +54,11 @@ impl UserLocks {
     pub fn release_all(&self, session: u64) -> u64 {
         let mut released = 0;
         self.held.lock().retain(|_, (owner, times)| {
-            let keep = *owner != session;
-            if !keep {
+            let is_others = *owner != session;
+            if !is_others {
                 released += u64::from(*times);
             }
-            keep
+            is_others
         });
         released
     }

@@ -7,10 +7,10 @@ use tare::sync::Mutex;
 use tare_query::show::Warning;
 
 /// Of a statement that warns at every row, as many are kept.
-const MOST: usize = 64;
+const MAX_WARNINGS: usize = 64;
 
 /// The longest message, in bytes, as MySQL has them: they stay until the next statement.
-const LONGEST: usize = 511;
+const MAX_MESSAGE_BYTES: usize = 511;
 
 /// The last statement's.
 #[derive(Debug)]
@@ -38,12 +38,12 @@ impl Warnings {
     /// Adds one.
     pub fn add(&self, level: &'static str, code: u16, message: impl Into<String>) {
         let mut message = message.into();
-        if message.len() > LONGEST {
-            message.truncate(message.floor_char_boundary(LONGEST));
+        if message.len() > MAX_MESSAGE_BYTES {
+            message.truncate(message.floor_char_boundary(MAX_MESSAGE_BYTES));
             message.shrink_to_fit();
         }
         let mut all = self.all.lock();
-        if all.len() < MOST {
+        if all.len() < MAX_WARNINGS {
             all.push(Warning {
                 level,
                 code,
@@ -55,7 +55,7 @@ impl Warnings {
 
     /// Whether another one would be forgotten.
     pub fn is_full(&self) -> bool {
-        usize::from(self.count()) >= MOST
+        usize::from(self.count()) >= MAX_WARNINGS
     }
 
     /// How many there are.

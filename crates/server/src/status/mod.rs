@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flush_hides_what_was_and_keeps_the_total() {
+    fn a_flush_resets_the_session_and_not_the_total() {
         let status = Status::default();
         status.add(Counter::Questions, 3);
         status.command(Command::Select);

@@ -160,9 +160,9 @@ impl Shared {
     fn innodb_status(&self) -> Vec<Named> {
         let own = self.observed.segment();
         let metrics = own.map_or_else(Vec::new, |s| tare_reader::metrics::metrics(s.view()));
-        let count = |(name, metric): &(&str, &str)| {
-            let found = metrics.iter().find(|m| m.name == *metric)?;
-            Some(((*name).to_owned(), found.ever.count.to_string()))
+        let count = |(name, metric_name): &(&str, &str)| {
+            let metric = metrics.iter().find(|m| m.name == *metric_name)?;
+            Some(((*name).to_owned(), metric.ever.count.to_string()))
         };
         FROM_METRICS.iter().filter_map(count).collect()
     }

@@ -9,7 +9,7 @@ use super::server::Named;
 use crate::certificate::TlsStatus;
 use crate::shared::Shared;
 use crate::state::SessionState;
-use crate::tls_sessions::{KEPT, Sessions};
+use crate::tls_sessions::{MAX_SESSIONS, Sessions};
 use tare_store::metrics::PAGE_BYTES;
 
 /// Statements that this server does not have: each is refused before it is counted.
@@ -267,7 +267,7 @@ impl Shared {
                 "Ssl_session_cache_overflows",
                 of(|s| s.overflows.load(Relaxed)),
             ),
-            ("Ssl_session_cache_size", of(|_| KEPT as u64)),
+            ("Ssl_session_cache_size", of(|_| MAX_SESSIONS as u64)),
             ("Ssl_used_session_cache_entries", of(|s| s.len() as u64)),
             ("Ssl_sessions_reused", resumed),
         ];

@@ -56,8 +56,11 @@ impl Globals {
             "innodb_lock_wait_timeout",
             config.lock_wait_timeout.as_secs().max(1).to_string(),
         );
-        let shows = if config.show_processlist { "ON" } else { "OFF" };
-        values.insert("performance_schema_show_processlist", shows.to_owned());
+        let show_processlist = if config.show_processlist { "ON" } else { "OFF" };
+        values.insert(
+            "performance_schema_show_processlist",
+            show_processlist.to_owned(),
+        );
         if let Some(bytes) = config.max_digest_length {
             values.insert("max_digest_length", bytes.to_string());
         }
@@ -101,7 +104,7 @@ impl Globals {
     }
 
     /// TLS is offered.
-    pub fn has_tls(&self, certificate: &Certificate) {
+    pub fn set_tls(&self, certificate: &Certificate) {
         let mut values = self.values.write();
         let path = |path: &std::path::Path| path.display().to_string();
         for name in ["have_ssl", "have_openssl"] {
@@ -122,18 +125,18 @@ impl Globals {
     pub fn get(&self, name: &str) -> Option<String> {
         let own = name
             .starts_with("performance_schema_")
-            .then(|| self.of_segment(name));
+            .then(|| self.segment_value(name));
         own.flatten()
             .or_else(|| self.values.read().get(name).cloned())
     }
 
     /// What SET GLOBAL has said last, or the default.
-    pub fn said(&self, name: &str) -> String {
+    pub fn stored_value(&self, name: &str) -> String {
         self.values.read().get(name).cloned().unwrap_or_default()
     }
 
     /// A variable of performance_schema, as the segment has it.
-    fn of_segment(&self, name: &str) -> Option<String> {
+    fn segment_value(&self, name: &str) -> Option<String> {
         let all = Snapshot::new(self.observed.segment()).variables(self.series);
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
@@ -156,10 +159,10 @@ impl Globals {
 /// The server's name for itself: made up at its first start, and kept.
 fn server_uuid(data: &std::path::Path) -> String {
     let path = data.join("server-uuid");
-    if let Ok(kept) = std::fs::read_to_string(&path)
-        && kept.trim().len() == 36
+    if let Ok(stored) = std::fs::read_to_string(&path)
+        && stored.trim().len() == 36
     {
-        return kept.trim().to_owned();
+        return stored.trim().to_owned();
     }
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).expect("the system has random bytes");

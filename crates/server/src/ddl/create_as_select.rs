@@ -6,20 +6,20 @@ use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
 use tare_query::system::refused;
 
-use super::{alone, table};
+use super::{exclusive, table};
 use crate::execute::prepare;
 use crate::session::Session;
 
 /// Makes a table and fills it; how many rows that took.
 pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sql) -> Result<u64> {
     prepare::ready(session, rows)?;
-    alone::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |s| {
         table::create(s, name, def)?;
-        fill(s, rows)
+        insert_rows(s, rows)
     })
 }
 
-fn fill(session: &mut Session, rows: &Sql) -> Result<u64> {
+fn insert_rows(session: &mut Session, rows: &Sql) -> Result<u64> {
     let connection = session.connections.own()?;
     let refused = |error| refused(error, rows);
     let id = connection.prepare(&rows.text).map_err(refused)?;

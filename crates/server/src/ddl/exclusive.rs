@@ -16,7 +16,7 @@ pub fn run<R>(
     }
     let pass = match session.locks.tables.has(database) {
         true => None,
-        false => Some(transaction::wait_for(session, database)?),
+        false => Some(transaction::acquire_write_lock(session, database)?),
     };
     session.connections.own()?.attach(database)?;
     // SQLite deletes the rows of a table that it drops, and would do to others what their foreign
@@ -25,14 +25,14 @@ pub fn run<R>(
         .connections
         .own()?
         .batch("PRAGMA foreign_keys=OFF")?;
-    let result = transaction(session, changes);
-    session.connections.check_foreign_keys()?;
+    let result = in_transaction(session, changes);
+    session.connections.apply_foreign_key_checks()?;
     drop(pass);
     session.shared.databases.changed();
     result
 }
 
-fn transaction<R>(
+fn in_transaction<R>(
     session: &mut Session,
     changes: impl FnOnce(&mut Session) -> Result<R>,
 ) -> Result<R> {

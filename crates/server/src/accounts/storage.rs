@@ -9,7 +9,7 @@ use tare_mysql::account::Rights;
 
 use super::Account;
 use super::secret::{NATIVE, SHA2, Secret};
-use crate::certificate::write;
+use crate::certificate::write_atomically;
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -27,7 +27,7 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
 }
 
 /// What is kept of a mysql_native_password, as MySQL writes it: `*` and forty digits.
-pub fn native(text: &str) -> Option<Secret> {
+pub fn parse_native_hash(text: &str) -> Option<Secret> {
     text.strip_prefix('*').and_then(bytes).map(Secret::Native)
 }
 
@@ -104,5 +104,5 @@ pub fn load(path: &Path) -> io::Result<Vec<Account>> {
 /// Writes it anew: aside, synced and renamed, so that there is always a whole one.
 pub fn save(path: &Path, accounts: &[Account]) -> io::Result<()> {
     let all: Vec<Value> = accounts.iter().map(to_json).collect();
-    write(path, &format!("{:#}\n", json!({ "accounts": all })), 0o600)
+    write_atomically(path, &format!("{:#}\n", json!({ "accounts": all })), 0o600)
 }
