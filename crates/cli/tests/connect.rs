@@ -1,22 +1,22 @@
-//! How the tools reach a server: MySQL's options, option files, TLS; and what they say when they do not.
+//! How the tools connect to a server: MySQL's options, option files, TLS, and the errors.
 
 mod support;
 
 use support::server::Server;
-use support::{Directory, Finished, Running, finish};
+use support::{CommandResult, Directory, Process, finish};
 
 /// A `tare serve` on TCP, with root's password `pass`.
-struct Served {
-    running: Running,
+struct TareServer {
+    running: Process,
     directory: Directory,
     port: String,
 }
 
-fn serve(test: &str, options: &[&str]) -> Served {
+fn serve(test: &str, options: &[&str]) -> TareServer {
     serve_in(Directory::new(test), options)
 }
 
-fn serve_in(directory: Directory, options: &[&str]) -> Served {
+fn serve_in(directory: Directory, options: &[&str]) -> TareServer {
     std::fs::write(directory.path().join("secret"), "pass").expect("written");
     let arguments = [
         "serve",
@@ -31,22 +31,22 @@ fn serve_in(directory: Directory, options: &[&str]) -> Served {
     ];
     let mut command = directory.tare(arguments);
     command.args(options);
-    let mut running = Running::start(&mut command);
+    let mut running = Process::start(&mut command);
     let port = loop {
         let line = running.line();
         if let Some((_, port)) = line.trim().rsplit_once("Listening on 127.0.0.1:") {
             break port.to_owned();
         }
     };
-    Served {
+    TareServer {
         running,
         directory,
         port,
     }
 }
 
-impl Served {
-    fn tare(&self, arguments: &[&str]) -> Finished {
+impl TareServer {
+    fn tare(&self, arguments: &[&str]) -> CommandResult {
         let mut command = self.directory.tare(arguments);
         command
             .env("HOME", self.directory.path())
@@ -55,25 +55,25 @@ impl Served {
         finish(&mut command)
     }
 
-    /// `tare sql` with these options, asked which cipher its connection has.
-    fn cipher(&self, options: &[&str]) -> Finished {
-        let ask = "SELECT variable_value FROM performance_schema.session_status WHERE variable_name = 'Ssl_cipher'";
-        let all = [&["sql", "-e", ask][..], options].concat();
+    /// `tare sql` with these options, which prints its connection's cipher.
+    fn cipher(&self, options: &[&str]) -> CommandResult {
+        let query = "SELECT variable_value FROM performance_schema.session_status WHERE variable_name = 'Ssl_cipher'";
+        let all = [&["sql", "-e", query][..], options].concat();
         self.tare(&all)
     }
 }
 
-fn is_encrypted(finished: &Finished, what: &str) {
+fn assert_encrypted(finished: &CommandResult, what: &str) {
     assert_eq!(finished.code, Some(0), "{what}: {finished:?}");
     assert!(finished.stdout.contains("TLS_"), "{what}: {finished:?}");
 }
 
-fn is_plain(finished: &Finished, what: &str) {
+fn assert_unencrypted(finished: &CommandResult, what: &str) {
     assert_eq!(finished.code, Some(0), "{what}: {finished:?}");
     assert!(!finished.stdout.contains("TLS_"), "{what}: {finished:?}");
 }
 
-fn says(finished: &Finished, code: i32, words: &[&str]) {
+fn assert_fails_with(finished: &CommandResult, code: i32, words: &[&str]) {
     assert_eq!(finished.code, Some(code), "{finished:?}");
     for word in words {
         assert!(
@@ -89,14 +89,14 @@ fn a_server_is_named_as_mysqls_clients_name_it() {
     let served = serve("named", &[]);
     let port = served.port.as_str();
     let tcp = ["-h", "127.0.0.1", "-P", port, "-u", "root", "-ppass"];
-    is_encrypted(&served.cipher(&tcp), "TCP");
-    is_encrypted(
+    assert_encrypted(&served.cipher(&tcp), "TCP");
+    assert_encrypted(
         &served.cipher(&["-hlocalhost", "-P", port, "-ppass"]),
         "localhost with a port",
     );
-    is_plain(&served.cipher(&["-S", "s"]), "the socket, from here");
-    is_plain(&served.cipher(&["--dsn", "s"]), "the same");
-    is_plain(
+    assert_unencrypted(&served.cipher(&["-S", "s"]), "the socket, from here");
+    assert_unencrypted(&served.cipher(&["--dsn", "s"]), "the same");
+    assert_unencrypted(
         &served.cipher(&[&tcp[..], &["--ssl-mode=DISABLED"]].concat()),
         "without",
     );
@@ -104,20 +104,20 @@ fn a_server_is_named_as_mysqls_clients_name_it() {
         "[client]\nhost=127.0.0.1\nport={port}\npassword=pass\n[tare-client]\nssl-mode=REQUIRED\n"
     );
     std::fs::write(served.directory.path().join("own.cnf"), &file).expect("written");
-    is_encrypted(
+    assert_encrypted(
         &served.cipher(&["--defaults-file", "own.cnf"]),
         "an option file",
     );
-    says(
+    assert_fails_with(
         &served.cipher(&["-h", "127.0.0.1", "-P", port]),
         1,
         &["ERROR 1045"],
     );
     std::fs::write(served.directory.path().join(".my.cnf"), &file).expect("written");
-    is_encrypted(&served.cipher(&["-u", "root"]), "~/.my.cnf");
-    is_plain(
+    assert_encrypted(&served.cipher(&["-u", "root"]), "~/.my.cnf");
+    assert_unencrypted(
         &served.cipher(&["-S", "s"]),
-        "the command line has the last word",
+        "the command line overrides the file",
     );
     // The other tools take the same.
     for tool in [
@@ -141,38 +141,38 @@ fn a_server_is_named_as_mysqls_clients_name_it() {
         port,
     ];
     let wrong = [&weigh[..], &["-u", "root", "-pwrong"]].concat();
-    says(&served.tare(&wrong), 1, &["1045", "'root'@'localhost'"]);
-    is_plain(
+    assert_fails_with(&served.tare(&wrong), 1, &["1045", "'root'@'localhost'"]);
+    assert_unencrypted(
         &served.cipher(&["-h", "localhost", "-S", "s"]),
         "localhost by its socket",
     );
-    says(&served.cipher(&["-S", "s", "--pid", "1"]), 2, &["or --pid"]);
-    says(
+    assert_fails_with(&served.cipher(&["-S", "s", "--pid", "1"]), 2, &["or --pid"]);
+    assert_fails_with(
         &served.cipher(&["-S", "nowhere"]),
         1,
         &["cannot connect", "No such file"],
     );
-    says(
+    assert_fails_with(
         &served.cipher(&["--dsn", "./nowhere"]),
         1,
         &["cannot connect to ./nowhere", "No such file"],
     );
-    is_plain(&served.cipher(&["--dsn", "./s"]), "a relative path");
-    says(
+    assert_unencrypted(&served.cipher(&["--dsn", "./s"]), "a relative path");
+    assert_fails_with(
         &served.cipher(&["--dsn", "localhost:3306"]),
         2,
         &["mysql://USER@HOST:PORT"],
     );
-    says(
+    assert_fails_with(
         &served.cipher(&["--dsn", "mysql://h/?ssl-mode=perhaps"]),
         2,
         &["VERIFY_IDENTITY"],
     );
-    says(&served.cipher(&["-p"]), 2, &["no terminal"]);
+    assert_fails_with(&served.cipher(&["-p"]), 2, &["no terminal"]);
 }
 
 #[test]
-fn certificates_are_checked_where_it_is_asked_for() {
+fn certificates_are_verified_if_an_option_says_so() {
     let served = serve("certificates", &["--require-secure-transport"]);
     let other = serve("authority", &[]);
     let own = served
@@ -191,31 +191,31 @@ fn certificates_are_checked_where_it_is_asked_for() {
         let url = format!("mysql://root:pass@127.0.0.1:{}/?{query}", served.port);
         served.cipher(&["--dsn", &url])
     };
-    is_encrypted(&dsn("ssl-mode=PREFERRED"), "what it can");
-    is_encrypted(&dsn("ssl-mode=REQUIRED"), "what it must");
+    assert_encrypted(&dsn("ssl-mode=PREFERRED"), "what it can");
+    assert_encrypted(&dsn("ssl-mode=REQUIRED"), "what it must");
     for mode in ["VERIFY_CA", "VERIFY_IDENTITY"] {
-        is_encrypted(&dsn(&format!("ssl-mode={mode}&ssl-ca={own}")), mode);
-        says(
+        assert_encrypted(&dsn(&format!("ssl-mode={mode}&ssl-ca={own}")), mode);
+        assert_fails_with(
             &dsn(&format!("ssl-mode={mode}&ssl-ca={wrong}")),
             1,
             &["cannot connect", "--ssl-ca"],
         );
-        says(
+        assert_fails_with(
             &dsn(&format!("ssl-mode={mode}")),
             1,
             &["cannot connect", "--ssl-ca"],
         );
     }
-    is_encrypted(
+    assert_encrypted(
         &dsn(&format!("ssl-ca={own}")),
-        "an authority says that it is to be asked",
+        "ssl-ca implies verification",
     );
-    says(
+    assert_fails_with(
         &dsn("ssl-mode=DISABLED"),
         1,
         &["3159", "--ssl-mode=REQUIRED"],
     );
-    // Also of the tool whose client is another one.
+    // `tare weigh` connects with another client library.
     let url = format!("mysql://root:pass@127.0.0.1:{}/", served.port);
     let weigh = |query: &str| {
         served.tare(&[
@@ -227,30 +227,31 @@ fn certificates_are_checked_where_it_is_asked_for() {
             "1",
         ])
     };
-    says(
+    assert_fails_with(
         &weigh("?ssl-mode=DISABLED"),
         1,
         &["3159", "--ssl-mode=REQUIRED"],
     );
     let none = serve("none", &["--ssl=OFF"]);
     let options = ["-h", "127.0.0.1", "-P", none.port.as_str(), "-ppass"];
-    is_plain(&none.cipher(&options), "preferred");
+    assert_unencrypted(&none.cipher(&options), "preferred");
     let required = none.cipher(&[&options[..], &["--ssl-mode=REQUIRED"]].concat());
-    says(&required, 1, &["does not offer TLS", "--ssl-mode=DISABLED"]);
+    assert_fails_with(&required, 1, &["does not offer TLS", "--ssl-mode=DISABLED"]);
 }
 
 #[test]
 fn a_mariadb_that_demands_tls_gets_it() {
-    let made = serve("made", &[]);
+    let certificates = serve("made", &[]);
     let file = |name: &str| {
-        made.directory
+        certificates
+            .directory
             .path()
             .join("data")
             .join(name)
             .display()
             .to_string()
     };
-    // An address of this process alone: no port that somebody else may have.
+    // A loopback address per test process, so that no two tests share a port.
     let pid = std::process::id();
     let host = format!("127.{}.{}.{}", 1 + (pid >> 16), (pid >> 8) & 255, pid & 255);
     let server = Server::mariadb(&[
@@ -264,9 +265,9 @@ fn a_mariadb_that_demands_tls_gets_it() {
     let statements =
         "CREATE USER tls@'%' IDENTIFIED BY 'p' REQUIRE SSL; CREATE USER any@'%' IDENTIFIED BY 'p'";
     let socket = server.socket().to_str().expect("UTF-8").to_owned();
-    let finished = made.tare(&["sql", "-S", &socket, "-e", statements]);
+    let finished = certificates.tare(&["sql", "-S", &socket, "-e", statements]);
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    let ask = |user: &str, more: &[&str]| {
+    let query = |user: &str, more: &[&str]| {
         let options = [
             "sql",
             "-h",
@@ -279,26 +280,26 @@ fn a_mariadb_that_demands_tls_gets_it() {
             "-e",
             "SHOW STATUS LIKE 'Ssl_cipher'",
         ];
-        made.tare(&[&options[..], more].concat())
+        certificates.tare(&[&options[..], more].concat())
     };
-    is_encrypted(&ask("tls", &[]), "demanded");
+    assert_encrypted(&query("tls", &[]), "demanded");
     let ca = file("ca.pem");
-    is_encrypted(
-        &ask("tls", &["--ssl-mode=VERIFY_CA", "--ssl-ca", &ca]),
+    assert_encrypted(
+        &query("tls", &["--ssl-mode=VERIFY_CA", "--ssl-ca", &ca]),
         "checked",
     );
-    let identity = ask("tls", &["--ssl-mode=VERIFY_IDENTITY", "--ssl-ca", &ca]);
-    says(&identity, 1, &["cannot connect", "another host"]);
-    is_plain(&ask("any", &["--ssl-mode=DISABLED"]), "not demanded");
-    says(
-        &ask("tls", &["--ssl-mode=DISABLED"]),
+    let identity = query("tls", &["--ssl-mode=VERIFY_IDENTITY", "--ssl-ca", &ca]);
+    assert_fails_with(&identity, 1, &["cannot connect", "another host"]);
+    assert_unencrypted(&query("any", &["--ssl-mode=DISABLED"]), "not demanded");
+    assert_fails_with(
+        &query("tls", &["--ssl-mode=DISABLED"]),
         1,
         &["ERROR 1045", "--ssl-mode=REQUIRED"],
     );
 }
 
 #[test]
-fn a_server_that_goes_away_is_told_in_words() {
+fn the_message_about_a_lost_server_is_plain_text() {
     let served = serve("gone", &[]);
     for server in [
         vec!["-S", "s"],
@@ -314,7 +315,7 @@ fn a_server_that_goes_away_is_told_in_words() {
         assert!(!finished.stderr.contains("CodecError"), "{finished:?}");
         assert!(!finished.stderr.contains("IoError"), "{finished:?}");
     }
-    // A sleep that the end of the server interrupts may still have an answer. What comes after it has none.
+    // The first sleep may still be answered when the shutdown interrupts it; those after it are not.
     let mariadb = Server::mariadb(&[]);
     let socket = mariadb.socket().to_str().expect("UTF-8").to_owned();
     let finished = served.tare(&[
@@ -324,9 +325,9 @@ fn a_server_that_goes_away_is_told_in_words() {
         "-e",
         "SELECT 1; SHUTDOWN; SELECT SLEEP(100); SELECT SLEEP(100); SELECT SLEEP(100)",
     ]);
-    says(&finished, 1, &["ERROR"]);
+    assert_fails_with(&finished, 1, &["ERROR"]);
     drop(mariadb);
-    says(
+    assert_fails_with(
         &served.tare(&["sql", "-S", &socket, "-e", "SELECT 1"]),
         1,
         &["cannot connect"],
@@ -338,10 +339,10 @@ fn users_survive_a_kill() {
     let mut directory = Directory::new("users");
     for round in 0..4 {
         let mut served = serve_in(directory, &[]);
-        for known in 0..round {
-            let user = format!("u{known}");
+        for earlier in 0..round {
+            let user = format!("u{earlier}");
             let tcp = ["-h", "127.0.0.1", "-P", &served.port, "-u", &user, "-pword"];
-            is_encrypted(&served.cipher(&tcp), &user);
+            assert_encrypted(&served.cipher(&tcp), &user);
         }
         let create = format!("CREATE USER u{round} IDENTIFIED BY 'word'");
         let finished = served.tare(&["sql", "-S", "s", "-e", &create]);
@@ -363,7 +364,7 @@ fn a_password_does_not_stay_on_the_command_line() {
         &["-h", "127.0.0.1", "-P", port, "--password=pass"],
     ] {
         let batch = ["top", "--batch", "1000000", "-i", "0.2"];
-        let mut top = Running::start(&mut served.directory.tare([&batch[..], server].concat()));
+        let mut top = Process::start(&mut served.directory.tare([&batch[..], server].concat()));
         top.line();
         let words = std::fs::read_to_string(format!("/proc/{}/cmdline", top.pid()));
         let words = words.expect("it runs");
@@ -396,10 +397,10 @@ fn a_server_is_reached_by_the_name_that_config_toml_gives_it() {
         std::fs::set_permissions(&path, mode).expect("set");
     };
     mode(0o600);
-    is_encrypted(&served.cipher(&["--dsn", "parts"]), "its parts");
-    is_encrypted(&served.cipher(&["--dsn", "file"]), "an option file");
+    assert_encrypted(&served.cipher(&["--dsn", "parts"]), "its parts");
+    assert_encrypted(&served.cipher(&["--dsn", "file"]), "an option file");
     // No password is needed in it.
-    says(&served.cipher(&["--dsn", "address"]), 1, &["ERROR 1045"]);
+    assert_fails_with(&served.cipher(&["--dsn", "address"]), 1, &["ERROR 1045"]);
     let mut command = served
         .directory
         .tare(["sql", "--dsn", "address", "-e", "SELECT 1"]);
@@ -420,22 +421,22 @@ fn a_server_is_reached_by_the_name_that_config_toml_gives_it() {
         assert_eq!(finished.code, Some(0), "{tool:?}: {finished:?}");
     }
     let unknown = served.cipher(&["--dsn", "prod9"]);
-    says(
+    assert_fails_with(
         &unknown,
         2,
         &["'prod9' is no server", "names address, file, parts"],
     );
-    // What anybody could have written is not followed.
+    // A file that everybody may write is ignored.
     mode(0o606);
     let ignored = served.cipher(&["--dsn", "parts"]);
-    says(
+    assert_fails_with(
         &ignored,
         2,
         &["is ignored: everybody may write it", "names none"],
     );
     mode(0o600);
     std::fs::write(&path, "[servers.a]\nprot = 1\n").expect("written");
-    says(
+    assert_fails_with(
         &served.cipher(&["--dsn", "a"]),
         1,
         &["config.toml", "line 2", "unknown field"],

@@ -6,7 +6,7 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use support::{Directory, Running, finish, wait_for};
+use support::{Directory, Process, finish, wait_for};
 
 fn sysbench(socket: &Path) -> Command {
     let mut command = Command::new("sysbench");
@@ -26,7 +26,7 @@ fn sysbench(socket: &Path) -> Command {
 }
 
 #[test]
-fn a_killed_server_can_still_be_asked_everything() {
+fn every_table_of_a_killed_server_answers() {
     let directory = Directory::new("crash");
     let mut command = directory.tare(["run", "--", support::TARE, "serve", "--data", "data"]);
     command.args([
@@ -37,16 +37,16 @@ fn a_killed_server_can_still_be_asked_everything() {
         "--performance-schema-consumer-events-stages-current",
         "--performance-schema-consumer-events-stages-history",
     ]);
-    let mut running = Running::start(command.stderr(Stdio::piped()));
+    let mut running = Process::start(command.stderr(Stdio::piped()));
     assert_eq!(running.line(), "Listening on data/tare.sock");
     let socket = directory.path().join("data/tare.sock");
-    let ask_server = |query: &str| {
+    let query_server = |query: &str| {
         let dsn = socket.to_str().expect("UTF-8");
         let finished = finish(&mut directory.tare(["sql", "--dsn", dsn, "-e", query]));
         assert_eq!(finished.code, Some(0), "{query}: {finished:?}");
         finished.stdout
     };
-    ask_server("CREATE DATABASE sbtest");
+    query_server("CREATE DATABASE sbtest");
     let prepared = sysbench(&socket)
         .arg("prepare")
         .status()
@@ -61,9 +61,9 @@ fn a_killed_server_can_still_be_asked_everything() {
                     WHERE EVENT_NAME = 'statement/com/Execute'";
     let number = |text: &str| text.lines().nth(1).and_then(|n| n.parse::<u64>().ok());
     wait_for("a thousand statements", || {
-        number(&ask_server(executed)).filter(|&n| n > 1000)
+        number(&query_server(executed)).filter(|&n| n > 1000)
     });
-    let pid = ask_server("SELECT pid FROM tare.segments WHERE program LIKE 'tare%'");
+    let pid = query_server("SELECT pid FROM tare.segments WHERE program LIKE 'tare%'");
     let pid = u32::try_from(number(&pid).expect("a pid")).expect("a pid");
     support::signal(pid, "KILL");
     assert_eq!(running.wait().code(), Some(128 + 9));
@@ -71,7 +71,7 @@ fn a_killed_server_can_still_be_asked_everything() {
     load.wait().expect("reaped");
 
     let name = format!("tare-{pid}.segment");
-    let ask = |query: &str| {
+    let query_segment = |query: &str| {
         let finished = finish(&mut directory.tare(["sql", "--segment", &name, "-e", query]));
         assert_eq!(
             (finished.code, finished.stderr.as_str()),
@@ -80,22 +80,25 @@ fn a_killed_server_can_still_be_asked_everything() {
         );
         finished.stdout
     };
-    assert!(number(&ask(executed)).expect("a count") > 1000);
-    assert_eq!(ask("SELECT state FROM tare.segments"), "state\ndead\n");
+    assert!(number(&query_segment(executed)).expect("a count") > 1000);
+    assert_eq!(
+        query_segment("SELECT state FROM tare.segments"),
+        "state\ndead\n"
+    );
     let connections = |events: &str, which: &str| {
-        ask(&format!(
+        query_segment(&format!(
             "SELECT COUNT(DISTINCT t.THREAD_ID) AS n FROM performance_schema.threads t \
              JOIN performance_schema.{events} s USING (THREAD_ID) \
              WHERE t.PROCESSLIST_DB = 'sbtest' AND {which}"
         ))
     };
-    // A statement that had only begun when the server was killed has no text yet.
+    // A statement that had only just begun when the server was killed has no text.
     let begun = "(s.SQL_TEXT IS NOT NULL OR s.END_EVENT_ID IS NULL)";
     assert_eq!(connections("events_statements_current", begun), "n\n4\n");
     let ended = "s.SQL_TEXT IS NOT NULL AND s.END_EVENT_ID IS NOT NULL";
     assert_eq!(connections("events_statements_history", ended), "n\n4\n");
 
-    let tables = ask(
+    let tables = query_segment(
         "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS t FROM information_schema.tables \
          WHERE TABLE_SCHEMA IN ('performance_schema', 'tare')",
     );
@@ -105,5 +108,5 @@ fn a_killed_server_can_still_be_asked_everything() {
         .map(|t| format!("SELECT * FROM {t} LIMIT 10000;\n"))
         .collect();
     assert!(tables.len() > 40, "{tables:?}");
-    ask(&script);
+    query_segment(&script);
 }

@@ -1,16 +1,16 @@
-//! The recipes behind `make demo`, `make bench-server` and `make door-bench`, on the binary under test and in their shortest forms:
-//! what they measure here means nothing; that they say what they are to say, and leave nothing, does.
+//! The recipes behind `make demo`, `make bench-server` and `make door-bench` in their shortest forms. The tests
+//! check what they print and what they leave, not what they measure.
 
 mod support;
 
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::weigh::{cells, nothing_is_left, recipe, state, weigh};
-use support::{Directory, Running, finish, wait_for};
+use support::weigh::{assert_nothing_left, cells, state, weigh, write_recipe};
+use support::{Directory, Process, finish, wait_for};
 
 #[test]
-fn the_demo_shows_what_it_cost_and_collected_and_leaves_nothing_but_its_results() {
+fn the_demo_prints_cost_and_events_and_leaves_only_its_results() {
     let directory = Directory::new("demo");
     let finished = finish(&mut weigh(
         &directory,
@@ -25,7 +25,7 @@ fn the_demo_shows_what_it_cost_and_collected_and_leaves_nothing_but_its_results(
         ],
     ));
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    let shown = &finished.stdout;
+    let report = &finished.stdout;
     for words in [
         "\ntare, read-only, 2 connections\n",
         "server CPU/transaction, us",
@@ -40,13 +40,13 @@ fn the_demo_shows_what_it_cost_and_collected_and_leaves_nothing_but_its_results(
         "\nWhat it costs, against everything off\nNothing can be said yet: 2 of the 4 repetitions",
         "\nWhere to look next\n",
     ] {
-        assert!(shown.contains(words), "no {words:?} in:\n{shown}");
+        assert!(report.contains(words), "no {words:?} in:\n{report}");
     }
     assert!(
-        !shown.contains('\x1b'),
-        "no colours without a terminal:\n{shown}"
+        !report.contains('\x1b'),
+        "no colours without a terminal:\n{report}"
     );
-    // On counts, and is asked; off does neither, though one process is switched between them.
+    // "on" counts events and answers questions; "off" does neither, although one process is switched between them.
     for cell in cells(&directory).values() {
         let on = cell["key"]["configuration"] == "everything on and timed";
         let events = cell["events"].as_array().map_or(0, Vec::len);
@@ -56,7 +56,7 @@ fn the_demo_shows_what_it_cost_and_collected_and_leaves_nothing_but_its_results(
             if on { 3 } else { 0 }
         );
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 #[test]
@@ -64,19 +64,19 @@ fn interrupted_the_demo_leaves_nothing_either() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let directory = Directory::new("stop");
         let mut running =
-            Running::start(weigh(&directory, &["demo", "--output", "out"]).stderr(Stdio::null()));
+            Process::start(weigh(&directory, &["demo", "--output", "out"]).stderr(Stdio::null()));
         wait_for("the servers' directory", || {
             let mut names = directory.names().into_iter();
             names.find(|name| name.starts_with("tare-weigh-"))
         });
         running.signal(signal);
         assert_eq!(running.wait().code(), Some(code));
-        nothing_is_left(&directory);
+        assert_nothing_left(&directory);
     }
 }
 
 #[test]
-fn idle_connections_tell_memory_at_start_and_for_each() {
+fn recipe_memory_measures_start_and_each_connection() {
     let directory = Directory::new("memory");
     let finished = finish(&mut weigh(
         &directory,
@@ -118,14 +118,14 @@ fn idle_connections_tell_memory_at_start_and_for_each() {
             "{resident}"
         );
         let on = cell["key"]["configuration"] != "off";
-        // A segment has a page at least, and no connection of another size than its slot.
+        // A segment has a page at least.
         assert_eq!(number("segment_start") > Some(4.0), on, "{resident}");
         assert_eq!(number("segment_connection").is_some(), on, "{resident}");
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
-const TAUGHT: &str = "\
+const RECIPE: &str = "\
 question = 'q'
 baseline = 'off'
 measure = 'server_cpu'
@@ -167,7 +167,7 @@ sql = 'SELECT COUNT(*), SUM(id) FROM mine.t'
 #[test]
 fn statements_before_and_after_questions_targets_and_connections_of_a_workload() {
     let directory = Directory::new("taught");
-    recipe(&directory, TAUGHT);
+    write_recipe(&directory, RECIPE);
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let cells = cells(&directory);
@@ -175,17 +175,17 @@ fn statements_before_and_after_questions_targets_and_connections_of_a_workload()
     for cell in cells.values() {
         let key = &cell["key"];
         assert_eq!(state(cell), ("done", ""), "{key}");
-        let alone = key["workload"] == "alone";
-        assert_eq!(key["connections"], if alone { 1 } else { 3 });
+        let is_alone = key["workload"] == "alone";
+        assert_eq!(key["connections"], if is_alone { 1 } else { 3 });
         let rows = &cell["asked"][0]["rows"];
-        match (key["configuration"].as_str(), alone) {
+        match (key["configuration"].as_str(), is_alone) {
             (Some("off"), _) => assert_eq!(cell["asked"], Value::Null),
-            // Before the question the row was put there, after it it was taken away: three's is asked of an empty table.
+            // "alone" has the row while its question runs; `after` deletes it, so "three" finds an empty table.
             (_, true) => assert_eq!(*rows, serde_json::json!([["1", "7"]])),
             (_, false) => assert_eq!(*rows, serde_json::json!([["0", null]])),
         }
     }
-    let shown = &finished.stdout;
+    let report = &finished.stdout;
     for words in [
         "\nWhat stands there, tare",
         "NULL",
@@ -193,13 +193,13 @@ fn statements_before_and_after_questions_targets_and_connections_of_a_workload()
         "1000 %",
         "\nWhat an event cost, tare",
     ] {
-        assert!(shown.contains(words), "no {words:?} in\n{shown}");
+        assert!(report.contains(words), "no {words:?} in\n{report}");
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 #[test]
-fn what_a_recipe_says_of_parts_that_it_has_not_is_refused() {
+fn a_recipe_that_names_missing_parts_is_refused() {
     let directory = Directory::new("untaught");
     for (right, wrong, words) in [
         (
@@ -214,15 +214,15 @@ fn what_a_recipe_says_of_parts_that_it_has_not_is_refused() {
         ),
         ("connections = [1]", "connections = [0]", "give 1 or more"),
     ] {
-        recipe(&directory, &TAUGHT.replace(right, wrong));
+        write_recipe(&directory, &RECIPE.replace(right, wrong));
         let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
         assert_eq!(finished.code, Some(2), "{finished:?}");
         assert!(finished.stderr.contains(words), "{}", finished.stderr);
     }
     // A statement that the server refuses fails its cells, with the statement.
-    recipe(
+    write_recipe(
         &directory,
-        &TAUGHT.replace(
+        &RECIPE.replace(
             "DELETE FROM mine.t']\n[[workload]]",
             "DELETE FROM nowhere.t']\n[[workload]]",
         ),

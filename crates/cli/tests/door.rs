@@ -1,8 +1,8 @@
-//! The MySQL door: one script of statements on a real server, once with the server's own engine and once
-//! with Tare's; what both have counted must be the same.
+//! The MySQL door: one script runs on a real server, once with the server's own engine and once with Tare's.
+//! Both must count the same.
 //!
-//! door/script.sql is the script, door/differences.tsv what differs by design. MariaDB, its
-//! 11.4, MySQL 9.7 and 5.7 are compared in every run, MariaDB 11.8, MySQL 5.6 and 8.0 by `make test-long`.
+//! door/differences.tsv lists what differs by design. MariaDB 10.11 and 11.4, MySQL 9.7 and 5.7 are compared
+//! in every run, MariaDB 11.8, MySQL 5.6 and 8.0 by `make test-long`.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -20,7 +20,7 @@ mod steps;
 use comparing::compare;
 use servers::Version;
 
-/// docs/adding.md: a release that no test compares with its own engine, or kills, fails here.
+/// docs/adding.md: fails for a release that no test compares with its own engine, or kills.
 #[test]
 fn each_release_is_tested() {
     for release in tare_image::Release::ALL {

@@ -11,13 +11,13 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
-use servers::{Version, command_line, make_data, tare_run};
+use servers::{Version, command_line, create_data_directory, tare_run};
 use support::{Directory, finish, wait_for};
 
-/// Whatever happens, a server in the background goes with the test.
-struct Background(u32);
+/// The pid of a server in the background; dropping it kills the server.
+struct BackgroundServer(u32);
 
-impl Drop for Background {
+impl Drop for BackgroundServer {
     fn drop(&mut self) {
         servers::kill(self.0, Signal::KILL);
     }
@@ -25,35 +25,35 @@ impl Drop for Background {
 
 #[test]
 fn mysql_5_7_in_the_background_has_our_engine() {
-    in_the_background(Version::Mysql57);
+    check_daemonized_server(Version::Mysql57);
 }
 
 #[test]
 fn mysql_9_7_in_the_background_has_our_engine() {
-    in_the_background(Version::Mysql97);
+    check_daemonized_server(Version::Mysql97);
 }
 
 #[test]
 #[ignore = "MySQL 8.0 is left to make test-long"]
 fn mysql_8_0_in_the_background_has_our_engine() {
-    in_the_background(Version::Mysql80);
+    check_daemonized_server(Version::Mysql80);
 }
 
-fn in_the_background(version: Version) {
+fn check_daemonized_server(version: Version) {
     if version.is_left_out() {
         return;
     }
     let directory = Directory::new("background");
-    make_data(version, directory.path());
+    create_data_directory(version, directory.path());
     let mut line = command_line(version, directory.path());
     let log = directory.path().join("error.log");
     line.push("--daemonize".into());
     line.push(format!("--log-error={}", log.display()));
-    // It returns once the server in the background is ready.
+    // `tare run` returns once the server is ready.
     let started = finish(&mut tare_run(&directory, &line));
     let pid = std::fs::read_to_string(directory.path().join("pid")).expect("pid");
     let pid: u32 = pid.trim().parse().expect("a number");
-    let _background = Background(pid);
+    let _background = BackgroundServer(pid);
     let words = std::fs::read_to_string(&log).unwrap_or_default();
     assert_eq!(started.code, Some(0), "{version}: {started:?}\n{words}");
     assert!(
@@ -93,7 +93,7 @@ fn in_the_background(version: Version) {
     wait_for("the server's end", || {
         (!Path::new(&format!("/proc/{pid}")).exists()).then_some(())
     });
-    // Nobody took it for a crash.
+    // The shutdown was not taken for a crash.
     let saved = std::fs::read_dir(directory.path()).expect("listed");
     let saved: Vec<_> = saved
         .flatten()

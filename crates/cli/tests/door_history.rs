@@ -1,5 +1,5 @@
-//! The MySQL door: what histories tell of tables that were dropped, of statements in stored programs and of errors; and what
-//! MySQL 9.7's own functions still do beside Tare's.
+//! The MySQL door: events in histories about dropped tables, statements in stored programs and errors; and
+//! functions of MySQL 9.7's own Performance Schema that still work.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -17,17 +17,17 @@ fn run(connection: &mut Conn, statements: &[&str]) {
     }
 }
 
-/// How many rows a question counts, once there are some: a server answers before it has told that a statement ended.
-fn counted(server: &Server, what: &str, from: &str) -> u64 {
+/// Waits until a table has such rows, because a server answers before it reports the end of a statement.
+fn wait_for_rows(server: &Server, what: &str, from: &str) {
     wait_for(what, || {
         let rows = server.tare(&format!(
             "SELECT COUNT(*) AS n FROM performance_schema.{from}"
         ));
         rows[0]["n"].as_u64().filter(|n| *n > 0)
-    })
+    });
 }
 
-fn histories_keep_names_and_messages(version: Version) {
+fn check_names_and_messages(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -42,7 +42,7 @@ fn histories_keep_names_and_messages(version: Version) {
             "INSERT INTO gone VALUES (1), (2)",
             "SELECT * FROM gone",
             "DROP TABLE gone",
-            // Takes the place of one that has ended, if there is no other.
+            // May reuse the entry of the dropped table.
             "CREATE TABLE next (a INT PRIMARY KEY)",
             "INSERT INTO next VALUES (1)",
             "CREATE PROCEDURE Within() SELECT COUNT(*) FROM next",
@@ -51,8 +51,8 @@ fn histories_keep_names_and_messages(version: Version) {
             &format!("SELECT 1{}", ", 1 AS x".repeat(300)),
         ],
     );
-    // Losses of issue 17.
-    counted(
+    // Regression: issue 17.
+    wait_for_rows(
         &server,
         "a wait for a table that was dropped",
         "events_waits_history_long WHERE EVENT_NAME = 'wait/io/table/sql/handler' \
@@ -63,7 +63,7 @@ fn histories_keep_names_and_messages(version: Version) {
         Version::Mysql97 => "Within",
         _ => "within",
     };
-    counted(
+    wait_for_rows(
         &server,
         "a statement in a program",
         &format!(
@@ -71,7 +71,7 @@ fn histories_keep_names_and_messages(version: Version) {
              AND OBJECT_SCHEMA = 'kept' AND BINARY OBJECT_NAME = '{program}' AND NESTING_EVENT_LEVEL > 0"
         ),
     );
-    counted(
+    wait_for_rows(
         &server,
         "the digest of a long statement",
         "events_statements_history_long WHERE SQL_TEXT LIKE 'SELECT 1, 1 AS x%' \
@@ -79,7 +79,7 @@ fn histories_keep_names_and_messages(version: Version) {
     );
     let refused = connection.query_drop("SELECT * FROM missing");
     assert!(matches!(refused, Err(mysql::Error::MySqlError(e)) if e.code == 1146));
-    counted(
+    wait_for_rows(
         &server,
         "the message of an error",
         "events_statements_history_long WHERE MYSQL_ERRNO = 1146 \
@@ -96,27 +96,27 @@ fn histories_keep_names_and_messages(version: Version) {
 
 #[test]
 fn mariadb() {
-    histories_keep_names_and_messages(Version::Mariadb);
+    check_names_and_messages(Version::Mariadb);
 }
 
 #[test]
 fn mysql_5_7() {
-    histories_keep_names_and_messages(Version::Mysql57);
+    check_names_and_messages(Version::Mysql57);
 }
 
 #[test]
 fn mysql_9_7() {
-    histories_keep_names_and_messages(Version::Mysql97);
+    check_names_and_messages(Version::Mysql97);
 }
 
-/// What a question of the server itself answers, in its first column.
-fn asked<T: mysql::prelude::FromValue>(connection: &mut Conn, question: &str) -> T {
+/// The first column that the server itself answers.
+fn query_value<T: mysql::prelude::FromValue>(connection: &mut Conn, question: &str) -> T {
     let value = connection.query_first(question).expect(question);
     value.expect("a row")
 }
 
 #[test]
-fn mysql_9_7_limits_memory_shows_locks_and_names_threads() {
+fn mysql_9_7_limits_memory_lists_row_locks_and_names_threads() {
     if Version::Mysql97.is_left_out() {
         return;
     }
@@ -132,14 +132,14 @@ fn mysql_9_7_limits_memory_shows_locks_and_names_threads() {
             "INSERT INTO t VALUES (1, REPEAT('a', 1000000))",
             "CREATE USER other@localhost IDENTIFIED WITH caching_sha2_password BY ''",
             "GRANT ALL ON own.* TO other@localhost",
-            // The least that there is.
+            // The minimum.
             "SET GLOBAL connection_memory_limit = 2097152",
             "SET GLOBAL global_connection_memory_tracking = ON",
         ],
     );
-    // Row locks, and whose they are.
+    // Row locks and their owners.
     run(&mut root, &["BEGIN", "UPDATE t SET b = '' WHERE a = 1"]);
-    let locks: u64 = asked(
+    let locks: u64 = query_value(
         &mut root,
         "SELECT COUNT(*) FROM performance_schema.data_locks WHERE OBJECT_NAME = 't' \
          AND THREAD_ID = ps_current_thread_id() \
@@ -147,19 +147,19 @@ fn mysql_9_7_limits_memory_shows_locks_and_names_threads() {
     );
     assert_eq!(locks, 2, "of the table and of the row");
     run(&mut root, &["ROLLBACK"]);
-    // What a connection has counts for it: without that, connection_memory_limit would limit nothing.
+    // Memory is charged to its connection; otherwise connection_memory_limit would have no effect.
     let socket = server.directory.path().join("mysql.sock");
     let options = mysql::OptsBuilder::new()
         .user(Some("other"))
         .socket(Some(socket.to_string_lossy()));
     let other = Conn::new(options).expect("connected");
-    let charged: String = asked(
+    let charged: String = query_value(
         &mut root,
         "SELECT VARIABLE_VALUE FROM performance_schema.global_status \
          WHERE VARIABLE_NAME = 'Global_connection_memory'",
     );
     assert!(charged.parse::<u64>().expect("a number") > 0, "{charged}");
-    // As ps and top show them.
+    // Thread names, as ps and top display them.
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid)).expect("its threads");
     let names: Vec<String> = tasks
         .flatten()

@@ -1,5 +1,5 @@
-//! A MariaDB server behind the door, asked by its own socket: its clients see Tare's tables by FederatedX, as
-//! docs/door.md tells, and tools are told where its instruments are.
+//! A MariaDB server behind the door, queried through its own socket: FederatedX gives its clients Tare's tables
+//! (docs/door.md), and the tools say where its instruments are.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -8,10 +8,10 @@ mod support;
 use mysql::prelude::Queryable;
 
 use servers::{Engine, Server, Version};
-use support::{Running, finish};
+use support::{Process, finish};
 
 #[test]
-fn mariadb_shows_our_tables_by_federatedx() {
+fn federatedx_reads_our_tables_in_mariadb() {
     let observed = Server::start(Version::Mariadb, Engine::Tare, &[]);
     let socket = observed.directory.path().join("tare.sock");
     let mut command = observed
@@ -21,7 +21,7 @@ fn mariadb_shows_our_tables_by_federatedx() {
         .arg("--socket")
         .arg(&socket)
         .args(["--attach-pid", &observed.pid.to_string()]);
-    let mut serving = Running::start(&mut command);
+    let mut serving = Process::start(&mut command);
     assert!(serving.line().starts_with("Listening on "));
     let mut client = observed.connect();
     for statement in [
@@ -41,13 +41,13 @@ fn mariadb_shows_our_tables_by_federatedx() {
     ] {
         client.query_drop(statement).expect(statement);
     }
-    let made: Option<u64> = client
+    let created: Option<u64> = client
         .query_first(
             "SELECT COUNT_STAR FROM statements WHERE EVENT_NAME = 'statement/sql/create_table'",
         )
         .expect("statements");
-    assert_eq!(made, Some(2));
-    // It sees itself asking.
+    assert_eq!(created, Some(2));
+    // It finds its own query.
     let question = "SELECT PROCESSLIST_INFO FROM threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
     let info: Option<String> = client.query_first(question).expect("threads");
     assert_eq!(info.as_deref(), Some(question));
@@ -55,14 +55,14 @@ fn mariadb_shows_our_tables_by_federatedx() {
 }
 
 #[test]
-fn who_asks_the_server_itself_is_told_where_its_instruments_are() {
+fn tools_on_the_servers_socket_say_where_its_instruments_are() {
     let observed = Server::start(Version::Mariadb, Engine::Tare, &[]);
     // Commands run in that directory.
-    let tell = |arguments: &[&str], words: &str| {
+    let assert_prints = |arguments: &[&str], words: &str| {
         let arguments = arguments.iter().chain(&["--dsn", "./mysql.sock"]);
         let finished = finish(&mut observed.directory.tare(arguments));
-        let said = format!("{}{}", finished.stdout, finished.stderr);
-        assert!(said.contains(words), "no {words:?} in {finished:?}");
+        let output = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(output.contains(words), "no {words:?} in {finished:?}");
     };
     let elsewhere = "its own performance_schema has no instruments";
     for tool in [
@@ -72,8 +72,8 @@ fn who_asks_the_server_itself_is_told_where_its_instruments_are() {
         &["record", "--dir", "history"],
         &["live", "--listen", "127.0.0.1:0"],
     ] {
-        tell(tool, elsewhere);
+        assert_prints(tool, elsewhere);
     }
-    tell(&["weigh", "own"], "it has no instruments of statements");
+    assert_prints(&["weigh", "own"], "it has no instruments of statements");
     observed.stop();
 }

@@ -1,4 +1,5 @@
-//! `tare door`: what it writes brings the engine into a server that systemd starts, and goes again.
+//! `tare door`: the files that it installs load the engine into a server that systemd starts; `remove` deletes
+//! them.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -10,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use rustix::process::Signal;
-use servers::{Version, command_line, kill, library, make_data};
-use support::{Directory, Finished, finish, wait_for};
+use servers::{Version, command_line, create_data_directory, kill, library};
+use support::{CommandResult, Directory, finish, wait_for};
 
 const DROP_IN: &str = "etc/systemd/system/mariadb.service.d/tare.conf";
 const OPTIONS: &str = "etc/mysql/mariadb.conf.d/zz-tare.cnf";
 
 /// A system with Debian's unit and option files.
-fn system(program: &str) -> Directory {
+fn create_system(program: &str) -> Directory {
     let directory = Directory::new("system");
     let write = |path: &str, text: &str| {
         let path = directory.path().join(path);
@@ -39,8 +40,8 @@ fn system(program: &str) -> Directory {
     directory
 }
 
-/// Where the server's user could read it.
-fn installed_library(directory: &Directory) -> PathBuf {
+/// Copies the library to where the server's user can read it.
+fn install_library(directory: &Directory) -> PathBuf {
     let path = directory.path().join("libtare_psi.so");
     fs::copy(library(), &path).expect("copied");
     for part in [directory.path(), &path] {
@@ -50,15 +51,15 @@ fn installed_library(directory: &Directory) -> PathBuf {
     path
 }
 
-fn door(directory: &Directory, what: &str, more: &[&str]) -> Finished {
+fn run_door(directory: &Directory, what: &str, more: &[&str]) -> CommandResult {
     let mut command = directory.tare(["door", what, "mariadb", "--root"]);
     command.arg(directory.path()).args(more);
     finish(&mut command)
 }
 
-struct Running(Child);
+struct Process(Child);
 
-impl Drop for Running {
+impl Drop for Process {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -66,7 +67,7 @@ impl Drop for Running {
 }
 
 /// Starts the unit's program as systemd does: with the drop-in's environment and a socket to notify.
-fn start(directory: &Directory, drop_in: &str, options: &Path) -> (Running, UnixDatagram) {
+fn start(directory: &Directory, drop_in: &str, options: &Path) -> (Process, UnixDatagram) {
     let notify = directory.path().join("notify");
     let socket = UnixDatagram::bind(&notify).expect("a socket");
     let preload = drop_in.split_once("LD_PRELOAD=").expect("it preloads").1;
@@ -83,16 +84,16 @@ fn start(directory: &Directory, drop_in: &str, options: &Path) -> (Running, Unix
         .stderr(fs::File::create(directory.path().join("log")).expect("a log"))
         .spawn()
         .expect("started");
-    (Running(child), socket)
+    (Process(child), socket)
 }
 
 #[test]
-fn what_is_installed_serves_and_tells_systemd() {
+fn an_installed_engine_records_and_systemd_is_notified() {
     let program = command_line(Version::Mariadb, Path::new("/tmp")).remove(0);
-    let directory = system(&program);
-    let library = installed_library(&directory);
+    let directory = create_system(&program);
+    let library = install_library(&directory);
     let library = library.to_string_lossy();
-    let done = door(
+    let done = run_door(
         &directory,
         "install",
         &["--server", &program, "--library", &library],
@@ -110,10 +111,10 @@ fn what_is_installed_serves_and_tells_systemd() {
     let preload = format!("\"LD_PRELOAD={library}:/lib/x86_64-linux-gnu/libm.so.6\"");
     assert!(text.contains(&preload), "{text}");
 
-    make_data(Version::Mariadb, directory.path());
+    create_data_directory(Version::Mariadb, directory.path());
     let (mut running, notified) = start(&directory, &text, &options);
     notified
-        .set_read_timeout(Some(support::PATIENCE))
+        .set_read_timeout(Some(support::HANG_TIMEOUT))
         .expect("a timeout");
     let mut bytes = [0; 4096];
     loop {
@@ -131,24 +132,24 @@ fn what_is_installed_serves_and_tells_systemd() {
     let status = wait_for("its end", || running.0.try_wait().expect("our child"));
     assert!(status.success(), "{status:?}");
 
-    let done = door(&directory, "remove", &[]);
+    let done = run_door(&directory, "remove", &[]);
     assert_eq!(done.code, Some(0), "{done:?}");
     for path in [&drop_in, &options] {
         let line = format!("tare door: removed {}\n", path.display());
         assert!(done.stdout.contains(&line) && !path.exists(), "{done:?}");
     }
-    let again = door(&directory, "remove", &[]);
+    let again = run_door(&directory, "remove", &[]);
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(again.stdout.contains("nothing was changed"), "{again:?}");
 }
 
 #[test]
 fn what_cannot_be_served_is_refused_and_nothing_is_written() {
-    let directory = system("/usr/sbin/mariadbd");
-    let library = installed_library(&directory);
+    let directory = create_system("/usr/sbin/mariadbd");
+    let library = install_library(&directory);
     let library = library.to_string_lossy();
     let install = |more: &[&str], code: i32, why: &str| {
-        let done = door(&directory, "install", more);
+        let done = run_door(&directory, "install", more);
         assert_eq!(done.code, Some(code), "{done:?}");
         assert!(done.stderr.contains(why), "{done:?}");
         assert!(!directory.path().join(DROP_IN).exists());

@@ -1,5 +1,5 @@
-//! The MySQL door: that the words of the server's locks are what docs/door.md says. One word that is not,
-//! and every acquisition of its class would look contended; a lock that is held must look so.
+//! The MySQL door reads the lock words of the server as docs/door.md describes them. If it misread one, every
+//! acquisition of its class would count as contended, or none would.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -9,10 +9,10 @@ use mysql::prelude::Queryable;
 
 use servers::{Engine, Server, Version};
 
-/// So many acquisitions of a class say something about it.
-const MANY: u64 = 500;
+/// Classes with fewer acquisitions are not checked.
+const MIN_ACQUISITIONS: u64 = 500;
 
-/// Counts of a row: event name, acquisitions, contended ones.
+/// Event name, acquisitions and contended acquisitions of each class.
 fn contention(server: &Server) -> Vec<(String, u64, u64)> {
     let rows = server.tare(
         "SELECT event_name, count_star, count_contended FROM tare.contention_by_event_name \
@@ -27,7 +27,7 @@ fn contention(server: &Server) -> Vec<(String, u64, u64)> {
         .collect()
 }
 
-fn locks_are_seen_free(version: Version) {
+fn check_contention(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -48,8 +48,11 @@ fn locks_are_seen_free(version: Version) {
             .expect("selected");
     }
     let counts = contention(&server);
-    let said: Vec<_> = counts.iter().filter(|(_, n, _)| *n >= MANY).collect();
-    // Of each sort of word: the C library's, InnoDB's mutexes and its latches.
+    let frequent: Vec<_> = counts
+        .iter()
+        .filter(|(_, n, _)| *n >= MIN_ACQUISITIONS)
+        .collect();
+    // Each sort of lock word occurs: the C library's, InnoDB's mutexes and its latches.
     let latches = match version {
         Version::Mysql56 => "rwlock/innodb/",
         _ => "sxlock/innodb/",
@@ -57,20 +60,20 @@ fn locks_are_seen_free(version: Version) {
     for sort in ["mutex/sql/", "mutex/innodb/", latches, "rwlock/sql/"] {
         let prefix = format!("wait/synch/{sort}");
         assert!(
-            said.iter().any(|(name, ..)| name.starts_with(&prefix)),
-            "no class of {sort} was taken {MANY} times: {counts:?}"
+            frequent.iter().any(|(name, ..)| name.starts_with(&prefix)),
+            "no class of {sort} was taken {MIN_ACQUISITIONS} times: {counts:?}"
         );
     }
-    // From 9.7 on this one is no latch: it has no word that could be seen free.
-    let is_unseen =
+    // In 9.7 this is not a latch and has no word, so that every acquisition counts as contended.
+    let has_no_word =
         |name: &str| version == Version::Mysql97 && name == "wait/synch/sxlock/innodb/log_sn_lock";
-    for (name, count, contended) in said.into_iter().filter(|(name, ..)| !is_unseen(name)) {
+    for (name, count, contended) in frequent.into_iter().filter(|(name, ..)| !has_no_word(name)) {
         assert!(
             2 * contended < *count,
             "{name}: {contended} of {count} looked taken, with one connection"
         );
     }
-    // An index has a latch: more of them than a class has instances. The rest is lost, and said to be.
+    // Each index has a latch. Those beyond the instances of a class are counted as lost.
     let index = format!("wait/synch/{latches}index_tree_rw_lock");
     connection
         .query_drop(
@@ -87,7 +90,7 @@ fn locks_are_seen_free(version: Version) {
         .expect("a number");
     assert_eq!(listed[0]["n"].as_u64(), Some(1024), "{listed:?}");
     assert!(lost >= 1100 - 1024, "{lost}");
-    // The server's own lock of an object, held by one, is waited for by another: what waits is a condition.
+    // A metadata lock: another session waits for it, by a condition variable.
     connection
         .query_drop("LOCK TABLES t WRITE")
         .expect("locked");
@@ -97,7 +100,7 @@ fn locks_are_seen_free(version: Version) {
         .expect("set");
     let refused = other.query_drop("SELECT * FROM locks.t");
     assert!(matches!(refused, Err(mysql::Error::MySqlError(e)) if e.code == 1205));
-    // 5.6 tells of the condition alone.
+    // 5.6 instruments only the condition.
     let waits = match version {
         Version::Mysql56 => "wait/synch/cond/sql/MDL_context::COND_wait_status",
         _ => "wait/lock/metadata/sql/mdl",
@@ -112,22 +115,22 @@ fn locks_are_seen_free(version: Version) {
 
 #[test]
 fn mysql_9_7() {
-    locks_are_seen_free(Version::Mysql97);
+    check_contention(Version::Mysql97);
 }
 
 #[test]
 fn mysql_5_7() {
-    locks_are_seen_free(Version::Mysql57);
+    check_contention(Version::Mysql57);
 }
 
 #[test]
 #[ignore = "MySQL 5.6 is left to make test-long"]
 fn mysql_5_6() {
-    locks_are_seen_free(Version::Mysql56);
+    check_contention(Version::Mysql56);
 }
 
 #[test]
 #[ignore = "MySQL 8.0 is left to make test-long"]
 fn mysql_8_0() {
-    locks_are_seen_free(Version::Mysql80);
+    check_contention(Version::Mysql80);
 }

@@ -1,4 +1,4 @@
-//! The MySQL door: who blocks whom, as the server's own tables say it, from outside.
+//! The MySQL door: row locks and lock waits from outside are those of the server's own tables.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -14,11 +14,11 @@ use mysql::{Conn, Row, Value};
 use servers::{Engine, Server, Version};
 use support::wait_for;
 
-/// A row as its columns' texts.
+/// Rows as the texts of their columns.
 type Texts = BTreeSet<Vec<String>>;
 
-/// What the server itself answers.
-fn own(connection: &mut Conn, question: &str) -> Texts {
+/// The server's own answer.
+fn query_server(connection: &mut Conn, question: &str) -> Texts {
     let rows: Vec<Row> = connection.query(question).expect(question);
     let text = |value: Value| match value {
         Value::NULL => "NULL".into(),
@@ -30,8 +30,8 @@ fn own(connection: &mut Conn, question: &str) -> Texts {
         .collect()
 }
 
-/// What Tare answers from outside.
-fn from_outside(server: &Server, question: &str) -> Texts {
+/// Tare's answer from outside.
+fn query_outside(server: &Server, question: &str) -> Texts {
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => "NULL".into(),
@@ -47,12 +47,12 @@ const WAITS: &str = "SELECT ENGINE, REQUESTING_ENGINE_LOCK_ID, REQUESTING_ENGINE
     REQUESTING_THREAD_ID, REQUESTING_EVENT_ID, BLOCKING_ENGINE_LOCK_ID, BLOCKING_ENGINE_TRANSACTION_ID, \
     BLOCKING_THREAD_ID, BLOCKING_EVENT_ID FROM performance_schema.data_lock_waits";
 
-/// All but addresses: they are the last part of a lock's name, and 9.7's own tables do not show them.
+/// All columns except OBJECT_INSTANCE_BEGIN, whose value 9.7's own tables hide.
 const LOCKS: &str = "SELECT ENGINE, ENGINE_LOCK_ID, ENGINE_TRANSACTION_ID, THREAD_ID, EVENT_ID, OBJECT_SCHEMA, \
     OBJECT_NAME, PARTITION_NAME, SUBPARTITION_NAME, INDEX_NAME, LOCK_TYPE, LOCK_MODE, \
     LOCK_STATUS, LOCK_DATA FROM performance_schema.data_locks";
 
-/// All but times and figures of transactions, which InnoDB alone has.
+/// All columns except times and counters of transactions, which only InnoDB has.
 const BLOCKED: &str = "SELECT locked_table, locked_table_schema, locked_table_name, locked_table_partition, \
     locked_table_subpartition, locked_index, locked_type, waiting_trx_id, waiting_pid, waiting_query, waiting_lock_id, \
     waiting_lock_mode, blocking_trx_id, blocking_pid, blocking_query, blocking_lock_id, blocking_lock_mode, \
@@ -64,7 +64,7 @@ fn run(connection: &mut Conn, statements: &[&str]) {
     }
 }
 
-fn blocked_updates_are_shown(version: Version) {
+fn check_blocked_updates(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -79,7 +79,7 @@ fn blocked_updates_are_shown(version: Version) {
             "INSERT INTO blocked.t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
         ],
     );
-    assert_eq!(from_outside(&server, WAITS), Texts::new());
+    assert_eq!(query_outside(&server, WAITS), Texts::new());
     run(
         &mut holder,
         &[
@@ -92,34 +92,34 @@ fn blocked_updates_are_shown(version: Version) {
         run(&mut waiter, &["UPDATE blocked.t SET b = 8 WHERE a = 2"]);
     });
     let expected = wait_for("a wait for a row lock", || {
-        Some(own(&mut control, WAITS)).filter(|rows| !rows.is_empty())
+        Some(query_server(&mut control, WAITS)).filter(|rows| !rows.is_empty())
     });
     assert_eq!(expected.len(), 1);
-    assert_eq!(from_outside(&server, WAITS), expected);
-    let locks = own(&mut control, LOCKS);
+    assert_eq!(query_outside(&server, WAITS), expected);
+    let locks = query_server(&mut control, LOCKS);
     assert!(locks.len() > 4, "{locks:?}");
-    assert_eq!(from_outside(&server, LOCKS), locks);
-    let addresses = from_outside(
+    assert_eq!(query_outside(&server, LOCKS), locks);
+    let addresses = query_outside(
         &server,
         "SELECT ENGINE_LOCK_ID, OBJECT_INSTANCE_BEGIN FROM performance_schema.data_locks",
     );
     for row in &addresses {
         assert_eq!(row[0].rsplit(':').next(), Some(&*row[1]));
     }
-    let expected = own(&mut control, BLOCKED);
+    let expected = query_server(&mut control, BLOCKED);
     assert_eq!(expected.len(), 1);
-    assert_eq!(from_outside(&server, BLOCKED), expected);
+    assert_eq!(query_outside(&server, BLOCKED), expected);
     run(&mut holder, &["ROLLBACK"]);
     blocked.join().expect("it was let go");
-    assert_eq!(from_outside(&server, WAITS), Texts::new());
+    assert_eq!(query_outside(&server, WAITS), Texts::new());
     let lost = server.tare("SHOW STATUS LIKE 'Tare_row_locks_lost'");
     assert_eq!(lost[0]["Value"].as_str(), Some("0"));
-    asked_under_load(&server);
-    // Somebody asks while the server stops, and that does not stop it from stopping.
+    query_under_load(&server);
+    // Queries during the shutdown do not prevent it.
     let stopped = AtomicBool::new(false);
     let (pid, directory) = (server.pid.to_string(), &server.directory);
     thread::scope(|scope| {
-        let asks = scope.spawn(|| {
+        let queries = scope.spawn(|| {
             let mut answers = 0;
             while !stopped.load(Ordering::Relaxed) {
                 let arguments = ["sql", "--pid", &pid, "-e", LOCKS];
@@ -129,7 +129,7 @@ fn blocked_updates_are_shown(version: Version) {
             answers
         });
         wait_for("an answer", || {
-            from_outside(&server, LOCKS);
+            query_outside(&server, LOCKS);
             Some(())
         });
         server.signal(rustix::process::Signal::TERM);
@@ -137,15 +137,15 @@ fn blocked_updates_are_shown(version: Version) {
             (!std::path::Path::new(&format!("/proc/{pid}")).exists()).then_some(())
         });
         stopped.store(true, Ordering::Relaxed);
-        asks.join().expect("asked");
+        queries.join().expect("queried");
     });
     let mut server = server;
     let status = server.wait();
     assert!(status.success(), "{status:?}\n{}", server.log());
 }
 
-/// Sessions change rows and wait for each other, while somebody asks.
-fn asked_under_load(server: &Server) {
+/// Queries locks while sessions change rows and wait for each other.
+fn query_under_load(server: &Server) {
     const ROUNDS: usize = 200;
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -162,29 +162,29 @@ fn asked_under_load(server: &Server) {
                 })
             })
             .collect();
-        let asks = scope.spawn(|| {
-            let mut asked = 0;
-            while asked == 0 || !done.load(Ordering::Relaxed) {
-                for row in from_outside(server, LOCKS) {
+        let queries = scope.spawn(|| {
+            let mut answers = 0;
+            while answers == 0 || !done.load(Ordering::Relaxed) {
+                for row in query_outside(server, LOCKS) {
                     assert_eq!(row[0], "INNODB");
                 }
-                asked += 1;
+                answers += 1;
             }
         });
         for session in sessions {
             session.join().expect("a session's work");
         }
         done.store(true, Ordering::Relaxed);
-        asks.join().expect("each question is answered");
+        queries.join().expect("each query is answered");
     });
 }
 
 #[test]
 fn mysql_9_7() {
-    blocked_updates_are_shown(Version::Mysql97);
+    check_blocked_updates(Version::Mysql97);
 }
 
-/// Who asks for locks has no page read from disk: the key of a row whose page has left the buffer pool is not told.
+/// A query of locks reads no page from disk: the key of a row whose page has left the buffer pool is NULL.
 #[test]
 fn no_page_is_read_for_a_locked_row() {
     if Version::Mysql97.is_left_out() {
@@ -209,19 +209,19 @@ fn no_page_is_read_for_a_locked_row() {
         ],
     );
     let key = |text: &str| Texts::from([vec![text.to_owned()]]);
-    assert_eq!(from_outside(&server, KEYS), key("7"));
+    assert_eq!(query_outside(&server, KEYS), key("7"));
     wait_for("another page takes the place of the row's", || {
         run(&mut other, &["SELECT SUM(LENGTH(b)) FROM blocked.large"]);
-        (from_outside(&server, KEYS) == key("NULL")).then_some(())
+        (query_outside(&server, KEYS) == key("NULL")).then_some(())
     });
-    assert_eq!(from_outside(&server, KEYS), key("NULL"));
+    assert_eq!(query_outside(&server, KEYS), key("NULL"));
     run(&mut other, &["SELECT * FROM blocked.t"]);
-    assert_eq!(from_outside(&server, KEYS), key("7"));
+    assert_eq!(query_outside(&server, KEYS), key("7"));
     server.stop();
 }
 
-/// Servers that cannot tell them safely are not asked.
-fn nothing_is_told(version: Version) {
+/// Row locks of servers where reading them is not safe are not listed.
+fn check_no_locks(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -236,23 +236,23 @@ fn nothing_is_told(version: Version) {
             "INSERT INTO blocked.t VALUES (1)",
         ],
     );
-    assert_eq!(from_outside(&server, LOCKS), Texts::new());
+    assert_eq!(query_outside(&server, LOCKS), Texts::new());
     let tasks = std::fs::read_dir(format!("/proc/{}/task", server.pid)).expect("its threads");
-    let asks = tasks.flatten().any(|task| {
+    let has_reader = tasks.flatten().any(|task| {
         let name = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
         name.starts_with("tare-row-locks")
     });
-    assert!(!asks);
+    assert!(!has_reader);
     server.stop();
 }
 
 #[test]
-fn mysql_5_7_tells_none() {
-    nothing_is_told(Version::Mysql57);
+fn mysql_5_7_lists_no_row_locks() {
+    check_no_locks(Version::Mysql57);
 }
 
 #[test]
 #[ignore = "MySQL 8.0 is left to make test-long"]
-fn mysql_8_0_tells_none() {
-    nothing_is_told(Version::Mysql80);
+fn mysql_8_0_lists_no_row_locks() {
+    check_no_locks(Version::Mysql80);
 }

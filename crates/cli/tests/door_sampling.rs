@@ -1,4 +1,4 @@
-//! The MySQL door, sampled: what is exact, what is estimated, and how well.
+//! The MySQL door with sampling: which counts are exact, and how accurate the estimates are.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -13,14 +13,14 @@ use serde_json::{Map, Value};
 use servers::{Engine, Server, Version};
 use support::wait_for;
 
-/// A row's number; times and counts come as numbers or, if they are large, as texts.
+/// A number of a row. Large ones are JSON strings.
 fn number(row: &Map<String, Value>, column: &str) -> f64 {
     let value = &row[column];
     let text = value.as_str().and_then(|text| text.parse().ok());
     value.as_f64().or(text).expect(column)
 }
 
-/// Allocations of each class of memory, and their standard error.
+/// Allocations by memory class: count and standard error.
 type Allocations = BTreeMap<String, (f64, f64)>;
 
 fn allocations(server: &Server) -> Allocations {
@@ -36,7 +36,7 @@ fn allocations(server: &Server) -> Allocations {
     rows.iter().map(row).collect()
 }
 
-fn is_sampled(version: Version) {
+fn check_estimates(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -65,7 +65,7 @@ fn is_sampled(version: Version) {
         status[0]["rule"].as_str(),
         Some("wait 1/4, stage 1/4, transaction 1/4, memory 1/4")
     );
-    // A server answers before it has told that a statement ended.
+    // A server answers before it reports the end of a statement.
     wait_for("the last statement", || {
         let rows = server.tare(
             "SELECT COUNT_STAR AS n FROM performance_schema.events_statements_summary_global_by_event_name \
@@ -89,7 +89,7 @@ fn is_sampled(version: Version) {
         "{waits:?}"
     );
     let estimates = allocations(&server);
-    // Every again is exact at once.
+    // Counts are exact as soon as sampling is 'every' again.
     server.tare("UPDATE tare.setup_sampling SET sampling = 'every'");
     let table_io = || {
         let rows = server.tare(
@@ -104,7 +104,7 @@ fn is_sampled(version: Version) {
         (table_io() - before_io >= 100.0).then_some(())
     });
     assert_eq!(table_io() - before_io, 100.0);
-    // Of each class the selects allocated as much as these do.
+    // These selects allocate exactly as much as the sampled ones did.
     let exact_before = allocations(&server);
     select(SELECTS);
     let mut compared = 0;
@@ -112,7 +112,7 @@ fn is_sampled(version: Version) {
         let exact = exact - exact_before.get(&name).map_or(0.0, |before| before.0);
         let of = |all: &Allocations| all.get(&name).copied().unwrap_or_default();
         let ((from, _), (to, error)) = (of(&before), of(&estimates));
-        // What the server does by itself is not the same each time.
+        // Classes in which background threads allocate vary from run to run.
         if exact >= SELECTS as f64 {
             let off = (to - from - exact).abs();
             assert!(
@@ -122,22 +122,21 @@ fn is_sampled(version: Version) {
             compared += 1;
         }
     }
-    // A select of MariaDB allocates nothing that it tells of.
+    // A select of MariaDB makes no instrumented allocation.
     assert!(compared > 0 || version.is_mariadb(), "{estimates:?}");
     server.stop();
 }
 
-/// How many statements of a run, which take some seconds on most machines, and what part of that is observed.
+/// Statements of a run, which takes some seconds on most machines, and the sampling period.
 const STATEMENTS: u64 = 24_000;
 const ONE_IN: u64 = 8;
-/// Instruments that were observed in fewer windows have no error to speak of.
-const WINDOWS: u64 = 20;
+/// The error of an instrument that was observed in fewer windows is not known well enough.
+const MIN_WINDOWS: u64 = 20;
 
-/// Of fewer events in a run there may be none in those strata that are summed, so that they seem to have no error.
-const RARE: f64 = 500.0;
+/// With fewer events in a run there may be none in the sampled strata, so that the error seems to be 0.
+const MIN_EVENTS: f64 = 500.0;
 
-/// Statement `i` of a run. Every run has the same ones: what they do is the same each time, and so is what
-/// they wait for in the client's thread. They come by chance, in bursts, and one with the period N.
+/// Statement `i`, the same in every run. Shapes come at random, in bursts, and one with the sampling period.
 fn statement(i: u64) -> String {
     let random = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
     let id = 1 + random % 100;
@@ -176,8 +175,8 @@ fn counts(rows: &[Map<String, Value>]) -> Counts {
         .collect()
 }
 
-/// Waits until the server has told that the client's last statement ended.
-fn is_idle(server: &Server, connection: &Conn) {
+/// Waits until the server reports the end of the client's last statement.
+fn wait_until_idle(server: &Server, connection: &Conn) {
     let thread = format!(
         "SELECT PROCESSLIST_COMMAND AS command FROM performance_schema.threads WHERE PROCESSLIST_ID = {}",
         connection.connection_id()
@@ -187,12 +186,12 @@ fn is_idle(server: &Server, connection: &Conn) {
     });
 }
 
-/// The same statements with that rule, and nothing else in the tables.
+/// Runs the statements with this sampling rule, on truncated summaries.
 fn run(server: &Server, connection: &mut Conn, statements: u64, rule: &str) {
     server.tare(&format!(
         "UPDATE tare.setup_sampling SET sampling = '{rule}'"
     ));
-    is_idle(server, connection);
+    wait_until_idle(server, connection);
     for table in [
         "events_waits_summary_global_by_event_name",
         "events_stages_summary_global_by_event_name",
@@ -203,10 +202,10 @@ fn run(server: &Server, connection: &mut Conn, statements: u64, rule: &str) {
         let statement = statement(i);
         connection.query_drop(&statement).expect(&statement);
     }
-    is_idle(server, connection);
+    wait_until_idle(server, connection);
 }
 
-/// What all statements did.
+/// Exact counts.
 fn exact(server: &Server) -> Counts {
     counts(&server.tare(
         "SELECT EVENT_NAME AS name, COUNT_STAR AS n FROM performance_schema.events_waits_summary_global_by_event_name \
@@ -215,8 +214,8 @@ fn exact(server: &Server) -> Counts {
     ))
 }
 
-/// Of the busiest instruments, for each run: how many intervals of 1.96 standard errors hold the exact
-/// total, and how many there are.
+/// Coverage of the busiest instruments, for each run: the number of intervals of 1.96 standard errors that hold
+/// the exact total, and the number of intervals.
 fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
     let mut connection = server.connect();
     for statement in [
@@ -233,7 +232,7 @@ fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
         }
     }
     let (sampled, mut statements) = (format!("1/{ONE_IN}"), STATEMENTS);
-    // By how much longer windows have to be is learnt from statements, the more of them the better.
+    // The engine adapts the length of windows during the first statements.
     run(server, &mut connection, statements, &sampled);
     run(server, &mut connection, statements, "every");
     let mut before = exact(server);
@@ -243,12 +242,12 @@ fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
         let estimates = loop {
             run(server, &mut connection, statements, &sampled);
             let estimates = server.tare(&format!(
-                "SELECT event_name AS name, count_star, count_error FROM tare.sampling_by_instrument WHERE windows >= {WINDOWS}"
+                "SELECT event_name AS name, count_star, count_error FROM tare.sampling_by_instrument WHERE windows >= {MIN_WINDOWS}"
             ));
             if estimates.len() >= 30 {
                 break estimates;
             }
-            // A machine as fast as this one has too few windows in the time that they take.
+            // On a fast machine the run was too short for enough windows.
             statements *= 2;
             assert!(statements < STATEMENTS << 5, "{estimates:#?}");
             run(server, &mut connection, statements, "every");
@@ -262,9 +261,9 @@ fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
                 let name = row["name"].as_str()?;
                 Some((name, *before.get(name)?, *after.get(name)?, row))
             })
-            // What the server's own threads do by themselves is not the same each time, or happens too seldom.
+            // Skip instruments of background threads, whose counts vary, and rare ones.
             .filter(|(_, before, after, row)| {
-                *before >= RARE && (before - after).abs() <= 0.1 * number(row, "count_error")
+                *before >= MIN_EVENTS && (before - after).abs() <= 0.1 * number(row, "count_error")
             })
             .collect();
         busiest.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -275,7 +274,7 @@ fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
         for (name, exact, _, row) in busiest.into_iter().take(40) {
             let off = (number(row, "count_star") - exact).abs();
             let error = number(row, "count_error");
-            // Statements that being observed slows more than the others are counted too seldom, in a debug build above all.
+            // Statements that observation slows more than others are underestimated, above all in a debug build.
             assert!(off <= 6.0 * error + 0.1 * exact, "{name}: {exact}, {row:?}");
             held += usize::from(off <= 1.96 * error);
             all += 1;
@@ -285,8 +284,8 @@ fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
     covered
 }
 
-/// Percent of all intervals, and the standard error of that, of which each run is one observation.
-fn percent_of(covered: &[(usize, usize)]) -> (f64, f64) {
+/// Coverage in percent and its standard error. Each run is one observation.
+fn coverage_percent(covered: &[(usize, usize)]) -> (f64, f64) {
     let (runs, all) = (
         covered.len() as f64,
         covered.iter().map(|c| c.1).sum::<usize>() as f64,
@@ -297,9 +296,9 @@ fn percent_of(covered: &[(usize, usize)]) -> (f64, f64) {
     (100.0 * rate, 100.0 * error)
 }
 
-/// `TARE_TEST_LONG=1 cargo test -p tare-cli --test door_sampling intervals -- --nocapture` makes twenty runs of
+/// `TARE_TEST_LONG=1 cargo test -p tare-cli --test door_sampling intervals -- --nocapture` makes twenty runs on
 /// each server and prints how often the intervals hold the exact totals.
-fn intervals(version: Version) {
+fn check_intervals(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -309,9 +308,9 @@ fn intervals(version: Version) {
     };
     let server = Server::start(version, Engine::Tare, &[]);
     let covered = covered(&server, runs);
-    // Instruments of one window are right or wrong together: fewer runs tell next to nothing.
+    // Errors of instruments in one window are correlated, so fewer runs say little.
     if runs >= 20 {
-        let (percent, error) = percent_of(&covered);
+        let (percent, error) = coverage_percent(&covered);
         println!(
             "{}: {percent:.1} % (standard error {error:.1}), by run: {covered:?}",
             version.name()
@@ -323,25 +322,25 @@ fn intervals(version: Version) {
 
 #[test]
 fn intervals_mariadb() {
-    intervals(Version::Mariadb);
+    check_intervals(Version::Mariadb);
 }
 
 #[test]
 fn intervals_mysql_5_7() {
-    intervals(Version::Mysql57);
+    check_intervals(Version::Mysql57);
 }
 
 #[test]
 fn mariadb() {
-    is_sampled(Version::Mariadb);
+    check_estimates(Version::Mariadb);
 }
 
 #[test]
 fn mysql_5_7() {
-    is_sampled(Version::Mysql57);
+    check_estimates(Version::Mysql57);
 }
 
 #[test]
 fn mysql_9_7() {
-    is_sampled(Version::Mysql97);
+    check_estimates(Version::Mysql97);
 }

@@ -1,4 +1,4 @@
-//! The MySQL door: where in the server's source events began is what the server's own engine says.
+//! The MySQL door: column SOURCE has the file and line that the server's own engine has.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -27,11 +27,11 @@ const SCRIPT: &[&str] = &[
     "SELECT 'last'",
 ];
 
-/// How often the server's own engine may be played the script until it has met what Tare has.
-const PLAYS: usize = 20;
+/// How often the script runs on the server's own engine until it has the sources that Tare has.
+const MAX_RUNS: usize = 20;
 
-/// What the server's own engine needs to keep all of that.
-const ROOM: &[&str] = &[
+/// Options with which the histories of the server's own engine hold the whole script.
+const LARGE_HISTORIES: &[&str] = &[
     "--loose-performance-schema-events-waits-history-long-size=200000",
     "--loose-performance-schema-events-stages-history-long-size=10000",
     "--loose-performance-schema-events-transactions-history-long-size=10000",
@@ -39,8 +39,8 @@ const ROOM: &[&str] = &[
     "--loose-performance-schema-consumer-events-transactions-history-long=ON",
 ];
 
-/// Of which events sources are asked: all of them have to be the same.
-const SAME: &[(&str, &str)] = &[
+/// Events whose sources must all be the same.
+const EXACT: &[(&str, &str)] = &[
     (
         "statements",
         "events_statements_history_long WHERE THREAD_ID = {thread}",
@@ -60,10 +60,10 @@ const SAME: &[(&str, &str)] = &[
     ),
 ];
 
-/// What other threads have a part in, so that no two plays of the script need take the same way: most of what Tare shows
-/// has to be met by the server's own engine sooner or later. Of locks Tare shows those that have to be waited for or are
-/// tried, which are few, and the server's own engine all.
-const MOSTLY: &[(&str, &str)] = &[
+/// Events that depend on other threads, so that they vary from run to run. Most of Tare's must occur in some run
+/// on the server's own engine. Tare has only those locks that were contended or tried, which are few; the
+/// server's own engine has all.
+const MOST: &[(&str, &str)] = &[
     (
         "files",
         "events_waits_history_long WHERE THREAD_ID = {thread} AND EVENT_NAME LIKE 'wait/io/file/%'",
@@ -74,65 +74,66 @@ const MOSTLY: &[(&str, &str)] = &[
     ),
 ];
 
-type Places = BTreeSet<(String, String)>;
+/// Pairs of event name and source.
+type Sources = BTreeSet<(String, String)>;
 
-struct Asked {
+struct ScriptedServer {
     server: Server,
     control: Conn,
     thread: u64,
     connection: Conn,
 }
 
-impl Asked {
-    /// A server of which a connection has played the script.
+impl ScriptedServer {
+    /// Starts a server and runs the script on a connection.
     fn new(version: Version, engine: Engine) -> Self {
-        let room = match engine {
-            Engine::Stock => ROOM,
+        let options = match engine {
+            Engine::Stock => LARGE_HISTORIES,
             _ => &[],
         };
-        let server = Server::start(version, engine, room);
-        let mut asked = Self {
+        let server = Server::start(version, engine, options);
+        let mut server = Self {
             connection: server.connect(),
             control: server.connect(),
             server,
             thread: 0,
         };
-        asked.play();
+        server.run_script();
         let of = format!(
             "SELECT THREAD_ID AS a, '' AS b FROM performance_schema.threads WHERE PROCESSLIST_ID = {}",
-            asked.connection.connection_id()
+            server.connection.connection_id()
         );
-        asked.thread = asked
+        server.thread = server
             .pairs(&of)
             .first()
             .expect("a thread")
             .0
             .parse()
             .expect("a number");
-        // A server answers before it has told that a statement ended.
+        // A server answers before it reports the end of a statement.
         wait_for("the last statement's end", || {
             let last = "SELECT EVENT_NAME AS a, 'x' AS b FROM performance_schema.events_statements_history_long \
                         WHERE SQL_TEXT LIKE 'SELECT ''last''%' AND THREAD_ID = ";
-            (!asked.pairs(&format!("{last}{}", asked.thread)).is_empty()).then_some(())
+            (!server.pairs(&format!("{last}{}", server.thread)).is_empty()).then_some(())
         });
-        asked
+        server
     }
 
-    fn play(&mut self) {
+    fn run_script(&mut self) {
         for statement in SCRIPT {
             self.connection.query_drop(statement).expect(statement);
         }
     }
 
-    fn play_again(&mut self) {
+    fn run_script_again(&mut self) {
         self.connection
             .query_drop("DROP DATABASE place")
             .expect("the database goes");
-        self.play();
+        self.run_script();
     }
 
     /// Two columns, `a` and `b`.
-    fn pairs(&mut self, question: &str) -> Places {
+    fn pairs(&mut self, question: &str) -> Sources {
         if self.server.engine == Engine::Stock {
             let rows: Vec<(String, Option<String>)> = self.control.query(question).expect(question);
             return rows
@@ -151,14 +152,14 @@ impl Asked {
             .collect()
     }
 
-    fn places(&mut self, from: &str) -> Places {
+    fn sources(&mut self, from: &str) -> Sources {
         let from = from.replace("{thread}", &self.thread.to_string());
         self.pairs(&format!(
             "SELECT EVENT_NAME AS a, SOURCE AS b FROM performance_schema.{from} GROUP BY EVENT_NAME, SOURCE"
         ))
     }
 
-    fn metadata(&mut self) -> Places {
+    fn metadata_locks(&mut self) -> Sources {
         self.pairs(&format!(
             "SELECT OBJECT_TYPE AS a, SOURCE AS b FROM performance_schema.metadata_locks \
              WHERE OWNER_THREAD_ID = {} GROUP BY OBJECT_TYPE, SOURCE",
@@ -167,65 +168,72 @@ impl Asked {
     }
 }
 
-fn sources_are_the_same(version: Version) {
+fn check_sources(version: Version) {
     if version.is_left_out() {
         return;
     }
-    let mut stock = Asked::new(version, Engine::Stock);
-    let mut tare = Asked::new(version, Engine::Tare);
-    let compared = |what: &str, expected: Places, found: Places| {
+    let mut stock = ScriptedServer::new(version, Engine::Stock);
+    let mut tare = ScriptedServer::new(version, Engine::Tare);
+    let compared = |what: &str, expected: Sources, sources: Sources| {
         assert!(!expected.is_empty(), "{version}: {what}");
-        let is_told = |(_, place): &(String, String)| place.contains(':');
-        assert!(found.iter().all(is_told), "{version}: {what}: {found:?}");
+        let has_line = |(_, source): &(String, String)| source.contains(':');
+        assert!(
+            sources.iter().all(has_line),
+            "{version}: {what}: {sources:?}"
+        );
         assert_eq!(
-            expected.iter().any(is_told),
+            expected.iter().any(has_line),
             !version.is_mariadb(),
             "{version}: {what}"
         );
         match version.is_mariadb() {
-            false => (expected, found),
-            // Its own engine has the column, and leaves it empty: what it has are the events.
+            false => (expected, sources),
+            // Its own engine leaves the column empty, so that only events are compared.
             true => (
                 expected,
-                found
+                sources
                     .into_iter()
                     .map(|(event, _)| (event, String::new()))
                     .collect(),
             ),
         }
     };
-    for (what, from) in SAME {
+    for (what, from) in EXACT {
         if version == Version::Mysql56 && *what == "transactions" {
             continue;
         }
-        let (expected, found) = compared(what, stock.places(from), tare.places(from));
-        assert_eq!(found, expected, "{version}: {what}");
+        let (expected, sources) = compared(what, stock.sources(from), tare.sources(from));
+        assert_eq!(sources, expected, "{version}: {what}");
     }
-    for (what, from) in MOSTLY {
-        let mut plays = 1;
+    for (what, from) in MOST {
+        let mut runs = 1;
         loop {
-            let (expected, found) = compared(what, stock.places(from), tare.places(from));
-            // MariaDB tries no locks here, and has to wait for none.
-            assert!(version.is_mariadb() && *what == "locks" || !found.is_empty());
-            let same = found.intersection(&expected).count();
-            // On a busy machine a thread of the server's own waits for a lock that is free in the other server: of a
-            // few places one may be such a one.
-            if same * 10 >= found.len() * 8 || found.len() - same == 1 && same > 0 {
+            let (expected, sources) = compared(what, stock.sources(from), tare.sources(from));
+            // In MariaDB no lock is tried or contended here.
+            assert!(version.is_mariadb() && *what == "locks" || !sources.is_empty());
+            let same = sources.intersection(&expected).count();
+            // On a busy machine a background thread may wait for a lock that is free in the other server, so one of
+            // a few sources may differ.
+            if same * 10 >= sources.len() * 8 || sources.len() - same == 1 && same > 0 {
                 break;
             }
-            let others: Vec<_> = found.difference(&expected).collect();
+            let others: Vec<_> = sources.difference(&expected).collect();
             assert!(
-                plays < PLAYS,
+                runs < MAX_RUNS,
                 "{version}: {what}: {same} of {} are the same, and not {others:#?}",
-                found.len()
+                sources.len()
             );
-            stock.play_again();
-            plays += 1;
+            stock.run_script_again();
+            runs += 1;
         }
     }
     if version != Version::Mysql56 {
-        let (expected, found) = compared("metadata locks", stock.metadata(), tare.metadata());
-        assert_eq!(found, expected, "{version}: metadata locks");
+        let (expected, sources) = compared(
+            "metadata locks",
+            stock.metadata_locks(),
+            tare.metadata_locks(),
+        );
+        assert_eq!(sources, expected, "{version}: metadata locks");
     }
     let lost = tare.server.tare("SHOW STATUS LIKE 'Tare_sources_lost'");
     assert_eq!(lost[0]["Value"].as_str(), Some("0"));
@@ -235,39 +243,39 @@ fn sources_are_the_same(version: Version) {
 
 #[test]
 fn mariadb() {
-    sources_are_the_same(Version::Mariadb);
+    check_sources(Version::Mariadb);
 }
 
 #[test]
 #[ignore = "MariaDB 11.4 is left to make test-long"]
 fn mariadb_11_4() {
-    sources_are_the_same(Version::Mariadb114);
+    check_sources(Version::Mariadb114);
 }
 
 #[test]
 #[ignore = "MariaDB 11.8 is left to make test-long"]
 fn mariadb_11_8() {
-    sources_are_the_same(Version::Mariadb118);
+    check_sources(Version::Mariadb118);
 }
 
 #[test]
 fn mysql_9_7() {
-    sources_are_the_same(Version::Mysql97);
+    check_sources(Version::Mysql97);
 }
 
 #[test]
 fn mysql_5_7() {
-    sources_are_the_same(Version::Mysql57);
+    check_sources(Version::Mysql57);
 }
 
 #[test]
 #[ignore = "MySQL 5.6 is left to make test-long"]
 fn mysql_5_6() {
-    sources_are_the_same(Version::Mysql56);
+    check_sources(Version::Mysql56);
 }
 
 #[test]
 #[ignore = "MySQL 8.0 is left to make test-long"]
 fn mysql_8_0() {
-    sources_are_the_same(Version::Mysql80);
+    check_sources(Version::Mysql80);
 }

@@ -1,5 +1,5 @@
-//! The MySQL door: that calls which rest while everything is off arrive again at once, exactly, and that what
-//! happened meanwhile is not made up.
+//! The MySQL door: calls that are patched out while everything is off are counted exactly as soon as something is
+//! on, and nothing is invented for the time between.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -14,7 +14,8 @@ use mysql::prelude::Queryable;
 use servers::{Engine, Server, Version};
 
 const SELECTS: u64 = 50;
-fn switch(server: &Server, value: &str) {
+
+fn switch_all(server: &Server, value: &str) {
     for table in ["setup_instruments", "setup_consumers"] {
         server.tare(&format!(
             "UPDATE performance_schema.{table} SET ENABLED = '{value}'"
@@ -35,7 +36,7 @@ fn number(server: &Server, kind: &str, column: &str, event: &str) -> u64 {
     rows[0]["n"].as_u64().expect("a number")
 }
 
-/// Mutexes of a class of which each connection has one.
+/// Instances of a mutex class of which each connection has one.
 fn listed_locks(server: &Server) -> u64 {
     let rows = server.tare(
         "SELECT COUNT(*) AS n FROM performance_schema.mutex_instances \
@@ -46,14 +47,14 @@ fn listed_locks(server: &Server) -> u64 {
 
 fn select(connection: &mut Conn) {
     for i in 0..SELECTS {
-        let found: Option<u64> = connection
+        let value: Option<u64> = connection
             .query_first(format!("SELECT a FROM switching.t WHERE a = {i}"))
             .expect("selected");
-        assert_eq!(found, Some(i));
+        assert_eq!(value, Some(i));
     }
 }
 
-/// What is counted exactly: as many of each as there are selects.
+/// Events that each select has exactly once.
 const EXACT: [(&str, &str); 4] = [
     ("statements", "statement/sql/select"),
     ("stages", "stage/sql/statistics"),
@@ -66,10 +67,10 @@ fn counts(server: &Server) -> Vec<u64> {
     EXACT.iter().map(of).collect()
 }
 
-/// Has a connection sleep until it is woken, and returns once it does.
-fn sleep(server: &Server, mut connection: Conn) -> JoinHandle<Conn> {
+/// Starts a sleep on a connection, and returns once the server reports it.
+fn start_sleep(server: &Server, mut connection: Conn) -> JoinHandle<Conn> {
     let sleeps = std::thread::spawn(move || {
-        // Whether that is an error depends on the server.
+        // Some servers answer an interrupted sleep with an error.
         let _woken = connection.query_drop("SELECT SLEEP(1000)");
         connection
     });
@@ -83,8 +84,8 @@ fn sleep(server: &Server, mut connection: Conn) -> JoinHandle<Conn> {
     sleeps
 }
 
-/// Ends the statement of connection `id`, which sleeps. A server answers before it has told that the statement
-/// ended; once it answers the next one, it has.
+/// Interrupts connection `id`. A server answers before it reports the end of a statement, but reports it before
+/// it answers the next one.
 fn wake(by: &mut Conn, id: u32, sleeps: JoinHandle<Conn>) -> Conn {
     by.query_drop(format!("KILL QUERY {id}")).expect("woken");
     let mut woken = sleeps.join().expect("the sleeping thread");
@@ -92,7 +93,7 @@ fn wake(by: &mut Conn, id: u32, sleeps: JoinHandle<Conn>) -> Conn {
     woken
 }
 
-fn calls_rest_and_arrive_again(version: Version) {
+fn check_switching(version: Version) {
     if version.is_left_out() {
         return;
     }
@@ -114,7 +115,7 @@ fn calls_rest_and_arrive_again(version: Version) {
     let mut slept = Duration::ZERO;
     let mut before = vec![0; EXACT.len()];
     for round in 0..3 {
-        switch(&server, "YES");
+        switch_all(&server, "YES");
         if round == 0 {
             before = counts(&server);
         }
@@ -124,55 +125,55 @@ fn calls_rest_and_arrive_again(version: Version) {
             assert_eq!(now[i] - before[i], SELECTS, "{event} in round {round}");
         }
         let began = Instant::now();
-        let sleeps = sleep(&server, sleeper);
-        switch(&server, "NO");
+        let sleeps = start_sleep(&server, sleeper);
+        switch_all(&server, "NO");
         let mut at_rest = counts(&server);
         select(&mut connection);
         sleeper = wake(&mut connection, sleeper_id, sleeps);
         slept = slept.max(began.elapsed());
-        // The statement that slept began before: what begins is finished.
+        // The sleep began while instruments were on, so its end is counted.
         at_rest[0] += 1;
         assert_eq!(
             counts(&server),
             at_rest,
             "nothing is counted while all is off"
         );
-        let known = server.tare(
+        let active = server.tare(
             "SELECT COUNT(*) AS n FROM performance_schema.threads \
              WHERE PROCESSLIST_COMMAND IS NOT NULL OR PROCESSLIST_STATE IS NOT NULL",
         );
         assert_eq!(
-            known[0]["n"].as_u64(),
+            active[0]["n"].as_u64(),
             Some(0),
-            "what threads do is not known"
+            "commands and states of threads are NULL"
         );
         before = at_rest;
     }
-    // A stage that no statement ends: it is over while nothing is told, and nobody knows when.
-    switch(&server, "YES");
+    // A stage outside of a statement ends while everything is off, at a time that is not recorded.
+    switch_all(&server, "YES");
     server.tare(
         "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME LIKE 'statement/%'",
     );
     let began = Instant::now();
-    let sleeps = sleep(&server, sleeper);
-    switch(&server, "NO");
+    let sleeps = start_sleep(&server, sleeper);
+    switch_all(&server, "NO");
     sleeper = wake(&mut connection, sleeper_id, sleeps);
     slept = slept.max(began.elapsed());
-    // So that a stage that goes on until now would be the longest.
+    // If the stage wrongly lasted until now, it would be the longest.
     std::thread::sleep(slept);
-    switch(&server, "YES");
+    switch_all(&server, "YES");
     sleeper.query_drop("SELECT 1").expect("selected");
     let longest = number(&server, "stages", "MAX_TIMER_WAIT", "stage/sql/User sleep");
     assert!(
         u128::from(longest) <= slept.as_nanos() * 1000,
         "a stage of {longest} ps was made up; no sleep took longer than {slept:?}"
     );
-    // Of a connection's locks none is listed that was made while it was off.
-    switch(&server, "NO");
+    // Locks that a connection creates while everything is off are not listed.
+    switch_all(&server, "NO");
     let listed = listed_locks(&server);
     let unlisted = server.connect();
     assert_eq!(listed_locks(&server), listed);
-    switch(&server, "YES");
+    switch_all(&server, "YES");
     let more = server.connect();
     assert_eq!(listed_locks(&server), listed + 1);
     drop((unlisted, more));
@@ -181,42 +182,42 @@ fn calls_rest_and_arrive_again(version: Version) {
 
 #[test]
 fn mysql_9_7() {
-    calls_rest_and_arrive_again(Version::Mysql97);
+    check_switching(Version::Mysql97);
 }
 
 #[test]
 fn mysql_5_7() {
-    calls_rest_and_arrive_again(Version::Mysql57);
+    check_switching(Version::Mysql57);
 }
 
 #[test]
 #[ignore = "MariaDB 11.8 is left to make test-long"]
 fn mariadb_11_8() {
-    calls_rest_and_arrive_again(Version::Mariadb118);
+    check_switching(Version::Mariadb118);
 }
 
 #[test]
 fn mariadb_11_4() {
-    calls_rest_and_arrive_again(Version::Mariadb114);
+    check_switching(Version::Mariadb114);
 }
 
 #[test]
 fn mariadb() {
-    calls_rest_and_arrive_again(Version::Mariadb);
+    check_switching(Version::Mariadb);
 }
 
-/// The server's own options are Tare's, too: consumers, instruments and sizes.
+/// Tare obeys the server's own options for consumers, instruments and sizes.
 #[test]
-fn what_the_servers_options_say_is_so() {
+fn the_servers_options_configure_the_engine() {
     let options = [
         "--performance-schema-consumer-events-waits-current=ON",
         "--performance-schema-consumer-events-statements-history=OFF",
         "--performance-schema-instrument=wait/io/file/%=OFF",
         "--performance-schema-digests-size=321",
-        // Keeps the server's own engine small, and is none of Tare's.
+        // Limits only the server's own engine.
         "--performance-schema-accounts-size=0",
     ];
-    // As Tare starts, and not as tests switch it.
+    // Sampled, because Engine::Tare switches everything on.
     let server = Server::start(Version::Mariadb, Engine::Sampled("every"), &options);
     let consumers = server.tare(
         "SELECT NAME, ENABLED FROM performance_schema.setup_consumers WHERE NAME IN \

@@ -1,4 +1,4 @@
-//! `tare explain` on servers, and its prediction beside a measurement.
+//! `tare explain` on servers, and its prediction against a measurement.
 
 mod support;
 
@@ -7,12 +7,12 @@ use std::path::Path;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
-use support::{Directory, Finished, finish, host};
+use support::{CommandResult, Directory, finish, host};
 use tare_lab::stats::compare::{Baseline, Moment, logs};
 use tare_lab::stats::interval::Interval;
 use tare_lab::stats::starts::Claim;
 
-fn explain(dsn: &Path, seconds: &str) -> Finished {
+fn explain(dsn: &Path, seconds: &str) -> CommandResult {
     let directory = Directory::new("explain");
     let dsn = dsn.to_str().expect("UTF-8");
     let finished = finish(&mut directory.tare(["explain", "-i", seconds, "--dsn", dsn]));
@@ -24,14 +24,14 @@ fn explain(dsn: &Path, seconds: &str) -> Finished {
     finished
 }
 
-/// The line that begins like this.
-fn line<'a>(finished: &'a Finished, begin: &str) -> &'a str {
-    let found = finished.stdout.lines().find(|line| line.starts_with(begin));
-    found.unwrap_or_else(|| panic!("no {begin:?} in {}", finished.stdout))
+/// The line of the report that begins like this.
+fn line<'a>(finished: &'a CommandResult, begin: &str) -> &'a str {
+    let line = finished.stdout.lines().find(|line| line.starts_with(begin));
+    line.unwrap_or_else(|| panic!("no {begin:?} in {}", finished.stdout))
 }
 
-/// Instrumentation's percent of the server's CPU.
-fn percent(finished: &Finished) -> f64 {
+/// The instrumentation's share of the server's CPU, in percent.
+fn percent(finished: &CommandResult) -> f64 {
     let line = line(finished, "instrumentation  ");
     let percent = line
         .split(" of CPU, ")
@@ -42,13 +42,13 @@ fn percent(finished: &Finished) -> f64 {
         .unwrap_or_else(|| panic!("no percent in {line:?}"))
 }
 
-fn has_its_shape(finished: &Finished) {
+fn assert_complete_report(finished: &CommandResult) {
     assert!(
         line(finished, "server's CPU ").contains("% of one CPU"),
         "{finished:?}"
     );
-    // How much of a server that does next to nothing it is hangs on the hour: unit costs are measured before, and beside
-    // other tests the sum can be more than the server took.
+    // No upper bound: unit costs are measured before the interval, and while other tests run, their sum can
+    // exceed the CPU time of an idle server.
     assert!(percent(finished) >= 0.0, "{finished:?}");
     let table: Vec<&str> = finished
         .stdout
@@ -71,8 +71,8 @@ fn has_its_shape(finished: &Finished) {
     }
 }
 
-/// The statements that it proposes are ones that the server takes.
-fn its_sql_works(finished: &Finished, conn: &mut Conn) {
+/// Executes the UPDATE statements that the report proposes.
+fn run_proposed_updates(finished: &CommandResult, conn: &mut Conn) {
     let proposed: Vec<&str> = finished
         .stdout
         .lines()
@@ -91,7 +91,7 @@ fn tare_serve_is_explained_and_its_sql_switches_everything_off() {
     let mut conn = server.connect();
     let _work = Work::start(server.socket());
     let finished = explain(server.socket(), "0.5");
-    has_its_shape(&finished);
+    assert_complete_report(&finished);
     assert!(percent(&finished) > 0.0, "{finished:?}");
     assert!(
         finished
@@ -99,7 +99,7 @@ fn tare_serve_is_explained_and_its_sql_switches_everything_off() {
             .contains("Cost of one event in ns, measured here"),
         "{finished:?}"
     );
-    its_sql_works(&finished, &mut conn);
+    run_proposed_updates(&finished, &mut conn);
     let on: u64 = conn.query_first("SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE TIMED = 'YES' AND NAME NOT LIKE 'memory/%'").expect("answered").expect("a row");
     assert_eq!(on, 0);
 }
@@ -113,14 +113,14 @@ fn mariadb_is_explained() {
     let mut conn = server.connect();
     let _work = Work::start(server.socket());
     let finished = explain(server.socket(), "0.5");
-    has_its_shape(&finished);
+    assert_complete_report(&finished);
     assert!(
         finished
             .stdout
             .contains("constants measured on MariaDB 10.11"),
         "{finished:?}"
     );
-    its_sql_works(&finished, &mut conn);
+    run_proposed_updates(&finished, &mut conn);
 }
 
 /// `scripts/servers run 5.7 cargo test -p tare-cli --test explain -- --ignored`
@@ -130,7 +130,7 @@ fn mysql_is_explained() {
     let socket = mysql();
     let _work = Work::start(&socket);
     let finished = explain(&socket, "0.5");
-    has_its_shape(&finished);
+    assert_complete_report(&finished);
     assert!(percent(&finished) > 0.0, "{finished:?}");
 }
 
@@ -144,7 +144,7 @@ fn a_program_is_explained_by_its_pid() {
     line(&finished, "server's CPU ");
 }
 
-/// A configuration: its name, and the updates that make it.
+/// Configurations: name, and the updates that set them.
 const CONFIGURATIONS: [(&str, &[&str]); 5] = [
     ("off", &["setup_instruments SET ENABLED = 'NO'"]),
     (
@@ -190,9 +190,9 @@ fn work_once(conn: &mut Conn) {
         .expect("selected");
 }
 
-/// CPU of a statement in each of these configurations: they take turns within a repetition, so often that what the machine
-/// does besides hits all alike, and a turn that was disturbed is not the median of its cell.
-fn weigh(
+/// CPU seconds of a statement in each of these configurations, the median of its turns. Configurations take
+/// turns, so that other load on the machine affects all of them.
+fn measure_cpu(
     server: &Server,
     work: &mut Conn,
     order: &[usize],
@@ -204,14 +204,14 @@ fn weigh(
     let mut cells = vec![Vec::new(); order.len()];
     for turn in 0..turns {
         for at in 0..order.len() {
-            // Each begins once, and comes behind each of its neighbours: what drifts, or is left behind, hits all alike.
+            // Each configuration comes first once, and after each neighbour, so that drift affects all alike.
             let place = (at + turn) % order.len();
             let cell = match turn % 2 {
                 0 => place,
                 _ => order.len() - 1 - place,
             };
             configure(&mut conn, CONFIGURATIONS[order[cell]].1);
-            // What a configuration meets for the first time is not its cost.
+            // Warm-up: the first executions after a switch are not measured.
             for _ in 0..statements / 10 {
                 work_once(work);
             }
@@ -228,9 +228,9 @@ fn weigh(
     cells.iter().map(|cell| cell[cell.len() / 2]).collect()
 }
 
-/// Keeps this thread, and what it starts, on one processor. Between two of them each statement wakes the other one, which takes
-/// 7 or 20 µs depending on what else the machine does; on one, a statement takes the same all the time.
-fn stay_on_one_processor() {
+/// Pins this thread and its children to one processor. A statement that wakes a thread on another processor
+/// takes 7 to 20 µs more, depending on other load; on one processor its time is constant.
+fn pin_to_one_processor() {
     let thread = std::fs::read_link("/proc/thread-self").expect("procfs");
     let thread = thread.file_name().expect("a number").to_owned();
     let last = std::thread::available_parallelism().map_or(1, usize::from) - 1;
@@ -247,8 +247,9 @@ fn stay_on_one_processor() {
     }
 }
 
-/// What `tare explain` says while this work goes on, and no other: percent of the CPU without instrumentation.
-fn predict(server: &Server, work: &mut Conn, seconds: &str) -> (f64, Finished) {
+/// The cost that `tare explain` predicts while only this client works, in percent of the CPU without
+/// instrumentation.
+fn predict(server: &Server, work: &mut Conn, seconds: &str) -> (f64, CommandResult) {
     let done = std::sync::atomic::AtomicBool::new(false);
     let finished = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -260,20 +261,21 @@ fn predict(server: &Server, work: &mut Conn, seconds: &str) -> (f64, Finished) {
         done.store(true, std::sync::atomic::Ordering::Relaxed);
         finished
     });
-    let of_all = percent(&finished);
-    (100.0 * of_all / (100.0 - of_all), finished)
+    let share = percent(&finished);
+    (100.0 * share / (100.0 - share), finished)
 }
 
-/// Weighs five configurations and compares with what is computed. The errors are printed (`--nocapture`); a test asserts
-/// on no time, so what is asserted is that each was predicted and measured.
+/// The error that docs/overhead.md allows a prediction, in percentage points.
+const MAX_ERROR_POINTS: f64 = 1.5;
+
+/// Measures five configurations, predicts them, and prints both (`--nocapture`).
 #[test]
-fn the_prediction_stands_beside_a_measurement() {
-    let is_long = std::env::var_os("TARE_TEST_LONG").is_some();
-    let (repetitions, turns, statements, seconds) = match is_long {
-        true => (12, 25, 1_000, "0.5"),
-        false => (1, 1, 100, "0.3"),
-    };
-    stay_on_one_processor();
+#[ignore = "needs a quiet machine: make test-long"]
+fn the_prediction_agrees_with_a_measurement() {
+    const REPETITIONS: usize = 12;
+    const TURNS: usize = 25;
+    const STATEMENTS: u32 = 1_000;
+    pin_to_one_processor();
     let server = Server::tare(&[]);
     let mut conn = server.connect();
     let mut work = server.connect();
@@ -282,12 +284,12 @@ fn the_prediction_stands_beside_a_measurement() {
         .expect("a table");
     work.query_drop("INSERT INTO shop.stock VALUES (1, 0)")
         .expect("a row");
-    // Off once more is the A/A pair.
+    // "off" again, at the end, is the A/A control.
     let order: Vec<usize> = (0..CONFIGURATIONS.len()).chain([0]).collect();
     let mut measured = vec![Vec::new(); order.len()];
     let mut predicted = vec![Vec::new(); CONFIGURATIONS.len()];
-    for repetition in 0..repetitions {
-        let cells = weigh(&server, &mut work, &order, turns, statements);
+    for repetition in 0..REPETITIONS {
+        let cells = measure_cpu(&server, &mut work, &order, TURNS, STATEMENTS);
         for (of, cell) in measured.iter_mut().zip(cells) {
             let moment = Moment {
                 repetition,
@@ -297,9 +299,9 @@ fn the_prediction_stands_beside_a_measurement() {
         }
         for (cell, (_, updates)) in CONFIGURATIONS.iter().enumerate().skip(1) {
             configure(&mut conn, updates);
-            let (percent, finished) = predict(&server, &mut work, seconds);
+            let (percent, finished) = predict(&server, &mut work, "0.5");
             predicted[cell].push(percent);
-            if is_long && repetition == 0 {
+            if repetition == 0 {
                 println!("{}", finished.stdout);
             }
         }
@@ -312,7 +314,7 @@ fn the_prediction_stands_beside_a_measurement() {
         tare_lab::stats::mean(&micros.collect::<Vec<_>>())
     );
     if let Some(control) = baseline.control(Claim::Fixed) {
-        println!("off again: {}", between(&control));
+        println!("off again: {}", format_interval(&control));
     }
     for (cell, (name, _)) in CONFIGURATIONS.iter().enumerate().skip(1) {
         let compared = baseline.compare(&logs(&measured[cell]), None, true, Claim::Fixed);
@@ -320,19 +322,20 @@ fn the_prediction_stands_beside_a_measurement() {
         let predicted = Interval::of(&predicted[cell], &mut rng);
         println!(
             "{name}: predicted {}, measured {}; error {:+.2} points",
-            between(&predicted),
-            between(&measured),
+            format_interval(&predicted),
+            format_interval(&measured),
             predicted.mean - measured.mean
         );
-        assert!(
-            predicted.mean.is_finite() && measured.mean.is_finite(),
-            "{name}"
+        let (low, high) = (
+            measured.low.expect("an interval") - MAX_ERROR_POINTS,
+            measured.high.expect("an interval") + MAX_ERROR_POINTS,
         );
+        assert!((low..=high).contains(&predicted.mean), "{name}");
     }
 }
 
-/// A figure in percent, with its interval where there is one.
-fn between(interval: &Interval) -> String {
+/// A mean in percent, with its interval if there is one.
+fn format_interval(interval: &Interval) -> String {
     match (interval.low, interval.high) {
         (Some(low), Some(high)) => format!("{:+.2} % [{low:+.2}, {high:+.2}]", interval.mean),
         _ => format!("{:+.2} %", interval.mean),
@@ -344,7 +347,7 @@ fn sampled_events_are_estimates() {
     let server = Server::tare(&["--performance-schema-instrument=%=ON", "--sampling", "1/4"]);
     let _work = Work::start(server.socket());
     let finished = explain(server.socket(), "1");
-    has_its_shape(&finished);
+    assert_complete_report(&finished);
     let sampled = line(&finished, "sampled  ");
     assert!(sampled.contains(" 1/4: events are estimates"), "{sampled}");
 }

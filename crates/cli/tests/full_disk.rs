@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use support::server::Server;
-use support::{Directory, Running, TARE, finish, wait_for};
+use support::{Directory, Process, TARE, finish, wait_for};
 
 /// `sh` with a file system of its own at `data`: `unshare` lets everybody mount one, as long as nobody
 /// else sees it.
@@ -109,9 +109,9 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     // What is left when the server ends starts it again, on the same disk.
     let script = format!("{{ {SERVE} & echo $!; wait $!; {SERVE} & echo $!; wait $!; }}");
     let mut command = on_a_small_disk(&directory, "16m", &script);
-    let mut running = Running::start(&mut command);
+    let mut running = Process::start(&mut command);
     // The server's own lines come in between.
-    let pid = |running: &mut Running| loop {
+    let pid = |running: &mut Process| loop {
         if let Ok(pid) = running.line().trim().parse::<u32>() {
             return pid;
         }

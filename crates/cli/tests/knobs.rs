@@ -5,10 +5,10 @@ mod support;
 use std::path::PathBuf;
 use std::process::Command;
 
-use support::{Directory, Running, finish};
+use support::{Directory, Process, finish};
 
 struct Served {
-    _running: Running,
+    _running: Process,
     socket: PathBuf,
 }
 
@@ -19,7 +19,7 @@ fn serve(directory: &Directory, options: &[&str]) -> Served {
 }
 
 fn served(mut command: Command, directory: &Directory) -> Served {
-    let mut running = Running::start(&mut command);
+    let mut running = Process::start(&mut command);
     let line = running.line();
     let socket = line
         .strip_prefix("Listening on ")

@@ -7,13 +7,13 @@ mod support;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use servers::{Version, command_line, library, make_data};
+use servers::{Version, command_line, create_data_directory, library};
 use support::{Directory, finish, wait_for};
 
 /// MariaDB under `tare run`, with a limit to the size of files and options of Tare's; its log once it
 /// listens, and its process id.
 fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Child, String, u32) {
-    make_data(Version::Mariadb, directory.path());
+    create_data_directory(Version::Mariadb, directory.path());
     let log = directory.path().join("log");
     let file = std::fs::File::create(&log).expect("log");
     let child = Command::new("prlimit")
@@ -82,7 +82,7 @@ fn the_server_starts_as_well() {
         .arg("--fsize=200000000:200000000")
         .arg(env!("CARGO_BIN_EXE_tare"))
         .args(["serve", "--data", "data", "--skip-networking"]);
-    let mut running = support::Running::start(command.stderr(Stdio::piped()));
+    let mut running = support::Process::start(command.stderr(Stdio::piped()));
     let line = running.line();
     let socket = line.strip_prefix("Listening on ").expect("it listens");
     let mut client = Command::new("mariadb");

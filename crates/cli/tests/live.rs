@@ -1,5 +1,5 @@
-//! `tare live`, from outside: who is let in, what it answers, and the page in a browser. With
-//! TARE_PICTURES=DIR the pictures of the page are written there.
+//! `tare live` end to end: authentication, its JSON, and the page in a browser. TARE_PICTURES=DIR writes
+//! screenshots of the page to DIR.
 
 mod support;
 
@@ -13,15 +13,15 @@ use mysql::prelude::Queryable;
 use serde_json::Value;
 use support::browser::Browser;
 use support::server::Server;
-use support::{Directory, Running, finish, wait_for};
+use support::{Directory, Process, finish, wait_for};
 
-/// Draws a page whose title it would change.
+/// Markup that changes the page's title if the page does not escape it.
 const EVIL: &str =
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">";
 
-/// A `tare live`, and what it has printed.
+/// A `tare live`, and the address that it has printed.
 struct Live {
-    _running: Running,
+    _running: Process,
     /// With the token.
     url: String,
     host: String,
@@ -31,7 +31,7 @@ struct Live {
 impl Live {
     fn start(directory: &Directory, target: &[&str]) -> Self {
         let words = ["live", "--listen", "127.0.0.1:0"];
-        let mut running = Running::start(&mut directory.tare(words.iter().chain(target)));
+        let mut running = Process::start(&mut directory.tare(words.iter().chain(target)));
         let line = running.line();
         let url = line.strip_prefix("Open ").expect("an address").to_owned();
         let (host, token) = url.split_once("/?token=").expect("a token");
@@ -44,8 +44,8 @@ impl Live {
         }
     }
 
-    /// Sends a request: the answer's head, in small letters but for its values, and its text.
-    fn ask(&self, request: &str, cookie: &str) -> (String, String) {
+    /// Sends a request and returns the response's head and body.
+    fn request(&self, request: &str, cookie: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.host).expect("it listens");
         write!(stream, "{request} HTTP/1.0\r\nCookie: {cookie}\r\n\r\n").expect("sent");
         let mut answer = String::new();
@@ -56,7 +56,7 @@ impl Live {
 
     /// The cookie that the token gives.
     fn cookie(&self) -> String {
-        let (head, _) = self.ask(&format!("GET /?token={}", self.token), "");
+        let (head, _) = self.request(&format!("GET /?token={}", self.token), "");
         assert!(head.starts_with("HTTP/1.0 303"), "{head}");
         let line = head
             .lines()
@@ -70,13 +70,13 @@ impl Live {
     }
 
     fn json(&self, path: &str) -> Value {
-        let (head, text) = self.ask(&format!("GET {path}"), &self.cookie());
+        let (head, text) = self.request(&format!("GET {path}"), &self.cookie());
         assert!(head.starts_with("HTTP/1.0 200"), "{head}");
         serde_json::from_str(&text).expect("JSON")
     }
 }
 
-/// The keys or texts of a list.
+/// The texts, or else the keys, of a list's rows.
 fn listed(state: &Value, dimension: &str) -> Vec<String> {
     let rows = state["tops"][dimension].as_array().expect("a list").iter();
     rows.map(|row| {
@@ -86,7 +86,7 @@ fn listed(state: &Value, dimension: &str) -> Vec<String> {
     .collect()
 }
 
-/// Asleep until its server is killed.
+/// Starts a client that sleeps until its server is killed.
 fn sleeper(server: &Server, named: &str) -> JoinHandle<()> {
     let mut conn = server.connect();
     let sql = format!("SELECT SLEEP(1000) AS `{named}`");
@@ -95,8 +95,8 @@ fn sleeper(server: &Server, named: &str) -> JoinHandle<()> {
     })
 }
 
-/// A server with all on, and on it somebody who sleeps, and somebody whom another one blocks.
-fn busy() -> (Server, Conn, Vec<JoinHandle<()>>) {
+/// A server with everything on, a client that sleeps, and a client that another one blocks.
+fn start_busy_server() -> (Server, Conn, Vec<JoinHandle<()>>) {
     let server = Server::tare(&["--performance-schema-instrument=%=ON"]);
     let (mut holder, mut waiter) = (server.connect(), server.connect());
     for sql in [
@@ -116,7 +116,7 @@ fn busy() -> (Server, Conn, Vec<JoinHandle<()>>) {
 }
 
 #[test]
-fn nobody_is_told_anything_without_the_token() {
+fn every_request_needs_the_token() {
     let directory = Directory::new("live-token");
     let server = Server::tare(&[]);
     let live = Live::start(&directory, &["--pid", &server.pid().to_string()]);
@@ -136,7 +136,7 @@ fn nobody_is_told_anything_without_the_token() {
             &format!("{name}=0"),
             &format!("{name}={}", "0".repeat(32)),
         ] {
-            let (head, text) = live.ask(request, cookie);
+            let (head, text) = live.request(request, cookie);
             assert!(
                 head.starts_with("HTTP/1.0 403"),
                 "{request} {cookie}: {head}"
@@ -150,7 +150,7 @@ fn nobody_is_told_anything_without_the_token() {
         ("/uplot.js", "/*!"),
         ("/api/state", "{"),
     ] {
-        let (head, text) = live.ask(&format!("GET {path}"), &cookie);
+        let (head, text) = live.request(&format!("GET {path}"), &cookie);
         assert!(head.starts_with("HTTP/1.0 200"), "{head}");
         assert!(text.starts_with(begins), "{path}");
         let policy = head
@@ -170,12 +170,12 @@ fn nobody_is_told_anything_without_the_token() {
         }
     }
     assert!(
-        live.ask("POST /api/state", &cookie)
+        live.request("POST /api/state", &cookie)
             .0
             .starts_with("HTTP/1.0 405")
     );
     assert!(
-        live.ask("GET /../Cargo.toml", &cookie)
+        live.request("GET /../Cargo.toml", &cookie)
             .0
             .starts_with("HTTP/1.0 404")
     );
@@ -198,20 +198,20 @@ fn nobody_is_told_anything_without_the_token() {
 }
 
 #[test]
-fn the_same_is_seen_in_shared_memory_by_sql_and_in_a_history() {
+fn shared_memory_sql_and_a_history_give_the_same() {
     let directory = Directory::new("live-sources");
     let server = Server::tare(&[]);
     let mut root = server.connect();
     root.query_drop("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'")
         .expect("updated");
-    // A first execution has ended: the server knows the digest's text.
+    // The server knows a digest's text once a first execution has ended.
     root.query_drop("SELECT SLEEP(0) AS `asleep`")
         .expect("runs");
     let _sleeper = sleeper(&server, "asleep");
     let pid = server.pid().to_string();
     let socket = server.socket().to_str().expect("UTF-8").to_owned();
     let is_asleep = |text: &String| text.contains("SLEEP") && text.contains("asleep");
-    let seen = |live: &Live| {
+    let wait_for_statement = |live: &Live| {
         wait_for("the statement", || {
             let state = live.json("/api/state");
             listed(&state, "sql").iter().any(is_asleep).then_some(state)
@@ -219,7 +219,7 @@ fn the_same_is_seen_in_shared_memory_by_sql_and_in_a_history() {
     };
     for target in [["--pid", &*pid], ["--dsn", &*socket]] {
         let live = Live::start(&directory, &[&target[..], &["--rate", "50"]].concat());
-        let state = seen(&live);
+        let state = wait_for_statement(&live);
         assert_eq!(listed(&state, "user"), ["root"], "{target:?}");
         assert!(
             state["target"]
@@ -228,13 +228,13 @@ fn the_same_is_seen_in_shared_memory_by_sql_and_in_a_history() {
             "{state}"
         );
         assert!(state["looked"].as_f64() > Some(0.0));
-        // Filters select; one that nothing passes leaves nothing.
+        // Filters select rows.
         let none = live.json("/api/state?user=nobody");
         assert_eq!(none["tops"]["sql"].as_array().map(Vec::len), Some(0));
         let one = live.json("/api/state?user=root&last=600000");
         assert!(listed(&one, "sql").iter().any(is_asleep));
     }
-    // What a recorder that runs has not put in its place yet is seen, too.
+    // Pieces that a running recorder has not merged into their final files are read, too.
     let history = directory.path().join("history");
     let path = history.to_str().expect("UTF-8").to_owned();
     let words = [
@@ -250,7 +250,7 @@ fn the_same_is_seen_in_shared_memory_by_sql_and_in_a_history() {
         "--host-name",
         "db1",
     ];
-    let mut recorder = Running::start(&mut directory.tare(words));
+    let mut recorder = Process::start(&mut directory.tare(words));
     let past = ["--history", &path];
     wait_for("pieces with the statement", || {
         let live = Live::start(&directory, &past);
@@ -260,15 +260,15 @@ fn the_same_is_seen_in_shared_memory_by_sql_and_in_a_history() {
     recorder.signal("INT");
     assert!(recorder.wait().success());
     let live = Live::start(&directory, &past);
-    let state = seen(&live);
+    let state = wait_for_statement(&live);
     assert!(
         state["target"].is_null() && state["trouble"].is_null(),
         "{state}"
     );
-    // It slept at every moment.
-    let (looked, users) = (state["looked"].as_f64(), &state["tops"]["user"]);
-    let share = users[0]["seconds"].as_f64().zip(looked);
-    let share = share.map(|(seconds, looked)| seconds / looked);
+    // It slept at every sampling instant.
+    let (sampled, users) = (state["looked"].as_f64(), &state["tops"]["user"]);
+    let share = users[0]["seconds"].as_f64().zip(sampled);
+    let share = share.map(|(seconds, sampled)| seconds / sampled);
     assert!(
         share.is_some_and(|share| (share - 1.0).abs() < 1e-3),
         "{share:?}"
@@ -285,7 +285,7 @@ fn the_same_is_seen_in_shared_memory_by_sql_and_in_a_history() {
 }
 
 #[test]
-fn a_server_that_has_gone_is_told_and_what_was_seen_stays() {
+fn after_a_servers_end_the_page_says_so_and_its_samples_stay() {
     let directory = Directory::new("live-gone");
     let server = Server::tare(&[]);
     let asleep = sleeper(&server, "asleep");
@@ -298,13 +298,13 @@ fn a_server_that_has_gone_is_told_and_what_was_seen_stays() {
     });
     drop(server);
     asleep.join().expect("ends");
-    wait_for("its end to be told", || {
+    wait_for("the page to report its end", || {
         live.json("/api/state")["trouble"].is_string().then_some(())
     });
     assert!(!listed(&live.json("/api/state?last=86400000"), "sql").is_empty());
 }
 
-/// An expression: the button of a list whose text has this.
+/// An expression for the button in a list whose text contains `text`.
 fn button(dimension: &str, text: &str) -> String {
     format!(
         "[...document.querySelectorAll('[data-top={dimension}] .key')].find((one) => one.textContent.includes({text:?}))"
@@ -312,43 +312,43 @@ fn button(dimension: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_page_draws_filters_selects_and_runs_nothing_that_a_server_says() {
+fn the_page_draws_filters_selects_and_escapes_all_text() {
     let directory = Directory::new("live-page");
-    let (server, mut holder, threads) = busy();
+    let (server, mut holder, threads) = start_busy_server();
     let live = Live::start(
         &directory,
         &["--pid", &server.pid().to_string(), "--rate", "50"],
     );
     let mut page = Browser::start();
-    page.look(1280, 1000, false);
+    page.set_window(1280, 1000, false);
     page.open(&live.url);
-    page.until("document.querySelector('.uplot canvas') !== null");
+    page.wait_until("document.querySelector('.uplot canvas') !== null");
     // The token has left the address.
     assert_eq!(page.evaluate("location.search"), "");
     for text in ["SLEEP", "INSERT INTO"] {
-        page.until(&format!("{} !== undefined", button("sql", text)));
+        page.wait_until(&format!("{} !== undefined", button("sql", text)));
     }
-    page.until(&format!(
+    page.wait_until(&format!(
         "{} !== undefined",
         button("wait", "wait/lock/metadata/sql/mdl")
     ));
-    page.until("document.querySelector('#tree li li') !== null");
+    page.wait_until("document.querySelector('#tree li li') !== null");
     let tree = page.evaluate("document.querySelector('#tree').innerText");
     assert!(
         tree.as_str()
             .is_some_and(|tree| tree.contains("has the lock") && tree.contains("INSERT")),
         "{tree}"
     );
-    page.until("document.querySelector('#cost').textContent.includes('of a CPU')");
-    picture(&mut page, "live.png", (1280, 1000), false);
+    page.wait_until("document.querySelector('#cost').textContent.includes('of a CPU')");
+    take_picture(&mut page, "live.png", (1280, 1000), false);
 
     page.click("document.querySelector('[data-last=\"300000\"]')");
 
     // A click filters; the chip takes the filter away again.
     let sql = "[...document.querySelectorAll('[data-top=sql] .key')].map((one) => one.textContent)";
     page.click(&button("wait", "wait/lock/metadata/sql/mdl"));
-    page.until("document.querySelectorAll('#filters button').length === 1");
-    page.until(&format!(
+    page.wait_until("document.querySelectorAll('#filters button').length === 1");
+    page.wait_until(&format!(
         "{sql}.length === 1 && {sql}[0].includes('INSERT')"
     ));
     assert!(
@@ -357,21 +357,21 @@ fn the_page_draws_filters_selects_and_runs_nothing_that_a_server_says() {
             .is_some_and(|hash| hash.contains("wait=wait%2Flock"))
     );
     page.click("document.querySelector('#filters button')");
-    page.until(&format!("{sql}.length >= 2"));
+    page.wait_until(&format!("{sql}.length >= 2"));
     page.click("[...document.querySelectorAll('#legend button')].find((one) => one.textContent === 'Lock')");
-    page.until(&format!("{sql}.length === 1"));
+    page.wait_until(&format!("{sql}.length === 1"));
     page.evaluate("history.back()");
-    page.until(&format!("{sql}.length >= 2"));
+    page.wait_until(&format!("{sql}.length >= 2"));
 
     // A drag selects time, and Live goes back to now.
-    let [left, top, width, height] = page.place("document.querySelector('.u-over')");
+    let [left, top, width, height] = page.rect("document.querySelector('.u-over')");
     let y = top + height / 2.0;
     page.drag(&[
         (left + 0.5 * width, y),
         (left + 0.7 * width, y),
         (left + 0.9 * width, y),
     ]);
-    page.until("location.hash.includes('from=')");
+    page.wait_until("location.hash.includes('from=')");
     let hash = page
         .evaluate("location.hash")
         .as_str()
@@ -388,24 +388,24 @@ fn the_page_draws_filters_selects_and_runs_nothing_that_a_server_says() {
     let selected = (number("to") - number("from")) / 300_000.0;
     assert!((0.35..0.45).contains(&selected), "{hash}");
     page.click("document.querySelector('#live')");
-    page.until("!location.hash.includes('from=') && document.querySelector('#live').getAttribute('aria-pressed') === 'true'");
+    page.wait_until("!location.hash.includes('from=') && document.querySelector('#live').getAttribute('aria-pressed') === 'true'");
 
     // The same with keys.
     page.evaluate("document.querySelector('#curve').focus()");
     page.key("ArrowLeft");
-    page.until("location.hash.includes('from=')");
+    page.wait_until("location.hash.includes('from=')");
     page.key("+");
     page.key("Escape");
-    page.until("!location.hash.includes('from=')");
+    page.wait_until("!location.hash.includes('from=')");
 
     // A statement's own page.
     page.click("document.querySelector('[data-top=sql] .more')");
-    page.until("!document.querySelector('#statement').hidden && document.querySelectorAll('#samples tr').length > 1");
+    page.wait_until("!document.querySelector('#statement').hidden && document.querySelectorAll('#samples tr').length > 1");
     page.key("Escape");
-    page.until("!document.querySelector('#overview').hidden");
+    page.wait_until("!document.querySelector('#overview').hidden");
 
-    // What a server says is text.
-    page.until(&format!("{} !== undefined", button("sql", "<script>")));
+    // Text from the server is escaped.
+    page.wait_until(&format!("{} !== undefined", button("sql", "<script>")));
     assert_eq!(page.evaluate("document.title"), "Tare live");
     let elements = page.evaluate("[document.scripts.length, document.images.length]");
     assert_eq!(elements, serde_json::json!([2, 0]));
@@ -419,9 +419,9 @@ fn the_page_draws_filters_selects_and_runs_nothing_that_a_server_says() {
 }
 
 #[test]
-fn a_statement_has_a_page_and_a_telephone_shows_all_of_it() {
+fn a_statement_has_a_page_and_both_pages_fit_a_telephone() {
     let directory = Directory::new("live-statement");
-    let (server, mut holder, threads) = busy();
+    let (server, mut holder, threads) = start_busy_server();
     for _ in 0..20 {
         holder
             .query_drop("SELECT SLEEP(0.02) AS `<b>short</b>`")
@@ -438,37 +438,37 @@ fn a_statement_has_a_page_and_a_telephone_shows_all_of_it() {
         .query_first("SELECT DIGEST FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE '%short%'")
         .expect("answers")
         .expect("a digest");
-    page.look(1280, 1200, false);
+    page.set_window(1280, 1200, false);
     page.open(&format!("http://{}/#statement={digest}", live.host));
-    // While it is sampled, its page shows where it spends its time.
+    // Once it is sampled, its page shows where it spends its time.
     wait_for("a sample of it", || {
         holder
             .query_drop("SELECT SLEEP(0.2) AS `<b>short</b>`")
             .expect("sleeps");
-        let seen = "document.querySelectorAll('#samples tr').length > 1 && document.querySelectorAll('#histogram tr').length > 0";
-        (page.evaluate(seen) == true).then_some(())
+        let is_drawn = "document.querySelectorAll('#samples tr').length > 1 && document.querySelectorAll('#histogram tr').length > 0";
+        (page.evaluate(is_drawn) == true).then_some(())
     });
     let calls = page.evaluate("document.querySelector('#summary dd').textContent");
     let calls: u64 = calls.as_str().expect("text").parse().expect("a number");
     assert!(calls >= 20, "{calls}");
-    page.until("document.querySelector('#text').textContent.includes('<b>short</b>')");
-    page.until("document.querySelector('[data-top=stage] .key') !== null");
-    picture(&mut page, "statement.png", (1280, 1200), false);
+    page.wait_until("document.querySelector('#text').textContent.includes('<b>short</b>')");
+    page.wait_until("document.querySelector('[data-top=stage] .key') !== null");
+    take_picture(&mut page, "statement.png", (1280, 1200), false);
     let light = page.evaluate("getComputedStyle(document.body).backgroundColor");
 
     // On a telephone, in the dark: nothing is wider than the window.
     let fits = "document.documentElement.scrollWidth <= innerWidth";
     for dark in [false, true] {
         for address in [format!("#statement={digest}"), "#last=60000".to_owned()] {
-            page.look(390, 844, dark);
+            page.set_window(390, 844, dark);
             page.evaluate(&format!("location.hash = {address:?}"));
-            let place = if address.starts_with("#s") {
+            let section = if address.starts_with("#s") {
                 "#statement"
             } else {
                 "#overview"
             };
-            page.until(&format!(
-                "!document.querySelector('{place}').hidden && {fits}"
+            page.wait_until(&format!(
+                "!document.querySelector('{section}').hidden && {fits}"
             ));
         }
     }
@@ -477,8 +477,8 @@ fn a_statement_has_a_page_and_a_telephone_shows_all_of_it() {
         page.evaluate("getComputedStyle(document.body).backgroundColor"),
         light
     );
-    page.until("document.querySelector('.uplot canvas') !== null");
-    picture(&mut page, "telephone.png", (390, 844), true);
+    page.wait_until("document.querySelector('.uplot canvas') !== null");
+    take_picture(&mut page, "telephone.png", (390, 844), true);
     assert_eq!(page.complaints, Vec::<String>::new());
     holder.query_drop("COMMIT").expect("commits");
     drop(server);
@@ -487,12 +487,12 @@ fn a_statement_has_a_page_and_a_telephone_shows_all_of_it() {
     }
 }
 
-/// Where pictures are wanted, one is taken, once there is something to see.
-fn picture(page: &mut Browser, name: &str, (width, height): (u32, u32), dark: bool) {
+/// Takes a screenshot if TARE_PICTURES is set, after 20 s of samples.
+fn take_picture(page: &mut Browser, name: &str, (width, height): (u32, u32), dark: bool) {
     let Some(to) = std::env::var_os("TARE_PICTURES") else {
         return;
     };
-    page.look(width, height, dark);
+    page.set_window(width, height, dark);
     page.click("document.querySelector('[data-last=\"60000\"]')");
     thread::sleep(std::time::Duration::from_secs(20));
     page.evaluate("scrollTo(0, 0)");

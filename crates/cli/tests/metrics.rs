@@ -13,13 +13,13 @@ use std::thread;
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder};
 use servers::{Engine, Server, Version};
-use support::{Directory, Finished, Running, finish, finish_with_input, wait_for};
+use support::{CommandResult, Directory, Process, finish, finish_with_input, wait_for};
 
 const OPEN: &str = "application/openmetrics-text; version=1.0.0";
 
 /// `tare` that tells metrics, and where.
 struct Told {
-    running: Running,
+    running: Process,
     address: String,
 }
 
@@ -31,7 +31,7 @@ impl Told {
         command.args(["-c", "exec \"$@\" 2>&1", "sh"]);
         command.arg(tare.get_program()).args(tare.get_args());
         command.current_dir(directory.path()).stdin(Stdio::null());
-        let mut running = Running::start(&mut command);
+        let mut running = Process::start(&mut command);
         let address = loop {
             let line = running.line();
             if let Some(rest) = line.strip_prefix("tare: metrics at http://") {
@@ -91,14 +91,14 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/prometheus")
 }
 
-fn promtool(arguments: &[&str]) -> Finished {
+fn promtool(arguments: &[&str]) -> CommandResult {
     let mut command = Command::new("promtool");
     finish(command.args(arguments).current_dir(examples()))
 }
 
 /// Debian's Prometheus, which scrapes an address each second.
 struct Prometheus {
-    _running: Running,
+    _running: Process,
     address: String,
 }
 
@@ -119,12 +119,12 @@ impl Prometheus {
             command.arg(format!("--storage.tsdb.path={}", kept.display()));
             command.arg(format!("--web.listen-address={address}"));
             command.stdin(Stdio::null()).stderr(Stdio::null());
-            let mut running = Running::start(&mut command);
-            let is_up = wait_for("Prometheus", || match running.ended() {
+            let mut running = Process::start(&mut command);
+            let is_up = wait_for("Prometheus", || match running.has_ended() {
                 true => Some(false),
                 false => TcpStream::connect(&address).ok().map(|_| true),
             });
-            if is_up && !running.ended() {
+            if is_up && !running.has_ended() {
                 return Self {
                     _running: running,
                     address,

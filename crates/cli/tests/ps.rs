@@ -132,7 +132,7 @@ fn a_segment_of_another_version_is_listed_with_that_remark() {
 /// And by its port, where it has one.
 #[test]
 fn a_server_is_listed_with_its_port() {
-    use support::Running;
+    use support::Process;
     let directory = Directory::new("port");
     std::fs::write(directory.path().join("secret"), "pass").expect("written");
     let mut command = directory.tare([
@@ -146,7 +146,7 @@ fn a_server_is_listed_with_its_port() {
         "--password-file",
         "secret",
     ]);
-    let mut server = Running::start(&mut command);
+    let mut server = Process::start(&mut command);
     let port = loop {
         let line = server.line();
         if let Some((_, port)) = line.trim().rsplit_once("Listening on 127.0.0.1:") {

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
-use support::{Directory, Finished, Running, finish, host};
+use support::{CommandResult, Directory, Process, finish, host};
 
-fn querystat(dsn: &Path, options: &[&str]) -> Finished {
+fn querystat(dsn: &Path, options: &[&str]) -> CommandResult {
     let directory = Directory::new("querystat");
     let dsn = dsn.to_str().expect("UTF-8");
     let finished = finish(
@@ -25,7 +25,7 @@ fn querystat(dsn: &Path, options: &[&str]) -> Finished {
 }
 
 /// The number that comes after a text.
-fn number(finished: &Finished, after: &str) -> u64 {
+fn number(finished: &CommandResult, after: &str) -> u64 {
     let text = &finished.stdout;
     let at = text
         .find(after)
@@ -46,7 +46,7 @@ fn is_kept(conn: &mut mysql::Conn) -> String {
 }
 
 /// What is said of the scheduler is either figures that add up, or a sentence.
-fn has_scheduling(finished: &Finished) {
+fn has_scheduling(finished: &CommandResult) {
     if finished
         .stdout
         .contains("Pre-emption could not be observed:")
@@ -125,7 +125,7 @@ fn mariadbs_query_cache_is_seen_statement_by_statement() {
         .expect("a table");
     let directory = Directory::new("cache");
     let dsn = server.socket().to_str().expect("UTF-8");
-    let mut watching = Running::start(&mut directory.tare([
+    let mut watching = Process::start(&mut directory.tare([
         "querystat",
         "-i",
         "0.2",
@@ -148,7 +148,7 @@ fn mariadbs_query_cache_is_seen_statement_by_statement() {
         text.push('\n');
     }
     assert!(watching.wait().success(), "{text}");
-    let finished = Finished {
+    let finished = CommandResult {
         code: Some(0),
         stdout: text,
         stderr: String::new(),
@@ -184,7 +184,7 @@ fn a_program_is_followed_by_its_pid_until_it_ends() {
     let directory = Directory::new("ends");
     let host = host::start(&directory);
     let pid = host.pid().to_string();
-    let mut watching = Running::start(
+    let mut watching = Process::start(
         directory
             .tare(["querystat", "-i", "0.2", "--pid", &pid])
             .stderr(std::process::Stdio::piped()),

@@ -10,7 +10,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use support::server::Server;
-use support::{Directory, Running, finish, wait_for};
+use support::{Directory, Process, finish, wait_for};
 
 /// The whole files below a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
@@ -61,7 +61,7 @@ fn until_seen(directory: &Directory, history: &Path, target: [&str; 2], root: &m
     ];
     let more = ["--server", "shop", "--write-every", "0.1s"];
     let words = options.iter().chain(&more).chain(&target);
-    let mut recorder = Running::start(&mut directory.tare(words));
+    let mut recorder = Process::start(&mut directory.tare(words));
     wait_for("a piece of samples", || {
         let open = files(&history.join(".open"));
         open.iter()
@@ -232,7 +232,7 @@ fn a_recorder_that_is_killed_loses_no_file() {
     };
     let mut known = 0;
     for _ in 0..kills {
-        let mut recorder = Running::start(&mut record(&[]));
+        let mut recorder = Process::start(&mut record(&[]));
         wait_for("more rows than before", || {
             let all = files(&history);
             (all.len() > known).then_some(())

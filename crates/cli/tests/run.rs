@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use tare_layout::header::LIVE;
 use tare_reader::{Segment, Target};
 
-use support::{Directory, Running, finish, host, wait_for};
+use support::{Directory, Process, finish, host, wait_for};
 
-fn run(directory: &Directory, script: &str) -> support::Finished {
+fn run(directory: &Directory, script: &str) -> support::CommandResult {
     finish(&mut directory.tare(["run", "--", "sh", "-c", script]))
 }
 
@@ -57,7 +57,7 @@ fn signals_are_forwarded() {
         let script = "
             trap 'exit 3' TERM; trap 'exit 4' HUP; trap 'exit 5' INT; trap 'exit 6' USR1
             echo ready; while :; do sleep 0.05; done";
-        let mut running = Running::start(&mut directory.tare(["run", "--", "sh", "-c", script]));
+        let mut running = Process::start(&mut directory.tare(["run", "--", "sh", "-c", script]));
         assert_eq!(running.line(), "ready");
         running.signal(signal);
         assert_eq!(running.wait().code(), Some(code), "after SIG{signal}");
@@ -108,17 +108,17 @@ fn the_file_is_named_in_the_commands_environment() {
 }
 
 /// Starts a host under `tare run`, and gives its pid once it has recorded something.
-fn start_host(directory: &Directory, options: &[&str]) -> (Running, u32) {
+fn start_host(directory: &Directory, options: &[&str]) -> (Process, u32) {
     let mut command = directory.tare([&["run"], options].concat());
-    host::that(command.arg("--"), "wait");
-    let mut running = Running::start(command.stderr(std::process::Stdio::piped()));
+    host::add_arguments(command.arg("--"), "wait");
+    let mut running = Process::start(command.stderr(std::process::Stdio::piped()));
     let pid = host::pid(&mut running);
     (running, pid)
 }
 
-fn finish_host(directory: &Directory, options: &[&str], how: &str) -> support::Finished {
+fn finish_host(directory: &Directory, options: &[&str], how: &str) -> support::CommandResult {
     let mut command = directory.tare([&["run"], options].concat());
-    host::that(command.arg("--"), how);
+    host::add_arguments(command.arg("--"), how);
     finish(&mut command)
 }
 
@@ -167,8 +167,8 @@ fn the_segment_of_a_killed_program_is_saved() {
 fn the_segment_of_a_program_below_the_command_is_saved_too() {
     let directory = Directory::new("below");
     let mut command = directory.tare(["run", "--", "sh", "-c", "\"$@\"; exit 4", "sh"]);
-    host::that(&mut command, "wait");
-    let mut running = Running::start(&mut command);
+    host::add_arguments(&mut command, "wait");
+    let mut running = Process::start(&mut command);
     let pid = host::pid(&mut running);
     wait_for("tare run to hold the segment", || {
         holds_memfd(running.pid()).then_some(())

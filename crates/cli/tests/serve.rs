@@ -6,10 +6,10 @@ mod support;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use support::{Directory, Finished, Running, finish, host};
+use support::{CommandResult, Directory, Process, finish, host};
 
 struct Served {
-    running: Running,
+    running: Process,
     socket: PathBuf,
     port: u16,
 }
@@ -17,7 +17,7 @@ struct Served {
 /// Starts `tare serve` on a free port, and reads what it prints when it is ready.
 fn serve(directory: &Directory, options: &[&str]) -> Served {
     let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
-    let mut running = Running::start(command.args(options).stderr(Stdio::piped()));
+    let mut running = Process::start(command.args(options).stderr(Stdio::piped()));
     let socket = running.line();
     let socket = socket
         .strip_prefix("Listening on ")
@@ -37,7 +37,7 @@ fn serve(directory: &Directory, options: &[&str]) -> Served {
 }
 
 impl Served {
-    fn ask(&self, query: &str) -> Finished {
+    fn ask(&self, query: &str) -> CommandResult {
         let mut client = Command::new("mariadb");
         client
             .arg("--no-defaults")
@@ -141,7 +141,7 @@ fn tcp_listens_where_it_is_told() {
         "0",
         "--bind_address=127.0.0.2",
     ]);
-    let mut running = Running::start(&mut command);
+    let mut running = Process::start(&mut command);
     let socket = running.line().replace("Listening on ", "");
     let tcp = running.line().replace("Listening on ", "");
     let port = tcp

@@ -59,7 +59,7 @@ fn a_setting_changes_the_running_program() {
 fn a_saved_segment_answers_with_the_last_event_and_cannot_be_changed() {
     let directory = Directory::new("saved");
     let mut command = directory.tare(["run", "--segment", "x.segment"]);
-    host::that(command.arg("--"), "abort");
+    host::add_arguments(command.arg("--"), "abort");
     assert_eq!(finish(&mut command).code, Some(128 + 6));
 
     let ask =
@@ -79,7 +79,7 @@ fn a_saved_segment_answers_with_the_last_event_and_cannot_be_changed() {
 fn every_table_of_a_saved_segment_answers() {
     let directory = Directory::new("every");
     let mut command = directory.tare(["run", "--segment", "x.segment"]);
-    host::that(command.arg("--"), "abort");
+    host::add_arguments(command.arg("--"), "abort");
     finish(&mut command);
     let names = "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS t FROM information_schema.tables \
                  WHERE TABLE_SCHEMA IN ('performance_schema', 'tare')";

@@ -32,7 +32,7 @@ fn over_a_table(construct: &str) -> String {
 fn each_construct_is_answered_or_refused_by_tare_sql() {
     let directory = Directory::new("depth");
     let mut command = directory.tare(["run", "--segment", "x.segment"]);
-    host::that(command.arg("--"), "abort");
+    host::add_arguments(command.arg("--"), "abort");
     finish(&mut command);
     let long = std::env::var_os("TARE_TEST_LONG").is_some();
     for (i, (construct, answered)) in CONSTRUCTS.iter().enumerate() {

@@ -11,7 +11,7 @@ impl Left {
     fn new(name: &str) -> Self {
         let directory = Directory::new(name);
         let mut command = directory.tare(["run", "--segment", "x.segment"]);
-        host::that(command.arg("--"), "abort");
+        host::add_arguments(command.arg("--"), "abort");
         finish(&mut command);
         Self(directory)
     }

@@ -20,7 +20,7 @@ use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
 use load::{checksums, fill, read_its_own_tables, under_load};
-use servers::{Engine, Server, Version, command_line, library, make_data, tare_run};
+use servers::{Engine, Server, Version, command_line, create_data_directory, library, tare_run};
 use support::{Directory, finish, wait_for};
 
 fn is_long() -> bool {
@@ -323,7 +323,7 @@ fn a_data_directory_is_made_as_ever(version: Version) {
 
 fn bootstrap_runs_as_ever(version: Version) {
     let directory = Directory::new("bootstrap");
-    make_data(version, directory.path());
+    create_data_directory(version, directory.path());
     let mut line = command_line(version, directory.path());
     line.push("--bootstrap".into());
     let mut command = tare_run(&directory, &line);
@@ -347,7 +347,7 @@ fn shells_and_other_programs_hand_us_on() {
 #[test]
 fn mysqld_safe_starts_a_server_with_our_engine() {
     let directory = Directory::new("safe");
-    make_data(Version::Mariadb, directory.path());
+    create_data_directory(Version::Mariadb, directory.path());
     let mut line = command_line(Version::Mariadb, directory.path());
     line[0] = "mariadbd-safe".into();
     line.push(format!(
@@ -356,7 +356,7 @@ fn mysqld_safe_starts_a_server_with_our_engine() {
     ));
     let log = std::fs::File::create(directory.path().join("log")).expect("log");
     // Whatever happens, the shell and its server go with it.
-    let mut running = support::Running::start(tare_run(&directory, &line).stderr(log));
+    let mut running = support::Process::start(tare_run(&directory, &line).stderr(log));
     let socket = directory.path().join("mysql.sock");
     let words = || {
         let read =

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
-use support::terminal::{GIVEN_BACK, TAKEN, Terminal};
-use support::{Directory, Finished, Running, finish, host, wait_for};
+use support::terminal::{ENTER_ALTERNATE_SCREEN, LEAVE_ALTERNATE_SCREEN, Terminal};
+use support::{CommandResult, Directory, Process, finish, host, wait_for};
 
 const PAGES: [&str; 9] = [
     "statements",
@@ -25,7 +25,7 @@ const PAGES: [&str; 9] = [
 ];
 
 /// One interval of a page.
-fn batch(dsn: &Path, page: &str) -> Finished {
+fn batch(dsn: &Path, page: &str) -> CommandResult {
     let directory = Directory::new("batch");
     let dsn = dsn.to_str().expect("UTF-8");
     finish(&mut directory.tare([
@@ -34,7 +34,7 @@ fn batch(dsn: &Path, page: &str) -> Finished {
 }
 
 /// A line of a page, cut at two or more spaces.
-fn row<'a>(finished: &'a Finished, with: &str) -> Vec<&'a str> {
+fn row<'a>(finished: &'a CommandResult, with: &str) -> Vec<&'a str> {
     let line = finished
         .stdout
         .lines()
@@ -47,7 +47,7 @@ fn row<'a>(finished: &'a Finished, with: &str) -> Vec<&'a str> {
         .collect()
 }
 
-fn head_of(finished: &Finished) -> Vec<&str> {
+fn head_of(finished: &CommandResult) -> Vec<&str> {
     finished
         .stdout
         .lines()
@@ -153,7 +153,7 @@ fn mysql_is_shown_page_by_page() {
 }
 
 /// Two connections that execute one prepared statement, and what the page of them and that of statements say.
-fn prepared(server: &Server) -> (Finished, Finished) {
+fn prepared(server: &Server) -> (CommandResult, CommandResult) {
     let stop = Arc::new(AtomicBool::new(false));
     let workers: Vec<_> = (0..2)
         .map(|_| {
@@ -283,7 +283,7 @@ fn a_program_is_watched_by_its_pid_and_a_saved_segment_has_its_totals() {
     );
 
     let mut command = directory.tare(["run", "--segment", "x.segment"]);
-    host::that(command.arg("--"), "abort");
+    host::add_arguments(command.arg("--"), "abort");
     finish(&mut command);
     let saved = finish(&mut directory.tare([
         "top",
@@ -322,16 +322,16 @@ fn the_terminal_is_given_back_however_it_ends() {
     let server = Server::tare(&[]);
     for end in ["q", "\x03", "TERM", "INT", "HUP"] {
         let mut terminal = Terminal::start(server.socket());
-        terminal.sees(TAKEN);
-        terminal.sees("STATEMENT");
-        assert!(!terminal.is_as_before(), "raw");
+        terminal.wait_for_text(ENTER_ALTERNATE_SCREEN);
+        terminal.wait_for_text("STATEMENT");
+        assert!(!terminal.has_line_mode(), "raw");
         match end {
             "q" | "\x03" => terminal.press(end),
             signal => terminal.running.signal(signal),
         }
-        terminal.sees(GIVEN_BACK);
+        terminal.wait_for_text(LEAVE_ALTERNATE_SCREEN);
         let status = terminal.running.wait();
-        assert!(terminal.is_as_before(), "{end}");
+        assert!(terminal.has_line_mode(), "{end}");
         assert_eq!(
             status.success(),
             ["q", "\x03"].contains(&end),
@@ -345,12 +345,12 @@ fn it_can_be_suspended_and_goes_on() {
     let server = Server::tare(&[]);
     let mut terminal = Terminal::start(server.socket());
     for how in ["\x1a", "TSTP"] {
-        terminal.sees("STATEMENT");
+        terminal.wait_for_text("STATEMENT");
         match how {
             "TSTP" => terminal.running.signal(how),
             key => terminal.press(key),
         }
-        terminal.sees(GIVEN_BACK);
+        terminal.wait_for_text(LEAVE_ALTERNATE_SCREEN);
         let stat = format!("/proc/{}/stat", terminal.running.pid());
         wait_for("it to stop", || {
             std::fs::read_to_string(&stat)
@@ -358,11 +358,11 @@ fn it_can_be_suspended_and_goes_on() {
                 .contains(") T ")
                 .then_some(())
         });
-        assert!(terminal.is_as_before(), "{how}");
+        assert!(terminal.has_line_mode(), "{how}");
         terminal.running.signal("CONT");
-        terminal.sees(TAKEN);
+        terminal.wait_for_text(ENTER_ALTERNATE_SCREEN);
     }
-    terminal.sees("STATEMENT");
+    terminal.wait_for_text("STATEMENT");
     terminal.press("q");
     assert!(terminal.running.wait().success());
 }
@@ -375,19 +375,19 @@ fn keys_turn_pages_and_drill_down_on_a_real_server() {
         .expect("updated");
     let _work = Work::start(server.socket());
     let mut terminal = Terminal::start(server.socket());
-    terminal.sees("UPDATE");
+    terminal.wait_for_text("UPDATE");
     // The statement with the most calls, which is one of the worker's.
     terminal.press("c/shop\r\r");
     // Words, because what stays as it is between two drawings, as blanks do, is not sent again.
-    terminal.sees("(events_statements_history_long):");
+    terminal.wait_for_text("(events_statements_history_long):");
     terminal.press("\x1b");
-    terminal.sees("CALLS");
+    terminal.wait_for_text("CALLS");
     terminal.press("8");
-    terminal.sees("memory/sqlite/heap");
+    terminal.wait_for_text("memory/sqlite/heap");
     terminal.resize(50, 60);
-    terminal.sees("ALLOCS");
+    terminal.wait_for_text("ALLOCS");
     terminal.press("\x0c");
-    terminal.sees("ALLOCS");
+    terminal.wait_for_text("ALLOCS");
     terminal.press("q");
     assert!(terminal.running.wait().success());
 }
@@ -398,9 +398,9 @@ fn a_server_that_goes_is_waited_for() {
     let data = server.socket().parent().expect("a directory").to_owned();
     let terminal_of = Terminal::start(server.socket());
     let mut terminal = terminal_of;
-    terminal.sees("STATEMENT");
+    terminal.wait_for_text("STATEMENT");
     support::signal(server.pid(), "KILL");
-    terminal.sees("waiting for the server");
+    terminal.wait_for_text("waiting for the server");
     let directory = Directory::new("again");
     let mut again = directory.tare([
         "serve",
@@ -410,14 +410,14 @@ fn a_server_that_goes_is_waited_for() {
         "--socket",
         server.socket().to_str().unwrap(),
     ]);
-    let _again = Running::start(&mut again);
+    let _again = Process::start(&mut again);
     // A page that only the new server can fill. "asking ..." may come and go between two drawings, and
     // what stands on the screen already is sent again only when all of it is.
     terminal.press("2");
     wait_for("an answer of the new server", || {
         terminal.press("\x0c");
         terminal
-            .seen
+            .output
             .lock()
             .unwrap()
             .contains("EVENT")

@@ -10,8 +10,8 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use serde_json::Value;
 use support::server::Server;
-use support::terminal::{GIVEN_BACK, Terminal};
-use support::{Directory, Finished, finish, wait_for};
+use support::terminal::{LEAVE_ALTERNATE_SCREEN, Terminal};
+use support::{CommandResult, Directory, finish, wait_for};
 
 /// The mouse is taken, and given back.
 const MOUSE: &str = "\x1b[?1000h";
@@ -52,7 +52,7 @@ fn sleeper(server: &Server) -> JoinHandle<mysql::Result<()>> {
 }
 
 /// One interval of page threads, as rows.
-fn threads(socket: &Path) -> (Finished, Vec<Value>) {
+fn threads(socket: &Path) -> (CommandResult, Vec<Value>) {
     let directory = Directory::new("threads");
     let dsn = socket.to_str().expect("UTF-8");
     let finished = finish(&mut directory.tare([
@@ -79,24 +79,29 @@ fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
         &directory,
         &["top", "-i", "0.2", "prod1", "prod2"],
     ));
-    terminal.sees(MOUSE);
-    terminal.sees("prod1");
-    terminal.sees("STATEMENT");
+    terminal.wait_for_text(MOUSE);
+    terminal.wait_for_text("prod1");
+    terminal.wait_for_text("STATEMENT");
     // The second one, by its tab: SGR's press and release at column 10 of line 2.
     terminal.press("\x1b[<0;10;2M\x1b[<0;10;2m");
     // All is drawn, again and again, until the headline is that of the second.
     let other = servers[1].socket().display().to_string();
     wait_for("the second server", || {
         terminal.press("\x0c");
-        terminal.seen.lock().unwrap().contains(&other).then_some(())
+        terminal
+            .output
+            .lock()
+            .unwrap()
+            .contains(&other)
+            .then_some(())
     });
     let [first, _second] = servers;
     drop(first);
     // While nobody looks at it, its tab says so.
-    terminal.sees("prod1!");
+    terminal.wait_for_text("prod1!");
     terminal.press("q");
-    terminal.sees(NO_MOUSE);
-    terminal.sees(GIVEN_BACK);
+    terminal.wait_for_text(NO_MOUSE);
+    terminal.wait_for_text(LEAVE_ALTERNATE_SCREEN);
     assert!(terminal.running.wait().success());
 }
 
@@ -107,7 +112,7 @@ fn a_server_that_is_not_there_yet_is_waited_for_among_several() {
     let late = directory.path().join("late");
     named(&directory, &[("here", server.socket()), ("late", &late)]);
     let mut terminal = Terminal::of(&mut tare(&directory, &["top", "-i", "0.2", "here", "late"]));
-    terminal.sees("late!");
+    terminal.wait_for_text("late!");
     terminal.press("q");
     assert!(terminal.running.wait().success());
     // Alone it is an error, and so is a name that nobody has given.
@@ -121,17 +126,17 @@ fn a_server_that_is_not_there_yet_is_waited_for_among_several() {
 /// Chooses the sleeper's row, which alone has that word on page threads, and kills it with this key.
 fn kill(terminal: &mut Terminal, key: &str, expected: &str) {
     // It takes keys.
-    terminal.sees("STATEMENT");
+    terminal.wait_for_text("STATEMENT");
     terminal.press("7/sleeper\r");
     // Words, because blanks that stay as they are are not sent again.
-    terminal.sees("(Esc:");
+    terminal.wait_for_text("(Esc:");
     // Nor is a row that stood in its place before the others went: all is drawn anew.
     terminal.press("\x0c");
-    terminal.sees("localhost");
+    terminal.wait_for_text("localhost");
     terminal.press(key);
-    terminal.sees("yes,");
+    terminal.wait_for_text("yes,");
     terminal.press("y");
-    terminal.sees(expected);
+    terminal.wait_for_text(expected);
     terminal.press("q");
     assert!(terminal.running.wait().success());
 }
@@ -303,12 +308,12 @@ fn what_was_seen_is_recorded_as_tare_record_does() {
     for end in ["q", "TERM"] {
         let arguments = [&["top", "prod1"], &options[..]].concat();
         let mut terminal = Terminal::of(&mut tare(&directory, &arguments));
-        terminal.sees("recorded");
+        terminal.wait_for_text("recorded");
         match end {
             "q" => terminal.press(end),
             signal => terminal.running.signal(signal),
         }
-        terminal.sees(GIVEN_BACK);
+        terminal.wait_for_text(LEAVE_ALTERNATE_SCREEN);
         terminal.running.wait();
         assert!(places("growth"), "{end}");
         let open = std::fs::read_dir(history.join(".open")).expect("there");
@@ -326,7 +331,7 @@ fn hides_its_own(server: &Server) {
             "top", "--dsn", dsn, "-i", "0.1", "--format", "json", "--page", page,
         ];
         let mut looks = directory.tare(arguments);
-        let mut looks = support::Running::start(&mut looks);
+        let mut looks = support::Process::start(&mut looks);
         looks.line();
         let batch = [
             "top", "--dsn", dsn, "-i", "0.5", "--batch", "2", "--rows", "500",
@@ -351,5 +356,5 @@ fn no_page_shows_what_it_causes_itself() {
 #[ignore = "needs a MySQL: make test-long"]
 fn no_page_shows_on_mysql_what_it_causes_itself() {
     use support::server::mysql;
-    hides_its_own(&Server::running(mysql()));
+    hides_its_own(&Server::external(mysql()));
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use support::terminal::Terminal;
-use support::{Directory, Finished, finish};
+use support::{CommandResult, Directory, finish};
 use tare_history::{Grown, Moment, SUMS, Sample, Text, Writer};
 
 /// 2026-11-22 14:00 of UTC.
@@ -84,7 +84,7 @@ fn history(name: &str) -> (Directory, PathBuf) {
     (directory, path)
 }
 
-fn top(directory: &Directory, history: &Path, options: &[&str]) -> Finished {
+fn top(directory: &Directory, history: &Path, options: &[&str]) -> CommandResult {
     let mut command = directory.tare(["top", "--history"]);
     // Times are of UTC, wherever one is.
     command.arg(history).args(options).env("TZ", "Asia/Tokyo");
@@ -92,7 +92,7 @@ fn top(directory: &Directory, history: &Path, options: &[&str]) -> Finished {
 }
 
 /// The intervals that were printed.
-fn intervals(finished: &Finished) -> Vec<Value> {
+fn intervals(finished: &CommandResult) -> Vec<Value> {
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let lines = finished.stdout.lines();
     lines
@@ -233,15 +233,15 @@ fn keys_go_back_and_forward_and_nothing_is_killed() {
     ]);
     let mut terminal = Terminal::of(command.arg(&history));
     // What is drawn is what has changed: words, not lines.
-    terminal.sees("14:00:40");
-    terminal.sees("SELECT");
+    terminal.wait_for_text("14:00:40");
+    terminal.wait_for_text("SELECT");
     terminal.press("p{");
-    terminal.sees("14:00:05");
+    terminal.wait_for_text("14:00:05");
     terminal.press("}");
-    terminal.sees("SELECT");
+    terminal.wait_for_text("SELECT");
     terminal.press("7");
-    terminal.sees("BLOCKED");
+    terminal.wait_for_text("BLOCKED");
     terminal.press("Ky");
-    terminal.sees("past");
+    terminal.wait_for_text("past");
     terminal.press("q");
 }

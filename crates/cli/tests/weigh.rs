@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use support::weigh::{cells, nothing_is_left, recipe, state, weigh};
-use support::{Directory, Finished, Running, finish, wait_for};
+use support::weigh::{assert_nothing_left, cells, recipe, state, weigh};
+use support::{CommandResult, Directory, Process, finish, wait_for};
 
 const LOCKS: &str = "\
 question = 'Locks?'
@@ -98,7 +98,7 @@ fn a_matrix_leaves_its_results_and_nothing_else() {
     let longer = finish(&mut weigh(&directory, &resume));
     assert_eq!(longer.code, Some(2));
     assert!(longer.stderr.contains("--repetitions"), "{}", longer.stderr);
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn servers_that_fail_fail_their_own_cells_alone() {
             .is_some(),
         "a log is kept"
     );
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 #[test]
@@ -273,7 +273,7 @@ fn a_generator_that_fails_fails_its_cell() {
         assert_eq!(finished.code, Some(1), "{finished:?}");
         let (state, reason) = by_server(&cells(&directory), "good");
         assert!(state == "failed" && reason.contains(words), "{reason}");
-        nothing_is_left(&directory);
+        assert_nothing_left(&directory);
     }
 }
 
@@ -312,13 +312,13 @@ fn ctrl_c_leaves_results_and_no_server_and_resume_goes_on() {
     let directory = Directory::new("resume");
     recipe(&directory, SERVED);
     let mut running =
-        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
     wait_for("two cells", || {
         (directory.path().join("out/cells/0002.json").exists()).then_some(())
     });
     running.signal("INT");
     assert_eq!(running.wait().code(), Some(130));
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
     let before = cells(&directory);
     assert!((2..32).contains(&before.len()), "{}", before.len());
     assert!(directory.path().join("out/report.html").exists());
@@ -350,21 +350,21 @@ fn ctrl_c_leaves_results_and_no_server_and_resume_goes_on() {
             );
         }
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 /// `tare serve`, with a password for TCP.
 struct Served {
     /// Dropped, and ended, first.
-    _load: Running,
-    running: Running,
+    _load: Process,
+    running: Process,
     directory: Directory,
 }
 
 impl Served {
     fn start() -> Self {
         let directory = Directory::new("served");
-        let mut running = Running::start(&mut directory.tare([
+        let mut running = Process::start(&mut directory.tare([
             "serve",
             "--data",
             "d",
@@ -382,7 +382,7 @@ impl Served {
             "yes 'SELECT 1;' | \"$0\" sql --dsn ./d/tare.sock >/dev/null",
             support::TARE,
         ]);
-        let load = Running::start(&mut clients);
+        let load = Process::start(&mut clients);
         Self {
             _load: load,
             running,
@@ -453,7 +453,7 @@ fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
     // Ctrl-C in a window.
     let directory = Directory::new("windows-int");
     let mut running =
-        Running::start(weigh(&directory, &live(dsn, "2", "30")).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &live(dsn, "2", "30")).stderr(Stdio::null()));
     wait_for("a changed setting", || {
         (served.settings() != before).then_some(())
     });
@@ -464,7 +464,7 @@ fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
     // Killed: the next start puts them back.
     let directory = Directory::new("windows-kill");
     let mut running =
-        Running::start(weigh(&directory, &live(dsn, "2", "30")).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &live(dsn, "2", "30")).stderr(Stdio::null()));
     wait_for("a changed setting", || {
         (served.settings() != before).then_some(())
     });
@@ -493,7 +493,7 @@ fn a_password_is_in_no_command_line_and_no_report() {
     let directory = Directory::new("secret");
     let dsn = format!("mysql://root:{password}@127.0.0.1:{port}/");
     let mut running =
-        Running::start(weigh(&directory, &live(&dsn, "1", "2")).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &live(&dsn, "1", "2")).stderr(Stdio::null()));
     let pid = running.pid();
     // From when it has started anew until it ends.
     wait_for("the plan", || {
@@ -573,7 +573,7 @@ fn a_killed_run_is_tidied_up_by_the_next() {
     let directory = Directory::new("tidy");
     recipe(&directory, SERVED);
     let mut running =
-        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
     wait_for("a cell", || {
         directory
             .path()
@@ -590,10 +590,10 @@ fn a_killed_run_is_tidied_up_by_the_next() {
             .iter()
             .any(|name| name.starts_with("tare-weigh-"))
     );
-    let Finished { stderr, .. } = finish(&mut weigh(&directory, &["--restore"]));
+    let CommandResult { stderr, .. } = finish(&mut weigh(&directory, &["--restore"]));
     assert!(
         stderr.contains("removed leftovers of a killed run"),
         "{stderr}"
     );
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }

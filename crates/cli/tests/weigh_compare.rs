@@ -5,7 +5,7 @@ mod support;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use support::{Directory, Finished, finish};
+use support::{CommandResult, Directory, finish};
 
 /// A run of two configurations, each of so many repetitions with turns, in this directory of the test's. `cost` is what
 /// `timed` takes, in microseconds; `speed` what the machine makes of everything.
@@ -95,7 +95,7 @@ impl Kept<'_> {
     }
 }
 
-fn compare(directory: &Directory, arguments: &[&str]) -> Finished {
+fn compare(directory: &Directory, arguments: &[&str]) -> CommandResult {
     let words = ["weigh", "compare", "a", "b"]
         .into_iter()
         .chain(arguments.iter().copied());

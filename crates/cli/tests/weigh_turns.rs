@@ -5,8 +5,8 @@ mod support;
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::weigh::{cells, nothing_is_left, recipe, state, weigh};
-use support::{Directory, Running, finish, wait_for};
+use support::weigh::{assert_nothing_left, cells, recipe, state, weigh};
+use support::{Directory, Process, finish, wait_for};
 
 const TURNS: u64 = 4;
 
@@ -111,7 +111,7 @@ fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
             );
         }
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 #[test]
@@ -125,14 +125,14 @@ fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together()
         ),
     );
     let mut running =
-        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
     wait_for("the second load's turns", || {
         let first = directory.path().join("out/cells/0004.json").exists();
         first.then(|| process(&directory, "counted.lua")).flatten()
     });
     running.signal("INT");
     assert_eq!(running.wait().code(), Some(130));
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
     let before = cells(&directory);
     assert!(
         before.len() >= 4 && before.len().is_multiple_of(4),
@@ -153,7 +153,7 @@ fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together()
             "{number}"
         );
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
         &text.replace(&format!("turns = {TURNS}"), "turns = 40"),
     );
     let mut running =
-        Running::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
     wait_for("turns", || process(&directory, "counted.lua"));
     let server = wait_for("the server", || process(&directory, "--max-connections=99"));
     let server = rustix::process::Pid::from_raw(server).expect("a process");
@@ -188,7 +188,7 @@ fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
             assert_eq!((state, reason), ("done", ""));
         }
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }
 
 /// Two configurations of one process beside one of its own, and a workload with a rate.
@@ -281,5 +281,5 @@ fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
             }
         }
     }
-    nothing_is_left(&directory);
+    assert_nothing_left(&directory);
 }

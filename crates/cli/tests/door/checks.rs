@@ -1,18 +1,18 @@
-//! What both engines are asked, and how far they may differ.
+//! The queries whose results are compared, and how far the engines may differ.
 
 use crate::servers::Version;
 
-/// A question that both engines are asked.
+/// A query that runs on both engines.
 pub struct Check {
     pub name: &'static str,
     /// `{thread}` stands for the script's connection.
     pub sql: &'static str,
-    /// How many of the columns, from the first, name what the others count.
+    /// The number of leading columns that identify a row. The others are counts.
     pub keys: usize,
-    /// What may differ, in percent.
+    /// The largest permitted difference in percent.
     pub percent: f64,
-    /// Servers that have it.
-    pub of: &'static [Version],
+    /// Servers that have the table.
+    pub servers: &'static [Version],
 }
 
 const ALL: &[Version] = &[
@@ -46,7 +46,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND COUNT_STAR > 0",
         keys: 1,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "stages",
@@ -54,7 +54,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND COUNT_STAR > 0",
         keys: 1,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "transactions",
@@ -63,7 +63,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND COUNT_STAR > 0",
         keys: 1,
         percent: 0.0,
-        of: NEW,
+        servers: NEW,
     },
     Check {
         name: "table io",
@@ -72,7 +72,7 @@ pub const CHECKS: &[Check] = &[
               WHERE OBJECT_SCHEMA = 'door' AND COUNT_STAR > 0",
         keys: 2,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "table locks",
@@ -83,7 +83,7 @@ pub const CHECKS: &[Check] = &[
               WHERE OBJECT_SCHEMA = 'door' AND COUNT_STAR > 0",
         keys: 1,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "files",
@@ -91,7 +91,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND COUNT_STAR > 0 AND EVENT_NAME LIKE 'wait/io/file/%'",
         keys: 1,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "file opens",
@@ -100,7 +100,7 @@ pub const CHECKS: &[Check] = &[
               WHERE FILE_NAME LIKE '%/data/door/%' AND FILE_NAME NOT LIKE '%#sql%' AND COUNT_STAR > 0",
         keys: 2,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "waits of other kinds",
@@ -109,7 +109,7 @@ pub const CHECKS: &[Check] = &[
               AND EVENT_NAME NOT LIKE 'wait/io/file/%' AND EVENT_NAME NOT LIKE 'wait/synch/%'",
         keys: 1,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "locks",
@@ -117,7 +117,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND COUNT_STAR > 0 AND EVENT_NAME LIKE 'wait/synch/%'",
         keys: 1,
         percent: 2.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "locks in all",
@@ -127,7 +127,7 @@ pub const CHECKS: &[Check] = &[
               GROUP BY SUBSTRING_INDEX(EVENT_NAME, '/', 3) HAVING SUM(COUNT_STAR) > 0",
         keys: 1,
         percent: 2.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "digests",
@@ -136,7 +136,7 @@ pub const CHECKS: &[Check] = &[
               FROM performance_schema.events_statements_summary_by_digest WHERE SCHEMA_NAME = 'door'",
         keys: 1,
         percent: 0.0,
-        of: NEW,
+        servers: NEW,
     },
     Check {
         name: "digests without quotes",
@@ -146,7 +146,7 @@ pub const CHECKS: &[Check] = &[
               GROUP BY REPLACE(RTRIM(DIGEST_TEXT), '`', '')",
         keys: 1,
         percent: 0.0,
-        of: &[Version::Mysql56],
+        servers: &[Version::Mysql56],
     },
     Check {
         name: "programs",
@@ -154,7 +154,7 @@ pub const CHECKS: &[Check] = &[
               FROM performance_schema.events_statements_summary_by_program WHERE OBJECT_SCHEMA = 'door'",
         keys: 2,
         percent: 0.0,
-        of: NEW,
+        servers: NEW,
     },
     Check {
         name: "memory",
@@ -163,7 +163,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND COUNT_ALLOC > 0",
         keys: 1,
         percent: 2.0,
-        of: NEW,
+        servers: NEW,
     },
     Check {
         name: "prepared statements",
@@ -171,7 +171,7 @@ pub const CHECKS: &[Check] = &[
               FROM performance_schema.prepared_statements_instances WHERE OWNER_THREAD_ID = {thread}",
         keys: 2,
         percent: 0.0,
-        of: NEW,
+        servers: NEW,
     },
     Check {
         name: "metadata locks",
@@ -180,7 +180,7 @@ pub const CHECKS: &[Check] = &[
               GROUP BY OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, LOCK_TYPE, LOCK_DURATION, LOCK_STATUS",
         keys: 6,
         percent: 0.0,
-        of: NEW,
+        servers: NEW,
     },
     Check {
         name: "threads",
@@ -189,7 +189,7 @@ pub const CHECKS: &[Check] = &[
               GROUP BY NAME, TYPE, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, PROCESSLIST_COMMAND",
         keys: 6,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "attributes",
@@ -197,7 +197,7 @@ pub const CHECKS: &[Check] = &[
               WHERE PROCESSLIST_ID = {connection} GROUP BY ATTR_NAME, ATTR_VALUE",
         keys: 2,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "history",
@@ -207,7 +207,7 @@ pub const CHECKS: &[Check] = &[
               RETURNED_SQLSTATE, ROWS_SENT, NESTING_EVENT_TYPE",
         keys: 8,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "errors",
@@ -216,7 +216,7 @@ pub const CHECKS: &[Check] = &[
               WHERE THREAD_ID = {thread} AND SUM_ERROR_RAISED + SUM_ERROR_HANDLED > 0",
         keys: 1,
         percent: 0.0,
-        of: &[Version::Mysql80, Version::Mysql97],
+        servers: &[Version::Mysql80, Version::Mysql97],
     },
     Check {
         name: "instruments",
@@ -224,19 +224,19 @@ pub const CHECKS: &[Check] = &[
               WHERE NAME NOT LIKE 'memory/performance_schema/%' GROUP BY NAME",
         keys: 1,
         percent: 0.0,
-        of: ALL,
+        servers: ALL,
     },
     Check {
         name: "background threads",
         sql: "SELECT NAME, TYPE, COUNT(*) FROM performance_schema.threads WHERE TYPE = 'BACKGROUND' GROUP BY NAME, TYPE",
         keys: 2,
         percent: 0.0,
-        of: MYSQL,
+        servers: MYSQL,
     },
 ];
 
 impl Check {
-    /// The names of the columns that count, from the question's text.
+    /// The names of the count columns, from the query's text.
     pub fn columns(&self) -> Vec<String> {
         let list = self
             .sql
@@ -271,7 +271,7 @@ impl Check {
 }
 
 #[test]
-fn columns_are_those_behind_the_keys() {
+fn columns_are_those_after_the_keys() {
     let names: Vec<String> = CHECKS[0].columns();
     assert_eq!((names[0].as_str(), names.len()), ("COUNT_STAR", 19));
 }

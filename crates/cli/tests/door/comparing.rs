@@ -1,26 +1,26 @@
-//! Whether two engines count the same, but for what differs by design.
+//! Compares the counts of two engines, except for what differs by design.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::checks::CHECKS;
-use crate::counts::counts;
+use crate::counts::run_script;
 use crate::servers::{Engine, Version};
 use crate::steps;
 
 const DIFFERENCES: &str = include_str!("differences.tsv");
 
-/// What may differ.
+/// A permitted difference.
 struct Difference {
     check: String,
     what: String,
-    /// Percent, or nothing if it may be anything.
+    /// The largest difference in percent; `None` permits any.
     percent: Option<f64>,
 }
 
-/// Those of one server. A line: servers, check, what (with % for anything), how much ("any" or a percentage),
-/// reason.
-fn differences(version: Version) -> Vec<Difference> {
+/// The permitted differences of one server. Fields of a line: servers, check, what (a LIKE pattern), how much
+/// ("any" or a percentage), reason.
+fn permitted_differences(version: Version) -> Vec<Difference> {
     let lines = DIFFERENCES
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -32,7 +32,7 @@ fn differences(version: Version) -> Vec<Difference> {
             };
             assert!(reason.len() > 10, "{line:?} gives no reason");
             assert!(
-                CHECKS.iter().any(|known| known.name == check),
+                CHECKS.iter().any(|listed| listed.name == check),
                 "{line:?}: there is no check {check:?}"
             );
             let percent =
@@ -48,7 +48,7 @@ fn differences(version: Version) -> Vec<Difference> {
         .collect()
 }
 
-/// SQL's LIKE, with % alone.
+/// SQL's LIKE without `_`.
 fn like(text: &str, pattern: &str) -> bool {
     match pattern.split_once('%') {
         None => text == pattern,
@@ -61,47 +61,51 @@ fn like(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// How often both engines are run before a difference counts. A background thread that comes in between
-/// makes a difference in one run; what an engine counts otherwise is there in all of them, on the same side.
+/// How often both engines run before a difference fails the test. A background thread makes a difference in one
+/// run; an engine that counts wrongly differs in all of them, to the same side.
 const ROUNDS: usize = 3;
 
-/// How a round found something to differ, and on which side Tare was.
-struct Seen {
-    how: String,
+/// A difference in one round: both counts as text, and whether Tare's is the larger one.
+struct Observation {
+    counts: String,
     side: Option<Ordering>,
 }
 
-/// The differences of a round, and those of the rounds before it that it has, too.
-type Found = BTreeMap<String, Vec<Seen>>;
+/// Differences that all rounds so far have, each with its observations.
+type Differences = BTreeMap<String, Vec<Observation>>;
 
-/// Differences that each round has had so far and `next` has, too, with Tare on the same side.
-fn lasting(earlier: Found, mut next: Found) -> Found {
-    let in_both = earlier.into_iter().filter_map(|(what, mut seen)| {
-        let found = next.remove(&what)?;
-        let same_side = (found.iter().zip(&seen)).all(|(now, before)| now.side == before.side);
-        // What each round found, so that chance can be told from a rule.
-        seen.extend(found);
-        same_side.then_some((what, seen))
+/// The earlier differences that `next` has too, with Tare on the same side.
+fn intersect(earlier: Differences, mut next: Differences) -> Differences {
+    let in_both = earlier.into_iter().filter_map(|(what, mut observations)| {
+        let added = next.remove(&what)?;
+        let same_side =
+            (added.iter().zip(&observations)).all(|(now, before)| now.side == before.side);
+        observations.extend(added);
+        same_side.then_some((what, observations))
     });
     in_both.collect()
 }
 
+/// Fails if the engines differ in each of `ROUNDS` rounds.
 pub fn compare(version: Version) {
     if version.is_left_out() {
         return;
     }
-    let known = differences(version);
-    let mut found = round(version, &known);
+    let permitted = permitted_differences(version);
+    let mut differences = run_round(version, &permitted);
     for _ in 1..ROUNDS {
-        if found.is_empty() {
+        if differences.is_empty() {
             return;
         }
-        found = lasting(found, round(version, &known));
+        differences = intersect(differences, run_round(version, &permitted));
     }
-    let report: Vec<String> = found
+    let report: Vec<String> = differences
         .iter()
-        .map(|(what, seen)| {
-            let each: Vec<_> = seen.iter().map(|each| each.how.as_str()).collect();
+        .map(|(what, observations)| {
+            let each: Vec<_> = observations
+                .iter()
+                .map(|each| each.counts.as_str())
+                .collect();
             format!(
                 "{what}	{}
 ",
@@ -116,19 +120,23 @@ pub fn compare(version: Version) {
     );
 }
 
-/// Runs the script with both engines and gives what differs.
-fn round(version: Version, known: &[Difference]) -> Found {
-    let (did, stock) = counts(version, Engine::Stock);
-    let (did_too, tare) = counts(version, Engine::Tare);
+/// Runs the script with both engines and returns the differences.
+fn run_round(version: Version, permitted: &[Difference]) -> Differences {
+    let (outcomes, stock) = run_script(version, Engine::Stock);
+    let (outcomes_of_tare, tare) = run_script(version, Engine::Tare);
     assert!(
-        did.len() >= steps::length()
-            && did.iter().filter(|each| each.starts_with("error")).count() > 10
+        outcomes.len() >= steps::length()
+            && outcomes
+                .iter()
+                .filter(|each| each.starts_with("error"))
+                .count()
+                > 10
     );
     assert_eq!(
-        did, did_too,
+        outcomes, outcomes_of_tare,
         "the server answers otherwise with Tare's engine"
     );
-    let mut report = Found::new();
+    let mut report = Differences::new();
     let every: BTreeSet<_> = stock.keys().chain(tare.keys()).collect();
     for key in every {
         let (check, what) = key;
@@ -136,7 +144,7 @@ fn round(version: Version, known: &[Difference]) -> Found {
             stock.get(key).copied().unwrap_or(0.0),
             tare.get(key).copied().unwrap_or(0.0),
         );
-        let mut by_design = known.iter().filter(|each| each.check == *check);
+        let mut by_design = permitted.iter().filter(|each| each.check == *check);
         let percent = match by_design.find(|each| like(what, &each.what)) {
             Some(each) => each.percent,
             None => CHECKS
@@ -145,32 +153,31 @@ fn round(version: Version, known: &[Difference]) -> Found {
                 .map(|each| each.percent),
         };
         if percent.is_some_and(|percent| (a - b).abs() > a.max(b) * percent / 100.0) {
-            let seen = Seen {
-                how: format!("stock {a} Tare {b}"),
+            let observation = Observation {
+                counts: format!("stock {a} Tare {b}"),
                 side: b.partial_cmp(&a),
             };
-            report.insert(format!("{check}\t{what}"), vec![seen]);
+            report.insert(format!("{check}\t{what}"), vec![observation]);
         }
     }
-    // A line about something that no server has any more is to go. Not every run has every event,
-    // but each has all instruments.
-    for each in known {
+    // A line of differences.tsv that matches nothing has to be removed.
+    for each in permitted {
         if !stock
             .keys()
             .chain(tare.keys())
             .any(|(_, what)| like(what, &each.what))
         {
-            let seen = Seen {
-                how: "listed, and not there".into(),
+            let observation = Observation {
+                counts: "listed, but matches nothing".into(),
                 side: None,
             };
-            report.insert(format!("{}\t{}", each.check, each.what), vec![seen]);
+            report.insert(format!("{}\t{}", each.check, each.what), vec![observation]);
         }
     }
     report
 }
 
 #[test]
-fn patterns_are_of_percent_signs() {
+fn percent_signs_match_any_text() {
     assert!(like("wait/synch/mutex", "wait/%/mutex") && like("a", "%") && !like("ab", "b%"));
 }

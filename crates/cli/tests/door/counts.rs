@@ -1,4 +1,4 @@
-//! What one engine counts while the script is played.
+//! The counts of one engine after the script.
 
 use std::collections::BTreeMap;
 
@@ -12,24 +12,24 @@ use crate::steps::play;
 const THREAD: &str =
     "(SELECT THREAD_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = {connection})";
 
-/// Statistics that a background thread takes anew would change plans from one run to the next. On a slow machine more
-/// pages are older than a second when they are read again, and are made young, under locks.
-const STEADY: &[&str] = &[
+/// Options that make runs repeatable: no background recalculation of statistics, which changes plans, and no
+/// moves of pages to the young list, which takes locks and happens more often on a slow machine.
+const REPEATABLE: &[&str] = &[
     "--innodb-stats-auto-recalc=OFF",
     "--innodb-old-blocks-time=3600000",
 ];
 
-/// In MariaDB, how many undo logs a session makes anew depends on how far the purge threads have come: there
-/// are none at this level, which changes nothing else.
+/// In MariaDB, the number of undo logs that a session creates depends on the progress of the purge threads.
+/// This recovery level starts none, and changes nothing else.
 const WITHOUT_PURGE: &[&str] = &[
     "--innodb-stats-auto-recalc=OFF",
     "--innodb-force-recovery=2",
 ];
 
-/// What was counted: check, then what, then how often.
+/// Counts by check and by row and column.
 pub type Counts = BTreeMap<(&'static str, String), f64>;
 
-fn ask(server: &Server, control: &mut Conn, check: &Check, connection: u32) -> Vec<Vec<String>> {
+fn query(server: &Server, control: &mut Conn, check: &Check, connection: u32) -> Vec<Vec<String>> {
     let sql = check
         .sql
         .replace("{thread}", THREAD)
@@ -38,7 +38,11 @@ fn ask(server: &Server, control: &mut Conn, check: &Check, connection: u32) -> V
         let rows = server.tare(&sql);
         return rows
             .into_iter()
-            .map(|row| row.into_iter().map(|(_, value)| plain(&value)).collect())
+            .map(|row| {
+                row.into_iter()
+                    .map(|(_, value)| json_text(&value))
+                    .collect()
+            })
             .collect();
     }
     let rows: Vec<Row> = control
@@ -54,7 +58,7 @@ fn ask(server: &Server, control: &mut Conn, check: &Check, connection: u32) -> V
         .collect()
 }
 
-fn plain(value: &serde_json::Value) -> String {
+fn json_text(value: &serde_json::Value) -> String {
     match value {
         serde_json::Value::String(text) => text.clone(),
         serde_json::Value::Null => "NULL".into(),
@@ -70,11 +74,12 @@ fn value_text(value: &Value) -> String {
     }
 }
 
-pub fn counts(version: Version, engine: Engine) -> (Vec<String>, Counts) {
+/// Runs the script on a new server, and returns the outcome of each step and the counts.
+pub fn run_script(version: Version, engine: Engine) -> (Vec<String>, Counts) {
     let options = if version.is_mariadb() {
         WITHOUT_PURGE
     } else {
-        STEADY
+        REPEATABLE
     };
     let server = Server::start(version, engine, options);
     let mut connection = server.connect();
@@ -82,7 +87,7 @@ pub fn counts(version: Version, engine: Engine) -> (Vec<String>, Counts) {
     let id = connection.connection_id();
     let mut control = server.connect();
     if engine == Engine::Stock {
-        // Files are excepted: 5.7 counts some that it never tried to keep, whatever room there is.
+        // Except files: 5.7 counts some as lost whatever the size of the table.
         let lost: Vec<(String, u64)> = control
             .query(
                 "SHOW STATUS WHERE Variable_name LIKE 'Performance_schema%lost' AND Value <> 0
@@ -95,10 +100,13 @@ pub fn counts(version: Version, engine: Engine) -> (Vec<String>, Counts) {
             "the server's own engine was too small for the script"
         );
     }
-    let mut found = Counts::new();
-    for check in CHECKS.iter().filter(|check| check.of.contains(&version)) {
+    let mut counts = Counts::new();
+    for check in CHECKS
+        .iter()
+        .filter(|check| check.servers.contains(&version))
+    {
         let columns = check.columns();
-        let rows = ask(&server, &mut control, check, id);
+        let rows = query(&server, &mut control, check, id);
         assert!(
             !rows.is_empty(),
             "{version} {engine:?}: {} found nothing\n{}",
@@ -113,12 +121,12 @@ pub fn counts(version: Version, engine: Engine) -> (Vec<String>, Counts) {
                     .parse()
                     .unwrap_or_else(|_| panic!("{}: {row:?}", check.name));
                 let what = format!("{} {column}", keys.join(" "));
-                *found.entry((check.name, what)).or_default() += number;
+                *counts.entry((check.name, what)).or_default() += number;
             }
         }
     }
     drop(connection);
     drop(control);
     server.stop();
-    (outcomes, found)
+    (outcomes, counts)
 }

@@ -1,18 +1,18 @@
-//! The script: what is done, step by step.
+//! The script, parsed into steps.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Row, Value};
 
 const SCRIPT: &str = include_str!("script.sql");
 
-/// One thing to do.
+/// A statement to send as text, or to prepare and execute with each list of values.
 #[derive(Debug, PartialEq)]
 enum Step {
     Text(String),
     Binary(String, Vec<Vec<Value>>),
 }
 
-fn steps(script: &str) -> Vec<Step> {
+fn parse_steps(script: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut values = Vec::new();
     let mut lines = script.lines().peekable();
@@ -68,11 +68,10 @@ fn value(text: &str) -> Value {
 
 /// How many steps the script has.
 pub fn length() -> usize {
-    steps(SCRIPT).len()
+    parse_steps(SCRIPT).len()
 }
 
-/// Runs the script. What each step answered goes into the comparison, too: both servers must have done the
-/// same.
+/// Runs the script and returns the outcome of each step, which is compared too.
 pub fn play(connection: &mut Conn) -> Vec<String> {
     let outcome = |result: mysql::Result<usize>| match result {
         Ok(rows) => format!("{rows} rows"),
@@ -80,7 +79,7 @@ pub fn play(connection: &mut Conn) -> Vec<String> {
         Err(error) => panic!("the connection broke: {error}"),
     };
     let mut outcomes = Vec::new();
-    for step in steps(SCRIPT) {
+    for step in parse_steps(SCRIPT) {
         match step {
             Step::Text(text) => outcomes.push(outcome(count_rows(connection, &text))),
             Step::Binary(text, executions) => match connection.prep(&text) {
@@ -120,5 +119,5 @@ fn the_script_is_read_as_meant() {
         Step::Text("DO 0".into()),
         Step::Text("DO 1".into()),
     ];
-    assert_eq!(steps(script), expected);
+    assert_eq!(parse_steps(script), expected);
 }

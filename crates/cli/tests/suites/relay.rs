@@ -175,7 +175,7 @@ struct Session<C> {
 }
 
 /// How long an answer may take that we wait for.
-const PATIENCE: Duration = Duration::from_secs(80);
+const HANG_TIMEOUT: Duration = Duration::from_secs(80);
 /// What Tare's protocol does not have: who is served by two is offered what both have.
 const LESS: u32 = wire::CLIENT_SSL
     | wire::CLIENT_COMPRESS
@@ -412,7 +412,7 @@ impl<C: Stream> Session<C> {
     fn log_in(&self) -> io::Result<UnixStream> {
         let socket = self.ends.tables.as_ref().expect("it was looked");
         let mut tables = UnixStream::connect(socket)?;
-        tables.set_read_timeout(Some(PATIENCE))?;
+        tables.set_read_timeout(Some(HANG_TIMEOUT))?;
         packet(&mut tables)?;
         tables.write_all(&wire::login(self.flags))?;
         let answer = packet(&mut tables)?;
@@ -437,7 +437,7 @@ impl<C: Stream> Session<C> {
         self.turn.is_ours.store(true, Ordering::Release);
         self.server.write_all(&said[..wire::HEADER])?;
         let since = Instant::now();
-        while unread(&self.server) > 0 && since.elapsed() < PATIENCE {
+        while unread(&self.server) > 0 && since.elapsed() < HANG_TIMEOUT {
             thread::sleep(Duration::from_micros(100));
         }
         Ok(said[wire::HEADER..].to_vec())
@@ -452,7 +452,7 @@ impl<C: Stream> Session<C> {
 
     fn heard(&self) -> io::Result<Vec<u8>> {
         self.hears
-            .recv_timeout(PATIENCE)
+            .recv_timeout(HANG_TIMEOUT)
             .map_err(|error| io::Error::other(error.to_string()))
     }
 }

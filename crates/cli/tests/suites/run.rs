@@ -14,8 +14,8 @@ use crate::cases::Case;
 use crate::flavor::Flavor;
 use crate::options::{EVERYTHING, tares, tares_own};
 use crate::relay::{Ends, Relay};
-use crate::servers::{command_line, kill, make_data, tare_run};
-use crate::support::{Directory, PATIENCE};
+use crate::servers::{command_line, create_data_directory, kill, tare_run};
+use crate::support::{Directory, HANG_TIMEOUT};
 
 /// How a test ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,7 @@ impl Server {
             }
             Host::Door | Host::Stock => {
                 socket = path.join("mysql.sock");
-                make_data(flavor.version, path);
+                create_data_directory(flavor.version, path);
                 let line = command_line(flavor.version, path);
                 command = match host {
                     Host::Door => tare_run(directory, &line),
@@ -148,7 +148,7 @@ impl Server {
                 return Ok(server);
             }
             let ended = server.child.try_wait().expect("it is our child");
-            if ended.is_some() || since.elapsed() > PATIENCE {
+            if ended.is_some() || since.elapsed() > HANG_TIMEOUT {
                 let text = fs::read_to_string(&log).unwrap_or_default();
                 return Err(format!("the server does not start: {text}"));
             }
@@ -181,7 +181,7 @@ fn tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBuf, u32
             return Ok((child, socket, pid));
         }
         let ended = child.try_wait().expect("it is our child");
-        if ended.is_some() || since.elapsed() > PATIENCE {
+        if ended.is_some() || since.elapsed() > HANG_TIMEOUT {
             let _ = child.kill();
             let _ = child.wait();
             let text = fs::read_to_string(path.join("tables.log")).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! A headless Chromium, driven over its own protocol on two pipes: it clicks, drags and presses keys as
-//! a person does, and tells what went wrong in the page.
+//! A headless Chromium, driven over its DevTools protocol on two pipes. It clicks, drags and presses keys,
+//! and collects the page's errors.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -10,16 +10,16 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Directory, PATIENCE, Running, wait_for};
+use super::{Directory, HANG_TIMEOUT, Process, wait_for};
 
 /// A browser with one page.
 pub struct Browser {
-    _running: Running,
+    _running: Process,
     to: File,
     from: Receiver<Value>,
     session: String,
     next: u64,
-    /// What the page has complained about.
+    /// Errors and messages that the page has logged.
     pub complaints: Vec<String>,
     _directory: Directory,
 }
@@ -29,10 +29,10 @@ impl Browser {
     pub fn start() -> Self {
         let directory = Directory::new("browser");
         let path = |name: &str| directory.path().join(name);
-        let made = Command::new("mkfifo")
+        let status = Command::new("mkfifo")
             .args([path("to"), path("from")])
             .status();
-        assert!(made.expect("mkfifo(1) starts").success());
+        assert!(status.expect("mkfifo(1) starts").success());
         let names = ["chromium", "chromium-browser", "google-chrome"];
         let folders = std::env::var_os("PATH").unwrap_or_default();
         let program = std::env::split_paths(&folders)
@@ -58,14 +58,14 @@ impl Browser {
         command.current_dir(directory.path());
         let log = File::create(path("log")).expect("a log");
         command.stdin(Stdio::null()).stderr(log);
-        let running = Running::start(&mut command);
-        // In the order in which the shell opens them: each waits for the other end.
+        let running = Process::start(&mut command);
+        // In the shell's order: open() of a pipe waits for its other end.
         let to = File::options()
             .write(true)
             .open(path("to"))
             .expect("a pipe");
         let from = File::open(path("from")).expect("a pipe");
-        let (tell, told) = channel();
+        let (sender, receiver) = channel();
         thread::spawn(move || {
             let mut from = BufReader::new(from);
             let mut message = Vec::new();
@@ -75,7 +75,7 @@ impl Browser {
             {
                 message.pop();
                 let value = serde_json::from_slice(&message).expect("JSON");
-                if tell.send(value).is_err() {
+                if sender.send(value).is_err() {
                     return;
                 }
                 message.clear();
@@ -84,7 +84,7 @@ impl Browser {
         let mut browser = Self {
             _running: running,
             to,
-            from: told,
+            from: receiver,
             session: String::new(),
             next: 0,
             complaints: Vec::new(),
@@ -112,16 +112,16 @@ impl Browser {
         }
         write!(self.to, "{message}\0").expect("the browser listens");
         loop {
-            let told = self
+            let message = self
                 .from
-                .recv_timeout(PATIENCE)
+                .recv_timeout(HANG_TIMEOUT)
                 .expect("the browser answers");
-            if told["id"] == self.next {
-                assert!(told["error"].is_null(), "{method}: {told}");
-                return told["result"].clone();
+            if message["id"] == self.next {
+                assert!(message["error"].is_null(), "{method}: {message}");
+                return message["result"].clone();
             }
-            let parameters = &told["params"];
-            match told["method"].as_str() {
+            let parameters = &message["params"];
+            match message["method"].as_str() {
                 Some("Runtime.exceptionThrown") => {
                     self.complaints
                         .push(parameters["exceptionDetails"].to_string());
@@ -142,18 +142,22 @@ impl Browser {
 
     /// The value of an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
-        let asked = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
-        let told = self.send("Runtime.evaluate", asked);
-        assert!(told["exceptionDetails"].is_null(), "{expression}: {told}");
-        told["result"]["value"].clone()
+        let parameters =
+            json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let answer = self.send("Runtime.evaluate", parameters);
+        assert!(
+            answer["exceptionDetails"].is_null(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
     }
 
-    /// Waits until an expression is true. It may throw until then: the page is being loaded, or drawn.
-    pub fn until(&mut self, expression: &str) {
-        let asked = json!({"expression": expression, "returnByValue": true});
+    /// Waits until an expression is true. It may throw until the page is loaded and drawn.
+    pub fn wait_until(&mut self, expression: &str) {
+        let parameters = json!({"expression": expression, "returnByValue": true});
         wait_for(expression, || {
-            let told = self.send("Runtime.evaluate", asked.clone());
-            (told["result"]["value"] == true).then_some(())
+            let answer = self.send("Runtime.evaluate", parameters.clone());
+            (answer["result"]["value"] == true).then_some(())
         });
     }
 
@@ -163,18 +167,18 @@ impl Browser {
         self.send("Input.dispatchMouseEvent", event);
     }
 
-    /// Presses the left button at the first place and lets go of it at the last; in pixels of the page.
-    pub fn drag(&mut self, places: &[(f64, f64)]) {
-        let (first, last) = (places[0], places[places.len() - 1]);
+    /// Drags with the left button from the first point to the last, in pixels of the page.
+    pub fn drag(&mut self, points: &[(f64, f64)]) {
+        let (first, last) = (points[0], points[points.len() - 1]);
         self.mouse("mousePressed", first);
-        for place in places {
-            self.mouse("mouseMoved", *place);
+        for point in points {
+            self.mouse("mouseMoved", *point);
         }
         self.mouse("mouseReleased", last);
     }
 
-    /// Where an element is: left, top, width, height. `element` is an expression.
-    pub fn place(&mut self, element: &str) -> [f64; 4] {
+    /// Left, top, width and height of an element, which `element` is an expression for.
+    pub fn rect(&mut self, element: &str) -> [f64; 4] {
         let rect = self.evaluate(&format!(
             "(() => {{ const e = {element}; e.scrollIntoView({{block: 'center'}}); const r = e.getBoundingClientRect(); \
              return [r.left, r.top, r.width, r.height]; }})()"
@@ -182,9 +186,9 @@ impl Browser {
         std::array::from_fn(|at| rect[at].as_f64().expect("a number"))
     }
 
-    /// Clicks an element once it is there. Not by the mouse: lists are drawn anew each second, and may move.
+    /// Clicks an element once it exists. Not by the mouse, because lists are redrawn each second and may move.
     pub fn click(&mut self, element: &str) {
-        self.until(&format!("({element}).click() === undefined"));
+        self.wait_until(&format!("({element}).click() === undefined"));
     }
 
     /// Presses a key.
@@ -198,7 +202,7 @@ impl Browser {
     }
 
     /// Sets the size of the window, and whether colours are dark.
-    pub fn look(&mut self, width: u32, height: u32, is_dark: bool) {
+    pub fn set_window(&mut self, width: u32, height: u32, is_dark: bool) {
         let size =
             json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.send("Emulation.setDeviceMetricsOverride", size);
@@ -207,10 +211,10 @@ impl Browser {
         self.send("Emulation.setEmulatedMedia", media);
     }
 
-    /// Writes what is seen as a PNG file.
+    /// Writes a screenshot as a PNG file.
     pub fn picture(&mut self, path: &Path) {
-        let told = self.send("Page.captureScreenshot", json!({"format": "png"}));
-        let text = told["data"].as_str().expect("a picture");
+        let answer = self.send("Page.captureScreenshot", json!({"format": "png"}));
+        let text = answer["data"].as_str().expect("a picture");
         let bytes = data_encoding::BASE64
             .decode(text.as_bytes())
             .expect("base64");

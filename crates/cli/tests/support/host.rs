@@ -1,23 +1,26 @@
-//! A program that uses Tare: the test program itself, run again.
+//! A program that uses Tare: the test program runs itself again.
 
 use std::process::Command;
 
 use tare_reader::{Segment, Target};
 
-use super::{Directory, Running};
+use super::{Directory, Process};
 
 tare::classes! {
     static LOCK_HOST: Mutex = "wait/synch/mutex/host/LOCK_host", enabled;
     static QUERY: Statement = "statement/host/query", enabled;
 }
 
-/// How it is to end, by name.
-const HOW: &str = "TARE_TEST_HOST";
+/// The environment variable that says how the host ends.
+const END_VARIABLE: &str = "TARE_TEST_HOST";
 
-/// Adds to a command the arguments that become a host which ends like this.
-pub fn that(command: &mut Command, how: &str) {
+/// Adds to a command the arguments that start a host, which ends as `how` says.
+pub fn add_arguments(command: &mut Command, how: &str) {
     let program = std::env::current_exe().expect("known");
-    command.arg(program).args(arguments()).env(HOW, how);
+    command
+        .arg(program)
+        .args(arguments())
+        .env(END_VARIABLE, how);
 }
 
 fn arguments() -> [&'static str; 4] {
@@ -30,19 +33,19 @@ fn arguments() -> [&'static str; 4] {
 }
 
 /// Starts a host that records and then waits to be killed.
-pub fn start(directory: &Directory) -> Running {
+pub fn start(directory: &Directory) -> Process {
     let mut command = Command::new(std::env::current_exe().expect("known"));
     command
         .current_dir(directory.path())
         .args(arguments())
-        .env(HOW, "wait");
-    let mut running = Running::start(&mut command);
+        .env(END_VARIABLE, "wait");
+    let mut running = Process::start(&mut command);
     assert_eq!(pid(&mut running), running.pid());
     running
 }
 
 /// Waits until a host has recorded something, and gives its pid.
-pub fn pid(running: &mut Running) -> u32 {
+pub fn pid(running: &mut Process) -> u32 {
     loop {
         if let Some(pid) = running.line().strip_prefix("ready ") {
             return pid.parse().expect("a pid");
@@ -50,7 +53,7 @@ pub fn pid(running: &mut Running) -> u32 {
     }
 }
 
-/// The program itself. Run as a test, it is a host that ends as it should.
+/// The host. Run as a test, it stops the engine and ends.
 #[test]
 fn program() {
     tare::start(tare::Config::everything()).expect("Tare starts");
@@ -59,7 +62,7 @@ fn program() {
     statement.text("SELECT 'from the host'");
     *lock.lock() += 1;
     drop(statement);
-    let how = std::env::var(HOW).unwrap_or_default();
+    let how = std::env::var(END_VARIABLE).unwrap_or_default();
     if !how.is_empty() {
         println!("\nready {}", std::process::id());
     }

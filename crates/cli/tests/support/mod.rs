@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a temporary directory, and the real binary run in it.
+//! The end-to-end tests' temporary directory, and the real binary run in it.
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How long anything may take before a test calls it hung. Not a measure of anything.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+/// A test that waits longer than this fails: whatever it waits for hangs.
+pub const HANG_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The binary under test.
 pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
@@ -77,10 +77,10 @@ impl Drop for Directory {
     }
 }
 
-/// What a finished command left: its code and its two outputs.
+/// Exit code and outputs of a command that has ended.
 #[derive(Debug)]
-pub struct Finished {
-    /// `None` when a signal ended it.
+pub struct CommandResult {
+    /// `None` if a signal ended it.
     pub code: Option<i32>,
     /// Standard output.
     pub stdout: String,
@@ -88,7 +88,7 @@ pub struct Finished {
     pub stderr: String,
 }
 
-impl From<Output> for Finished {
+impl From<Output> for CommandResult {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("the output is UTF-8");
         Self {
@@ -99,8 +99,8 @@ impl From<Output> for Finished {
     }
 }
 
-/// Copies a program to where a test will start it. Another process writes it: while one of ours is forked
-/// in another thread, it would hold the file open for writing, and the system starts no such file.
+/// Copies a program to where a test starts it. install(1) writes it, because a child that another thread
+/// forks would inherit our open file, and Linux runs no file that is open for writing.
 pub fn install(program: impl AsRef<Path>, at: &Path) {
     let mut command = Command::new("install");
     let status = command.arg("-D").arg(program.as_ref()).arg(at).status();
@@ -112,12 +112,12 @@ pub fn install(program: impl AsRef<Path>, at: &Path) {
 }
 
 /// Runs a command to its end.
-pub fn finish(command: &mut Command) -> Finished {
+pub fn finish(command: &mut Command) -> CommandResult {
     command.output().expect("the command starts").into()
 }
 
 /// Runs a command to its end, with this on its standard input.
-pub fn finish_with_input(command: &mut Command, input: &str) -> Finished {
+pub fn finish_with_input(command: &mut Command, input: &str) -> CommandResult {
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -132,16 +132,16 @@ pub fn finish_with_input(command: &mut Command, input: &str) -> Finished {
     child.wait_with_output().expect("the command ends").into()
 }
 
-/// A command that runs beside the test, killed when the value goes.
-pub struct Running {
+/// A command that runs in the background; dropping it kills it.
+pub struct Process {
     child: Child,
     lines: Option<BufReader<std::process::ChildStdout>>,
 }
 
-impl Running {
-    /// Starts it, its standard output piped to us.
+impl Process {
+    /// Starts a command with its standard output piped to the test.
     pub fn start(command: &mut Command) -> Self {
-        // A group of its own, so that what it starts can be ended with it.
+        // In a process group of its own, so that drop also ends its children.
         let mut child = command
             .process_group(0)
             .stdout(Stdio::piped())
@@ -151,7 +151,7 @@ impl Running {
         Self { child, lines }
     }
 
-    /// Starts it with its standard output elsewhere.
+    /// Starts a command with this standard output.
     pub fn start_on(command: &mut Command, stdout: Stdio) -> Self {
         let child = command.process_group(0).stdout(stdout).spawn();
         Self {
@@ -178,7 +178,7 @@ impl Running {
         line
     }
 
-    /// All that it wrote to its standard error, when that was piped; to be asked at its end.
+    /// Everything on standard error, which must be piped. Blocks until the command closes it.
     pub fn stderr(&mut self) -> String {
         let mut text = String::new();
         let stderr = self.child.stderr.as_mut().expect("piped");
@@ -192,7 +192,7 @@ impl Running {
     }
 
     /// Whether it has ended.
-    pub fn ended(&mut self) -> bool {
+    pub fn has_ended(&mut self) -> bool {
         self.child.try_wait().expect("can be waited for").is_some()
     }
 
@@ -204,9 +204,9 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for Process {
     fn drop(&mut self) {
-        // Whatever it started is in its group, and may outlive it.
+        // Its children are in its group, and may outlive it.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
@@ -221,14 +221,17 @@ pub fn signal(pid: u32, name: &str) {
     assert!(status.success(), "kill -s {name} {pid}");
 }
 
-/// Asks again and again until there is an answer.
-pub fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+/// Polls until there is a result, and returns it.
+pub fn wait_for<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(answer) = ask() {
-            return answer;
+        if let Some(result) = poll() {
+            return result;
         }
-        assert!(start.elapsed() < PATIENCE, "waited {PATIENCE:?} for {what}");
+        assert!(
+            start.elapsed() < HANG_TIMEOUT,
+            "waited {HANG_TIMEOUT:?} for {what}"
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }

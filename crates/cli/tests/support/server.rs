@@ -1,4 +1,4 @@
-//! Servers to look at: `tare serve`, the system's MariaDB, and the MySQL that scripts/servers has started.
+//! Servers under observation: `tare serve`, the system's MariaDB, and a MySQL that scripts/servers started.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -11,9 +11,9 @@ use mysql::{Conn, OptsBuilder};
 
 use super::{Directory, wait_for};
 
-/// A server of our own, ended when the value goes.
+/// A server; dropping it ends one that the test started.
 pub struct Server {
-    /// None: somebody else started it.
+    /// `None` if the test did not start it.
     child: Option<Child>,
     socket: PathBuf,
     _directory: Directory,
@@ -72,8 +72,8 @@ impl Server {
         server
     }
 
-    /// One that somebody else started and ends.
-    pub fn running(socket: PathBuf) -> Self {
+    /// A server that the test neither starts nor ends.
+    pub fn external(socket: PathBuf) -> Self {
         Self {
             child: None,
             socket,
@@ -81,12 +81,12 @@ impl Server {
         }
     }
 
-    /// Where it listens.
+    /// The socket where it listens.
     pub fn socket(&self) -> &Path {
         &self.socket
     }
 
-    /// Its process.
+    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.as_ref().expect("it is ours").id()
     }
@@ -125,14 +125,14 @@ pub fn mysql() -> PathBuf {
         .expect("TARE_TEST_MYSQL names a socket; run this under `scripts/servers run 8.0`")
 }
 
-/// Somebody who works: selects and updates a table of one row until the value goes.
+/// A client that updates and selects a table of one row until it is dropped.
 pub struct Work {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Work {
-    /// Begins.
+    /// Creates the table and starts the client's thread.
     pub fn start(socket: &Path) -> Self {
         let mut conn = connect(socket).expect("the server takes a connection");
         conn.query_drop("CREATE DATABASE IF NOT EXISTS shop")
@@ -142,9 +142,9 @@ impl Work {
         conn.query_drop("REPLACE INTO shop.stock VALUES (1, 0)")
             .expect("a row");
         let stop = Arc::new(AtomicBool::new(false));
-        let told = stop.clone();
+        let stopped = stop.clone();
         let thread = std::thread::spawn(move || {
-            while !told.load(Ordering::Relaxed) {
+            while !stopped.load(Ordering::Relaxed) {
                 conn.query_drop("UPDATE shop.stock SET n = n + 1 WHERE id = 1")
                     .expect("updated");
                 let _: Option<i64> = conn
@@ -163,7 +163,7 @@ impl Drop for Work {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // It fails when its server was ended before it.
+            // The thread panics if its server ended first.
             let _ = thread.join();
         }
     }

@@ -11,7 +11,7 @@ use mysql::{Conn, OptsBuilder};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Directory, PATIENCE, TARE, finish, wait_for};
+use crate::support::{Directory, HANG_TIMEOUT, TARE, finish, wait_for};
 
 /// A server of scripts/servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,8 +60,8 @@ impl From<tare_image::Release> for Version {
 }
 
 impl Version {
-    /// Whether this machine cannot have it, as `make test` found out: its packages need mmdebstrap, and root or user
-    /// namespaces. The last line of the test run says so.
+    /// Whether `make test` found that this machine cannot install it: its packages need mmdebstrap, and root or
+    /// user namespaces. The last line of the test run names such servers.
     pub fn is_left_out(self) -> bool {
         let left_out = std::env::var("TARE_LEFT_OUT").unwrap_or_default();
         left_out.split_whitespace().any(|name| name == self.name())
@@ -74,23 +74,23 @@ impl fmt::Display for Version {
     }
 }
 
-/// Whose Performance Schema it is to have.
+/// The engine that a server records with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// Its own, with everything on and timed.
     Stock,
     /// Tare's, by `tare run`, with everything on and timed.
     Tare,
-    /// The same, sampled by this rule.
+    /// Tare's, sampled by this rule.
     Sampled(&'static str),
 }
 
-/// libtare_psi.so of this build: cargo leaves it beside the tests' own libraries.
+/// libtare_psi.so of this build, which cargo puts next to the tests' own libraries.
 pub fn library() -> PathBuf {
-    let beside = Path::new(TARE).parent().expect("in target/debug");
+    let directory = Path::new(TARE).parent().expect("in target/debug");
     [
-        beside.join("deps/libtare_psi.so"),
-        beside.join("libtare_psi.so"),
+        directory.join("deps/libtare_psi.so"),
+        directory.join("libtare_psi.so"),
     ]
     .into_iter()
     .filter(|path| path.exists())
@@ -109,7 +109,7 @@ fn script(arguments: &[&str]) -> String {
     done.stdout
 }
 
-/// A server that listens, and goes when the value goes.
+/// A server that listens; dropping it kills it.
 pub struct Server {
     pub version: Version,
     pub engine: Engine,
@@ -126,7 +126,7 @@ pub fn command_line(version: Version, directory: &Path) -> Vec<String> {
 }
 
 /// A new data directory in this directory.
-pub fn make_data(version: Version, directory: &Path) {
+pub fn create_data_directory(version: Version, directory: &Path) {
     script(&["data", version.name(), &directory.to_string_lossy()]);
 }
 
@@ -138,14 +138,14 @@ pub fn tare_run(directory: &Directory, command: &[String]) -> Command {
 }
 
 impl Server {
-    /// Starts one on a new data directory.
+    /// Starts a server on a new data directory.
     pub fn start(version: Version, engine: Engine, options: &[&str]) -> Self {
         let directory = Directory::new(version.name());
-        make_data(version, directory.path());
+        create_data_directory(version, directory.path());
         Self::start_in(directory, version, engine, options)
     }
 
-    /// Starts one on the data directory that is there.
+    /// Starts a server on the data directory in `directory`.
     pub fn start_in(
         directory: Directory,
         version: Version,
@@ -154,7 +154,7 @@ impl Server {
     ) -> Self {
         let socket = directory.path().join("mysql.sock");
         let pid_file = directory.path().join("pid");
-        // A server that was killed leaves them.
+        // A killed server leaves both files.
         let _ = std::fs::remove_file(&socket);
         let _ = std::fs::remove_file(&pid_file);
         let mut line = command_line(version, directory.path());
@@ -193,7 +193,7 @@ impl Server {
             let text = || std::fs::read_to_string(&log).unwrap_or_default();
             assert!(ended.is_none(), "the server ended: {ended:?}\n{}", text());
             assert!(
-                since.elapsed() < PATIENCE,
+                since.elapsed() < HANG_TIMEOUT,
                 "the server does not listen:\n{}",
                 text()
             );
@@ -221,12 +221,12 @@ impl Server {
         server
     }
 
-    /// A connection of root's.
+    /// Connects as root.
     pub fn connect(&self) -> Conn {
         self.try_connect().expect("connected")
     }
 
-    /// The same, where the server may be gone.
+    /// Connects as root to a server that may have ended.
     pub fn try_connect(&self) -> mysql::Result<Conn> {
         let socket = self.directory.path().join("mysql.sock");
         let options = OptsBuilder::new()
@@ -235,7 +235,7 @@ impl Server {
         Conn::new(options)
     }
 
-    /// What `tare sql --pid` answers, one object for each row.
+    /// The rows that `tare sql --pid` prints for a statement, one object each.
     pub fn tare(&self, statement: &str) -> Vec<serde_json::Map<String, Value>> {
         let pid = self.pid.to_string();
         let arguments = ["sql", "--pid", &pid, "--format", "json", "-e", statement];
@@ -251,12 +251,12 @@ impl Server {
             .collect()
     }
 
-    /// What the server and `tare run` have said.
+    /// The messages of the server and of `tare run`.
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
     }
 
-    /// Sends a signal to the command that was started: `tare run`, if it was.
+    /// Sends a signal to the command that the test started: `tare run`, or the server.
     pub fn signal(&self, signal: Signal) {
         kill(self.child.id(), signal);
     }
@@ -273,7 +273,7 @@ impl Server {
         })
     }
 
-    /// Stops it in good order and gives its directory back.
+    /// Shuts it down and returns its directory.
     pub fn stop(mut self) -> Directory {
         self.signal(Signal::TERM);
         let status = self.wait();
@@ -281,7 +281,7 @@ impl Server {
         self.take_directory()
     }
 
-    /// Gives the directory of a server that has ended.
+    /// Takes the directory of a server that has ended.
     pub fn take_directory(&mut self) -> Directory {
         std::mem::replace(&mut self.directory, Directory::new("gone"))
     }
@@ -300,12 +300,11 @@ impl Drop for Server {
 /// Sends a signal to a process that may be gone.
 pub fn kill(pid: u32, signal: Signal) {
     if let Some(pid) = Pid::from_raw(pid as i32) {
-        // It may be gone.
         let _ = kill_process(pid, signal);
     }
 }
 
-/// Every instrument and every consumer of a server's own, and enough room for what the tests do.
+/// Every instrument and consumer of the server's own engine, with tables large enough for the tests.
 const EVERYTHING: &[&str] = &[
     "--loose-performance-schema-max-file-instances=20000",
     "--loose-performance-schema-max-file-handles=20000",

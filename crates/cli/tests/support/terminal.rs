@@ -1,4 +1,4 @@
-//! A terminal of our own, what is drawn on it, and what is typed.
+//! A pseudo-terminal: its output, and the keys typed into it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -7,19 +7,19 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use super::{Directory, Running, wait_for};
+use super::{Directory, Process, wait_for};
 
-/// A terminal that somebody looks at.
+/// A pseudo-terminal and the command that runs on it.
 pub struct Terminal {
-    pub running: Running,
+    pub running: Process,
     keyboard: File,
-    pub seen: Arc<Mutex<String>>,
+    pub output: Arc<Mutex<String>>,
     settings: Box<dyn Fn() -> bool>,
 }
 
-/// Into the alternate screen, and back.
-pub const TAKEN: &str = "\x1b[?1049h";
-pub const GIVEN_BACK: &str = "\x1b[?1049l";
+/// Escape sequences that enter the alternate screen and leave it.
+pub const ENTER_ALTERNATE_SCREEN: &str = "\x1b[?1049h";
+pub const LEAVE_ALTERNATE_SCREEN: &str = "\x1b[?1049l";
 
 impl Terminal {
     /// `tare top` on a terminal of its own, of 100 by 30.
@@ -33,34 +33,34 @@ impl Terminal {
     pub fn of(command: &mut Command) -> Self {
         use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
         use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        grantpt(&ours).expect("granted");
-        unlockpt(&ours).expect("unlocked");
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&master).expect("granted");
+        unlockpt(&master).expect("unlocked");
         let size = Winsize {
             ws_row: 30,
             ws_col: 100,
             ws_xpixel: 0,
             ws_ypixel: 0,
         };
-        tcsetwinsize(&ours, size).expect("a size");
-        let name = ptsname(&ours, Vec::new())
+        tcsetwinsize(&master, size).expect("a size");
+        let name = ptsname(&master, Vec::new())
             .expect("a name")
             .into_string()
             .expect("UTF-8");
-        let theirs: OwnedFd = File::options()
+        let slave: OwnedFd = File::options()
             .read(true)
             .write(true)
             .open(name)
             .expect("opened")
             .into();
-        let kept = theirs.try_clone().expect("cloned");
+        let tty = slave.try_clone().expect("cloned");
         command
-            .stdin(Stdio::from(theirs.try_clone().expect("cloned")))
-            .stderr(Stdio::from(theirs.try_clone().expect("cloned")));
-        let running = Running::start_on(command, Stdio::from(theirs));
-        let seen = Arc::new(Mutex::new(String::new()));
-        let mut screen = File::from(ours.try_clone().expect("cloned"));
-        let text = seen.clone();
+            .stdin(Stdio::from(slave.try_clone().expect("cloned")))
+            .stderr(Stdio::from(slave.try_clone().expect("cloned")));
+        let running = Process::start_on(command, Stdio::from(slave));
+        let output = Arc::new(Mutex::new(String::new()));
+        let mut screen = File::from(master.try_clone().expect("cloned"));
+        let text = output.clone();
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(length @ 1..) = screen.read(&mut bytes) {
@@ -70,15 +70,15 @@ impl Terminal {
             }
         });
         let settings = Box::new(move || {
-            tcgetattr(&kept)
+            tcgetattr(&tty)
                 .expect("settings")
                 .local_modes
                 .contains(LocalModes::ICANON | LocalModes::ECHO)
         });
         Self {
             running,
-            keyboard: File::from(ours),
-            seen,
+            keyboard: File::from(master),
+            output,
             settings,
         }
     }
@@ -98,17 +98,18 @@ impl Terminal {
         self.keyboard.write_all(keys.as_bytes()).expect("pressed");
     }
 
-    /// Waits for a text, and forgets what came before its end.
-    pub fn sees(&self, text: &str) {
+    /// Waits for a text, and discards the output up to its end.
+    pub fn wait_for_text(&self, text: &str) {
         wait_for(text, || {
-            let mut seen = self.seen.lock().unwrap();
-            let end = seen.find(text)? + text.len();
-            seen.drain(..end);
+            let mut output = self.output.lock().unwrap();
+            let end = output.find(text)? + text.len();
+            output.drain(..end);
             Some(())
         });
     }
 
-    pub fn is_as_before(&self) -> bool {
+    /// Whether the terminal echoes and reads line by line, as a shell leaves it.
+    pub fn has_line_mode(&self) -> bool {
         (self.settings)()
     }
 }

@@ -1,4 +1,4 @@
-//! `tare weigh` in a directory, and what it leaves there.
+//! `tare weigh` in a directory, and the results that it leaves there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Directory;
 
-/// `tare weigh`, its servers' directories and its state in this directory.
+/// `tare weigh`, whose servers' directories and state are in this directory.
 pub fn weigh(directory: &Directory, arguments: &[&str]) -> Command {
     let mut command = directory.tare(std::iter::once("weigh").chain(arguments.iter().copied()));
     command
@@ -18,15 +18,15 @@ pub fn weigh(directory: &Directory, arguments: &[&str]) -> Command {
 }
 
 /// Writes the recipe `./r.toml`.
-pub fn recipe(directory: &Directory, text: &str) {
+pub fn write_recipe(directory: &Directory, text: &str) {
     std::fs::write(directory.path().join("r.toml"), text).expect("written");
 }
 
-/// The cells that are kept, by number.
+/// The stored cells, by number.
 pub fn cells(directory: &Directory) -> BTreeMap<u64, Value> {
     let entries = std::fs::read_dir(directory.path().join("out/cells")).expect("cells");
     let read = |path: PathBuf| -> Value {
-        serde_json::from_slice(&std::fs::read(path).expect("readable")).expect("whole")
+        serde_json::from_slice(&std::fs::read(path).expect("readable")).expect("JSON")
     };
     let cells = entries.map(|entry| read(entry.expect("entry").path()));
     cells
@@ -34,8 +34,8 @@ pub fn cells(directory: &Directory) -> BTreeMap<u64, Value> {
         .collect()
 }
 
-/// No process has this directory in its command line, and no directory of servers is in it.
-pub fn nothing_is_left(directory: &Directory) {
+/// Fails if a process has this directory in its command line, or a server's directory is left in it.
+pub fn assert_nothing_left(directory: &Directory) {
     let ours = directory.path().to_str().expect("UTF-8");
     let commands = std::fs::read_dir("/proc")
         .expect("mounted")
@@ -52,7 +52,7 @@ pub fn nothing_is_left(directory: &Directory) {
     );
 }
 
-/// How a cell went, and why.
+/// A cell's state, and the reason.
 pub fn state(cell: &Value) -> (&str, &str) {
     (
         cell["state"].as_str().expect("a state"),
