@@ -272,7 +272,7 @@ const MAX_ERROR_POINTS: f64 = 1.5;
 #[test]
 #[ignore = "needs a quiet machine: make test-long"]
 fn the_prediction_agrees_with_a_measurement() {
-    const REPETITIONS: usize = 12;
+    const REPETITIONS: u32 = 12;
     const TURNS: usize = 25;
     const STATEMENTS: u32 = 1_000;
     pin_to_one_processor();

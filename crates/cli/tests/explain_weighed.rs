@@ -1,4 +1,4 @@
-//! `tare explain --weighed`: what events cost by arithmetic beside what a kept run measured.
+//! `tare explain --weighed`: the predicted cost of events next to the cost that a stored run measured.
 
 mod support;
 
@@ -36,11 +36,11 @@ script = "oltp_read_only"
 "#;
 
 /// A transaction of one statement takes 10 µs, and counting ten waits of one instrument 0.2 µs more.
-fn measured(cell: &Cell, asks: bool) -> Measured {
+fn measured(cell: &Cell, has_questions: bool) -> Measured {
     let counts = cell.key.configuration == "counted";
     let micros = if counts { 10.2 } else { 10.0 };
     let transactions = 1e4;
-    let asked = |title: &str, rows: &[&str]| Asked {
+    let answer = |title: &str, rows: &[&str]| Asked {
         title: title.into(),
         rows: rows.iter().map(|&row| vec![Some(row.to_owned())]).collect(),
     };
@@ -59,10 +59,10 @@ fn measured(cell: &Cell, asks: bool) -> Measured {
             ..Cpu::default()
         }),
         events: if counts { vec![waits] } else { Vec::new() },
-        asked: match asks {
+        asked: match has_questions {
             true => vec![
-                asked("Version", &["5.7.22-log"]),
-                asked(
+                answer("Version", &["5.7.22-log"]),
+                answer(
                     "Consumers",
                     &["global_instrumentation", "thread_instrumentation"],
                 ),
@@ -73,22 +73,22 @@ fn measured(cell: &Cell, asks: bool) -> Measured {
     }
 }
 
-/// A kept run in this directory.
-fn keep(directory: &Directory, asks: bool) {
+/// Stores a run in this directory.
+fn store_run(directory: &Directory, has_questions: bool) {
     let recipe = Recipe::parse("mine", RECIPE).expect("a recipe");
     let plan = Plan::new("mine", recipe, 1);
     let mut store = Store::create(&directory.path().join("run"), &plan).expect("a directory");
     for cell in &plan.cells {
-        let outcome = Outcome::Done(Box::new(measured(cell, asks)));
+        let outcome = Outcome::Done(Box::new(measured(cell, has_questions)));
         let cell = cell.clone();
         store.keep(&cell::Result { cell, outcome }, None);
     }
 }
 
 #[test]
-fn a_kept_run_is_predicted_beside_what_it_measured() {
+fn a_stored_run_is_predicted_and_compared() {
     let directory = Directory::new("explain-weighed");
-    keep(&directory, true);
+    store_run(&directory, true);
     let finished = finish(&mut directory.tare(["explain", "--weighed", "run"]));
     assert_eq!(
         (finished.code, finished.stderr.as_str()),
@@ -99,7 +99,7 @@ fn a_kept_run_is_predicted_beside_what_it_measured() {
         .find(|line| line.contains("mysql, counted, w, 1 connections"))
         .unwrap_or_else(|| panic!("{finished:?}"));
     let words: Vec<&str> = line.split_whitespace().collect();
-    // 0.2 of 10 µs, each time the same.
+    // 0.2 of 10 µs in each repetition.
     assert_eq!(words[2..6], ["+2.0", "%", "+2.0", "+2.0"], "{line}");
     let predicted: f64 = words[0].parse().expect("percent");
     let error: f64 = words[6].parse().expect("points");
@@ -120,9 +120,9 @@ fn a_kept_run_is_predicted_beside_what_it_measured() {
 }
 
 #[test]
-fn a_run_that_did_not_ask_says_what_its_recipe_lacks() {
+fn a_run_without_the_needed_questions_is_refused() {
     let directory = Directory::new("explain-unasked");
-    keep(&directory, false);
+    store_run(&directory, false);
     let finished = finish(&mut directory.tare(["explain", "--weighed", "run"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(

@@ -1,5 +1,5 @@
-//! A full disk takes nothing that was acknowledged, and leaves nothing that is half there: the data
-//! directory is a file system of a few megabytes, mounted for the test alone.
+//! A full disk loses no acknowledged row and leaves no half-written file. The data directory is a file system of
+//! a few megabytes, which only the test sees.
 
 mod support;
 
@@ -11,9 +11,9 @@ use mysql::{Conn, OptsBuilder};
 use support::server::Server;
 use support::{Directory, Process, TARE, finish, wait_for};
 
-/// `sh` with a file system of its own at `data`: `unshare` lets everybody mount one, as long as nobody
-/// else sees it.
-fn on_a_small_disk(directory: &Directory, bytes: &str, script: &str) -> Command {
+/// `sh` with a file system of its own at `data`. In a mount namespace of its own (`unshare`), every user may
+/// mount one.
+fn shell_on_small_disk(directory: &Directory, bytes: &str, script: &str) -> Command {
     std::fs::create_dir(directory.path().join("data")).expect("made");
     let mut command = Command::new("unshare");
     let script = format!("mount -t tmpfs -o size={bytes} none data && {script}");
@@ -38,11 +38,11 @@ fn connect(directory: &Directory) -> Option<Conn> {
     Conn::new(options).ok()
 }
 
-fn connected(directory: &Directory) -> Conn {
+fn wait_for_server(directory: &Directory) -> Conn {
     wait_for("the server", || connect(directory))
 }
 
-fn errno(conn: &mut Conn, sql: &str) -> u16 {
+fn error_number(conn: &mut Conn, sql: &str) -> u16 {
     match conn.query_drop(sql) {
         Ok(()) => 0,
         Err(mysql::Error::MySqlError(error)) => error.code,
@@ -50,20 +50,20 @@ fn errno(conn: &mut Conn, sql: &str) -> u16 {
     }
 }
 
-fn one(conn: &mut Conn, sql: &str) -> u64 {
-    let found = conn.query_first(sql).expect("answered");
-    found.unwrap_or_else(|| panic!("{sql}: no row"))
+fn query_number(conn: &mut Conn, sql: &str) -> u64 {
+    let number = conn.query_first(sql).expect("answered");
+    number.unwrap_or_else(|| panic!("{sql}: no row"))
 }
 
-/// Where the small disk is, for those outside.
-fn data(pid: u32, directory: &Directory) -> PathBuf {
+/// The path of the small disk from outside its namespace.
+fn data_directory(pid: u32, directory: &Directory) -> PathBuf {
     let root = PathBuf::from(format!("/proc/{pid}/root"));
     let path = directory.path().canonicalize().expect("there");
     root.join(path.strip_prefix("/").expect("absolute"))
         .join("data")
 }
 
-/// Takes what is left of the disk.
+/// Fills the disk.
 fn fill(file: &PathBuf) {
     use std::io::Write as _;
     let mut file = std::fs::File::create(file).expect("made");
@@ -76,7 +76,7 @@ fn fill(file: &PathBuf) {
 #[test]
 fn the_first_start_on_a_full_disk_leaves_no_empty_password() {
     let directory = Directory::new("fullstart");
-    // Every place where the disk may be full while the files are made: from none that is left on.
+    // From no free KiB on, so that the disk gets full at each step of creating the files.
     let script = format!(
         "for left in 0 4 8 12 16 20; do \
            rm -rf data/*; dd if=/dev/zero of=data/left bs=1k count=$left 2>&0; \
@@ -94,7 +94,8 @@ fn the_first_start_on_a_full_disk_leaves_no_empty_password() {
          done"
     );
     let script = script.replace("2>&0", "2>/dev/null");
-    let done = support::finish(on_a_small_disk(&directory, "64k", &script).stdout(Stdio::piped()));
+    let done =
+        support::finish(shell_on_small_disk(&directory, "64k", &script).stdout(Stdio::piped()));
     assert!(!done.stdout.contains("empty"), "{done:?}");
     for left in [0, 4, 8, 12, 16, 20] {
         assert!(done.stdout.contains(&format!("starts {left}")), "{done:?}");
@@ -106,9 +107,9 @@ fn the_first_start_on_a_full_disk_leaves_no_empty_password() {
 #[test]
 fn a_full_disk_loses_nothing_that_was_acknowledged() {
     let directory = Directory::new("full");
-    // What is left when the server ends starts it again, on the same disk.
+    // When the server ends, it is started again on the same disk.
     let script = format!("{{ {SERVE} & echo $!; wait $!; {SERVE} & echo $!; wait $!; }}");
-    let mut command = on_a_small_disk(&directory, "16m", &script);
+    let mut command = shell_on_small_disk(&directory, "16m", &script);
     let mut running = Process::start(&mut command);
     // The server's own lines come in between.
     let pid = |running: &mut Process| loop {
@@ -117,7 +118,7 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
         }
     };
     let first = pid(&mut running);
-    let mut conn = connected(&directory);
+    let mut conn = wait_for_server(&directory);
     for sql in [
         "CREATE DATABASE test",
         "USE test",
@@ -128,57 +129,66 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     }
     let insert = |n: u64| format!("INSERT INTO t VALUES ({n}, REPEAT('a', 20000))");
     let mut acknowledged = 0;
-    let filler = data(first, &directory).join("filler");
+    let filler = data_directory(first, &directory).join("filler");
     for round in 0..3 {
         for _ in 0..20 {
-            assert_eq!(errno(&mut conn, &insert(acknowledged)), 0);
+            assert_eq!(error_number(&mut conn, &insert(acknowledged)), 0);
             acknowledged += 1;
         }
         fill(&filler);
-        // Some rows find place in pages that are there.
+        // Some rows fit into existing pages.
         let code = loop {
-            match errno(&mut conn, &insert(acknowledged)) {
+            match error_number(&mut conn, &insert(acknowledged)) {
                 0 => acknowledged += 1,
                 code => break code,
             }
         };
         assert!([1021, 1114].contains(&code), "round {round}: {code}");
-        // So does a transaction, whole.
-        assert_eq!(errno(&mut conn, "BEGIN"), 0);
+        // A transaction fails as a whole.
+        assert_eq!(error_number(&mut conn, "BEGIN"), 0);
         let failed = (0..50).find_map(|n| {
-            let code = errno(&mut conn, &insert(1_000_000 + n));
+            let code = error_number(&mut conn, &insert(1_000_000 + n));
             (code != 0).then_some(code)
         });
-        let code = failed.unwrap_or_else(|| errno(&mut conn, "COMMIT"));
+        let code = failed.unwrap_or_else(|| error_number(&mut conn, "COMMIT"));
         assert!([1021, 1114].contains(&code), "round {round}: {code}");
         conn.query_drop("ROLLBACK").expect("rolled back");
-        assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), acknowledged);
-        // No file of accounts is half written.
-        assert_ne!(errno(&mut conn, "CREATE USER lost IDENTIFIED BY 'x'"), 0);
-        assert_ne!(errno(&mut conn, "CREATE DATABASE other"), 0);
+        assert_eq!(
+            query_number(&mut conn, "SELECT COUNT(*) FROM t"),
+            acknowledged
+        );
+        // The file of accounts is not half written.
+        assert_ne!(
+            error_number(&mut conn, "CREATE USER lost IDENTIFIED BY 'x'"),
+            0
+        );
+        assert_ne!(error_number(&mut conn, "CREATE DATABASE other"), 0);
         std::fs::remove_file(&filler).expect("removed");
-        assert_eq!(errno(&mut conn, &insert(acknowledged)), 0);
+        assert_eq!(error_number(&mut conn, &insert(acknowledged)), 0);
         acknowledged += 1;
     }
     fill(&filler);
     support::signal(first, "KILL");
     let second = pid(&mut running);
-    // It starts on a full disk, too.
-    let mut conn = connected(&directory);
-    std::fs::remove_file(data(second, &directory).join("filler")).expect("removed");
+    // The server also starts on a full disk.
+    let mut conn = wait_for_server(&directory);
+    std::fs::remove_file(data_directory(second, &directory).join("filler")).expect("removed");
     conn.query_drop("USE test").expect("there");
     let sql = "SELECT COUNT(*) FROM t WHERE LENGTH(v) = 20000 AND n < 1000000";
-    assert_eq!(one(&mut conn, sql), acknowledged);
-    assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), acknowledged);
-    assert_eq!(errno(&mut conn, &insert(acknowledged)), 0);
+    assert_eq!(query_number(&mut conn, sql), acknowledged);
+    assert_eq!(
+        query_number(&mut conn, "SELECT COUNT(*) FROM t"),
+        acknowledged
+    );
+    assert_eq!(error_number(&mut conn, &insert(acknowledged)), 0);
     let users = "SELECT COUNT(*) FROM mysql.user WHERE User IN ('known', 'lost')";
-    assert_eq!(one(&mut conn, users), 1);
+    assert_eq!(query_number(&mut conn, users), 1);
     support::signal(second, "TERM");
     running.wait();
 }
 
-/// What was written stays whole, and is read without the recorder. The server is asked in SQL: who has a file system of its own
-/// may not read other processes' memory.
+/// Files written before stay readable. The recorder uses SQL, because in a user namespace of its own it must not
+/// read the server's memory.
 #[test]
 fn recording_ends_on_a_full_disk_with_a_reason_and_no_damage() {
     let directory = Directory::new("full-disk-record");
@@ -188,7 +198,7 @@ fn recording_ends_on_a_full_disk_with_a_reason_and_no_damage() {
          \"$TARE\" sql --history data --format tsv -e 'SELECT COUNT(*) FROM moments' || exit 9; exit $code; }}",
         server.socket().display()
     );
-    let done = finish(&mut on_a_small_disk(&directory, "256k", &script));
+    let done = finish(&mut shell_on_small_disk(&directory, "256k", &script));
     assert_eq!(done.code, Some(1), "{done:?}");
     assert!(done.stderr.contains("recording has stopped: "), "{done:?}");
     assert!(

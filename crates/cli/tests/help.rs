@@ -1,4 +1,4 @@
-//! Every subcommand explains itself, and what is wrong on a command line has code 2.
+//! Each subcommand has help and examples, and a wrong command line exits with code 2.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! The knobs of Performance Schema at start: on the command line, and in a file as my.cnf is.
+//! Performance Schema's options at start: on the command line, and in an option file such as my.cnf.
 
 mod support;
 
@@ -7,18 +7,18 @@ use std::process::Command;
 
 use support::{Directory, Process, finish};
 
-struct Served {
+struct TareServer {
     _running: Process,
     socket: PathBuf,
 }
 
-fn serve(directory: &Directory, options: &[&str]) -> Served {
+fn serve(directory: &Directory, options: &[&str]) -> TareServer {
     let mut command = directory.tare(["serve"]);
     command.args(options);
     served(command, directory)
 }
 
-fn served(mut command: Command, directory: &Directory) -> Served {
+fn served(mut command: Command, directory: &Directory) -> TareServer {
     let mut running = Process::start(&mut command);
     let line = running.line();
     let socket = line
@@ -27,13 +27,13 @@ fn served(mut command: Command, directory: &Directory) -> Served {
     let socket = directory.path().join(socket);
     // The port's line, and how to connect.
     let _ = (running.line(), running.line());
-    Served {
+    TareServer {
         _running: running,
         socket,
     }
 }
 
-impl Served {
+impl TareServer {
     fn answer(&self, query: &str) -> Vec<String> {
         let mut client = Command::new("mariadb");
         client
@@ -56,7 +56,7 @@ impl Served {
 }
 
 /// A server in a time zone of POSIX's words.
-fn in_zone(directory: &Directory, zone: &str) -> Served {
+fn in_zone(directory: &Directory, zone: &str) -> TareServer {
     let mut command = directory.tare(["serve"]);
     command
         .args(["--data", "data", "--port", "0"])
@@ -158,7 +158,7 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
         served.answer("SHOW VARIABLES LIKE 'performance_schema'"),
         ["performance_schema\tON"]
     );
-    // As many as MySQL 9.7 has.
+    // The number that MySQL 9.7 has.
     assert_eq!(
         served
             .answer("SHOW VARIABLES LIKE 'performance_schema%'")
@@ -176,7 +176,7 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
     assert_eq!(served.answer(counted), ["1\t1"]);
     let mutexes = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/mutex/%'";
     assert_eq!(served.answer(mutexes), ["3"]);
-    // What found no room is counted where MySQL counts it, and nowhere else.
+    // Losses are counted in the same status variables as in MySQL.
     let lost = "SELECT SUM(VARIABLE_NAME = 'Performance_schema_mutex_classes_lost' AND VARIABLE_VALUE > 0), \
                 SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status \
                 WHERE VARIABLE_NAME LIKE 'Performance\\_schema\\_%classes\\_lost'";
@@ -186,7 +186,7 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
 }
 
 #[test]
-fn of_what_has_a_size_of_0_nothing_is_kept() {
+fn tables_of_size_0_are_empty() {
     let directory = Directory::new("knobs-none");
     let mut options = vec!["--data", "data", "--port", "0"];
     let sizes = [
@@ -219,7 +219,7 @@ fn of_what_has_a_size_of_0_nothing_is_kept() {
         let rows = served.answer(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
         assert_eq!(rows, ["0"], "{table}");
     }
-    // Others have what they have without them.
+    // Other tables do not depend on these sizes.
     for table in ["users", "events_statements_current", "rwlock_instances"] {
         let rows = served.answer(&format!(
             "SELECT COUNT(*) > 0 FROM performance_schema.{table}"
@@ -232,7 +232,7 @@ fn of_what_has_a_size_of_0_nothing_is_kept() {
     let lost = "SELECT SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status WHERE VARIABLE_NAME IN \
                 ('Performance_schema_accounts_lost', 'Performance_schema_mutex_instances_lost')";
     assert_eq!(served.answer(lost), ["2"]);
-    // Histories of other types may be longer, and so is the ring; what is shown is what was asked for.
+    // Histories of all types share one ring of the largest size, but each has as many rows as its own option says.
     assert_eq!(served.variable("events_stages_history_size"), "3");
     assert_eq!(served.variable("events_waits_history_size"), "3");
     let stages = "SELECT MAX(n) <= 3 FROM (SELECT COUNT(*) AS n FROM performance_schema.events_stages_history GROUP BY \
@@ -274,7 +274,7 @@ fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
     assert_eq!(
         served.answer(sums),
         before,
-        "who is not instrumented counts nothing"
+        "a thread that is not instrumented counts nothing"
     );
     served.answer("DELETE FROM performance_schema.setup_actors WHERE USER = 'root'");
     assert_eq!(served.answer(own), ["YES\tNO"]);
@@ -284,7 +284,7 @@ fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
         ["0"]
     );
     assert_eq!(served.answer(own), ["NO\tNO"]);
-    // Errors that clients met are counted by MySQL's names.
+    // Errors of clients are counted by MySQL's names.
     served.answer("INSERT INTO performance_schema.setup_actors (HOST) VALUES ('%')");
     let mut client = Command::new("mariadb");
     client
@@ -295,18 +295,17 @@ fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
     assert_eq!(failed.code, Some(1));
     let errors = "SELECT ERROR_NAME, SQL_STATE, SUM_ERROR_RAISED FROM \
                   performance_schema.events_errors_summary_global_by_error WHERE SUM_ERROR_RAISED > 0";
-    let found = served.answer(errors);
+    let rows = served.answer(errors);
     assert!(
-        found
-            .iter()
+        rows.iter()
             .any(|row| row.starts_with("ER_BAD_DB_ERROR\t42000")
                 || row.starts_with("ER_NO_SUCH_TABLE\t42S02")),
-        "{found:?}"
+        "{rows:?}"
     );
 }
 
 #[test]
-fn show_engine_tells_sizes_and_memory() {
+fn show_engine_lists_sizes_and_memory() {
     let directory = Directory::new("knobs-engine");
     let served = serve(
         &directory,
@@ -320,12 +319,13 @@ fn show_engine_tells_sizes_and_memory() {
     );
     let rows = served.answer("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
     let value = |name: &str| -> u64 {
-        let found = rows.iter().find_map(|row| {
+        let value = rows.iter().find_map(|row| {
             let mut fields = row.split('\t');
-            let is_it = fields.next() == Some("performance_schema") && fields.next() == Some(name);
-            is_it.then(|| fields.next().expect("a value").parse().expect("a number"))
+            let matches =
+                fields.next() == Some("performance_schema") && fields.next() == Some(name);
+            matches.then(|| fields.next().expect("a value").parse().expect("a number"))
         });
-        found.unwrap_or_else(|| panic!("{name}: {rows:?}"))
+        value.unwrap_or_else(|| panic!("{name}: {rows:?}"))
     };
     assert_eq!(value("setup_actors.count"), 5);
     assert_eq!(value("setup_actors.memory"), 5 * value("setup_actors.size"));
@@ -334,7 +334,7 @@ fn show_engine_tells_sizes_and_memory() {
             .is_some_and(|row| row.contains("\tperformance_schema.memory\t")),
         "{rows:?}"
     );
-    // What is there is what is used: far less than what may be.
+    // Used memory is far less than reserved memory.
     let memory = value("performance_schema.memory");
     assert!(
         memory > 0 && memory < value("performance_schema.reserved") / 10,
@@ -345,12 +345,15 @@ fn show_engine_tells_sizes_and_memory() {
 #[test]
 fn what_is_no_option_stops_it_and_is_named() {
     let directory = Directory::new("knobs-wrong");
-    let refused = |options: &[&str], file: &str, said: &str| {
+    let refused = |options: &[&str], file: &str, message: &str| {
         std::fs::write(directory.path().join("my.cnf"), file).expect("written");
         let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
         let finished = finish(command.args(options));
         assert_ne!(finished.code, Some(0), "{options:?}");
-        assert!(finished.stderr.contains(said), "{options:?}: {finished:?}");
+        assert!(
+            finished.stderr.contains(message),
+            "{options:?}: {finished:?}"
+        );
     };
     let file = &["--defaults-file=my.cnf"];
     refused(

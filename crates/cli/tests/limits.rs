@@ -1,4 +1,4 @@
-//! What a host's limits and wrong options do to Tare, they do not do to the host.
+//! Resource limits and wrong options of Tare do not harm the host.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use servers::{Version, command_line, create_data_directory, library};
 use support::{Directory, finish, wait_for};
 
-/// MariaDB under `tare run`, with a limit to the size of files and options of Tare's; its log once it
-/// listens, and its process id.
+/// Starts MariaDB under `tare run` with a limit on the size of files and with TARE_OPTIONS. Returns its log and
+/// its process id once it listens.
 fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Child, String, u32) {
     create_data_directory(Version::Mariadb, directory.path());
     let log = directory.path().join("log");
@@ -31,7 +31,7 @@ fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Ch
         .spawn()
         .expect("prlimit is installed");
     let read = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-    // Asked to stop any earlier, MariaDB waits for ever.
+    // MariaDB hangs if it is stopped earlier.
     let pid = wait_for("MariaDB to listen", || {
         let pid = read(&directory.path().join("pid")).trim().parse().ok();
         pid.filter(|_| read(&log).contains("ready for connections"))
@@ -49,13 +49,13 @@ fn a_server_starts_where_files_may_not_be_as_large_as_a_segment() {
     let directory = Directory::new("fsize");
     let wrong = "nonsense=1\ndigests_size=-5\nlock_timing=banana\nlock_instances=every";
     let (child, log, pid) = start(&directory, "200000000:200000000", wrong);
-    for said in [
+    for message in [
         "TARE_OPTIONS: there is no option performance_schema_nonsense",
         "TARE_OPTIONS: performance_schema_digests_size cannot be '-5'",
         "TARE_OPTIONS: lock_timing cannot be 'banana': give every or contended",
         "RLIMIT_FSIZE",
     ] {
-        assert!(log.contains(said), "{said}:\n{log}");
+        assert!(log.contains(message), "{message}:\n{log}");
     }
     assert!(!log.contains("lock_instances cannot"), "{log}");
     assert_eq!(tare_reader::discover::of_process(pid), []);
@@ -63,7 +63,7 @@ fn a_server_starts_where_files_may_not_be_as_large_as_a_segment() {
 }
 
 #[test]
-fn a_soft_limit_is_raised_for_the_segment_alone() {
+fn a_soft_limit_is_raised_only_for_the_segment() {
     let directory = Directory::new("fsize");
     let (child, log, pid) = start(&directory, "200000000:", "");
     assert_eq!(tare_reader::discover::of_process(pid).len(), 1, "{log}");
@@ -88,14 +88,14 @@ fn the_server_starts_as_well() {
     let mut client = Command::new("mariadb");
     let socket = directory.path().join(socket);
     client.arg("--no-defaults").arg("--socket").arg(socket);
-    let asked = finish(client.args([
+    let answer = finish(client.args([
         "--user=root",
         "-N",
         "-B",
         "-e",
         "SELECT @@performance_schema",
     ]));
-    assert_eq!(asked.stdout, "0\n", "{asked:?}");
+    assert_eq!(answer.stdout, "0\n", "{answer:?}");
     running.signal("TERM");
     running.wait();
     assert!(running.stderr().contains("RLIMIT_FSIZE"));

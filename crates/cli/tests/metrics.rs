@@ -1,4 +1,4 @@
-//! `--metrics`, from outside: what Prometheus reads of it, and what is shipped for Prometheus.
+//! `--metrics` end to end: what Prometheus scrapes, and the shipped rules and dashboard.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -15,18 +15,18 @@ use mysql::{Conn, OptsBuilder};
 use servers::{Engine, Server, Version};
 use support::{CommandResult, Directory, Process, finish, finish_with_input, wait_for};
 
-const OPEN: &str = "application/openmetrics-text; version=1.0.0";
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0";
 
-/// `tare` that tells metrics, and where.
-struct Told {
+/// A `tare` with --metrics, and its address.
+struct Exporter {
     running: Process,
     address: String,
 }
 
-impl Told {
+impl Exporter {
     fn start(directory: &Directory, arguments: &[&str]) -> Self {
         let tare = directory.tare(arguments.iter().chain(&["--metrics", "127.0.0.1:0"]));
-        // Both outputs in one, in their order.
+        // Both outputs in one pipe keep their order.
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$@\" 2>&1", "sh"]);
         command.arg(tare.get_program()).args(tare.get_args());
@@ -50,7 +50,7 @@ impl Told {
         )
     }
 
-    /// The answer to GET /metrics: its head and its text.
+    /// Head and body of the response to GET /metrics.
     fn get(&self, accept: &str) -> (String, String) {
         get(&self.address, "/metrics", accept)
     }
@@ -109,14 +109,14 @@ impl Prometheus {
             "scrape_configs:\n  - job_name: tare\n    scrape_interval: 1s\n    static_configs:\n      - targets: ['{scraped}']\n"
         );
         std::fs::write(&config, text).expect("written");
-        // It takes no port that is free by itself. Somebody else may take ours first: then another.
+        // Prometheus does not choose a free port itself. If another process takes ours first, try again.
         loop {
             let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
             let address = free.expect("a free port").to_string();
             let mut command = Command::new("prometheus");
             command.arg(format!("--config.file={}", config.display()));
-            let kept = directory.path().join("kept");
-            command.arg(format!("--storage.tsdb.path={}", kept.display()));
+            let data = directory.path().join("kept");
+            command.arg(format!("--storage.tsdb.path={}", data.display()));
             command.arg(format!("--web.listen-address={address}"));
             command.stdin(Stdio::null()).stderr(Stdio::null());
             let mut running = Process::start(&mut command);
@@ -148,22 +148,22 @@ impl Prometheus {
 #[test]
 fn prometheus_scrapes_a_server_and_promtool_finds_no_fault() {
     let directory = Directory::new("metrics");
-    let told = Told::serve(&directory);
+    let exporter = Exporter::serve(&directory);
     let mut root = connect(&directory);
     root.query_drop("SELECT '<script>' AS `a\"b\\\\c`")
         .expect("runs");
     root.query_drop("SELECT missing").expect_err("unknown");
 
-    let (head, text) = told.get("");
+    let (head, text) = exporter.get("");
     assert!(head.contains("text/plain; version=0.0.4"), "{head}");
     let checked = finish_with_input(Command::new("promtool").args(["check", "metrics"]), &text);
     assert_eq!(checked.code, Some(0), "{checked:?}");
     assert_eq!((&*checked.stdout, &*checked.stderr), ("", ""));
-    let (head, open) = told.get(OPEN);
+    let (head, open) = exporter.get(OPEN_METRICS);
     assert!(head.contains("application/openmetrics-text"), "{head}");
     assert!(open.ends_with("\n# EOF\n"));
 
-    let prometheus = Prometheus::start(&directory, &told.address);
+    let prometheus = Prometheus::start(&directory, &exporter.address);
     assert_eq!(prometheus.first("tare_up == 1")["value"][1], "1");
     let failed = prometheus.first("tare_errors_total{error='ER_BAD_FIELD_ERROR'}");
     assert_eq!(failed["value"][1], "1");
@@ -190,27 +190,27 @@ fn prometheus_scrapes_a_server_and_promtool_finds_no_fault() {
 }
 
 #[test]
-fn a_server_behind_the_door_is_told_with_its_own_version() {
+fn a_server_behind_the_door_has_its_own_version() {
     let server = Server::start(Version::Mariadb, Engine::Tare, &[]);
     let pid = server.pid.to_string();
-    let told = Told::start(
+    let exporter = Exporter::start(
         &server.directory,
         &["record", "--pid", &pid, "--dir", "history"],
     );
-    let text = told.text();
+    let text = exporter.text();
     let target = text
         .lines()
         .find(|line| line.starts_with("tare_target_info"))
         .expect("the target");
     assert!(target.contains("version=\"MariaDB 10.11."), "{target}");
-    drop(told);
+    drop(exporter);
     server.stop();
 }
 
 #[test]
-fn a_blocked_session_is_told_with_how_long() {
+fn a_blocked_session_is_exported_with_its_waiting_time() {
     let directory = Directory::new("metrics-blocked");
-    let told = Told::serve(&directory);
+    let exporter = Exporter::serve(&directory);
     let (mut holder, mut waiter) = (connect(&directory), connect(&directory));
     for sql in [
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
@@ -221,59 +221,62 @@ fn a_blocked_session_is_told_with_how_long() {
     ] {
         holder.query_drop(sql).expect(sql);
     }
-    assert_eq!(told.value("tare_blocked_seconds"), Some(0.0));
+    assert_eq!(exporter.value("tare_blocked_seconds"), Some(0.0));
     let waiting = thread::spawn(move || waiter.query_drop("INSERT INTO held.t VALUES (2)"));
     wait_for("a blocked session", || {
-        (told.value("tare_sessions{state=\"blocked\"}") == Some(1.0)).then_some(())
+        (exporter.value("tare_sessions{state=\"blocked\"}") == Some(1.0)).then_some(())
     });
     wait_for("how long it waits", || {
-        told.value("tare_blocked_seconds")
+        exporter
+            .value("tare_blocked_seconds")
             .filter(|seconds| *seconds > 0.0)
     });
     holder.query_drop("COMMIT").expect("commits");
     waiting.join().expect("ends").expect("inserts");
     wait_for("nobody blocked", || {
-        (told.value("tare_blocked_seconds") == Some(0.0)).then_some(())
+        (exporter.value("tare_blocked_seconds") == Some(0.0)).then_some(())
     });
 }
 
 #[test]
-fn a_recorder_tells_of_its_server_and_of_itself_and_digests_are_bounded() {
+fn a_recorder_exports_its_server_and_itself_with_bounded_digests() {
     let directory = Directory::new("metrics-record");
-    let served = Told::serve(&directory);
+    let server = Exporter::serve(&directory);
     let mut root = connect(&directory);
     for n in 0..20 {
         root.query_drop(format!("SELECT 1 AS c{n}")).expect("runs");
     }
-    let pid = served.running.pid().to_string();
+    let pid = server.running.pid().to_string();
     for target in [["--pid", &*pid], ["--dsn", "s"]] {
         let options = ["record", "--dir", "history", "--write-every", "0.1s"];
         let bound = ["--metrics-digests", "7", "--rate", "50"];
-        let mut told = Told::start(&directory, &[&options[..], &bound, &target].concat());
+        let mut exporter = Exporter::start(&directory, &[&options[..], &bound, &target].concat());
         wait_for("moments", || {
-            told.value("tare_record_moments_total").filter(|n| *n > 0.0)
+            exporter
+                .value("tare_record_moments_total")
+                .filter(|n| *n > 0.0)
         });
-        let text = told.text();
+        let text = exporter.text();
         let count = |what: &str| text.lines().filter(|line| line.starts_with(what)).count();
         assert_eq!(count("tare_digest_info{"), 7, "{target:?}");
         assert_eq!(count("tare_digest_calls_total{"), 7, "{target:?}");
         assert_eq!(count("tare_up 1"), 1, "{target:?}");
-        assert!(told.value("tare_record_look_seconds_total") > Some(0.0));
-        assert!(told.value("tare_server_cpu_seconds_total").is_some());
-        told.running.signal("INT");
-        assert!(told.running.wait().success());
+        assert!(exporter.value("tare_record_look_seconds_total") > Some(0.0));
+        assert!(exporter.value("tare_server_cpu_seconds_total").is_some());
+        exporter.running.signal("INT");
+        assert!(exporter.running.wait().success());
     }
 }
 
 #[test]
-fn a_server_that_has_gone_is_told() {
+fn tare_up_is_0_after_the_servers_end() {
     let directory = Directory::new("metrics-gone");
     let (elsewhere, other) = (
         Directory::new("metrics-other"),
         Directory::new("metrics-by"),
     );
-    let mut served = Told::serve(&directory);
-    let pid = served.running.pid().to_string();
+    let mut server = Exporter::serve(&directory);
+    let pid = server.running.pid().to_string();
     let options = [
         "serve",
         "--skip-networking",
@@ -282,15 +285,19 @@ fn a_server_that_has_gone_is_told() {
         "--socket",
         "s",
     ];
-    let by = Told::start(&other, &[&options[..], &["--attach-pid", &pid]].concat());
+    let by = Exporter::start(&other, &[&options[..], &["--attach-pid", &pid]].concat());
     assert_eq!(by.value("tare_up"), Some(1.0));
-    served.running.signal("KILL");
-    served.running.wait();
-    wait_for("its end to be told", || {
+    server.running.signal("KILL");
+    server.running.wait();
+    wait_for("tare_up to be 0", || {
         (by.value("tare_up") == Some(0.0)).then_some(())
     });
-    assert_eq!(by.value("tare_statements_total"), None, "no half answer");
-    // Instruments that are off tell nothing, and say so.
+    assert_eq!(
+        by.value("tare_statements_total"),
+        None,
+        "no incomplete answer"
+    );
+    // A server whose Performance Schema is off is not up.
     let options = [
         "serve",
         "--skip-networking",
@@ -299,7 +306,7 @@ fn a_server_that_has_gone_is_told() {
         "--socket",
         "s",
     ];
-    let off = Told::start(
+    let off = Exporter::start(
         &elsewhere,
         &[&options[..], &["--performance-schema=OFF"]].concat(),
     );
@@ -309,10 +316,10 @@ fn a_server_that_has_gone_is_told() {
 #[test]
 fn an_address_that_is_taken_and_requests_that_are_none_are_refused() {
     let directory = Directory::new("metrics-refused");
-    let told = Told::serve(&directory);
+    let exporter = Exporter::serve(&directory);
     let other = Directory::new("metrics-taken");
     let words = ["serve", "--skip-networking", "--data", "data", "--metrics"];
-    let finished = finish(&mut other.tare(words.iter().chain(&[&*told.address])));
+    let finished = finish(&mut other.tare(words.iter().chain(&[&*exporter.address])));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(
         finished
@@ -326,7 +333,7 @@ fn an_address_that_is_taken_and_requests_that_are_none_are_refused() {
         ("GET / HTTP/1.0\r\n\r\n", "200"),
         ("nonsense\r\n\r\n", "400"),
     ] {
-        let mut stream = TcpStream::connect(&told.address).expect("it listens");
+        let mut stream = TcpStream::connect(&exporter.address).expect("it listens");
         stream.write_all(request.as_bytes()).expect("sent");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("an answer");
@@ -344,7 +351,7 @@ fn what_is_shipped_for_prometheus_is_right() {
         let finished = promtool(words);
         assert_eq!(finished.code, Some(0), "{words:?}: {finished:?}");
     }
-    // What they and the page on metrics name is what the tools tell.
+    // The shipped files and docs/metrics.md name the metrics that the tools export.
     let read = |path: PathBuf| std::fs::read_to_string(&path).expect("a file");
     let page = read(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/metrics.md"));
     let documented = |name: &str| page.contains(&format!("| `{name}` |"));
@@ -354,11 +361,11 @@ fn what_is_shipped_for_prometheus_is_right() {
         }
     }
     let directory = Directory::new("metrics-named");
-    let told = Told::serve(&directory);
+    let exporter = Exporter::serve(&directory);
     connect(&directory)
         .query_drop("SELECT missing")
         .expect_err("unknown");
-    for line in told.text().lines() {
+    for line in exporter.text().lines() {
         let Some(rest) = line.strip_prefix("# TYPE ") else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! `tare ps`, from outside.
+//! `tare ps` end to end.
 
 mod support;
 
@@ -29,7 +29,7 @@ fn a_running_program_is_listed_with_its_facts() {
     assert_eq!(row["LAYOUT"], tare_layout::LAYOUT_VERSION);
     assert!(row["REMARK"].is_null(), "{row}");
 
-    // Its path is one that tare sql takes.
+    // `tare sql` accepts its path.
     let path = row["SEGMENT"].as_str().expect("text");
     let finished = finish(&mut directory.tare([
         "sql",
@@ -52,9 +52,9 @@ fn a_running_program_is_listed_with_its_facts() {
     );
 }
 
-/// Servers of one program are told apart by what is theirs alone.
+/// Columns distinguish several servers of one program.
 #[test]
-fn servers_are_told_apart_by_directory_socket_and_version() {
+fn servers_are_listed_with_directory_socket_and_version() {
     let servers = [Server::tare(&[]), Server::tare(&[])];
     let directory = Directory::new("apart");
     let rows = list(&directory);
@@ -80,7 +80,7 @@ fn a_segment_of_another_version_is_listed_with_that_remark() {
     use std::os::unix::fs::FileExt;
 
     let directory = Directory::new("version");
-    // Any process that maps such a file; this one will do, and its pid stands in the header.
+    // This process maps such a file, with its own pid in the header.
     let path = directory.path().join("x.segment");
     let file = std::fs::File::options()
         .read(true)
@@ -129,7 +129,6 @@ fn a_segment_of_another_version_is_listed_with_that_remark() {
     assert!(row["THREADS"].is_null() && row["EVENTS"].is_null());
 }
 
-/// And by its port, where it has one.
 #[test]
 fn a_server_is_listed_with_its_port() {
     use support::Process;

@@ -1,4 +1,4 @@
-//! `tare querystat` on servers: Tare's own, the system's MariaDB, and MySQL where `scripts/servers run` started one.
+//! `tare querystat` on `tare serve`, the system's MariaDB, and a MySQL that `scripts/servers run` started.
 
 mod support;
 
@@ -40,13 +40,13 @@ fn number(finished: &CommandResult, after: &str) -> u64 {
         .unwrap_or_else(|_| panic!("no number after {after:?} in {text}"))
 }
 
-fn is_kept(conn: &mut mysql::Conn) -> String {
-    let kept = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'events_statements_history_long'";
-    conn.query_first(kept).expect("answered").expect("a row")
+fn history_long_enabled(conn: &mut mysql::Conn) -> String {
+    let query = "SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'events_statements_history_long'";
+    conn.query_first(query).expect("answered").expect("a row")
 }
 
-/// What is said of the scheduler is either figures that add up, or a sentence.
-fn has_scheduling(finished: &CommandResult) {
+/// Fails unless the report has figures about the scheduler, or says why it has none.
+fn assert_scheduling(finished: &CommandResult) {
     if finished
         .stdout
         .contains("Pre-emption could not be observed:")
@@ -90,19 +90,19 @@ fn on_tare_every_statement_is_in_the_histogram() {
         })
         .sum();
     assert_eq!(sum, every, "{finished:?}");
-    has_scheduling(&finished);
-    assert_eq!(is_kept(&mut conn), "NO", "as it was");
+    assert_scheduling(&finished);
+    assert_eq!(history_long_enabled(&mut conn), "NO", "as it was");
 }
 
 #[test]
-fn a_quiet_server_is_seen_to_be_quiet() {
+fn an_idle_server_has_no_statements() {
     let server = Server::tare(&[]);
     let finished = querystat(server.socket(), &["--for", "0.5", "--switch-on"]);
     assert_eq!(number(&finished, "statements    "), 0, "{finished:?}");
 }
 
 #[test]
-fn without_the_history_it_says_how_to_have_more() {
+fn without_the_history_it_names_switch_on() {
     let server = Server::mariadb(&["--performance-schema=ON"]);
     let _work = Work::start(server.socket());
     let finished = querystat(server.socket(), &["--for", "0.5"]);
@@ -112,7 +112,7 @@ fn without_the_history_it_says_how_to_have_more() {
 }
 
 #[test]
-fn mariadbs_query_cache_is_seen_statement_by_statement() {
+fn mariadbs_query_cache_hits_are_counted() {
     let cache = [
         "--performance-schema=ON",
         "--query-cache-type=1",
@@ -160,8 +160,8 @@ fn mariadbs_query_cache_is_seen_statement_by_statement() {
     );
     assert_eq!(number(&finished, "\nhits"), 9, "{finished:?}");
     assert!(number(&finished, "\nmisses") >= 1, "{finished:?}");
-    has_scheduling(&finished);
-    assert_eq!(is_kept(&mut conn), "NO", "as it was");
+    assert_scheduling(&finished);
+    assert_eq!(history_long_enabled(&mut conn), "NO", "as it was");
 }
 
 /// `scripts/servers run 5.7 cargo test -p tare-cli --test querystat -- --ignored`
@@ -176,7 +176,7 @@ fn mysql_is_followed_statement_by_statement() {
         finished.stdout.contains("followed") && finished.stdout.contains('@'),
         "{finished:?}"
     );
-    has_scheduling(&finished);
+    assert_scheduling(&finished);
 }
 
 #[test]

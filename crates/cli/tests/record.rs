@@ -1,4 +1,4 @@
-//! `tare record`, from outside: what it sees of a server, and what a kill leaves.
+//! `tare record` end to end: the rows that it writes, and the files after a kill.
 
 mod support;
 
@@ -12,34 +12,35 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
 
-/// The whole files below a directory.
+/// The complete files below a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     for entry in fs::read_dir(directory).into_iter().flatten() {
         let path = entry.expect("an entry").path();
         match path.is_dir() {
-            true => found.extend(files(&path)),
-            false if path.extension().is_some_and(|end| end == "parquet") => found.push(path),
+            true => paths.extend(files(&path)),
+            false if path.extension().is_some_and(|end| end == "parquet") => paths.push(path),
             false => {}
         }
     }
-    found.sort();
-    found
+    paths.sort();
+    paths
 }
 
 /// The rows of a table, as JSON.
 fn rows(history: &Path, table: &str) -> Vec<serde_json::Value> {
-    let mut found = Vec::new();
+    let mut rows = Vec::new();
     for path in files(&history.join(table)) {
-        let reader = SerializedFileReader::new(File::open(&path).expect("a file")).expect("whole");
+        let reader =
+            SerializedFileReader::new(File::open(&path).expect("a file")).expect("a complete file");
         for row in reader.get_row_iter(None).expect("rows") {
-            found.push(row.expect("a row").to_json_value());
+            rows.push(row.expect("a row").to_json_value());
         }
     }
-    found
+    rows
 }
 
-/// Sleeps in the server until it is killed.
+/// Starts a client that sleeps until it is killed.
 fn sleeper(server: &Server) -> thread::JoinHandle<()> {
     let mut conn = server.connect();
     thread::spawn(move || {
@@ -47,8 +48,8 @@ fn sleeper(server: &Server) -> thread::JoinHandle<()> {
     })
 }
 
-/// Records until a sample has been written, and ends as Control-C ends it.
-fn until_seen(directory: &Directory, history: &Path, target: [&str; 2], root: &mut Conn) {
+/// Records until a sample is written, and then interrupts the recorder.
+fn record_a_sample(directory: &Directory, history: &Path, target: [&str; 2], root: &mut Conn) {
     let path = history.to_str().expect("UTF-8");
     let options = [
         "record",
@@ -74,7 +75,7 @@ fn until_seen(directory: &Directory, history: &Path, target: [&str; 2], root: &m
 }
 
 #[test]
-fn a_statement_that_runs_is_seen_in_shared_memory_and_by_sql() {
+fn a_running_statement_is_sampled_from_shared_memory_and_by_sql() {
     let directory = Directory::new("record");
     let server = Server::tare(&[]);
     let mut root = server.connect();
@@ -88,7 +89,7 @@ fn a_statement_that_runs_is_seen_in_shared_memory_and_by_sql() {
     let socket = server.socket().to_str().expect("UTF-8").to_owned();
     for target in [["--pid", &pid], ["--dsn", &socket]] {
         let history = directory.path().join(&target[0][2..]);
-        until_seen(&directory, &history, target, &mut root);
+        record_a_sample(&directory, &history, target, &mut root);
         let samples = rows(&history, "samples");
         let asleep: Vec<_> = (samples.iter())
             .filter(|row| row["statement"] == "statement/sql/select" && row["user"] == "root")
@@ -161,7 +162,7 @@ fn who_waits_for_a_lock_names_who_holds_it() {
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'",
     );
     let waiting = thread::spawn(move || waiter.query_drop("INSERT INTO held.t VALUES (2)"));
-    // A moment is too short a wait to be asked about: it records until it has seen a longer one.
+    // The recorder looks up blockers only of longer waits, so several recordings may be needed.
     let samples = wait_for("a blocked thread", || {
         assert!(!record(by_pid).contains("samples lack"));
         let blocked: Vec<_> = (rows(&history(by_pid), "samples").into_iter())
@@ -188,7 +189,7 @@ fn who_waits_for_a_lock_names_who_holds_it() {
 }
 
 #[test]
-fn a_server_that_keeps_nothing_is_refused() {
+fn a_server_without_performance_schema_is_refused() {
     let directory = Directory::new("record-silent");
     let server = Server::tare(&["--performance-schema=OFF"]);
     let socket = server.socket().to_str().expect("UTF-8");
@@ -230,20 +231,20 @@ fn a_recorder_that_is_killed_loses_no_file() {
         let often = ["--write-every", "0.1s", "--settle-every", "0.3s"];
         directory.tare(options.iter().chain(&often).chain(more))
     };
-    let mut known = 0;
+    let mut file_count = 0;
     for _ in 0..kills {
         let mut recorder = Process::start(&mut record(&[]));
         wait_for("more rows than before", || {
             let all = files(&history);
-            (all.len() > known).then_some(())
+            (all.len() > file_count).then_some(())
         });
         recorder.signal("KILL");
         recorder.wait();
-        known = files(&history).len();
+        file_count = files(&history).len();
     }
     let finished = finish(&mut record(&["--for", "0.2s"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    // Every file is whole, each moment stands once, and nothing is left open.
+    // Every file is complete, each sampling instant occurs once, and no piece is left open.
     let mut moments: Vec<String> = rows(&history, "moments")
         .iter()
         .map(|row| row["at"].to_string())
@@ -258,7 +259,7 @@ fn a_recorder_that_is_killed_loses_no_file() {
 }
 
 #[test]
-fn what_cannot_be_written_ends_it_with_a_reason_and_keeps_the_rest() {
+fn a_failed_write_ends_the_recorder_with_a_reason() {
     let directory = Directory::new("record-full");
     let history = directory.path().join("history");
     let server = Server::tare(&[]);
@@ -273,7 +274,7 @@ fn what_cannot_be_written_ends_it_with_a_reason_and_keeps_the_rest() {
         "--write-every",
         "0.1s",
     ]);
-    // No file may be longer than 512 bytes.
+    // Files are limited to 512 bytes.
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "ulimit -f 1; exec \"$@\"", "sh"]);
     command.arg(tare.get_program()).args(tare.get_args());

@@ -1,4 +1,4 @@
-//! What `tare record` samples, against what the engine counts: the shares of waits have to agree.
+//! The shares of waits that `tare record` samples agree with those that the engine counts.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -14,11 +14,11 @@ use support::finish;
 
 const CLIENTS: usize = 8;
 
-/// Points between shares after ten minutes.
-const LONG: f64 = 2.0;
+/// The largest difference between shares after ten minutes, in percentage points.
+const LONG_MAX_POINTS: f64 = 2.0;
 
-/// Shares of the whole, in percent. Waits for tables have others inside of them, which a sample has in their place and
-/// the sums beside them: those inside are compared.
+/// Shares in percent, without waits for tables: a sample has the innermost wait, but sums count the outer wait
+/// as well.
 fn shares(of: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let inner = || of.iter().filter(|(name, _)| !name.contains("/table/"));
     let all: f64 = inner().map(|(_, time)| time).sum();
@@ -27,7 +27,7 @@ fn shares(of: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// What the engine has counted of clients' waits, idle times aside, in seconds by name.
+/// Clients' waits that the engine has counted, except idle, in seconds by name.
 fn exact(server: &Server) -> BTreeMap<String, f64> {
     let rows = server.tare(
         "SELECT event_name AS name, SUM(sum_timer_wait) / 1e12 AS seconds \
@@ -53,12 +53,12 @@ fn exact(server: &Server) -> BTreeMap<String, f64> {
     rows.iter().filter_map(of).collect()
 }
 
-/// Ten minutes under `make test-long`, whose shares are within 2 points. Ten seconds, at 100 moments a second, are
-/// within 10.
+/// Ten minutes under `make test-long`, with shares within 2 points. Otherwise ten seconds at 100 samples a second,
+/// within 10 points.
 #[test]
 fn shares_of_waits_are_those_of_the_exact_sums() {
     let (time, rate, points) = match std::env::var_os("TARE_TEST_LONG") {
-        Some(_) => ("10m", "10", LONG),
+        Some(_) => ("10m", "10", LONG_MAX_POINTS),
         None => ("10s", "100", 10.0),
     };
     let server = Server::start(
@@ -84,7 +84,7 @@ fn shares_of_waits_are_those_of_the_exact_sums() {
             let mut conn = server.connect();
             let stop = &stop;
             scope.spawn(move || {
-                // Rows that two share, writing, and reading.
+                // Updates of rows that two clients share, inserts, and reads.
                 let update = format!("UPDATE shop.t SET v = v + 1 WHERE id = {}", 1 + client / 2);
                 for sql in [
                     update.as_str(),
@@ -137,25 +137,25 @@ fn shares_of_waits_are_those_of_the_exact_sums() {
         all
     };
     for (name, share) in top(&exact) {
-        let seen = sampled.get(&name).copied().unwrap_or(0.0);
-        println!("{name}: {share:.1} % counted, {seen:.1} % sampled");
+        let sampled_share = sampled.get(&name).copied().unwrap_or(0.0);
+        println!("{name}: {share:.1} % counted, {sampled_share:.1} % sampled");
     }
     assert!(exact.len() >= 4, "{exact:?}");
     for (name, share) in &exact {
-        let seen = sampled.get(name).copied().unwrap_or(0.0);
+        let sampled_share = sampled.get(name).copied().unwrap_or(0.0);
         assert!(
-            (seen - share).abs() <= points,
-            "{name}: {share} % counted, {seen} % sampled"
+            (sampled_share - share).abs() <= points,
+            "{name}: {share} % counted, {sampled_share} % sampled"
         );
     }
-    if points == LONG {
-        // Who is among the first five may be as close to the sixth as samples can tell.
+    if points == LONG_MAX_POINTS {
+        // The fifth and the sixth may be too close to distinguish by samples.
         let fifth = top(&exact).last().expect("five").1;
-        for (name, seen) in top(&sampled) {
+        for (name, sampled_share) in top(&sampled) {
             let counted = exact.get(&name).copied().unwrap_or(0.0);
             assert!(
                 counted >= fifth - 0.5,
-                "{name}: {seen} % sampled, {counted} % counted"
+                "{name}: {sampled_share} % sampled, {counted} % counted"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! `tare run`, from outside.
+//! `tare run` end to end.
 
 mod support;
 
@@ -75,7 +75,7 @@ fn an_orphan_is_left_running() {
 }
 
 #[test]
-fn a_command_that_writes_no_segment_is_told_so() {
+fn a_command_without_a_segment_gets_a_message() {
     let directory = Directory::new("none");
     let finished = finish(&mut directory.tare(["run", "--segment", "x.segment", "--", "true"]));
     assert_eq!(finished.code, Some(0));
@@ -107,7 +107,7 @@ fn the_file_is_named_in_the_commands_environment() {
     );
 }
 
-/// Starts a host under `tare run`, and gives its pid once it has recorded something.
+/// Starts a host under `tare run`, and returns its pid once it has recorded something.
 fn start_host(directory: &Directory, options: &[&str]) -> (Process, u32) {
     let mut command = directory.tare([&["run"], options].concat());
     host::add_arguments(command.arg("--"), "wait");
@@ -122,8 +122,7 @@ fn finish_host(directory: &Directory, options: &[&str], how: &str) -> support::C
     finish(&mut command)
 }
 
-/// Fails unless the file is a whole segment that only its owner may read, no larger on disk than
-/// what was recorded.
+/// Fails unless the file is a complete segment that only its owner may read, and is sparse.
 fn assert_is_a_segment(path: &std::path::Path) {
     use std::os::unix::fs::PermissionsExt;
     let mode = std::fs::metadata(path)
@@ -178,7 +177,7 @@ fn the_segment_of_a_program_below_the_command_is_saved_too() {
     assert_is_a_segment(&directory.path().join(format!("tare-{pid}.segment")));
 }
 
-/// Whether a process has a segment without a name open.
+/// Whether a process has a segment open that has no path.
 fn holds_memfd(pid: u32) -> bool {
     std::fs::read_dir(format!("/proc/{pid}/fd"))
         .expect("it runs")
@@ -187,7 +186,7 @@ fn holds_memfd(pid: u32) -> bool {
 }
 
 #[test]
-fn with_a_path_even_the_quickest_crash_is_kept() {
+fn with_a_path_even_an_immediate_crash_is_saved() {
     let directory = Directory::new("path");
     for (how, code) in [("abort", 128 + 6), ("fail", 9)] {
         let finished = finish_host(&directory, &["--segment", "x.segment"], how);

@@ -1,5 +1,5 @@
-//! `tare serve` as a process: ready lines, options, signals. What the server answers is tested in
-//! tare-server; here it is asked by the `mariadb` client alone.
+//! `tare serve` as a process: ready lines, options, signals. The `mariadb` client queries it; tare-server's own
+//! tests cover its answers.
 
 mod support;
 
@@ -8,14 +8,14 @@ use std::process::{Command, Stdio};
 
 use support::{CommandResult, Directory, Process, finish, host};
 
-struct Served {
+struct TareServer {
     running: Process,
     socket: PathBuf,
     port: u16,
 }
 
 /// Starts `tare serve` on a free port, and reads what it prints when it is ready.
-fn serve(directory: &Directory, options: &[&str]) -> Served {
+fn serve(directory: &Directory, options: &[&str]) -> TareServer {
     let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
     let mut running = Process::start(command.args(options).stderr(Stdio::piped()));
     let socket = running.line();
@@ -29,15 +29,15 @@ fn serve(directory: &Directory, options: &[&str]) -> Served {
     let hint = running.line();
     assert_eq!(hint, format!("Connect with: mariadb --socket {socket}"));
     let socket = directory.path().join(socket);
-    Served {
+    TareServer {
         running,
         socket,
         port: port.parse().expect("a port"),
     }
 }
 
-impl Served {
-    fn ask(&self, query: &str) -> CommandResult {
+impl TareServer {
+    fn query(&self, query: &str) -> CommandResult {
         let mut client = Command::new("mariadb");
         client
             .arg("--no-defaults")
@@ -59,15 +59,15 @@ impl Served {
     }
 
     fn answer(&self, query: &str) -> String {
-        let finished = self.ask(query);
+        let finished = self.query(query);
         assert_eq!(finished.code, Some(0), "{query}: {finished:?}");
         finished.stdout
     }
 }
 
-/// MySQL looks a statement's digest up when it ends.
+/// A statement is added to its digest when it ends, as in MySQL.
 #[test]
-fn who_truncates_the_table_of_digests_is_its_first_row() {
+fn truncating_the_digest_table_is_its_first_row() {
     let directory = Directory::new("truncate");
     let served = serve(&directory, &[]);
     let table = "performance_schema.events_statements_summary_by_digest";
@@ -80,13 +80,13 @@ fn who_truncates_the_table_of_digests_is_its_first_row() {
     let expected =
         "TRUNCATE TABLE `performance_schema` . `events_statements_summary_by_digest`\t1\n";
     assert_eq!(served.answer(&format!("{truncate}; {rows}")), expected);
-    // As a prepared statement, too, whose text is known.
+    // The same for a prepared statement.
     let prepared = format!("PREPARE p FROM '{truncate}'; EXECUTE p; {rows}");
     assert_eq!(served.answer(&prepared), format!("EXECUTE {expected}"));
 }
 
 #[test]
-fn it_says_where_it_listens_and_stops_on_signals() {
+fn it_prints_its_addresses_and_stops_on_signals() {
     for signal in ["TERM", "INT"] {
         let directory = Directory::new("signal");
         let mut served = serve(&directory, &[]);
@@ -98,7 +98,7 @@ fn it_says_where_it_listens_and_stops_on_signals() {
 }
 
 #[test]
-fn cpu_time_is_told_while_its_consumer_is_on() {
+fn cpu_time_is_measured_while_its_consumer_is_on() {
     let directory = Directory::new("cpu");
     let served = serve(&directory, &["--as", "9.7"]);
     let switch = |to: &str| {
@@ -108,7 +108,7 @@ fn cpu_time_is_told_while_its_consumer_is_on() {
     };
     let busy = "SELECT SHA2(REPEAT('a', 1000000), 256) IS NULL;";
     let (on, off) = (switch("YES"), switch("NO"));
-    let told = served.answer(&format!(
+    let rows = served.answer(&format!(
         "{busy} {on} {busy} SELECT SLEEP(0.3); {off} {busy} \
          SELECT CPU_TIME > 0, CPU_TIME < TIMER_WAIT OR SQL_TEXT NOT LIKE '%SLEEP%' \
          FROM performance_schema.events_statements_history \
@@ -120,8 +120,8 @@ fn cpu_time_is_told_while_its_consumer_is_on() {
          SELECT MAX(IF(SQL_TEXT LIKE 'SELECT SLEEP%', CPU_TIME, 0)) < MAX(IF(SQL_TEXT LIKE 'SELECT SHA2%', CPU_TIME, 0)) \
          FROM performance_schema.events_statements_history"
     ));
-    // The last: a statement has its own time, and not its thread's.
-    assert_eq!(told, "0\n0\n0\n0\n0\t1\n1\t1\n1\t1\n0\t1\n1\n1\n");
+    // The last row: CPU_TIME is the statement's, not the thread's.
+    assert_eq!(rows, "0\n0\n0\n0\n0\t1\n1\t1\n1\t1\n0\t1\n1\n1\n");
     let consumers =
         "SELECT NAME FROM performance_schema.setup_consumers WHERE NAME LIKE 'events_statements%'";
     assert_eq!(
@@ -131,7 +131,7 @@ fn cpu_time_is_told_while_its_consumer_is_on() {
 }
 
 #[test]
-fn tcp_listens_where_it_is_told() {
+fn tcp_listens_on_the_given_address() {
     let directory = Directory::new("bind");
     let mut command = directory.tare([
         "serve",
@@ -241,7 +241,7 @@ fn every_thread_has_a_name() {
     assert!(!names.contains("unknown"), "{names}");
 }
 
-/// What docs/overhead.md promises of memory. It grew by half unseen once.
+/// The memory that docs/overhead.md promises. It once grew by half unnoticed.
 #[cfg(feature = "instrument")]
 #[test]
 fn an_idle_connection_takes_less_than_16_kib_of_the_segment() {
@@ -260,7 +260,7 @@ fn an_idle_connection_takes_less_than_16_kib_of_the_segment() {
         let answer = served.answer("SELECT resident_bytes FROM tare.segments");
         answer.trim().parse().expect("bytes")
     };
-    // The first few pay for what all share.
+    // The first few connections also allocate what all share.
     let _few: Vec<_> = (0..8).map(connect).collect();
     let before = resident();
     let many: Vec<_> = (0..64).map(connect).collect();
@@ -301,11 +301,11 @@ fn a_directory_in_use_is_refused() {
 }
 
 #[test]
-fn tare_sql_asks_it_by_socket_and_by_address() {
+fn tare_sql_connects_by_socket_and_by_address() {
     let directory = Directory::new("dsn");
     std::fs::write(directory.path().join("secret"), "pass").expect("written");
     let served = serve(&directory, &["--password-file", "secret"]);
-    let ask = |dsn: &str| {
+    let query = |dsn: &str| {
         finish(&mut directory.tare([
             "sql",
             "--dsn",
@@ -323,19 +323,19 @@ fn tare_sql_asks_it_by_socket_and_by_address() {
             served.port
         ),
     ] {
-        let finished = ask(&dsn);
+        let finished = query(&dsn);
         assert_eq!(
             finished.stdout, "n\tx\n18446744073709551615\tNULL\n",
             "{dsn}: {finished:?}"
         );
     }
-    let refused = ask(&format!("mysql://root:no@127.0.0.1:{}/", served.port));
+    let refused = query(&format!("mysql://root:no@127.0.0.1:{}/", served.port));
     assert_eq!(refused.code, Some(1));
     assert!(refused.stderr.contains("ERROR 1045 (28000)"), "{refused:?}");
 }
 
 #[test]
-fn a_conversation_on_a_terminal_shows_tables_and_survives_errors() {
+fn an_interactive_session_prints_tables_and_survives_errors() {
     let directory = Directory::new("terminal");
     let served = serve(&directory, &[]);
     // script(1) gives it a terminal.
@@ -347,25 +347,25 @@ fn a_conversation_on_a_terminal_shows_tables_and_survives_errors() {
     let input = "SELECT 1 AS a,\n'x' AS b;\nSELECT * FROM performance_schema.nowhere;\nCREATE DATABASE d;\nexit\n";
     let finished = support::finish_with_input(&mut script, input);
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    let shown = finished.stdout.replace('\r', "");
+    let output = finished.stdout.replace('\r', "");
     assert!(
-        shown.contains("| a | b |\n+---+---+\n| 1 | x |\n+---+---+\n1 row\n"),
-        "{shown}"
+        output.contains("| a | b |\n+---+---+\n| 1 | x |\n+---+---+\n1 row\n"),
+        "{output}"
     );
-    assert!(shown.contains("ERROR 1146 (42S02): "), "{shown}");
-    assert!(shown.contains("1 row changed\n"), "{shown}");
+    assert!(output.contains("ERROR 1146 (42S02): "), "{output}");
+    assert!(output.contains("1 row changed\n"), "{output}");
 }
 
-/// What the server counts of itself says nothing of the program that it answers for.
+/// The server's own counters do not describe the attached program.
 #[test]
 fn status_variables_are_the_attached_programs_or_absent() {
     let directory = Directory::new("status");
     let host = host::start(&directory);
     let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);
-    let alone = Directory::new("alone");
-    let own = serve(&alone, &[]);
-    // What is known of the connection itself, of the segment, and of being attached.
-    let told = ["compression", "ssl_", "performance_schema_", "tare_"];
+    let own_directory = Directory::new("alone");
+    let own = serve(&own_directory, &[]);
+    // Variables of the connection itself, of the segment, and of the attachment.
+    let prefixes = ["compression", "ssl_", "performance_schema_", "tare_"];
     for from in [
         "SHOW GLOBAL STATUS",
         "SHOW STATUS",
@@ -379,9 +379,12 @@ fn status_variables_are_the_attached_programs_or_absent() {
             "{from}: {rows}"
         );
         for name in rows.lines() {
-            assert!(told.iter().any(|t| name.starts_with(t)), "{from}: {name}");
+            assert!(
+                prefixes.iter().any(|prefix| name.starts_with(prefix)),
+                "{from}: {name}"
+            );
         }
-        // A server that answers for itself has them.
+        // A server that is not attached has them.
         let rows = own.answer(from).to_lowercase();
         for name in ["threads_connected", "questions", "uptime"] {
             assert!(
@@ -399,7 +402,7 @@ fn status_variables_are_the_attached_programs_or_absent() {
 }
 
 #[test]
-fn the_end_of_an_attached_program_is_told() {
+fn the_end_of_an_attached_program_is_reported() {
     let directory = Directory::new("ends");
     let host = host::start(&directory);
     let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);
@@ -413,7 +416,7 @@ fn the_end_of_an_attached_program_is_told() {
     let pid = host.pid();
     support::signal(pid, "KILL");
     drop(host);
-    support::wait_for("the end to be seen", || {
+    support::wait_for("the end to be counted", || {
         (status("Tare_attached_ends") == "1").then_some(())
     });
     assert_eq!(status("Tare_attached_running"), "OFF");

@@ -1,4 +1,4 @@
-//! `tare sql` on running programs and saved segments, from outside.
+//! `tare sql` on running programs and saved segments, end to end.
 
 mod support;
 
@@ -62,14 +62,14 @@ fn a_saved_segment_answers_with_the_last_event_and_cannot_be_changed() {
     host::add_arguments(command.arg("--"), "abort");
     assert_eq!(finish(&mut command).code, Some(128 + 6));
 
-    let ask =
+    let query =
         |query: &str| finish(&mut directory.tare(["sql", "--segment", "x.segment", "-e", query]));
-    let last = ask("SELECT SQL_TEXT FROM performance_schema.events_statements_current");
+    let last = query("SELECT SQL_TEXT FROM performance_schema.events_statements_current");
     assert_eq!(
         last.stdout, "SQL_TEXT\nSELECT 'from the host'\n",
         "{last:?}"
     );
-    let update = ask("UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'");
+    let update = query("UPDATE performance_schema.setup_consumers SET ENABLED = 'NO'");
     assert_eq!(update.code, Some(1), "{update:?}");
     assert!(update.stderr.starts_with("ERROR "), "{update:?}");
     assert_eq!(directory.names(), ["x.segment"]);
@@ -83,9 +83,9 @@ fn every_table_of_a_saved_segment_answers() {
     finish(&mut command);
     let names = "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) AS t FROM information_schema.tables \
                  WHERE TABLE_SCHEMA IN ('performance_schema', 'tare')";
-    let ask =
+    let query =
         |query: &str| finish(&mut directory.tare(["sql", "--segment", "x.segment", "-e", query]));
-    let tables = ask(names);
+    let tables = query(names);
     assert_eq!(tables.code, Some(0), "{tables:?}");
     let tables: Vec<&str> = tables.stdout.lines().skip(1).collect();
     assert!(tables.len() > 40, "{tables:?}");
@@ -93,7 +93,7 @@ fn every_table_of_a_saved_segment_answers() {
         .iter()
         .map(|table| format!("SELECT COUNT(*) FROM {table};\n"))
         .collect();
-    let counts = ask(&script);
+    let counts = query(&script);
     assert_eq!(
         (counts.code, counts.stdout.lines().count()),
         (Some(0), 2 * tables.len()),
@@ -124,7 +124,7 @@ fn statements_come_from_standard_input_and_stop_at_the_first_error() {
 }
 
 #[test]
-fn without_a_segment_the_code_is_3_and_says_what_to_do() {
+fn without_a_segment_the_code_is_3_and_the_message_says_why() {
     let directory = Directory::new("none");
     std::fs::write(directory.path().join("noise"), vec![0xa5; 100_000]).expect("written");
     let mut child = std::process::Command::new("sleep")

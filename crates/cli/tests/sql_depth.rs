@@ -1,5 +1,5 @@
-//! Statements that nest as deep as their sender likes, in `tare sql`: an answer or an error, and never a
-//! signal. The constructs are those that `tare serve` is tested with.
+//! Deeply nested statements in `tare sql` end with an answer or an error, and never with a signal. The
+//! constructs are those of `tare serve`'s test.
 
 mod support;
 
@@ -9,7 +9,7 @@ mod constructs;
 use constructs::{CONSTRUCTS, REFUSED, nested};
 use support::{Directory, finish, finish_with_input, host};
 
-/// On a segment there is no table of a user's: a construct over one that is there.
+/// The construct over a system table, because a segment has no user tables.
 fn over_a_table(construct: &str) -> String {
     let mut text = String::new();
     for word in construct.split_inclusive(|c: char| !c.is_ascii_alphanumeric()) {
@@ -27,7 +27,7 @@ fn over_a_table(construct: &str) -> String {
     text
 }
 
-/// `make test-long` sets TARE_TEST_LONG: a million levels of everything.
+/// `make test-long` sets TARE_TEST_LONG, which tries a million levels of each construct.
 #[test]
 fn each_construct_is_answered_or_refused_by_tare_sql() {
     let directory = Directory::new("depth");
@@ -58,9 +58,9 @@ fn each_construct_is_answered_or_refused_by_tare_sql() {
                 }
                 _ => panic!("{what}: {done:?}"),
             };
-            // A saved segment is not changed.
+            // Statements that would change a saved segment are refused.
             let may_be = REFUSED.contains(&code) || [1142, 1290].contains(&code);
-            // A million tokens take more memory than a statement may.
+            // A million tokens exceed the memory limit of a statement.
             let may_be = may_be || levels == 1_000_000 && code == 1041;
             assert!(may_be, "{what}: error {code}");
             assert!(

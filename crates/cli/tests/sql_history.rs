@@ -1,4 +1,4 @@
-//! `tare sql --history`: what the recorder's writer wrote, asked in SQL.
+//! `tare sql --history` on files that the recorder's writer wrote.
 
 mod support;
 
@@ -31,7 +31,7 @@ fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> 
     }
 }
 
-/// Two hours of a host: each ten seconds a moment with two threads, one of which waits, and growth.
+/// Writes two hours of a host: each ten seconds two threads, one of which waits, and growth.
 fn write(history: &Path, host: &str, is_ended: bool) {
     let mut writer = Writer::start(history, host, "shop", at(0)).expect("a writer");
     let text = Text {
@@ -72,12 +72,12 @@ fn write(history: &Path, host: &str, is_ended: bool) {
     }
     match is_ended {
         true => writer.end().expect("settled"),
-        // What a killed recorder leaves.
+        // The files of a killed recorder.
         false => std::mem::forget(writer),
     }
 }
 
-fn history(name: &str) -> (Directory, PathBuf) {
+fn create_history(name: &str) -> (Directory, PathBuf) {
     let directory = Directory::new(name);
     let path = directory.path().join("history");
     write(&path, "db1", true);
@@ -95,19 +95,22 @@ fn run(history: &Path, options: &[&str], sql: &str) -> Output {
         .expect("tare runs")
 }
 
-/// The rows, without the line of names.
-fn ask(history: &Path, options: &[&str], sql: &str) -> Vec<String> {
+/// The printed rows, without the line of column names.
+fn query(history: &Path, options: &[&str], sql: &str) -> Vec<String> {
     let output = run(history, options, sql);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success() && told.is_empty(), "{sql}: {told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && stderr.is_empty(),
+        "{sql}: {stderr}"
+    );
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     text.lines().skip(1).map(str::to_owned).collect()
 }
 
 #[test]
 fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
-    let (_directory, history) = history("sql-history");
-    let rows = ask(
+    let (_directory, history) = create_history("sql-history");
+    let rows = query(
         &history,
         &[],
         "SELECT host, date, hour, COUNT(*), SUM(seconds) FROM samples GROUP BY 1, 2, 3 ORDER BY 1, 2, 3",
@@ -144,10 +147,10 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
         ("wait IS NOT NULL AND thread_id = 1", 1440),
     ] {
         let sql = format!("SELECT COUNT(*) FROM samples WHERE {condition}");
-        assert_eq!(ask(&history, &[], &sql), [expected.to_string()], "{sql}");
+        assert_eq!(query(&history, &[], &sql), [expected.to_string()], "{sql}");
     }
     assert_eq!(
-        ask(
+        query(
             &history,
             &[],
             "SELECT at, active, threads FROM moments LIMIT 1 OFFSET 1"
@@ -156,16 +159,16 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
     );
     let joined =
         "SELECT d.text, COUNT(*) FROM samples s JOIN digests d USING (host, digest) GROUP BY 1";
-    assert_eq!(ask(&history, &[], joined), ["SELECT ?\t2880"]);
+    assert_eq!(query(&history, &[], joined), ["SELECT ?\t2880"]);
     assert_eq!(
-        ask(&history, &[], "SHOW TABLES"),
+        query(&history, &[], "SHOW TABLES"),
         ["digests", "growth", "moments", "samples"]
     );
 }
 
 #[test]
 fn a_range_of_time_and_a_host_are_options() {
-    let (_directory, history) = history("sql-history-options");
+    let (_directory, history) = create_history("sql-history-options");
     let count = "SELECT COUNT(*) FROM growth WHERE kind = 'cost'";
     for (options, expected) in [
         (&["--host", "db2"][..], "720"),
@@ -174,13 +177,13 @@ fn a_range_of_time_and_a_host_are_options() {
         (&["--from", "2026-11-23"], "0"),
         (&["--host", "db3"], "0"),
     ] {
-        assert_eq!(ask(&history, options, count), [expected], "{options:?}");
+        assert_eq!(query(&history, options, count), [expected], "{options:?}");
     }
 }
 
 #[test]
-fn mysqls_summaries_are_made_of_growth() {
-    let (_directory, history) = history("sql-history-summaries");
+fn mysqls_summaries_are_sums_of_growth() {
+    let (_directory, history) = create_history("sql-history-summaries");
     let of_digest = "SELECT HOST, SCHEMA_NAME, DIGEST, DIGEST_TEXT, COUNT_STAR, SUM_TIMER_WAIT, AVG_TIMER_WAIT, \
         SUM_ROWS_EXAMINED, FIRST_SEEN, MAX_TIMER_WAIT \
         FROM performance_schema.events_statements_summary_by_digest ORDER BY HOST";
@@ -190,73 +193,73 @@ fn mysqls_summaries_are_made_of_growth() {
             "{host}\tshop\td1\tSELECT ?\t1080\t1080000000\t1000000\t21600\t2026-11-22 15:00:00.000000\tNULL"
         )
     };
-    assert_eq!(ask(&history, &from, of_digest), [row("db1"), row("db2")]);
+    assert_eq!(query(&history, &from, of_digest), [row("db1"), row("db2")]);
     let of_wait = "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT \
         FROM performance_schema.events_waits_summary_global_by_event_name WHERE HOST = 'db1'";
     assert_eq!(
-        ask(&history, &[], of_wait),
+        query(&history, &[], of_wait),
         ["wait/synch/mutex/a\t7200\t3600000"]
     );
     let of_file = "SELECT FILE_NAME, SUM_NUMBER_OF_BYTES_READ, SUM_NUMBER_OF_BYTES_WRITE \
         FROM performance_schema.file_summary_by_instance";
     assert_eq!(
-        ask(&history, &["--host", "db2"], of_file),
+        query(&history, &["--host", "db2"], of_file),
         ["/data/shop/orders.ibd\t2949120\t368640"]
     );
-    // Views of schema sys are over them.
+    // Views of schema sys work on them.
     let of_sys = "SELECT query, exec_count FROM sys.statement_analysis";
     assert_eq!(
-        ask(&history, &["--host", "db1"], of_sys),
+        query(&history, &["--host", "db1"], of_sys),
         ["SELECT ?\t2160"]
     );
 }
 
 #[test]
-fn what_cannot_be_asked_is_said() {
-    let (directory, history) = history("sql-history-errors");
-    let says = |history: &Path, options: &[&str], sql: &str, code: i32, said: &str| {
+fn unsupported_statements_and_options_are_refused() {
+    let (directory, history) = create_history("sql-history-errors");
+    let assert_refused = |history: &Path, options: &[&str], sql: &str, code: i32, message: &str| {
         let output = run(history, options, sql);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{sql}: {told}");
-        assert!(told.contains(said), "{sql}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{sql}: {stderr}");
+        assert!(stderr.contains(message), "{sql}: {stderr}");
     };
-    says(directory.path(), &[], "SELECT 1", 1, "no history is here");
-    says(
+    assert_refused(directory.path(), &[], "SELECT 1", 1, "no history is here");
+    assert_refused(
         &directory.path().join("gone"),
         &[],
         "SELECT 1",
         1,
         "no history is here",
     );
-    says(
+    assert_refused(
         &history,
         &["--user", "ann"],
         "SELECT 1",
         2,
         "a server or a history",
     );
-    says(&history, &["--from", "soon"], "SELECT 1", 2, "give a time");
-    says(
+    assert_refused(&history, &["--from", "soon"], "SELECT 1", 2, "give a time");
+    assert_refused(
         &history,
         &[],
         "SELECT * FROM performance_schema.threads",
         1,
         "doesn't exist",
     );
-    says(&history, &[], "DELETE FROM samples", 1, "denied");
-    says(
+    assert_refused(&history, &[], "DELETE FROM samples", 1, "denied");
+    assert_refused(
         &history,
         &[],
         "TRUNCATE TABLE performance_schema.file_summary_by_instance",
         1,
         "denied",
     );
-    says(&history, &[], "CREATE TABLE tare.t (a INT)", 1, "denied");
-    says(&history, &[], "FLUSH STATUS", 1, "on a history");
+    assert_refused(&history, &[], "CREATE TABLE tare.t (a INT)", 1, "denied");
+    assert_refused(&history, &[], "FLUSH STATUS", 1, "on a history");
 }
 
-/// A file of a table, the first by name.
-fn a_file(directory: &Path) -> PathBuf {
+/// The first file of a table by name.
+fn first_file(directory: &Path) -> PathBuf {
     let mut entries: Vec<PathBuf> = fs::read_dir(directory)
         .expect("a directory")
         .map(|entry| entry.expect("an entry").path())
@@ -264,19 +267,19 @@ fn a_file(directory: &Path) -> PathBuf {
     entries.sort();
     let first = entries.swap_remove(0);
     match first.is_dir() {
-        true => a_file(&first),
+        true => first_file(&first),
         false => first,
     }
 }
 
-/// What happens to a file.
+/// Changes the bytes of a file.
 type Damage = fn(&mut Vec<u8>);
 
 #[test]
 fn a_damaged_file_is_named_and_left_out() {
-    let (_directory, history) = history("sql-history-damaged");
-    let path = a_file(&history.join("samples"));
-    let whole = fs::read(&path).expect("a file");
+    let (_directory, history) = create_history("sql-history-damaged");
+    let path = first_file(&history.join("samples"));
+    let intact = fs::read(&path).expect("a file");
     let count = "SELECT COUNT(*) FROM samples";
     let damaged: [Damage; 3] = [
         |bytes| bytes.truncate(bytes.len() / 2),
@@ -287,7 +290,7 @@ fn a_damaged_file_is_named_and_left_out() {
         },
     ];
     for damage in damaged {
-        let mut bytes = whole.clone();
+        let mut bytes = intact.clone();
         damage(&mut bytes);
         fs::write(&path, bytes).expect("written");
         let output = run(
@@ -295,11 +298,14 @@ fn a_damaged_file_is_named_and_left_out() {
             &[],
             &count.replace("COUNT(*)", "COUNT(*), MAX(user)"),
         );
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         let name = path.to_str().expect("UTF-8");
-        assert_eq!(told.matches(name).count(), 1, "{told}");
-        assert!(told.contains("left out because it is damaged"), "{told}");
+        assert_eq!(stderr.matches(name).count(), 1, "{stderr}");
+        assert!(
+            stderr.contains("left out because it is damaged"),
+            "{stderr}"
+        );
         let rows = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(rows.contains("2160\tann"), "{rows}");
     }
@@ -307,26 +313,26 @@ fn a_damaged_file_is_named_and_left_out() {
 
 #[test]
 fn a_file_of_a_newer_version_is_refused() {
-    let (_directory, history) = history("sql-history-version");
-    let path = a_file(&history.join("growth"));
+    let (_directory, history) = create_history("sql-history-version");
+    let path = first_file(&history.join("growth"));
     let mut bytes = fs::read(&path).expect("a file");
     let key = b"tare.version";
-    let found = bytes.windows(key.len()).rposition(|part| part == key);
-    // After the key come a byte of the next field, its length and the digit.
-    let digit = found.expect("the version") + key.len() + 2;
+    let position = bytes.windows(key.len()).rposition(|part| part == key);
+    // The key is followed by a byte of the next field, its length, and the digit.
+    let digit = position.expect("the version") + key.len() + 2;
     assert_eq!(bytes[digit], b'1');
     bytes[digit] = b'9';
     fs::write(&path, bytes).expect("written");
     let output = run(&history, &[], "SELECT COUNT(*) FROM growth");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(
-        told.contains("follows version 9") && told.contains("a newer one"),
-        "{told}"
+        stderr.contains("follows version 9") && stderr.contains("a newer one"),
+        "{stderr}"
     );
 }
 
-/// What `tare record` of 0.2.0 wrote, version 1 of the files, stays readable.
+/// Files of `tare record` 0.2.0, which is version 1 of the format, stay readable.
 #[test]
 fn files_of_version_1_are_read() {
     let history = Path::new(env!("CARGO_MANIFEST_DIR")).join("../history/tests/fixtures/version-1");
@@ -348,6 +354,6 @@ fn files_of_version_1_are_read() {
             "1",
         ),
     ] {
-        assert_eq!(ask(&history, &[], sql), [expected], "{sql}");
+        assert_eq!(query(&history, &[], sql), [expected], "{sql}");
     }
 }

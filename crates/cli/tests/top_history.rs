@@ -77,7 +77,7 @@ fn write(history: &Path, host: &str, server: &str) {
     writer.end().expect("settled");
 }
 
-fn history(name: &str) -> (Directory, PathBuf) {
+fn create_history(name: &str) -> (Directory, PathBuf) {
     let directory = Directory::new(name);
     let path = directory.path().join("history");
     write(&path, "db1", "shop");
@@ -102,7 +102,7 @@ fn intervals(finished: &CommandResult) -> Vec<Value> {
 
 #[test]
 fn intervals_are_those_that_were_recorded_to_the_end() {
-    let (directory, history) = history("top-history");
+    let (directory, history) = create_history("top-history");
     let options = ["--at", "2026-11-22 14:00:40.001", "--format", "json"];
     let printed = intervals(&top(&directory, &history, &options));
     let calls: Vec<_> = printed
@@ -129,7 +129,7 @@ fn intervals_are_those_that_were_recorded_to_the_end() {
 
 #[test]
 fn sessions_are_those_that_were_sampled_with_who_blocked_them() {
-    let (directory, history) = history("top-history-threads");
+    let (directory, history) = create_history("top-history-threads");
     let options = ["--page", "threads", "--batch", "1", "--format", "json"];
     let printed = intervals(&top(&directory, &history, &options));
     let rows = printed[0]["rows"].as_array().expect("rows");
@@ -162,7 +162,7 @@ fn sessions_are_those_that_were_sampled_with_who_blocked_them() {
 
 #[test]
 fn what_a_history_cannot_show_is_said() {
-    let (directory, history) = history("top-history-not");
+    let (directory, history) = create_history("top-history-not");
     let says = |options: &[&str], code: i32, said: &str| {
         let finished = top(&directory, &history, options);
         let text = format!("{}{}", finished.stdout, finished.stderr);
@@ -201,7 +201,7 @@ fn what_a_history_cannot_show_is_said() {
 
 #[test]
 fn a_gap_and_the_end_are_named() {
-    let (directory, history) = history("top-history-gap");
+    let (directory, history) = create_history("top-history-gap");
     let options = ["--at", "2026-11-22 14:01:10.001", "--batch", "3"];
     let finished = top(&directory, &history, &options);
     assert_eq!(finished.code, Some(0), "{finished:?}");
@@ -221,7 +221,7 @@ fn a_gap_and_the_end_are_named() {
 
 #[test]
 fn keys_go_back_and_forward_and_nothing_is_killed() {
-    let (_directory, history) = history("top-history-keys");
+    let (_directory, history) = create_history("top-history-keys");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
     command.args([
         "top",

@@ -1,4 +1,4 @@
-//! `tare --version` names the commit, wherever the sources come from.
+//! `tare --version` names the commit of its sources, wherever they come from.
 
 mod support;
 
@@ -14,16 +14,16 @@ const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
 fn the_program_names_the_commit_that_it_was_built_from() {
     let directory = Directory::new("version");
     let finished = finish(&mut directory.tare(["--version"]));
-    let said = finished.stdout.trim_end();
+    let printed = finished.stdout.trim_end();
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(finished.code, Some(0), "{finished:?}");
 
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let named = said
+    let named = printed
         .split(['(', ' ', ')'])
         .filter(|word| !word.is_empty())
         .nth(2);
-    // Not HEAD: somebody may have committed since the build.
+    // Not HEAD, which may have moved since the build.
     let commit = Command::new("git")
         .arg("-C")
         .arg(&root)
@@ -33,10 +33,10 @@ fn the_program_names_the_commit_that_it_was_built_from() {
     match commit {
         Ok(commit) if root.join(".git").exists() && commit.status.success() => {
             let commit = String::from_utf8(commit.stdout).expect("text");
-            assert_eq!(said, format!("tare {version} ({})", commit.trim()));
+            assert_eq!(printed, format!("tare {version} ({})", commit.trim()));
         }
-        // A tarball: with or without a commit, and never another project's.
-        _ => assert!(said.starts_with(&format!("tare {version}")), "{said}"),
+        // From a tarball, the version may have a commit or none.
+        _ => assert!(printed.starts_with(&format!("tare {version}")), "{printed}"),
     }
 }
 
@@ -51,7 +51,7 @@ fn a_package_a_tarball_and_a_packager_name_theirs() {
         .status()
         .expect("rustc runs");
     assert!(built.success());
-    // The sources lie in another project's checkout, which they must not name.
+    // The version must not name the commit of another project whose checkout contains the sources.
     let git = |arguments: &[&str]| {
         let git = Command::new("git")
             .arg("-C")
@@ -78,8 +78,8 @@ fn a_package_a_tarball_and_a_packager_name_theirs() {
             .env("TARE_COMMIT", commit)
             .output()
             .expect("it runs");
-        let said = String::from_utf8(output.stdout).expect("text");
-        let version = said
+        let printed = String::from_utf8(output.stdout).expect("text");
+        let version = printed
             .lines()
             .find_map(|line| line.strip_prefix("cargo:rustc-env=TARE_VERSION="));
         version.expect("a version").to_owned()

@@ -5,7 +5,7 @@ mod support;
 use std::process::Stdio;
 
 use serde_json::Value;
-use support::weigh::{assert_nothing_left, cells, recipe, state, weigh};
+use support::weigh::{assert_nothing_left, cells, state, weigh, write_recipe};
 use support::{Directory, Process, finish, wait_for};
 
 const TURNS: u64 = 4;
@@ -88,7 +88,7 @@ fn has_its_figures(cell: &Value) {
 #[test]
 fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
     let directory = Directory::new("turns");
-    recipe(&directory, &served());
+    write_recipe(&directory, &served());
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let cells = cells(&directory);
@@ -117,7 +117,7 @@ fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
 #[test]
 fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together() {
     let directory = Directory::new("turns-resume");
-    recipe(
+    write_recipe(
         &directory,
         &served().replace(
             "name = 'few'\noptions = ['--max-connections=4']",
@@ -163,7 +163,7 @@ fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
         "name = 'few'\noptions = ['--max-connections=4']",
         "name = 'few'\noptions = ['--max-connections=99']",
     );
-    recipe(
+    write_recipe(
         &directory,
         &text.replace(&format!("turns = {TURNS}"), "turns = 40"),
     );
@@ -238,7 +238,7 @@ sql = \"SELECT DISTINCT ENABLED FROM performance_schema.setup_instruments WHERE 
 #[test]
 fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
     let directory = Directory::new("turns-shared");
-    recipe(&directory, SHARED);
+    write_recipe(&directory, SHARED);
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let plan = std::fs::read_to_string(directory.path().join("out/plan.json")).expect("written");

@@ -1,15 +1,15 @@
-//! The tests of a suite, as their packages have them.
+//! The tests of a suite, as its package has them.
 
 use std::path::{Path, PathBuf};
 
 use crate::support::finish;
 
-/// Where a server's tests and programs are: fetched, unless they are there.
+/// The directory of a server's tests and programs, fetched if it does not exist.
 pub fn home(version: &str) -> PathBuf {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/suites");
     let done = finish(std::process::Command::new(script).arg(version));
     assert_eq!(done.code, Some(0), "scripts/suites: {done:?}");
-    done.stdout.lines().last().expect("it says where").into()
+    done.stdout.lines().last().expect("a path").into()
 }
 
 /// One test.
@@ -25,7 +25,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// As the list of what is open names it.
+    /// The name in the lists, SUITE.TEST.
     pub fn key(&self) -> String {
         format!("{}.{}", self.suite, self.name)
     }
@@ -34,14 +34,14 @@ impl Case {
         self.directory.join("t").join(format!("{}.test", self.name))
     }
 
-    /// What the server that the suite belongs to answered.
+    /// The recorded result.
     pub fn result(&self) -> PathBuf {
         self.directory
             .join("r")
             .join(format!("{}.result", self.name))
     }
 
-    /// Whether its authors have it run no more: `NAME : REASON` in a list of the suite.
+    /// Whether its authors have disabled it: `NAME : REASON` in a list of the suite.
     pub fn is_disabled(&self) -> bool {
         let list = self.directory.join("disabled.def");
         let text = std::fs::read_to_string(list).unwrap_or_default();
@@ -50,29 +50,29 @@ impl Case {
             .any(|(name, _)| name.trim() == self.name)
     }
 
-    /// The text of the test and, after it, of each file of its suite that it reads. Files that all suites
-    /// share mention much that a test does not use.
+    /// The text of the test followed by each file of its suite that it sources. Files that all suites share are left
+    /// out: they mention much that the test does not use.
     pub fn text(&self) -> String {
         let mut text = read(&self.test());
-        let mut seen: Vec<PathBuf> = Vec::new();
+        let mut included: Vec<PathBuf> = Vec::new();
         let mut from = 0;
         while from < text.len() {
             let until = text[from..].find('\n').map_or(text.len(), |n| from + n + 1);
-            let named = sourced(&text[from..until]);
+            let named = sourced_file(&text[from..until]);
             from = until;
             let Some(path) = named.and_then(|name| self.find(&name)) else {
                 continue;
             };
-            if !seen.contains(&path) {
+            if !included.contains(&path) {
                 text.push('\n');
                 text.push_str(&read(&path));
-                seen.push(path);
+                included.push(path);
             }
         }
         text
     }
 
-    /// A file that a test sources, if it is the suite's.
+    /// The path of a sourced file, if it belongs to the suite.
     fn find(&self, name: &str) -> Option<PathBuf> {
         let name = Path::new(name).file_name()?;
         let path = self.directory.join("include").join(name);
@@ -80,8 +80,8 @@ impl Case {
     }
 }
 
-/// What a line sources.
-fn sourced(line: &str) -> Option<String> {
+/// The file that a line sources.
+fn sourced_file(line: &str) -> Option<String> {
     let line = line.trim().trim_start_matches("--").trim_start();
     let rest = line
         .strip_prefix("source ")
@@ -89,13 +89,13 @@ fn sourced(line: &str) -> Option<String> {
     Some(rest.trim().trim_end_matches(';').trim().to_owned())
 }
 
-/// Test files have bytes that are no UTF-8.
+/// Reads a test file, which may have bytes that are not UTF-8.
 fn read(path: &Path) -> String {
     let bytes = std::fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Words of an option file, quotes taken off.
+/// The words of an option file, unquoted.
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote, mut any) = (String::new(), None, false);
@@ -117,8 +117,8 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// What is said to the suite's own harness: each test has a server of its own, and the time that it needs.
-fn is_the_harness(option: &str) -> bool {
+/// Options for the suite's own harness. Here each test has a server of its own and a fixed time limit.
+fn is_harness_option(option: &str) -> bool {
     [
         "--force-restart",
         "--testcase-timeout",
@@ -126,27 +126,27 @@ fn is_the_harness(option: &str) -> bool {
         "--timezone",
     ]
     .iter()
-    .any(|of| option.starts_with(of))
+    .any(|prefix| option.starts_with(prefix))
 }
 
-/// What an option file says, beside what it includes, as a command line would.
-fn of_file(text: &str) -> impl Iterator<Item = String> {
+/// The options of an option file as command-line options, without its include directives.
+fn file_options(text: &str) -> impl Iterator<Item = String> {
     let lines = text.lines().map(str::trim);
     let is_option = |line: &&str| line.starts_with(|c: char| c.is_ascii_alphabetic());
     lines.filter(is_option).map(|line| format!("--{line}"))
 }
 
-/// Options that stand beside files which all suites share, of those that a test reads.
+/// Options that belong to the shared files that a test sources.
 fn shared_options(tests: &Path, text: &str) -> Vec<String> {
-    let read_by_it = text.lines().filter_map(sourced);
-    let files = read_by_it
+    let sourced = text.lines().filter_map(sourced_file);
+    let files = sourced
         .flat_map(|name| [".opt", "-master.opt"].map(|end| tests.join(name.replace(".inc", end))));
     let options = files.filter(|path| path.is_file());
     options.flat_map(|path| words(&read(&path))).collect()
 }
 
 /// All tests of a suite, by name.
-pub fn of(home: &Path, suite: &str) -> Vec<Case> {
+pub fn list(home: &Path, suite: &str) -> Vec<Case> {
     let directory = home.join("tests/suite").join(suite);
     let mut cases = Vec::new();
     let entries = std::fs::read_dir(directory.join("t"))
@@ -162,13 +162,13 @@ pub fn of(home: &Path, suite: &str) -> Vec<Case> {
             .iter()
             .filter(|path| path.exists())
             .flat_map(|path| words(&read(path)))
-            .filter(|option| !is_the_harness(option))
+            .filter(|option| !is_harness_option(option))
             .collect();
         let file = directory.join(format!("t/{name}.cnf"));
         if file.exists() {
-            options.extend(of_file(&read(&file)));
+            options.extend(file_options(&read(&file)));
         }
-        // The file is empty: that a test reads it tells the harness.
+        // The file is empty. Sourcing it is a message to the harness.
         if read(&path).contains("include/force_myisam_default.inc") {
             let engine = ["--default-storage-engine", "--default-tmp-storage-engine"];
             options.extend(engine.map(|option| format!("{option}=MyISAM")));
@@ -179,7 +179,7 @@ pub fn of(home: &Path, suite: &str) -> Vec<Case> {
             options: Vec::new(),
             directory: directory.clone(),
         };
-        // The test's own come last, and count.
+        // The test's own options come last, because the last one wins.
         case.options = shared_options(&home.join("tests"), &case.text());
         case.options.extend(options);
         cases.push(case);

@@ -1,4 +1,4 @@
-//! Whose tests are run: MySQL's or MariaDB's.
+//! The two suites: MySQL's and MariaDB's.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use crate::options;
 use crate::run::Host;
 use crate::servers::Version;
 
-/// A server's suites, and what differs between servers.
+/// A server's suites, and the differences between servers.
 pub struct Flavor {
     /// The server that the suites were written for; scripts/suites calls them by the same name.
     pub version: Version,
     pub suites: &'static [&'static str],
-    /// Whose tables Tare's are beside such a server.
+    /// The series whose tables Tare presents for such a server.
     pub series: &'static str,
     /// The list of tests that do not pass.
     pub open: &'static str,
-    /// The list of those that run through the door, unless all do.
+    /// The list of tests that run through the door; `None` if all do.
     pub door: Option<&'static str>,
-    /// A folder of its own for what its tests said.
-    pub said: &'static str,
-    /// What its harness starts a server with beside [`options::EVERYTHING`].
+    /// Its folder for the logs of failed tests.
+    pub logs: &'static str,
+    /// Options that its harness adds to [`options::EVERYTHING`].
     pub options: &'static [&'static str],
-    /// What its programs read beside where the server is.
+    /// Option-file sections for its client programs.
     pub clients: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub const MYSQL: Flavor = Flavor {
     series: "9.7",
     open: "open.tsv",
     door: Some("door.txt"),
-    said: "",
+    logs: "",
     options: &options::MYSQL,
     clients: "[mysqltest]\nssl-mode=DISABLED\n",
 };
@@ -44,14 +44,14 @@ pub const MARIADB: Flavor = Flavor {
     series: "mariadb",
     open: "open-mariadb.tsv",
     door: None,
-    said: "mariadb",
+    logs: "mariadb",
     options: &options::MARIADB,
     clients: "[mysqltest]\nskip-ssl\n[mysql]\ndefault-character-set=latin1\n[mysqlshow]\n\
         default-character-set=latin1\n",
 };
 
 impl Flavor {
-    /// Where its tests run, if nothing else is wanted and no list says so.
+    /// The default host of its tests.
     pub fn host(&self) -> Host {
         match self.door {
             Some(_) => Host::Tare,
@@ -59,13 +59,13 @@ impl Flavor {
         }
     }
 
-    /// MariaDB's mysqltest looks for what a test reads where it is told to; MySQL's finds out.
-    pub fn said_where(&self, case: &Case) -> Option<String> {
-        let told = self.version.is_mariadb();
-        told.then(|| format!("--suite-dir={}/", case.directory.display()))
+    /// The option of MariaDB's mysqltest that says where sourced files are; MySQL's finds them.
+    pub fn suite_directory_option(&self, case: &Case) -> Option<String> {
+        (self.version.is_mariadb()).then(|| format!("--suite-dir={}/", case.directory.display()))
     }
 
-    /// MariaDB's mysqltest reads and writes files below two folders, and the server's data have to be there.
+    /// The temporary directory. MariaDB's mysqltest accesses files only below it and the suite, and it has to contain
+    /// the server's data.
     pub fn temporary(&self, directory: &Path) -> PathBuf {
         match self.version.is_mariadb() {
             true => directory.to_owned(),
@@ -73,17 +73,17 @@ impl Flavor {
         }
     }
 
-    /// A line of a result as it is compared: MariaDB has no SOURCE of an event, and a blank at the end of a digest's
-    /// text. How many bytes of a connection's attributes are kept is a figure of Tare's own, whatever is asked for.
-    pub fn as_compared<'a>(&self, line: &'a str) -> Cow<'a, str> {
+    /// A result's line, normalised for the comparison. MariaDB has no SOURCE of events and a blank at the end of a
+    /// digest's text, and Tare has a fixed size for the attributes of a connection.
+    pub fn normalise<'a>(&self, line: &'a str) -> Cow<'a, str> {
         match self.version.is_mariadb() && line.contains('\t') {
-            true => columns_of(line).into(),
+            true => normalise_columns(line).into(),
             false => line.into(),
         }
     }
 }
 
-fn columns_of(line: &str) -> String {
+fn normalise_columns(line: &str) -> String {
     const ATTRIBUTES: &str = "performance_schema_session_connect_attrs_size";
     if line.starts_with(ATTRIBUTES) && !line.ends_with("\t0") {
         return ATTRIBUTES.to_owned();
@@ -106,7 +106,7 @@ fn sources_and_blanks_are_not_compared() {
             "performance_schema_session_connect_attrs_size",
         ),
     ] {
-        assert_eq!(MARIADB.as_compared(line), compared);
-        assert_eq!(MYSQL.as_compared(line), line);
+        assert_eq!(MARIADB.normalise(line), compared);
+        assert_eq!(MYSQL.normalise(line), line);
     }
 }

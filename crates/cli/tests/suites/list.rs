@@ -1,5 +1,5 @@
-//! `open.tsv`: eligible tests that do not pass, each with its class and the reason. `door.txt`: those that run through
-//! the door.
+//! `open.tsv` lists eligible tests that do not pass, each with its class and the reason; `door.txt` lists the tests
+//! that run through the door.
 //!
 //! ```text
 //! perfschema.name<TAB>class<TAB>One sentence that says why.
@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// What a test that does not pass is put down to.
+/// Why a test does not pass.
 pub const CLASSES: [(&str, &str); 3] = [
     (
         "server",
@@ -18,8 +18,8 @@ pub const CLASSES: [(&str, &str); 3] = [
     ("gap", "Tare should answer as MySQL, and does not yet"),
 ];
 
-/// The class of each test of a list; panics where a line is none.
-pub fn open(path: &Path) -> BTreeMap<String, String> {
+/// Reads open.tsv: the class of each test. Panics at a malformed line.
+pub fn read_open(path: &Path) -> BTreeMap<String, String> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let mut entries = BTreeMap::new();
     for line in text.lines().filter(|line| !line.starts_with('#')) {
@@ -33,18 +33,18 @@ pub fn open(path: &Path) -> BTreeMap<String, String> {
         );
         assert!(!reason.trim().is_empty(), "{key}: no reason");
         let former = entries.insert(key.to_owned(), class.to_owned());
-        assert!(former.is_none(), "{key} stands twice");
+        assert!(former.is_none(), "{key} is listed twice");
     }
     entries
 }
 
-/// The tests that run through the door.
-pub fn door(path: &Path) -> BTreeSet<String> {
+/// Reads door.txt.
+pub fn read_door(path: &Path) -> BTreeSet<String> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
     let keys = text.lines().filter(|line| !line.starts_with('#'));
     let mut tests = BTreeSet::new();
     for key in keys {
-        assert!(tests.insert(key.to_owned()), "{key} stands twice");
+        assert!(tests.insert(key.to_owned()), "{key} is listed twice");
     }
     tests
 }

@@ -1,21 +1,21 @@
-//! MySQL 9.7's own tests of Performance Schema and of schema sys, run by the program that their authors run them
-//! with, and compared with the answers that they recorded. `scripts/suites` fetches them.
+//! MySQL 9.7's own tests of Performance Schema and of schema sys, run by its mysqltest and compared with the
+//! recorded results. `scripts/suites` fetches them.
 //!
-//! A test runs on `tare serve`. One that is about a part of mysqld is in `door.txt`: its load runs on a MySQL 9.7 with
-//! Tare's engine, and its reads on Tare's tables of that server.
+//! Tests run on `tare serve`. Those in `door.txt` are about a part of mysqld: their load runs on a MySQL 9.7 with
+//! Tare's engine, and their reads on Tare's tables of that server.
 //!
-//! MariaDB 10.11 has a suite of its own, of which every test runs through the door.
+//! All tests of MariaDB 10.11's own suite run through the door.
 //!
-//! Every test that is eligible passes, or is in `open.tsv`, MariaDB's in `open-mariadb.tsv`, with its class and the
-//! reason. One that is listed and passes fails until it is taken out, so the lists only shrink.
+//! Every eligible test passes, or is in `open.tsv` (MariaDB's in `open-mariadb.tsv`) with its class and the reason.
+//! A listed test that passes is an error, so the lists only shrink.
 //!
 //! ```text
-//! TARE_SUITES_ONLY=ddl_     only tests whose name, as SUITE.TEST, has this
-//! TARE_SUITES_ON=door       those that are open, and those of door.txt, through the door
-//! TARE_SUITES_ON=stock      on the server that they were written for: what the runner itself can run
+//! TARE_SUITES_ONLY=ddl_     only tests whose name, SUITE.TEST, contains this
+//! TARE_SUITES_ON=door       the tests of open.tsv and door.txt, through the door
+//! TARE_SUITES_ON=stock      on the server that they were written for, to test this runner
 //! ```
 //!
-//! What mysqltest said of each test is left in target/suites/said.
+//! mysqltest's output for failed and skipped tests is in target/suites/logs.
 
 mod cases;
 mod flavor;
@@ -43,7 +43,7 @@ use flavor::Flavor;
 use needs::Need;
 use run::{Host, Outcome};
 
-/// Where all tests are to run, if it is not where they are listed to.
+/// The host that TARE_SUITES_ON sets for all tests.
 fn wanted_host() -> Option<Host> {
     match std::env::var("TARE_SUITES_ON").as_deref() {
         Ok("stock") => Some(Host::Stock),
@@ -53,14 +53,14 @@ fn wanted_host() -> Option<Host> {
     }
 }
 
-/// A file beside this one.
-fn beside(name: &str) -> PathBuf {
+/// The path of a list.
+fn list_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/suites")
         .join(name)
 }
 
-/// The tests of all suites that are to be run, and how many need what.
+/// The eligible tests of all suites, and the number of others by their need.
 fn eligible(
     flavor: &Flavor,
     home: &Path,
@@ -71,9 +71,9 @@ fn eligible(
     let all = flavor
         .suites
         .iter()
-        .flat_map(|suite| cases::of(home, suite));
+        .flat_map(|suite| cases::list(home, suite));
     for case in all.filter(|case| wanted(case)) {
-        match needs::of(&case) {
+        match needs::find(&case) {
             Some(need) => *needs.entry(need).or_default() += 1,
             None => run.push(case),
         }
@@ -81,8 +81,8 @@ fn eligible(
     (run, needs)
 }
 
-/// Runs them all, as many at a time as there are processors.
-fn outcomes(
+/// Runs the tests, as many at a time as there are processors.
+fn run_all(
     flavor: &Flavor,
     host: impl Fn(&Case) -> Host + Sync,
     home: &Path,
@@ -97,7 +97,7 @@ fn outcomes(
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let host = host(case);
                     let outcome = run::run(flavor, host, home, case);
-                    keep(&kept(flavor, host), case, &outcome);
+                    write_log(&log_directory(flavor, host), case, &outcome);
                     outcomes
                         .lock()
                         .expect("no worker panicked")
@@ -109,36 +109,36 @@ fn outcomes(
     outcomes.into_inner().expect("no worker panicked")
 }
 
-/// Where it is left what mysqltest said.
-fn kept(flavor: &Flavor, host: Host) -> PathBuf {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/suites/said");
-    let kept = root.join(flavor.said).join(format!("{host:?}"));
-    std::fs::create_dir_all(&kept).expect("a folder for what is said");
-    kept
+/// Creates the folder for mysqltest's output.
+fn log_directory(flavor: &Flavor, host: Host) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/suites/logs");
+    let directory = root.join(flavor.logs).join(format!("{host:?}"));
+    std::fs::create_dir_all(&directory).expect("a folder for logs");
+    directory
 }
 
-fn keep(kept: &Path, case: &Case, outcome: &Outcome) {
-    let path = |end: &str| kept.join(format!("{}.{end}", case.key()));
+fn write_log(directory: &Path, case: &Case, outcome: &Outcome) {
+    let path = |end: &str| directory.join(format!("{}.{end}", case.key()));
     for end in ["failed", "skipped"] {
         let _ = std::fs::remove_file(path(end));
     }
-    let (end, said) = match outcome {
+    let (end, output) = match outcome {
         Outcome::Passed => return,
-        Outcome::Failed(said) => ("failed", said),
-        Outcome::Skipped(said) => ("skipped", said),
+        Outcome::Failed(output) => ("failed", output),
+        Outcome::Skipped(output) => ("skipped", output),
     };
-    std::fs::write(path(end), said).expect("what is said can be kept");
+    std::fs::write(path(end), output).expect("a log is written");
 }
 
-/// Runs a server's suites and compares with the lists.
+/// Runs a server's suites and compares the outcomes with the lists.
 fn check(flavor: &Flavor) {
     let only = std::env::var("TARE_SUITES_ONLY").unwrap_or_default();
     let home = cases::home(flavor.version.name());
     let wanted_host = wanted_host();
-    let open = list::open(&beside(flavor.open));
+    let open = list::read_open(&list_path(flavor.open));
     let door = flavor
         .door
-        .map_or_else(BTreeSet::new, |list| list::door(&beside(list)));
+        .map_or_else(BTreeSet::new, |list| list::read_door(&list_path(list)));
     let (cases, needs) = eligible(flavor, &home, |case| {
         let key = case.key();
         let is_the_doors = flavor.door.is_none() || open.contains_key(&key) || door.contains(&key);
@@ -149,7 +149,7 @@ fn check(flavor: &Flavor) {
         None if door.contains(&case.key()) => Host::Door,
         None => flavor.host(),
     };
-    let outcomes = outcomes(flavor, host, &home, &cases);
+    let outcomes = run_all(flavor, host, &home, &cases);
     let passed = |on: Host| {
         let passed = cases
             .iter()
@@ -157,14 +157,14 @@ fn check(flavor: &Flavor) {
         passed.filter(|case| host(case) == on).count()
     };
     let left_out: usize = needs.values().sum();
-    let mut told = format!("{} tests, of which {left_out} need", cases.len() + left_out);
+    let mut summary = format!("{} tests, of which {left_out} need", cases.len() + left_out);
     for (need, count) in &needs {
-        let _ = write!(told, " {need} ({count}),");
+        let _ = write!(summary, " {need} ({count}),");
     }
     let all = [Host::Tare, Host::Door, Host::Stock].map(|on| (on, passed(on)));
     let sum: usize = all.iter().map(|(_, passed)| passed).sum();
     println!(
-        "{told} and {} are eligible; {sum} pass ({:.1} %): {all:?}",
+        "{summary} and {} are eligible; {sum} pass ({:.1} %): {all:?}",
         cases.len(),
         100.0 * sum as f64 / cases.len().max(1) as f64
     );
@@ -174,12 +174,12 @@ fn check(flavor: &Flavor) {
     let complaints = complaints(&cases, &outcomes, &open, &door);
     assert!(
         complaints.is_empty(),
-        "{complaints}what was said is in {}",
-        kept(flavor, flavor.host()).display()
+        "{complaints}mysqltest's output is in {}",
+        log_directory(flavor, flavor.host()).display()
     );
 }
 
-/// What contradicts the lists.
+/// Outcomes that contradict the lists.
 fn complaints(
     cases: &[Case],
     outcomes: &BTreeMap<String, Outcome>,
@@ -193,17 +193,17 @@ fn complaints(
         .chain(door)
         .filter(|key| all && !outcomes.contains_key(*key))
     {
-        let _ = writeln!(complaints, "{key} is listed, and no eligible test");
+        let _ = writeln!(complaints, "{key} is listed but no eligible test");
     }
     for case in cases {
         let key = case.key();
         let complaint = match (&outcomes[&key], list.get(&key)) {
-            (Outcome::Passed, Some(_)) => "passes, and is listed as open".to_owned(),
+            (Outcome::Passed, Some(_)) => "passes but is listed as open".to_owned(),
             (Outcome::Passed, None) | (_, Some(_)) => continue,
-            (Outcome::Failed(said) | Outcome::Skipped(said), None) => {
-                let end: Vec<&str> = said.lines().rev().take(12).collect();
+            (Outcome::Failed(output) | Outcome::Skipped(output), None) => {
+                let end: Vec<&str> = output.lines().rev().take(12).collect();
                 let end: Vec<&str> = end.into_iter().rev().collect();
-                format!("does not pass, and is not listed:\n{}", end.join("\n"))
+                format!("does not pass and is not listed:\n{}", end.join("\n"))
             }
         };
         let _ = writeln!(complaints, "{key} {complaint}");

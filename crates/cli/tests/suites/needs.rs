@@ -1,21 +1,21 @@
-//! What a test needs that is not there, by rule: such tests are not run, and not counted as eligible.
+//! Rules for what a test needs that Tare lacks. Such tests are not eligible and do not run.
 
 use std::fmt;
 
 use crate::cases::Case;
 
-/// Something that Tare has not, or is not.
+/// A need that excludes a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
     Replication,
     Restart,
     Plugin,
     XProtocol,
-    /// A server that was built for debugging: the stock one skips these, too.
+    /// A debug build. The stock server skips these, too.
     Debug,
     /// Another operating system or file system.
     Platform,
-    /// Its own harness does not run it: MariaDB keeps tests of MySQL's that it has no tables for.
+    /// Its own harness does not run it: MariaDB's suite has tests of MySQL tables that it lacks.
     Disabled,
 }
 
@@ -33,8 +33,7 @@ impl fmt::Display for Need {
     }
 }
 
-/// Words in a test, in what it sources, or in its options, by which it is known what it needs. The first
-/// that fits counts.
+/// Words in a test, in its sourced files, or in its options that indicate a need. The first match counts.
 const RULES: &[(Need, &[&str])] = &[
     (
         Need::Debug,
@@ -100,8 +99,8 @@ const RULES: &[(Need, &[&str])] = &[
     ),
 ];
 
-/// Why a test is not run, if it is not.
-pub fn of(case: &Case) -> Option<Need> {
+/// The need that excludes a test.
+pub fn find(case: &Case) -> Option<Need> {
     if case.is_disabled() {
         return Some(Need::Disabled);
     }

@@ -1,6 +1,6 @@
-//! What servers are started with: what the harness of a suite gives each of them, and what one test asks for.
+//! Options of servers: those of a suite's harness, and those of one test.
 
-/// What the harness of the suites starts each server with.
+/// The harness's options for every server.
 pub const EVERYTHING: [&str; 31] = [
     "--performance-schema=ON",
     "--performance-schema-accounts-size=100",
@@ -35,7 +35,7 @@ pub const EVERYTHING: [&str; 31] = [
     "--performance-schema-consumer-thread-instrumentation=ON",
 ];
 
-/// What the harness starts MySQL 9.7 with beside that.
+/// The harness's additional options for MySQL 9.7.
 pub const MYSQL: [&str; 4] = [
     "--performance-schema-consumer-events-statements-cpu=ON",
     "--explain-format=TRADITIONAL_STRICT",
@@ -43,7 +43,7 @@ pub const MYSQL: [&str; 4] = [
     "--log-output=file",
 ];
 
-/// And MariaDB. Later options count.
+/// The harness's additional options for MariaDB. Later options override earlier ones.
 pub const MARIADB: [&str; 22] = [
     "--performance-schema-digests-size=200",
     "--performance-schema-max-mutex-instances=5000",
@@ -69,9 +69,9 @@ pub const MARIADB: [&str; 22] = [
     "--secure-file-priv=",
 ];
 
-/// The options of a test as lines of an option file of `tare serve`. They are all loose: what is about InnoDB,
-/// logs or replication, or an instrument of another server, is unknown there.
-pub fn tares(options: &[String]) -> String {
+/// A test's options as an option file of `tare serve`. All are loose, because options about InnoDB, logs or
+/// replication, and instruments of other servers, are unknown there.
+pub fn option_file(options: &[String]) -> String {
     let mut lines = String::from("[mysqld]\n");
     for option in options {
         let bare = option.trim_start_matches("--").replace("loose-", "");
@@ -91,9 +91,9 @@ pub fn tares(options: &[String]) -> String {
     lines
 }
 
-/// What a server's options cannot tell Tare: to be exact where MySQL is, and what `tare run` keeps the server's own
-/// engine small with, which is a size of 0 or one statement in a stack.
-pub fn tares_own(options: &[String]) -> String {
+/// TARE_OPTIONS for what a server's options cannot set: exact counts of locks as in MySQL, and sizes of 0 or of
+/// one statement in a stack, with which `tare run` itself keeps the server's own engine small.
+pub fn tare_options(options: &[String]) -> String {
     let mut lines = String::from("lock_timing=every\nlock_instances=every\n");
     for option in options {
         let bare = option.trim_start_matches("--").trim_start_matches("loose-");

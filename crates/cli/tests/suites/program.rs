@@ -1,7 +1,7 @@
-//! Stored procedures of tests that read Tare's tables. Within the server they would read its own tables, so
-//! their statements are told one by one, and the server executes the procedure as a part of its load.
+//! Stored procedures of tests that read Tare's tables. Within the server they would read its own tables, so the relay
+//! executes their statements one by one, and the server executes the procedure as part of its load.
 //!
-//! Known are DECLARE, SET and IF, and statements; whoever has more is the server's alone.
+//! Only DECLARE, SET, IF and plain statements are supported. Other procedures run only on the server.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 #[derive(Debug, Default)]
 pub struct Programs(Mutex<HashMap<String, Program>>);
 
-/// Parameters, and what it does.
+/// A procedure's parameters and steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Program {
     pub parameters: Vec<String>,
@@ -30,7 +30,7 @@ pub enum Step {
 }
 
 impl Programs {
-    /// Remembers a procedure, if all of its steps are known.
+    /// Stores a procedure if all of its steps are supported.
     pub fn create(&self, sql: &str) {
         if let Some((name, program)) = parse(sql) {
             self.0
@@ -40,10 +40,10 @@ impl Programs {
         }
     }
 
-    /// The procedure that a statement calls, with its arguments, if it does nothing but read Tare's tables.
+    /// The procedure that a statement calls, with its arguments, if it only reads Tare's tables.
     pub fn called(&self, sql: &str) -> Option<(Program, Vec<String>)> {
-        let found = self.find(sql)?;
-        self.is_reader(&found.0.body, 0).then_some(found)
+        let call = self.find(sql)?;
+        self.is_reader(&call.0.body, 0).then_some(call)
     }
 
     fn is_reader(&self, steps: &[Step], depth: usize) -> bool {
@@ -56,7 +56,7 @@ impl Programs {
                 let lower = sql.to_ascii_lowercase();
                 let called = || {
                     self.find(sql)
-                        .is_some_and(|(of, _)| self.is_reader(&of.body, depth + 1))
+                        .is_some_and(|(inner, _)| self.is_reader(&inner.body, depth + 1))
                 };
                 lower.contains("performance_schema")
                     || lower.starts_with("select") && !lower.contains("from")
@@ -75,14 +75,14 @@ impl Programs {
             Some((name, after)) => (name, after.rsplit_once(')')?.0),
             None => (rest, ""),
         };
-        let known = self.0.lock().expect("no one panicked");
-        let program = known.get(&bare(name))?.clone();
+        let programs = self.0.lock().expect("no one panicked");
+        let program = programs.get(&bare_name(name))?.clone();
         let arguments = split(arguments, ',');
         (arguments.len() == program.parameters.len()).then_some((program, arguments))
     }
 }
 
-fn bare(name: &str) -> String {
+fn bare_name(name: &str) -> String {
     let name = name
         .trim()
         .trim_end_matches(';')
@@ -95,15 +95,15 @@ fn bare(name: &str) -> String {
         .to_owned()
 }
 
-/// Name and text of CREATE PROCEDURE name (parameters) BEGIN ... END.
+/// Parses CREATE PROCEDURE name (parameters) BEGIN ... END.
 fn parse(sql: &str) -> Option<(String, Program)> {
     let sql = sql.trim().trim_end_matches(';').trim();
     let lower = sql.to_ascii_lowercase();
     let rest = lower.strip_prefix("create procedure ")?;
     let start = sql.len() - rest.len();
     let open = start + rest.find('(')?;
-    let close = open + matching(&sql[open..])?;
-    let name = bare(&sql[start..open]);
+    let close = open + closing_parenthesis(&sql[open..])?;
+    let name = bare_name(&sql[start..open]);
     let parameters = split(&sql[open + 1..close], ',')
         .iter()
         .map(|parameter| {
@@ -121,15 +121,15 @@ fn parse(sql: &str) -> Option<(String, Program)> {
     let inner = lower.strip_prefix("begin")?.strip_suffix("end")?;
     let body = &body["begin".len().."begin".len() + inner.len()];
     let mut statements = split(body, ';').into();
-    let body = steps(&mut statements, false)?;
+    let body = parse_steps(&mut statements, false)?;
     Some((name, Program { parameters, body }))
 }
 
-/// What is not yet read of a body.
+/// The statements of a body that are not yet parsed.
 type Statements = VecDeque<String>;
 
-/// Steps up to the END or ELSE of a block.
-fn steps(statements: &mut Statements, is_a_block: bool) -> Option<Vec<Step>> {
+/// Parses steps up to the END or ELSE of a block.
+fn parse_steps(statements: &mut Statements, is_a_block: bool) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     loop {
         let Some(statement) = statements.front().cloned() else {
@@ -160,11 +160,11 @@ fn steps(statements: &mut Statements, is_a_block: bool) -> Option<Vec<Step>> {
                 statements.pop_front();
                 let at = lower.find("then")?;
                 let condition = statement[2..at].trim().to_owned();
-                let then = block(&statement[at + "then".len()..], statements)?;
+                let then = parse_block(&statement[at + "then".len()..], statements)?;
                 let otherwise = match statements.front() {
                     Some(next) if next.to_ascii_lowercase().starts_with("else") => {
                         let next = statements.pop_front()?;
-                        block(&next["else".len()..], statements)?
+                        parse_block(&next["else".len()..], statements)?
                     }
                     _ => Vec::new(),
                 };
@@ -180,7 +180,7 @@ fn steps(statements: &mut Statements, is_a_block: bool) -> Option<Vec<Step>> {
             }
             "begin" => {
                 statements.pop_front();
-                steps.extend(block(&statement["begin".len()..], statements)?);
+                steps.extend(parse_block(&statement["begin".len()..], statements)?);
                 if !statements.pop_front()?.trim().eq_ignore_ascii_case("end") {
                     return None;
                 }
@@ -197,14 +197,14 @@ fn steps(statements: &mut Statements, is_a_block: bool) -> Option<Vec<Step>> {
     }
 }
 
-/// The steps of a block, whose first statement stands behind THEN, ELSE or BEGIN.
-fn block(first: &str, rest: &mut Statements) -> Option<Vec<Step>> {
+/// Parses a block, whose first statement follows THEN, ELSE or BEGIN.
+fn parse_block(first: &str, rest: &mut Statements) -> Option<Vec<Step>> {
     rest.push_front(first.trim().to_owned());
-    steps(rest, true)
+    parse_steps(rest, true)
 }
 
-/// Where the parenthesis that a text begins with is closed.
-fn matching(text: &str) -> Option<usize> {
+/// The position of the parenthesis that closes the one at the start of the text.
+fn closing_parenthesis(text: &str) -> Option<usize> {
     let mut depth = 0;
     text.char_indices().find_map(|(at, c)| {
         depth += i32::from(c == '(') - i32::from(c == ')');
@@ -212,7 +212,7 @@ fn matching(text: &str) -> Option<usize> {
     })
 }
 
-/// Parts between separators that stand in no quotes, comments or parentheses; comments are left out.
+/// Splits at separators outside of quotes, comments and parentheses, and drops comments.
 fn split(text: &str, separator: char) -> Vec<String> {
     let (mut parts, mut part, mut depth, mut quote) = (Vec::new(), String::new(), 0, None);
     let mut rest = text;
@@ -245,8 +245,8 @@ fn split(text: &str, separator: char) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).collect()
 }
 
-/// A statement with the values of a procedure's variables in their places.
-pub fn with_values(sql: &str, values: &HashMap<String, String>) -> String {
+/// Replaces a procedure's variables in a statement by their values.
+pub fn insert_values(sql: &str, values: &HashMap<String, String>) -> String {
     let is_of_a_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@' | '.');
     let (mut out, mut rest, mut quote) = (String::new(), sql, None);
     while let Some(c) = rest.chars().next() {
@@ -262,7 +262,7 @@ pub fn with_values(sql: &str, values: &HashMap<String, String>) -> String {
             _ => {}
         }
         match values.get(&token.to_lowercase()) {
-            // The heading stays the variable's name where it is a column by itself.
+            // The variable's name stays the heading of a column.
             Some(value) if is_a_column(&out, rest) => {
                 out.push_str(&format!("{value} AS {token}"));
             }
@@ -273,7 +273,7 @@ pub fn with_values(sql: &str, values: &HashMap<String, String>) -> String {
     out
 }
 
-/// Whether what stands between these is a column of a SELECT's list.
+/// Whether the text between these is a column of a SELECT's list.
 fn is_a_column(before: &str, after: &str) -> bool {
     let before = before.trim_end();
     let is_first = before.len() >= 6 && before[before.len() - 6..].eq_ignore_ascii_case("select");
@@ -281,7 +281,7 @@ fn is_a_column(before: &str, after: &str) -> bool {
 }
 
 #[test]
-fn a_procedure_with_a_branch_is_known() {
+fn a_procedure_with_a_branch_is_parsed() {
     let programs = Programs::default();
     programs.create(
         "create procedure one(in name varchar(64))\nbegin\n  declare id int;\n  set id = (select thread_id from \
@@ -289,7 +289,9 @@ fn a_procedure_with_a_branch_is_known() {
          count(*) from performance_schema.threads where thread_id = id;\n  else\n    select name, \"not found\" as \
          status;\n  end if;\nend",
     );
-    let (program, arguments) = programs.called("CALL one('user1')").expect("it is known");
+    let (program, arguments) = programs
+        .called("CALL one('user1')")
+        .expect("a stored procedure");
     assert_eq!(
         (program.parameters.as_slice(), arguments.as_slice()),
         (&["name".to_owned()][..], &["'user1'".to_owned()][..])
@@ -304,7 +306,7 @@ fn a_procedure_with_a_branch_is_known() {
     assert_eq!((then.len(), otherwise.len()), (1, 1));
     let values = HashMap::from([("name".to_owned(), "'user1'".to_owned())]);
     assert_eq!(
-        with_values("select name, \"name\" from t where u.name = name", &values),
+        insert_values("select name, \"name\" from t where u.name = name", &values),
         "select 'user1' AS name, \"name\" from t where u.name = 'user1'"
     );
 }

@@ -1,5 +1,5 @@
-//! Between mysqltest and a server. What a test says to the harness itself is answered here. Where Tare's tables
-//! are beside the server, statements about them go there ([`crate::route`]), and the rest passes.
+//! A proxy between mysqltest and a server. It answers statements for the harness itself. For a server with Tare's
+//! engine it sends statements about Tare's tables to `tare serve` ([`crate::route`]), and passes on all others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Write};
@@ -13,17 +13,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::program::{Program, Programs, Step, with_values};
-use crate::route::{Made, Talk, To, of_connection};
+use crate::route::{Copies, Talk, To, with_connection_id};
 use crate::wire::{self, Answer, Greeting, packet};
 
-/// A client's or a server's end, whichever kind of socket it is.
+/// A Unix or TCP socket.
 pub trait Stream: Read + Write + Send + Sync + Sized + 'static {
-    fn again(&self) -> io::Result<Self>;
-    fn end(&self);
+    fn duplicate(&self) -> io::Result<Self>;
+    fn close(&self);
 }
 
 impl Stream for UnixStream {
-    fn again(&self) -> io::Result<Self> {
+    fn duplicate(&self) -> io::Result<Self> {
         self.try_clone()
     }
 
@@ -33,49 +33,49 @@ impl Stream for UnixStream {
 }
 
 impl Stream for TcpStream {
-    fn again(&self) -> io::Result<Self> {
+    fn duplicate(&self) -> io::Result<Self> {
         self.try_clone()
     }
 
-    fn end(&self) {
+    fn close(&self) {
         let _ = self.shutdown(Shutdown::Both);
     }
 }
 
-/// Where statements go.
+/// Destinations of statements, and the state that all connections share.
 #[derive(Debug)]
-pub struct Ends {
+pub struct Destinations {
     /// Socket of the server.
     pub server: PathBuf,
-    /// Socket of Tare's tables, if they are beside it.
+    /// Socket of Tare's tables, for a server with Tare's engine.
     pub tables: Option<PathBuf>,
-    made: Made,
+    copies: Copies,
     programs: Programs,
-    /// Connections whose last statement the server may not have ended yet, though it has answered.
+    /// Connections whose last statement was answered but may not have ended yet.
     answered: Mutex<BTreeSet<u32>>,
 }
 
-impl Ends {
+impl Destinations {
     pub fn new(server: PathBuf, tables: Option<PathBuf>) -> Self {
         Self {
             server,
             tables,
-            made: Made::default(),
+            copies: Copies::default(),
             programs: Programs::default(),
             answered: Mutex::default(),
         }
     }
 }
 
-/// Listens until the process ends, on a socket and on a port of its own.
+/// A listener on a socket and on a port, which runs until the process ends.
 pub struct Relay {
     pub socket: PathBuf,
     pub port: u16,
 }
 
 impl Relay {
-    /// Begins to pass on what comes to `socket`.
-    pub fn start(socket: &Path, ends: Ends) -> Self {
+    /// Starts to relay connections.
+    pub fn start(socket: &Path, ends: Destinations) -> Self {
         let ends = Arc::new(ends);
         let local = UnixListener::bind(socket).expect("a socket to listen on");
         let to = ends.clone();
@@ -99,222 +99,220 @@ impl Relay {
     }
 }
 
-/// What the server says goes to the client, unless we have asked.
+/// Whether the relay itself receives the server's packets, instead of the client.
 #[derive(Default)]
-struct Turn {
-    is_ours: AtomicBool,
-}
+struct Redirect(AtomicBool);
 
-/// Two threads pass on what both sides say.
-fn serve<C: Stream>(client: C, ends: &Arc<Ends>) {
+/// Relays a connection with one thread for each direction.
+fn serve<C: Stream>(client: C, ends: &Arc<Destinations>) {
     let Ok(server) = UnixStream::connect(&ends.server) else {
-        client.end();
+        client.close();
         return;
     };
-    let (Ok(to), Ok(mut from)) = (client.again(), server.try_clone()) else {
+    let (Ok(to), Ok(mut from)) = (client.duplicate(), server.try_clone()) else {
         return;
     };
-    let turn = Arc::new(Turn::default());
-    let (told, hears) = channel();
-    let (ends, ours) = (ends.clone(), turn.clone());
+    let redirect = Arc::new(Redirect::default());
+    let (sender, receiver) = channel();
+    let (ends, ours) = (ends.clone(), redirect.clone());
     thread::spawn(move || {
-        let _ = answers(&mut from, to.again(), &ours, &told);
-        to.end();
-        Stream::end(&from);
+        let _ = relay_answers(&mut from, to.duplicate(), &ours, &sender);
+        to.close();
+        Stream::close(&from);
     });
     thread::spawn(move || {
-        let mut session = Session {
+        let mut session = RelayedSession {
             client,
             server,
             ends,
-            turn,
-            hears,
+            redirect,
+            receiver,
             tables: None,
             flags: 0,
             connection: 0,
             talk: Talk::default(),
         };
-        let _ = session.pass();
-        session.client.end();
-        Stream::end(&session.server);
+        let _ = session.relay();
+        session.client.close();
+        Stream::close(&session.server);
     });
 }
 
-/// What a server says, packet by packet.
-fn answers<C: Stream>(
+/// Passes the server's packets to the client, or to the session while it redirects them.
+fn relay_answers<C: Stream>(
     from: &mut UnixStream,
     to: io::Result<C>,
-    turn: &Turn,
-    told: &Sender<Vec<u8>>,
+    redirect: &Redirect,
+    session: &Sender<Vec<u8>>,
 ) -> io::Result<()> {
     let mut to = to?;
-    // The greeting is the session's: it may offer the client less.
-    let _ = told.send(packet(from)?);
+    // The session forwards the greeting, because it may remove capabilities.
+    let _ = session.send(packet(from)?);
     loop {
-        let said = packet(from)?;
-        match turn.is_ours.load(Ordering::Acquire) {
-            true => drop(told.send(said)),
-            false => to.write_all(&said)?,
+        let message = packet(from)?;
+        match redirect.0.load(Ordering::Acquire) {
+            true => drop(session.send(message)),
+            false => to.write_all(&message)?,
         }
     }
 }
 
 /// One client's connection.
-struct Session<C> {
+struct RelayedSession<C> {
     client: C,
     server: UnixStream,
-    ends: Arc<Ends>,
-    turn: Arc<Turn>,
-    /// What the server said to us.
-    hears: Receiver<Vec<u8>>,
-    /// Its connection to Tare's tables, once it has asked for one.
+    ends: Arc<Destinations>,
+    redirect: Arc<Redirect>,
+    /// The server's redirected packets.
+    receiver: Receiver<Vec<u8>>,
+    /// Its connection to Tare's tables, from the first statement about them on.
     tables: Option<UnixStream>,
     flags: u32,
     connection: u32,
     talk: Talk,
 }
 
-/// How long an answer may take that we wait for.
-const HANG_TIMEOUT: Duration = Duration::from_secs(80);
-/// What Tare's protocol does not have: who is served by two is offered what both have.
-const LESS: u32 = wire::CLIENT_SSL
+/// Time limit for an answer to the relay.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(80);
+/// Capabilities that `tare serve` lacks. A client of both servers is offered only those that both have.
+const UNSUPPORTED: u32 = wire::CLIENT_SSL
     | wire::CLIENT_COMPRESS
     | wire::CLIENT_ZSTD
     | wire::CLIENT_SESSION_TRACK
     | wire::CLIENT_OPTIONAL_METADATA
     | wire::CLIENT_QUERY_ATTRIBUTES;
 
-impl<C: Stream> Session<C> {
-    /// What a client says, packet by packet.
-    fn pass(&mut self) -> io::Result<()> {
-        let mut from = self.client.again()?;
-        let mut greeting = self.heard()?;
-        let mut greeted = Greeting(&mut greeting);
-        self.connection = greeted.connection().unwrap_or_default();
+impl<C: Stream> RelayedSession<C> {
+    /// Handles the client's packets.
+    fn relay(&mut self) -> io::Result<()> {
+        let mut from = self.client.duplicate()?;
+        let mut greeting = self.receive()?;
+        let mut parsed = Greeting(&mut greeting);
+        self.connection = parsed.connection().unwrap_or_default();
         if self.ends.tables.is_some() {
-            greeted.without(LESS);
+            parsed.remove_capabilities(UNSUPPORTED);
         }
         self.client.write_all(&greeting)?;
         let mut login = packet(&mut from)?;
         if self.ends.tables.is_some() {
-            // A client may ask for what it was not offered.
-            wire::ask_less(&mut login, LESS);
+            // A client may request capabilities that it was not offered.
+            wire::remove_requested(&mut login, UNSUPPORTED);
         }
         self.flags = wire::flags(&login);
         self.server.write_all(&login)?;
         if login.len() == wire::HEADER + SSL_REQUEST && self.flags & wire::CLIENT_SSL != 0 {
-            // What follows cannot be read.
+            // The rest is encrypted.
             return io::copy(&mut from, &mut self.server).map(|_| ());
         }
         loop {
-            let said = packet(&mut from)?;
-            self.said(&said)?;
+            let message = packet(&mut from)?;
+            self.handle(&message)?;
         }
     }
 
-    fn said(&mut self, said: &[u8]) -> io::Result<()> {
-        if wire::text(said).is_some_and(is_the_harness) {
+    fn handle(&mut self, message: &[u8]) -> io::Result<()> {
+        if wire::text(message).is_some_and(is_for_harness) {
             return self.client.write_all(&wire::OK);
         }
         if self.ends.tables.is_none() {
-            return self.server.write_all(said);
+            return self.server.write_all(message);
         }
-        let text = wire::text(said).map(|text| String::from_utf8_lossy(text).into_owned());
-        let database = match (&text, wire::command(said)) {
-            (Some(sql), _) => Talk::used(sql),
+        let text = wire::text(message).map(|text| String::from_utf8_lossy(text).into_owned());
+        let database = match (&text, wire::command(message)) {
+            (Some(sql), _) => Talk::used_database(sql),
             (None, Some((wire::COM_INIT_DB, name))) => {
                 Some(String::from_utf8_lossy(name).to_lowercase())
             }
             _ => None,
         };
         if let Some(database) = database {
-            self.talk.uses(database.clone());
-            // In the test's own databases Tare may have to keep a copy of one of its tables.
-            self.ask_tables(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
-            self.ask_tables(&format!("USE {database}"))?;
-            return self.give_server(said);
+            self.talk.set_database(database.clone());
+            // Copies of Tare's tables may be created in the test's own databases.
+            self.query_tables(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
+            self.query_tables(&format!("USE {database}"))?;
+            return self.send_to_server(message);
         }
         let Some(sql) = text else {
-            return self.give_server(said);
+            return self.send_to_server(message);
         };
         let ends = self.ends.clone();
         ends.programs.create(&sql);
         if let Some((program, arguments)) = ends.programs.called(&sql) {
-            let begun = self.begin_load(said)?;
+            let rest = self.begin_load(message)?;
             let mut answers = Vec::new();
             self.call(&program, arguments, &mut answers)?;
-            self.end_load(begun)?;
-            return self.tell(Answer::of_a_call(self.flags, answers));
+            self.end_load(rest)?;
+            return self.send_to_client(Answer::combine(self.flags, answers));
         }
         let mut talk = std::mem::take(&mut self.talk);
-        let to = talk.route(&sql, &ends.made, |variable| {
-            let value = self.ask(&format!("SELECT {variable}")).ok()?;
+        let to = talk.route(&sql, &ends.copies, |variable| {
+            let value = self.query_server(&format!("SELECT {variable}")).ok()?;
             value.literals(self.flags)?.pop()
         });
         let variables = talk.variables(&sql);
         self.talk = talk;
         match to {
-            To::Server => self.give_server(said),
+            To::Server => self.send_to_server(message),
             To::Tare | To::Both => {
                 self.wait_for_ends()?;
                 if !variables.is_empty() {
-                    let values = self.ask(&format!("SELECT {}", variables.join(", ")))?;
+                    let values = self.query_server(&format!("SELECT {}", variables.join(", ")))?;
                     let set = assignments(&variables, &values, self.flags);
-                    self.ask_tables(&set)?;
+                    self.query_tables(&set)?;
                 }
-                let begun = match to {
-                    To::Both => Some(self.begin_load(said)?),
+                let rest = match to {
+                    To::Both => Some(self.begin_load(message)?),
                     _ => None,
                 };
-                let answer = self.ask_tables(&self.for_tables(&sql))?;
-                if let Some(begun) = begun {
-                    self.end_load(begun)?;
+                let answer = self.query_tables(&self.for_tables(&sql))?;
+                if let Some(rest) = rest {
+                    self.end_load(rest)?;
                 }
                 if !variables.is_empty() {
-                    self.carry_back(&variables)?;
+                    self.copy_variables_to_server(&variables)?;
                 }
-                self.tell(answer)
+                self.send_to_client(answer)
             }
         }
     }
 
-    fn give_server(&mut self, said: &[u8]) -> io::Result<()> {
+    fn send_to_server(&mut self, message: &[u8]) -> io::Result<()> {
         let answered = &self.ends.answered;
         let mut answered = answered.lock().unwrap_or_else(PoisonError::into_inner);
         answered.insert(self.connection);
         drop(answered);
-        self.server.write_all(said)
+        self.server.write_all(message)
     }
 
-    /// A server answers before its statement has ended. Whoever asks it next is answered after that end; who asks Tare
-    /// may be answered before it. (Without events of statements there is nothing to see, and nothing to wait for.)
+    /// Waits until statements that were answered have ended. The server itself ends a statement before it answers the
+    /// next one, but Tare may answer sooner. Without instrumented statements there is nothing to wait for.
     fn wait_for_ends(&mut self) -> io::Result<()> {
         let answered = &self.ends.answered;
         let mut answered = answered.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited_for: Vec<String> = std::mem::take(&mut *answered)
+        let ids: Vec<String> = std::mem::take(&mut *answered)
             .iter()
             .map(u32::to_string)
             .collect();
         drop(answered);
-        if waited_for.is_empty() {
+        if ids.is_empty() {
             return Ok(());
         }
         let running = format!(
             "(SELECT COUNT(*) FROM performance_schema.events_statements_current AS s \
              JOIN performance_schema.threads AS t ON t.THREAD_ID = s.THREAD_ID \
              WHERE s.END_EVENT_ID IS NULL AND t.PROCESSLIST_ID IN ({}))",
-            waited_for.join(", ")
+            ids.join(", ")
         );
-        // One that waits for a lock goes on running.
-        let mut looks = 0;
-        while looks < 20 && self.value(&running)? != "0" {
+        // A statement that waits for a lock keeps running, so stop after 20 attempts.
+        let mut attempts = 0;
+        while attempts < 20 && self.value(&running)? != "0" {
             thread::sleep(Duration::from_millis(1));
-            looks += 1;
+            attempts += 1;
         }
         Ok(())
     }
 
-    fn tell(&mut self, answer: Answer) -> io::Result<()> {
+    fn send_to_client(&mut self, answer: Answer) -> io::Result<()> {
         answer
             .0
             .iter()
@@ -330,10 +328,10 @@ impl<C: Stream> Session<C> {
     ) -> io::Result<()> {
         let names = program.parameters.iter().map(|name| name.to_lowercase());
         let mut values = names.zip(arguments).collect();
-        self.steps(&program.body, &mut values, answers)
+        self.execute_steps(&program.body, &mut values, answers)
     }
 
-    fn steps(
+    fn execute_steps(
         &mut self,
         steps: &[Step],
         values: &mut HashMap<String, String>,
@@ -362,7 +360,7 @@ impl<C: Stream> Session<C> {
                         "0" | "NULL" => otherwise,
                         _ => then,
                     };
-                    self.steps(branch, values, answers)?;
+                    self.execute_steps(branch, values, answers)?;
                 }
                 Step::Statement(sql) => {
                     let sql = with_values(sql, values);
@@ -371,7 +369,7 @@ impl<C: Stream> Session<C> {
                         Some((inner, arguments)) => self.call(&inner, arguments, answers)?,
                         None => {
                             let sql = self.for_tables(&sql);
-                            answers.push(self.ask_tables(&sql)?);
+                            answers.push(self.query_tables(&sql)?);
                         }
                     }
                 }
@@ -380,39 +378,39 @@ impl<C: Stream> Session<C> {
         Ok(())
     }
 
-    /// What an expression is, as SQL has it.
+    /// The value of an expression as an SQL literal.
     fn value(&mut self, expression: &str) -> io::Result<String> {
-        let answer = self.ask_tables(&format!("SELECT {expression}"))?;
+        let answer = self.query_tables(&format!("SELECT {expression}"))?;
         let value = answer.literals(self.flags).and_then(|mut row| row.pop());
         Ok(value.unwrap_or_else(|| "NULL".to_owned()))
     }
 
-    fn carry_back(&mut self, variables: &[String]) -> io::Result<()> {
-        let values = self.ask_tables(&format!("SELECT {}", variables.join(", ")))?;
+    fn copy_variables_to_server(&mut self, variables: &[String]) -> io::Result<()> {
+        let values = self.query_tables(&format!("SELECT {}", variables.join(", ")))?;
         let set = assignments(variables, &values, self.flags);
-        self.ask(&set).map(|_| ())
+        self.query_server(&set).map(|_| ())
     }
 
-    /// A statement as Tare's tables are asked it.
+    /// A statement for Tare's tables, with this connection's ids in it.
     fn for_tables(&self, sql: &str) -> String {
-        of_connection(sql, self.connection)
+        with_connection_id(sql, self.connection)
     }
 
-    fn ask_tables(&mut self, sql: &str) -> io::Result<Answer> {
+    fn query_tables(&mut self, sql: &str) -> io::Result<Answer> {
         if self.tables.is_none() {
             self.tables = Some(self.log_in()?);
-            // Where every test begins.
-            self.ask_tables("USE test")?;
+            // The database in which every test begins.
+            self.query_tables("USE test")?;
         }
-        let tables = self.tables.as_mut().expect("it was made");
+        let tables = self.tables.as_mut().expect("connected");
         tables.write_all(&wire::query(sql))?;
         Answer::read(self.flags, || packet(tables))
     }
 
     fn log_in(&self) -> io::Result<UnixStream> {
-        let socket = self.ends.tables.as_ref().expect("it was looked");
+        let socket = self.ends.tables.as_ref().expect("a socket of tables");
         let mut tables = UnixStream::connect(socket)?;
-        tables.set_read_timeout(Some(HANG_TIMEOUT))?;
+        tables.set_read_timeout(Some(ANSWER_TIMEOUT))?;
         packet(&mut tables)?;
         tables.write_all(&wire::login(self.flags))?;
         let answer = packet(&mut tables)?;
@@ -424,49 +422,49 @@ impl<C: Stream> Session<C> {
         }
     }
 
-    /// Asks the server something of our own.
-    fn ask(&mut self, sql: &str) -> io::Result<Answer> {
-        let begun = self.begin_load(&wire::query(sql))?;
-        self.end_load(begun)
+    /// Sends the server a statement of the relay's own.
+    fn query_server(&mut self, sql: &str) -> io::Result<Answer> {
+        let rest = self.begin_load(&wire::query(sql))?;
+        self.end_load(rest)
     }
 
-    /// Has the server begin to execute what the client does not see. Once it has a packet's header, its session is
-    /// no longer idle, as it would not be while it answers itself, and has ended the statement before, of which it
-    /// counts some after the answer. The rest is for [`Session::end_load`].
-    fn begin_load(&mut self, said: &[u8]) -> io::Result<Vec<u8>> {
-        self.turn.is_ours.store(true, Ordering::Release);
-        self.server.write_all(&said[..wire::HEADER])?;
+    /// Sends the header of a packet whose answer the client does not see, and returns the rest for
+    /// [`Self::end_load`]. Once the server has read the header, its session is no longer idle, and its previous
+    /// statement has ended.
+    fn begin_load(&mut self, message: &[u8]) -> io::Result<Vec<u8>> {
+        self.redirect.0.store(true, Ordering::Release);
+        self.server.write_all(&message[..wire::HEADER])?;
         let since = Instant::now();
-        while unread(&self.server) > 0 && since.elapsed() < HANG_TIMEOUT {
+        while unread(&self.server) > 0 && since.elapsed() < ANSWER_TIMEOUT {
             thread::sleep(Duration::from_micros(100));
         }
-        Ok(said[wire::HEADER..].to_vec())
+        Ok(message[wire::HEADER..].to_vec())
     }
 
-    fn end_load(&mut self, begun: Vec<u8>) -> io::Result<Answer> {
-        self.server.write_all(&begun)?;
-        let answer = Answer::read(self.flags, || self.heard());
-        self.turn.is_ours.store(false, Ordering::Release);
+    fn end_load(&mut self, rest: Vec<u8>) -> io::Result<Answer> {
+        self.server.write_all(&rest)?;
+        let answer = Answer::read(self.flags, || self.receive());
+        self.redirect.0.store(false, Ordering::Release);
         answer
     }
 
-    fn heard(&self) -> io::Result<Vec<u8>> {
-        self.hears
-            .recv_timeout(HANG_TIMEOUT)
+    fn receive(&self) -> io::Result<Vec<u8>> {
+        self.receiver
+            .recv_timeout(ANSWER_TIMEOUT)
             .map_err(|error| io::Error::other(error.to_string()))
     }
 }
 
-/// What the other end has not yet read of what was written, in bytes of the kernel's.
+/// Bytes of kernel memory for sent data that the other end has not read.
 fn unread(stream: &UnixStream) -> i32 {
     const SIOCOUTQ: rustix::ioctl::Opcode = 0x5411;
     // SAFETY: linux/sockios.h has it as a getter of an int.
-    let left =
+    let unread =
         unsafe { rustix::ioctl::ioctl(stream, rustix::ioctl::Getter::<SIOCOUTQ, i32>::new()) };
-    left.unwrap_or(0)
+    unread.unwrap_or(0)
 }
 
-/// Gives variables the values that were asked for.
+/// A SET statement that assigns values to variables.
 fn assignments(variables: &[String], values: &Answer, flags: u32) -> String {
     let values = values.literals(flags).unwrap_or_default();
     let pairs: Vec<String> = variables
@@ -480,11 +478,11 @@ fn assignments(variables: &[String], values: &Answer, flags: u32) -> String {
     }
 }
 
-/// A client's first packet asks for TLS with this length.
+/// The length of a client's first packet that requests TLS.
 const SSL_REQUEST: usize = 32;
 
-/// A call of the harness's own database, where tests leave what its log may say.
-fn is_the_harness(sql: &[u8]) -> bool {
+/// Whether a statement calls a procedure of the harness's own database, which configures its log checks.
+fn is_for_harness(sql: &[u8]) -> bool {
     let start = sql.trim_ascii_start();
     start.len() > 9 && start[..9].eq_ignore_ascii_case(b"call mtr.")
 }

@@ -1,38 +1,38 @@
-//! Which of a test's statements are for Tare's tables, and which for the server that they tell of.
+//! Decides which of a test's statements go to Tare's tables, and which to the server.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-/// Who answers a statement.
+/// The destination of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum To {
     Server,
     Tare,
-    /// The server executes it as well, as a part of its load; Tare's answer counts.
+    /// Both. The server executes it as part of its load; the client gets Tare's answer.
     Both,
 }
 
-/// What statements of all connections have made from Tare's tables.
+/// Names of tables and views that were created from Tare's tables, by any connection.
 #[derive(Debug, Default)]
-pub struct Made(Mutex<HashSet<String>>);
+pub struct Copies(Mutex<HashSet<String>>);
 
-/// What a connection has said so far.
+/// State of a connection that affects the routing of its statements.
 #[derive(Debug, Default)]
 pub struct Talk {
     database: String,
     /// Prepared statements for Tare, with the variables that each has.
     prepared: HashMap<String, Vec<String>>,
-    /// Variables that keep an sql_mode: the server's is another one than Tare's, and its length shows in memory.
+    /// Variables that save an sql_mode. They are not copied, because the server's mode differs from Tare's.
     modes: HashSet<String>,
     last: Option<To>,
 }
 
-/// Schemas that are Tare's.
+/// Whether a schema is in Tare's tables.
 fn is_tares(schema: &str) -> bool {
     matches!(schema, "performance_schema" | "sys")
 }
 
-/// Statements that a server, too, executes on its own Performance Schema: it counts them then.
+/// Statements that the server also executes on its own Performance Schema, so that they are counted.
 const LOAD: [&str; 16] = [
     "select",
     "with",
@@ -53,24 +53,22 @@ const LOAD: [&str; 16] = [
 ];
 
 impl Talk {
-    /// The statement selects this database.
-    pub fn used(sql: &str) -> Option<String> {
+    /// The database that a USE statement selects.
+    pub fn used_database(sql: &str) -> Option<String> {
         let lower = sql.to_lowercase();
         let mut words = words(&lower);
         (words.next()? == "use").then(|| words.next().unwrap_or_default())
     }
 
-    /// Whether it is Tare's.
-    pub fn uses(&mut self, database: String) -> bool {
+    pub fn set_database(&mut self, database: String) {
         self.database = database;
-        is_tares(&self.database)
     }
 
-    /// Who answers; `value` tells what a user variable of the server has.
+    /// Routes a statement. `value` reads a user variable of the server.
     pub fn route(
         &mut self,
         sql: &str,
-        made: &Made,
+        copies: &Copies,
         value: impl FnOnce(&str) -> Option<String>,
     ) -> To {
         let lower = sql.to_lowercase();
@@ -85,7 +83,7 @@ impl Talk {
             });
         }
         let is_tares = match &*first {
-            // How both are to read statements.
+            // The sql_mode applies to both.
             "set" if lower.contains("sql_mode") => {
                 if lower.contains("@@") {
                     let assigned = lower.split_once('=').map_or("", |(before, _)| before);
@@ -93,15 +91,15 @@ impl Talk {
                 }
                 true
             }
-            // Losses of Performance Schema begin anew.
+            // Resets counters of losses.
             "flush" if second == "status" => true,
             "grant" | "revoke" | "use" | "flush" | "rename" => false,
-            // Its own variables.
+            // Variables of the server.
             "set" if !lower.contains("performance_schema.") && !lower.contains("sys.") => false,
             "create" | "drop" | "alter" if is_the_servers(&lower) => false,
             "update" if second.starts_with("mysql.") => false,
-            // Sentences about columns, of which each server has its own.
-            "select" if asks_for_comments(&lower) => false,
+            // Comments on columns, which differ between servers.
+            "select" if selects_comments(&lower) => false,
             "execute" | "deallocate" => {
                 let name = if first == "execute" {
                     second.clone()
@@ -118,13 +116,13 @@ impl Talk {
                     Some(variable) => value(&variable).unwrap_or_default().to_lowercase(),
                     None => lower.clone(),
                 };
-                let is_tares = self.is_about_tares(&text, made);
+                let is_tares = self.is_about_tares(&text, copies);
                 if is_tares {
                     self.prepared.insert(second.clone(), variables(&text));
                 }
                 is_tares
             }
-            _ => self.is_about_tares(&lower, made),
+            _ => self.is_about_tares(&lower, copies),
         };
         let to = match is_tares {
             false => To::Server,
@@ -132,19 +130,19 @@ impl Talk {
             true => To::Tare,
         };
         if first == "create" && is_tares {
-            made.add(&lower);
+            copies.add(&lower);
         }
         self.last = Some(to);
         to
     }
 
-    fn is_about_tares(&self, lower: &str, made: &Made) -> bool {
+    fn is_about_tares(&self, lower: &str, copies: &Copies) -> bool {
         let of_the_database = is_tares(&self.database) && !lower.contains("test.");
         of_the_database
             || lower.contains("performance_schema")
             || lower.contains("sys.")
             || lower.contains("`sys`.")
-            || made.is_named_in(lower)
+            || copies.is_named_in(lower)
     }
 
     /// The user variables that a statement reads or sets.
@@ -163,7 +161,7 @@ impl Talk {
     }
 }
 
-/// Programs, users, databases and what else only the server has.
+/// Whether CREATE, DROP or ALTER is about programs, users or databases, which only the server has.
 fn is_the_servers(lower: &str) -> bool {
     let kinds = [
         "user",
@@ -181,11 +179,11 @@ fn is_the_servers(lower: &str) -> bool {
         .any(|word| kinds.contains(&&*word))
 }
 
-fn asks_for_comments(lower: &str) -> bool {
+fn selects_comments(lower: &str) -> bool {
     lower.contains("column_comment") && lower.contains("information_schema.columns")
 }
 
-impl Made {
+impl Copies {
     fn add(&self, lower: &str) {
         let name = words(lower).skip(1).find(|word| {
             !matches!(
@@ -200,15 +198,15 @@ impl Made {
     }
 
     fn is_named_in(&self, lower: &str) -> bool {
-        let made = self.0.lock().expect("no one panicked");
-        if made.is_empty() {
+        let copies = self.0.lock().expect("no one panicked");
+        if copies.is_empty() {
             return false;
         }
-        words(lower).any(|word| word.split('.').any(|part| made.contains(part)))
+        words(lower).any(|word| word.split('.').any(|part| copies.contains(part)))
     }
 }
 
-/// Words of a statement without comments; a name in its schema is one.
+/// The words of a statement without comments. A qualified name is one word.
 fn words(sql: &str) -> impl Iterator<Item = String> + use<'_> {
     let mut rest = sql;
     std::iter::from_fn(move || {
@@ -224,9 +222,9 @@ fn words(sql: &str) -> impl Iterator<Item = String> + use<'_> {
                 break;
             }
         }
-        let found = word(rest);
-        rest = &rest[found.len()..];
-        let bare = found.replace('`', "");
+        let first = word(rest);
+        rest = &rest[first.len()..];
+        let bare = first.replace('`', "");
         (!bare.is_empty()).then_some(bare)
     })
 }
@@ -239,23 +237,23 @@ fn word(text: &str) -> &str {
     &text[..text.find(|c| !is_of_a_word(c)).unwrap_or(text.len())]
 }
 
-/// `@name` in a statement, not `@@name` nor the host of an account.
+/// The user variables, `@name`, in a statement, without `@@name` and hosts of accounts.
 fn variables(lower: &str) -> Vec<String> {
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     for (at, _) in lower.match_indices('@') {
         let before = lower[..at].chars().next_back();
         let name = word(&lower[at + 1..]);
         let is_an_account =
             before.is_some_and(|c| is_of_a_word(c) || matches!(c, '\'' | '"' | '@'));
         if !is_an_account && !name.is_empty() {
-            found.push(format!("@{name}"));
+            names.push(format!("@{name}"));
         }
     }
-    found
+    names
 }
 
-/// A statement for Tare: it has no session there, so the server's says who it is.
-pub fn of_connection(sql: &str, connection: u32) -> String {
+/// Inserts the id of the server's connection into a statement, because Tare's tables see another connection.
+pub fn with_connection_id(sql: &str, connection: u32) -> String {
     let mut text = sql.to_owned();
     for (call, with) in [
         ("connection_id()", format!("{connection}")),

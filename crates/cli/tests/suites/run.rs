@@ -1,4 +1,4 @@
-//! One test, run by mysqltest on a server of its own.
+//! Runs one test with mysqltest on a server of its own.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,8 +12,8 @@ use mysql::{Conn, OptsBuilder};
 
 use crate::cases::Case;
 use crate::flavor::Flavor;
-use crate::options::{EVERYTHING, tares, tares_own};
-use crate::relay::{Ends, Relay};
+use crate::options::{EVERYTHING, option_file, tare_options};
+use crate::relay::{Destinations, Relay};
 use crate::servers::{command_line, create_data_directory, kill, tare_run};
 use crate::support::{Directory, HANG_TIMEOUT};
 
@@ -21,39 +21,39 @@ use crate::support::{Directory, HANG_TIMEOUT};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Passed,
-    /// With what mysqltest said.
+    /// With mysqltest's output.
     Failed(String),
-    /// The test itself found that something is missing.
+    /// The test itself reported that something is missing.
     Skipped(String),
 }
 
-/// Which server the tests run on.
+/// The server that a test runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
     /// `tare serve`.
     Tare,
-    /// The server that the suite was written for, with Tare's engine; reads go to Tare's tables beside it.
+    /// The server that the suite was written for, with Tare's engine. Reads go to Tare's tables.
     Door,
-    /// The same server as it is: shows what this runner itself can run.
+    /// The server that the suite was written for, unchanged, to test this runner.
     Stock,
 }
 
-/// How long one test may take. Some wait a minute for what does not come before they give up.
-const LIMIT: Duration = Duration::from_secs(180);
+/// Time limit of a test. Some wait a minute for something that does not happen.
+const TEST_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// Everybody may use database test, as in the data that the harness starts a server on.
-const EVERYBODYS: &str = "INSERT INTO mysql.db (Host, Db, User, Select_priv, Insert_priv, Update_priv, Delete_priv, \
+/// Grants everybody database test, as in the harness's own data directory.
+const GRANT_TEST: &str = "INSERT INTO mysql.db (Host, Db, User, Select_priv, Insert_priv, Update_priv, Delete_priv, \
     Create_priv, Drop_priv, References_priv, Index_priv, Alter_priv, Create_tmp_table_priv, Lock_tables_priv, \
     Create_view_priv, Show_view_priv, Create_routine_priv, Event_priv, Trigger_priv) VALUES ('%', 'test', '', 'Y', \
     'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y', 'Y')";
 
-/// Before each test the harness looks at all tables. So the server has opened those of its Performance Schema.
-const LOOK: &str = "SELECT COUNT(column_type) FROM information_schema.columns WHERE table_schema = 'performance_schema'";
+/// The harness reads all tables before each test, which opens those of the server's Performance Schema.
+const OPEN_TABLES: &str = "SELECT COUNT(column_type) FROM information_schema.columns WHERE table_schema = 'performance_schema'";
 
 struct Server {
     child: Child,
     socket: PathBuf,
-    /// Tare's tables beside a server that has Tare's engine, and the server's process.
+    /// For a server with Tare's engine: the process with Tare's tables, its socket, and the server's pid.
     tables: Option<(Child, PathBuf, u32)>,
 }
 
@@ -73,7 +73,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Starts one and waits until it takes connections; its log if it does not.
+    /// Starts a server and waits until it takes connections. If it does not, the error is its log.
     fn start(
         flavor: &Flavor,
         host: Host,
@@ -89,7 +89,7 @@ impl Server {
                 let mut options: Vec<String> = EVERYTHING.map(str::to_owned).into();
                 options.push(flavor.options[0].to_owned());
                 options.extend_from_slice(&case.options);
-                fs::write(path.join("tare.cnf"), tares(&options)).expect("a file of options");
+                fs::write(path.join("tare.cnf"), option_file(&options)).expect("a file of options");
                 command = directory.tare(["serve", "--defaults-file", "tare.cnf"]);
                 command
                     .arg("--skip-networking")
@@ -109,7 +109,7 @@ impl Server {
                     command.args(&line[1..]);
                 }
                 if host == Host::Door {
-                    command.env("TARE_OPTIONS", tares_own(&case.options));
+                    command.env("TARE_OPTIONS", tare_options(&case.options));
                 }
                 command.args(EVERYTHING).args(flavor.options);
                 command.args(&case.options).current_dir(path);
@@ -134,16 +134,16 @@ impl Server {
                     .and_then(|()| conn.query_drop("CREATE DATABASE mtr"))
                     .map_err(|e| format!("the databases test and mtr: {e}"))?;
                 if host != Host::Tare {
-                    conn.query_drop(EVERYBODYS)
+                    conn.query_drop(GRANT_TEST)
                         .and_then(|()| conn.query_drop("FLUSH PRIVILEGES"))
                         .map_err(|e| format!("the rights on test: {e}"))?;
                 }
-                // Where a database is a file, tests look for its folder all the same.
+                // Tests expect a database's folder. In `tare serve` a database is a file.
                 fs::create_dir_all(path.join("data/mtr")).expect("a folder");
                 if host == Host::Door {
-                    conn.query_drop(LOOK)
+                    conn.query_drop(OPEN_TABLES)
                         .map_err(|e| format!("its own tables: {e}"))?;
-                    server.tables = Some(tables(flavor, directory)?);
+                    server.tables = Some(start_tables(flavor, directory)?);
                 }
                 return Ok(server);
             }
@@ -157,8 +157,8 @@ impl Server {
     }
 }
 
-/// Tare's tables of the server that runs in a directory.
-fn tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBuf, u32), String> {
+/// Starts a `tare serve` that is attached to the server that runs in a directory.
+fn start_tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBuf, u32), String> {
     let path = directory.path();
     let pid = fs::read_to_string(path.join("pid")).unwrap_or_default();
     let pid = pid.trim().parse().map_err(|_| format!("no pid: {pid}"))?;
@@ -205,16 +205,16 @@ pub fn run(flavor: &Flavor, host: Host, home: &Path, case: &Case) -> Outcome {
     match Server::start(flavor, host, case, &directory) {
         Ok(server) => {
             let tables = server.tables.as_ref().map(|(_, socket, _)| socket.clone());
-            let ends = Ends::new(server.socket.clone(), tables);
+            let ends = Destinations::new(server.socket.clone(), tables);
             let relay = Relay::start(&directory.path().join("r"), ends);
-            mysqltest(flavor, home, case, directory.path(), &relay)
+            run_mysqltest(flavor, home, case, directory.path(), &relay)
         }
         Err(why) => Outcome::Failed(why),
     }
 }
 
-/// Runs the program that its suite is run with.
-fn mysqltest(flavor: &Flavor, home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
+/// Runs mysqltest and compares its output with the recorded result.
+fn run_mysqltest(flavor: &Flavor, home: &Path, case: &Case, path: &Path, relay: &Relay) -> Outcome {
     let tests = home.join("tests");
     let vardir = path.join("var");
     for folder in ["tmp", "log"] {
@@ -229,8 +229,8 @@ fn mysqltest(flavor: &Flavor, home: &Path, case: &Case, path: &Path, relay: &Rel
     );
     fs::write(&options, client).expect("a file of options");
     let file = format!("--defaults-file={}", options.display());
-    let (said, errors) = (path.join("said"), path.join("errors"));
-    let out = fs::File::create(&said).expect("a file");
+    let (output, errors) = (path.join("output"), path.join("errors"));
+    let out = fs::File::create(&output).expect("a file");
     let err = fs::File::create(&errors).expect("a file");
     let mut command = Command::new(home.join("bin").join("mysqltest"));
     command
@@ -239,7 +239,7 @@ fn mysqltest(flavor: &Flavor, home: &Path, case: &Case, path: &Path, relay: &Rel
         .arg(format!("--tmpdir={}/tmp", vardir.display()))
         .arg(format!("--logdir={}/log", vardir.display()))
         .arg(format!("--timer-file={}/log/timer", vardir.display()))
-        .args(flavor.said_where(case))
+        .args(flavor.suite_directory_option(case))
         .arg(format!("--test-file={}", case.test().display()))
         .env("LC_ALL", "C")
         .env("TZ", "GMT-3")
@@ -266,31 +266,31 @@ fn mysqltest(flavor: &Flavor, home: &Path, case: &Case, path: &Path, relay: &Rel
         if let Some(status) = child.try_wait().expect("it is our child") {
             break status;
         }
-        if since.elapsed() > LIMIT {
+        if since.elapsed() > TEST_TIMEOUT {
             let _ = child.kill();
             let _ = child.wait();
-            let said = text(&said);
-            return Outcome::Failed(format!("{said}\ntakes longer than {LIMIT:?}\n"));
+            let output = text(&output);
+            return Outcome::Failed(format!("{output}\ntakes longer than {TEST_TIMEOUT:?}\n"));
         }
         std::thread::sleep(Duration::from_millis(5));
     };
     match status.code() {
-        Some(0) => compared(flavor, &text(&case.result()), &text(&said)),
+        Some(0) => compare(flavor, &text(&case.result()), &text(&output)),
         Some(SKIPPED) => Outcome::Skipped(text(&errors)),
-        _ => Outcome::Failed(format!("{}{}", text(&said), text(&errors))),
+        _ => Outcome::Failed(format!("{}{}", text(&output), text(&errors))),
     }
 }
 
-/// Whether a test has said what its author recorded.
-fn compared(flavor: &Flavor, recorded: &str, said: &str) -> Outcome {
-    let (recorded, said) = (lines(flavor, recorded), lines(flavor, said));
-    if recorded == said {
+/// Compares a test's output with the recorded result.
+fn compare(flavor: &Flavor, recorded: &str, output: &str) -> Outcome {
+    let (recorded, output) = (lines(flavor, recorded), lines(flavor, output));
+    if recorded == output {
         return Outcome::Passed;
     }
     let mut difference = String::new();
-    let start = recorded.iter().zip(&said).take_while(|(a, b)| a == b);
+    let start = recorded.iter().zip(&output).take_while(|(a, b)| a == b);
     let start = start.count();
-    for (sign, lines) in [('-', &recorded), ('+', &said)] {
+    for (sign, lines) in [('-', &recorded), ('+', &output)] {
         for line in lines.iter().skip(start).take(20) {
             let _ = writeln!(difference, "{sign}{line}");
         }
@@ -298,21 +298,20 @@ fn compared(flavor: &Flavor, recorded: &str, said: &str) -> Outcome {
     Outcome::Failed(format!("differs at line {}:\n{difference}", start + 1))
 }
 
-/// The lines that are compared: all but one. A list of databases that has schema tare, which no other server has,
-/// is as if it had it not.
+/// The normalised lines, without schema tare in lists of databases.
 fn lines<'a>(flavor: &Flavor, text: &'a str) -> Vec<Cow<'a, str>> {
     let mut databases = false;
-    let told = text.lines().filter(|line| {
+    let lines = text.lines().filter(|line| {
         databases = *line == "Database" || databases && !line.contains([' ', ';']);
         !(databases && *line == "tare")
     });
-    told.map(|line| flavor.as_compared(line)).collect()
+    lines.map(|line| flavor.normalise(line)).collect()
 }
 
-/// mysqltest's code for a test that cannot be run.
+/// mysqltest's exit code for a skipped test.
 const SKIPPED: i32 = 62;
 
-/// What tests call, by its variable: fetched with the suite, or this system's.
+/// Client programs by the variable that names them in tests: from the suite's package, or this system's.
 const PROGRAMS: [(&str, &str); 7] = [
     ("MYSQL", "mysql"),
     ("MYSQLADMIN", "mysqladmin"),

@@ -1,14 +1,14 @@
-//! Packets of MySQL's protocol, as far as the relay has to know them.
+//! The packets of MySQL's protocol that the relay reads or writes.
 
 use std::io::{self, Read};
 
-/// A packet's header: three bytes of length, one of its number.
+/// Bytes of a packet's header: three of length, one sequence number.
 pub const HEADER: usize = 4;
-/// Commands that a relay looks into: another database, and a statement's text.
+/// Commands that the relay parses.
 pub const COM_INIT_DB: u8 = 2;
 const COM_QUERY: u8 = 3;
 
-/// Flags of a connection.
+/// Capability flags.
 pub const CLIENT_CONNECT_WITH_DB: u32 = 1 << 3;
 pub const CLIENT_COMPRESS: u32 = 1 << 5;
 pub const CLIENT_SSL: u32 = 1 << 11;
@@ -21,13 +21,13 @@ pub const CLIENT_OPTIONAL_METADATA: u32 = 1 << 25;
 pub const CLIENT_ZSTD: u32 = 1 << 26;
 pub const CLIENT_QUERY_ATTRIBUTES: u32 = 1 << 27;
 
-/// OK, with no rows, as the answer to a command.
+/// An OK packet without rows.
 pub const OK: [u8; 11] = [7, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0];
 
-/// In an answer's status: another one follows.
+/// The status flag SERVER_MORE_RESULTS_EXISTS.
 const MORE_RESULTS: u16 = 8;
 
-/// One packet, with its header.
+/// Reads one packet, with its header.
 pub fn packet(from: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut packet = vec![0; HEADER];
     from.read_exact(&mut packet)?;
@@ -37,8 +37,8 @@ pub fn packet(from: &mut impl Read) -> io::Result<Vec<u8>> {
     Ok(packet)
 }
 
-/// A packet of these bytes.
-fn framed(number: u8, body: &[u8]) -> Vec<u8> {
+/// A packet with this sequence number and body.
+fn frame(number: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len()).expect("shorter than 16 MiB");
     let mut packet = length.to_le_bytes()[..3].to_vec();
     packet.push(number);
@@ -46,26 +46,26 @@ fn framed(number: u8, body: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// A statement.
+/// A COM_QUERY packet.
 pub fn query(sql: &str) -> Vec<u8> {
-    framed(0, &[&[COM_QUERY], sql.as_bytes()].concat())
+    frame(0, &[&[COM_QUERY], sql.as_bytes()].concat())
 }
 
-/// The first packet of a command is number 0: what belongs to a login is not.
+/// Command and body of a command's first packet, whose sequence number is 0. Packets of a login have others.
 pub fn command(packet: &[u8]) -> Option<(u8, &[u8])> {
     let (header, body) = packet.split_at(HEADER);
     let (&command, rest) = body.split_first()?;
     (header[3] == 0).then_some((command, rest))
 }
 
-/// The statement of a packet that has one.
+/// The statement in a COM_QUERY packet.
 pub fn text(packet: &[u8]) -> Option<&[u8]> {
     let (_, text) = command(packet).filter(|(command, _)| *command == COM_QUERY)?;
-    // Where server and client know attributes: none of them, in one set. No statement begins so.
+    // With query attributes, a prefix says that there are none. No statement begins like that.
     Some(text.strip_prefix(&[0, 1]).unwrap_or(text))
 }
 
-/// What a client's first packet asks for.
+/// Capability flags of a client's first packet.
 pub fn flags(login: &[u8]) -> u32 {
     login
         .get(HEADER..HEADER + 4)
@@ -73,10 +73,10 @@ pub fn flags(login: &[u8]) -> u32 {
         .map_or(0, u32::from_le_bytes)
 }
 
-/// Has a client's first packet ask for less.
-pub fn ask_less(login: &mut [u8], flags: u32) {
-    for (asked, flag) in login.iter_mut().skip(HEADER).zip(flags.to_le_bytes()) {
-        *asked &= !flag;
+/// Removes capabilities from a client's first packet.
+pub fn remove_requested(login: &mut [u8], flags: u32) {
+    for (byte, flag) in login.iter_mut().skip(HEADER).zip(flags.to_le_bytes()) {
+        *byte &= !flag;
     }
 }
 
@@ -84,34 +84,34 @@ pub fn ask_less(login: &mut [u8], flags: u32) {
 pub struct Greeting<'a>(pub &'a mut [u8]);
 
 impl Greeting<'_> {
-    /// Where its connection's number is: after the protocol's and the server's version.
-    fn number(&self) -> Option<usize> {
+    /// The offset of the connection id, after the protocol's and the server's version.
+    fn id_offset(&self) -> Option<usize> {
         let version = self.0.get(HEADER + 1..)?;
         Some(HEADER + 1 + version.iter().position(|byte| *byte == 0)? + 1)
     }
 
     pub fn connection(&self) -> Option<u32> {
-        let at = self.number()?;
+        let at = self.id_offset()?;
         Some(u32::from_le_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
     }
 
-    /// Offers less, and nothing that only MariaDB has.
-    pub fn without(&mut self, flags: u32) -> Option<()> {
-        // The number, eight bytes of a challenge, and one of nothing; then character set and status.
-        let low = self.number()? + 13;
+    /// Removes these capabilities and all that only MariaDB has.
+    pub fn remove_capabilities(&mut self, flags: u32) -> Option<()> {
+        // Four bytes of id, eight of a challenge and a filler precede the lower flags.
+        let low = self.id_offset()? + 13;
         for (at, byte) in [low, low + 1, low + 5, low + 6]
             .into_iter()
             .zip(flags.to_le_bytes())
         {
             *self.0.get_mut(at)? &= !byte;
         }
-        // After the upper flags, the challenge's length and six bytes of nothing MariaDB has flags of its own.
+        // MariaDB's flags follow the upper flags, the challenge's length and six bytes of filler.
         self.0.get_mut(low + 14..low + 18)?.fill(0);
         Some(())
     }
 }
 
-/// What a client says first that has these flags, and is root without a password.
+/// A client's first packet with these capabilities, for root without a password.
 pub fn login(flags: u32) -> Vec<u8> {
     let unused = CLIENT_CONNECT_WITH_DB
         | CLIENT_SSL
@@ -124,18 +124,18 @@ pub fn login(flags: u32) -> Vec<u8> {
     body.extend_from_slice(&[0; 23]);
     body.extend_from_slice(b"root\0");
     body.push(0);
-    framed(1, &body)
+    frame(1, &body)
 }
 
 /// utf8mb4_0900_ai_ci.
 const UTF8MB4: u8 = 255;
 
-/// An answer to a statement, packet by packet.
+/// The packets of an answer to a statement.
 #[derive(Debug)]
 pub struct Answer(pub Vec<Vec<u8>>);
 
 impl Answer {
-    /// Reads one to its end, of a connection with these flags.
+    /// Reads an answer to its end. `flags` are the connection's capabilities.
     pub fn read(flags: u32, mut packet: impl FnMut() -> io::Result<Vec<u8>>) -> io::Result<Self> {
         let mut packets = Vec::new();
         loop {
@@ -167,29 +167,30 @@ impl Answer {
         }
     }
 
-    /// Several as one: a call's, which ends with an OK. What is no result is the program's alone.
-    pub fn of_a_call(flags: u32, answers: Vec<Self>) -> Self {
+    /// Combines the answers of a procedure's statements into one that ends with an OK packet. Answers without a
+    /// result set are dropped.
+    pub fn combine(flags: u32, answers: Vec<Self>) -> Self {
         let mut packets = Vec::new();
         for mut answer in answers {
             match answer.0.first().and_then(|first| first.get(HEADER)) {
                 Some(0) => continue,
                 Some(0xff) => {
                     packets.extend(answer.0);
-                    return Self(numbered(packets));
+                    return Self(renumber(packets));
                 }
                 _ => {}
             }
             if let Some(last) = answer.0.last_mut() {
-                let at = status_place(flags, last);
+                let at = status_offset(flags, last);
                 last[at] |= MORE_RESULTS as u8;
             }
             packets.extend(answer.0);
         }
         packets.push(OK.to_vec());
-        Self(numbered(packets))
+        Self(renumber(packets))
     }
 
-    /// The values of its first row as SQL has them; `None` if it has none.
+    /// The first row as SQL literals; `None` if there is no row.
     pub fn literals(&self, flags: u32) -> Option<Vec<String>> {
         let first = self.0.first()?;
         if matches!(first.get(HEADER)?, 0 | 0xff | 0xfb) {
@@ -209,7 +210,7 @@ impl Answer {
     }
 }
 
-/// Status of a packet that says OK: after the numbers of rows and of the last row.
+/// Status of an OK packet, after the affected rows and the last insert id.
 fn ok_status(packet: &[u8]) -> u16 {
     let mut rest = &packet[HEADER + 1..];
     let (_rows, _last) = (number(&mut rest), number(&mut rest));
@@ -217,8 +218,8 @@ fn ok_status(packet: &[u8]) -> u16 {
         .map_or(0, |s| u16::from_le_bytes([s[0], s[1]]))
 }
 
-/// Where a packet that ends rows has its status.
-fn status_place(flags: u32, packet: &[u8]) -> usize {
+/// The offset of the status in a packet that ends rows.
+fn status_offset(flags: u32, packet: &[u8]) -> usize {
     if flags & CLIENT_DEPRECATE_EOF == 0 {
         return HEADER + 3;
     }
@@ -227,15 +228,15 @@ fn status_place(flags: u32, packet: &[u8]) -> usize {
     packet.len() - rest.len()
 }
 
-/// Packets of one answer, in their order.
-fn numbered(mut packets: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+/// Sets the sequence numbers of the packets of one answer.
+fn renumber(mut packets: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     for (number, packet) in packets.iter_mut().enumerate() {
         packet[HEADER - 1] = (number + 1) as u8;
     }
     packets
 }
 
-/// Status if a packet ends rows.
+/// The status, if the packet ends rows.
 fn end_status(flags: u32, packet: &[u8]) -> Option<u16> {
     match packet.get(HEADER)? {
         0xff => Some(0),
@@ -253,7 +254,7 @@ fn columns(first: &[u8]) -> usize {
     number(&mut &first[HEADER..]).map_or(0, |n| n as usize)
 }
 
-/// Type of a column: the second byte after six texts, a length, a character set and a width.
+/// The type of a column, which follows six texts, a length, a character set and a width.
 fn kind(column: &[u8]) -> Option<u8> {
     let mut rest = &column[HEADER..];
     for _ in 0..6 {
@@ -262,7 +263,7 @@ fn kind(column: &[u8]) -> Option<u8> {
     rest.get(7).copied()
 }
 
-/// Texts are quoted, numbers are not.
+/// An SQL literal of a value.
 fn literal(kind: u8, value: &[u8]) -> String {
     let text = String::from_utf8_lossy(value);
     match kind {
@@ -271,7 +272,7 @@ fn literal(kind: u8, value: &[u8]) -> String {
     }
 }
 
-/// A number of one to nine bytes.
+/// Reads a length-encoded integer.
 fn number(rest: &mut &[u8]) -> Option<u64> {
     let (&first, after) = rest.split_first()?;
     let width = match first {
@@ -293,7 +294,7 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
     )
 }
 
-/// A text with its length before it, or NULL.
+/// Reads a length-encoded string or NULL.
 fn bytes<'a>(rest: &mut &'a [u8]) -> Option<Option<&'a [u8]>> {
     if rest.first() == Some(&0xfb) {
         *rest = &rest[1..];
