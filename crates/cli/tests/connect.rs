@@ -172,7 +172,7 @@ fn a_server_is_named_as_mysqls_clients_name_it() {
 }
 
 #[test]
-fn certificates_are_verified_if_an_option_says_so() {
+fn certificates_are_verified_on_request() {
     let served = serve("certificates", &["--require-secure-transport"]);
     let other = serve("authority", &[]);
     let own = served

@@ -175,10 +175,10 @@ fn statements_before_and_after_questions_targets_and_connections_of_a_workload()
     for cell in cells.values() {
         let key = &cell["key"];
         assert_eq!(state(cell), ("done", ""), "{key}");
-        let is_alone = key["workload"] == "alone";
-        assert_eq!(key["connections"], if is_alone { 1 } else { 3 });
+        let is_single = key["workload"] == "alone";
+        assert_eq!(key["connections"], if is_single { 1 } else { 3 });
         let rows = &cell["asked"][0]["rows"];
-        match (key["configuration"].as_str(), is_alone) {
+        match (key["configuration"].as_str(), is_single) {
             (Some("off"), _) => assert_eq!(cell["asked"], Value::Null),
             // "alone" has the row while its question runs; `after` deletes it, so "three" finds an empty table.
             (_, true) => assert_eq!(*rows, serde_json::json!([["1", "7"]])),

@@ -55,7 +55,7 @@ fn federatedx_reads_our_tables_in_mariadb() {
 }
 
 #[test]
-fn tools_on_the_servers_socket_say_where_its_instruments_are() {
+fn tools_on_the_servers_socket_name_the_place_of_its_instruments() {
     let observed = Server::start(Version::Mariadb, Engine::Tare, &[]);
     // Commands run in that directory.
     let assert_prints = |arguments: &[&str], words: &str| {

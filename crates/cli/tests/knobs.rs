@@ -73,10 +73,10 @@ fn timestamps_of_an_earlier_version_become_utc() {
         "CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY, ts TIMESTAMP(3) NULL, dt DATETIME); \
          INSERT INTO d.t VALUES (1, '2026-07-01 12:00:00.5', '2026-07-01 12:00:00'), (2, NULL, NULL)",
     );
-    let ask = "SET time_zone = '+00:00'; SELECT ts, dt FROM d.t WHERE id = 1";
+    let query = "SET time_zone = '+00:00'; SELECT ts, dt FROM d.t WHERE id = 1";
     let here = "SELECT ts, dt FROM d.t WHERE id = 1";
     assert_eq!(
-        first.answer(ask),
+        first.answer(query),
         ["2026-07-01 10:00:00.500\t2026-07-01 12:00:00"]
     );
     assert_eq!(
@@ -98,7 +98,7 @@ fn timestamps_of_an_earlier_version_become_utc() {
         ["2026-07-01 12:00:00.500\t2026-07-01 12:00:00"]
     );
     assert_eq!(
-        next.answer(ask),
+        next.answer(query),
         ["2026-07-01 10:00:00.500\t2026-07-01 12:00:00"]
     );
 }

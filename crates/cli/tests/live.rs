@@ -285,7 +285,7 @@ fn shared_memory_sql_and_a_history_give_the_same() {
 }
 
 #[test]
-fn after_a_servers_end_the_page_says_so_and_its_samples_stay() {
+fn a_servers_end_is_reported_and_its_samples_stay() {
     let directory = Directory::new("live-gone");
     let server = Server::tare(&[]);
     let asleep = sleeper(&server, "asleep");

@@ -124,7 +124,7 @@ fn statements_come_from_standard_input_and_stop_at_the_first_error() {
 }
 
 #[test]
-fn without_a_segment_the_code_is_3_and_the_message_says_why() {
+fn without_a_segment_the_code_is_3_with_a_reason() {
     let directory = Directory::new("none");
     std::fs::write(directory.path().join("noise"), vec![0xa5; 100_000]).expect("written");
     let mut child = std::process::Command::new("sleep")

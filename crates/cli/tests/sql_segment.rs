@@ -77,7 +77,7 @@ fn schema_sys_answers() {
 }
 
 #[test]
-fn variables_of_the_segment_are_selected_and_shown() {
+fn variables_of_a_segment_are_readable() {
     let segment = SavedSegment::new("variables");
     assert_eq!(
         segment.output(

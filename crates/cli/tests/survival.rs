@@ -1,7 +1,6 @@
-//! The MySQL door in hard times: no server with Tare's engine may crash or lose its data because of it.
+//! The MySQL door under stress: Tare's engine must not crash a server or lose its data.
 //!
-//! MariaDB and MySQL 5.7 in every run; 5.6, 8.0, and ten minutes of connections coming and going, by
-//! `make test-long`.
+//! `make test-long` adds MariaDB 11.8, MySQL 5.6 and 8.0, and ten minutes of connections that come and go.
 
 #[path = "survival/load.rs"]
 mod load;
@@ -19,7 +18,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
-use load::{checksums, fill, read_its_own_tables, under_load};
+use load::{checksums, create_tables, read_its_own_tables, under_load};
 use servers::{Engine, Server, Version, command_line, create_data_directory, library, tare_run};
 use support::{Directory, finish, wait_for};
 
@@ -27,7 +26,7 @@ fn is_long() -> bool {
     std::env::var_os("TARE_TEST_LONG").is_some()
 }
 
-/// A test of each of these servers; those with a reason are left to `make test-long`.
+/// A test for each of these servers. Those with a reason are left to `make test-long`.
 macro_rules! on_servers {
     ($what:ident: $($server:ident = $version:ident $(($why:literal))?),*) => {
         mod $what {
@@ -61,36 +60,35 @@ macro_rules! on_all_servers {
 on_all_servers! {
     a_server_stops_in_good_order,
     a_server_that_is_killed_recovers_with_the_same_rows,
-    crowds_come_and_go_while_everything_is_asked_and_changed,
-    servers_that_only_tell_something_do_as_ever,
-    a_server_whose_performance_schema_is_off_is_left_alone,
+    many_connections_come_and_go_while_tables_are_read_and_changed,
+    version_and_help_are_unchanged,
+    a_server_with_performance_schema_off_is_left_unchanged,
 }
 
-// MariaDB and 5.6 make theirs by a script of many steps, which starts --bootstrap; the others have
-// --initialize instead of that.
-on_servers!(a_data_directory_is_made_as_ever:
+// MariaDB and 5.6 create a data directory by a script that uses --bootstrap; the others have --initialize.
+on_servers!(initialize_creates_a_data_directory:
     mysql_5_7 = Mysql57,
     mysql_9_7 = Mysql97,
     mysql_8_0 = Mysql80 ("MySQL 8.0 is left to make test-long"));
-on_servers!(bootstrap_runs_as_ever:
+on_servers!(bootstrap_runs:
     mariadb = Mariadb,
     mariadb_11_4 = Mariadb114,
     mariadb_11_8 = Mariadb118 ("MariaDB 11.8 is left to make test-long"),
     mysql_5_6 = Mysql56 ("MySQL 5.6 is left to make test-long"));
 
-/// For how long the load runs.
-fn stretch() -> Duration {
+/// How long the load runs.
+fn load_time() -> Duration {
     Duration::from_secs(if is_long() { 600 } else { 5 })
 }
 
-/// How many connections come and go at once.
-fn crowd() -> usize {
+/// Concurrent connections of the load.
+fn connection_count() -> usize {
     if is_long() { 1000 } else { 100 }
 }
 
 fn a_server_stops_in_good_order(version: Version) {
     let mut server = Server::start(version, Engine::Tare, &["--max-connections=200"]);
-    fill(&mut server.connect());
+    create_tables(&mut server.connect());
     let sums = checksums(&mut server.connect());
     let served = under_load(&server, 8, || {
         std::thread::sleep(Duration::from_millis(500));
@@ -98,7 +96,7 @@ fn a_server_stops_in_good_order(version: Version) {
     assert!(served > 8, "{version}: {served}");
     let threads = server.tare("SELECT COUNT(*) AS n FROM performance_schema.threads");
     assert!(threads[0]["n"].as_u64() > Some(3), "{version}: {threads:?}");
-    // SIGTERM to `tare run`, and its code is the server's.
+    // `tare run` passes SIGTERM on and exits with the server's code.
     server.signal(Signal::TERM);
     let status = server.wait();
     assert_eq!(status.code(), Some(0), "{version}: {}", server.log());
@@ -107,7 +105,7 @@ fn a_server_stops_in_good_order(version: Version) {
         "{version}: {}",
         server.log()
     );
-    // And stock again on the same data.
+    // The server's own engine starts on the same data.
     let again = Server::start_in(server.take_directory(), version, Engine::Stock, &[]);
     assert_eq!(checksums(&mut again.connect()), sums, "{version}");
     again.stop();
@@ -115,9 +113,9 @@ fn a_server_stops_in_good_order(version: Version) {
 
 fn a_server_that_is_killed_recovers_with_the_same_rows(version: Version) {
     let mut server = Server::start(version, Engine::Tare, &["--max-connections=200"]);
-    fill(&mut server.connect());
+    create_tables(&mut server.connect());
     let sums = checksums(&mut server.connect());
-    // MySQL's own handler of SIGSEGV writes its log and exits with 1 or 2, MariaDB's lets it die of it.
+    // MySQL's own handler of SIGSEGV writes its log and exits with 1 or 2; MariaDB's raises the signal again.
     for (signal, codes) in [
         (Signal::KILL, &[128 + 9][..]),
         (Signal::SEGV, &[128 + 11, 1, 2][..]),
@@ -125,7 +123,7 @@ fn a_server_that_is_killed_recovers_with_the_same_rows(version: Version) {
         under_load(&server, 4, || {
             std::thread::sleep(Duration::from_millis(300));
             server.signal_server(signal);
-            // The load sees it, and is not to count it.
+            // Connections may fail until the load stops.
             std::thread::sleep(Duration::from_millis(100));
         });
         let status = server.wait();
@@ -135,7 +133,7 @@ fn a_server_that_is_killed_recovers_with_the_same_rows(version: Version) {
             "{version}: {code:?} {}",
             server.log()
         );
-        // The flight recorder: what it did last can be read.
+        // The saved segment can be read.
         let saved = server
             .directory
             .path()
@@ -172,21 +170,21 @@ fn a_server_that_is_killed_recovers_with_the_same_rows(version: Version) {
     server.stop();
 }
 
-fn crowds_come_and_go_while_everything_is_asked_and_changed(version: Version) {
+fn many_connections_come_and_go_while_tables_are_read_and_changed(version: Version) {
     let server = Server::start(
         version,
         Engine::Tare,
         &["--max-connections=1200", "--open-files-limit=8000"],
     );
-    fill(&mut server.connect());
+    create_tables(&mut server.connect());
     let sums = checksums(&mut server.connect());
     let since = Instant::now();
-    let served = under_load(&server, crowd(), || {
+    let served = under_load(&server, connection_count(), || {
         let mut connection = server.connect();
         let mut round = 0;
-        while since.elapsed() < stretch() {
+        while since.elapsed() < load_time() {
             round += 1;
-            // The engine's status, a table that comes and goes under use, and a plugin.
+            // InnoDB's status, a table that is dropped while it is used, and a plugin.
             let status: Vec<mysql::Row> = connection
                 .query("SHOW ENGINE INNODB STATUS")
                 .expect("status");
@@ -200,7 +198,7 @@ fn crowds_come_and_go_while_everything_is_asked_and_changed(version: Version) {
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     let mut other = server.connect();
-                    // Until it is gone.
+                    // Until the table is dropped.
                     while other
                         .query_drop("SELECT COUNT(*) FROM hard.brief WHERE n = 3")
                         .is_ok()
@@ -221,19 +219,22 @@ fn crowds_come_and_go_while_everything_is_asked_and_changed(version: Version) {
                     .expect("uninstalled");
             }
             read_its_own_tables(&server);
-            // And the reader looks on.
+            // The reader still works.
             let threads = server.tare("SELECT COUNT(*) AS n FROM performance_schema.threads");
             assert!(threads[0]["n"].as_u64() > Some(3), "{threads:?}");
         }
         assert!(round > 0);
     });
-    assert!(served > crowd(), "{version}: {served} connections");
+    assert!(
+        served > connection_count(),
+        "{version}: {served} connections"
+    );
     assert_eq!(checksums(&mut server.connect()), sums, "{version}");
     let gone = wait_for("the sessions to end", || {
         let rows = server.tare(
             "SELECT COUNT(*) AS n FROM performance_schema.threads WHERE PROCESSLIST_ID IS NOT NULL",
         );
-        // Stock servers have up to two threads of their own with a number.
+        // Servers have up to two threads of their own with a PROCESSLIST_ID.
         rows[0]["n"].as_u64().filter(|left| *left < 5)
     });
     assert!(gone < 5);
@@ -245,14 +246,14 @@ fn crowds_come_and_go_while_everything_is_asked_and_changed(version: Version) {
     server.stop();
 }
 
-/// A plugin with instruments that can be loaded while the server runs, where its package brings one.
+/// A plugin with instruments, if one is installed for this server.
 fn plugin(version: Version) -> Option<&'static str> {
     let directory = Path::new("/usr/lib/mysql/plugin");
     let is_there = directory.join("ha_archive.so").exists();
     (version == Version::Mariadb && is_there).then_some("archive SONAME 'ha_archive.so'")
 }
 
-fn servers_that_only_tell_something_do_as_ever(version: Version) {
+fn version_and_help_are_unchanged(version: Version) {
     let directory = Directory::new("tell");
     let program = command_line(version, directory.path()).remove(0);
     for (option, expected) in [("--version", "Ver "), ("--help", "Usage: ")] {
@@ -265,7 +266,7 @@ fn servers_that_only_tell_something_do_as_ever(version: Version) {
             (plain.code, &plain.stdout),
             "{version} {option}"
         );
-        // And by the library alone.
+        // With the library alone.
         let preloaded = finish(
             Command::new(&program)
                 .args(["--no-defaults", option])
@@ -280,12 +281,12 @@ fn servers_that_only_tell_something_do_as_ever(version: Version) {
     }
 }
 
-fn a_server_whose_performance_schema_is_off_is_left_alone(version: Version) {
+fn a_server_with_performance_schema_off_is_left_unchanged(version: Version) {
     let directory = Directory::new("off");
     let line = command_line(version, directory.path());
     let mut switches = vec!["--performance-schema=OFF", "--skip-performance-schema"];
     if version.is_mariadb() {
-        // It is off by itself.
+        // Off by default.
         switches.push("--port=0");
     }
     for switch in switches {
@@ -296,17 +297,17 @@ fn a_server_whose_performance_schema_is_off_is_left_alone(version: Version) {
                 .env("LD_PRELOAD", library())
                 .env("TARE_PSI_REQUIRE", "1"),
         );
-        // Required, it does not start, so that there is an end to see.
+        // TARE_PSI_REQUIRE makes it exit instead of starting without Tare.
         assert_eq!(done.code, Some(4), "{version} {switch}: {done:?}");
-        let said = done.stderr.lines().next().unwrap_or_default();
+        let message = done.stderr.lines().next().unwrap_or_default();
         assert!(
-            said.contains("registers no instruments"),
-            "{version}: {said}"
+            message.contains("registers no instruments"),
+            "{version}: {message}"
         );
     }
 }
 
-fn a_data_directory_is_made_as_ever(version: Version) {
+fn initialize_creates_a_data_directory(version: Version) {
     let directory = Directory::new("initialise");
     let mut line = command_line(version, directory.path());
     line.push("--initialize-insecure".into());
@@ -321,7 +322,7 @@ fn a_data_directory_is_made_as_ever(version: Version) {
     server.stop();
 }
 
-fn bootstrap_runs_as_ever(version: Version) {
+fn bootstrap_runs(version: Version) {
     let directory = Directory::new("bootstrap");
     create_data_directory(version, directory.path());
     let mut line = command_line(version, directory.path());
@@ -333,8 +334,8 @@ fn bootstrap_runs_as_ever(version: Version) {
 }
 
 #[test]
-fn shells_and_other_programs_hand_us_on() {
-    // mysqld_safe is a shell: the library passes through it.
+fn shells_pass_the_library_on() {
+    // mysqld_safe is a shell script.
     let done = finish(
         Command::new("sh")
             .args(["-c", "echo $LD_PRELOAD"])
@@ -355,7 +356,7 @@ fn mysqld_safe_starts_a_server_with_our_engine() {
         directory.path().join("error.log").display()
     ));
     let log = std::fs::File::create(directory.path().join("log")).expect("log");
-    // Whatever happens, the shell and its server go with it.
+    // Dropping it kills the shell and its server.
     let mut running = support::Process::start(tare_run(&directory, &line).stderr(log));
     let socket = directory.path().join("mysql.sock");
     let words = || {

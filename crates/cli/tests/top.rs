@@ -1,5 +1,5 @@
-//! `tare top` on servers: Tare's own, the system's MariaDB, and MySQL where `scripts/servers run` started one;
-//! and what it leaves of a terminal.
+//! `tare top` on `tare serve`, the system's MariaDB, and a MySQL that `scripts/servers run` started; and the state
+//! of the terminal afterwards.
 
 mod support;
 
@@ -24,7 +24,7 @@ const PAGES: [&str; 9] = [
     "prepared",
 ];
 
-/// One interval of a page.
+/// Runs one interval of a page.
 fn batch(dsn: &Path, page: &str) -> CommandResult {
     let directory = Directory::new("batch");
     let dsn = dsn.to_str().expect("UTF-8");
@@ -33,7 +33,7 @@ fn batch(dsn: &Path, page: &str) -> CommandResult {
     ]))
 }
 
-/// A line of a page, cut at two or more spaces.
+/// The cells of the row that contains a text. Two or more spaces separate cells.
 fn row<'a>(finished: &'a CommandResult, with: &str) -> Vec<&'a str> {
     let line = finished
         .stdout
@@ -47,7 +47,7 @@ fn row<'a>(finished: &'a CommandResult, with: &str) -> Vec<&'a str> {
         .collect()
 }
 
-fn head_of(finished: &CommandResult) -> Vec<&str> {
+fn column_heads(finished: &CommandResult) -> Vec<&str> {
     finished
         .stdout
         .lines()
@@ -59,9 +59,9 @@ fn head_of(finished: &CommandResult) -> Vec<&str> {
         .collect()
 }
 
-fn shows_the_work(socket: &Path) {
+fn assert_work_is_visible(socket: &Path) {
     let statements = batch(socket, "statements");
-    // Its own question is no load of the server's.
+    // Its own queries are left out.
     assert!(
         !statements
             .stdout
@@ -70,7 +70,7 @@ fn shows_the_work(socket: &Path) {
     );
     assert_eq!(statements.code, Some(0), "{statements:?}");
     assert_eq!(
-        head_of(&statements),
+        column_heads(&statements),
         [
             "TIME",
             "%",
@@ -88,7 +88,7 @@ fn shows_the_work(socket: &Path) {
         update[2].parse::<f64>().expect("a rate") > 0.0,
         "{update:?}"
     );
-    // Rows are sent by the other one.
+    // UPDATE sends no rows.
     assert_eq!(update[4], "0", "{update:?}");
     let tables = batch(socket, "tables");
     assert_eq!(row(&tables, "stock").last(), Some(&"stock"));
@@ -99,16 +99,16 @@ fn shows_the_work(socket: &Path) {
         .skip(2)
         .filter(|line| line.contains(" root "))
         .count();
-    // Our own connection is left out.
+    // Its own connection is left out.
     assert_eq!(workers, 1, "the worker: {threads:?}");
     assert!(row(&batch(socket, "waits"), "wait/io/table/sql/handler").len() >= 5);
 }
 
 #[test]
-fn tare_serve_is_shown_page_by_page() {
+fn tare_serve_has_all_pages() {
     let server = Server::tare(&["--performance-schema-instrument=stage/%=ON"]);
     let _work = Work::start(server.socket());
-    shows_the_work(server.socket());
+    assert_work_is_visible(server.socket());
     for page in PAGES {
         let finished = batch(server.socket(), page);
         assert_eq!(
@@ -121,10 +121,10 @@ fn tare_serve_is_shown_page_by_page() {
 }
 
 #[test]
-fn mariadb_is_shown_page_by_page() {
+fn mariadb_has_all_pages() {
     let server = Server::mariadb(&["--performance-schema=ON"]);
     let _work = Work::start(server.socket());
-    shows_the_work(server.socket());
+    assert_work_is_visible(server.socket());
     for page in PAGES {
         let finished = batch(server.socket(), page);
         assert_eq!(
@@ -138,10 +138,10 @@ fn mariadb_is_shown_page_by_page() {
 /// `scripts/servers run 5.7 cargo test -p tare-cli --test top -- --ignored`
 #[test]
 #[ignore = "needs a MySQL: make test-long"]
-fn mysql_is_shown_page_by_page() {
+fn mysql_has_all_pages() {
     let socket = mysql();
     let _work = Work::start(&socket);
-    shows_the_work(&socket);
+    assert_work_is_visible(&socket);
     for page in PAGES {
         let finished = batch(&socket, page);
         let is_missing = finished.stderr.contains("has no such tables");
@@ -152,8 +152,8 @@ fn mysql_is_shown_page_by_page() {
     }
 }
 
-/// Two connections that execute one prepared statement, and what the page of them and that of statements say.
-fn prepared(server: &Server) -> (CommandResult, CommandResult) {
+/// Pages prepared and statements while two connections execute one prepared statement.
+fn pages_with_prepared_statements(server: &Server) -> (CommandResult, CommandResult) {
     let stop = Arc::new(AtomicBool::new(false));
     let workers: Vec<_> = (0..2)
         .map(|_| {
@@ -166,7 +166,7 @@ fn prepared(server: &Server) -> (CommandResult, CommandResult) {
             })
         })
         .collect();
-    // Until both have executed it.
+    // Wait until both have executed it.
     let mut root = server.connect();
     wait_for("executions", || {
         let counts = "SELECT COUNT(*) FROM performance_schema.prepared_statements_instances WHERE COUNT_EXECUTE > 0";
@@ -185,7 +185,7 @@ fn prepared(server: &Server) -> (CommandResult, CommandResult) {
 fn prepared_statements_of_all_connections_are_a_row() {
     let current = "--performance-schema-consumer-events-statements-current=ON";
     let server = Server::mariadb(&["--performance-schema=ON", current]);
-    let (prepared, statements) = self::prepared(&server);
+    let (prepared, statements) = pages_with_prepared_statements(&server);
     let line = row(&prepared, "SELECT 'prepared', ?");
     assert_eq!(line[1], "100.0", "both are one row: {prepared:?}");
     assert!(line[2].parse::<f64>().expect("a rate") > 0.0, "{line:?}");
@@ -194,9 +194,9 @@ fn prepared_statements_of_all_connections_are_a_row() {
         "{statements:?}"
     );
 
-    // A server that has digests of them needs no second page for them.
+    // `tare serve` has digests of prepared statements, so page statements has them, too.
     let server = Server::tare(&[]);
-    let (prepared, statements) = self::prepared(&server);
+    let (prepared, statements) = pages_with_prepared_statements(&server);
     row(&prepared, "SELECT 'prepared', ?");
     row(&statements, "SELECT ?, ...");
     assert!(!statements.stdout.contains("page 9"), "{statements:?}");
@@ -258,7 +258,7 @@ fn programs_read_intervals_as_lines_of_json() {
 }
 
 #[test]
-fn a_server_without_its_performance_schema_says_how_to_switch_it_on() {
+fn without_performance_schema_the_message_names_the_option() {
     let server = Server::mariadb(&[]);
     let finished = batch(server.socket(), "statements");
     assert_eq!(finished.code, Some(1), "{finished:?}");
@@ -309,7 +309,7 @@ fn a_program_is_watched_by_its_pid_and_a_saved_segment_has_its_totals() {
 }
 
 #[test]
-fn without_a_terminal_it_says_what_to_do() {
+fn without_a_terminal_the_message_names_batch() {
     let server = Server::tare(&[]);
     let directory = Directory::new("none");
     let finished = finish(&mut directory.tare(["top", "--dsn", server.socket().to_str().unwrap()]));
@@ -318,7 +318,7 @@ fn without_a_terminal_it_says_what_to_do() {
 }
 
 #[test]
-fn the_terminal_is_given_back_however_it_ends() {
+fn the_terminal_is_restored_however_it_ends() {
     let server = Server::tare(&[]);
     for end in ["q", "\x03", "TERM", "INT", "HUP"] {
         let mut terminal = Terminal::start(server.socket());
@@ -376,9 +376,9 @@ fn keys_turn_pages_and_drill_down_on_a_real_server() {
     let _work = Work::start(server.socket());
     let mut terminal = Terminal::start(server.socket());
     terminal.wait_for_text("UPDATE");
-    // The statement with the most calls, which is one of the worker's.
+    // The statement with the most calls, which is one of the client's.
     terminal.press("c/shop\r\r");
-    // Words, because what stays as it is between two drawings, as blanks do, is not sent again.
+    // Search for single words: unchanged cells, such as blanks, are not sent again.
     terminal.wait_for_text("(events_statements_history_long):");
     terminal.press("\x1b");
     terminal.wait_for_text("CALLS");
@@ -396,8 +396,7 @@ fn keys_turn_pages_and_drill_down_on_a_real_server() {
 fn a_server_that_goes_is_waited_for() {
     let server = Server::tare(&[]);
     let data = server.socket().parent().expect("a directory").to_owned();
-    let terminal_of = Terminal::start(server.socket());
-    let mut terminal = terminal_of;
+    let mut terminal = Terminal::start(server.socket());
     terminal.wait_for_text("STATEMENT");
     support::signal(server.pid(), "KILL");
     terminal.wait_for_text("waiting for the server");
@@ -411,8 +410,8 @@ fn a_server_that_goes_is_waited_for() {
         server.socket().to_str().unwrap(),
     ]);
     let _again = Process::start(&mut again);
-    // A page that only the new server can fill. "asking ..." may come and go between two drawings, and
-    // what stands on the screen already is sent again only when all of it is.
+    // A page that only the new server can fill. Control-L redraws everything, because unchanged cells are not
+    // sent again.
     terminal.press("2");
     wait_for("an answer of the new server", || {
         terminal.press("\x0c");
@@ -439,7 +438,7 @@ fn what_is_sampled_is_marked() {
         let finished = batch(server.socket(), page);
         let title = finished.stdout.lines().next().expect("a title");
         assert!(title.ends_with(", sampled: 1/2"), "{finished:?}");
-        let heads = head_of(&finished);
+        let heads = column_heads(&finished);
         assert_eq!(heads.contains(&"+-%"), is_estimated, "{finished:?}");
         let note = "sampled 1/2: counts and times are estimates";
         assert_eq!(finished.stdout.contains(note), is_estimated, "{finished:?}");

@@ -1,4 +1,4 @@
-//! What `tare top` does beyond showing one server: several of them by name, sessions that wait for others, killing, recording.
+//! `tare top` with several servers by name, blocked sessions, KILL, and --record.
 
 mod support;
 
@@ -13,12 +13,12 @@ use support::server::Server;
 use support::terminal::{LEAVE_ALTERNATE_SCREEN, Terminal};
 use support::{CommandResult, Directory, finish, wait_for};
 
-/// The mouse is taken, and given back.
+/// Escape sequences that switch mouse reports on and off.
 const MOUSE: &str = "\x1b[?1000h";
 const NO_MOUSE: &str = "\x1b[?1000l";
 
-/// A configuration that names these servers.
-fn named(directory: &Directory, servers: &[(&str, &Path)]) {
+/// Writes a configuration that names these servers.
+fn write_config(directory: &Directory, servers: &[(&str, &Path)]) {
     let folder = directory.path().join("tare");
     std::fs::create_dir_all(&folder).expect("made");
     let text = servers.iter().map(|(name, socket)| {
@@ -35,8 +35,8 @@ fn tare(directory: &Directory, arguments: &[&str]) -> Command {
     command
 }
 
-/// The connection of whoever runs a statement that begins like this.
-fn connection(root: &mut Conn, statement: &str) -> u64 {
+/// Waits for a statement that begins like this, and returns its connection.
+fn wait_for_statement(root: &mut Conn, statement: &str) -> u64 {
     let question = format!(
         "SELECT PROCESSLIST_ID FROM performance_schema.threads WHERE PROCESSLIST_INFO LIKE '{statement}%'"
     );
@@ -45,13 +45,13 @@ fn connection(root: &mut Conn, statement: &str) -> u64 {
     })
 }
 
-/// Runs a statement that takes until somebody ends it.
+/// Starts a client that sleeps until it is killed.
 fn sleeper(server: &Server) -> JoinHandle<mysql::Result<()>> {
     let mut conn = server.connect();
     std::thread::spawn(move || conn.query_drop("SELECT SLEEP(1000) AS sleeper"))
 }
 
-/// One interval of page threads, as rows.
+/// The rows of one interval of page threads.
 fn threads(socket: &Path) -> (CommandResult, Vec<Value>) {
     let directory = Directory::new("threads");
     let dsn = socket.to_str().expect("UTF-8");
@@ -68,7 +68,7 @@ fn threads(socket: &Path) -> (CommandResult, Vec<Value>) {
 fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
     let servers = [Server::tare(&[]), Server::tare(&[])];
     let directory = Directory::new("tabs");
-    named(
+    write_config(
         &directory,
         &[
             ("prod1", servers[0].socket()),
@@ -84,7 +84,7 @@ fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
     terminal.wait_for_text("STATEMENT");
     // The second one, by its tab: SGR's press and release at column 10 of line 2.
     terminal.press("\x1b[<0;10;2M\x1b[<0;10;2m");
-    // All is drawn, again and again, until the headline is that of the second.
+    // Control-L redraws everything, until the headline is the second server's.
     let other = servers[1].socket().display().to_string();
     wait_for("the second server", || {
         terminal.press("\x0c");
@@ -97,7 +97,7 @@ fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
     });
     let [first, _second] = servers;
     drop(first);
-    // While nobody looks at it, its tab says so.
+    // The tab of a server that is not displayed marks the lost connection.
     terminal.wait_for_text("prod1!");
     terminal.press("q");
     terminal.wait_for_text(NO_MOUSE);
@@ -110,27 +110,27 @@ fn a_server_that_is_not_there_yet_is_waited_for_among_several() {
     let server = Server::tare(&[]);
     let directory = Directory::new("late");
     let late = directory.path().join("late");
-    named(&directory, &[("here", server.socket()), ("late", &late)]);
+    write_config(&directory, &[("here", server.socket()), ("late", &late)]);
     let mut terminal = Terminal::of(&mut tare(&directory, &["top", "-i", "0.2", "here", "late"]));
     terminal.wait_for_text("late!");
     terminal.press("q");
     assert!(terminal.running.wait().success());
-    // Alone it is an error, and so is a name that nobody has given.
-    let alone = finish(&mut tare(&directory, &["top", "late", "--batch", "1"]));
-    assert_eq!(alone.code, Some(1), "{alone:?}");
+    // A single server that is not there is an error, and so is an unknown name.
+    let single = finish(&mut tare(&directory, &["top", "late", "--batch", "1"]));
+    assert_eq!(single.code, Some(1), "{single:?}");
     let unknown = finish(&mut tare(&directory, &["top", "prod9", "--batch", "1"]));
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     assert!(unknown.stderr.contains("names here, late"), "{unknown:?}");
 }
 
-/// Chooses the sleeper's row, which alone has that word on page threads, and kills it with this key.
+/// Selects the sleeper's row on page threads, kills it with this key, and waits for the expected message.
 fn kill(terminal: &mut Terminal, key: &str, expected: &str) {
-    // It takes keys.
+    // It is ready for keys.
     terminal.wait_for_text("STATEMENT");
     terminal.press("7/sleeper\r");
-    // Words, because blanks that stay as they are are not sent again.
+    // Search for single words: unchanged blanks are not sent again.
     terminal.wait_for_text("(Esc:");
-    // Nor is a row that stood in its place before the others went: all is drawn anew.
+    // Control-L redraws everything, because an unchanged row is not sent again either.
     terminal.press("\x0c");
     terminal.wait_for_text("localhost");
     terminal.press(key);
@@ -142,18 +142,18 @@ fn kill(terminal: &mut Terminal, key: &str, expected: &str) {
 }
 
 #[test]
-fn a_statement_and_a_session_are_killed_after_a_question() {
+fn a_statement_and_a_session_are_killed_after_confirmation() {
     let server = Server::tare(&[]);
     let mut root = server.connect();
     let sleeps = sleeper(&server);
-    connection(&mut root, "SELECT SLEEP");
+    wait_for_statement(&mut root, "SELECT SLEEP");
     kill(&mut Terminal::start(server.socket()), "K", "done");
-    // Who sleeps is woken, and its connection goes on or not as the server has it.
+    // The sleep is interrupted. Whether that is an error depends on the server.
     let _ = sleeps.join().expect("ends");
 
-    // Shared memory takes no statements: through the socket on which it listens.
+    // With --pid, KILL goes through the socket on which the server listens.
     let sleeps = sleeper(&server);
-    let id = connection(&mut root, "SELECT SLEEP");
+    let id = wait_for_statement(&mut root, "SELECT SLEEP");
     let directory = Directory::new("kill");
     let pid = server.pid().to_string();
     let mut command = directory.tare(["top", "-i", "0.2", "--pid", &pid]);
@@ -169,7 +169,7 @@ fn a_statement_and_a_session_are_killed_after_a_question() {
 }
 
 #[test]
-fn an_account_that_may_not_kill_is_told_what_the_server_says() {
+fn an_account_that_may_not_kill_gets_the_servers_error() {
     let server = Server::mariadb(&["--performance-schema=ON"]);
     let mut root = server.connect();
     root.query_drop("CREATE USER monitor@localhost IDENTIFIED BY 'm'")
@@ -177,7 +177,7 @@ fn an_account_that_may_not_kill_is_told_what_the_server_says() {
     root.query_drop("GRANT SELECT ON performance_schema.* TO monitor@localhost")
         .expect("a right");
     let sleeps = sleeper(&server);
-    let id = connection(&mut root, "SELECT SLEEP");
+    let id = wait_for_statement(&mut root, "SELECT SLEEP");
     let directory = Directory::new("monitor");
     let socket = server.socket().to_str().expect("UTF-8");
     let mut command = directory.tare(["top", "-i", "0.2", "-S", socket, "-u", "monitor"]);
@@ -188,7 +188,7 @@ fn an_account_that_may_not_kill_is_told_what_the_server_says() {
 }
 
 #[test]
-fn a_session_that_waits_for_a_lock_stands_first_with_its_blocker() {
+fn a_blocked_session_comes_first_with_its_blocker() {
     let server = Server::mariadb(&[
         "--performance-schema=ON",
         "--performance-schema-instrument=wait/lock/metadata/sql/mdl=ON",
@@ -208,7 +208,7 @@ fn a_session_that_waits_for_a_lock_stands_first_with_its_blocker() {
         let id = u64::from(waiter.connection_id());
         let text = statement.to_owned();
         let waits = std::thread::spawn(move || waiter.query_drop(text));
-        // It waits once the server says so; InnoDB says it some time after that.
+        // InnoDB's tables report a wait some time after it began.
         let rows = wait_for("a blocked session", || {
             let (_, rows) = threads(server.socket());
             (rows[0]["blocked_by"] != Value::Null).then_some(rows)
@@ -264,7 +264,7 @@ fn programs_read_one_object_for_each_refresh_until_they_have_enough() {
             "{line}"
         );
     }
-    // It ends when nobody reads on.
+    // It ends when the pipe is closed.
     drop(lines);
     let status = wait_for("its end", || child.try_wait().expect("is ours"));
     assert!(status.success(), "{status:?}");
@@ -272,15 +272,15 @@ fn programs_read_one_object_for_each_refresh_until_they_have_enough() {
 
 #[cfg(feature = "history")]
 #[test]
-fn what_was_seen_is_recorded_as_tare_record_does() {
+fn record_writes_the_files_of_tare_record() {
     let server = Server::tare(&[]);
     let _work = support::server::Work::start(server.socket());
     let directory = Directory::new("recorded");
-    named(&directory, &[("prod1", server.socket())]);
+    write_config(&directory, &[("prod1", server.socket())]);
     let history = directory.path().join("history");
     let options = ["--record", history.to_str().expect("UTF-8"), "-i", "0.2"];
-    let places = |table: &str| std::fs::read_dir(history.join(table)).is_ok();
-    // Printed: the end of what is printed is that of the recording.
+    let has_table = |table: &str| std::fs::read_dir(history.join(table)).is_ok();
+    // In batch mode.
     let batch = [
         &["top", "prod1", "--batch", "8", "--rows", "500"],
         &options[..],
@@ -292,19 +292,19 @@ fn what_was_seen_is_recorded_as_tare_record_does() {
         finished.stderr.contains("recorded as prod1 in"),
         "{finished:?}"
     );
-    assert!(places("growth") && places("digests"), "{finished:?}");
-    // The recorder's questions are as little a load of the server's as our own.
-    let asked = [
+    assert!(has_table("growth") && has_table("digests"), "{finished:?}");
+    // The recorder's own queries are left out, too.
+    let recorder_queries = [
         "prepared_statements_instances",
         "table_io_waits_summary",
         "SUM_TIMER_WAIT",
         "GROUP BY",
     ];
-    for text in asked {
+    for text in recorder_queries {
         assert!(!finished.stdout.contains(text), "{text}: {finished:?}");
     }
     std::fs::remove_dir_all(&history).expect("removed");
-    // On the screen: ended by a key, and by a signal.
+    // On a terminal, ended by a key and by a signal.
     for end in ["q", "TERM"] {
         let arguments = [&["top", "prod1"], &options[..]].concat();
         let mut terminal = Terminal::of(&mut tare(&directory, &arguments));
@@ -315,24 +315,23 @@ fn what_was_seen_is_recorded_as_tare_record_does() {
         }
         terminal.wait_for_text(LEAVE_ALTERNATE_SCREEN);
         terminal.running.wait();
-        assert!(places("growth"), "{end}");
+        assert!(has_table("growth"), "{end}");
         let open = std::fs::read_dir(history.join(".open")).expect("there");
-        assert_eq!(open.count(), 0, "all is in its place");
+        assert_eq!(open.count(), 0, "all files are in their places");
         std::fs::remove_dir_all(&history).expect("removed");
     }
 }
 
-/// One `tare top` looks at each page, another at the statements that this one causes: neither shows them.
-fn hides_its_own(server: &Server) {
+/// Asserts that statements of one `tare top` are on no page of another.
+fn assert_own_statements_hidden(server: &Server) {
     let directory = Directory::new("own");
     let dsn = server.socket().to_str().expect("UTF-8");
     for page in ["threads", "waits", "locks", "prepared", "statements"] {
         let arguments = [
             "top", "--dsn", dsn, "-i", "0.1", "--format", "json", "--page", page,
         ];
-        let mut looks = directory.tare(arguments);
-        let mut looks = support::Process::start(&mut looks);
-        looks.line();
+        let mut other = support::Process::start(&mut directory.tare(arguments));
+        other.line();
         let batch = [
             "top", "--dsn", dsn, "-i", "0.5", "--batch", "2", "--rows", "500",
         ];
@@ -341,20 +340,20 @@ fn hides_its_own(server: &Server) {
         for text in ["performance_schema", "information_schema", "`tare`"] {
             assert!(!finished.stdout.contains(text), "{page}: {finished:?}");
         }
-        looks.line();
+        other.line();
     }
 }
 
 #[test]
-fn no_page_shows_what_it_causes_itself() {
-    hides_its_own(&Server::tare(&[]));
-    hides_its_own(&Server::mariadb(&["--performance-schema=ON"]));
+fn no_page_has_top_own_statements() {
+    assert_own_statements_hidden(&Server::tare(&[]));
+    assert_own_statements_hidden(&Server::mariadb(&["--performance-schema=ON"]));
 }
 
 /// `scripts/servers run 5.7 cargo test -p tare-cli --test top_deeds -- --ignored`
 #[test]
 #[ignore = "needs a MySQL: make test-long"]
-fn no_page_shows_on_mysql_what_it_causes_itself() {
+fn no_page_has_top_own_statements_on_mysql() {
     use support::server::mysql;
-    hides_its_own(&Server::external(mysql()));
+    assert_own_statements_hidden(&Server::external(mysql()));
 }

@@ -1,4 +1,4 @@
-//! `tare top --history`: what the recorder's writer wrote, one interval after the other.
+//! `tare top --history` on files that the recorder's writer wrote.
 
 mod support;
 
@@ -32,8 +32,8 @@ fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> 
     }
 }
 
-/// A minute from 14:00:10 to 14:01:00: growth each ten seconds, more of it each time; the moments are five seconds
-/// apart, and thread 2 waits for thread 1.
+/// Writes growth of ten seconds each from 14:00:10 to 14:01:00, more each time, and samples each five seconds, in
+/// which thread 2 waits for thread 1.
 fn write(history: &Path, host: &str, server: &str) {
     let mut writer = Writer::start(history, host, server, at(0)).expect("a writer");
     let mut texts = vec![Text {
@@ -86,7 +86,7 @@ fn create_history(name: &str) -> (Directory, PathBuf) {
 
 fn top(directory: &Directory, history: &Path, options: &[&str]) -> CommandResult {
     let mut command = directory.tare(["top", "--history"]);
-    // Times are of UTC, wherever one is.
+    // Times are in UTC whatever the time zone.
     command.arg(history).args(options).env("TZ", "Asia/Tokyo");
     finish(&mut command)
 }
@@ -116,7 +116,7 @@ fn intervals_are_those_that_were_recorded_to_the_end() {
             )
         })
         .collect();
-    // Growth of ten seconds is no finer than that, whatever the interval.
+    // Growth is recorded for each ten seconds, and that is the shortest interval.
     let expected = [(40_001, 4.0), (50_001, 5.0), (60_001, 6.0)];
     let expected = expected.map(|(until, calls)| (until, calls, calls, 2.0));
     assert_eq!(calls, expected, "{printed:?}");
@@ -161,38 +161,38 @@ fn sessions_are_those_that_were_sampled_with_who_blocked_them() {
 }
 
 #[test]
-fn what_a_history_cannot_show_is_said() {
+fn pages_and_times_that_a_history_lacks_are_reported() {
     let (directory, history) = create_history("top-history-not");
-    let says = |options: &[&str], code: i32, said: &str| {
+    let assert_prints = |options: &[&str], code: i32, message: &str| {
         let finished = top(&directory, &history, options);
         let text = format!("{}{}", finished.stdout, finished.stderr);
         assert_eq!(finished.code, Some(code), "{options:?}: {text}");
-        assert!(text.contains(said), "{options:?}: {text}");
+        assert!(text.contains(message), "{options:?}: {text}");
     };
     let one = ["--batch", "1"];
     let with = |more: &[&'static str]| [&one[..], more].concat();
-    says(&with(&["--page", "locks"]), 1, "a history has no locks");
-    says(&with(&["--page", "prepared"]), 1, "see statements");
+    assert_prints(&with(&["--page", "locks"]), 1, "a history has no locks");
+    assert_prints(&with(&["--page", "prepared"]), 1, "see statements");
     let early = ["--at", "2026-11-22 12:00"];
-    says(
+    assert_prints(
         &with(&early),
         1,
         "there is something from 2026-11-22 14:00:05 to 2026-11-22 14:01:00",
     );
-    says(&with(&["--server", "other"]), 1, "nothing was recorded");
-    says(&with(&["--dsn", "x"]), 2, "cannot be used with");
-    says(
+    assert_prints(&with(&["--server", "other"]), 1, "nothing was recorded");
+    assert_prints(&with(&["--dsn", "x"]), 2, "cannot be used with");
+    assert_prints(
         &["--at", "14:00", "--batch", "1", "--pid", "1"],
         2,
         "cannot be used with",
     );
     write(&history, "db2", "shop");
-    says(
+    assert_prints(
         &one,
         2,
         "the history has 2 servers then: name one, such as --host db1 --server shop, --host db2 --server shop",
     );
-    says(
+    assert_prints(
         &with(&["--host", "db2", "--server", "shop"]),
         0,
         "shop of db2",
@@ -215,12 +215,12 @@ fn a_gap_and_the_end_are_named() {
     );
     let early = ["--at", "2026-11-22 13:59:55", "--batch", "1"];
     let finished = top(&directory, &history, &early);
-    let said = "nothing was recorded then; it goes on at 2026-11-22 14:00:05";
-    assert!(finished.stdout.contains(said), "{finished:?}");
+    let message = "nothing was recorded then; it goes on at 2026-11-22 14:00:05";
+    assert!(finished.stdout.contains(message), "{finished:?}");
 }
 
 #[test]
-fn keys_go_back_and_forward_and_nothing_is_killed() {
+fn keys_go_back_and_forward_but_kill_nothing() {
     let (_directory, history) = create_history("top-history-keys");
     let mut command = Command::new(env!("CARGO_BIN_EXE_tare"));
     command.args([
@@ -232,7 +232,7 @@ fn keys_go_back_and_forward_and_nothing_is_killed() {
         "--history",
     ]);
     let mut terminal = Terminal::of(command.arg(&history));
-    // What is drawn is what has changed: words, not lines.
+    // Only changed cells are sent, so search for words, not lines.
     terminal.wait_for_text("14:00:40");
     terminal.wait_for_text("SELECT");
     terminal.press("p{");

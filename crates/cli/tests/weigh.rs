@@ -1,5 +1,5 @@
-//! `tare weigh` as its users have it: the real binary, real servers, real load generators. What is measured here means
-//! nothing; that every cell has a state, and that nothing is left behind, does.
+//! `tare weigh` with real servers and load generators. The tests check that every cell has a state and that nothing
+//! is left behind, not the figures.
 
 mod support;
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
-use support::weigh::{assert_nothing_left, cells, recipe, state, weigh};
+use support::weigh::{assert_nothing_left, cells, state, weigh, write_recipe};
 use support::{CommandResult, Directory, Process, finish, wait_for};
 
 const LOCKS: &str = "\
@@ -38,7 +38,7 @@ options = ['--hold-ns=50', '--outside-ns=50']
 #[test]
 fn a_matrix_leaves_its_results_and_nothing_else() {
     let directory = Directory::new("matrix");
-    recipe(&directory, LOCKS);
+    write_recipe(&directory, LOCKS);
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     for words in [
@@ -104,7 +104,7 @@ fn a_matrix_leaves_its_results_and_nothing_else() {
 #[test]
 fn a_wrong_recipe_has_code_2_and_its_line() {
     let directory = Directory::new("recipe");
-    recipe(&directory, &LOCKS.replace("warm_up", "warmup"));
+    write_recipe(&directory, &LOCKS.replace("warm_up", "warmup"));
     let finished = finish(&mut weigh(&directory, &["./r.toml"]));
     assert_eq!(finished.code, Some(2));
     assert!(
@@ -129,14 +129,14 @@ fn a_wrong_recipe_has_code_2_and_its_line() {
 }
 
 #[test]
-fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
+fn missing_programs_are_reported_before_the_first_cell() {
     let directory = Directory::new("lacking");
-    let asks = "question = 'q'\nconnections = [1]\n[run]\nrepetitions = 1\nseconds = 1\nwarm_up = 0\n\
+    let recipe = "question = 'q'\nconnections = [1]\n[run]\nrepetitions = 1\nseconds = 1\nwarm_up = 0\n\
          [[server]]\nname = 'ours'\nkind = 'tare'\n[[configuration]]\nname = 'on'\n\
          [[configuration]]\nname = 'bare'\nbuild = 'plain'\n\
          [[workload]]\nname = 'w'\nload = 'command'\ncommand = ['echo', '5']\n";
-    recipe(&directory, asks);
-    // Elsewhere than in its checkout: somebody may have built one there.
+    write_recipe(&directory, recipe);
+    // Run a copy outside of the checkout, where a build without instrumentation may exist.
     let inside = |name: &str| directory.path().join(name);
     let copy = inside("tare");
     let path = format!("{}:{}", inside("bin").display(), env!("PATH"));
@@ -150,18 +150,18 @@ fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
     };
     let finished = weigh();
     assert_eq!(finished.code, Some(2), "{finished:?}");
-    let said = &finished.stderr;
+    let message = &finished.stderr;
     assert!(
-        said.contains("no tare without instrumentation") && said.contains("--plain PATH"),
-        "{said}"
+        message.contains("no tare without instrumentation") && message.contains("--plain PATH"),
+        "{message}"
     );
     assert!(
-        said.contains("Without bare: --configuration 'on'"),
-        "{said}"
+        message.contains("Without bare: --configuration 'on'"),
+        "{message}"
     );
     assert!(!directory.path().join("out").exists());
 
-    // In a checkout it is built: here by what stands in for cargo.
+    // In a checkout it is built, here by a fake cargo.
     let written = inside("program");
     for (name, text) in [
         ("scripts/servers", ""),
@@ -185,8 +185,8 @@ fn what_a_recipe_lacks_is_said_before_anything_is_measured() {
     }
 }
 
-/// Servers by command, and what their loads do.
-fn with_servers(servers: &[(&str, &str)], load: &str) -> String {
+/// A recipe with servers by command, and the load's command.
+fn recipe_with_servers(servers: &[(&str, &str)], load: &str) -> String {
     let mut text = format!(
         "question = 'q'\nconnections = [1]\n[run]\nrepetitions = 1\nseconds = 1\nwarm_up = 0\n[[configuration]]\nname = 'c'\n\
          [[workload]]\nname = 'w'\nload = 'command'\ncommand = ['sh', '-c', \"{load}\"]\n"
@@ -199,7 +199,8 @@ fn with_servers(servers: &[(&str, &str)], load: &str) -> String {
     text
 }
 
-fn by_server(cells: &BTreeMap<u64, Value>, name: &str) -> (String, String) {
+/// State and reason of a server's cell.
+fn state_of_server(cells: &BTreeMap<u64, Value>, name: &str) -> (String, String) {
     let cell = cells
         .values()
         .find(|cell| cell["key"]["server"] == name)
@@ -209,28 +210,28 @@ fn by_server(cells: &BTreeMap<u64, Value>, name: &str) -> (String, String) {
 }
 
 #[test]
-fn servers_that_fail_fail_their_own_cells_alone() {
+fn a_failing_server_fails_only_its_own_cells() {
     let directory = Directory::new("failing");
     let servers = [
         ("good", "exec sleep 60"),
         ("absent", "echo ERROR: no such disk >&2; exit 3"),
         ("mortal", "sleep 2; kill -9 $$"),
     ];
-    recipe(
+    write_recipe(
         &directory,
-        &with_servers(&servers, "sleep 3; echo 12.5 per second"),
+        &recipe_with_servers(&servers, "sleep 3; echo 12.5 per second"),
     );
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let cells = cells(&directory);
-    assert_eq!(by_server(&cells, "good").0, "done");
-    let (state, reason) = by_server(&cells, "absent");
+    assert_eq!(state_of_server(&cells, "good").0, "done");
+    let (state, reason) = state_of_server(&cells, "absent");
     assert_eq!(state, "failed");
     assert!(
         reason.contains("exit code 3") && reason.contains("no such disk"),
         "{reason}"
     );
-    let (state, reason) = by_server(&cells, "mortal");
+    let (state, reason) = state_of_server(&cells, "mortal");
     assert_eq!(state, "failed");
     assert!(
         reason.contains("killed by signal 9 while it was measured"),
@@ -249,7 +250,7 @@ fn servers_that_fail_fail_their_own_cells_alone() {
             .expect("logs")
             .next()
             .is_some(),
-        "a log is kept"
+        "a log is stored"
     );
     assert_nothing_left(&directory);
 }
@@ -265,13 +266,13 @@ fn a_generator_that_fails_fails_its_cell() {
         ("/no/such/program", "exit code 127"),
     ] {
         let directory = Directory::new("generator");
-        recipe(
+        write_recipe(
             &directory,
-            &with_servers(&[("good", "exec sleep 60")], load),
+            &recipe_with_servers(&[("good", "exec sleep 60")], load),
         );
         let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
         assert_eq!(finished.code, Some(1), "{finished:?}");
-        let (state, reason) = by_server(&cells(&directory), "good");
+        let (state, reason) = state_of_server(&cells(&directory), "good");
         assert!(state == "failed" && reason.contains(words), "{reason}");
         assert_nothing_left(&directory);
     }
@@ -310,7 +311,7 @@ script = 'reconnect'
 #[test]
 fn ctrl_c_leaves_results_and_no_server_and_resume_goes_on() {
     let directory = Directory::new("resume");
-    recipe(&directory, SERVED);
+    write_recipe(&directory, SERVED);
     let mut running =
         Process::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
     wait_for("two cells", || {
@@ -324,13 +325,13 @@ fn ctrl_c_leaves_results_and_no_server_and_resume_goes_on() {
     assert!(directory.path().join("out/report.html").exists());
 
     let finished = finish(&mut weigh(&directory, &["--resume", "out"]));
-    // Those with too few connections fail again.
+    // Cells with too few permitted connections fail again.
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let after = cells(&directory);
     assert_eq!(after.len(), 2 * 2 * 2 * 4);
     for (number, cell) in &before {
         if state(cell).0 == "done" {
-            assert_eq!(cell, &after[number], "what is done is kept");
+            assert_eq!(cell, &after[number], "finished cells are not repeated");
         }
     }
     for cell in after.values() {
@@ -353,15 +354,15 @@ fn ctrl_c_leaves_results_and_no_server_and_resume_goes_on() {
     assert_nothing_left(&directory);
 }
 
-/// `tare serve`, with a password for TCP.
-struct Served {
-    /// Dropped, and ended, first.
+/// `tare serve` under load, with a password for TCP.
+struct LoadedServer {
+    /// The first field, so that the load ends before the server.
     _load: Process,
     running: Process,
     directory: Directory,
 }
 
-impl Served {
+impl LoadedServer {
     fn start() -> Self {
         let directory = Directory::new("served");
         let mut running = Process::start(&mut directory.tare([
@@ -375,7 +376,7 @@ impl Served {
         wait_for("it to listen", || {
             running.line().contains("-u root").then_some(())
         });
-        // Its own load: statements of a client, as fast as they are answered.
+        // The load: a client that sends statements as fast as they are answered.
         let mut clients = Command::new("sh");
         clients.current_dir(directory.path()).args([
             "-c",
@@ -406,8 +407,8 @@ impl Served {
     }
 }
 
-fn live<'a>(dsn: &'a str, repetitions: &'a str, seconds: &'a str) -> [&'a str; 11] {
-    // Busy machines make a probe wait: that is another test's matter.
+fn weigh_own<'a>(dsn: &'a str, repetitions: &'a str, seconds: &'a str) -> [&'a str; 11] {
+    // On a busy machine a probe waits long; another test covers that limit.
     let options = [
         "--stop-above",
         "1000000",
@@ -426,14 +427,14 @@ fn live<'a>(dsn: &'a str, repetitions: &'a str, seconds: &'a str) -> [&'a str; 1
 
 #[test]
 fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
-    let served = Served::start();
-    let before = served.settings();
-    let socket = served.socket();
+    let server = LoadedServer::start();
+    let before = server.settings();
+    let socket = server.socket();
     let dsn = socket.to_str().expect("UTF-8");
     let directory = Directory::new("windows");
-    let finished = finish(&mut weigh(&directory, &live(dsn, "2", "1")));
+    let finished = finish(&mut weigh(&directory, &weigh_own(dsn, "2", "1")));
     assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert_eq!(served.settings(), before);
+    assert_eq!(server.settings(), before);
     let cells = cells(&directory);
     assert_eq!(cells.len(), 2 * 4, "as it is, off twice, on");
     for cell in cells.values() {
@@ -453,24 +454,24 @@ fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
     // Ctrl-C in a window.
     let directory = Directory::new("windows-int");
     let mut running =
-        Process::start(weigh(&directory, &live(dsn, "2", "30")).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &weigh_own(dsn, "2", "30")).stderr(Stdio::null()));
     wait_for("a changed setting", || {
-        (served.settings() != before).then_some(())
+        (server.settings() != before).then_some(())
     });
     running.signal("INT");
     assert_eq!(running.wait().code(), Some(130));
-    assert_eq!(served.settings(), before);
+    assert_eq!(server.settings(), before);
 
-    // Killed: the next start puts them back.
+    // After a kill, the next start restores the settings.
     let directory = Directory::new("windows-kill");
     let mut running =
-        Process::start(weigh(&directory, &live(dsn, "2", "30")).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &weigh_own(dsn, "2", "30")).stderr(Stdio::null()));
     wait_for("a changed setting", || {
-        (served.settings() != before).then_some(())
+        (server.settings() != before).then_some(())
     });
     running.signal("KILL");
     running.wait();
-    assert_ne!(served.settings(), before);
+    assert_ne!(server.settings(), before);
     let finished = finish(&mut weigh(&directory, &["--restore"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     assert!(
@@ -478,24 +479,24 @@ fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
         "{}",
         finished.stderr
     );
-    assert_eq!(served.settings(), before);
+    assert_eq!(server.settings(), before);
 }
 
 #[test]
 fn a_password_is_in_no_command_line_and_no_report() {
-    let served = Served::start();
+    let server = LoadedServer::start();
     let password =
-        std::fs::read_to_string(served.directory.path().join("d/password")).expect("there");
+        std::fs::read_to_string(server.directory.path().join("d/password")).expect("there");
     let password = password.lines().next().expect("a line").to_owned();
     let ports =
-        std::fs::read_to_string(format!("/proc/{}/net/tcp", served.running.pid())).expect("listed");
-    let port = listening(&ports, served.running.pid());
+        std::fs::read_to_string(format!("/proc/{}/net/tcp", server.running.pid())).expect("listed");
+    let port = listening_port(&ports, server.running.pid());
     let directory = Directory::new("secret");
     let dsn = format!("mysql://root:{password}@127.0.0.1:{port}/");
     let mut running =
-        Process::start(weigh(&directory, &live(&dsn, "1", "2")).stderr(Stdio::null()));
+        Process::start(weigh(&directory, &weigh_own(&dsn, "1", "2")).stderr(Stdio::null()));
     let pid = running.pid();
-    // From when it has started anew until it ends.
+    // From its re-execution, which hides the password, until its end.
     wait_for("the plan", || {
         directory
             .path()
@@ -503,7 +504,7 @@ fn a_password_is_in_no_command_line_and_no_report() {
             .exists()
             .then_some(())
     });
-    let mut looks = 0;
+    let mut checks = 0;
     while !directory.path().join("out/report.html").exists() {
         assert!(Path::new(&format!("/proc/{pid}")).exists());
         for entry in std::fs::read_dir("/proc").expect("mounted").flatten() {
@@ -514,9 +515,9 @@ fn a_password_is_in_no_command_line_and_no_report() {
                 entry.path()
             );
         }
-        looks += 1;
+        checks += 1;
     }
-    assert!(looks > 3);
+    assert!(checks > 3);
     assert_eq!(running.wait().code(), Some(0));
     for file in files(directory.path()) {
         let text = std::fs::read(&file).expect("readable");
@@ -526,11 +527,11 @@ fn a_password_is_in_no_command_line_and_no_report() {
             file.display()
         );
     }
-    drop(served);
+    drop(server);
 }
 
-/// The port that a process listens on.
-fn listening(tcp: &str, pid: u32) -> u16 {
+/// The TCP port that a process listens on.
+fn listening_port(tcp: &str, pid: u32) -> u16 {
     let inodes: Vec<String> = std::fs::read_dir(format!("/proc/{pid}/fd"))
         .expect("ours")
         .filter_map(|entry| {
@@ -571,7 +572,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn a_killed_run_is_tidied_up_by_the_next() {
     let directory = Directory::new("tidy");
-    recipe(&directory, SERVED);
+    write_recipe(&directory, SERVED);
     let mut running =
         Process::start(weigh(&directory, &["./r.toml", "--output", "out"]).stderr(Stdio::null()));
     wait_for("a cell", || {
@@ -581,7 +582,7 @@ fn a_killed_run_is_tidied_up_by_the_next() {
             .exists()
             .then_some(())
     });
-    // The process alone, as the kernel's killer of memory hogs does it: its server stays.
+    // Kill only this process, as the OOM killer does. Its server stays.
     running.signal("KILL");
     running.wait();
     assert!(

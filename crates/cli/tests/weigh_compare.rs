@@ -1,4 +1,4 @@
-//! `tare weigh compare` over kept results, whose truth is known.
+//! `tare weigh compare` on stored results with known differences.
 
 mod support;
 
@@ -7,9 +7,9 @@ use std::path::Path;
 use serde_json::{Value, json};
 use support::{CommandResult, Directory, finish};
 
-/// A run of two configurations, each of so many repetitions with turns, in this directory of the test's. `cost` is what
-/// `timed` takes, in microseconds; `speed` what the machine makes of everything.
-struct Kept<'a> {
+/// A stored run of two configurations in directory `name`. `cost` is the CPU per transaction of `configuration` in
+/// microseconds, and `speed` the machine's factor on all times.
+struct StoredRun<'a> {
     name: &'a str,
     repetitions: u32,
     cost: f64,
@@ -18,7 +18,7 @@ struct Kept<'a> {
     configuration: &'a str,
 }
 
-impl Default for Kept<'_> {
+impl Default for StoredRun<'_> {
     fn default() -> Self {
         Self {
             name: "a",
@@ -31,7 +31,7 @@ impl Default for Kept<'_> {
     }
 }
 
-impl Kept<'_> {
+impl StoredRun<'_> {
     fn write(&self, directory: &Directory) {
         let cells = directory.path().join(self.name).join("cells");
         std::fs::create_dir_all(&cells).expect("made");
@@ -48,11 +48,11 @@ impl Kept<'_> {
                 } else {
                     self.cost
                 };
-                // Half a percent to and fro, never the same way in two cells.
+                // Noise of half a percent, different in each cell.
                 let wobble = 1.0
                     + 0.005 * f64::from((number * 7919 + repetition * 104_729) % 11) / 5.0
                     - 0.005;
-                self.cell(&cells, &cell, own * self.speed * wobble);
+                self.write_cell(&cells, &cell, own * self.speed * wobble);
                 order.push(cell);
             }
         }
@@ -73,7 +73,7 @@ impl Kept<'_> {
         std::fs::write(directory.path().join(self.name).join("plan.json"), text).expect("written");
     }
 
-    fn cell(&self, cells: &Path, cell: &Value, cpu_us: f64) {
+    fn write_cell(&self, cells: &Path, cell: &Value, cpu_us: f64) {
         let turns: Vec<Value> = (0..4)
             .map(|_| json!({ "seconds": 0.15, "transactions": 1000.0, "server": cpu_us / 1e3, "generator": 0.01, "latency_mean_ms": 0.2 }))
             .collect();
@@ -102,10 +102,10 @@ fn compare(directory: &Directory, arguments: &[&str]) -> CommandResult {
     finish(&mut directory.tare(words))
 }
 
-fn two(first: Kept, second: Kept) -> Directory {
+fn write_runs(first: StoredRun, second: StoredRun) -> Directory {
     let directory = Directory::new("compare");
     first.write(&directory);
-    Kept {
+    StoredRun {
         name: "b",
         ..second
     }
@@ -115,26 +115,26 @@ fn two(first: Kept, second: Kept) -> Directory {
 
 #[test]
 fn what_is_worse_has_code_1_and_is_named() {
-    let directory = two(
-        Kept::default(),
-        Kept {
+    let directory = write_runs(
+        StoredRun::default(),
+        StoredRun {
             cost: 106.0,
-            ..Kept::default()
+            ..StoredRun::default()
         },
     );
     let finished = compare(&directory, &[]);
     assert_eq!(finished.code, Some(1), "{finished:?}");
-    let shown = &finished.stdout;
-    assert!(shown.contains("The second run is worse by more than 2 % in 1 of 2 comparisons; most in tare, timed, w, 2"), "{shown}");
+    let output = &finished.stdout;
+    assert!(output.contains("The second run is worse by more than 2 % in 1 of 2 comparisons; most in tare, timed, w, 2"), "{output}");
     assert!(
-        shown.contains("worse by more than 2 %\n") && shown.contains("not worse\n"),
-        "{shown}"
+        output.contains("worse by more than 2 %\n") && output.contains("not worse\n"),
+        "{output}"
     );
     assert!(
-        shown.contains("The runs were not interleaved") && !shown.contains('\x1b'),
-        "{shown}"
+        output.contains("The runs were not interleaved") && !output.contains('\x1b'),
+        "{output}"
     );
-    // More was allowed.
+    // With a larger tolerance.
     assert_eq!(compare(&directory, &["--worse", "8%"]).code, Some(0));
     // Better is not worse.
     let better = finish(&mut directory.tare(["weigh", "compare", "b", "a"]));
@@ -149,12 +149,12 @@ fn what_is_worse_has_code_1_and_is_named() {
 }
 
 #[test]
-fn what_the_interval_allows_cannot_be_told_and_is_said() {
-    let directory = two(
-        Kept::default(),
-        Kept {
+fn a_difference_within_the_interval_is_undecided() {
+    let directory = write_runs(
+        StoredRun::default(),
+        StoredRun {
             cost: 102.0,
-            ..Kept::default()
+            ..StoredRun::default()
         },
     );
     let finished = compare(&directory, &["--format", "json"]);
@@ -189,11 +189,11 @@ fn what_the_interval_allows_cannot_be_told_and_is_said() {
 
 #[test]
 fn a_slower_machine_is_taken_out_by_what_is_the_same() {
-    let slower = Kept {
+    let slower = StoredRun {
         speed: 1.2,
-        ..Kept::default()
+        ..StoredRun::default()
     };
-    let directory = two(Kept::default(), slower);
+    let directory = write_runs(StoredRun::default(), slower);
     assert_eq!(
         compare(&directory, &[]).code,
         Some(1),
@@ -207,13 +207,13 @@ fn a_slower_machine_is_taken_out_by_what_is_the_same() {
         "{}",
         finished.stdout
     );
-    // The build got dearer, too.
-    let directory = two(
-        Kept::default(),
-        Kept {
+    // The build is slower, too.
+    let directory = write_runs(
+        StoredRun::default(),
+        StoredRun {
             speed: 1.2,
             cost: 106.0,
-            ..Kept::default()
+            ..StoredRun::default()
         },
     );
     assert_eq!(compare(&directory, &["--same", "off"]).code, Some(1));
@@ -221,18 +221,18 @@ fn a_slower_machine_is_taken_out_by_what_is_the_same() {
 
 #[test]
 fn too_little_evidence_is_none() {
-    let worse = Kept {
+    let worse = StoredRun {
         cost: 150.0,
-        ..Kept::default()
+        ..StoredRun::default()
     };
-    let few = two(
-        Kept {
+    let few = write_runs(
+        StoredRun {
             repetitions: 3,
-            ..Kept::default()
+            ..StoredRun::default()
         },
-        Kept {
+        StoredRun {
             cost: 150.0,
-            ..Kept::default()
+            ..StoredRun::default()
         },
     );
     let finished = compare(&few, &[]);
@@ -244,9 +244,9 @@ fn too_little_evidence_is_none() {
         "{}",
         finished.stdout
     );
-    let elsewhere = two(
-        Kept::default(),
-        Kept {
+    let elsewhere = write_runs(
+        StoredRun::default(),
+        StoredRun {
             processor: "another",
             ..worse
         },
@@ -264,11 +264,11 @@ fn too_little_evidence_is_none() {
 
 #[test]
 fn what_cannot_be_compared_has_code_2() {
-    let directory = two(
-        Kept::default(),
-        Kept {
+    let directory = write_runs(
+        StoredRun::default(),
+        StoredRun {
             configuration: "other",
-            ..Kept::default()
+            ..StoredRun::default()
         },
     );
     let finished = compare(&directory, &[]);

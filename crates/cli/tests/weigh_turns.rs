@@ -1,4 +1,4 @@
-//! `tare weigh` by turns: servers side by side, loads that stand still. What is measured here means nothing.
+//! `tare weigh` with turns: several servers run, and their loads pause in turn. The measured figures are not checked.
 
 mod support;
 
@@ -10,7 +10,7 @@ use support::{Directory, Process, finish, wait_for};
 
 const TURNS: u64 = 4;
 
-fn served() -> String {
+fn recipe_text() -> String {
     format!(
         "\
 question = 'q'
@@ -45,7 +45,7 @@ script = 'reconnect'
     )
 }
 
-/// The process whose command line has this in it.
+/// The process of this directory whose command line contains this.
 fn process(directory: &Directory, text: &str) -> Option<i32> {
     let within = format!("{}/", directory.path().display());
     let entries = std::fs::read_dir("/proc").expect("mounted").flatten();
@@ -57,7 +57,7 @@ fn process(directory: &Directory, text: &str) -> Option<i32> {
     })
 }
 
-fn has_its_figures(cell: &Value) {
+fn assert_figures(cell: &Value) {
     let key = &cell["key"];
     assert_eq!(state(cell), ("done", ""), "{key}");
     let turns = cell["turns"].as_array().expect("turns");
@@ -70,7 +70,6 @@ fn has_its_figures(cell: &Value) {
         "{key}"
     );
     assert!(number(cell, "seconds") >= TURNS as f64 * 0.06, "{key}");
-    // A query each, but that a connection of the reconnecting ones asks nothing else.
     assert!(number(cell, "queries") > 0.0, "{key}: {cell}");
     let latency = &cell["latency"];
     assert!(number(latency, "mean_ms") > 0.0, "{key}");
@@ -78,7 +77,7 @@ fn has_its_figures(cell: &Value) {
         number(latency, "p99_ms") >= number(latency, "p95_ms"),
         "{key}"
     );
-    // Standing still is no latency: it is longer than a turn is.
+    // Pauses, which are longer than a turn, do not count as latency.
     assert!(number(latency, "mean_ms") < 60.0, "{key}: {latency}");
     assert!(number(&cell["switches"], "server_voluntary") > 0.0, "{key}");
     let events = cell["events"].as_array().expect("a list");
@@ -86,9 +85,9 @@ fn has_its_figures(cell: &Value) {
 }
 
 #[test]
-fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
+fn configurations_take_turns_and_a_failure_does_not_affect_the_others() {
     let directory = Directory::new("turns");
-    write_recipe(&directory, &served());
+    write_recipe(&directory, &recipe_text());
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
     assert_eq!(finished.code, Some(1), "{finished:?}");
     let cells = cells(&directory);
@@ -97,8 +96,8 @@ fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
         let key = &cell["key"];
         let (state, reason) = state(cell);
         if key["configuration"] != "few" || state == "done" {
-            has_its_figures(cell);
-            // Whoever reconnects has more connections now and then than it has threads.
+            assert_figures(cell);
+            // While it reconnects, a load may have more connections than threads.
             assert!(
                 key["configuration"] != "few" || key["connections"] == 2,
                 "{key}"
@@ -115,11 +114,11 @@ fn configurations_take_turns_and_what_fails_leaves_the_others_alone() {
 }
 
 #[test]
-fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together() {
+fn ctrl_c_ends_paused_loads_and_resume_measures_their_cells_together() {
     let directory = Directory::new("turns-resume");
     write_recipe(
         &directory,
-        &served().replace(
+        &recipe_text().replace(
             "name = 'few'\noptions = ['--max-connections=4']",
             "name = 'more'",
         ),
@@ -139,14 +138,14 @@ fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together()
         "{}",
         before.len()
     );
-    // One without figures takes those beside it along.
+    // A cell without figures is repeated together with those that it took turns with.
     let lost = directory.path().join("out/cells/0002.json");
     std::fs::remove_file(lost).expect("it was there");
     let finished = finish(&mut weigh(&directory, &["--resume", "out"]));
     assert_eq!(finished.code, Some(0), "{finished:?}");
     let after = cells(&directory);
     assert_eq!(after.len(), 2 * 2 * 4);
-    after.values().for_each(has_its_figures);
+    after.values().for_each(assert_figures);
     for number in 1..=4 {
         assert_ne!(
             before[&number]["turns"], after[&number]["turns"],
@@ -157,9 +156,9 @@ fn ctrl_c_ends_loads_that_stand_still_and_resume_measures_their_cells_together()
 }
 
 #[test]
-fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
+fn a_server_that_dies_in_a_turn_fails_only_its_cells() {
     let directory = Directory::new("turns-death");
-    let text = served().replace(
+    let text = recipe_text().replace(
         "name = 'few'\noptions = ['--max-connections=4']",
         "name = 'few'\noptions = ['--max-connections=99']",
     );
@@ -191,7 +190,7 @@ fn a_server_that_dies_in_a_turn_fails_its_cells_alone() {
     assert_nothing_left(&directory);
 }
 
-/// Two configurations of one process beside one of its own, and a workload with a rate.
+/// Two configurations of one process, one with a process of its own, and workloads with a rate.
 const SHARED: &str = "\
 question = 'q'
 baseline = 'off'
@@ -236,7 +235,7 @@ sql = \"SELECT DISTINCT ENABLED FROM performance_schema.setup_instruments WHERE 
 ";
 
 #[test]
-fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
+fn one_process_serves_two_configurations_and_rates_are_equal() {
     let directory = Directory::new("turns-shared");
     write_recipe(&directory, SHARED);
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));
@@ -251,7 +250,7 @@ fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
         assert_eq!(state(cell), ("done", ""), "{key}");
         let configuration = key["configuration"].as_str();
         let events = cell["events"].as_array().map_or(0, Vec::len);
-        // At a slow rate a client pauses for longer than is waited for: its server's `idle` began while that was on.
+        // At a low rate, an `idle` event may last from a turn with instruments on into one with instruments off.
         let paced = key["workload"] != "flat out";
         let on = configuration == Some("on");
         assert!(
@@ -270,7 +269,7 @@ fn a_process_is_switched_beside_others_and_rates_are_the_same_for_all() {
             Some("flat out") => assert_eq!(cell["rate"], Value::Null),
             Some("at half") => assert!((number("rate") - peak / 2.0).abs() < 1e-6 * peak, "{key}"),
             _ => {
-                // A machine that is slow does less; that it does not do more is the rate's doing.
+                // A slow machine may do less. The rate is an upper limit.
                 assert_eq!(cell["rate"].as_f64(), Some(40.0));
                 let most = 40.0 * (4.0 * number("seconds") + 1.0);
                 assert!(

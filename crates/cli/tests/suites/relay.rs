@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::program::{Program, Programs, Step, with_values};
+use crate::program::{Program, Programs, Step, insert_values};
 use crate::route::{Copies, Talk, To, with_connection_id};
 use crate::wire::{self, Answer, Greeting, packet};
 
@@ -27,7 +27,7 @@ impl Stream for UnixStream {
         self.try_clone()
     }
 
-    fn end(&self) {
+    fn close(&self) {
         let _ = self.shutdown(Shutdown::Both);
     }
 }
@@ -347,7 +347,7 @@ impl<C: Stream> RelayedSession<C> {
                     );
                 }
                 Step::Set(name, value) => {
-                    let value = self.value(&with_values(value, values))?;
+                    let value = self.value(&insert_values(value, values))?;
                     values.insert(name.to_lowercase(), value);
                 }
                 Step::If {
@@ -355,7 +355,7 @@ impl<C: Stream> RelayedSession<C> {
                     then,
                     otherwise,
                 } => {
-                    let holds = self.value(&with_values(condition, values))?;
+                    let holds = self.value(&insert_values(condition, values))?;
                     let branch = match holds.as_str() {
                         "0" | "NULL" => otherwise,
                         _ => then,
@@ -363,7 +363,7 @@ impl<C: Stream> RelayedSession<C> {
                     self.execute_steps(branch, values, answers)?;
                 }
                 Step::Statement(sql) => {
-                    let sql = with_values(sql, values);
+                    let sql = insert_values(sql, values);
                     let ends = self.ends.clone();
                     match ends.programs.called(&sql) {
                         Some((inner, arguments)) => self.call(&inner, arguments, answers)?,

@@ -1,4 +1,4 @@
-//! The load of the tests: tables, threads that come, work and go, and checksums that must stay.
+//! The load: tables whose checksums must not change, and threads that connect, work and disconnect.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,8 @@ use super::support::wait_for;
 
 const TABLES: usize = 4;
 
-pub fn fill(connection: &mut Conn) {
+/// Creates and fills the tables.
+pub fn create_tables(connection: &mut Conn) {
     connection
         .query_drop("CREATE DATABASE hard")
         .expect("database");
@@ -28,7 +29,7 @@ pub fn fill(connection: &mut Conn) {
     }
 }
 
-/// What the tables hold, as the server computes it.
+/// Checksums of the tables, computed by the server.
 pub fn checksums(connection: &mut Conn) -> BTreeMap<String, Option<u64>> {
     let names: Vec<String> = (0..TABLES).map(|table| format!("hard.t{table}")).collect();
     let rows: Vec<(String, Option<u64>)> = connection
@@ -41,8 +42,8 @@ pub fn checksums(connection: &mut Conn) -> BTreeMap<String, Option<u64>> {
     rows.into_iter().collect()
 }
 
-/// Work that changes the same row up and down again, in transactions: at rest it is as before, and after a
-/// crash, too.
+/// A transaction that increments and decrements the same row, so that the table does not change, even after a
+/// crash.
 fn work(connection: &mut Conn, seed: usize) -> mysql::Result<()> {
     let (table, id) = (seed % TABLES, seed * 31 % 500);
     connection.query_drop(format!("SELECT * FROM hard.t{table} WHERE id = {id}"))?;
@@ -61,8 +62,8 @@ fn work(connection: &mut Conn, seed: usize) -> mysql::Result<()> {
     connection.exec_drop("SELECT note FROM hard.t0 WHERE id = ?", (id,))
 }
 
-/// Runs `meanwhile` while threads come, work and go; gives how many connections there were. A connection
-/// may only fail once the server is to go.
+/// Runs `meanwhile` under load and returns the number of connections. No connection may fail before `meanwhile`
+/// ends.
 pub fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> usize {
     let (stop, served, failed) = (
         AtomicBool::new(false),
@@ -81,7 +82,7 @@ pub fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> 
                     });
                     match worked {
                         Ok(()) => served.fetch_add(1, Ordering::Relaxed),
-                        // Two of them at one row: the server chooses one, and it goes on.
+                        // A lock wait timeout or a deadlock of two clients.
                         Err(mysql::Error::MySqlError(error))
                             if [1205, 1213].contains(&error.code) =>
                         {
@@ -93,7 +94,7 @@ pub fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> 
                 }
             });
         }
-        // Stopped also when what happens meanwhile panics.
+        // Stops the load even if `meanwhile` panics.
         struct Stop<'a>(&'a AtomicBool);
         impl Drop for Stop<'_> {
             fn drop(&mut self) {
@@ -110,7 +111,7 @@ pub fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> 
     served.load(Ordering::Relaxed)
 }
 
-/// Everything of the server's own performance_schema and sys, whatever it shows.
+/// Reads every table of the server's own performance_schema and sys.
 pub fn read_its_own_tables(server: &Server) {
     let mut connection = server.connect();
     let tables: Vec<(String, String)> = connection
@@ -121,7 +122,7 @@ pub fn read_its_own_tables(server: &Server) {
         .expect("tables");
     assert!(tables.len() > 50, "{tables:?}");
     for (schema, table) in tables {
-        // An error of the server's is an answer, too: some views need what is switched off.
+        // A server's error is accepted, because some views need things that are off.
         match connection.query_drop(format!("SELECT * FROM `{schema}`.`{table}`")) {
             Ok(()) | Err(mysql::Error::MySqlError(_)) => {}
             Err(error) => panic!(

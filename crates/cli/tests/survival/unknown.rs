@@ -1,4 +1,4 @@
-//! Servers that are not known, or not as they should be: each starts unchanged, or is refused.
+//! Unknown, changed or stripped servers start unchanged, or are refused.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,8 +8,8 @@ use tare_image::Image;
 use super::servers::{Version, command_line, library, tare_run};
 use super::support::{Directory, finish};
 
-/// A program that looks like MySQL 5.7 from outside, of no version that is known.
-const STRANGER: &str = r#"
+/// A program with the symbols of MySQL 5.7 and an unknown version.
+const UNKNOWN_SERVER: &str = r#"
 #include <stdlib.h>
 #include <stdio.h>
 void *PSI_hook, *PSI_server;
@@ -22,12 +22,12 @@ int main(void) {
 }
 "#;
 
-fn stranger(directory: &Directory) -> String {
+fn compile_unknown_server(directory: &Directory) -> String {
     let (source, program) = (
         directory.path().join("stranger.c"),
         directory.path().join("mysqld"),
     );
-    std::fs::write(&source, STRANGER).expect("written");
+    std::fs::write(&source, UNKNOWN_SERVER).expect("written");
     let built = finish(
         Command::new("cc")
             .arg("-rdynamic")
@@ -40,9 +40,9 @@ fn stranger(directory: &Directory) -> String {
 }
 
 #[test]
-fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
+fn an_unknown_server_starts_unchanged_with_a_message() {
     let directory = Directory::new("stranger");
-    let program = stranger(&directory);
+    let program = compile_unknown_server(&directory);
     let unchanged = "called 7\nchild has []\n";
     let done = finish(
         directory
@@ -60,7 +60,7 @@ fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
         done.stderr.contains("another version; it starts unchanged"),
         "{done:?}"
     );
-    // By the library alone: one line, too, and what it starts does not inherit it.
+    // With the library alone it also prints one line, and its children do not inherit LD_PRELOAD.
     let mut preloaded = Command::new(&program);
     preloaded.env("LD_PRELOAD", library());
     let done = finish(&mut preloaded);
@@ -73,7 +73,7 @@ fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
         done.stderr.starts_with("tare: ") && done.stderr.lines().count() == 1,
         "{done:?}"
     );
-    // Required, it does not start.
+    // With --require it does not start.
     let done = finish(
         directory
             .tare(["run", "--require", "--library"])
@@ -87,38 +87,38 @@ fn a_server_that_is_not_known_starts_unchanged_and_says_so() {
 
 #[test]
 fn a_stripped_or_changed_server_starts_unchanged() {
-    // One function's name is another, as if it were not there.
+    // Renames a function, so that it is missing.
     let renamed = |program: &mut [u8], _: &Image| {
-        let at = place_of(program, b"pfs_unlock_mutex_v1\0");
+        let at = position(program, b"pfs_unlock_mutex_v1\0");
         program[at + 4] = b'_';
     };
-    refused(Version::Mysql57, renamed, "pfs_");
+    assert_refused(Version::Mysql57, renamed, "pfs_");
 }
 
 #[test]
 #[ignore = "MySQL 5.6 is left to make test-long"]
-fn a_server_whose_functions_are_not_told_apart_starts_unchanged() {
-    // One slot leads where another does.
+fn a_server_with_two_slots_of_one_function_starts_unchanged() {
+    // Makes two slots point to one function.
     let misled = |program: &mut [u8], image: &Image| {
         let table = image.symbol("PFS_v1").expect("exported");
         let slots = image.bytes(table.address, 97 * 8).expect("in the file");
-        let at = place_of(program, slots);
+        let at = position(program, slots);
         program.copy_within(at + 43 * 8..at + 44 * 8, at + 41 * 8);
     };
-    refused(Version::Mysql56, misled, "are one function");
+    assert_refused(Version::Mysql56, misled, "are one function");
 }
 
 #[test]
 fn a_mariadb_of_another_version_starts_unchanged() {
     let renamed = |program: &mut [u8], _: &Image| {
-        let at = place_of(program, b"\x0010.11.") + 1;
+        let at = position(program, b"\x0010.11.") + 1;
         program[at..at + 6].copy_from_slice(b"10.99.");
     };
     let why = "of which 10.11.*, 11.4.*, 11.8.* are known";
-    refused(Version::Mariadb, renamed, why);
+    assert_refused(Version::Mariadb, renamed, why);
 }
 
-/// A pointer of MariaDB's table as the loader will make it: where, how (R_X86_64_RELATIVE), and to what.
+/// An ELF relocation (R_X86_64_RELATIVE) that sets a pointer in MariaDB's table.
 fn relocation(place: u64, value: u64) -> Vec<u8> {
     [place, 8, value]
         .iter()
@@ -127,40 +127,40 @@ fn relocation(place: u64, value: u64) -> Vec<u8> {
 }
 
 #[test]
-fn a_mariadb_whose_functions_are_not_told_apart_starts_unchanged() {
+fn a_mariadb_with_two_slots_of_one_function_starts_unchanged() {
     let misled = |program: &mut [u8], image: &Image| {
         let table = image.interface_table(135).expect("MariaDB's");
         let [from, to] = [41, 43].map(|slot| table.functions[slot]);
         let slot = table.address + 43 * 8;
-        let at = place_of(program, &relocation(slot, to));
+        let at = position(program, &relocation(slot, to));
         program[at..at + 24].copy_from_slice(&relocation(slot, from));
     };
-    refused(Version::Mariadb, misled, "are one function");
+    assert_refused(Version::Mariadb, misled, "are one function");
 }
 
 #[test]
 fn a_mariadb_whose_table_has_another_size_starts_unchanged() {
-    // One slot leads to no function.
+    // Makes one slot point to no function.
     let cut = |program: &mut [u8], image: &Image| {
         let table = image.interface_table(135).expect("MariaDB's");
         let slot = table.address + 134 * 8;
-        let at = place_of(program, &relocation(slot, table.functions[134]));
+        let at = position(program, &relocation(slot, table.functions[134]));
         program[at..at + 24].copy_from_slice(&relocation(slot, table.address));
     };
-    refused(Version::Mariadb, cut, "there are 0 tables of 135 functions");
+    assert_refused(Version::Mariadb, cut, "there are 0 tables of 135 functions");
 }
 
-/// The last digit of its version is another one.
-fn of_another_version(program: &mut [u8], text: &[u8]) {
-    let at = place_of(program, text);
+/// Changes the last digit of the version.
+fn change_version(program: &mut [u8], text: &[u8]) {
+    let at = position(program, text);
     program[at + text.len() - 1] = b'9';
 }
 
 #[test]
-fn another_version_of_a_release_is_served_and_says_so() {
+fn another_version_of_a_release_is_served_with_a_message() {
     let directory = Directory::new("later");
-    let program = changed(&directory, Version::Mariadb114, |program, _| {
-        of_another_version(program, b"\x0011.4.5");
+    let program = write_changed_program(&directory, Version::Mariadb114, |program, _| {
+        change_version(program, b"\x0011.4.5");
     });
     let done = finish(
         Command::new(&program)
@@ -174,9 +174,9 @@ fn another_version_of_a_release_is_served_and_says_so() {
 
 #[test]
 fn another_version_whose_fields_have_moved_starts_unchanged() {
-    // Where a table has how many keys it has, in all functions around those of the interface.
+    // Changes the offset of a table's number of keys in all functions near those of the interface.
     let moved = |program: &mut [u8], image: &Image| {
-        of_another_version(program, b"\x0011.4.5");
+        change_version(program, b"\x0011.4.5");
         let table = image.interface_table(135).expect("MariaDB's");
         let (low, high) = (table.functions.iter().min(), table.functions.iter().max());
         let (low, high) = (
@@ -186,7 +186,7 @@ fn another_version_whose_fields_have_moved_starts_unchanged() {
         let code = image
             .bytes(low, (high - low) as usize)
             .expect("in the file");
-        let at = place_of(program, code);
+        let at = position(program, code);
         let length = code.len();
         for i in at..at + length {
             if program[i..].starts_with(&0x3c8u32.to_le_bytes()) {
@@ -195,19 +195,19 @@ fn another_version_whose_fields_have_moved_starts_unchanged() {
         }
     };
     let why = "MariaDB 11.4.9: TABLE_SHARE has nothing at 0x3c8";
-    refused(Version::Mariadb114, moved, why);
+    assert_refused(Version::Mariadb114, moved, why);
 }
 
-fn place_of(bytes: &[u8], part: &[u8]) -> usize {
+fn position(bytes: &[u8], part: &[u8]) -> usize {
     let mut windows = bytes.windows(part.len());
     windows.position(|window| window == part).expect("there")
 }
 
-/// Changes a server's program, and has it refused.
-fn refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) {
+/// Changes a server's program and asserts that it is refused.
+fn assert_refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) {
     let directory = Directory::new("changed");
     let command = [
-        changed(&directory, version, change),
+        write_changed_program(&directory, version, change),
         "--no-defaults".into(),
         "--nonsense".into(),
     ];
@@ -216,8 +216,8 @@ fn refused(version: Version, change: impl FnOnce(&mut [u8], &Image), why: &str) 
     assert!(done.stderr.contains(why), "{done:?}");
 }
 
-/// A server's program, changed.
-fn changed(
+/// Writes a changed copy of a server's program.
+fn write_changed_program(
     directory: &Directory,
     version: Version,
     change: impl FnOnce(&mut [u8], &Image),
@@ -228,7 +228,7 @@ fn changed(
     change(&mut bytes, &image);
     let program = directory.path().join("mysqld");
     std::fs::write(&program, bytes).expect("written");
-    let made = finish(Command::new("chmod").arg("755").arg(&program));
-    assert_eq!(made.code, Some(0));
+    let chmod = finish(Command::new("chmod").arg("755").arg(&program));
+    assert_eq!(chmod.code, Some(0));
     program.to_string_lossy().into_owned()
 }
