@@ -42,6 +42,22 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// A column that is never NULL.
+    pub const fn new(name: &'static str, column_type: &'static str, doc: &'static str) -> Self {
+        Self {
+            name,
+            column_type,
+            nullable: false,
+            collation: None,
+            doc,
+            life: Life::ALWAYS,
+            later: None,
+            mariadbs: None,
+            is_ascii: false,
+            default: None,
+        }
+    }
+
     /// The same column, which only these series have.
     pub const fn lives(mut self, life: Life) -> Self {
         self.life = life;
@@ -185,21 +201,8 @@ pub const fn col<R>(
     doc: &'static str,
     get: fn(&R) -> Cell<'_>,
 ) -> Column<R> {
-    Column {
-        meta: Meta {
-            name,
-            column_type,
-            nullable: false,
-            collation: None,
-            doc,
-            life: Life::ALWAYS,
-            later: None,
-            mariadbs: None,
-            is_ascii: false,
-            default: None,
-        },
-        get,
-    }
+    let meta = Meta::new(name, column_type, doc);
+    Column { meta, get }
 }
 
 /// A column that can be NULL.
@@ -209,19 +212,7 @@ pub const fn null<R>(
     doc: &'static str,
     get: fn(&R) -> Cell<'_>,
 ) -> Column<R> {
-    Column {
-        meta: Meta {
-            name,
-            column_type,
-            nullable: true,
-            collation: None,
-            doc,
-            life: Life::ALWAYS,
-            later: None,
-            mariadbs: None,
-            is_ascii: false,
-            default: None,
-        },
-        get,
-    }
+    let mut column = col(name, column_type, doc, get);
+    column.meta.nullable = true;
+    column
 }

@@ -1,4 +1,9 @@
-//! Tables of MySQL's that have no rows here: there for who asks, with MySQL's columns and keys.
+//! Tables of MySQL's that have no rows here: clients that query them find MySQL's columns and keys.
+//!
+//! empty.tsv describes them, and says how in its head.
+
+use std::str::FromStr;
+use std::sync::OnceLock;
 
 use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
@@ -8,90 +13,90 @@ use crate::describe::{Key, Life, Meta, Scan, Table};
 use crate::filter::Filter;
 use crate::view::View;
 
+const DESCRIPTIONS: &str = include_str!("empty.tsv");
+
 /// A table that is always empty.
-pub struct Empty {
+struct Empty {
     schema: &'static str,
     name: &'static str,
     doc: &'static str,
-    columns: &'static [&'static [Meta]],
+    columns: Vec<Meta>,
     keys: &'static [Key],
     life: Life,
     can_truncate: bool,
     collation: Option<&'static str>,
 }
 
-/// A column that would never be NULL.
-pub const fn always(name: &'static str, column_type: &'static str, doc: &'static str) -> Meta {
-    Meta {
+/// All such tables.
+pub fn tables() -> impl Iterator<Item = &'static dyn Table> {
+    static ALL: OnceLock<Vec<Empty>> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let mut all: Vec<Empty> = Vec::new();
+        for line in DESCRIPTIONS.lines().filter(|line| !line.starts_with('#')) {
+            match (line.strip_prefix('\t'), all.last_mut()) {
+                (Some(column), Some(table)) => table.columns.push(parse_column(column)),
+                _ => all.push(parse_table(line)),
+            }
+        }
+        all
+    });
+    all.iter().map(|table| table as &dyn Table)
+}
+
+fn parse_table(line: &'static str) -> Empty {
+    let mut fields = line.split('\t');
+    let name = fields.next().unwrap_or_default();
+    let (schema, name) = name.split_once('.').unwrap_or_default();
+    let mut keys = Vec::new();
+    let mut table = Empty {
+        schema,
         name,
-        column_type,
-        nullable: false,
-        collation: None,
-        doc,
+        doc: fields.next().unwrap_or_default(),
+        columns: Vec::new(),
+        keys: &[],
         life: Life::ALWAYS,
-        later: None,
-        mariadbs: None,
-        is_ascii: false,
-        default: None,
-    }
-}
-
-/// A column that could be NULL.
-pub const fn maybe(name: &'static str, column_type: &'static str, doc: &'static str) -> Meta {
-    Meta {
-        nullable: true,
-        ..always(name, column_type, doc)
-    }
-}
-
-impl Empty {
-    /// A table without keys. Its columns come in groups that tables of one family share.
-    pub const fn new(
-        schema: &'static str,
-        name: &'static str,
-        doc: &'static str,
-        columns: &'static [&'static [Meta]],
-    ) -> Self {
-        Self {
-            schema,
-            name,
-            doc,
-            columns,
-            keys: &[],
-            life: Life::ALWAYS,
-            can_truncate: false,
-            collation: None,
+        can_truncate: false,
+        collation: None,
+    };
+    for field in fields {
+        let (attribute, value) = field.split_once('=').unwrap_or((field, ""));
+        let (name, columns) = value.split_once(':').unwrap_or(("", value));
+        let columns = || columns.split(',').collect::<Vec<_>>().leak();
+        match attribute {
+            "series" => table.life = parse_life(value),
+            "collate" => table.collation = Some(value),
+            "primary" => keys.push(Key::Primary(columns())),
+            "unique" => keys.push(Key::Unique(name, columns())),
+            "key" => keys.push(Key::Plain(name, columns())),
+            "truncate" => table.can_truncate = true,
+            _ => unreachable!("{line}"),
         }
     }
+    table.keys = keys.leak();
+    table
+}
 
-    /// The same table, which only these series have.
-    pub const fn lives(mut self, life: Life) -> Self {
-        self.life = life;
-        self
+fn parse_column(line: &'static str) -> Meta {
+    let mut fields = line.split('\t');
+    let mut next = || fields.next().unwrap_or_default();
+    let mut meta = Meta::new(next(), next(), "Not visible: the table has no rows.");
+    meta.nullable = next() == "YES";
+    for field in fields {
+        meta = match field.split_once('=').unwrap_or_default() {
+            ("series", value) => meta.lives(parse_life(value)),
+            ("9.7", value) => meta.later(Series::V9_7, value),
+            ("mariadb", value) => meta.mariadbs(value),
+            ("collate", value) => meta.collate(value),
+            ("default", value) => meta.or(value),
+            _ => unreachable!("{line}"),
+        };
     }
+    meta
+}
 
-    /// The same table, which a series of MySQL was the first to have.
-    pub const fn since(self, series: Series) -> Self {
-        self.lives(Life::since(series))
-    }
-
-    /// The same table with a default collation of its own.
-    pub const fn collate(mut self, collation: &'static str) -> Self {
-        self.collation = Some(collation);
-        self
-    }
-
-    /// The same table, which TRUNCATE leaves as empty as it is: MySQL's statement is no error.
-    pub const fn truncate(mut self) -> Self {
-        self.can_truncate = true;
-        self
-    }
-
-    /// The same table with these keys.
-    pub const fn keys(mut self, keys: &'static [Key]) -> Self {
-        self.keys = keys;
-        self
-    }
+fn parse_life(names: &str) -> Life {
+    let series = names.split(',').map(Series::from_str);
+    Life::only(&series.filter_map(Result::ok).collect::<Vec<_>>())
 }
 
 struct NoRows;
@@ -127,7 +132,7 @@ impl Table for Empty {
         self.collation
     }
     fn columns(&self) -> Vec<Meta> {
-        self.columns.concat()
+        self.columns.clone()
     }
     fn keys(&self) -> &'static [Key] {
         self.keys

@@ -1,8 +1,7 @@
 //! Schema `mysql`: what clients ask for at connect.
 
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Meta, Spec, Table, col, null};
-use crate::empty::{Empty, always};
+use crate::describe::{Column, Key, Spec, Table, col, null};
 use crate::source::{Account, Database};
 
 const NY: &str = "enum('N','Y')";
@@ -217,119 +216,5 @@ static DBS: Spec<Grant> = Spec::new(
 .keys(&[Key::Primary(&["Host", "Db", "User"])])
 .expect(10);
 
-#[rustfmt::skip] // One column, one line.
-static TIME_ZONE_NAME: Empty = Empty::new(
-    "mysql",
-    "time_zone_name",
-    "Named time zones. Always empty: none are loaded.",
-    &[&[
-        always("Name", "char(64)", "The variable's name."),
-        always("Time_zone_id", "int(10) unsigned", "The zone's number."),
-    ]],
-)
-.keys(&[Key::Primary(&["Name"])]);
-
-const HOST: Meta = always("Host", "char(60)", "The host part of the account.");
-
-#[rustfmt::skip] // One column, one line.
-static TABLES_PRIV: Empty = Empty::new(
-    "mysql",
-    "tables_priv",
-    "Table privileges. Always empty: privileges are global.",
-    &[&[
-        HOST,
-        always("Db", "char(64)", "The database."),
-        always("User", "char(32)", "The user."),
-        always("Table_name", "char(64)", "The table."),
-        always("Grantor", "char(93)", "Who has granted them."),
-        always("Timestamp", "timestamp", "When."),
-        always("Table_priv", "set('Select','Insert','Update','Delete','Create','Drop','Grant','References','Index','Alter','Create View','Show view','Trigger')", "The rights."),
-        always("Column_priv", COLUMN_PRIV, "The rights in its columns."),
-    ]],
-)
-.keys(&[Key::Primary(&["Host", "Db", "User", "Table_name"])]);
-
-const COLUMN_PRIV: &str = "set('Select','Insert','Update','References')";
-
-#[rustfmt::skip] // One column, one line.
-static COLUMNS_PRIV: Empty = Empty::new(
-    "mysql",
-    "columns_priv",
-    "Column privileges. Always empty: privileges are global.",
-    &[&[
-        HOST,
-        always("Db", "char(64)", "The database."),
-        always("User", "char(32)", "The user."),
-        always("Table_name", "char(64)", "The table."),
-        always("Column_name", "char(64)", "The column."),
-        always("Timestamp", "timestamp", "When they were granted."),
-        always("Column_priv", COLUMN_PRIV, "The rights."),
-    ]],
-)
-.keys(&[Key::Primary(&["Host", "Db", "User", "Table_name", "Column_name"])]);
-
-#[rustfmt::skip] // One column, one line.
-static PROCS_PRIV: Empty = Empty::new(
-    "mysql",
-    "procs_priv",
-    "Routine privileges. Always empty: privileges are global.",
-    &[&[
-        HOST,
-        always("Db", "char(64)", "The database."),
-        always("User", "char(32)", "The user."),
-        always("Routine_name", "char(64)", "The routine."),
-        always("Routine_type", "enum('FUNCTION','PROCEDURE')", "FUNCTION or PROCEDURE."),
-        always("Grantor", "char(93)", "Who has granted them."),
-        always("Proc_priv", "set('Execute','Alter Routine','Grant')", "The rights."),
-        always("Timestamp", "timestamp", "When."),
-    ]],
-)
-.keys(&[Key::Primary(&["Host", "Db", "User", "Routine_name", "Routine_type"])]);
-
-#[rustfmt::skip] // One column, one line.
-static GENERAL_LOG: Empty = Empty::new(
-    "mysql",
-    "general_log",
-    "The general query log. Always empty: nothing is logged; see events_statements_history_long.",
-    &[&[
-        always("event_time", "timestamp(6)", "When."),
-        always("user_host", "mediumtext", "Who."),
-        always("thread_id", "bigint(21) unsigned", "The connection's number."),
-        always("server_id", "int(10) unsigned", "@@server_id."),
-        always("command_type", "varchar(64)", "The command."),
-        always("argument", "mediumblob", "The statement."),
-    ]],
-);
-
-#[rustfmt::skip] // One column, one line.
-static SLOW_LOG: Empty = Empty::new(
-    "mysql",
-    "slow_log",
-    "The slow query log. Always empty: nothing is logged; see events_statements_history_long.",
-    &[&[
-        always("start_time", "timestamp(6)", "When."),
-        always("user_host", "mediumtext", "Who."),
-        always("query_time", "time(6)", "How long it ran."),
-        always("lock_time", "time(6)", "How long it waited for locks."),
-        always("rows_sent", "int(11)", "Rows sent."),
-        always("rows_examined", "int(11)", "Rows looked at."),
-        always("db", "varchar(512)", "The database."),
-        always("last_insert_id", "int(11)", "LAST_INSERT_ID()."),
-        always("insert_id", "int(11)", "The AUTO_INCREMENT value."),
-        always("server_id", "int(10) unsigned", "@@server_id."),
-        always("sql_text", "mediumblob", "The statement."),
-        always("thread_id", "bigint(21) unsigned", "The connection's number."),
-    ]],
-);
-
 /// The tables of this file.
-pub static TABLES: &[&[&dyn Table]] = &[&[
-    &COLUMNS_PRIV,
-    &DBS,
-    &GENERAL_LOG,
-    &PROCS_PRIV,
-    &SLOW_LOG,
-    &TABLES_PRIV,
-    &TIME_ZONE_NAME,
-    &USERS,
-]];
+pub static TABLES: &[&[&dyn Table]] = &[&[&DBS, &USERS]];

@@ -10,7 +10,7 @@ use crate::series::OfSeries;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::view::View;
-use crate::{information_schema, mysql, mysql_empty, performance_schema, sys_config, tare};
+use crate::{empty, information_schema, mysql, performance_schema, sys_config, tare};
 
 /// Every table that some series has, with the columns of all: what tells of the descriptions themselves.
 pub fn described() -> &'static [&'static dyn Table] {
@@ -20,7 +20,6 @@ pub fn described() -> &'static [&'static dyn Table] {
             performance_schema::TABLES,
             information_schema::TABLES,
             mysql::TABLES,
-            mysql_empty::TABLES,
             &[sys_config::TABLES],
             tare::TABLES,
         ];
@@ -28,6 +27,7 @@ pub fn described() -> &'static [&'static dyn Table] {
             .into_iter()
             .flatten()
             .flat_map(|t| t.iter().copied())
+            .chain(empty::tables())
             .collect();
         all.sort_by_key(|t| (t.schema(), t.name()));
         all

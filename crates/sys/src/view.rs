@@ -24,7 +24,6 @@ use tare_mysql::series::Series;
 use tare_mysql::types::parts;
 use tare_mysql::watch;
 use tare_rows::describe::{Key, Life, Meta, Scan, Table};
-use tare_rows::empty::always;
 use tare_rows::filter::Filter;
 
 use tare_dialect::Mode;
@@ -142,7 +141,7 @@ fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
                 ("9.7", _) => Life::since(Series::V9_7),
                 _ => Life::ALWAYS,
             };
-            let meta = always(name, column_type, "").lives(life);
+            let meta = Meta::new(name, column_type, "").lives(life);
             let meta = Meta {
                 nullable: null == "YES",
                 later: (!later.is_empty()).then_some((Series::V9_7, later)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tare_history::{Past, Scan as Rows, TABLES, Table as Described, Type, Value, moment};
 use tare_mysql::SqlError;
 use tare_rows::cell::Cell;
-use tare_rows::describe::{Key, Life, Meta, Scan, Table};
+use tare_rows::describe::{Key, Meta, Scan, Table};
 use tare_rows::filter::{Admit, Bound, Filter, Operand};
 use tare_rows::time::timestamp;
 use tare_rows::view::View;
@@ -58,16 +58,8 @@ pub fn all(history: &Arc<History>) -> Vec<&'static dyn Table> {
 /// A column that may be NULL.
 pub fn meta(name: &'static str, column_type: &'static str, doc: &'static str) -> Meta {
     Meta {
-        name,
-        column_type,
         nullable: name != "at",
-        collation: None,
-        doc,
-        life: Life::ALWAYS,
-        later: None,
-        mariadbs: None,
-        is_ascii: false,
-        default: None,
+        ..Meta::new(name, column_type, doc)
     }
 }
 

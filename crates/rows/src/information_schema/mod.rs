@@ -1,12 +1,10 @@
 //! information_schema: databases, tables, columns, indexes and what else clients ask for.
 
-pub mod absent;
 pub mod columns;
 pub mod constants;
 pub mod engine;
 pub mod extensions;
 pub mod keywords;
-pub mod later;
 mod listed;
 pub mod metrics;
 pub mod processlist;
@@ -26,8 +24,6 @@ pub static TABLES: &[&[&dyn Table]] = &[
     metrics::TABLES,
     engine::TABLES,
     extensions::TABLES,
-    later::TABLES,
-    absent::TABLES,
     processlist::TABLES,
     schemata::TABLES,
     statistics::TABLES,

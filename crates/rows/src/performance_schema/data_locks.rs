@@ -1,11 +1,10 @@
-//! data_locks, data_lock_waits; user_defined_functions, there for who asks, and empty.
+//! data_locks, data_lock_waits: who holds row locks, and who waits for them.
 
 use tare_mysql::series::Series::V9_7;
 use tare_reader::row_locks::{RowLock, RowLockWait};
 
 use crate::cell::Cell;
-use crate::describe::{I64, Key, Life, Spec, Table, U64, col, null};
-use crate::empty::{Empty, always, maybe};
+use crate::describe::{Key, Life, Spec, Table, U64, col, null};
 
 #[rustfmt::skip] // One column, one line.
 static DATA_LOCKS: Spec<RowLock> = Spec::new(
@@ -104,21 +103,5 @@ static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
 .later_keys(V9_7, &WAITS_LATER)
 .lives(Life::MYSQLS);
 
-#[rustfmt::skip] // One column, one line.
-static USER_DEFINED_FUNCTIONS: Empty = Empty::new(
-    "performance_schema",
-    "user_defined_functions",
-    "Loadable functions. Always empty: none can be loaded.",
-    &[&[
-        always("UDF_NAME", "varchar(64)", "The function."),
-        always("UDF_RETURN_TYPE", "varchar(20)", "What it returns."),
-        always("UDF_TYPE", "varchar(20)", "function or aggregate."),
-        maybe("UDF_LIBRARY", "varchar(1024)", "The library that it is in."),
-        maybe("UDF_USAGE_COUNT", I64, "How many use it now."),
-    ]],
-)
-.keys(&[Key::Primary(&["UDF_NAME"])])
-.lives(Life::MYSQLS);
-
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&DATA_LOCKS, &DATA_LOCK_WAITS, &USER_DEFINED_FUNCTIONS];
+pub static TABLES: &[&dyn Table] = &[&DATA_LOCKS, &DATA_LOCK_WAITS];

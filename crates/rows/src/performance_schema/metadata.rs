@@ -1,11 +1,10 @@
-//! variables_metadata, global_variable_attributes: what variables may be set to.
+//! variables_metadata: what variables may be set to.
 
 use tare_mysql::series::Series;
 use tare_mysql::variable::{Scope, Settable, Type, Variable, find_in};
 
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
-use crate::empty::{Empty, always};
 use crate::view::View;
 
 /// A limit of a number. Other variables have none, which MySQL shows as an empty text.
@@ -92,17 +91,5 @@ static VARIABLES_METADATA: Spec<&'static Variable> = Spec::new(
 .expect(600)
 .since(Series::V9_7);
 
-static GLOBAL_VARIABLE_ATTRIBUTES: Empty = Empty::new(
-    "performance_schema",
-    "global_variable_attributes",
-    "Attributes that SET_GLOBAL gave to variables. Always empty: variables have none.",
-    &[&[
-        always("VARIABLE_NAME", "varchar(64)", "The variable's name."),
-        always("ATTR_NAME", "varchar(32)", "The attribute."),
-        always("ATTR_VALUE", "varchar(1024)", "Its value."),
-    ]],
-)
-.since(Series::V9_7);
-
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[&VARIABLES_METADATA, &GLOBAL_VARIABLE_ATTRIBUTES];
+pub static TABLES: &[&dyn Table] = &[&VARIABLES_METADATA];

@@ -19,7 +19,6 @@ pub mod metadata;
 pub mod objects;
 pub mod prepared;
 pub mod processlist;
-pub mod replication;
 pub mod session_variables;
 pub mod setup;
 pub mod sockets;
@@ -31,7 +30,6 @@ pub mod telemetry;
 pub mod threads;
 pub mod tls;
 pub mod transactions;
-pub mod unused;
 pub mod variables;
 pub mod waits;
 
@@ -56,7 +54,6 @@ pub static TABLES: &[&[&dyn Table]] = &[
     objects::TABLES,
     prepared::TABLES,
     processlist::TABLES,
-    replication::TABLES,
     session_variables::TABLES,
     setup::TABLES,
     sockets::TABLES,
@@ -68,7 +65,6 @@ pub static TABLES: &[&[&dyn Table]] = &[
     threads::TABLES,
     tls::TABLES,
     transactions::TABLES,
-    unused::TABLES,
     variables::TABLES,
     waits::TABLES,
 ];

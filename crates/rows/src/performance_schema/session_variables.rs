@@ -1,11 +1,10 @@
-//! variables_by_thread, user_variables_by_thread, variables_info, persisted_variables.
+//! variables_by_thread, user_variables_by_thread, variables_info.
 
 use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Life, Rows, Spec, Table, U64, col, null};
-use crate::empty::{Empty, always, maybe};
 use crate::server::VariableInfo;
 use crate::time::timestamp_of;
 use crate::view::View;
@@ -146,22 +145,5 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
 .expect(600)
 .lives(Life::MYSQLS);
 
-static PERSISTED: Empty = Empty::new(
-    "performance_schema",
-    "persisted_variables",
-    "System variables saved for the next start. Always empty: SET PERSIST sets the global value only.",
-    &[&[
-        always("VARIABLE_NAME", "varchar(64)", "The variable's name."),
-        maybe("VARIABLE_VALUE", "varchar(1024)", "The variable's value."),
-    ]],
-)
-.keys(&[Key::Primary(&["VARIABLE_NAME"])])
-.lives(Life::MYSQLS);
-
 /// The tables of this file.
-pub static TABLES: &[&dyn Table] = &[
-    &VARIABLES_BY_THREAD,
-    &USER_VARIABLES,
-    &VARIABLES_INFO,
-    &PERSISTED,
-];
+pub static TABLES: &[&dyn Table] = &[&VARIABLES_BY_THREAD, &USER_VARIABLES, &VARIABLES_INFO];
