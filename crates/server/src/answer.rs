@@ -1,4 +1,4 @@
-//! Rows that are made here, on their way to the client.
+//! Sends a result that is in memory to the client.
 
 use mysql_common::constants::StatusFlags;
 use rusqlite::types::Value;
@@ -14,7 +14,7 @@ use tare_mysql::wire::reply;
 use tare_mysql::wire::value::{put_binary_row, put_text};
 use tare_query::result::{Rows, borrowed};
 
-/// Sends a made result.
+/// Sends a result.
 pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
     let wire: Vec<WireType> = (0..rows.names.len()).map(|i| rows.type_of(i)).collect();
     let mut status = session.transaction.status();
@@ -33,7 +33,7 @@ pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
             .flush_if_full()
             .map_err(|_| SqlError::interrupted())?;
     }
-    // SHOW WARNINGS has none itself: a client that shows them would ask for ever.
+    // SHOW WARNINGS reports none itself: a client that prints warnings would repeat it for ever.
     let warnings = 0;
     if deprecates_eof {
         reply::result_end(writer, status, warnings);

@@ -1,14 +1,15 @@
-//! A worker of the pool that waits for another session is none: it lets another worker run.
+//! Tells a pool of threads that one of its workers waits for another session, so that it lets another
+//! worker run.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A pool whose workers may wait.
+/// A pool whose workers may block.
 pub trait BlockablePool {
-    /// The calling worker is about to wait.
+    /// The calling worker is about to block.
     fn worker_blocks(self: Arc<Self>);
 
-    /// It runs again.
+    /// The calling worker runs again.
     fn worker_resumes(&self);
 }
 
@@ -17,17 +18,17 @@ thread_local! {
     static POOL: RefCell<Option<Arc<dyn BlockablePool>>> = const { RefCell::new(None) };
 }
 
-/// Says whose worker the calling thread is.
+/// Sets the pool that the calling thread is a worker of.
 pub fn set_pool_of_thread(pool: Option<Arc<dyn BlockablePool>>) {
     POOL.with(|own| *own.borrow_mut() = pool);
 }
 
-/// While this lives, the thread's pool counts it as blocked and lets another worker run.
+/// The thread's pool counts it as blocked until this is dropped.
 pub struct Blocking {
     pool: Option<Arc<dyn BlockablePool>>,
 }
 
-/// Says that the thread is about to wait for another session.
+/// Reports that the thread is about to wait for another session.
 pub fn mark_blocked() -> Blocking {
     let pool = POOL.with(|own| own.borrow().clone());
     if let Some(pool) = &pool {

@@ -1,4 +1,4 @@
-//! The server's certificate for TLS: given, or made at the first start and kept in the data directory.
+//! The server's certificate for TLS: configured, or created at the first start in the data directory.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -18,14 +18,14 @@ use x509_parser::time::ASN1Time;
 use super::config::Config;
 use super::tls_sessions::Sessions;
 
-/// What TLS is done with.
+/// The certificate, and TLS set up with it.
 #[derive(Debug, Clone)]
 pub struct Certificate {
-    /// For the connections.
+    /// The configuration of connections.
     pub tls: Arc<ServerConfig>,
     /// What SHOW STATUS reports of TLS.
     pub status: TlsStatus,
-    /// The authority's certificate, which clients may check the server's with; of one that was made here.
+    /// The authority's certificate, which clients may check the server's with, if this server created it.
     pub ca: Option<PathBuf>,
     /// The server's certificate.
     pub cert: PathBuf,
@@ -36,7 +36,7 @@ pub struct Certificate {
 /// What SHOW STATUS reports of TLS.
 #[derive(Debug, Clone)]
 pub struct TlsStatus {
-    /// Sessions that may be resumed.
+    /// The sessions that clients may resume.
     pub sessions: Arc<Sessions>,
     /// The certificate is valid from this moment, written as OpenSSL writes it:
     /// `Jan  1 00:00:00 2120 GMT`.
@@ -45,15 +45,15 @@ pub struct TlsStatus {
     pub not_after: String,
 }
 
-/// Why there is none: the file, and what is wrong with it.
+/// A file that cannot be used, and why.
 pub type FileError = (PathBuf, io::Error);
 
-/// MySQL's names of the files that it makes itself.
+/// MySQL's names of the files that it creates itself.
 const CA: &str = "ca.pem";
 const CERT: &str = "server-cert.pem";
 const KEY: &str = "server-key.pem";
 
-/// The certificate that the config names, or the data directory's.
+/// Loads the certificate that the config names, or the data directory's.
 pub fn load(config: &Config) -> Result<Certificate, FileError> {
     let (ca, cert, key) = match (&config.ssl_cert, &config.ssl_key) {
         (Some(cert), Some(key)) => (None, cert.clone(), key.clone()),
@@ -107,8 +107,8 @@ fn validity(certificate: &[u8]) -> Option<[String; 2]> {
     Some([text(validity.not_before), text(validity.not_after)])
 }
 
-/// Makes an authority, and a certificate that it signs for this machine. The authority's key is not
-/// kept: it signs nothing else.
+/// Creates an authority, and a certificate that it signs for this machine. The authority's key is not
+/// stored: it signs nothing else.
 fn create(ca: &Path, cert: &Path, key: &Path) -> Result<(), FileError> {
     let issue_error = |error: rcgen::Error| (cert.to_owned(), io::Error::other(error));
     let (authority, server, server_key) = issue().map_err(issue_error)?;
@@ -118,7 +118,7 @@ fn create(ca: &Path, cert: &Path, key: &Path) -> Result<(), FileError> {
     };
     write_atomically(ca, &authority, 0o644).map_err(at(ca))?;
     write_atomically(key, &server_key, 0o600).map_err(at(key))?;
-    // Last: when it is there, all are.
+    // Written last: if it exists, the other files do.
     write_atomically(cert, &server, 0o644).map_err(at(cert))
 }
 
@@ -127,7 +127,7 @@ fn issue() -> Result<(String, String, String), rcgen::Error> {
         .nodename()
         .to_string_lossy()
         .into_owned();
-    // They are as good as the key, which stays where it is made.
+    // A long time: the certificates are as safe as the key, which never leaves this machine.
     let (from, until) = (date_time_ymd(2020, 1, 1), date_time_ymd(2120, 1, 1));
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.not_before = from;
@@ -161,10 +161,9 @@ fn issue() -> Result<(String, String, String), rcgen::Error> {
     Ok((authority_pem, server_pem, server_key.serialize_pem()))
 }
 
-/// A file of the data directory: whole or not there, and readable by whom it is meant for from its
-/// first byte on.
+/// Writes a file of the data directory atomically, with its final permissions from the first byte on.
 pub fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
-    // A name of its own: `password` and `password.pem` must not meet in one.
+    // Appended, so that `password` and `password.pem` get different names.
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     let aside = PathBuf::from(aside);
@@ -180,7 +179,7 @@ pub fn write_atomically(path: &Path, text: &str, mode: u32) -> io::Result<()> {
         })
         .and_then(|()| fs::rename(&aside, path));
     match written {
-        // The name, too, is to survive a power failure.
+        // Syncing the directory makes the name survive a power failure.
         Ok(()) => match path.parent() {
             Some(parent) => fs::File::open(parent)?.sync_all(),
             None => Ok(()),

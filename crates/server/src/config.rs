@@ -1,4 +1,4 @@
-//! What `tare serve` can be told.
+//! The options of `tare serve`.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
@@ -9,11 +9,10 @@ use std::time::Duration;
 
 use tare_mysql::series::Series;
 
-/// The port that is listened on when none is given: MySQL's 3306 plus one, so that
-/// a MySQL on the same machine is not in the way.
+/// The default port: MySQL's 3306 plus one, so that both can run on one machine.
 pub const DEFAULT_PORT: u16 = 3307;
 
-/// Everything a server is started with. [`Config::new`] gives the defaults.
+/// The configuration of a server. [`Config::new`] gives the defaults.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// Directory that holds the databases (`NAME.db`), the socket and the passwords. Created
@@ -21,29 +20,29 @@ pub struct Config {
     pub data: PathBuf,
     /// Unix socket; `None` is `DATA/tare.sock`.
     pub socket: Option<PathBuf>,
-    /// Address that TCP listens on: 127.0.0.1, unless others are to connect.
+    /// Address that TCP listens on; by default 127.0.0.1.
     pub bind_address: IpAddr,
-    /// TCP port there; `None` is [`DEFAULT_PORT`], 0 is any free one (see
+    /// TCP port; `None` is [`DEFAULT_PORT`], 0 is any free one (see
     /// [`Endpoints::port`](super::Endpoints::port) for which).
     pub port: Option<u16>,
     /// Do not listen on TCP at all.
     pub skip_networking: bool,
-    /// Offer TLS on TCP and on the socket.
+    /// Whether to offer TLS on TCP and on the socket.
     pub ssl: bool,
-    /// Certificate of the server, in PEM, with those that it is signed by; with `ssl_key`. `None`: the one
-    /// in `DATA/server-cert.pem`, made at the first start.
+    /// The server's certificate and its chain, in PEM; needs `ssl_key`. `None` is
+    /// `DATA/server-cert.pem`, which the first start creates.
     pub ssl_cert: Option<PathBuf>,
     /// Its private key, in PEM.
     pub ssl_key: Option<PathBuf>,
-    /// Refuse clients that come by TCP and do not encrypt (error 3159).
+    /// Whether to refuse clients that connect by TCP without TLS (error 3159).
     pub require_secure_transport: bool,
-    /// Password of user `root`. `None`: the one in `DATA/password`, which is made up and
-    /// written there (mode 0600) at the first start.
+    /// Password of user `root`. `None` is the one in `DATA/password`, which the first start generates
+    /// (mode 0600).
     pub password: Option<String>,
-    /// Password of user `monitor`, who may only read system schemas. `None`: the one in
-    /// `DATA/monitor-password`, made up at the first start.
+    /// Password of user `monitor`, who may only read system schemas. `None` is the one in
+    /// `DATA/monitor-password`, which the first start generates.
     pub monitor_password: Option<String>,
-    /// The MySQL whose tables are served, and whose version clients are told.
+    /// The MySQL whose tables and version the server presents.
     pub series: Series,
     /// Which threads run the statements.
     pub thread_handling: ThreadHandling,
@@ -69,21 +68,20 @@ pub struct Config {
     pub instruments: Vec<(String, InstrumentValue)>,
     /// Consumers to switch at start: name as in `setup_consumers`, and whether it is on.
     pub consumers: Vec<(String, bool)>,
-    /// How many bytes of a statement its digest is of, as MySQL has it: 0 is none, and any other number is all of
-    /// them.
+    /// MySQL's max_digest_length: 0 computes no digests. Any other value has no effect: digests are of
+    /// complete statements.
     pub max_digest_length: Option<usize>,
-    /// SHOW PROCESSLIST shows what Performance Schema has, as MySQL does with this option. It shows nothing where that
-    /// is off.
+    /// MySQL's performance_schema_show_processlist: SHOW PROCESSLIST is empty if Performance Schema is off.
     pub show_processlist: bool,
     /// MySQL's sizes of Performance Schema, by name (`digests_size`, `max_mutex_classes`, ...) as
     /// [`tare::Config::option`] takes them.
     pub sizes: Vec<(String, String)>,
     /// File that holds the server's segment; `None` is a memfd.
     pub segment: Option<PathBuf>,
-    /// Answer from this segment, another program's or a saved one's, and not from the server's
-    /// own: what `tare sql` and `tare serve --attach` do. Best with `performance_schema` off.
+    /// Answer from this segment of another program, running or saved, instead of the server's own, as
+    /// `tare serve --attach` does. Best with `performance_schema` off.
     pub attach: Option<Arc<tare_reader::Segment>>,
-    /// When the attached process ends, attach to the next one that runs the same program.
+    /// Whether to attach to the next process of the same program when the attached one ends.
     pub follow: bool,
 }
 

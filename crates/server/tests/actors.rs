@@ -17,26 +17,26 @@ tare::classes! {
 
 /// A new thread makes three waits: its INSTRUMENTED and HISTORY, and how many waits its history has.
 fn thread(r: &Running, begin: impl FnOnce() + Send) -> String {
-    let (say, hear) = mpsc::channel();
-    let (leave, left) = mpsc::channel::<()>();
+    let (send_id, ids) = mpsc::channel();
+    let (release, released) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let worker = scope.spawn(move || {
             tare::thread::register(&WORKER);
             begin();
             (0..3).for_each(|_| drop(tare::table::wait(&TABLE, Operation::Fetch)));
-            say.send(tare::thread::id()).unwrap();
+            send_id.send(tare::thread::id()).unwrap();
             // Until the other end is dropped.
-            let _ = left.recv();
+            let _ = released.recv();
         });
-        let id = hear.recv().unwrap();
-        let found = r.one(&format!(
+        let id = ids.recv().unwrap();
+        let flags = r.one(&format!(
             "SELECT INSTRUMENTED, HISTORY, (SELECT COUNT(*) FROM \
              performance_schema.events_waits_history WHERE THREAD_ID = {id}) FROM \
              performance_schema.threads WHERE THREAD_ID = {id}"
         ));
-        drop(leave);
+        drop(release);
         worker.join().unwrap();
-        found
+        flags
     })
 }
 
@@ -56,7 +56,7 @@ const RULES: &str = "SELECT HOST, USER, ROLE, ENABLED, HISTORY FROM performance_
                      ORDER BY HOST, USER";
 
 #[test]
-fn the_rule_that_fits_best_decides_and_counts_say_so() {
+fn the_best_matching_actor_rule_decides_what_is_counted() {
     let r = start(Config::everything());
     assert_eq!(r.rows(RULES), ["% % % YES YES"]);
     assert_eq!(connection(&r, "alice", "h1"), "YES YES 3");
@@ -105,7 +105,7 @@ fn the_rule_that_fits_best_decides_and_counts_say_so() {
 }
 
 #[test]
-fn what_is_no_rule_is_refused() {
+fn wrong_actor_rules_are_refused() {
     let mut config = Config::everything();
     config.limits.actors = 2;
     let r = start(config);
@@ -135,7 +135,7 @@ fn what_is_no_rule_is_refused() {
 }
 
 #[test]
-fn threads_without_an_account_begin_as_their_class_says() {
+fn threads_without_an_account_start_with_their_class_settings() {
     let r = start(Config::everything());
     let rows = "SELECT NAME, ENABLED, HISTORY, PROPERTIES, VOLATILITY FROM performance_schema.setup_threads \
                 WHERE NAME LIKE 'thread/test/%' ORDER BY 1";
@@ -212,7 +212,7 @@ fn consumers_form_mysqls_hierarchy() {
         assert_eq!(r.execute(&sql), Ok(1), "{sql}");
     };
     let id = tare::thread::id();
-    let mut seen = [0; 4];
+    let mut before = [0; 4];
     // A wait; what it added to the sum over all, to the history, to the long one, and whether it is the
     // current one.
     let mut wait = || {
@@ -229,8 +229,13 @@ fn consumers_form_mysqls_hierarchy() {
             rows("events_waits_history_long"),
             rows("events_waits_current"),
         ];
-        let added = [now[0] - seen[0], now[1] - seen[1], now[2] - seen[2], now[3]];
-        seen = now;
+        let added = [
+            now[0] - before[0],
+            now[1] - before[1],
+            now[2] - before[2],
+            now[3],
+        ];
+        before = now;
         added
     };
     assert_eq!(wait(), [1, 1, 1, 1]);

@@ -145,13 +145,13 @@ fn every_table_answers(series: Series) {
 }
 
 #[test]
-fn information_schema_shows_the_catalog_and_the_users_databases() {
+fn information_schema_lists_the_catalog_and_the_users_databases() {
     for series in Series::ALL {
-        shows_the_catalog(series);
+        describes_the_catalog(series);
     }
 }
 
-fn shows_the_catalog(series: Series) {
+fn describes_the_catalog(series: Series) {
     let (conn, _catalog) = of(series);
     let schemata = rows(
         &conn,
@@ -269,7 +269,7 @@ fn names_compare_without_case_and_users_with() {
 }
 
 #[test]
-fn what_may_not_be_changed_is_refused_as_mysql_does() {
+fn forbidden_changes_are_refused_as_in_mysql() {
     let (conn, catalog) = open();
     let denied = |command, schema, name| match catalog.check(command, schema, name) {
         Some(Err(error)) => format!("{error}"),

@@ -11,9 +11,9 @@ fn tables_md_is_fresh() {
     if std::env::var_os("TARE_REGENERATE").is_some() {
         std::fs::write(&path, &fresh).expect("docs/tables.md can be written");
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let current = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept == fresh,
+        current == fresh,
         "docs/tables.md is stale; regenerate it: TARE_REGENERATE=1 cargo test -p tare-server --test docs"
     );
 }
@@ -37,7 +37,7 @@ fn clients_md_lists_what_is_accepted_and_without_effect() {
 
 /// A heading's anchor, as GitHub makes it.
 fn anchor(heading: &str) -> String {
-    let kept = |c: char| match c {
+    let anchor_char = |c: char| match c {
         ' ' => Some('-'),
         c if c.is_alphanumeric() || "-_".contains(c) => Some(c.to_ascii_lowercase()),
         _ => None,
@@ -46,7 +46,7 @@ fn anchor(heading: &str) -> String {
         .trim_start_matches('#')
         .trim()
         .chars()
-        .filter_map(kept)
+        .filter_map(anchor_char)
         .collect()
 }
 
@@ -94,14 +94,14 @@ fn links_lead_somewhere() {
 }
 
 /// Every file of tests and of code below crates/.
-fn sources(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+fn sources(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
-            sources(&path, found);
+            sources(&path, files);
         } else if path.extension().is_some_and(|e| e == "rs") {
             let text = std::fs::read_to_string(&path).expect("a source");
-            found.push((path, text));
+            files.push((path, text));
         }
     }
 }

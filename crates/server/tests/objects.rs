@@ -160,7 +160,7 @@ fn a_dropped_table_is_gone_and_an_altered_one_anew() {
 }
 
 #[test]
-fn handles_show_who_has_a_table_open_and_how() {
+fn handles_list_who_has_a_table_open_and_how() {
     let r = start(Config::everything());
     let handles = "SELECT h.OBJECT_TYPE, h.OBJECT_SCHEMA, h.OBJECT_NAME, h.OWNER_THREAD_ID, \
         INTERNAL_LOCK, EXTERNAL_LOCK FROM performance_schema.table_handles h ORDER BY 4";
@@ -168,18 +168,18 @@ fn handles_show_who_has_a_table_open_and_how() {
     let table = orders();
     assert!(r.rows(handles).is_empty());
     let mut handle = table.open();
-    let shown =
+    let row =
         |internal: &str, external: &str| format!("TABLE shop orders {id} {internal} {external}");
-    assert_eq!(r.rows(handles), [shown("NULL", "NULL")]);
+    assert_eq!(r.rows(handles), [row("NULL", "NULL")]);
     handle.locked(TableLock::WriteConcurrentInsert);
     handle.locked(TableLock::WriteExternal);
     assert_eq!(
         r.rows(handles),
-        [shown("WRITE CONCURRENT INSERT", "WRITE EXTERNAL")]
+        [row("WRITE CONCURRENT INSERT", "WRITE EXTERNAL")]
     );
     handle.unlocked();
     handle.unlocked_internally();
-    assert_eq!(r.rows(handles), [shown("NULL", "NULL")]);
+    assert_eq!(r.rows(handles), [row("NULL", "NULL")]);
     handle.unbind();
     assert_eq!(r.rows(handles), ["TABLE shop orders NULL NULL NULL"]);
     let second = table.open();
@@ -284,7 +284,7 @@ fn wrong_rules_are_refused() {
 }
 
 #[test]
-fn metadata_locks_show_what_is_held_and_waited_for() {
+fn metadata_locks_list_held_and_pending_locks() {
     let r = start(Config::everything());
     let locks = "SELECT OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, COLUMN_NAME, LOCK_TYPE, \
         LOCK_DURATION, LOCK_STATUS, OWNER_THREAD_ID FROM performance_schema.metadata_locks \
@@ -524,16 +524,16 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
         .iter()
         .map(|name| format!("{name} {} {times}", 2 * times))
         .collect();
-    let found = r.rows(
+    let counts = r.rows(
         "SELECT OBJECT_NAME, COUNT_FETCH, COUNT_UPDATE FROM \
          performance_schema.table_io_waits_summary_by_table ORDER BY 1",
     );
-    assert_eq!(found, io);
-    let found = r.rows(
+    assert_eq!(counts, io);
+    let counts = r.rows(
         "SELECT DISTINCT COUNT_STAR, COUNT_READ_EXTERNAL FROM \
          performance_schema.table_lock_waits_summary_by_table",
     );
-    assert_eq!(found, [format!("{times} {times}")]);
+    assert_eq!(counts, [format!("{times} {times}")]);
     assert_eq!(
         r.rows(PROGRAMS),
         [format!(
@@ -547,7 +547,7 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
 }
 
 #[test]
-fn what_finds_no_room_is_counted_as_lost() {
+fn objects_beyond_the_limits_are_counted_as_lost() {
     let r = start(Config {
         limits: tare::Limits {
             objects: 4,

@@ -44,7 +44,7 @@ fn status(r: &Running) -> String {
 }
 
 #[test]
-fn it_is_a_setting_of_each_event_type() {
+fn sampling_is_set_for_each_event_type() {
     let r = start(Config::everything());
     let all = "SELECT GROUP_CONCAT(CONCAT(event_type, ' ', sampling, ' ', one_in) ORDER BY event_type) FROM \
                tare.setup_sampling";
@@ -73,7 +73,7 @@ fn it_is_a_setting_of_each_event_type() {
 }
 
 #[test]
-fn estimates_say_how_good_they_are() {
+fn estimates_have_standard_errors() {
     let r = start(config(Rule::OneIn(8)));
     let mut windows = tare::settings::ByHand::begin().expect("nobody else opens windows");
     const ROUNDS: u64 = 2_000;
@@ -140,7 +140,7 @@ fn a_budget_is_set_by_sql_and_each_decision_is_a_row() {
     while r.number("SELECT COUNT(*) FROM tare.governor WHERE reason = 'over budget'") == 0 {
         load(500);
     }
-    let whole = "SELECT COUNT(*) = SUM(one_in > one_in_before) AND MIN(budget_pct) = 0.001 AND \
+    let decisions = "SELECT COUNT(*) = SUM(one_in > one_in_before) AND MIN(budget_pct) = 0.001 AND \
                  MIN(event_cost) > 0 FROM tare.governor WHERE reason = 'over budget'";
-    assert_eq!(r.number(whole), 1);
+    assert_eq!(r.number(decisions), 1);
 }

@@ -134,7 +134,7 @@ fn every_type_sums_by_user_and_host() {
 }
 
 #[test]
-fn memory_sums_by_everybody() {
+fn memory_sums_by_every_owner() {
     let r = start(Config::everything());
     let columns = "COUNT_ALLOC || ' ' || COUNT_FREE || ' ' || CURRENT_COUNT_USED || ' ' || \
                    HIGH_COUNT_USED || ' ' || LOW_COUNT_USED || ' ' || CURRENT_NUMBER_OF_BYTES_USED \
@@ -184,7 +184,7 @@ fn memory_sums_by_everybody() {
 }
 
 #[test]
-fn errors_sum_by_everybody_and_every_known_one_is_listed() {
+fn errors_sum_by_every_owner_and_every_defined_error_is_listed() {
     let r = start(Config::everything());
     tare::error::define(1146, "ER_NO_SUCH_TABLE", "42S02");
     tare::error::define(1040, "ER_CON_COUNT_ERROR", "08004");

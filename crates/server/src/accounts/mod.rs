@@ -1,7 +1,7 @@
-//! Who may connect, with which password, and what they may do.
+//! The accounts: who may connect, with which password and which rights.
 //!
-//! root and monitor are there from the start, with passwords in files of the data directory. Others
-//! are made by CREATE USER, and kept in its file `accounts`.
+//! root and monitor always exist, with passwords in files of the data directory. CREATE USER creates
+//! the others; the file `accounts` stores them.
 
 pub mod secret;
 pub mod storage;
@@ -27,13 +27,13 @@ use crate::certificate::write_atomically;
 pub struct Account {
     /// The user.
     pub user: String,
-    /// From where: `localhost`, an address, or a pattern with `%` and `_`.
+    /// The hosts it may connect from: `localhost`, an address, or a pattern with `%` and `_`.
     pub host: String,
     /// The authentication plugin.
     pub plugin: String,
-    /// What is kept of its password.
+    /// The stored form of its password.
     pub secret: Secret,
-    /// What it may do.
+    /// Its rights.
     pub rights: Rights,
     /// Whether it has to encrypt.
     pub ssl: bool,
@@ -43,17 +43,17 @@ pub struct Account {
 
 /// The accounts.
 pub struct Accounts {
-    /// root and monitor first, then the others in the order in which they are looked through: those
-    /// with the most exact host come first.
+    /// root and monitor first, then the others.
     list: PlainMutex<Vec<Account>>,
-    /// Who has proved a password of caching_sha2_password since the server started.
+    /// The accounts whose password a client has proved since the server started: MySQL's cache of
+    /// caching_sha2_password.
     password_cache: PlainMutex<HashMap<(String, String), CachedDigest>>,
-    /// Of what is pretended of users that there are none of.
+    /// Decides which plugin an unknown user seems to have.
     seed: RandomState,
     file: PathBuf,
     /// Files of root's and monitor's passwords, unless these were given.
     files: [Option<PathBuf>; 2],
-    /// Who runs the server.
+    /// The user id that the server runs as.
     pub uid: u32,
 }
 
@@ -66,14 +66,15 @@ impl std::fmt::Debug for Accounts {
     }
 }
 
-/// How many accounts there are from the start.
+/// The number of built-in accounts: root and monitor.
 pub const OWN: usize = 2;
 
 impl Accounts {
-    /// From the config, or from the files of the data directory, which are made at the first start.
+    /// Loads the accounts. Passwords come from the config, or from files of the data directory, which
+    /// the first start creates.
     ///
     /// # Errors
-    /// A file cannot be read or made: which.
+    /// The file that cannot be read or created, and why.
     pub fn load(config: &Config) -> Result<Self, (PathBuf, io::Error)> {
         let own = |given: &Option<String>, name: &str| match given {
             Some(password) => Ok((password.clone(), None)),
@@ -112,7 +113,7 @@ impl Accounts {
         })
     }
 
-    /// Where root's password is written, unless it was given.
+    /// The file that stores root's password, unless the config gave the password.
     pub fn password_file(&self) -> Option<PathBuf> {
         self.files[0].clone()
     }
@@ -122,11 +123,11 @@ impl Accounts {
         self.list.lock().clone()
     }
 
-    /// The account of a user that comes from a host. `address`: the host's number, which counts as
-    /// much as its name.
+    /// The account that a user at a host logs in to. `address` is the host's IP address; an account
+    /// matches by either.
     pub fn find(&self, user: &str, host: &str, address: Option<&str>) -> Option<Account> {
         let list = self.list.lock();
-        // root and monitor may come from wherever the server listens.
+        // root and monitor may connect from every address that the server listens on.
         if let Some(own) = list[..OWN].iter().find(|account| account.user == user) {
             return Some(own.clone());
         }
@@ -141,9 +142,9 @@ impl Accounts {
         matches.first().map(|account| (*account).clone())
     }
 
-    /// The plugin that the greeting names: caching_sha2_password once a user has it. Until then it is the one that
-    /// every client has built in. (MariaDB's library loads the other one when it first meets it, and threads
-    /// that connect at once then fail now and then: 1156.)
+    /// The plugin that the greeting names: caching_sha2_password once a user has it, and before that
+    /// mysql_native_password, which every client has built in. (MariaDB's library loads the other one at
+    /// its first use, and threads that connect at the same time then sometimes fail with error 1156.)
     pub fn greeting_plugin(&self) -> &'static str {
         let list = self.list.lock();
         match list[OWN..].iter().any(|account| account.plugin == SHA2) {
@@ -152,8 +153,8 @@ impl Accounts {
         }
     }
 
-    /// The plugin of a user that there is none of: always the same one for a name, and one of those that
-    /// users have.
+    /// The plugin that an unknown user seems to have. It depends only on the name, and is as frequent as
+    /// among the existing users.
     pub fn decoy_plugin(&self, user: &str) -> &'static str {
         let list = self.list.lock();
         let has_sha2 = |account: &&Account| account.plugin == SHA2;
@@ -165,17 +166,17 @@ impl Accounts {
         }
     }
 
-    /// What a client of an account is known by again.
+    /// The digest that a client proves its password by without sending it, if one is cached.
     pub fn cached_digest(&self, account: &Account) -> Option<CachedDigest> {
         let name = (account.user.clone(), account.host.clone());
         let cached = self.password_cache.lock().get(&name).copied();
         cached.or_else(|| account.secret.cached_digest())
     }
 
-    /// A client has proved an account's password.
+    /// Caches the digest of a password that a client has proved.
     pub fn cache_password(&self, account: &Account, password: &[u8]) {
         let name = (account.user.clone(), account.host.clone());
-        // Not of an account that was changed meanwhile.
+        // The account may have changed meanwhile.
         let list = self.list.lock();
         let same = |now: &&Account| {
             now.user == account.user && now.host == account.host && now.secret == account.secret
@@ -187,7 +188,7 @@ impl Accounts {
         }
     }
 
-    /// Changes the accounts that clients have made, on disk first. What it returns is what it was asked for.
+    /// Changes the accounts, on disk first. Returns the result of `change`.
     pub fn update<R>(
         &self,
         change: impl FnOnce(&mut Vec<Account>) -> tare_mysql::Result<R>,
@@ -219,7 +220,7 @@ impl Accounts {
             }
         }
         storage::save(&self.file, &changed[OWN..]).map_err(|error| failed(&self.file, error))?;
-        // Whoever has another password now has to prove it.
+        // A changed password has to be proved again.
         let mut password_cache = self.password_cache.lock();
         password_cache.retain(|(user, host), _| {
             let of = |list: &[Account]| {
@@ -235,16 +236,16 @@ impl Accounts {
     }
 }
 
-/// Patterns come last, the most general one at the very end.
+/// The sort key of hosts: exact ones first, then patterns, the most general one last.
 fn exactness(host: &str) -> (bool, usize) {
     let wild = host.find(['%', '_']);
     (wild.is_some(), usize::MAX - wild.unwrap_or(host.len()))
 }
 
-/// LIKE, whatever the case.
+/// LIKE, without regard to case.
 fn is_like(text: &str, pattern: &str) -> bool {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
-    // The last `%`, and what it has swallowed: only that one need ever take more.
+    // Where the last `%` matched from: only that one ever needs to match more.
     let (mut at, mut next, mut retry) = (0, 0, None);
     while at < text.len() {
         match pattern.get(next) {
@@ -271,10 +272,10 @@ fn read_or_create_password(file: &Path) -> io::Result<String> {
     match fs::read_to_string(file) {
         Ok(text) if text.trim().is_empty() => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            "the file is empty: write the password there, or remove it and another one is made",
+            "the file is empty: write the password there, or remove it and another one is generated",
         )),
         Ok(text) => {
-            // Others must not read it, whoever wrote it.
+            // Only the server's user may read it, whoever wrote it.
             fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
             Ok(text.trim_end_matches(['\r', '\n']).to_owned())
         }
@@ -282,7 +283,7 @@ fn read_or_create_password(file: &Path) -> io::Result<String> {
             let mut bytes = [0u8; 16];
             random(&mut bytes);
             let password: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-            // Whole or not at all: a disk that is full must leave no empty file.
+            // Atomically: a full disk must leave no empty file.
             write_atomically(file, &format!("{password}\n"), 0o600)?;
             Ok(password)
         }

@@ -1,4 +1,4 @@
-//! What is kept of a password, and how a client's answer is compared with it.
+//! The stored form of a password, and how a client's answer is compared with it.
 
 use sha1::{Digest as _, Sha1};
 use sha2::Sha256;
@@ -10,15 +10,15 @@ pub const NATIVE: &str = "mysql_native_password";
 /// caching_sha2_password.
 pub const SHA2: &str = "caching_sha2_password";
 
-/// Rounds of SHA-256 crypt, as MySQL's caching_sha2_password makes them.
+/// Rounds of SHA-256 crypt in MySQL's caching_sha2_password.
 const CRYPT_ROUNDS: u32 = 5000;
 
-/// What is kept of a password.
+/// The stored form of a password.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Secret {
     /// The password itself: root's and monitor's, from their files.
     Plain(String),
-    /// There is none: nothing but an empty password is right.
+    /// No password: only an empty one is right.
     Empty,
     /// SHA-1 of its SHA-1.
     Native([u8; 20]),
@@ -26,18 +26,18 @@ pub enum Secret {
     Sha2([u8; 16], [u8; 32]),
 }
 
-/// With which a client that has proved its password once is known again: SHA-256 of the password's
-/// SHA-256. In memory alone.
+/// The SHA-256 of the password's SHA-256, by which a client proves a password that it has sent before.
+/// It is never written to disk.
 pub type CachedDigest = [u8; 32];
 
 impl Secret {
-    /// What is kept of a password for a plugin.
+    /// The form that a plugin stores a password in.
     pub fn of(plugin: &str, password: &str) -> Self {
         match plugin {
             _ if password.is_empty() => Self::Empty,
             NATIVE => Self::Native(Sha1::digest(Sha1::digest(password)).into()),
             _ => {
-                // Letters, so that it is a salt in anybody's crypt.
+                // Letters are valid in every implementation of crypt.
                 let mut salt = [0; 16];
                 random(&mut salt);
                 let salt = salt.map(|byte| b'a' + byte % 26);
@@ -46,7 +46,7 @@ impl Secret {
         }
     }
 
-    /// Which plugin it is for; `None` serves both.
+    /// The plugin that it is for; `None` for both.
     pub fn plugin(&self) -> Option<&'static str> {
         match self {
             Self::Native(_) => Some(NATIVE),
@@ -80,7 +80,7 @@ impl Secret {
         equal_in_constant_time(&Sha1::digest(inner), &stored)
     }
 
-    /// What a client is known by again, where that follows from what is kept.
+    /// The digest of [`CachedDigest`], if the stored form determines it.
     pub fn cached_digest(&self) -> Option<CachedDigest> {
         match self {
             Self::Plain(password) if !password.is_empty() => {
@@ -96,7 +96,7 @@ pub fn cached_digest(password: &[u8]) -> CachedDigest {
     Sha256::digest(Sha256::digest(password)).into()
 }
 
-/// Whether an answer of caching_sha2_password is that of a known client.
+/// Whether an answer of caching_sha2_password proves the password of a cached digest.
 pub fn admits_cached(cached_digest: &CachedDigest, answer: &[u8], nonce: &[u8; 20]) -> bool {
     let mut hash = Sha256::new();
     hash.update(cached_digest);
@@ -112,8 +112,8 @@ pub fn admits_cached(cached_digest: &CachedDigest, answer: &[u8], nonce: &[u8; 2
     equal_in_constant_time(&Sha256::digest(inner), cached_digest)
 }
 
-/// Whether a password that a client has sent is right; `None` is a user that there is none of. It takes the
-/// same time whatever is kept, so that nobody learns from it which users there are.
+/// Whether a password that a client has sent is right; `None` is an unknown user. The time does not
+/// depend on what is stored, so that it does not reveal which users exist.
 pub fn admits(secret: Option<&Secret>, password: &[u8]) -> bool {
     let salt = match secret {
         Some(Secret::Sha2(salt, _)) => *salt,
@@ -137,7 +137,7 @@ fn crypt(password: &[u8], salt: &[u8; 16]) -> [u8; 32] {
     sha_crypt::sha256_crypt(password, salt, rounds)
 }
 
-/// Compares in a time that does not depend on where the difference is.
+/// Compares in a time that does not depend on the position of the first difference.
 fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
     a.len() == b.len() && a.iter().zip(b).fold(0, |d, (x, y)| d | (x ^ y)) == 0
 }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// What a comparison costs, in the only thing that takes time.
+        /// Calls of crypt, which dominate the time of a comparison.
         pub static CRYPTS: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
     }
 
@@ -191,7 +191,7 @@ mod tests {
         assert!(!admits_cached(&again, &sha2("wrong"), &nonce));
         assert!(
             !admits_cached(&again, &again, &nonce),
-            "what is kept is no answer"
+            "the digest itself is no answer"
         );
         let none = Secret::of(SHA2, "");
         assert!(admits(&none, b"") && !admits(&none, b"x"));

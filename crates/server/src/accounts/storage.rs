@@ -1,4 +1,4 @@
-//! The accounts that clients have made, in a file of the data directory.
+//! The file of the data directory that stores the accounts which clients have created.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(all)
 }
 
-/// What is kept of a mysql_native_password, as MySQL writes it: `*` and forty digits.
+/// Parses the hash of a mysql_native_password as MySQL writes it: `*` and forty hexadecimal digits.
 pub fn parse_native_hash(text: &str) -> Option<Secret> {
     text.strip_prefix('*').and_then(bytes).map(Secret::Native)
 }
@@ -78,7 +78,7 @@ fn from_json(value: &Map<String, Value>) -> Option<Account> {
     })
 }
 
-/// Reads the file; there are none where there is none.
+/// Reads the file. Without a file there are no accounts.
 pub fn load(path: &Path) -> io::Result<Vec<Account>> {
     let text = match fs::read(path) {
         Ok(text) => text,
@@ -101,7 +101,7 @@ pub fn load(path: &Path) -> io::Result<Vec<Account>> {
         .collect()
 }
 
-/// Writes it anew: aside, synced and renamed, so that there is always a whole one.
+/// Replaces the file atomically: the new one is written beside it, synced and renamed.
 pub fn save(path: &Path, accounts: &[Account]) -> io::Result<()> {
     let all: Vec<Value> = accounts.iter().map(to_json).collect();
     write_atomically(path, &format!("{:#}\n", json!({ "accounts": all })), 0o600)

@@ -1,4 +1,4 @@
-//! A statement's limits hold from its first byte to its last row.
+//! The limits of a statement, which hold from its first byte to its last row.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use crate::session::Session;
 use tare_dialect::hint;
 use tare_mysql::memory;
 
-/// While this lives, the session's statement has its limits.
+/// The session's statement has its limits until this is dropped.
 pub struct Limits {
     _memory: memory::Statement,
 }
 
-/// A statement comes.
+/// Sets the limits of a statement that begins.
 #[inline]
 pub fn apply_limits(session: &Session, text: &str) -> Limits {
     session.control.start(time_limit(session, text));
@@ -20,7 +20,7 @@ pub fn apply_limits(session: &Session, text: &str) -> Limits {
     }
 }
 
-/// How long a statement may run, as far as its first letters tell: whoever runs it knows more.
+/// How long a statement may run, estimated from its first letters. Running it sets the exact limit.
 fn time_limit(session: &Session, text: &str) -> Duration {
     let limit = session.settings.max_execution_time;
     let first = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');

@@ -52,7 +52,7 @@ mod com {
     pub const CHANGE_USER: u8 = Command::COM_CHANGE_USER as u8;
 }
 
-/// Reads one command and answers it.
+/// Reads and answers one command.
 pub fn serve_one(session: &mut Session) -> Next {
     let Some(mut reader) = session.client.reader.take() else {
         return Next::Quit;
@@ -66,7 +66,7 @@ pub fn serve_one(session: &mut Session) -> Next {
             session.control.set_working(true);
             match packet.split_first() {
                 Some((&code, body)) if code == com::CHANGE_USER => {
-                    // More packets may follow: this one is copied out of the buffer.
+                    // The login may read more packets into the buffer: this one is copied out of it.
                     let body = body.to_vec();
                     session.client.reader = Some(reader);
                     com_change_user(session, &body)
@@ -84,7 +84,7 @@ pub fn serve_one(session: &mut Session) -> Next {
     if session.control.is_gone() {
         return Next::Quit;
     }
-    // What is left to send is no part of a statement's time.
+    // Sending the rest of the answer is not limited by the statement's time.
     session.control.start(Duration::ZERO);
     let flushed = session.client.writer.flush();
     let status = session.registration.status();
@@ -99,7 +99,7 @@ pub fn serve_one(session: &mut Session) -> Next {
     }
 }
 
-/// A packet that could not be read ends the session; the client is told why if it can be.
+/// Ends the session because of a packet that could not be read; reports why if the client can be reached.
 fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> Next {
     let sql_error = match error {
         ReadError::TooLarge(_) => {
@@ -136,7 +136,7 @@ fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> 
     Next::Quit
 }
 
-/// The instrument of a command; those that run statements have their own.
+/// The instrument of a command. Commands that run statements have their own.
 fn instrument_of(code: u8) -> Option<&'static tare::Class> {
     Some(match code {
         com::QUERY | com::STMT_EXECUTE | com::STMT_PREPARE | com::STMT_CLOSE => return None,
@@ -177,7 +177,7 @@ fn run_command_body(session: &mut Session, code: u8, body: &[u8]) -> Result<Next
         com::QUERY => com_query(session, body)?,
         com::STMT_EXECUTE => prepared::execute(session, body)?,
         com::STMT_PREPARE => prepared::prepare(session, body)?,
-        // These two have no answer; COM_STMT_EXECUTE will tell what went wrong.
+        // These two have no answer: the next COM_STMT_EXECUTE reports their errors.
         com::STMT_CLOSE => prepared::close(session, body),
         com::STMT_SEND_LONG_DATA => prepared::append_long_data(session, body),
         com::STMT_RESET => prepared::reset(session, body)?,
@@ -216,7 +216,7 @@ fn send_eof(session: &mut Session) {
     reply::eof(&mut session.client.writer, status, 0);
 }
 
-/// As new, but for the account and the database.
+/// Resets everything except the account and the database.
 fn reset_session(session: &mut Session) {
     transaction::roll_back(session);
     session.statements.empty_cache(&mut session.connections);
@@ -228,7 +228,7 @@ fn reset_session(session: &mut Session) {
     session.transaction = Transaction::of(&session.state);
     session.settings.read(&session.state);
     session.client.apply_wait_timeout(&session.state);
-    // Nothing but memory that is short can fail in these, which the next statement will say.
+    // These fail only for lack of memory, which the next statement will report.
     let _ = session.connections.apply_sql_mode();
     let _ = session.connections.apply_foreign_key_checks();
 }
@@ -251,7 +251,7 @@ fn com_query(session: &mut Session, body: &[u8]) -> Result<()> {
     run_text(session, &text)
 }
 
-/// Bits that FLUSH has names for: MySQL's REFRESH_*.
+/// COM_REFRESH: its bits, MySQL's REFRESH_*, are options of FLUSH.
 fn com_refresh(session: &mut Session, body: &[u8]) -> Result<()> {
     let &bits = body.first().ok_or_else(malformed_packet)?;
     let named = [

@@ -1,4 +1,4 @@
-//! COM_STMT_*: statements that are prepared once and executed often.
+//! COM_STMT_*: prepared statements of the protocol.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -94,7 +94,7 @@ fn prepare_text(
         instance: tare::prepared::Prepared::new(u64::from(id), None, redacted),
     };
     point.prepares(&prepared.instance);
-    // Errors in the statement are told now, and so is how many columns there will be.
+    // Preparing it now finds the statement's errors and its number of columns.
     let plan = prepared.plan.clone();
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
         prepare::attach(session, sql)?;
@@ -115,7 +115,7 @@ fn prepare_text(
     Ok(())
 }
 
-/// Tells the client the statement's number, its parameters and its columns.
+/// Sends the client the statement's number, its parameters and its columns.
 fn send_prepared(session: &mut Session, id: u32, params: usize, columns: &Columns) {
     let (status, deprecates_eof) = (
         session.transaction.status(),
@@ -161,7 +161,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     else {
         return Err(malformed_packet());
     };
-    // Taken out, so that the session and its statement can both be changed.
+    // Taken out of the session, so that both can be borrowed mutably.
     let Some(mut prepared) = session.statements.prepared.remove(&id) else {
         return Err(unknown_handler(id, "mysqld_stmt_execute"));
     };
@@ -246,7 +246,7 @@ fn run(
     execute::run(session, &plan, run)
 }
 
-/// Translates a statement anew whose schemas are not what they were.
+/// Translates a statement again if a schema has changed since.
 fn refresh(session: &mut Session, prepared: &mut PreparedStatement) -> Result<()> {
     let generation = session.shared.databases.generation();
     if prepared.plan.generation == generation {
@@ -264,7 +264,7 @@ fn refresh(session: &mut Session, prepared: &mut PreparedStatement) -> Result<()
     Ok(())
 }
 
-/// Which parameters are NULL; notes the types, which come with the first execution.
+/// Reads the bitmap of NULL parameters, and stores the types, which come with the first execution.
 fn read_types<'b>(prepared: &mut PreparedStatement, cursor: &mut Bytes<'b>) -> Result<&'b [u8]> {
     let params = prepared.plan.params;
     if params == 0 {
@@ -361,7 +361,7 @@ pub fn close(session: &mut Session, body: &[u8]) {
     close_one(session, id);
 }
 
-/// Closes all of them, as when the connection is reset.
+/// Closes all prepared statements, as when the connection is reset.
 pub fn close_all(session: &mut Session) {
     let ids: Vec<u32> = session.statements.prepared.keys().copied().collect();
     for id in ids {

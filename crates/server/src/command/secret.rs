@@ -1,27 +1,27 @@
-//! Statements as others may see them: without the passwords in them.
+//! Removes passwords from statements that others may read.
 
 use std::borrow::Cow;
 
 use tare_mysql::error::SYNTAX;
 
-/// What stands for a password.
+/// Replaces a password.
 const HIDDEN: &str = "'<secret>'";
 
-/// Names of accounts and plugins stand behind these, or beside an `@`.
+/// A quoted text after one of these, or beside an `@`, is the name of an account or a plugin.
 const BEFORE_NAMES: [&str; 9] = [
     "USER", "EXISTS", "FOR", "TO", "FROM", "WITH", "CREATE", "GRANT", ",",
 ];
 
-/// How much of a statement is hidden.
+/// Which texts of a statement are hidden.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Redaction {
-    /// It is about accounts: all texts but names.
+    /// All texts except names: the statement is about accounts.
     AccountTexts,
-    /// It may have another statement in a text, or a password among other settings: all texts.
+    /// All texts: one of them may hold another statement, or a password among other settings.
     AllTexts,
 }
 
-/// A statement's text for process lists, events and logs.
+/// The text of a statement for process lists, events and logs: without passwords.
 pub fn redact(text: &str) -> Cow<'_, str> {
     match redaction(text) {
         Some(redaction) => hide(text, redaction),
@@ -30,7 +30,7 @@ pub fn redact(text: &str) -> Cow<'_, str> {
 }
 
 /// The message of an error for events, which others may read: a syntax error quotes the statement, or
-/// what is prepared of a variable.
+/// the text of a variable that is prepared.
 pub fn redact_message<'m>(code: u16, message: &'m str, redacted: &str) -> Cow<'m, str> {
     let hidden = redacted.contains(HIDDEN) || head(redacted) == *b"pre";
     match message.split_once('\'') {
@@ -50,7 +50,7 @@ fn head(text: &str) -> [u8; 3] {
 }
 
 fn redaction(text: &str) -> Option<Redaction> {
-    // Every statement comes by here: most are told by their first letters.
+    // This runs for every statement: the first letters decide most cases.
     match &head(text) {
         b"cre" | b"alt" | b"set" | b"gra" | b"pre" | b"cal" | b"cha" | b"sta" => {}
         [b'/', b'*', _] | [b'-', b'-', _] | [b'#', ..] => {}
@@ -77,11 +77,11 @@ fn redaction(text: &str) -> Option<Redaction> {
     }
 }
 
-/// Puts [`HIDDEN`] in the place of each text that may be a password.
+/// Replaces each text that may be a password by [`HIDDEN`].
 fn hide(text: &str, redaction: Redaction) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len());
     let mut copied = 0;
-    // Whether a backslash is one depends on sql_mode: then nobody knows here where a text ends.
+    // Whether a backslash escapes depends on sql_mode, so that the end of the text is not known here.
     let has_backslash = text.contains('\\');
     let mut before: Option<Token> = None;
     let mut tokens = Tokens::of(text).peekable();
@@ -97,7 +97,7 @@ fn hide(text: &str, redaction: Redaction) -> Cow<'_, str> {
                 let named = at || previous.ends_with('@') || is_behind(&BEFORE_NAMES);
                 redaction == Redaction::AllTexts || has_backslash || !named
             }
-            // No password, but somebody may have taken it for one.
+            // An unquoted word is no valid password, but the user may have meant it as one.
             TokenKind::Word if redaction == Redaction::AccountTexts && is_behind(&["BY", "AS"]) => {
                 let word = &text[token.start..token.end];
                 !["PASSWORD", "RANDOM"]
@@ -130,7 +130,7 @@ enum TokenKind {
     Sign,
 }
 
-/// A piece of a statement, by its bytes.
+/// A token of a statement: a range of its bytes.
 #[derive(Clone, Copy)]
 struct Token {
     kind: TokenKind,
@@ -138,7 +138,7 @@ struct Token {
     end: usize,
 }
 
-/// The pieces of a statement, without blanks and comments.
+/// The tokens of a statement, without blanks and comments.
 struct Tokens<'t> {
     bytes: &'t [u8],
     at: usize,
@@ -152,14 +152,14 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Where what begins with `start` ends: behind `end`, or with everything.
+    /// The position after the first `end` from `start` on, or the end of the text.
     fn end_after(&self, start: usize, end: &[u8]) -> usize {
         let rest = self.bytes.get(start..).unwrap_or_default();
         let position = rest.windows(end.len()).position(|place| place == end);
         position.map_or(self.bytes.len(), |position| start + position + end.len())
     }
 
-    /// The end of a blank or comment that begins here. What stands in `/*! */` is part of the statement.
+    /// The end of a blank or comment that begins here. The contents of `/*! */` are part of the statement.
     fn skip_end(&self) -> Option<usize> {
         let (at, rest) = (self.at, &self.bytes[self.at..]);
         match rest {
@@ -175,7 +175,7 @@ impl<'t> Tokens<'t> {
         }
     }
 
-    /// Where a quoted text ends: behind its closing quote, or at the end of everything.
+    /// The position after a quoted text's closing quote, or the end of the text.
     fn quote_end(&self, quote: u8) -> usize {
         let mut at = self.at + 1;
         while let Some(c) = self.bytes.get(at) {
@@ -201,11 +201,11 @@ impl Iterator for Tokens<'_> {
             }
         }
         let start = self.at;
-        // Letters that are not ASCII are part of a word: a token ends where a character does.
+        // Letters outside ASCII are part of a word, so that a token ends at a character's boundary.
         let is_word = |c: &u8| c.is_ascii_alphanumeric() || b"_$".contains(c) || !c.is_ascii();
         let (kind, end) = match *self.bytes.get(start)? {
             quote @ (b'\'' | b'"') => (TokenKind::Quoted, self.quote_end(quote)),
-            // A name: what is in it is nobody's password.
+            // A quoted name is no password.
             b'`' => (TokenKind::Word, self.quote_end(b'`')),
             c if is_word(&c) => {
                 let word = self.bytes[start..].iter().take_while(|c| is_word(c));

@@ -1,4 +1,4 @@
-//! Statements of COM_QUERY: translated, run, kept.
+//! Statements of COM_QUERY: translated, run and cached.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use tare_dialect::plan::Action;
 use tare_dialect::split;
 use tare_mysql::error::Result;
 
-/// Longer texts than this are bulk loads: they never come again.
+/// Longer texts are bulk loads, which do not repeat.
 const MAX_CACHEABLE_BYTES: usize = 4096;
 
-/// Runs the statements of a text, one after the other, up to the first that fails.
+/// Runs the statements of a text in order, up to the first that fails.
 pub fn run_text(session: &mut Session, text: &str) -> Result<()> {
     let mut rest = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
     loop {
@@ -66,8 +66,8 @@ fn statement(session: &mut Session, text: &str, more: bool) -> Result<()> {
     result
 }
 
-/// Tells a statement's event how it went, and the session how it failed. `redacted`: the statement's text for
-/// others; `digest_verb`: what its digest begins with.
+/// Records a statement's result in its event, and its error in the session. `redacted` is the statement's
+/// text without passwords; its digest begins with `verb`.
 pub fn record(
     session: &mut Session,
     point: &tare::statement::Statement,
@@ -76,7 +76,7 @@ pub fn record(
     result: &Result<()>,
 ) {
     if let Err(error) = result {
-        // What it has warned of stays beside its error.
+        // Its own warnings stay before its error; those of an earlier statement go.
         if !session.tally.warns {
             session.state.warnings.clear();
         }
@@ -103,7 +103,8 @@ pub fn record(
     count::event(point, &session.tally, session.state.warnings.count());
 }
 
-/// What is done with a prepared statement counts in its row, and from 9.7 on has its text and a digest of its own.
+/// Records a PREPARE, EXECUTE or DEALLOCATE in the row of its prepared statement. From 9.7 on, the event
+/// has the prepared statement's text and a digest of its own.
 fn record_prepared_use(
     session: &Session,
     point: &tare::statement::Statement,
@@ -135,7 +136,7 @@ fn record_prepared_use(
     }
 }
 
-/// What the digest of a prepared statement begins with where this is done with it: nothing before 9.7.
+/// The verb that digests of PREPARE, EXECUTE and DEALLOCATE begin with from 9.7 on; empty before.
 pub fn digest_verb(session: &Session, verb: &'static str) -> &'static str {
     match session.shared.config.series.has_later_digests() {
         true => verb,
@@ -183,7 +184,7 @@ fn run_cached(
     result
 }
 
-/// The statement of this text, as it was kept or translated now.
+/// The statement of this text, from the cache or newly translated.
 fn cached_or_translated(
     session: &mut Session,
     text: &str,
@@ -203,7 +204,7 @@ fn cached_or_translated(
         old => old,
     };
     metrics::STATEMENT_CACHE_MISSES.add(1);
-    // Its text is known even if nothing else will be.
+    // Recorded before the translation, which may fail.
     let digest = point.is_recorded().then(|| Digest::of(redacted));
     if let Some(digest) = &digest {
         point.prepared(redacted, digest);

@@ -1,4 +1,4 @@
-//! ALTER TABLE: a definition changed, and its table made anew.
+//! ALTER TABLE: changes a definition and rebuilds its table.
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, Expr, MySQLColumnPosition, RenameTableNameKind,
@@ -45,7 +45,8 @@ pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -
     })
 }
 
-/// ALTER TABLE; the rows that MySQL counts: those that it copies, because a column has another type.
+/// ALTER TABLE. Returns the affected rows as MySQL counts them: those that it copies because a column
+/// changes its type.
 pub fn alter(
     session: &mut Session,
     name: &TableName,
@@ -59,7 +60,7 @@ pub fn alter(
         ));
     }
     let mut def = old.as_ref().clone();
-    // Where each of the new columns comes from.
+    // The old column that each new column is copied from.
     let mut sources: Vec<Option<String>> =
         def.columns.iter().map(|c| Some(c.name.clone())).collect();
     for operation in operations {
@@ -94,8 +95,8 @@ pub fn alter(
     })
 }
 
-/// Whether MySQL copies rows for another type: not for a longer VARCHAR whose length takes as many bytes, nor
-/// for members behind those that an ENUM or SET has.
+/// Whether MySQL copies the rows to change a type. It does not for a longer VARCHAR whose length prefix
+/// keeps its size, nor for members appended to an ENUM or SET.
 fn is_copied(from: &str, to: &str) -> bool {
     let (a, b) = (parts(from), parts(to));
     if from == to || a.base != b.base {
@@ -103,7 +104,7 @@ fn is_copied(from: &str, to: &str) -> bool {
     }
     match a.base.as_str() {
         "varchar" => match (a.characters(), b.characters()) {
-            // Characters have four bytes.
+            // A character takes up to four bytes.
             (Some(a), Some(b)) => b < a || (a * 4 > 255) != (b * 4 > 255),
             _ => true,
         },
@@ -112,8 +113,8 @@ fn is_copied(from: &str, to: &str) -> bool {
     }
 }
 
-/// Makes the table anew as `def` says, and copies its rows, which it counts: SQLite can alter little in
-/// place.
+/// Rebuilds the table as `def` defines it, because SQLite can alter little in place. Returns the number
+/// of copied rows.
 fn rebuild(
     session: &mut Session,
     name: &TableName,
@@ -169,7 +170,7 @@ fn rebuild(
     Ok(rows)
 }
 
-/// A column's value in the table that is made anew. A TIMESTAMP is in UTC there already.
+/// The expression that copies a column. A stored TIMESTAMP is already in UTC.
 fn copied(column: &ColumnDef, old: Option<&ColumnDef>, source: &str, strict: bool) -> Expr {
     let is_moment = |c: &ColumnDef| base_type(&c.column_type) == "timestamp";
     let value = node::column(source);
@@ -186,7 +187,7 @@ fn copied(column: &ColumnDef, old: Option<&ColumnDef>, source: &str, strict: boo
     node::call("tare_to_datetime", arguments)
 }
 
-/// What a row that is there has in a new column that cannot be NULL.
+/// The value that existing rows get in a new column that is NOT NULL and has no default.
 fn zero(column: &ColumnDef) -> Expr {
     match base_type(&column.column_type) {
         "date" => node::text("0000-00-00"),
@@ -240,7 +241,7 @@ fn column_position(def: &TableDef, name: &str) -> Result<usize> {
         .ok_or_else(|| SqlError::new(1054, format!("Unknown column '{name}' in '{}'", def.name)))
 }
 
-/// One operation of ALTER TABLE, on the definition.
+/// Applies one operation of ALTER TABLE to the definition.
 fn change(
     def: &mut TableDef,
     sources: &mut Vec<Option<String>>,
@@ -329,7 +330,7 @@ fn change(
     Ok(())
 }
 
-/// An option of the table: those that change nothing here are taken, and no others.
+/// An option of the table: accepted if it has no effect here, otherwise refused.
 fn table_option(operation: &AlterTableOperation) -> Result<()> {
     let text = operation.to_string();
     let word = text.split_whitespace().next().unwrap_or("").to_uppercase();

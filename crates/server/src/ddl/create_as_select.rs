@@ -10,7 +10,7 @@ use super::{exclusive, table};
 use crate::execute::prepare;
 use crate::session::Session;
 
-/// Makes a table and fills it; how many rows that took.
+/// Creates a table and fills it. Returns the number of rows.
 pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sql) -> Result<u64> {
     prepare::ready(session, rows)?;
     exclusive::run(session, &name.database, |s| {

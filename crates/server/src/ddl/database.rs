@@ -1,4 +1,4 @@
-//! Databases, made and dropped.
+//! CREATE DATABASE and DROP DATABASE.
 
 use crate::session::Session;
 use crate::transaction;
@@ -26,7 +26,7 @@ pub fn create(session: &mut Session, name: &str, if_not_exists: bool) -> Result<
     Ok(1)
 }
 
-/// DROP DATABASE; how many tables it had.
+/// DROP DATABASE. Returns the number of its tables.
 pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
     if is_system_schema(name) {
         return Err(SqlError::new(

@@ -1,11 +1,11 @@
-//! Changes of one database as one transaction, which nobody else is in.
+//! Runs changes of one database as one transaction, under the database's write lock.
 
 use crate::session::Session;
 use crate::transaction;
 use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 
-/// Runs changes of a database.
+/// Runs changes of a database exclusively.
 pub fn run<R>(
     session: &mut Session,
     database: &str,
@@ -19,8 +19,8 @@ pub fn run<R>(
         false => Some(transaction::acquire_write_lock(session, database)?),
     };
     session.connections.own()?.attach(database)?;
-    // SQLite deletes the rows of a table that it drops, and would do to others what their foreign
-    // keys say. In MySQL a change of the schema changes no rows of another table.
+    // SQLite deletes a table's rows when it drops it, which foreign keys would cascade to other tables.
+    // In MySQL a change of the schema changes no rows of another table.
     session
         .connections
         .own()?
@@ -47,7 +47,7 @@ fn in_transaction<R>(
     result
 }
 
-/// A text as SQLite reads it.
+/// A text as a literal of SQLite.
 pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

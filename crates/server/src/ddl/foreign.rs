@@ -1,4 +1,5 @@
-//! What foreign keys of other tables forbid, and what they follow. SQLite's are of one database.
+//! The foreign keys of other tables: what they forbid, and how they follow a rename. In SQLite a foreign
+//! key refers to a table of the same database.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ fn has_checks(session: &Session) -> bool {
     session.state.text("foreign_key_checks").as_deref() != Some("OFF")
 }
 
-/// The other tables that refer to a table: their definitions, and one of the keys that do.
+/// The other tables that refer to a table: their definitions, and the index of a key that does.
 fn referring_tables(
     session: &mut Session,
     name: &TableName,
@@ -29,7 +30,7 @@ fn referring_tables(
     Ok(referring_tables)
 }
 
-/// 3730: a table that another one refers to is dropped only along with it.
+/// Error 3730: a table that another one refers to can be dropped only together with it.
 pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
     if !has_checks(session) {
         return Ok(());
@@ -53,7 +54,7 @@ pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
     Ok(())
 }
 
-/// 1701: a table that another one refers to is not emptied by TRUNCATE.
+/// Error 1701: TRUNCATE refuses a table that another one refers to.
 pub fn check_truncate(session: &mut Session, name: &TableName) -> Result<()> {
     if !has_checks(session) {
         return Ok(());
@@ -70,7 +71,7 @@ pub fn check_truncate(session: &mut Session, name: &TableName) -> Result<()> {
     ))
 }
 
-/// 1828 and 1829: a column that a foreign key needs stays.
+/// Errors 1828 and 1829: a column that a foreign key needs cannot be dropped.
 pub fn check_drop_columns(
     session: &mut Session,
     name: &TableName,
@@ -106,7 +107,7 @@ pub fn check_drop_columns(
     Ok(())
 }
 
-/// 1452: the rows of a table that has been made anew refer to rows that are there.
+/// Error 1452: a row of a rebuilt table refers to a row that does not exist.
 pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
     if !has_checks(session) {
         return Ok(());
@@ -127,7 +128,7 @@ pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
     Ok(())
 }
 
-/// The foreign keys of other tables follow a table to its new name. Inside of the change.
+/// Makes the foreign keys of other tables refer to a table's new name. Runs inside the change.
 pub fn redirect_foreign_keys(
     session: &mut Session,
     from: &TableName,
@@ -147,7 +148,7 @@ pub fn redirect_foreign_keys(
     Ok(())
 }
 
-/// Renames a table in SQLite, and with it what refers to it.
+/// Renames a table in SQLite, which also renames it in the foreign keys that refer to it.
 pub fn rename_in_place(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
     session.connections.own()?.batch(&format!(
         "ALTER TABLE {}.{} RENAME TO {}",

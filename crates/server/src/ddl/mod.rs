@@ -1,4 +1,4 @@
-//! Changes of the schema. Each commits what is open, as in MySQL, and is itself one transaction.
+//! Changes of the schema. Each commits the open transaction first, as in MySQL, and is one transaction.
 
 mod alter;
 mod checksum;
@@ -23,7 +23,7 @@ use tare_dialect::ddl::{Ddl, Maintenance, TableName};
 use tare_query::programs;
 use tare_store::connection::quote;
 
-/// The metadata locks of a change: of what it names nobody else sees anything meanwhile.
+/// The exclusive metadata locks of a change.
 fn metadata_locks(ddl: &Ddl) -> Vec<tare::metadata::MetadataLock> {
     let lock = |on: Namespace, database: &str, table: &str| {
         let mut lock = tare::metadata::MetadataLock::new(&points::MDL, on, database, table);
@@ -43,7 +43,7 @@ fn metadata_locks(ddl: &Ddl) -> Vec<tare::metadata::MetadataLock> {
     }
 }
 
-/// Tables that are gone under their names take their figures along.
+/// Drops the recorded figures of tables whose names no longer exist.
 fn drop_statistics(ddl: &Ddl) {
     let gone = |name: &TableName| tare::table::dropped(&name.database, &name.table);
     match ddl {
@@ -53,7 +53,7 @@ fn drop_statistics(ddl: &Ddl) {
     }
 }
 
-/// Runs a change. `Some`: OK with so many affected rows; `None`: it has answered with rows.
+/// Runs a change. Returns the affected rows, or `None` if it has answered with rows.
 pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u64>> {
     if let Ddl::Maintain(tables, Maintenance::Checksum { quick }) = ddl {
         checksum::checksum(session, tables, *quick, answer)?;
@@ -159,7 +159,7 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
     Ok(Some(0))
 }
 
-/// TRUNCATE: numbers of AUTO_INCREMENT begin anew.
+/// TRUNCATE, which also resets AUTO_INCREMENT.
 fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
     let def = table::require(session, name)?;
     foreign::check_truncate(session, name)?;

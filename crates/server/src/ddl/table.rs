@@ -1,4 +1,4 @@
-//! Tables and views: found, made, dropped, their definitions written down.
+//! Finds, creates and drops tables and views, and stores their definitions.
 
 use std::sync::Arc;
 
@@ -66,10 +66,10 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result
     Ok(())
 }
 
-/// MySQL says so since 8.0.17.
+/// The warning of MySQL 8.0.17 and later.
 const DEPRECATED_DIGITS: &str = "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
 
-/// Writes a table's definition down.
+/// Stores a table's definition in the database.
 pub fn save_definition(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {
     let quoted = quote(database);
     let connection = session.connections.own()?;
@@ -102,7 +102,7 @@ pub fn delete_definition(session: &mut Session, name: &TableName) -> Result<()> 
         quote(&name.database)
     );
     match session.connections.own()?.db().execute(&sql, [&name.table]) {
-        // A database that another program made has no such table.
+        // A database that another program created has no such table.
         Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => Ok(()),
         other => Ok(other.map(std::mem::drop).map_err(tare_store::Error::from)?),
     }
@@ -128,7 +128,7 @@ pub fn create_view(
             format!("Table '{}' already exists", name.table),
         ));
     }
-    // SQLite: a view names no database but its own.
+    // In SQLite a view cannot name its own database.
     let own = format!("{}.", quote(&name.database));
     let select = query.text.replace(&own, "");
     let def = TableDef {
@@ -154,7 +154,7 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
     let (mut missing, mut there) = (Vec::new(), Vec::new());
     for name in names {
         let existing = match find(session, name) {
-            // One of its own would have been refused.
+            // `find` refuses every table of a system schema, existing or not.
             _ if is_system_schema(&name.database) => None,
             Ok(def) => def.filter(|d| d.view.is_some() == view),
             Err(e) if e.code == 1049 => None,

@@ -9,21 +9,21 @@ use crate::accounts::{Account, OWN, storage};
 use crate::session::Session;
 use crate::transaction;
 
-/// Longest names, as MySQL has them.
+/// MySQL's limits on the length of names.
 const MAX_USER_CHARS: usize = 32;
 const MAX_HOST_CHARS: usize = 60;
 
 type Pair = (String, String);
 
-/// What a statement about accounts is run with.
+/// A statement about accounts that runs.
 struct AccountStatement {
     /// The session's own account.
     own: Pair,
     /// The plugin of accounts that name none.
     plugin: String,
-    /// What is to be told when it is done.
+    /// Its notes, for SHOW WARNINGS.
     notes: Vec<(u16, String)>,
-    /// The accounts that it could not be done with.
+    /// The accounts that it could not change.
     failed: Vec<Pair>,
 }
 
@@ -54,7 +54,7 @@ impl AccountStatement {
         name.clone().unwrap_or_else(|| self.own.clone())
     }
 
-    /// Changes the accounts; MySQL's name for what that is.
+    /// Changes the accounts. Returns MySQL's name of the operation.
     fn change(&mut self, list: &mut Vec<Account>, change: &AccountChange) -> Result<&'static str> {
         match change {
             AccountChange::Create(users, options, conditional) => {
@@ -75,7 +75,7 @@ impl AccountStatement {
             }
             AccountChange::Password(of, password) => {
                 let name = self.name(of);
-                // MySQL's number for a SET PASSWORD of nobody.
+                // MySQL's error for SET PASSWORD of an account that does not exist.
                 let none = || SqlError::new(1133, "Can't find any matching row in the user table");
                 let at = find(list, &name).ok_or_else(none)?;
                 let user = NewUser {
@@ -186,7 +186,7 @@ impl AccountStatement {
         Ok(())
     }
 
-    /// An account that nothing was done with: an error, or a note where IF says so.
+    /// An account that was not changed: a note with IF [NOT] EXISTS, otherwise an error.
     fn note_or_fail(&mut self, name: Pair, note: Option<(u16, &str)>) {
         match note {
             Some((code, what)) => self.notes.push((code, authorization(&name, what))),
@@ -216,7 +216,8 @@ impl AccountStatement {
         Ok(())
     }
 
-    /// What the privileges of GRANT and REVOKE are together; what means nothing here is noted.
+    /// The rights that the privileges of GRANT and REVOKE stand for. A privilege without meaning here is
+    /// noted.
     fn rights(&mut self, granted: &Granted) -> Result<Rights> {
         let mut rights = Rights::NONE;
         for privilege in &granted.privileges {
@@ -239,7 +240,7 @@ fn revoke(account: &mut Account, rights: Rights) -> Result<()> {
              PRIVILEGES ON *.*, and grant what is to be left",
         ));
     }
-    // ALL on `*.*` is all that there is on it.
+    // REVOKE ALL on `*.*` leaves only rights on schemas.
     account.rights = match rights.all {
         true => Rights {
             read: account.rights.read,
@@ -250,7 +251,7 @@ fn revoke(account: &mut Account, rights: Rights) -> Result<()> {
     Ok(())
 }
 
-/// Whether the session may do that: everybody may change a password of their own.
+/// Whether the session may run the statement. Every user may change the own password.
 fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
     let own = session.state.matched();
     let is_own = |name: &AccountName| name.as_ref().is_none_or(|name| *name == own);
@@ -279,7 +280,7 @@ fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
 
 fn find(list: &[Account], (user, host): &Pair) -> Option<usize> {
     list.iter().enumerate().position(|(at, account)| {
-        // root and monitor are theirs, wherever they come from.
+        // root and monitor match with every host.
         account.user == *user && (at < OWN || account.host.eq_ignore_ascii_case(host))
     })
 }
@@ -319,7 +320,7 @@ fn identify(account: &mut Account, wanted: &NewUser, default: &str) -> Result<()
                  password with IDENTIFIED BY",
             ));
         }
-        // Another plugin needs another password.
+        // A password's hash is of no use to another plugin.
         None if wanted.plugin.is_some() && plugin != account.plugin => Secret::Empty,
         None => return Ok(()),
     };
@@ -373,7 +374,7 @@ fn check_no_failures(operation: &str, failed: &[Pair]) -> Result<()> {
     ))
 }
 
-/// root and monitor stay what they are.
+/// The error for a change of root or monitor.
 fn unchangeable(user: &str) -> SqlError {
     SqlError::new(
         1235,

@@ -19,7 +19,7 @@ fn run(name: &str, running: &Running, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn mariadb_admin_asks_and_orders() {
+fn mariadb_admin_runs_its_commands() {
     let running = Running::start();
     let mut client = running.client();
     exec(&mut client, "SELECT 1");
@@ -50,7 +50,7 @@ fn mariadb_admin_asks_and_orders() {
 }
 
 #[test]
-fn mariadb_show_lists() {
+fn mariadb_lists_databases_tables_and_keys() {
     let running = Running::start();
     exec(
         &mut running.client(),
@@ -74,7 +74,7 @@ fn mariadb_show_lists() {
 }
 
 #[test]
-fn what_mariadb_dump_writes_can_be_read_again() {
+fn a_dump_of_mariadb_dump_can_be_loaded() {
     let running = Running::start();
     let mut client = running.client();
     exec(

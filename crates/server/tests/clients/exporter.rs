@@ -78,12 +78,12 @@ fn start(running: &Running) -> (Exporter, u16) {
 
 /// GET /metrics, when the exporter listens.
 fn scrape(port: u16) -> String {
-    let patience = Instant::now() + Duration::from_secs(300);
+    let deadline = Instant::now() + Duration::from_secs(300);
     let mut stream = loop {
         match TcpStream::connect(("127.0.0.1", port)) {
             Ok(stream) => break stream,
             Err(e) => assert!(
-                Instant::now() < patience,
+                Instant::now() < deadline,
                 "the exporter does not listen: {e}"
             ),
         }
@@ -98,7 +98,7 @@ fn scrape(port: u16) -> String {
 }
 
 #[test]
-fn no_collector_of_the_exporters_reports_an_error() {
+fn no_collector_of_the_exporter_fails() {
     let running = Running::start();
     let mut client = running.client();
     exec(
@@ -153,8 +153,8 @@ fn no_collector_of_the_exporters_reports_an_error() {
         ("mysql_info_schema_innodb_metrics_", 10),
         ("mysql_mysql_max_user_connections", 1),
     ] {
-        let found = values.keys().filter(|n| n.starts_with(start)).count();
-        assert!(found >= least, "{found} of {start}");
+        let count = values.keys().filter(|n| n.starts_with(start)).count();
+        assert!(count >= least, "{count} of {start}");
     }
     let inserts = "mysql_global_status_commands_total{command=\"insert\"}";
     assert_eq!(values.get(inserts), Some(&1.0));

@@ -45,7 +45,7 @@ fn mariadb_logs_in_with_both_plugins() {
     );
     let tls = ["--ssl", "--ssl-verify-server-cert", ca.as_str()];
     let plain = ["--skip-ssl"];
-    let ask = |user: &str, how: &[&str], password: &str| {
+    let query = |user: &str, how: &[&str], password: &str| {
         let port = format!("--port={}", running.port());
         let sql = "SELECT CURRENT_USER(); SHOW STATUS LIKE 'Ssl_cipher'";
         let output = Command::new("mariadb")
@@ -60,12 +60,12 @@ fn mariadb_logs_in_with_both_plugins() {
             false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         }
     };
-    let refused = ask("sha2_mariadb", &plain, WORD).expect_err("an open wire");
+    let refused = query("sha2_mariadb", &plain, WORD).expect_err("an open wire");
     assert!(
         refused.contains("1045") && refused.contains("TLS"),
         "{refused}"
     );
-    let refused = ask("sha2_mariadb", &tls, "wrong").expect_err("wrong");
+    let refused = query("sha2_mariadb", &tls, "wrong").expect_err("wrong");
     assert!(refused.contains("1045"), "{refused}");
     for (user, how, cipher) in [
         ("sha2_mariadb", &tls[..], "TLS_"),
@@ -73,8 +73,9 @@ fn mariadb_logs_in_with_both_plugins() {
         ("native_mariadb", &plain, "\n"),
         ("native_mariadb", &tls, "TLS_"),
     ] {
-        let said = ask(user, how, WORD).unwrap_or_else(|error| panic!("{user} {how:?}: {error}"));
+        let answer =
+            query(user, how, WORD).unwrap_or_else(|error| panic!("{user} {how:?}: {error}"));
         let expected = format!("{user}@%\nSsl_cipher\t{cipher}");
-        assert!(said.starts_with(&expected), "{user} {how:?}: {said}");
+        assert!(answer.starts_with(&expected), "{user} {how:?}: {answer}");
     }
 }

@@ -48,7 +48,7 @@ fn mysql_runs_statements_and_draws_tables() {
 }
 
 #[test]
-fn mysql_shows_columns_warnings_and_its_status() {
+fn mysql_prints_columns_warnings_and_its_status() {
     let Some(program) = program() else { return };
     let running = Running::start();
     for (arguments, expected) in [
@@ -103,8 +103,8 @@ fn mysql_reads_scripts() {
         .output()
         .expect("it ran");
     assert!(!failed.status.success() && failed.stdout.is_empty());
-    let said = String::from_utf8_lossy(&failed.stderr);
-    assert!(said.contains("ERROR 1054 (42S22)"), "{said}");
+    let message = String::from_utf8_lossy(&failed.stderr);
+    assert!(message.contains("ERROR 1054 (42S22)"), "{message}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ fn kind(column: &mysql::Column) -> &'static str {
 }
 
 /// Asks.
-pub fn ask(conn: &mut Conn, sql: &str) -> Answer {
+pub fn query(conn: &mut Conn, sql: &str) -> Answer {
     let mut answer = Answer::default();
     let outcome = (|| -> mysql::Result<()> {
         let mut result = conn.query_iter(sql)?;
@@ -75,7 +75,9 @@ pub fn ask(conn: &mut Conn, sql: &str) -> Answer {
             return Ok(());
         };
         for row in set {
-            answer.rows.push(row?.unwrap().iter().map(shown).collect());
+            answer
+                .rows
+                .push(row?.unwrap().iter().map(display).collect());
         }
         Ok(())
     })();
@@ -93,7 +95,7 @@ pub fn ask(conn: &mut Conn, sql: &str) -> Answer {
     answer
 }
 
-fn shown(value: &Value) -> String {
+fn display(value: &Value) -> String {
     match value {
         Value::NULL => "\\N".into(),
         Value::Bytes(bytes) => {
@@ -151,7 +153,7 @@ impl Answer {
     /// What differs, if anything.
     pub fn difference(&self, got: &Answer, compare: Compare) -> Option<String> {
         let errno = |a: &Answer| a.error.as_ref().map_or(0, |e| e.0);
-        let told = |what: &str| {
+        let report = |what: &str| {
             Some(format!(
                 "{what}\n expected:\n{} got:\n{}",
                 self.text(),
@@ -159,28 +161,28 @@ impl Answer {
             ))
         };
         if errno(self) != errno(got) {
-            return told("another outcome");
+            return report("another outcome");
         }
         if compare == Compare::Errno {
             return None;
         }
         if self.error != got.error {
-            return told("another SQL state");
+            return report("another SQL state");
         }
         if self.columns != got.columns {
-            return told("other columns");
+            return report("other columns");
         }
         if compare == Compare::Columns {
             return None;
         }
         if self.rows.len() != got.rows.len() {
-            return told("another number of rows");
+            return report("another number of rows");
         }
         if compare == Compare::Rows {
             return None;
         }
         if self.affected != got.affected {
-            return told("another number of changed rows");
+            return report("another number of changed rows");
         }
         let same_row = |a: &Vec<String>, b: &Vec<String>| {
             let columns = self.columns.iter();
@@ -189,14 +191,14 @@ impl Answer {
                 .all(|((_, kind), (a, b))| same(kind, a, b))
         };
         if !self.rows.iter().zip(&got.rows).all(|(a, b)| same_row(a, b)) {
-            return told("other values");
+            return report("other values");
         }
         None
     }
 }
 
-/// Writes the answers to a file that `kept` reads.
-pub fn keep(path: &Path, answers: &BTreeMap<String, Answer>) {
+/// Writes the answers to a file that `read_answers` reads.
+pub fn write_answers(path: &Path, answers: &BTreeMap<String, Answer>) {
     let mut text = String::new();
     for (key, answer) in answers {
         let _ = write!(text, "{key}\n{}", answer.text());
@@ -204,8 +206,8 @@ pub fn keep(path: &Path, answers: &BTreeMap<String, Answer>) {
     std::fs::write(path, text).expect("the kept answers can be written");
 }
 
-/// Reads what `keep` has written.
-pub fn kept(path: &Path) -> BTreeMap<String, Answer> {
+/// Reads what `write_answers` has written.
+pub fn read_answers(path: &Path) -> BTreeMap<String, Answer> {
     let text = std::fs::read_to_string(path).expect("the kept answers");
     let mut answers: BTreeMap<String, Answer> = BTreeMap::new();
     let mut key = String::new();

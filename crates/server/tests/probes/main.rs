@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use answer::{Answer, ask};
+use answer::{Answer, query};
 use file::probes;
 use mysql::{Conn, OptsBuilder};
 use tare_server::Series;
@@ -27,7 +27,7 @@ fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/probes")
 }
 
-fn kept_path(series: Series) -> PathBuf {
+fn answers_path(series: Series) -> PathBuf {
     directory().join(match series {
         Series::V8_0 => "mysql-8.0.15.answers",
         Series::V9_7 => "mysql-9.7.4.answers",
@@ -53,7 +53,7 @@ fn by_socket(socket: &Path) -> Conn {
 }
 
 /// Each file's probes in a database and a session of their own.
-fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
+fn answers_of(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
     let mut answers = BTreeMap::new();
     for (name, probes) in probes(&directory()) {
         let mut conn = connect();
@@ -64,7 +64,7 @@ fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
             let mut answer = if probe.skips(server) {
                 Answer::default()
             } else {
-                ask(&mut conn, &probe.sql)
+                query(&mut conn, &probe.sql)
             };
             if probe.compares() == file::Compare::Columns {
                 answer.rows.clear();
@@ -82,16 +82,16 @@ fn all(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
 }
 
 /// One server of this process at a time: they share an engine, and so the numbers of connections.
-fn tare(series: Series) -> BTreeMap<String, Answer> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn tare_answers(series: Series) -> BTreeMap<String, Answer> {
+    static ONE_SERVER: Mutex<()> = Mutex::new(());
+    let _turn = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let running = support::Running::with(|config| config.series = series);
-    all("tare", &|| running.root())
+    answers_of("tare", &|| running.root())
 }
 
 /// Probes that Tare does not answer yet as MySQL does: the list only gets shorter, because one that
 /// agrees fails until it is taken out.
-fn open(series: Series) -> Vec<String> {
+fn open_probes(series: Series) -> Vec<String> {
     let file = match series {
         Series::V8_0 => "open.txt",
         Series::V9_7 => "open-9.7.txt",
@@ -108,11 +108,11 @@ fn compare(
     (who, reference): (&str, &str),
 ) -> Vec<String> {
     let newer = reference == name_of(Series::V9_7);
-    let open = open(if newer { Series::V9_7 } else { Series::V8_0 });
+    let open_probes = open_probes(if newer { Series::V9_7 } else { Series::V8_0 });
     let mut differences = Vec::new();
     // A list of what is open to Tare, compared with MySQL.
-    let is_listed = |key: &String| who == "tare" && open.contains(key);
-    for key in open.iter().filter(|key| !got.contains_key(*key)) {
+    let is_listed = |key: &String| who == "tare" && open_probes.contains(key);
+    for key in open_probes.iter().filter(|key| !got.contains_key(*key)) {
         differences.push(format!("{key}: in open.txt, and no probe"));
     }
     for probe in probes(&directory()).into_values().flatten() {
@@ -164,16 +164,16 @@ fn running_mysql(series: Series) -> Option<PathBuf> {
 fn as_mysql(series: Series) {
     let theirs = match running_mysql(series) {
         Some(socket) => {
-            let theirs = all("mysql", &|| by_socket(&socket));
+            let theirs = answers_of("mysql", &|| by_socket(&socket));
             if std::env::var_os("TARE_REGENERATE").is_some() {
-                answer::keep(&kept_path(series), &theirs);
+                answer::write_answers(&answers_path(series), &theirs);
             }
             theirs
         }
-        None => answer::kept(&kept_path(series)),
+        None => answer::read_answers(&answers_path(series)),
     };
     let reference = name_of(series);
-    let differences = compare(&theirs, &tare(series), ("tare", reference));
+    let differences = compare(&theirs, &tare_answers(series), ("tare", reference));
     report("Tare", reference, &differences);
 }
 
@@ -190,8 +190,8 @@ fn tare_answers_as_mysql_9_7() {
 #[test]
 fn tare_answers_as_mariadb() {
     let server = mariadb::Server::start();
-    let mut theirs = all("mariadb", &|| by_socket(server.socket()));
-    let mysql = answer::kept(&kept_path(Series::V8_0));
+    let mut theirs = answers_of("mariadb", &|| by_socket(server.socket()));
+    let mysql = answer::read_answers(&answers_path(Series::V8_0));
     report(
         "MariaDB",
         "MySQL",
@@ -206,6 +206,6 @@ fn tare_answers_as_mariadb() {
     report(
         "Tare",
         "MariaDB",
-        &compare(&theirs, &tare(Series::V8_0), ("tare", "MariaDB")),
+        &compare(&theirs, &tare_answers(Series::V8_0), ("tare", "MariaDB")),
     );
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn locks_show_who_holds_them() {
+fn lock_instances_name_their_owners() {
     let r = start(Config::everything());
     let mutex = tare::sync::Mutex::new(&LOCK_A, ());
     let rwlock = tare::sync::RwLock::new(&LOCK_RW, ());
@@ -24,7 +24,7 @@ fn locks_show_who_holds_them() {
                 leave.wait();
             });
         }
-        let _opens = Opens(&leave);
+        let _opens = GateOpener(&leave);
         inside.wait();
         assert_eq!(r.rows(owner), ["41"]);
         assert_eq!(r.rows(readers), ["NULL 2"]);
@@ -55,7 +55,7 @@ fn memory_balances() {
 }
 
 #[test]
-fn contention_tells_waiting_from_taking() {
+fn contention_counts_only_locks_that_were_waited_for() {
     let r = start(Config::everything());
     let mutex = tare::sync::Mutex::new(&LOCK_A, ());
     let held = mutex.lock();

@@ -5,11 +5,11 @@
 mod instances;
 mod setup;
 mod sizes;
+mod snapshots;
 mod statements;
 #[path = "../support/mod.rs"]
 mod support;
 mod truncate;
-mod whole;
 
 use std::sync::{Barrier, Condvar, Mutex};
 
@@ -43,7 +43,7 @@ struct Gate {
     changed: Condvar,
 }
 
-struct Opens<'a>(&'a Gate);
+struct GateOpener<'a>(&'a Gate);
 
 impl Gate {
     fn wait(&self) {
@@ -52,7 +52,7 @@ impl Gate {
     }
 }
 
-impl Drop for Opens<'_> {
+impl Drop for GateOpener<'_> {
     fn drop(&mut self) {
         *self.0.open.lock().unwrap() = true;
         self.0.changed.notify_all();
@@ -76,7 +76,7 @@ fn with_threads(threads: usize, work: impl Fn(usize) + Sync, check: impl FnOnce(
             })
         };
         let handles: Vec<_> = (0..threads).map(thread).collect();
-        let opens = Opens(&leave);
+        let opens = GateOpener(&leave);
         done.wait();
         check();
         drop(opens);

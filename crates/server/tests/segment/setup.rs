@@ -65,9 +65,9 @@ fn setup_tables_rule_the_running_host() {
     ];
     assert_eq!(r.rows(timers), expected);
     drop(tare::table::wait(&TABLE, Operation::Insert));
-    let whole = "SELECT TIMER_WAIT / 1000 < 1000000000 FROM performance_schema.events_waits_history \
+    let is_short = "SELECT TIMER_WAIT / 1000 < 1000000000 FROM performance_schema.events_waits_history \
                  WHERE OPERATION = 'insert'";
-    assert_eq!(r.rows(whole), ["1"]);
+    assert_eq!(r.rows(is_short), ["1"]);
 }
 
 #[test]

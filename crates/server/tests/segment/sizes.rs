@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn asked(options: &[(&str, &str)]) -> support::Running {
+fn start_with(options: &[(&str, &str)]) -> support::Running {
     let mut config = Config::everything();
     for (name, value) in options {
         config.option(name, value).expect("an option");
@@ -31,15 +31,15 @@ fn query(text: &str) {
     statement.refine(&SELECT);
 }
 
-const KEPT: &str = "SELECT COALESCE(SQL_TEXT, '-'), DIGEST IS NULL, DIGEST_TEXT IS NULL \
+const STORED: &str = "SELECT COALESCE(SQL_TEXT, '-'), DIGEST IS NULL, DIGEST_TEXT IS NULL \
                     FROM performance_schema.events_statements_history \
                     WHERE EVENT_NAME = 'statement/sql/select'";
 
 #[test]
-fn a_text_is_no_longer_than_was_asked_for() {
-    let r = asked(&[("max_sql_text_length", "10")]);
+fn texts_are_cut_at_the_configured_length() {
+    let r = start_with(&[("max_sql_text_length", "10")]);
     query("SELECT 'a long text'");
-    assert_eq!(r.rows(KEPT), ["SELECT ... 0 0"]);
+    assert_eq!(r.rows(STORED), ["SELECT ... 0 0"]);
     assert_eq!(variable(&r, "max_sql_text_length"), "10");
     let sample =
         "SELECT QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest";
@@ -47,10 +47,10 @@ fn a_text_is_no_longer_than_was_asked_for() {
 }
 
 #[test]
-fn without_room_for_texts_and_digests_there_are_none() {
-    let r = asked(&[("max_sql_text_length", "0"), ("max_digest_length", "0")]);
+fn zero_lengths_store_no_texts_and_digests() {
+    let r = start_with(&[("max_sql_text_length", "0"), ("max_digest_length", "0")]);
     query("SELECT 1");
-    assert_eq!(r.rows(KEPT), ["- 1 1"]);
+    assert_eq!(r.rows(STORED), ["- 1 1"]);
     assert_eq!(variable(&r, "max_digest_length"), "0");
     let digests = "SELECT COUNT(*) FROM performance_schema.events_statements_summary_by_digest";
     assert_eq!(r.number(digests), 0);
@@ -58,7 +58,7 @@ fn without_room_for_texts_and_digests_there_are_none() {
 
 #[test]
 fn without_classes_of_threads_there_are_no_threads() {
-    let r = asked(&[("max_thread_classes", "0")]);
+    let r = start_with(&[("max_thread_classes", "0")]);
     with_threads(2, |_| query("SELECT 1"), || {});
     assert_eq!(
         r.number("SELECT COUNT(*) FROM performance_schema.threads"),
@@ -69,8 +69,8 @@ fn without_classes_of_threads_there_are_no_threads() {
 }
 
 #[test]
-fn statements_nest_as_deeply_as_was_asked_for() {
-    let r = asked(&[("max_statement_stack", "2")]);
+fn statements_nest_up_to_the_configured_depth() {
+    let r = start_with(&[("max_statement_stack", "2")]);
     let outer = tare::statement::start(&SELECT);
     let inner = tare::statement::start(&SELECT);
     let innermost = tare::statement::start(&SELECT);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn statements_keep_text_digest_rows_and_errors() {
+fn statements_record_text_digest_rows_and_errors() {
     let r = start(Config::everything());
     let work = |i: usize| {
         tare::thread::set_db("shop");
@@ -74,7 +74,7 @@ fn statements_keep_text_digest_rows_and_errors() {
 }
 
 #[test]
-fn a_running_statement_shows_in_current_and_threads() {
+fn a_running_statement_is_in_current_and_threads() {
     let r = start(Config::everything());
     let (inside, leave) = (Barrier::new(2), Gate::default());
     std::thread::scope(|scope| {
@@ -91,7 +91,7 @@ fn a_running_statement_shows_in_current_and_threads() {
             inside.wait();
             leave.wait();
         });
-        let opens = Opens(&leave);
+        let opens = GateOpener(&leave);
         inside.wait();
         let threads = "SELECT NAME, TYPE, PROCESSLIST_USER, PROCESSLIST_HOST, PROCESSLIST_DB, \
                        PROCESSLIST_COMMAND, PROCESSLIST_STATE, PROCESSLIST_INFO, INSTRUMENTED, HISTORY, \

@@ -73,7 +73,7 @@ fn truncate_starts_a_table_anew_and_only_that() {
 }
 
 #[test]
-fn all_else_starts_anew_with_the_digest_table() {
+fn truncating_the_digest_table_empties_its_null_row() {
     let limits = tare::Limits {
         digests: 2,
         ..Default::default()

@@ -59,7 +59,7 @@ fn monitor_reads_system_schemas_only() {
 }
 
 #[test]
-fn a_password_is_made_up_once_and_is_nobody_elses_to_read() {
+fn a_password_is_generated_once_and_only_its_owner_can_read_it() {
     let directory = Directory::new();
     let mut config = config(&directory);
     config.password = None;
@@ -115,7 +115,7 @@ fn one_server_per_directory_and_a_stale_socket_is_replaced() {
 }
 
 #[test]
-fn too_many_connections_are_told_so() {
+fn connections_beyond_the_limit_get_error_1040() {
     let running = Running::with(|c| c.max_connections = 2);
     let monitor = || running.tcp("monitor", Some(super::support::MONITOR));
     let (one, _two) = (running.root(), running.root());
@@ -147,7 +147,7 @@ fn too_many_connections_are_told_so() {
 }
 
 #[test]
-fn change_user_asks_for_the_password_again() {
+fn change_user_requires_the_password() {
     let running = Running::start();
     let mut conn = running.tcp("root", Some(PASSWORD)).expect("connects");
     let opts = mysql::ChangeUserOpts::new()

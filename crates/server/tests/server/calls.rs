@@ -132,7 +132,7 @@ fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
     for all in ["a.n", "1", "'2020-01-01'", "'a'"] {
         calls.push(format!("{name}({})", vec![all; fewest.max(1)].join(", ")));
     }
-    let mut seen = std::collections::HashSet::new();
-    calls.retain(|call| seen.insert(call.clone()));
+    let mut unique = std::collections::HashSet::new();
+    calls.retain(|call| unique.insert(call.clone()));
     calls
 }

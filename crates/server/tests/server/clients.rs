@@ -42,7 +42,7 @@ fn mariadb_runs_statements_and_draws_tables() {
 }
 
 #[test]
-fn mariadb_shows_what_is_there() {
+fn mariadb_lists_what_exists() {
     let running = Running::start();
     output(mariadb(&running).arg("CREATE TABLE a (x INT NOT NULL, y VARCHAR(5) COMMENT 'why', UNIQUE KEY u (x), KEY (y)); CREATE VIEW v AS SELECT x FROM a"));
     for (sql, expected) in [
@@ -152,7 +152,7 @@ print('fine')
 "#;
 
 #[test]
-fn pymysql_keeps_types_and_transactions() {
+fn pymysql_has_types_and_transactions() {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/venv/bin/python");
     assert!(
         python.exists(),

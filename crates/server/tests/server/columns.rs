@@ -47,24 +47,24 @@ fn describes(series: Series, text: &str) {
             "SELECT TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE \
              FROM information_schema.columns WHERE TABLE_SCHEMA = '{schema}'"
         );
-        let mut found = rows(&mut conn, &sql);
+        let mut described = rows(&mut conn, &sql);
         let key = |row: &Vec<String>| (row[1].clone(), row[2].parse::<u32>().expect("a position"));
         expected.sort_by_cached_key(key);
-        found.sort_by_cached_key(key);
-        for (found, expected) in found.iter().zip(&expected) {
-            assert_eq!(found, expected, "{series}");
+        described.sort_by_cached_key(key);
+        for (described, expected) in described.iter().zip(&expected) {
+            assert_eq!(described, expected, "{series}");
         }
-        assert_eq!(found.len(), expected.len(), "{series}: {schema}");
+        assert_eq!(described.len(), expected.len(), "{series}: {schema}");
         // A client that asks for a table's columns gets them in that order, too.
         let mut tables: Vec<&str> = expected.iter().map(|r| r[1].as_str()).collect();
         tables.dedup();
         assert!(tables.len() > 80, "{schema}: {}", tables.len());
         for table in tables {
-            let shown = rows(&mut conn, &format!("SHOW COLUMNS FROM {schema}.`{table}`"));
-            let shown: Vec<&str> = shown.iter().map(|r| r[0].as_str()).collect();
+            let listed = rows(&mut conn, &format!("SHOW COLUMNS FROM {schema}.`{table}`"));
+            let listed: Vec<&str> = listed.iter().map(|r| r[0].as_str()).collect();
             let of = expected.iter().filter(|r| r[1] == table);
             let expected: Vec<&str> = of.map(|r| r[3].as_str()).collect();
-            assert_eq!(shown, expected, "{schema}.{table}");
+            assert_eq!(listed, expected, "{schema}.{table}");
         }
     }
 }

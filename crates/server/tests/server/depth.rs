@@ -88,7 +88,7 @@ fn a_chain_has_its_value() {
 }
 
 #[test]
-fn what_is_too_deep_is_told() {
+fn too_deep_statements_get_error_1436() {
     let running = Running::start();
     let mut conn = running.client();
     for sql in [

@@ -3,7 +3,7 @@
 use super::support::{Running, all_of, errno, exec, one};
 
 #[test]
-fn columns_have_the_privileges_of_who_asks() {
+fn columns_list_the_privileges_of_the_user() {
     let running = Running::start();
     let mut root = running.client();
     let privileges = |table: &str| {
@@ -29,7 +29,7 @@ fn columns_have_the_privileges_of_who_asks() {
 }
 
 #[test]
-fn sentences_are_about_tables_that_mysql_does_not_have() {
+fn only_tares_own_tables_have_comments() {
     let running = Running::start();
     let mut conn = running.client();
     let comments = |schema: &str| {
@@ -41,14 +41,17 @@ fn sentences_are_about_tables_that_mysql_does_not_have() {
         )
     };
     for schema in ["performance_schema", "information_schema", "sys"] {
-        let found = one(&mut conn, &comments(schema));
-        assert!(found.starts_with("0|") && found.ends_with("|0"), "{found}");
+        let counts = one(&mut conn, &comments(schema));
+        assert!(
+            counts.starts_with("0|") && counts.ends_with("|0"),
+            "{counts}"
+        );
     }
-    let found = one(&mut conn, &comments("tare"));
-    let numbers: Vec<&str> = found.split('|').collect();
-    assert!(numbers[0] == numbers[1] && numbers[2] != "0", "{found}");
-    let shown = all_of(&mut conn, "SHOW FULL COLUMNS FROM tare.segments");
-    assert!(shown.iter().all(|row| row.ends_with('.')), "{shown:?}");
+    let counts = one(&mut conn, &comments("tare"));
+    let numbers: Vec<&str> = counts.split('|').collect();
+    assert!(numbers[0] == numbers[1] && numbers[2] != "0", "{counts}");
+    let columns = all_of(&mut conn, "SHOW FULL COLUMNS FROM tare.segments");
+    assert!(columns.iter().all(|row| row.ends_with('.')), "{columns:?}");
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn the_processlist_of_information_schema_is_deprecated() {
 }
 
 #[test]
-fn functions_of_sys_with_a_native_ones_name_are_told_of_once() {
+fn namesakes_of_native_functions_are_reported_once() {
     let running = Running::start();
     let mut conn = running.client();
     let note = |name: &str| {
@@ -153,7 +156,7 @@ fn functions_of_sys_with_a_native_ones_name_are_told_of_once() {
 }
 
 #[test]
-fn telemetrys_tables_are_as_long_as_was_asked_for() {
+fn telemetry_tables_have_the_configured_sizes() {
     let sizes = [("max_logger_classes", "0"), ("max_meter_classes", "2")];
     let running = Running::with(|config| {
         config.sizes = sizes.map(|(n, v)| (n.to_owned(), v.to_owned())).into();

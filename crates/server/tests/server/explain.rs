@@ -10,11 +10,11 @@ fn explained(conn: &mut mysql::Conn, of: &str) -> String {
 }
 
 #[test]
-fn a_key_of_a_system_table_is_told_as_mysql_tells_it() {
+fn explain_names_keys_of_system_tables_as_mysql_does() {
     let running = Running::start();
     let mut conn = running.root();
     exec(&mut conn, "USE performance_schema");
-    for (of, told) in [
+    for (of, expected) in [
         (
             "accounts WHERE USER = 'root'",
             "ref ACCOUNT ACCOUNT 129 const 100.00 NULL",
@@ -54,7 +54,7 @@ fn a_key_of_a_system_table_is_told_as_mysql_tells_it() {
         ),
         ("threads", "ALL NULL NULL NULL NULL 100.00 NULL"),
     ] {
-        assert_eq!(explained(&mut conn, of), told, "{of}");
+        assert_eq!(explained(&mut conn, of), expected, "{of}");
     }
     // What cannot run is not explained.
     assert_eq!(
@@ -75,8 +75,8 @@ fn a_lookup_in_a_system_table_counts_as_a_read_by_key() {
         one(conn, counted).parse::<u64>().expect("a number") - before
     };
     let by_key = "SELECT * FROM performance_schema.threads WHERE THREAD_ID = 1";
-    let whole = "SELECT * FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
-    assert_eq!((read(&mut conn, by_key), read(&mut conn, whole)), (1, 0));
+    let scan = "SELECT * FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
+    assert_eq!((read(&mut conn, by_key), read(&mut conn, scan)), (1, 0));
 }
 
 #[test]
@@ -93,8 +93,8 @@ fn system_tables_are_described_with_defaults_keys_and_collations() {
             .iter()
             .any(|row| row[0] == "unique_users" && row[4] == "0")
     );
-    let shown = rows(&mut conn, "SHOW CREATE TABLE performance_schema.accounts");
-    let text = &shown[0][1];
+    let created = rows(&mut conn, "SHOW CREATE TABLE performance_schema.accounts");
+    let text = &created[0][1];
     assert!(
         text.contains("CHARACTER SET ascii COLLATE ascii_general_ci DEFAULT NULL"),
         "{text}"
@@ -111,7 +111,7 @@ fn system_tables_are_described_with_defaults_keys_and_collations() {
 }
 
 #[test]
-fn what_mysqls_suites_say_holds() {
+fn results_of_mysqls_suites_hold() {
     let running = Running::start();
     let mut conn = running.root();
     // MySQL's own client asks this when it connects, and reads no rows.

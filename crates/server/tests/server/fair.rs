@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use mysql::prelude::Queryable;
 use tare_server::ThreadHandling;
 
-use super::support::{MONITOR, PASSWORD, PATIENCE, Running, code, errno, exec, one};
+use super::support::{MONITOR, PASSWORD, Running, TIMEOUT, code, errno, exec, one};
 
 #[test]
-fn a_flood_of_connections_that_say_nothing_does_not_lock_anybody_out() {
+fn a_flood_of_silent_connections_locks_nobody_out() {
     for handling in [
         ThreadHandling::OneThreadPerConnection,
         ThreadHandling::PoolOfThreads,
@@ -34,7 +34,7 @@ fn a_flood_of_connections_that_say_nothing_does_not_lock_anybody_out() {
             .tcp("root", Some(PASSWORD))
             .expect("connects by TCP");
         assert_eq!(one(&mut tcp, "SELECT 1"), "1");
-        assert!(since.elapsed() < PATIENCE);
+        assert!(since.elapsed() < TIMEOUT);
         drop((flood, sockets));
     }
 }
@@ -70,7 +70,7 @@ fn statements_that_sleep_do_not_stop_the_pool() {
     let asleep =
         "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'";
     while one(&mut conn, asleep) != "40" {
-        assert!(since.elapsed() < PATIENCE, "all of them run");
+        assert!(since.elapsed() < TIMEOUT, "all of them run");
         thread::sleep(Duration::from_millis(20));
     }
     let ids = super::support::all_of(
@@ -83,7 +83,7 @@ fn statements_that_sleep_do_not_stop_the_pool() {
     for sleeper in sleepers {
         sleeper.join().expect("ends");
     }
-    assert!(since.elapsed() < PATIENCE);
+    assert!(since.elapsed() < TIMEOUT);
 }
 
 #[test]
@@ -109,17 +109,17 @@ fn statements_that_compute_do_not_stop_the_pool() {
             }
             break;
         }
-        assert!(since.elapsed() < PATIENCE, "all of them run: {ids:?}");
+        assert!(since.elapsed() < TIMEOUT, "all of them run: {ids:?}");
         thread::sleep(Duration::from_millis(20));
     }
     for worker in workers {
         assert_eq!(worker.join().expect("ends"), 1317);
     }
-    assert!(since.elapsed() < PATIENCE);
+    assert!(since.elapsed() < TIMEOUT);
 }
 
 #[test]
-fn who_reads_in_a_transaction_does_not_stop_writers() {
+fn a_reading_transaction_does_not_stop_writers() {
     let running = Running::start();
     let (mut reader, mut writer) = (running.client(), running.client());
     exec(&mut reader, "CREATE TABLE t (n INT)");
@@ -203,9 +203,9 @@ fn a_recursive_query_goes_on_as_far_as_it_may() {
         let tree = format!(
             "WITH RECURSIVE c AS (SELECT * FROM t WHERE id = 1 UNION ALL {term}) SELECT * FROM c"
         );
-        let found = super::support::rows(&mut conn, &tree);
-        assert_eq!(found.len(), 1023, "{term}");
-        assert!(found.iter().all(|row| row.len() == 2), "{term}");
+        let tree_rows = super::support::rows(&mut conn, &tree);
+        assert_eq!(tree_rows.len(), 1023, "{term}");
+        assert!(tree_rows.iter().all(|row| row.len() == 2), "{term}");
         exec(&mut conn, &format!("CREATE VIEW v AS {tree}"));
         assert_eq!(
             one(&mut conn, "SELECT COUNT(*), MAX(id) FROM v"),
@@ -276,12 +276,12 @@ fn a_statement_that_is_killed_ends_whatever_it_computes() {
     for sql in values.map(|value| format!("{rows} SELECT MAX({value}) FROM c")) {
         let mut conn = running.root();
         let id = one(&mut conn, "SELECT CONNECTION_ID()");
-        let (told, ended) = mpsc::channel();
+        let (result_sender, result) = mpsc::channel();
         let worker = thread::spawn({
             let sql = sql.clone();
             move || {
                 let result = code(conn.query_drop(sql));
-                let _ = told.send(result);
+                let _ = result_sender.send(result);
             }
         });
         let mut root = running.root();
@@ -289,8 +289,8 @@ fn a_statement_that_is_killed_ends_whatever_it_computes() {
             thread::sleep(Duration::from_millis(5));
         }
         assert_eq!(errno(&mut root, &format!("KILL QUERY {id}")), 0, "{sql}");
-        let code = ended
-            .recv_timeout(PATIENCE)
+        let code = result
+            .recv_timeout(TIMEOUT)
             .unwrap_or_else(|_| panic!("{sql} goes on"));
         assert_eq!(code, 1317, "{sql}");
         worker.join().expect("ends");

@@ -79,7 +79,7 @@ fn a_new_foreign_key_holds_for_the_rows_that_are_there() {
 }
 
 #[test]
-fn a_list_of_tables_is_dropped_as_a_whole() {
+fn a_list_of_tables_is_dropped_atomically() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE a (id INT PRIMARY KEY)");

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::calls::{OWN, TEXTS, fill, functions, is_long};
-use super::support::{PATIENCE, Raw, Running, code, errno, exec, one, runs};
+use super::support::{Raw, Running, TIMEOUT, code, errno, exec, one, runs};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -66,7 +66,7 @@ struct Worker {
 struct After {
     /// What its thread computed.
     cpu: Duration,
-    wall: Duration,
+    elapsed: Duration,
 }
 
 impl std::fmt::Display for After {
@@ -76,7 +76,7 @@ impl std::fmt::Display for After {
             f,
             "{:7.1} ms of CPU, {:7.1} ms",
             ms(self.cpu),
-            ms(self.wall)
+            ms(self.elapsed)
         )
     }
 }
@@ -93,12 +93,12 @@ impl Worker {
             "SELECT THREAD_OS_ID FROM performance_schema.threads \
              WHERE THREAD_ID = PS_CURRENT_THREAD_ID()",
         );
-        let (work, told) = mpsc::channel::<String>();
-        let (tell, ended) = mpsc::channel();
+        let (work, statements) = mpsc::channel::<String>();
+        let (results, ended) = mpsc::channel();
         thread::spawn(move || {
-            for sql in told {
+            for sql in statements {
                 let result = code(conn.query_drop(sql));
-                if tell.send((result, Instant::now())).is_err() {
+                if results.send((result, Instant::now())).is_err() {
                     return;
                 }
             }
@@ -130,24 +130,24 @@ impl Worker {
             if let Ok((code, _)) = self.ended.try_recv() {
                 return (code, After::default());
             }
-            assert!(since.elapsed() < PATIENCE, "{sql} begins");
+            assert!(since.elapsed() < TIMEOUT, "{sql} begins");
         }
         thread::sleep(Duration::from_millis(if is_long() { 40 } else { 5 }));
         let (before, killed) = (self.cpu(), Instant::now());
         exec(root, &format!("KILL QUERY {}", self.id));
         let (code, ended) = self
             .ended
-            .recv_timeout(PATIENCE)
+            .recv_timeout(TIMEOUT)
             .unwrap_or_else(|_| panic!("{sql} goes on"));
         let after = After {
             cpu: self.cpu().saturating_sub(before),
-            wall: ended.saturating_duration_since(killed),
+            elapsed: ended.saturating_duration_since(killed),
         };
         // The next statement is not told of it.
         self.work
             .send("SELECT 1".to_owned())
             .expect("the worker lives");
-        let next = self.ended.recv_timeout(PATIENCE).expect("an answer");
+        let next = self.ended.recv_timeout(TIMEOUT).expect("an answer");
         assert_eq!(next.0, 0, "after the KILL of {sql}");
         (code, after)
     }
@@ -205,7 +205,7 @@ fn kill_all(
 fn print_slowest(slowest: &mut [(After, String)]) {
     println!("{} statements killed", slowest.len());
     print_by("CPU", |after| after.cpu, slowest);
-    print_by("wall", |after| after.wall, slowest);
+    print_by("wall", |after| after.elapsed, slowest);
 }
 
 fn print_by(name: &str, of: fn(&After) -> Duration, slowest: &mut [(After, String)]) {
@@ -280,7 +280,7 @@ const ENDLESS: [&str; 7] = [
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let since = Instant::now();
     while !is_so() {
-        assert!(since.elapsed() < PATIENCE, "{what}");
+        assert!(since.elapsed() < TIMEOUT, "{what}");
         thread::sleep(Duration::from_millis(2));
     }
 }
@@ -302,15 +302,15 @@ fn begun(running: &Running, root: &mut Conn, sql: &str) -> Raw {
 }
 
 #[test]
-fn whatever_ends_a_statement_ends_it_wherever_it_is() {
+fn a_statement_can_be_ended_wherever_it_is() {
     let running = running();
     let mut root = running.client();
     for sql in ENDLESS {
         for end in ["KILL QUERY", "KILL"] {
             let raw = begun(&running, &mut root, sql);
             thread::sleep(Duration::from_millis(10));
-            let told = errno(&mut root, &format!("{end} {}", &raw.id.to_string()));
-            assert_eq!(told, 0, "{end}: {sql}");
+            let code = errno(&mut root, &format!("{end} {}", &raw.id.to_string()));
+            assert_eq!(code, 0, "{end}: {sql}");
             until(&format!("{sql} ends by {end}"), || {
                 !runs(&mut root, &raw.id.to_string())
             });
@@ -348,7 +348,7 @@ fn a_transaction_goes_on_when_a_statement_of_it_was_killed() {
     );
     let run = |sql: &str| {
         worker.work.send(sql.to_owned()).expect("the worker lives");
-        let ended = worker.ended.recv_timeout(PATIENCE).expect("an answer");
+        let ended = worker.ended.recv_timeout(TIMEOUT).expect("an answer");
         assert_eq!(ended.0, 0, "{sql}");
     };
     let endless = "SELECT COUNT(CONCAT(t, a.n)), MAX(t) FROM n a, n b, n c, long_one";
@@ -376,7 +376,7 @@ fn a_statement_is_killed_while_it_waits_for_another_process() {
 }
 
 #[test]
-fn what_translates_a_statement_has_no_more_memory_than_it() {
+fn translating_a_statement_counts_as_its_memory() {
     let running = Running::with(|c| c.max_statement_memory = 16 << 20);
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (a INT, b INT)");

@@ -115,9 +115,9 @@ fn tables_that_setup_objects_does_not_count_are_left_out() {
     );
     exec(&mut conn, &rule);
     assert_eq!(listed(&mut conn), ["0"; 3]);
-    let whole = "SELECT COUNT(*) FROM performance_schema.objects_summary_global_by_type \
+    let summed = "SELECT COUNT(*) FROM performance_schema.objects_summary_global_by_type \
                  WHERE OBJECT_NAME = 'mariadbs_counted'";
-    assert_eq!(one(&mut conn, whole), "1");
+    assert_eq!(one(&mut conn, summed), "1");
     exec(
         &mut conn,
         "DELETE FROM performance_schema.setup_objects WHERE OBJECT_NAME = 'mariadbs_counted'",

@@ -9,7 +9,7 @@ use std::time::Instant;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use super::support::{PATIENCE, Running, exec, one, rows};
+use super::support::{Running, TIMEOUT, exec, one, rows};
 
 /// A server with a client in a database of this name, which has a table `t` of 1,000 rows.
 fn with(running: &Running, name: &str) -> Conn {
@@ -52,11 +52,11 @@ fn truncate(conn: &mut Conn, table: &str) {
 }
 
 /// One by one: TRUNCATE is of the tables of all.
-static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static TRUNCATES_ALL: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[test]
 fn rows_are_counted_by_table_and_index() {
-    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let _turn = TRUNCATES_ALL.lock().unwrap_or_else(|e| e.into_inner());
     for (running, name) in [(Running::start(), "io_one"), (Running::pool(), "io_pool")] {
         let mut conn = with(&running, name);
         assert_eq!(io(&mut conn, name), ["- 0 1000 0 0"]);
@@ -123,7 +123,7 @@ fn rows_are_counted_by_table_and_index() {
 /// The same text is another statement under another default database.
 #[test]
 fn a_text_counts_for_the_database_that_it_is_run_in() {
-    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let _turn = TRUNCATES_ALL.lock().unwrap_or_else(|e| e.into_inner());
     let running = Running::start();
     let mut conn = with(&running, "first_of_two");
     drop(with(&running, "second_of_two"));
@@ -139,7 +139,7 @@ fn a_text_counts_for_the_database_that_it_is_run_in() {
 
 #[test]
 fn setup_objects_decides_what_is_counted() {
-    let _alone = ALONE.lock().unwrap_or_else(|e| e.into_inner());
+    let _turn = TRUNCATES_ALL.lock().unwrap_or_else(|e| e.into_inner());
     let running = Running::start();
     let mut conn = with(&running, "ruled");
     exec(
@@ -163,12 +163,15 @@ fn setup_objects_decides_what_is_counted() {
         "DELETE FROM performance_schema.setup_objects WHERE object_schema = 'ruled'",
     );
     exec(&mut conn, "SELECT * FROM t");
-    let found = one(&mut conn, count);
-    assert!(found.starts_with("2000|") && found != "2000|0", "{found}");
+    let figures = one(&mut conn, count);
+    assert!(
+        figures.starts_with("2000|") && figures != "2000|0",
+        "{figures}"
+    );
 }
 
 #[test]
-fn handles_and_metadata_locks_show_who_holds_what() {
+fn handles_and_metadata_locks_list_who_holds_what() {
     let running = Running::start();
     let mut conn = with(&running, "held");
     let mut observer = running.root();
@@ -241,11 +244,11 @@ fn handles_and_metadata_locks_show_who_holds_what() {
     );
     let begin = Instant::now();
     loop {
-        let found = rows(&mut observer, &pending);
-        if found == [["SCHEMA", "held", "EXCLUSIVE", "PENDING"]] {
+        let pending_locks = rows(&mut observer, &pending);
+        if pending_locks == [["SCHEMA", "held", "EXCLUSIVE", "PENDING"]] {
             break;
         }
-        assert!(begin.elapsed() < PATIENCE, "{found:?}");
+        assert!(begin.elapsed() < TIMEOUT, "{pending_locks:?}");
         std::thread::yield_now();
     }
     exec(&mut conn, "COMMIT");
@@ -256,7 +259,7 @@ fn handles_and_metadata_locks_show_who_holds_what() {
     drop(conn);
     let begin = Instant::now();
     while !rows(&mut observer, &handles).is_empty() {
-        assert!(begin.elapsed() < PATIENCE);
+        assert!(begin.elapsed() < TIMEOUT);
         std::thread::yield_now();
     }
 }
@@ -360,11 +363,11 @@ fn sockets_are_listed_and_counted() {
             // An answer is counted once it is sent, which its client may see before: idle is after.
             let begin = Instant::now();
             while rows(observer, &of(&id)) != [[client, "", "0", "1", "IDLE"]] {
-                assert!(begin.elapsed() < PATIENCE);
+                assert!(begin.elapsed() < TIMEOUT);
                 std::thread::yield_now();
             }
-            let found = one(observer, &io);
-            found
+            let figures = one(observer, &io);
+            figures
                 .split('|')
                 .map(|n| n.parse().expect("a number"))
                 .collect()

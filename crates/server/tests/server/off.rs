@@ -27,7 +27,7 @@ fn truncating_a_table_that_has_nothing_is_no_error() {
 }
 
 #[test]
-fn its_functions_say_that_it_is_off() {
+fn functions_report_that_performance_schema_is_off() {
     let running = off();
     let mut conn = running.client();
     for call in [

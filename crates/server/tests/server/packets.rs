@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use super::support::{PATIENCE, Raw, Running, errno, exec, one};
+use super::support::{Raw, Running, TIMEOUT, errno, exec, one};
 
 const QUERY: u8 = 3;
 const PREPARE: u8 = 0x16;
@@ -62,7 +62,7 @@ fn malformed_commands_are_answered_and_the_session_goes_on() {
 }
 
 #[test]
-fn an_execution_must_have_the_parameters_it_says() {
+fn an_execution_with_malformed_parameters_is_refused() {
     let running = Running::start();
     let mut raw = Raw::root(&running);
     raw.send(0, b"\x16SELECT ?");
@@ -163,14 +163,14 @@ fn the_query_of_a_client_that_vanished_is_interrupted() {
                 .iter()
                 .any(|r| r[7].contains("RECURSIVE"))
         };
-        let seen = Instant::now();
+        let since = Instant::now();
         while !busy(&mut root) {
-            assert!(seen.elapsed() < PATIENCE, "the query is running");
+            assert!(since.elapsed() < TIMEOUT, "the query is running");
         }
         drop(raw);
         let gone = Instant::now();
         while busy(&mut root) {
-            assert!(gone.elapsed() < PATIENCE, "the query has ended");
+            assert!(gone.elapsed() < TIMEOUT, "the query has ended");
             std::thread::sleep(Duration::from_millis(20));
         }
     }

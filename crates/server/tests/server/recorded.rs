@@ -35,8 +35,8 @@ fn statements_are_counted_one_by_one() {
             .prep("SELECT * FROM t WHERE id >= ?")
             .expect("prepared");
         for n in 0..5 {
-            let found: Vec<u32> = conn.exec(&select, (n,)).expect("rows");
-            assert_eq!(found.len(), 17 - n as usize);
+            let selected: Vec<u32> = conn.exec(&select, (n,)).expect("rows");
+            assert_eq!(selected.len(), 17 - n as usize);
         }
         assert_eq!(count(&mut observer, "statement/com/Execute"), 5);
         let sums = one(
@@ -77,7 +77,7 @@ fn a_session_is_a_thread_with_its_account() {
 
 #[cfg(feature = "instrument")]
 #[test]
-fn sqlite_beneath_is_seen() {
+fn sqlites_files_and_memory_are_recorded() {
     let running = Running::start();
     let mut conn = running.client();
     exec(
@@ -175,7 +175,7 @@ fn a_server_without_performance_schema_serves() {
 /// to have them; MySQL 8.0.15 has the statement's own text and digest.
 #[cfg(feature = "instrument")]
 #[test]
-fn what_is_done_with_a_prepared_statement_is_told_apart() {
+fn uses_of_a_prepared_statement_have_digests_of_their_own() {
     use super::support::errno;
     use mysql::prelude::Queryable;
     use tare_mysql::series::Series;
@@ -189,7 +189,7 @@ fn what_is_done_with_a_prepared_statement_is_told_apart() {
         ("EXECUTE s", 1243),
         ("PREPARE s FROM 'SELECT * FROM nowhere'", 1146),
     ];
-    let told = |series| {
+    let recorded = |series| {
         let running = Running::with(|config| config.series = series);
         let mut conn = running.client();
         let mut observer = running.client();
@@ -209,12 +209,12 @@ fn what_is_done_with_a_prepared_statement_is_told_apart() {
              performance_schema.events_statements_history WHERE THREAD_ID = {id} \
              AND EVENT_NAME NOT LIKE '%set_option' ORDER BY EVENT_ID DESC LIMIT 1, 9"
         );
-        let mut told = rows(&mut observer, &history);
-        told.reverse();
-        told
+        let mut recorded = rows(&mut observer, &history);
+        recorded.reverse();
+        recorded
     };
     assert_eq!(
-        told(Series::V9_7),
+        recorded(Series::V9_7),
         [
             ["execute_sql", "SELECT 1 + ?", "EXECUTE SELECT ? + ?"],
             ["execute_sql", "SELECT 1 + ?", "EXECUTE SELECT ? + ?"],
@@ -234,7 +234,7 @@ fn what_is_done_with_a_prepared_statement_is_told_apart() {
             ],
         ]
     );
-    let before = told(Series::V8_0);
-    assert_eq!(before[1], ["execute_sql", "EXECUTE s", "EXECUTE `s`"]);
-    assert_eq!(before[6], ["Execute", "SELECT 'x' AS a", "SELECT ? AS `a`"]);
+    let v8_0 = recorded(Series::V8_0);
+    assert_eq!(v8_0[1], ["execute_sql", "EXECUTE s", "EXECUTE `s`"]);
+    assert_eq!(v8_0[6], ["Execute", "SELECT 'x' AS a", "SELECT ? AS `a`"]);
 }

@@ -188,7 +188,7 @@ fn decimals_are_cut_to_64_bits() {
 }
 
 #[test]
-fn one_double_makes_between_compare_doubles() {
+fn between_compares_doubles_if_one_operand_is_a_double() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (n BIGINT)");
@@ -272,7 +272,7 @@ fn a_checksum_changes_when_rows_do() {
     exec(&mut conn, "CREATE TABLE l (id INT, v VARCHAR(10))");
     exec(&mut conn, "CREATE VIEW w AS SELECT * FROM k");
     assert_eq!(one(&mut conn, "CHECKSUM TABLE k"), "test.k|0");
-    let mut seen = vec!["test.k|0".to_owned()];
+    let mut earlier = vec!["test.k|0".to_owned()];
     for change in [
         "INSERT INTO k VALUES (1, 'a'), (2, NULL)",
         "UPDATE k SET v = 'A' WHERE id = 1",
@@ -281,8 +281,8 @@ fn a_checksum_changes_when_rows_do() {
     ] {
         exec(&mut conn, change);
         let now = one(&mut conn, "CHECKSUM TABLE k EXTENDED");
-        assert!(!seen.contains(&now), "{change}: {now}");
-        seen.push(now);
+        assert!(!earlier.contains(&now), "{change}: {now}");
+        earlier.push(now);
     }
     // The rows count, and not their order.
     exec(&mut conn, "INSERT INTO k VALUES (3, 'c')");
@@ -403,26 +403,26 @@ fn an_update_computes_nothing_for_other_rows() {
 }
 
 #[test]
-fn a_message_shows_what_a_value_begins_with() {
+fn a_message_quotes_the_beginning_of_a_value() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE m (n INT)");
     // MySQL 8.0.15 shows 128 bytes, too; the last one may be a part of a character there.
     exec(&mut conn, "SELECT CAST(REPEAT('x', 300) AS SIGNED)");
-    let shown = "x".repeat(128);
+    let quoted = "x".repeat(128);
     assert_eq!(
         rows(&mut conn, "SHOW WARNINGS")[0][2],
-        format!("Truncated incorrect INTEGER value: '{shown}'")
+        format!("Truncated incorrect INTEGER value: '{quoted}'")
     );
     exec(&mut conn, "SET sql_mode = ''");
     exec(
         &mut conn,
         "INSERT INTO m VALUES (CONCAT('x', REPEAT('é', 300)))",
     );
-    let shown = format!("x{}", "é".repeat(63));
+    let quoted = format!("x{}", "é".repeat(63));
     assert_eq!(
         rows(&mut conn, "SHOW WARNINGS")[0][2],
-        format!("Incorrect integer value: '{shown}' for column 'n' at row 1")
+        format!("Incorrect integer value: '{quoted}' for column 'n' at row 1")
     );
 }
 

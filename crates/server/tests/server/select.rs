@@ -291,7 +291,7 @@ fn headings_are_the_text() {
 }
 
 #[test]
-fn types_are_known_before_the_first_row() {
+fn types_are_determined_before_the_first_row() {
     let running = Running::start();
     let mut conn = filled(&running);
     for (sql, expected) in [
@@ -378,13 +378,13 @@ fn text_statements_are_prepared() {
     exec(&mut conn, "SET @p = '^a', @l = 1");
     assert_eq!(one(&mut conn, "EXECUTE s USING @p, @l"), "Ann");
     exec(&mut conn, "DROP PREPARE s");
-    let found: Option<String> = conn
+    let name: Option<String> = conn
         .exec_first(
             "SELECT name FROM t WHERE name NOT REGEXP ? AND id = ?",
             ("^b", 3),
         )
         .expect("runs");
-    assert_eq!(found.as_deref(), Some("ANN"));
+    assert_eq!(name.as_deref(), Some("ANN"));
     let n: Option<i64> = conn
         .exec_first("SELECT COUNT(*) FROM t WHERE id + 1 = ?", ("3",))
         .expect("runs");

@@ -31,8 +31,11 @@ fn a_server_calls_itself_what_it_was_started_as() {
             ),
             "SELECT mysql_version FROM sys.version",
         ] {
-            let told = one(&mut conn, sql);
-            assert!(told.starts_with(version), "{series}: {sql}: {told}");
+            let version_text = one(&mut conn, sql);
+            assert!(
+                version_text.starts_with(version),
+                "{series}: {sql}: {version_text}"
+            );
         }
         let (major, minor, _) = conn.server_version();
         assert!(version.starts_with(&format!("{major}.{minor}.")));
@@ -55,7 +58,7 @@ fn every_table_and_view_of_9_7_answers() {
 }
 
 #[test]
-fn what_9_7_has_anew_is_told() {
+fn new_tables_and_columns_of_9_7_answer() {
     let (_running, mut conn) = of(Series::V9_7);
     // The servers of other tests are in this process, and so in its segment.
     let sql = "SELECT MAX_CONTROLLED_MEMORY, MAX_TOTAL_MEMORY, EXECUTION_ENGINE FROM performance_schema.events_statements_current \
@@ -290,7 +293,7 @@ fn constraints_and_attributes_are_listed() {
 
 /// As a live 9.7.4 without the telemetry component answers.
 #[test]
-fn meters_and_loggers_keep_what_is_set() {
+fn meters_and_loggers_store_their_settings() {
     let (_running, mut conn) = of(Series::V9_7);
     exec(&mut conn, "USE performance_schema");
     let metrics = "SELECT m.NAME, COUNT(*) FROM setup_meters m JOIN setup_metrics ON METER = m.NAME \
@@ -339,7 +342,7 @@ fn meters_and_loggers_keep_what_is_set() {
 }
 
 #[test]
-fn what_9_7_has_anew_is_not_in_8_0() {
+fn new_tables_and_columns_of_9_7_are_unknown_to_8_0() {
     let (_running, mut conn) = of(Series::V8_0);
     for (sql, expected) in [
         ("SELECT * FROM performance_schema.processlist", 1146),

@@ -20,29 +20,29 @@ fn others_cannot_open_the_files_of_a_database() {
             if name.contains(".db") {
                 // SQLite may have removed it since it was listed.
                 match entry.metadata() {
-                    Ok(known) => modes.push((name, known.permissions().mode() & 0o777)),
+                    Ok(metadata) => modes.push((name, metadata.permissions().mode() & 0o777)),
                     Err(error) => assert_eq!(error.kind(), ErrorKind::NotFound, "{name}: {error}"),
                 }
             }
         }
         modes
     };
-    let made = modes(running.directory.path());
-    assert!(made.len() >= 2, "{made:?}");
-    assert!(made.iter().all(|(_, mode)| mode & 0o137 == 0), "{made:?}");
+    let files = modes(running.directory.path());
+    assert!(files.len() >= 2, "{files:?}");
+    assert!(files.iter().all(|(_, mode)| mode & 0o137 == 0), "{files:?}");
     // What an earlier version left is closed at the next start.
     drop(conn);
     running.server.shutdown();
     let file = running.directory.path().join("test.db");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("set");
     let again = Server::start(config(&running.directory)).expect("starts");
-    let made = modes(running.directory.path());
-    assert!(made.iter().all(|(_, mode)| mode & 0o137 == 0), "{made:?}");
+    let files = modes(running.directory.path());
+    assert!(files.iter().all(|(_, mode)| mode & 0o137 == 0), "{files:?}");
     again.shutdown();
 }
 
 #[test]
-fn a_password_file_is_whole_or_not_there() {
+fn a_password_file_is_written_atomically() {
     let directory = Directory::new();
     let mut wanted = config(&directory);
     wanted.password = None;
@@ -62,7 +62,7 @@ fn a_password_file_is_whole_or_not_there() {
 }
 
 #[test]
-fn commits_wait_for_the_disk_where_they_are_told_to() {
+fn durable_commits_wait_for_the_disk() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (n INT)");
@@ -189,7 +189,7 @@ fn small_facts_are_mysqls() {
 fn a_variable_takes_the_nearest_value_that_it_may_have() {
     let running = Running::start();
     let mut conn = running.root();
-    for (set, variable, value, told) in [
+    for (set, variable, value, nearest) in [
         ("SESSION", "wait_timeout", "0", "1"),
         ("SESSION", "wait_timeout", "99999999999", "31536000"),
         ("GLOBAL", "wait_timeout", "-5", "1"),
@@ -202,7 +202,7 @@ fn a_variable_takes_the_nearest_value_that_it_may_have() {
         exec(&mut conn, &sql);
         let warning = format!("Warning|1292|Truncated incorrect {variable} value: '{value}'");
         assert_eq!(one(&mut conn, "SHOW WARNINGS"), warning, "{sql}");
-        let now = one(&mut conn, &format!("SELECT @@{set}.{variable} = {told}"));
+        let now = one(&mut conn, &format!("SELECT @@{set}.{variable} = {nearest}"));
         assert_eq!(now, "1", "{sql}");
     }
     // What is in the range is taken without a word.

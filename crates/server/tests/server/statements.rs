@@ -112,7 +112,7 @@ fn a_prepared_statement_survives_a_change_of_its_table() {
 }
 
 #[test]
-fn what_cannot_be_prepared_is_refused_when_it_is() {
+fn invalid_statements_are_refused_by_prepare() {
     let running = Running::start();
     let mut conn = running.client();
     for (sql, expected) in [
@@ -145,12 +145,12 @@ fn several_statements_answer_one_by_one_up_to_the_first_error() {
     let running = Running::start();
     let mut conn = running.client();
     let mut result = conn.query_iter("SELECT 1; SELECT ';', 2; CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2); SELECT a FROM t").expect("runs");
-    let mut seen = Vec::new();
+    let mut results = Vec::new();
     while let Some(set) = result.iter() {
-        seen.push((set.affected_rows(), set.count()));
+        results.push((set.affected_rows(), set.count()));
     }
     drop(result);
-    assert_eq!(seen, [(0, 1), (0, 1), (0, 0), (2, 0), (0, 2)]);
+    assert_eq!(results, [(0, 1), (0, 1), (0, 0), (2, 0), (0, 2)]);
     let mut result = conn
         .query_iter("INSERT INTO t VALUES (3); SELECT * FROM nope; INSERT INTO t VALUES (4)")
         .expect("the first one runs");

@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{MONITOR, PASSWORD, PATIENCE, Running, code, errno, exec, one, rows};
+use super::support::{MONITOR, PASSWORD, Running, TIMEOUT, code, errno, exec, one, rows};
 
 fn number(conn: &mut mysql::Conn, scope: &str, name: &str) -> u64 {
     let sql = format!("SHOW {scope} STATUS LIKE '{name}'");
@@ -38,7 +38,7 @@ fn every_name_is_there_once() {
 }
 
 #[test]
-fn caches_are_told_in_pages() {
+fn cache_sizes_are_in_pages() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (a INT)");
@@ -256,11 +256,11 @@ fn for_each_counter_there_is_a_statement_that_raises_it() {
     let running = Running::start();
     let (mut conn, mut other) = (running.client(), running.client());
     fill(&mut conn);
-    for (name, before, statement) in RAISES {
-        for sql in *before {
+    for (name, setup, statement) in RAISES {
+        for sql in *setup {
             exec(&mut conn, sql);
         }
-        let shown = number(&mut conn, "SESSION", name);
+        let before = number(&mut conn, "SESSION", name);
         match *statement {
             "a wait of another session" => {
                 exec(&mut other, "BEGIN");
@@ -285,7 +285,7 @@ fn for_each_counter_there_is_a_statement_that_raises_it() {
             statement => exec(&mut conn, statement),
         }
         let raised = number(&mut conn, "SESSION", name);
-        assert!(raised > shown, "{name}: {statement}");
+        assert!(raised > before, "{name}: {statement}");
         if *name == "Handler_savepoint" || *name == "Handler_savepoint_rollback" {
             exec(&mut conn, "ROLLBACK");
         }
@@ -293,21 +293,21 @@ fn for_each_counter_there_is_a_statement_that_raises_it() {
 }
 
 #[test]
-fn no_counter_is_shown_that_nothing_raises() {
+fn every_counter_is_raised_by_something() {
     // 9.7 has names of what cannot happen here, too: status/v9_7.rs says why for each.
     let running = Running::with(|config| config.series = tare_server::Series::V8_0);
     let mut conn = running.client();
     for scope in ["GLOBAL", "SESSION"] {
         for row in rows(&mut conn, &format!("SHOW {scope} STATUS")) {
             let name = row[0].as_str();
-            let known = RAISES.iter().any(|(raised, ..)| *raised == name)
+            let is_listed = RAISES.iter().any(|(raised, ..)| *raised == name)
                 || OF_THE_SERVER.contains(&name)
                 // What the segment lost, and what SQLite's files and caches count (metrics.rs).
                 || name.starts_with("Performance_schema_")
                 || name.starts_with("Tare_")
                 || name.starts_with("Innodb_")
                 || is_command(name);
-            assert!(known, "{name} is shown; which statement raises it?");
+            assert!(is_listed, "{name} is shown; which statement raises it?");
         }
     }
     // Without a recording, nothing is known of what is done to tables.
@@ -333,7 +333,7 @@ fn is_command(name: &str) -> bool {
         return false;
     };
     let mut statements = tare_dialect::plan::Command::ALL.iter();
-    requests.contains(&command) || statements.any(|known| known.name() == command)
+    requests.contains(&command) || statements.any(|command_of| command_of.name() == command)
 }
 
 #[test]
@@ -363,8 +363,8 @@ fn reads_are_counted_as_the_table_was_read() {
     ] {
         exec(&mut conn, "FLUSH STATUS");
         exec(&mut conn, sql);
-        let found = names.map(|name| number(&mut conn, "SESSION", name));
-        assert_eq!(found, expected, "{sql}: {names:?}");
+        let counts = names.map(|name| number(&mut conn, "SESSION", name));
+        assert_eq!(counts, expected, "{sql}: {names:?}");
     }
 }
 
@@ -408,8 +408,8 @@ fn a_session_counts_for_itself_and_the_server_for_all() {
             ("Sort_rows", 4),
             ("Select_scan", 1),
         ] {
-            let found = number(&mut one, "SESSION", name);
-            assert_eq!(found, expected, "{name}");
+            let count = number(&mut one, "SESSION", name);
+            assert_eq!(count, expected, "{name}");
             assert_eq!(number(&mut other, "SESSION", name), 0, "{name} of another");
             assert_eq!(
                 number(&mut other, "GLOBAL", name),
@@ -452,7 +452,7 @@ fn flush_status_begins_anew_for_all_sessions_and_not_for_the_server() {
 }
 
 #[test]
-fn connections_that_fail_are_told_apart_by_host() {
+fn failed_connections_are_counted_by_host() {
     let running = Running::start();
     let mut conn = running.client();
     drop(running.tcp("root", Some(PASSWORD)).expect("connects"));
@@ -462,13 +462,13 @@ fn connections_that_fail_are_told_apart_by_host() {
     drop(broken);
     let errors = "SELECT IP, HOST, COUNT_AUTHENTICATION_ERRORS, COUNT_HANDSHAKE_ERRORS, SUM_CONNECT_ERRORS, \
                   FIRST_ERROR_SEEN IS NOT NULL FROM performance_schema.host_cache";
-    let patience = std::time::Instant::now() + PATIENCE;
+    let deadline = std::time::Instant::now() + TIMEOUT;
     loop {
-        let found = one(&mut conn, errors);
-        if found == "127.0.0.1|localhost|2|1|1|1" {
+        let counts = one(&mut conn, errors);
+        if counts == "127.0.0.1|localhost|2|1|1|1" {
             break;
         }
-        assert!(std::time::Instant::now() < patience, "{found}");
+        assert!(std::time::Instant::now() < deadline, "{counts}");
     }
     assert_eq!(number(&mut conn, "GLOBAL", "Aborted_connects"), 3);
     exec(&mut conn, "TRUNCATE TABLE performance_schema.host_cache");
@@ -476,7 +476,7 @@ fn connections_that_fail_are_told_apart_by_host() {
 }
 
 #[test]
-fn sessions_variables_and_attributes_are_seen_by_others() {
+fn variables_and_attributes_are_visible_to_other_sessions() {
     let running = Running::start();
     let (mut a, mut b) = (running.client(), running.client());
     exec(
@@ -517,7 +517,7 @@ fn sessions_variables_and_attributes_are_seen_by_others() {
 }
 
 #[test]
-fn a_client_that_is_gone_takes_its_prepared_statements_along() {
+fn prepared_statements_end_with_their_client() {
     let running = Running::start();
     let mut watcher = running.root();
     let none = number(&mut watcher, "GLOBAL", "Prepared_stmt_count");

@@ -10,7 +10,7 @@ use mysql::{Conn, OptsBuilder};
 use tare_server::{Config, Server, ThreadHandling};
 
 /// How long something is waited for that would otherwise be waited for for ever.
-pub const PATIENCE: Duration = Duration::from_secs(300);
+pub const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// A directory that is gone when the test is.
 pub struct Directory(PathBuf);
@@ -182,7 +182,7 @@ impl Raw {
     /// Connects and reads the greeting.
     pub fn connect(running: &Running) -> Self {
         let stream = UnixStream::connect(running.socket()).expect("connects");
-        stream.set_read_timeout(Some(PATIENCE)).expect("set");
+        stream.set_read_timeout(Some(TIMEOUT)).expect("set");
         let mut raw = Self { stream, id: 0 };
         let greeting = raw.read().expect("a greeting");
         assert_eq!(greeting[0], 10, "protocol version");
@@ -246,12 +246,12 @@ impl Raw {
 
 /// Runs a client that must succeed; what it prints.
 pub fn output(command: &mut std::process::Command) -> String {
-    let shown = format!("{command:?}");
+    let command_text = format!("{command:?}");
     let output = command
         .output()
-        .unwrap_or_else(|e| panic!("{shown}: {e}; run `make deps`"));
+        .unwrap_or_else(|e| panic!("{command_text}: {e}; run `make deps`"));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{shown}: {text}{errors}");
+    assert!(output.status.success(), "{command_text}: {text}{errors}");
     text
 }

@@ -42,7 +42,7 @@ const ENABLED: &str =
     "SELECT VALUE FROM performance_schema.tls_channel_status WHERE PROPERTY = 'Enabled'";
 
 #[test]
-fn tls_is_offered_and_told() {
+fn tls_is_offered_and_reported() {
     for running in [Running::start(), Running::pool()] {
         let mut conn = connect(&running, unchecked()).expect("TLS");
         assert_eq!(status(&mut conn, "Ssl_version"), "TLSv1.3");
@@ -78,15 +78,15 @@ fn tls_is_offered_and_told() {
 }
 
 #[test]
-fn the_certificate_is_made_once_and_can_be_checked() {
+fn the_certificate_is_created_once_and_can_be_checked() {
     let directory = Directory::new();
     let path = |name: &str| directory.path().join(name);
-    let mut kept = None;
+    let mut first = None;
     for _ in 0..2 {
         let server = Server::start(config(&directory)).expect("starts");
         let certificate = std::fs::read(path("server-cert.pem")).expect("made");
         assert_eq!(
-            *kept.get_or_insert_with(|| certificate.clone()),
+            *first.get_or_insert_with(|| certificate.clone()),
             certificate
         );
         let mode = std::fs::metadata(path("server-key.pem")).expect("made");
@@ -167,7 +167,7 @@ fn greeted(running: &Running) -> TcpStream {
 }
 
 #[test]
-fn what_is_sent_behind_the_request_is_tls_or_nothing() {
+fn bytes_after_the_tls_request_are_taken_as_tls() {
     let running = Running::start();
     let mut stream = greeted(&running);
     // A login in the clear, as somebody on the way would put it there.
@@ -185,7 +185,7 @@ fn what_is_sent_behind_the_request_is_tls_or_nothing() {
 }
 
 #[test]
-fn a_login_ends_however_slowly_it_is_said() {
+fn a_login_ends_however_slowly_it_comes() {
     let running = Running::start();
     for begin in [vec![0xff, 0xff, 0, 1], request()] {
         let mut stream = greeted(&running);
@@ -195,9 +195,9 @@ fn a_login_ends_however_slowly_it_is_said() {
             .expect("set");
         // A byte each half second is never late by itself; only the whole of them is.
         let cut = (0..240).any(|i| {
-            let said = stream.write_all(if i == 0 { &[22] } else { &[3] });
-            let heard = stream.read(&mut [0; 512]);
-            said.is_err() || matches!(heard, Ok(n) if n < 512)
+            let sent = stream.write_all(if i == 0 { &[22] } else { &[3] });
+            let received = stream.read(&mut [0; 512]);
+            sent.is_err() || matches!(received, Ok(n) if n < 512)
         });
         assert!(cut, "after two minutes");
     }

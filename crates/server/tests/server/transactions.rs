@@ -10,7 +10,7 @@ fn both() -> [Running; 2] {
 }
 
 #[test]
-fn a_transaction_is_seen_when_it_is_committed() {
+fn a_transaction_is_visible_when_it_is_committed() {
     for running in both() {
         let (mut a, mut b) = (running.client(), running.client());
         exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");
@@ -71,7 +71,7 @@ fn savepoints_nest() {
 }
 
 #[test]
-fn who_has_read_what_another_changed_is_told_to_start_again() {
+fn writing_after_a_stale_read_is_a_deadlock() {
     for running in both() {
         let (mut a, mut b) = (running.client(), running.client());
         exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");

@@ -23,7 +23,7 @@ fn version(directory: &Path, name: &str) -> i64 {
 }
 
 #[test]
-fn an_old_database_is_sorted_anew_when_it_is_used_and_no_other_is() {
+fn only_an_old_database_that_is_used_is_rebuilt() {
     let running = Running::with(|config| {
         old(&config.data, "first", "UNIQUE");
         old(&config.data, "second", "");
@@ -33,19 +33,19 @@ fn an_old_database_is_sorted_anew_when_it_is_used_and_no_other_is() {
     // A third one, of today, is attached as well.
     exec(&mut conn, "USE test");
     exec(&mut conn, "USE first");
-    let found = "SELECT id FROM t WHERE v = 'e' ORDER BY id";
-    assert_eq!(all_of(&mut conn, found), ["1", "5"]);
+    let query = "SELECT id FROM t WHERE v = 'e' ORDER BY id";
+    assert_eq!(all_of(&mut conn, query), ["1", "5"]);
     let in_order = "SELECT id FROM t WHERE v > '' ORDER BY v, id";
     assert_eq!(all_of(&mut conn, in_order), ["4", "1", "5", "2", "3"]);
     assert_eq!(version(directory, "first"), 2);
     assert_eq!(version(directory, "second"), 0);
     exec(&mut conn, "USE second");
-    assert_eq!(all_of(&mut conn, found), ["1", "5"]);
+    assert_eq!(all_of(&mut conn, query), ["1", "5"]);
     assert_eq!(version(directory, "second"), 2);
 }
 
 #[test]
-fn an_index_that_cannot_be_sorted_anew_keeps_the_database_open() {
+fn an_index_that_cannot_be_rebuilt_does_not_close_the_database() {
     let running = Running::with(|config| {
         old(&config.data, "old", "UNIQUE");
         let db = rusqlite::Connection::open(config.data.join("old.db")).expect("opens");
@@ -54,14 +54,14 @@ fn an_index_that_cannot_be_sorted_anew_keeps_the_database_open() {
     });
     let mut conn = running.root();
     exec(&mut conn, "USE old");
-    let found = "SELECT id FROM t WHERE v = 'e' ORDER BY id";
-    assert_eq!(all_of(&mut conn, found), ["1", "5"]);
+    let query = "SELECT id FROM t WHERE v = 'e' ORDER BY id";
+    assert_eq!(all_of(&mut conn, query), ["1", "5"]);
     assert_eq!(version(running.directory.path(), "old"), 0);
     // Once the texts differ, the next session finishes.
     exec(&mut conn, "UPDATE t SET u = 'y' WHERE id = 5");
     let mut next = running.root();
     exec(&mut next, "USE old");
-    assert_eq!(all_of(&mut next, found), ["1", "5"]);
+    assert_eq!(all_of(&mut next, query), ["1", "5"]);
     assert_eq!(version(running.directory.path(), "old"), 2);
 }
 

@@ -32,7 +32,7 @@ fn by_socket(running: &Running, user: &str, password: &str) -> mysql::Result<Con
 }
 
 #[test]
-fn a_user_is_made_changed_and_dropped() {
+fn a_user_is_created_changed_and_dropped() {
     for running in [Running::start(), Running::pool()] {
         let mut root = running.root();
         for plugin in ["mysql_native_password", "caching_sha2_password"] {
@@ -182,7 +182,7 @@ fn there_are_three_levels() {
 }
 
 #[test]
-fn what_is_wrong_has_mysqls_numbers() {
+fn wrong_account_statements_get_mysqls_error_numbers() {
     let running = Running::start();
     let mut root = running.root();
     exec(
@@ -287,9 +287,9 @@ fn the_password_of_root_is_that_of_its_file() {
     };
     let server = own();
     let file = directory.path().join("password");
-    let made = std::fs::read_to_string(&file).expect("made");
+    let password = std::fs::read_to_string(&file).expect("made");
     let port = server.endpoints().port.expect("a port");
-    let mut root = by_tls(port, "root", made.trim()).expect("root");
+    let mut root = by_tls(port, "root", password.trim()).expect("root");
     exec(
         &mut root,
         "ALTER USER root@localhost IDENTIFIED BY 'another one'",

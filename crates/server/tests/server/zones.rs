@@ -95,8 +95,8 @@ fn a_timestamp_is_a_time_of_the_sessions_zone() {
         .expect("prepared");
     let mut read = |zone: &str| -> String {
         exec(&mut conn, &format!("SET time_zone = '{zone}'"));
-        let found: Option<mysql::Value> = conn.exec_first(&prepared, (1,)).expect("runs");
-        found.expect("a row").as_sql(true)
+        let value: Option<mysql::Value> = conn.exec_first(&prepared, (1,)).expect("runs");
+        value.expect("a row").as_sql(true)
     };
     assert_eq!(read("-03:00"), "'2025-12-31 21:00:00'");
     assert_eq!(read("+00:00"), "'2026-01-01'", "midnight");
@@ -107,7 +107,7 @@ fn a_timestamp_is_a_time_of_the_sessions_zone() {
 }
 
 #[test]
-fn what_is_written_becomes_utc() {
+fn writes_become_utc() {
     let running = Running::start();
     let mut conn = filled(&running);
     exec(
@@ -133,9 +133,9 @@ fn what_is_written_becomes_utc() {
             "3|2026-07-01 11:00:00|2026-07-01 12:00:00"
         ]
     );
-    let made = "SELECT ts, dt FROM made ORDER BY ts, dt";
+    let copied = "SELECT ts, dt FROM made ORDER BY ts, dt";
     assert_eq!(
-        all_of(&mut conn, made),
+        all_of(&mut conn, copied),
         [
             "2026-07-01 10:00:00|2026-07-01 13:00:00",
             "2026-07-01 11:00:00|2026-07-01 12:00:00",
@@ -155,13 +155,13 @@ fn what_is_written_becomes_utc() {
     );
     exec(&mut conn, "ALTER TABLE made MODIFY ts TIMESTAMP(2) NULL");
     assert_eq!(
-        all_of(&mut conn, made)[0],
+        all_of(&mut conn, copied)[0],
         "2026-07-01 07:00:00.00|2026-07-01 13:00:00"
     );
     exec(&mut conn, "ALTER TABLE made MODIFY ts DATETIME");
     exec(&mut conn, "SET time_zone = '+00:00'");
     assert_eq!(
-        all_of(&mut conn, made)[0],
+        all_of(&mut conn, copied)[0],
         "2026-07-01 07:00:00|2026-07-01 13:00:00"
     );
     // The bounds of TIMESTAMP are UTC's.
@@ -204,9 +204,9 @@ fn moments_are_given_to_rows() {
     exec(&mut conn, "INSERT INTO n (id, v) VALUES (1, 1), (2, 2)");
     exec(&mut conn, "INSERT INTO n (id, v) SELECT 3, 3");
     exec(&mut conn, "INSERT INTO n SET id = 4, v = 4, up = DEFAULT");
-    let made = "SELECT COUNT(*) FROM n WHERE made BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND \
+    let created = "SELECT COUNT(*) FROM n WHERE made BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND \
                 AND m3 BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND AND up IS NULL";
-    assert_eq!(one(&mut conn, made), "4");
+    assert_eq!(one(&mut conn, created), "4");
     assert_eq!(
         one(&mut conn, "SELECT l FROM n WHERE id = 1"),
         "2026-01-01 05:30:00"
@@ -244,7 +244,7 @@ fn moments_are_given_to_rows() {
 }
 
 #[test]
-fn zones_are_known_or_refused() {
+fn unknown_zones_are_refused() {
     let running = Running::start();
     let mut conn = running.root();
     for zone in ["nowhere", "+15:00", "", "../../etc/passwd"] {

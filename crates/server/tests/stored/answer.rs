@@ -38,7 +38,7 @@ fn text(value: Value) -> String {
 }
 
 /// Asks a server.
-pub fn ask(conn: &mut Conn, sql: &str) -> Answer {
+pub fn query(conn: &mut Conn, sql: &str) -> Answer {
     let mut answer = Answer::default();
     let failed = match conn.query_iter(sql) {
         Err(e) => Some(e),
@@ -93,9 +93,9 @@ impl Answer {
                 other.error,
                 other.message,
                 if self.error == 0 {
-                    format!(" (MySQL's rows: {:?})", shown(&self.rows))
+                    format!(" (MySQL's rows: {:?})", first_rows(&self.rows))
                 } else if other.error == 0 {
-                    format!(" (Tare's rows: {:?})", shown(&other.rows))
+                    format!(" (Tare's rows: {:?})", first_rows(&other.rows))
                 } else {
                     String::new()
                 }
@@ -122,14 +122,14 @@ impl Answer {
             }
             return Some(format!(
                 "MySQL: {:?}\n  Tare:  {:?}",
-                shown(&only_mine),
-                shown(&only_theirs)
+                first_rows(&only_mine),
+                first_rows(&only_theirs)
             ));
         }
         None
     }
 }
 
-fn shown(rows: &[Vec<String>]) -> &[Vec<String>] {
+fn first_rows(rows: &[Vec<String>]) -> &[Vec<String>] {
     &rows[..rows.len().min(6)]
 }

@@ -19,7 +19,7 @@ mod support;
 
 use std::fmt::Write as _;
 
-use answer::{Answer, ask};
+use answer::{Answer, query};
 use chance::Chance;
 use generate::{Form, Generator};
 use mysql::Conn;
@@ -29,7 +29,7 @@ const STATEMENTS: usize = 100;
 /// What a table holds.
 const ALL: &str = "SELECT * FROM t ORDER BY id";
 /// Differences that are told before the rest is only counted.
-const TOLD: usize = 12;
+const MAX_REPORTED: usize = 12;
 
 /// Two servers, each with a database of the case's own.
 struct Pair {
@@ -44,7 +44,7 @@ impl Pair {
         if self.prints {
             println!("{sql};");
         }
-        (ask(&mut self.tare, sql), ask(&mut self.mysql, sql))
+        (query(&mut self.tare, sql), query(&mut self.mysql, sql))
     }
 
     /// Every other case is in another time zone than UTC.
@@ -134,16 +134,16 @@ fn compare(statements: usize) {
     let statements = number("TARE_STORED_STATEMENTS").map_or(statements, |n| n as usize);
     let one = number("TARE_STORED_SEED");
     let first = number("TARE_STORED_FIRST").unwrap_or(1);
-    let most = number("TARE_STORED_TOLD").map_or(TOLD, |n| n as usize);
-    let (mut ran, mut told, mut differences) = (0, String::new(), 0);
+    let max_reported = number("TARE_STORED_TOLD").map_or(MAX_REPORTED, |n| n as usize);
+    let (mut ran, mut report, mut differences) = (0, String::new(), 0);
     let mut seed = one.unwrap_or(first);
     while ran < statements {
-        let (n, found) = pair.case(seed);
+        let (n, case_differences) = pair.case(seed);
         ran += n;
-        for difference in found {
+        for difference in case_differences {
             differences += 1;
-            if differences <= most {
-                let _ = writeln!(told, "{difference}\n");
+            if differences <= max_reported {
+                let _ = writeln!(report, "{difference}\n");
             }
         }
         if one.is_some() {
@@ -154,7 +154,7 @@ fn compare(statements: usize) {
     println!("{ran} statements, {differences} differences");
     assert!(
         differences == 0,
-        "{told}{differences} of {ran} statements differ"
+        "{report}{differences} of {ran} statements differ"
     );
 }
 

@@ -64,11 +64,11 @@ impl Server {
     }
 
     fn wait(&mut self) {
-        let patience = Instant::now() + Duration::from_secs(300);
+        let deadline = Instant::now() + Duration::from_secs(300);
         while std::os::unix::net::UnixStream::connect(&self.socket).is_err() {
             let ended = self.process.try_wait().expect("its state");
             assert!(
-                ended.is_none() && Instant::now() < patience,
+                ended.is_none() && Instant::now() < deadline,
                 "MySQL did not start ({ended:?}): {}",
                 std::fs::read_to_string(self._directory.path().join("log")).unwrap_or_default()
             );

@@ -188,7 +188,7 @@ fn facts(conn: &mut Conn, watcher: &mut Conn) -> Vec<Vec<String>> {
     let thread = support::one(watcher, &thread);
     let of = |sql: &&str| {
         exec(conn, sql);
-        let ask = format!(
+        let query = format!(
             "SELECT {} FROM performance_schema.events_statements_history WHERE THREAD_ID = {thread} \
              AND SQL_TEXT = '{}'",
             FACTS.join(", "),
@@ -196,7 +196,7 @@ fn facts(conn: &mut Conn, watcher: &mut Conn) -> Vec<Vec<String>> {
         );
         // A statement's event ends after its answer has been sent.
         loop {
-            if let Some(row) = support::rows(watcher, &ask).pop() {
+            if let Some(row) = support::rows(watcher, &query).pop() {
                 return row;
             }
             std::thread::yield_now();
@@ -205,12 +205,12 @@ fn facts(conn: &mut Conn, watcher: &mut Conn) -> Vec<Vec<String>> {
     SHAPES.iter().map(of).collect()
 }
 
-fn kept() -> std::path::PathBuf {
+fn figures_path() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored/shapes.tsv")
 }
 
 /// Asks a MySQL, and keeps what it says.
-fn ask_mysql(version: &str) {
+fn record_mysql(version: &str) {
     let server = Server::start(
         version,
         &[
@@ -226,19 +226,19 @@ fn ask_mysql(version: &str) {
     for (sql, facts) in SHAPES.iter().zip(all) {
         let _ = writeln!(text, "{sql}\t{}", facts.join("\t"));
     }
-    std::fs::write(kept(), text).expect("the figures are kept");
+    std::fs::write(figures_path(), text).expect("the figures are kept");
 }
 
 #[test]
-fn statements_did_what_mysql_says() {
+fn statements_did_as_much_work_as_in_mysql() {
     if let Ok(version) = std::env::var("TARE_STORED_SHAPES") {
-        ask_mysql(&version);
+        record_mysql(&version);
     }
     let running = support::Running::with(|config| {
         config.performance_schema = true;
     });
     let mine = facts(&mut running.client(), &mut running.root());
-    let text = std::fs::read_to_string(kept()).expect("the kept figures");
+    let text = std::fs::read_to_string(figures_path()).expect("the kept figures");
     let theirs: HashMap<&str, Vec<&str>> = text
         .lines()
         .filter_map(|line| {

@@ -204,7 +204,7 @@ fn views_agree_with_their_tables() {
 }
 
 #[test]
-fn views_tell_what_was_done() {
+fn views_report_what_was_done() {
     let _turn = crate::turn();
     let running = Running::start();
     load(&running);

@@ -16,13 +16,13 @@ fn innodb_metrics_has_mysqls_columns() {
     let _turn = crate::turn();
     let running = Running::with(|config| config.series = Series::V8_0);
     let mut client = running.root();
-    let found = rows(
+    let columns = rows(
         &mut client,
         "SELECT TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE \
          FROM information_schema.COLUMNS WHERE TABLE_NAME = 'innodb_metrics' ORDER BY ORDINAL_POSITION",
     );
-    let found: Vec<String> = found.iter().map(|row| row.join("\t")).collect();
-    assert_eq!(found, REFERENCE.lines().collect::<Vec<_>>());
+    let columns: Vec<String> = columns.iter().map(|row| row.join("\t")).collect();
+    assert_eq!(columns, REFERENCE.lines().collect::<Vec<_>>());
     let types = "SELECT COUNT(*) FROM information_schema.INNODB_METRICS \
                  WHERE TYPE NOT IN ('counter', 'value', 'status_counter', 'set_owner', 'set_member') \
                  OR STATUS NOT IN ('enabled', 'disabled') OR COMMENT NOT LIKE '%.'";
@@ -156,8 +156,8 @@ fn metrics_count_what_the_server_does() {
             1044,
         ),
     ] {
-        let found = errno(&mut client, sql);
-        assert_eq!(found, number, "{sql}");
+        let code = errno(&mut client, sql);
+        assert_eq!(code, number, "{sql}");
     }
     let mut monitor = running.tcp("monitor", Some(MONITOR)).expect("connects");
     assert_eq!(

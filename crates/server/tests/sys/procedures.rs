@@ -36,20 +36,20 @@ fn call(client: &mut mysql::Conn, sql: &str) -> Vec<(Vec<String>, Vec<Vec<String
 }
 
 /// The text of the last result.
-fn said(client: &mut mysql::Conn, sql: &str) -> String {
+fn last_text(client: &mut mysql::Conn, sql: &str) -> String {
     call(client, sql).pop().unwrap_or_else(|| panic!("{sql}")).1[0][0].clone()
 }
 
 // One test for all that changes what is recorded: that is the process's.
 #[test]
-fn setups_are_changed_kept_and_shown() {
+fn setups_are_changed_saved_and_listed() {
     let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
     let on = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE '%LOCK_registry%' AND ENABLED = 'YES' AND TIMED = 'YES'";
     exec(&mut client, "CALL sys.ps_setup_save(10)");
     assert_eq!(
-        said(
+        last_text(
             &mut client,
             "CALL sys.ps_setup_disable_instrument('LOCK_registry')"
         )
@@ -59,14 +59,14 @@ fn setups_are_changed_kept_and_shown() {
     );
     assert_eq!(one(&mut client, on), "0");
     assert_eq!(
-        said(
+        last_text(
             &mut client,
             "CALL sys.ps_setup_enable_instrument('LOCK_registry')"
         ),
         "Enabled 1 instrument"
     );
     assert_eq!(
-        said(
+        last_text(
             &mut client,
             "CALL sys.ps_setup_enable_instrument('LOCK_registry')"
         ),
@@ -78,29 +78,29 @@ fn setups_are_changed_kept_and_shown() {
         "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME LIKE 'events_stages%'",
     );
     assert_eq!(
-        said(
+        last_text(
             &mut client,
             "CALL sys.ps_setup_enable_consumer('events_stages')"
         ),
         "Enabled 3 consumers"
     );
-    let shown = call(&mut client, "CALL sys.ps_setup_show_enabled_consumers()");
-    assert_eq!(shown[0].0, ["enabled_consumers"]);
+    let results = call(&mut client, "CALL sys.ps_setup_show_enabled_consumers()");
+    assert_eq!(results[0].0, ["enabled_consumers"]);
     assert!(
-        shown[0]
+        results[0]
             .1
             .contains(&vec!["events_stages_history".to_owned()])
     );
     assert_eq!(
-        said(
+        last_text(
             &mut client,
             "CALL sys.ps_setup_disable_consumer('events_stages_history')"
         ),
         "Disabled 2 consumers"
     );
-    let shown = call(&mut client, "CALL sys.ps_setup_show_disabled_consumers()");
+    let results = call(&mut client, "CALL sys.ps_setup_show_disabled_consumers()");
     assert!(
-        shown[0]
+        results[0]
             .1
             .contains(&vec!["events_stages_history_long".to_owned()])
     );
@@ -111,12 +111,18 @@ fn setups_are_changed_kept_and_shown() {
     let instrumented = "SELECT sys.ps_is_thread_instrumented(CONNECTION_ID())";
     let id = one(&mut client, "SELECT CONNECTION_ID()");
     let thread = |what: &str| format!("CALL sys.ps_setup_{what}_thread({id})");
-    assert_eq!(said(&mut client, &thread("disable")), "Disabled 1 thread");
+    assert_eq!(
+        last_text(&mut client, &thread("disable")),
+        "Disabled 1 thread"
+    );
     assert_eq!(one(&mut client, instrumented), "NO");
-    assert_eq!(said(&mut client, &thread("enable")), "Enabled 1 thread");
+    assert_eq!(
+        last_text(&mut client, &thread("enable")),
+        "Enabled 1 thread"
+    );
     assert_eq!(one(&mut client, instrumented), "YES");
     assert!(
-        said(
+        last_text(
             &mut client,
             "CALL sys.ps_setup_disable_background_threads()"
         )
@@ -125,11 +131,12 @@ fn setups_are_changed_kept_and_shown() {
     let off = "SELECT COUNT(*) FROM performance_schema.threads WHERE TYPE = 'BACKGROUND' AND INSTRUMENTED = 'YES'";
     assert_eq!(one(&mut client, off), "0");
     assert!(
-        said(&mut client, "CALL sys.ps_setup_enable_background_threads()").starts_with("Enabled ")
+        last_text(&mut client, "CALL sys.ps_setup_enable_background_threads()")
+            .starts_with("Enabled ")
     );
 
-    let shown = call(&mut client, "CALL sys.ps_setup_show_enabled(TRUE, TRUE)");
-    let names: Vec<&str> = shown.iter().map(|s| s.0[0].as_str()).collect();
+    let results = call(&mut client, "CALL sys.ps_setup_show_enabled(TRUE, TRUE)");
+    let names: Vec<&str> = results.iter().map(|s| s.0[0].as_str()).collect();
     assert_eq!(
         names,
         [
@@ -141,7 +148,7 @@ fn setups_are_changed_kept_and_shown() {
             "enabled_instruments"
         ]
     );
-    assert!(shown[1].1.contains(&vec!["'%'@'%'".to_owned()]));
+    assert!(results[1].1.contains(&vec!["'%'@'%'".to_owned()]));
     assert_eq!(
         call(&mut client, "CALL sys.ps_setup_show_disabled(FALSE, FALSE)").len(),
         4
@@ -214,7 +221,7 @@ fn procedures_are_called_as_in_mysql() {
     let running = Running::start();
     let mut client = running.client();
     exec(&mut client, "CREATE TABLE t (a INT)");
-    for (database, table, found) in [
+    for (database, table, kind) in [
         ("test", "t", "BASE TABLE"),
         ("test", "nothing", ""),
         ("sys", "version", "VIEW"),
@@ -226,7 +233,7 @@ fn procedures_are_called_as_in_mysql() {
         );
         assert_eq!(
             one(&mut client, "SELECT @found"),
-            found,
+            kind,
             "{database}.{table}"
         );
     }
@@ -358,12 +365,12 @@ fn statements_are_analysed_between_two_moments() {
         &mut client,
         "CALL sys.statement_performance_analyzer('snapshot', NULL, NULL)",
     );
-    let shown = call(
+    let results = call(
         &mut client,
         "CALL sys.statement_performance_analyzer('delta', 'mine', 'analysis')",
     );
-    assert_eq!(shown.len(), 2);
-    let (names, rows) = &shown[1];
+    assert_eq!(results.len(), 2);
+    let (names, rows) = &results[1];
     let at = |name: &str| {
         names
             .iter()
@@ -409,7 +416,7 @@ fn statements_are_analysed_between_two_moments() {
         ),
         1146
     );
-    let drawn = said(&mut client, "CALL sys.ps_statement_avg_latency_histogram()");
+    let drawn = last_text(&mut client, "CALL sys.ps_statement_avg_latency_histogram()");
     assert!(drawn.contains("Total Statements: "), "{drawn}");
 }
 
@@ -465,12 +472,12 @@ fn threads_and_statements_are_watched() {
 }
 
 #[test]
-fn diagnostics_tell_everything() {
+fn diagnostics_report_everything() {
     let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.client();
-    let shown = call(&mut client, "CALL sys.diagnostics(1, 1, 'medium')");
-    let titles: Vec<&str> = shown
+    let results = call(&mut client, "CALL sys.diagnostics(1, 1, 'medium')");
+    let titles: Vec<&str> = results
         .iter()
         .filter(|s| s.0 == ["The following output is"])
         .map(|s| s.1[0][0].as_str())
@@ -486,7 +493,7 @@ fn diagnostics_tell_everything() {
     ] {
         assert!(titles.contains(&title), "{title}: {titles:?}");
     }
-    assert_eq!(shown.len(), 2 * titles.len());
+    assert_eq!(results.len(), 2 * titles.len());
     let off = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'stage/sql/%' AND ENABLED = 'YES'";
     let before = one(&mut client, off);
     call(&mut client, "CALL sys.diagnostics(1, 1, 'full')");

@@ -139,13 +139,13 @@ fn describes_the_views(series: Series) {
     let _turn = crate::turn();
     let running = Running::with(|config| config.series = series);
     let mut client = running.root();
-    let found = rows(
+    let columns = rows(
         &mut client,
         "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE, IS_NULLABLE FROM information_schema.COLUMNS \
          WHERE TABLE_SCHEMA = 'sys' ORDER BY TABLE_NAME, ORDINAL_POSITION",
     );
     let mut described: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
-    for mut row in found {
+    for mut row in columns {
         let name = row.remove(0);
         described.entry(name).or_default().push(row);
     }
@@ -210,7 +210,7 @@ fn sys_is_a_schema_like_others() {
 }
 
 #[test]
-fn columns_of_views_keep_their_types_in_queries() {
+fn columns_of_views_have_their_types_in_queries() {
     let _turn = crate::turn();
     let running = Running::start();
     let mut client = running.root();
@@ -253,13 +253,13 @@ fn numbers_of_views_compare_as_numbers() {
     let mut client = running.client();
     let some = "SELECT COUNT(*) FROM sys.x$host_summary WHERE host = 'localhost' AND statements > '1' AND file_ios >= '2'";
     assert_eq!(one(&mut client, some), "1");
-    let found: Vec<(String, mysql::Value)> = client
+    let hosts: Vec<(String, mysql::Value)> = client
         .exec(
             "SELECT host, statements FROM sys.x$host_summary WHERE host = ? AND statements > ?",
             ("localhost", "1"),
         )
         .expect("found");
-    assert_eq!(found.len(), 1);
+    assert_eq!(hosts.len(), 1);
     let thread: u64 = one(&mut client, "SELECT sys.ps_thread_id(NULL)")
         .parse()
         .expect("a number");

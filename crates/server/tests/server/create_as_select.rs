@@ -194,7 +194,7 @@ fn a_views_columns_have_its_expressions_types() {
         "CREATE VIEW v AS SELECT n + 1 AS n1, b, SUM(d) AS sd, CONCAT(v, 'x') AS cv, c, e, t, NOW() AS now_, \
          COUNT(*) AS k FROM s GROUP BY id",
     );
-    let told = [
+    let expected_columns = [
         "n1|bigint|NO|0",
         "b|bigint unsigned|YES|NULL",
         "sd|decimal(32,2)|YES|NULL",
@@ -205,8 +205,8 @@ fn a_views_columns_have_its_expressions_types() {
         "now_|datetime|NO|NULL",
         "k|bigint|NO|0",
     ];
-    assert_eq!(columns(&mut conn, "v"), told);
-    let shown: Vec<String> = rows(&mut conn, "SHOW COLUMNS FROM v")
+    assert_eq!(columns(&mut conn, "v"), expected_columns);
+    let listed: Vec<String> = rows(&mut conn, "SHOW COLUMNS FROM v")
         .into_iter()
         .map(|row| {
             [&row[0], &row[1], &row[2], &row[4]]
@@ -214,7 +214,7 @@ fn a_views_columns_have_its_expressions_types() {
                 .join("|")
         })
         .collect();
-    assert_eq!(shown, told);
+    assert_eq!(listed, expected_columns);
     assert_eq!(one(&mut conn, "SELECT sd, e + 0 FROM v"), "30.50|2");
     let kinds = |conn: &mut mysql::Conn, sql: &str| -> Vec<String> {
         let result = conn.query_iter(sql).expect("runs");
@@ -328,7 +328,7 @@ fn a_select_without_from_updates_what_is_there() {
 }
 
 #[test]
-fn tables_tell_how_large_they_are() {
+fn tables_report_their_size() {
     let running = Running::start();
     let mut conn = running.client();
     exec(
@@ -346,17 +346,17 @@ fn tables_tell_how_large_they_are() {
         "INSERT INTO t (v) WITH RECURSIVE r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 1000) \
          SELECT REPEAT('x', 100) FROM r",
     );
-    let ask = "SELECT table_name, table_rows, data_length, index_length, auto_increment, \
+    let query = "SELECT table_name, table_rows, data_length, index_length, auto_increment, \
                create_time BETWEEN NOW() - INTERVAL 1 DAY AND NOW() + INTERVAL 1 SECOND FROM information_schema.tables \
                WHERE table_schema = 'test' ORDER BY table_name";
-    let told = rows(&mut conn, ask);
-    assert_eq!(told[0].join("|"), "e|0|4096|0|NULL|1");
-    assert_eq!(told[1].join("|"), "n|0|4096|0|1|1");
-    assert_eq!(told[3].join("|"), "v|NULL|NULL|NULL|NULL|NULL");
-    let [name, rows_, data, index, next, made] = told[2].as_slice() else {
-        panic!("{told:?}");
+    let sizes = rows(&mut conn, query);
+    assert_eq!(sizes[0].join("|"), "e|0|4096|0|NULL|1");
+    assert_eq!(sizes[1].join("|"), "n|0|4096|0|1|1");
+    assert_eq!(sizes[3].join("|"), "v|NULL|NULL|NULL|NULL|NULL");
+    let [name, rows_, data, index, next, created] = sizes[2].as_slice() else {
+        panic!("{sizes:?}");
     };
-    assert_eq!([name, rows_, next, made], ["t", "1000", "1001", "1"]);
+    assert_eq!([name, rows_, next, created], ["t", "1000", "1001", "1"]);
     // A thousand rows of a hundred bytes, in whole pages.
     for bytes in [data, index] {
         let bytes: u64 = bytes.parse().expect("a number");
@@ -365,16 +365,16 @@ fn tables_tell_how_large_they_are() {
             "{bytes}"
         );
     }
-    let shown = rows(&mut conn, "SHOW TABLE STATUS LIKE 't'");
+    let status = rows(&mut conn, "SHOW TABLE STATUS LIKE 't'");
     assert_eq!(
-        [&shown[0][4], &shown[0][6], &shown[0][8], &shown[0][10]],
+        [&status[0][4], &status[0][6], &status[0][8], &status[0][10]],
         [rows_, data, index, next]
     );
-    assert_ne!(shown[0][11], "NULL");
+    assert_ne!(status[0][11], "NULL");
     // What is written is seen at the next look.
     exec(&mut conn, "DELETE FROM t WHERE id > 10");
-    assert_eq!(rows(&mut conn, ask)[2][1], "10");
+    assert_eq!(rows(&mut conn, query)[2][1], "10");
     // A table that was made before CREATE_TIME was kept has none.
     exec(&mut conn, "ALTER TABLE e ADD COLUMN b INT");
-    assert_eq!(rows(&mut conn, ask)[0][5], "1");
+    assert_eq!(rows(&mut conn, query)[0][5], "1");
 }
