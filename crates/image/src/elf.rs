@@ -15,7 +15,7 @@ use object::elf::{self, FileHeader64};
 use object::read::elf::{ElfFile, ProgramHeader as _, Sym as _};
 use object::{Object as _, ObjectSection as _};
 
-/// Why a file cannot be looked into.
+/// Why a file cannot be read as a program.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// It cannot be opened or read.
@@ -23,15 +23,15 @@ pub enum ImageError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// It is no program of this machine: a script, another machine's, or damaged.
+    /// It is a script, another machine's program, or damaged.
     #[error("{path} is no 64-bit x86 ELF program: {reason}")]
     NotElf {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
@@ -41,7 +41,7 @@ pub enum ImageError {
 pub struct Symbol {
     /// Its address as linked.
     pub address: u64,
-    /// Its size in bytes, as the linker noted it.
+    /// Its size in bytes, as the linker wrote it.
     pub size: u64,
     /// Whether it is a function.
     pub is_function: bool,
@@ -75,7 +75,7 @@ pub struct Image {
 type Elf<'data> = ElfFile<'data, FileHeader64<LittleEndian>, &'data [u8]>;
 
 impl Image {
-    /// Reads what there is to know about the program in this file.
+    /// Maps the file, and reads its symbols, functions and build-id.
     pub fn open(path: &Path) -> Result<Self, ImageError> {
         let unreadable = |error| ImageError::Unreadable {
             path: path.to_owned(),
@@ -135,18 +135,18 @@ impl Image {
         self.build_id.as_deref()
     }
 
-    /// Where the program headers are, as linked: the process knows where they are in memory.
+    /// The address of the program headers as linked. The process knows their address in memory.
     pub fn headers_address(&self) -> Option<u64> {
         self.headers_address
     }
 
-    /// The lowest address that is loaded, as linked, on a page's boundary.
+    /// The lowest loaded address as linked, rounded down to a page.
     pub fn first_address(&self) -> Option<u64> {
         let lowest = self.segments.iter().map(|part| part.address).min()?;
         Some(lowest & !0xfff)
     }
 
-    /// An exported symbol of the interface; others are not kept.
+    /// An exported symbol of the interface; others are not stored.
     pub fn symbol(&self, name: &str) -> Option<Symbol> {
         self.symbols.get(name).copied()
     }
@@ -156,9 +156,8 @@ impl Image {
         self.symbols.iter().map(|(name, &symbol)| (&**name, symbol))
     }
 
-    /// How many bytes there are from the beginning of a function to the next one. `None` if no
-    /// function begins there.
-    pub fn room(&self, function: u64) -> Option<u64> {
+    /// The bytes from the beginning of a function to the next one; `None` if no function begins there.
+    pub fn function_bytes(&self, function: u64) -> Option<u64> {
         let code = self.segments.iter().find(|part| part.holds(function))?;
         if !code.executable {
             return None;
@@ -169,7 +168,7 @@ impl Image {
         Some(next.unwrap_or(end).min(end) - function)
     }
 
-    /// What the file has for these addresses.
+    /// The file's bytes at these addresses.
     pub fn bytes(&self, address: u64, length: usize) -> Option<&[u8]> {
         let part = self.segments.iter().find(|part| part.holds(address))?;
         let within = address - part.address;
@@ -180,9 +179,9 @@ impl Image {
         self.map.get(start..start.checked_add(length)?)
     }
 
-    /// The pointers that the loader writes: where each is, and to what, in the order of the file. Linkers sort
-    /// them by place.
-    pub fn relocated(&self) -> impl Iterator<Item = (u64, u64)> {
+    /// The pointers that the loader writes: the address of each, and its value, in the order of the file. Linkers sort
+    /// them by address.
+    pub fn relocations(&self) -> impl Iterator<Item = (u64, u64)> {
         let word = |bytes: &[u8]| {
             bytes
                 .first_chunk()
@@ -196,7 +195,7 @@ impl Image {
             .map(|(place, _, value)| (place, value))
     }
 
-    /// The program's constants, as C writes texts, that begin with `prefix`.
+    /// The program's constant C strings that begin with `prefix`.
     pub fn constants<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
         let bytes = &self.map[self.read_only.clone()];
         let first = prefix.as_bytes()[0];
@@ -218,7 +217,7 @@ impl Segment {
     }
 }
 
-/// Address and place in the file of a section.
+/// A section's address, and its range in the file.
 fn section(elf: &Elf, map: &[u8], name: &str) -> Option<(u64, Range<usize>)> {
     let section = elf.section_by_name(name)?;
     let (offset, size) = section.file_range()?;
@@ -227,7 +226,7 @@ fn section(elf: &Elf, map: &[u8], name: &str) -> Option<(u64, Range<usize>)> {
     (end <= map.len()).then_some((section.address(), start..end))
 }
 
-/// The name of a function without its arguments, where it is exported as C++ does it (`_Z`, the length, the name).
+/// A function's name without the types of its arguments, if it is exported by its C++ name (`_Z`, length, name).
 pub fn unmangled(name: &str) -> &str {
     let Some(rest) = name.strip_prefix("_Z") else {
         return name;
@@ -238,7 +237,7 @@ pub fn unmangled(name: &str) -> &str {
     end.and_then(|end| rest.get(digits..end)).unwrap_or(name)
 }
 
-/// Symbols that tell what a server is, or that belong to the interface.
+/// Whether a symbol identifies the server or belongs to the interface.
 fn is_of_interest(name: &str) -> bool {
     const SINGLE: [&str; 8] = [
         "server_version",
@@ -260,7 +259,7 @@ fn is_of_interest(name: &str) -> bool {
 fn symbols(elf: &Elf) -> HashMap<Box<str>, Symbol> {
     let table = elf.elf_dynamic_symbol_table();
     let strings = table.strings();
-    let mut found = HashMap::new();
+    let mut interesting = HashMap::new();
     for symbol in table.iter() {
         if symbol.is_undefined(LittleEndian) {
             continue;
@@ -276,9 +275,9 @@ fn symbols(elf: &Elf) -> HashMap<Box<str>, Symbol> {
             size: symbol.st_size(LittleEndian),
             is_function: symbol.st_type() == elf::STT_FUNC,
         };
-        found.insert(name.into(), symbol);
+        interesting.insert(name.into(), symbol);
     }
-    found
+    interesting
 }
 
 /// Where functions begin: the search table of .eh_frame_hdr has an entry for each. Its form is that

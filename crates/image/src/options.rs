@@ -1,4 +1,4 @@
-//! What the user says about the server's Performance Schema, in option files and on the command line.
+//! The user's options of the server's Performance Schema, from option files and the command line.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::Release;
 /// The switch itself.
 pub const SWITCH: &str = "performance-schema";
 
-/// The switch as servers take it, which may each have a value.
+/// The spellings of the switch that servers accept; each may have a value.
 const SWITCHES: [&str; 4] = [
     SWITCH,
     "skip-performance-schema",
@@ -17,7 +17,7 @@ const SWITCHES: [&str; 4] = [
     "enable-performance-schema",
 ];
 
-/// Options that every server takes only before all others (mysqld --verbose --help).
+/// Options that servers accept only before all others (mysqld --verbose --help).
 const FIRST: [&str; 6] = [
     "print-defaults",
     "no-defaults",
@@ -27,7 +27,7 @@ const FIRST: [&str; 6] = [
     "login-path",
 ];
 
-/// Name and value of an option, spelled with dashes and without `loose`.
+/// An option's name, spelled with dashes and without `loose`, and its value.
 fn parse(text: &str) -> Option<(String, Option<&str>)> {
     let long = text.strip_prefix("--")?;
     let (name, value) = match long.split_once('=') {
@@ -41,14 +41,14 @@ fn parse(text: &str) -> Option<(String, Option<&str>)> {
     ))
 }
 
-/// What the user has said about the Performance Schema, in files and on the command line.
+/// The user's options of the Performance Schema, from files and the command line.
 #[derive(Debug, Default)]
-pub struct Users {
+pub struct UserOptions {
     options: Vec<(String, Option<String>)>,
 }
 
-impl Users {
-    /// Out of options as a command line has them; the later ones win.
+impl UserOptions {
+    /// Selects them from options as a command line has them; the later ones win.
     pub fn read(texts: impl Iterator<Item = String>) -> Self {
         let options = texts
             .filter_map(|text| {
@@ -60,11 +60,11 @@ impl Users {
         Self { options }
     }
 
-    /// What switches the instruments off, if something does: the last word counts.
-    pub fn switched_off(&self) -> Option<String> {
+    /// The option that switches the instruments off, if one does: the last switch counts.
+    pub fn off_switch(&self) -> Option<String> {
         let is_switch = |name: &str| SWITCHES.contains(&name);
         let (name, value) = self.options.iter().rfind(|(name, _)| is_switch(name))?;
-        let off = match value.as_deref() {
+        let is_off = match value.as_deref() {
             None => !(name == SWITCH || name.starts_with("enable")),
             Some(value) => {
                 let yes = ["1", "ON", "TRUE", "YES"].contains(&value.to_uppercase().as_str());
@@ -75,12 +75,12 @@ impl Users {
             Some(value) => format!("--{name}={value}"),
             None => format!("--{name}"),
         };
-        off.then_some(text)
+        is_off.then_some(text)
     }
 
-    /// Why a server of this release does not initialise its Performance Schema: what switches it off, or that nothing
-    /// switches it on where it is off by itself.
-    pub fn off(&self, release: Release) -> Option<String> {
+    /// Why a server of this release does not initialise its Performance Schema: the option that switches it off, or
+    /// that none switches it on where it is off by default.
+    pub fn off_reason(&self, release: Release) -> Option<String> {
         let is_silent = !self
             .options
             .iter()
@@ -88,12 +88,12 @@ impl Users {
         if is_silent && release.is_mariadb() {
             return Some(format!("{release} without --{SWITCH}"));
         }
-        self.switched_off()
+        self.off_switch()
     }
 
-    /// What the user has said about instruments, consumers and sizes, as an engine's options: `instrument`,
-    /// `consumer_...`, `digests_size`. The smallest size is none of theirs: with it the server's own engine is kept small.
-    pub fn of_the_engine(&self) -> impl Iterator<Item = (String, &str)> {
+    /// The options of instruments, consumers and sizes, as Tare's engine names them: `instrument`, `consumer_...`,
+    /// `digests_size`. The smallest size is left out: `tare run` itself sets it, to keep the server's own engine small.
+    pub fn engine_options(&self) -> impl Iterator<Item = (String, &str)> {
         self.options.iter().filter_map(|(name, value)| {
             let of = name.strip_prefix(SWITCH)?.strip_prefix('-')?;
             let value = value.as_deref().unwrap_or("ON");
@@ -111,11 +111,11 @@ impl Users {
     }
 }
 
-/// Asks the server what it would be started with: it knows best which files it reads.
-pub fn of_user(server: &Path, arguments: &[OsString]) -> Users {
-    let (first, rest) = arguments.split_at(first(arguments));
+/// Asks the server for its options: it knows best which files it reads.
+pub fn read_user_options(server: &Path, arguments: &[OsString]) -> UserOptions {
+    let (leading, rest) = arguments.split_at(count_leading(arguments));
     let printed = Command::new(server)
-        .args(first)
+        .args(leading)
         .arg("--print-defaults")
         .stdin(Stdio::null())
         .stderr(Stdio::null())
@@ -126,11 +126,11 @@ pub fn of_user(server: &Path, arguments: &[OsString]) -> Users {
     let line = rest
         .iter()
         .map(|argument| argument.to_string_lossy().into_owned());
-    Users::read(files.chain(line))
+    UserOptions::read(files.chain(line))
 }
 
-/// How many arguments must stay in front.
-pub fn first(arguments: &[OsString]) -> usize {
+/// The number of arguments that must stay in front.
+pub fn count_leading(arguments: &[OsString]) -> usize {
     arguments
         .iter()
         .take_while(|argument| {
@@ -144,13 +144,13 @@ pub fn first(arguments: &[OsString]) -> usize {
 mod tests {
     use super::*;
 
-    fn users(line: &str) -> Users {
-        Users::read(line.split_whitespace().map(str::to_owned))
+    fn users(line: &str) -> UserOptions {
+        UserOptions::read(line.split_whitespace().map(str::to_owned))
     }
 
     #[test]
-    fn the_last_word_switches_off() {
-        let off = |line: &str| users(line).switched_off();
+    fn the_last_switch_counts() {
+        let off = |line: &str| users(line).off_switch();
         for line in [
             "--performance_schema=OFF",
             "--performance-schema=0",
@@ -172,26 +172,26 @@ mod tests {
     }
 
     #[test]
-    fn mariadb_is_off_by_itself() {
-        let off = |line: &str, release| users(line).off(release).is_some();
-        assert!(off(
+    fn mariadb_is_off_by_default() {
+        let is_off = |line: &str, release| users(line).off_reason(release).is_some();
+        assert!(is_off(
             "--performance-schema-digests-size=5",
             Release::Mariadb1011
         ));
-        assert!(!off("--performance-schema", Release::Mariadb1011));
-        assert!(!off("", Release::Mysql57));
-        assert!(off("--performance-schema=OFF", Release::Mysql80));
+        assert!(!is_off("--performance-schema", Release::Mariadb1011));
+        assert!(!is_off("", Release::Mysql57));
+        assert!(is_off("--performance-schema=OFF", Release::Mysql80));
     }
 
     #[test]
-    fn an_engine_is_told_what_the_user_has_said() {
+    fn users_options_become_the_engines() {
         let line = "--performance-schema --loose-performance_schema_digests_size=5 --performance-schema-users-size=0 \
                     --loose-performance-schema-max-statement-stack=1 \
                     --performance-schema-instrument=wait/%=OFF --performance-schema-consumer-events-waits-current \
                     --performance-schema-consumer-statements-digest=0 --port=1";
         let users = users(line);
-        let told: Vec<_> = users.of_the_engine().collect();
-        let told: Vec<_> = told
+        let options: Vec<_> = users.engine_options().collect();
+        let options: Vec<_> = options
             .iter()
             .map(|(name, value)| (name.as_str(), *value))
             .collect();
@@ -201,6 +201,6 @@ mod tests {
             ("consumer_events_waits_current", "ON"),
             ("consumer_statements_digest", "0"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(options, expected);
     }
 }

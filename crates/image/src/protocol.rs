@@ -1,23 +1,23 @@
-//! What `tare run` and the library that it preloads agree on.
+//! What `tare run` and the library that it preloads agree on: variables, an exit code, and which programs they leave alone.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Names libraries that the system's loader adds to a program (ld.so(8)).
+/// The variable with the libraries that the system's loader adds to a program (ld.so(8)).
 pub const PRELOAD: &str = "LD_PRELOAD";
 
-/// Set by `tare run --require`: a server that cannot be given our engine is not to start at all.
+/// Set by `tare run --require`: a server that Tare cannot serve must not start.
 pub const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
 
-/// Set by `tare run` before the start: say whether this server can be served, change nothing, and end.
+/// Set by `tare run` before the start: the library reports whether it can serve the server, changes nothing, and exits.
 pub const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
 
 /// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`], and of a `tare run` that does
 /// not start one; MySQL and MariaDB themselves use 1 and 2.
 pub const REFUSED: u8 = 4;
 
-/// Options with which a server tells something or makes a data directory, and ends. It does not
-/// initialise its own Performance Schema then, and there is nothing to serve.
+/// Options with which a server prints something or creates a data directory, and exits. It does not initialise its own
+/// Performance Schema then, so there is nothing to serve.
 const SHORT_LIVED: [&str; 9] = [
     "help",
     "version",
@@ -30,15 +30,15 @@ const SHORT_LIVED: [&str; 9] = [
     "verbose-help",
 ];
 
-/// Whether a server with these arguments will end without serving anybody.
-pub fn only_tells_or_initialises<T: AsRef<OsStr>>(arguments: impl IntoIterator<Item = T>) -> bool {
+/// Whether a server with these arguments exits without serving a client.
+pub fn is_short_lived<T: AsRef<OsStr>>(arguments: impl IntoIterator<Item = T>) -> bool {
     let mut arguments = arguments.into_iter();
-    arguments.any(|argument| is_short_lived(&argument.as_ref().to_string_lossy()))
+    arguments.any(|argument| is_short_lived_option(&argument.as_ref().to_string_lossy()))
 }
 
-fn is_short_lived(argument: &str) -> bool {
+fn is_short_lived_option(argument: &str) -> bool {
     let Some(long) = argument.strip_prefix("--") else {
-        // Version, help (twice).
+        // The version, and two spellings of help.
         return matches!(argument, "-V" | "-?" | "-I");
     };
     let name = long.split('=').next().unwrap_or(long).replace('_', "-");
@@ -46,8 +46,8 @@ fn is_short_lived(argument: &str) -> bool {
     SHORT_LIVED.contains(&name)
 }
 
-/// Whether a program has a server's name; what it is, its file tells.
-pub fn is_called_like_a_server(path: &Path) -> bool {
+/// Whether a program has a server's name. What it is, [`crate::Image::recognise`] finds in its file.
+pub fn has_server_name(path: &Path) -> bool {
     let name = path.file_name();
     name.is_some_and(|name| name == "mysqld" || name == "mariadbd")
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_that_end_at_once_are_known() {
+    fn options_of_short_lived_servers_are_recognised() {
         for text in [
             "--help",
             "-?",
@@ -68,7 +68,7 @@ mod tests {
             "--initialize=1",
             "--loose-bootstrap",
         ] {
-            assert!(only_tells_or_initialises(["--user=root", text]), "{text}");
+            assert!(is_short_lived(["--user=root", text]), "{text}");
         }
         for text in [
             "--verbose",
@@ -79,7 +79,7 @@ mod tests {
             "--",
             "-u",
         ] {
-            assert!(!only_tells_or_initialises([text]), "{text}");
+            assert!(!is_short_lived([text]), "{text}");
         }
     }
 }

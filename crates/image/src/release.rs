@@ -1,13 +1,13 @@
-//! Which server a program is: by what it exports, not by what it is called.
+//! Recognises which server a program is by its exports, not by its name.
 
 use std::fmt;
 
 use crate::elf::Image;
 
-/// Describes each release once: the enum, the list of all, and how people call them.
+/// Describes each release once: the enum, the list of all, and their names.
 macro_rules! release {
     ($($(#[$what:meta])* $name:ident = $called:literal,)*) => {
-        /// Servers whose interface is the same.
+        /// A release series of servers, whose versions have the same interface.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Release {
             $($(#[$what])* $name,)*
@@ -46,7 +46,7 @@ release! {
 }
 
 impl Release {
-    /// Whether it is MariaDB's.
+    /// Whether it is a MariaDB.
     pub fn is_mariadb(self) -> bool {
         matches!(
             self,
@@ -55,22 +55,22 @@ impl Release {
     }
 }
 
-/// A server that is known.
+/// A server that Tare serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Its release.
     pub release: Release,
-    /// Its own version, "5.7.22".
+    /// Its version, such as "5.7.22".
     pub version: String,
     /// GNU build-id in hexadecimal, if it has one.
     pub build_id: Option<String>,
 }
 
 impl Server {
-    /// Whether this very version was tested. Another one of its release is served if everything that is known of the
-    /// interface is found in its code.
+    /// Whether this very version was tested. Another version of its release is served if its code passes every check of
+    /// the interface.
     pub fn is_tested(&self) -> bool {
-        tested(self.release).contains(&number(&self.version))
+        tested_versions(self.release).contains(&version_number(&self.version))
     }
 }
 
@@ -84,19 +84,18 @@ impl fmt::Display for Server {
     }
 }
 
-/// What a program turned out to be.
+/// What a program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recognition {
-    /// Nothing of a Performance Schema in it, or all of it is stripped away.
+    /// It exports no Performance Schema, or was stripped.
     Other,
-    /// A server, and not one that is known; the text says why.
+    /// A server that Tare does not serve, and the reason.
     Unknown(String),
-    /// A known server.
+    /// A server that Tare serves.
     Server(Server),
 }
 
-/// The versions whose interface was looked at and tested. Of MariaDB's they are those that the tests met last: its
-/// packages move on.
+/// The tested versions. Those of MariaDB are the newest that the tests ran with, because its packages change.
 const VERSIONS: &[(Release, &[&str])] = &[
     (Release::Mysql56, &["5.6.24"]),
     (Release::Mysql57, &["5.7.22"]),
@@ -107,29 +106,29 @@ const VERSIONS: &[(Release, &[&str])] = &[
     (Release::Mariadb118, &["11.8.6"]),
 ];
 
-/// Releases whose other versions are served, too, if they pass every check, by how their versions begin: a table of as many
-/// functions, of the same types where names tell, and places confirmed by the code that uses them. Before 9.7, MySQL's names
-/// do not tell the types (5.6, 5.7), or the interface changed within the release (8.0).
-const CHECKED: [(Release, &str); 4] = [
+/// Releases whose untested versions are served if they pass every check, with the prefix of their versions. The checks
+/// are: a table of as many functions, of the same types where names tell them, and fields confirmed by the code that
+/// uses them. MySQL's names before 9.7 do not tell the types (5.6, 5.7), or the interface changed within the release (8.0).
+const UNTESTED_PREFIXES: [(Release, &str); 4] = [
     (Release::Mysql97, "9.7."),
     (Release::Mariadb1011, "10.11."),
     (Release::Mariadb114, "11.4."),
     (Release::Mariadb118, "11.8."),
 ];
 
-/// In its version's text: "11.4.5-MariaDB", "11.8.6-MariaDB-0+deb13u1 from Debian".
+/// The mark of a MariaDB's version: "11.4.5-MariaDB", "11.8.6-MariaDB-0+deb13u1 from Debian".
 const MARIADB_MARK: &str = "-MariaDB";
 
-/// Before MySQL's version, from 8.0 on: "MySQL 9.7.4".
+/// The text before a MySQL's version, from 8.0 on: "MySQL 9.7.4".
 const MYSQL_MARK: &str = "MySQL ";
 
-fn tested(release: Release) -> &'static [&'static str] {
-    let found = VERSIONS.iter().find(|(each, _)| *each == release);
-    found.map_or(&[], |(_, versions)| versions)
+fn tested_versions(release: Release) -> &'static [&'static str] {
+    let versions = VERSIONS.iter().find(|(each, _)| *each == release);
+    versions.map_or(&[], |(_, versions)| versions)
 }
 
-/// "11.4.5" of "11.4.5-MariaDB-0+deb".
-fn number(version: &str) -> &str {
+/// The number "11.4.5" in "11.4.5-MariaDB-0+deb".
+fn version_number(version: &str) -> &str {
     version
         .split_once('-')
         .map_or(version, |(number, _)| number)
@@ -142,16 +141,16 @@ fn is_version(text: &str) -> bool {
 }
 
 impl Image {
-    /// Which server this is.
+    /// Recognises the server.
     pub fn recognise(&self) -> Recognition {
         let has = |name| self.symbol(name).is_some();
-        // Its symbols are those of MySQL 5.6 otherwise; the older ones export `using_custom_server_version` as well.
+        // A MariaDB exports the symbols of MySQL 5.6; older ones export `using_custom_server_version` as well.
         let mariadb = match has("PSI_server") {
             true => self.mariadb_version(),
             false => None,
         };
         let release = if let Some(version) = mariadb {
-            return self.mariadb(version);
+            return self.recognise_mariadb(version);
         } else if has("pfs_thread_service_v7") {
             Release::Mysql97
         } else if has("pfs_mutex_service_v1") {
@@ -165,16 +164,16 @@ impl Image {
         } else {
             return Recognition::Other;
         };
-        // Its instrumented mutexes are others than those of a release build.
+        // A debug build's instrumented mutexes differ from those of a build without debugging.
         if has("safe_mutex_lock") || has("_db_enter_") {
             return Recognition::Unknown(format!("this is a debug build of {release}"));
         }
         let is_here = |version: &str| self.constants(version).any(|text| text == version);
         let version = self.mysql_version();
-        let known = tested(release);
-        let is_known = |known: &str| version.map_or_else(|| is_here(known), |it| it == known);
-        let checked = CHECKED.iter().find(|(each, _)| *each == release);
-        match known.iter().find(|known| is_known(known)) {
+        let tested = tested_versions(release);
+        let is_it = |tested: &str| version.map_or_else(|| is_here(tested), |it| it == tested);
+        let checked = UNTESTED_PREFIXES.iter().find(|(each, _)| *each == release);
+        match tested.iter().find(|tested| is_it(tested)) {
             Some(version) => self.server(release, (*version).to_owned()),
             None => match (version, checked) {
                 (Some(version), Some((_, prefix))) if version.starts_with(prefix) => {
@@ -182,11 +181,11 @@ impl Image {
                 }
                 (Some(version), _) => Recognition::Unknown(format!(
                     "this is MySQL {version}, whose interface looks like that of {release}, of which {} is known",
-                    known.join(", ")
+                    tested.join(", ")
                 )),
                 (None, _) => Recognition::Unknown(format!(
                     "this looks like {release}, of which {} is known and this is another version",
-                    known.join(", ")
+                    tested.join(", ")
                 )),
             },
         }
@@ -208,20 +207,21 @@ impl Image {
         self.constants("1").find(is_one)
     }
 
-    fn mariadb(&self, version: &str) -> Recognition {
-        let known = CHECKED
+    fn recognise_mariadb(&self, version: &str) -> Recognition {
+        let releases = UNTESTED_PREFIXES
             .iter()
-            .filter(|(release, _)| release.is_mariadb())
-            .find(|(_, prefix)| version.starts_with(prefix));
-        match known {
+            .filter(|(release, _)| release.is_mariadb());
+        match releases
+            .clone()
+            .find(|(_, prefix)| version.starts_with(prefix))
+        {
             Some((release, _)) => self.server(*release, version.to_owned()),
             None => {
-                let known = CHECKED.iter().filter(|(release, _)| release.is_mariadb());
-                let known: Vec<_> = known.map(|(_, prefix)| format!("{prefix}*")).collect();
+                let served: Vec<_> = releases.map(|(_, prefix)| format!("{prefix}*")).collect();
                 Recognition::Unknown(format!(
                     "this is MariaDB {}, of which {} are known",
-                    number(version),
-                    known.join(", ")
+                    version_number(version),
+                    served.join(", ")
                 ))
             }
         }
@@ -253,12 +253,12 @@ mod tests {
     #[test]
     fn each_release_has_its_versions() {
         for &release in Release::ALL {
-            assert!(!tested(release).is_empty(), "{release}");
+            assert!(!tested_versions(release).is_empty(), "{release}");
         }
     }
 
     #[test]
-    fn another_version_is_told_from_a_tested_one() {
+    fn another_version_is_not_tested() {
         let is_tested = |release, version: &str| {
             let (version, build_id) = (version.to_owned(), None);
             Server {

@@ -1,15 +1,15 @@
-//! A MariaDB's table of functions, which no symbol names: it is found by what it is.
+//! Finds a MariaDB's table of functions, which no symbol names, by its contents.
 //!
 //! `PSI_server` is exported. As linked, it points to a table of functions that do nothing; once
-//! `performance_schema=ON` was read, it points to the table that is looked for here. Both lie in data
-//! that the loader relocates, so the file has every pointer in them (R_X86_64_RELATIVE in .rela.dyn).
+//! `performance_schema=ON` was read, it points to the table that this module finds. The loader
+//! relocates both, so the file lists every pointer in them (R_X86_64_RELATIVE in .rela.dyn).
 
 use std::collections::VecDeque;
 
 use crate::elf::Image;
 
-/// A function that returns a table's address, with the check of a version number before, is shorter.
-const LONGEST_GETTER: u64 = 64;
+/// A function that checks a version number and returns a table's address is shorter.
+const MAX_GETTER_BYTES: u64 = 64;
 
 const POINTER: u64 = size_of::<u64>() as u64;
 
@@ -19,23 +19,23 @@ pub enum TableError {
     /// No `PSI_server`, or it points nowhere.
     #[error("PSI_server points to no table: this server was built in another way")]
     NoPointer,
-    /// None or several.
-    #[error("there are {found} tables of {slots} functions besides PSI_server's, not one")]
+    /// There is none, or there are several.
+    #[error("there are {tables} tables of {slots} functions besides PSI_server's, not one")]
     NotOne {
-        /// How many there are.
-        found: usize,
-        /// How many functions each has.
+        /// The number of tables.
+        tables: usize,
+        /// The number of functions in each.
         slots: usize,
     },
-    /// It may be any table.
+    /// No function returns its address, so it may be any table.
     #[error("no function returns the table of {0} functions: this server was built in another way")]
-    NotGiven(usize),
+    NoGetter(usize),
 }
 
 /// A table of functions; addresses as linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
-    /// Where it is.
+    /// Its address.
     pub address: u64,
     /// The functions in its slots, in order.
     pub functions: Vec<u64>,
@@ -46,17 +46,17 @@ impl Image {
     pub fn interface_table(&self, slots: usize) -> Result<Table, TableError> {
         let pointer = self.symbol("PSI_server").ok_or(TableError::NoPointer)?;
         let mut unset = None;
-        let mut found = Vec::new();
-        // The functions of the run of pointers that ends at `next`; what is before the last `slots` is forgotten.
+        let mut tables = Vec::new();
+        // The last `slots` functions of the run of pointers that ends at `next`.
         let (mut run, mut length, mut next) = (VecDeque::with_capacity(slots), 0, 0);
-        for (place, value) in self.relocated().chain([(u64::MAX, 0)]) {
+        for (place, value) in self.relocations().chain([(u64::MAX, 0)]) {
             if place == pointer.address {
                 unset = Some(value);
             }
-            let is_function = self.room(value).is_some();
+            let is_function = self.function_bytes(value).is_some();
             if length > 0 && !(is_function && place == next) {
                 if length == slots {
-                    found.push(Table {
+                    tables.push(Table {
                         address: next - POINTER * slots as u64,
                         functions: run.iter().copied().collect(),
                     });
@@ -74,23 +74,26 @@ impl Image {
             }
         }
         let unset = unset.ok_or(TableError::NoPointer)?;
-        found.retain(|table| table.address != unset);
-        let count = found.len();
-        let [table] = <[Table; 1]>::try_from(found).map_err(|_| TableError::NotOne {
-            found: count,
+        tables.retain(|table| table.address != unset);
+        let count = tables.len();
+        let [table] = <[Table; 1]>::try_from(tables).map_err(|_| TableError::NotOne {
+            tables: count,
             slots,
         })?;
-        match self.is_given_out(table.address) {
+        match self.has_getter(table.address) {
             true => Ok(table),
-            false => Err(TableError::NotGiven(slots)),
+            false => Err(TableError::NoGetter(slots)),
         }
     }
 
-    /// Whether the server has a pointer to a short function that takes this address.
-    fn is_given_out(&self, address: u64) -> bool {
-        self.relocated().any(|(_, function)| {
-            let room = self.room(function).filter(|room| *room <= LONGEST_GETTER);
-            let code = room.and_then(|room| self.bytes(function, room as usize));
+    /// Whether the server has a pointer to a short function that loads this address.
+    fn has_getter(&self, address: u64) -> bool {
+        self.relocations().any(|(_, function)| {
+            let function_bytes = self
+                .function_bytes(function)
+                .filter(|function_bytes| *function_bytes <= MAX_GETTER_BYTES);
+            let code = function_bytes
+                .and_then(|function_bytes| self.bytes(function, function_bytes as usize));
             code.is_some_and(|code| takes_address(code, function, address))
         })
     }
@@ -116,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_taken_is_seen() {
+    fn an_instruction_that_takes_an_address_is_recognised() {
         // push %rbp; lea 0x10(%rip), %rax; pop %rbp; ret
         let code = [0x55, 0x48, 0x8d, 0x05, 0x10, 0, 0, 0, 0x5d, 0xc3];
         assert!(takes_address(&code, 0x1000, 0x1018));

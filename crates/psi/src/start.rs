@@ -1,9 +1,9 @@
 //! Starting the engine within a server.
 
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
-use tare_image::options::Users;
+use tare_image::options::UserOptions;
 
-use crate::door::frequent::FREQUENT;
+use crate::door::frequent::FREQUENT_NUMBERS;
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction};
 use crate::interface::{Interface, Registration, word};
 
@@ -45,12 +45,12 @@ const CLASSES: usize = 3072;
 ///
 /// # Errors
 /// [`StartError`]; nothing may be patched then.
-pub fn start<S: Interface>(built_in: &BuiltIn, own: &Users) -> Result<(), StartError> {
+pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), StartError> {
     let mut config = Config::default();
     config.limits.classes = CLASSES;
-    config.frequent_classes = FREQUENT;
-    config.digests_keep_positions = S::KEEPS_POSITIONS;
-    for (name, value) in own.of_the_engine() {
+    config.frequent_classes = FREQUENT_NUMBERS;
+    config.digests_keep_positions = S::DIGESTS_HAVE_POSITIONS;
+    for (name, value) in own.engine_options() {
         // What Tare does not have, or cannot be set so, the server itself has or complains about.
         let _ = config.option(&name, value);
     }
@@ -108,5 +108,5 @@ fn left_out(why: &str) {
 
 fn class<S: Interface>(kind: Kind, name: &str) -> Option<&'static Class> {
     let registration = Registration::default();
-    keys::get(keys::register::<S>(kind, name, &registration)).map(|known| known.class)
+    keys::get(keys::register::<S>(kind, name, &registration)).map(|instrument| instrument.class)
 }

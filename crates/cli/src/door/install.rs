@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use tare_image::{Image, PRELOAD, Recognition, is_called_like_a_server};
+use tare_image::{Image, PRELOAD, Recognition, has_server_name};
 
 use super::{check, find, options};
 use crate::exit::{FAILED, Failure, NOT_SERVED};
@@ -204,7 +204,7 @@ fn install(install: &Install) -> Result<(), Failure> {
     let options_file = place.options()?.join(OPTION_FILE);
     // Anew, so that an older one of ours is not taken for the user's.
     forget(&options_file)?;
-    let users = tare_image::options::of_user(&program, &[]);
+    let users = tare_image::options::read_user_options(&program, &[]);
     if let Some(off) = users.switched_off() {
         return Err(refused(format!(
             "the server's option files contain {off}; take it out, or its instruments stay off"
@@ -265,7 +265,7 @@ fn started_by(unit: &str) -> Option<&str> {
             !line.is_empty() && (line.starts_with("ExecStart=") || !line.contains("Exec"))
         })
         .flat_map(|line| line.split(|c: char| c.is_whitespace() || "\"'=;`".contains(c)));
-    words.find(|word| word.starts_with('/') && is_called_like_a_server(Path::new(word)))
+    words.find(|word| word.starts_with('/') && has_server_name(Path::new(word)))
 }
 
 /// Whether the server's user can load the library.

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tare_image::{
-    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, is_called_like_a_server,
-    only_tells_or_initialises,
+    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, has_server_name,
+    is_short_lived,
 };
 
 use crate::exit::{Failure, NOT_SERVED};
@@ -85,7 +85,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     let server = match image.recognise() {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(format!("{called}: {why}")),
-        Recognition::Other if is_script || is_called_like_a_server(&path) => {
+        Recognition::Other if is_script || has_server_name(&path) => {
             return Err(format!(
                 "{called} exports no Performance Schema: it was stripped, or built without"
             ));
@@ -98,10 +98,10 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
     };
     // The library itself does nothing in a server that only tells something, and no data
     // directory needs it.
-    if only_tells_or_initialises(&plan.arguments) {
+    if is_short_lived(&plan.arguments) {
         return Ok(Some(plan));
     }
-    let users = tare_image::options::of_user(&path, &plan.arguments);
+    let users = tare_image::options::read_user_options(&path, &plan.arguments);
     if let Some(off) = users.switched_off() {
         return Err(format!(
             "{called}: its options contain {off}, so it registers no instruments"

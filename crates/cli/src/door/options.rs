@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use tare_image::Release;
-use tare_image::options::{SWITCH, Users, first};
+use tare_image::options::{SWITCH, UserOptions, count_leading};
 
 /// What the server's own Performance Schema would reserve memory for. Not every release has all of
 /// them: they are given as `loose`, so that none stops a server.
@@ -51,7 +51,7 @@ const BUFFERS: [&str; 40] = [
 ];
 
 /// Puts ours before the user's own, which then have the last word.
-pub fn insert(arguments: &mut Vec<OsString>, release: Release, users: &Users) {
+pub fn insert(arguments: &mut Vec<OsString>, release: Release, users: &UserOptions) {
     let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}=ON")));
     let own: &[(&str, u32)] = match release {
         Release::Mysql80 | Release::Mysql97 => &[("error-size", 0), ("max-statement-stack", 1)],
@@ -66,7 +66,7 @@ pub fn insert(arguments: &mut Vec<OsString>, release: Release, users: &Users) {
         .map(|(buffer, size)| (format!("{SWITCH}-{buffer}"), size))
         .filter(|(buffer, _)| !users.names(buffer))
         .map(|(buffer, size)| OsString::from(format!("--loose-{buffer}={size}")));
-    let at = first(arguments);
+    let at = count_leading(arguments);
     arguments.splice(at..at, switch.into_iter().chain(buffers));
 }
 
@@ -74,8 +74,8 @@ pub fn insert(arguments: &mut Vec<OsString>, release: Release, users: &Users) {
 mod tests {
     use super::*;
 
-    fn users(line: &str) -> Users {
-        Users::read(line.split_whitespace().map(str::to_owned))
+    fn users(line: &str) -> UserOptions {
+        UserOptions::read(line.split_whitespace().map(str::to_owned))
     }
 
     fn inserted(line: &str, release: Release) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use tare_image::{Image, Recognition, is_called_like_a_server};
+use tare_image::{Image, Recognition, has_server_name};
 
 /// Options that name a data directory, mysqld's and ours.
 const DATA: [&str; 2] = ["--datadir", "--data"];
@@ -46,7 +46,7 @@ pub fn data(pid: u32) -> Option<PathBuf> {
         }),
         None => {
             let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-            works_in.filter(|_| is_called_like_a_server(&program))
+            works_in.filter(|_| has_server_name(&program))
         }
     }
 }

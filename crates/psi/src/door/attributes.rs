@@ -21,53 +21,53 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
         }
         // SAFETY: the interface: so many bytes.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
-        let mut room = [0; KEPT];
-        thread::set_attributes(&lines(bytes, &mut room));
+        let mut buffer = [0; BUFFER_BYTES];
+        thread::set_attributes(&lines(bytes, &mut buffer));
         0
     })
 }
 
 /// More than the engine keeps of a session's, by a character.
-const KEPT: usize = 256;
+const BUFFER_BYTES: usize = 256;
 
 /// Pairs of texts, each behind its length, as lines; what there is no room for is cut. Line breaks within texts
 /// become spaces.
-fn lines<'a>(bytes: &[u8], room: &'a mut [u8; KEPT]) -> Cow<'a, str> {
-    let (used, separators) = copy(bytes, room, |_| {});
+fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
+    let (used, separators) = copy(bytes, buffer, |_| {});
     // Counted over all of the room, which has a known length, in bytes: sixteen at a time. They are less than 256, for
     // one is an equals sign.
     let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte == b'\n'));
-    if usize::from(room.iter().fold(0, count)) > separators {
-        copy(bytes, room, |text| {
+    if usize::from(buffer.iter().fold(0, count)) > separators {
+        copy(bytes, buffer, |text| {
             let breaks = text.iter_mut().filter(|byte| **byte == b'\n');
             breaks.for_each(|byte| *byte = b' ');
         });
     }
-    lossy(&room[..used])
+    lossy(&buffer[..used])
 }
 
 /// Copies the pairs, each text of which is then for `change`. How many bytes there are, and separators of pairs.
-fn copy(mut bytes: &[u8], room: &mut [u8], mut change: impl FnMut(&mut [u8])) -> (usize, usize) {
+fn copy(mut bytes: &[u8], buffer: &mut [u8], mut change: impl FnMut(&mut [u8])) -> (usize, usize) {
     let (mut used, mut separators) = (0, 0);
     let mut is_first = true;
-    while let Some((key, rest)) = one(bytes)
-        && let Some((value, rest)) = one(rest)
+    while let Some((key, rest)) = split_text(bytes)
+        && let Some((value, rest)) = split_text(rest)
     {
         bytes = rest;
         if !is_first {
-            separators += put(room, &mut used, b"\n").len();
+            separators += append(buffer, &mut used, b"\n").len();
         }
         is_first = false;
-        change(put(room, &mut used, key));
-        put(room, &mut used, b"=");
-        change(put(room, &mut used, value));
+        change(append(buffer, &mut used, key));
+        append(buffer, &mut used, b"=");
+        change(append(buffer, &mut used, value));
     }
     (used, separators)
 }
 
 /// Copies a text behind what is there, as far as there is room.
-fn put<'a>(room: &'a mut [u8], used: &mut usize, text: &[u8]) -> &'a mut [u8] {
-    let place = &mut room[*used..];
+fn append<'a>(buffer: &'a mut [u8], used: &mut usize, text: &[u8]) -> &'a mut [u8] {
+    let place = &mut buffer[*used..];
     let length = text.len().min(place.len());
     *used += length;
     let place = &mut place[..length];
@@ -76,7 +76,7 @@ fn put<'a>(room: &'a mut [u8], used: &mut usize, text: &[u8]) -> &'a mut [u8] {
 }
 
 /// A text behind its length, and the rest.
-fn one(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+fn split_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&first, rest) = bytes.split_first()?;
     let wide = |n: usize| {
         let (number, rest) = rest.split_at_checked(n)?;
@@ -99,32 +99,38 @@ fn one(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    fn of(bytes: &[u8]) -> String {
-        lines(bytes, &mut [0; KEPT]).into_owned()
+    fn lines_of(bytes: &[u8]) -> String {
+        lines(bytes, &mut [0; BUFFER_BYTES]).into_owned()
     }
 
     #[test]
-    fn breaks_within_texts_are_told_from_those_between() {
+    fn line_breaks_in_texts_become_spaces() {
         // The separator of the third pair has no room.
         let value = [b'v'; 246];
         let full = [&b"\x01a\x05b\nc\nd\x01k\xf6"[..], &value, b"\x01x\x01y"].concat();
-        assert_eq!(of(&full), format!("a=b c d\nk={}", "v".repeat(246)));
+        assert_eq!(lines_of(&full), format!("a=b c d\nk={}", "v".repeat(246)));
     }
 
     #[test]
     fn pairs_become_lines() {
-        assert_eq!(of(b"\x03_os\x05Linux\x04_pid\x0242"), "_os=Linux\n_pid=42");
-        assert_eq!(of(b"\x01a\x03b\nc"), "a=b c");
+        assert_eq!(
+            lines_of(b"\x03_os\x05Linux\x04_pid\x0242"),
+            "_os=Linux\n_pid=42"
+        );
+        assert_eq!(lines_of(b"\x01a\x03b\nc"), "a=b c");
         let long = [&b"\x01k\xfc\xc8\x00"[..], &[b'v'; 200]].concat();
-        assert_eq!(of(&long), format!("k={}", "v".repeat(200)));
+        assert_eq!(lines_of(&long), format!("k={}", "v".repeat(200)));
     }
 
     #[test]
-    fn what_is_cut_is_left_out() {
-        assert_eq!(of(b"\x03_os\x05Linux\x04_pid\x09"), "_os=Linux");
-        assert_eq!(of(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xffx"), "");
-        assert_eq!(of(b""), "");
+    fn a_pair_that_is_cut_off_is_left_out() {
+        assert_eq!(lines_of(b"\x03_os\x05Linux\x04_pid\x09"), "_os=Linux");
+        assert_eq!(lines_of(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xffx"), "");
+        assert_eq!(lines_of(b""), "");
         let long = [&b"\x01k\xfc\xe8\x03"[..], &[b'v'; 1000]].concat();
-        assert_eq!(of(&long), format!("k={}", "v".repeat(KEPT - 2)));
+        assert_eq!(
+            lines_of(&long),
+            format!("k={}", "v".repeat(BUFFER_BYTES - 2))
+        );
     }
 }

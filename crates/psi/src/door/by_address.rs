@@ -31,7 +31,7 @@ pub(super) enum Inserted {
     New,
     /// Of the instance with this index.
     InPlaceOf(usize),
-    NoRoom,
+    Full,
 }
 
 /// Indexes of instances by address.
@@ -54,7 +54,7 @@ impl ByAddress {
     /// another lock, which it did not end.
     pub fn insert(&self, address: usize, index: usize) -> Inserted {
         let (Some(key), true) = (key(address), index as u64 <= INDEX_MASK) else {
-            return Inserted::NoRoom;
+            return Inserted::Full;
         };
         let order = Ordering::Relaxed;
         for bucket in self.buckets(address) {
@@ -71,7 +71,7 @@ impl ByAddress {
                 return Inserted::New;
             }
         }
-        Inserted::NoRoom
+        Inserted::Full
     }
 
     /// The index of the instance of the lock there.
@@ -110,7 +110,7 @@ mod tests {
     static TABLE: ByAddress = ByAddress::new();
 
     #[test]
-    fn what_was_inserted_is_found_until_it_is_removed() {
+    fn an_entry_can_be_read_until_it_is_removed() {
         let address = |i: usize| 0x7fff_1234_0000 + i * 40;
         for i in 0..1000 {
             assert_eq!(TABLE.insert(address(i), i), Inserted::New, "{i}");
@@ -134,13 +134,13 @@ mod tests {
             (1 << ADDRESS_BITS, 1),
             (0x1000, 1 << INDEX_BITS),
         ] {
-            assert_eq!(SMALL.insert(address, index), Inserted::NoRoom);
+            assert_eq!(SMALL.insert(address, index), Inserted::Full);
         }
-        let room = PROBES * ENTRIES;
-        for i in 0..room {
+        let capacity = PROBES * ENTRIES;
+        for i in 0..capacity {
             assert_eq!(SMALL.insert(0x10_0000 + i * 4, i), Inserted::New);
         }
-        let one_more = SMALL.insert(0x10_0000 + room * 4, room);
-        assert_eq!(one_more, Inserted::NoRoom);
+        let one_more = SMALL.insert(0x10_0000 + capacity * 4, capacity);
+        assert_eq!(one_more, Inserted::Full);
     }
 }

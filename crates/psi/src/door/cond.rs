@@ -15,7 +15,7 @@ const _: () = assert!(size_of::<Wait>() <= 56);
 /// The interface.
 pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
     match keys::packed(key) {
-        Some(known) if known.is(Kind::Cond) => new_lock(known, identity),
+        Some(instrument) if instrument.is(Kind::Cond) => new_lock(instrument, identity),
         _ => NONE,
     }
 }
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn start_cond_wait(
     }
     // SAFETY: the interface: made by `init_cond`.
     let (lock, ..) = unsafe { resolve(cond) };
-    let Some(known) = keys::by_number(lock.class) else {
+    let Some(instrument) = keys::by_number(lock.class) else {
         return NONE;
     };
     let operation = match operation {
@@ -52,7 +52,12 @@ pub unsafe extern "C" fn start_cond_wait(
     // SAFETY: the interface: 56 bytes.
     unsafe {
         lend_wait(state, || {
-            host_lock::wait(known.class, lock.instance, operation, source(file, line))
+            host_lock::wait(
+                instrument.class,
+                lock.instance,
+                operation,
+                source(file, line),
+            )
         })
     }
 }

@@ -22,17 +22,17 @@ struct Row {
 const _: () = assert!(size_of::<Row>() == 48);
 
 /// Codes whose names were looked for, a bit for each.
-static LOOKED_FOR: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10];
+static DEFINED: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10];
 
 /// # Safety
 /// The interface.
 pub unsafe extern "C" fn log_error(code: u32, operation: c_int) {
     quiet((), || {
-        if let Some(word) = LOOKED_FOR.get(code as usize / 64) {
+        if let Some(word) = DEFINED.get(code as usize / 64) {
             let bit = 1 << (code % 64);
             if word.load(Ordering::Relaxed) & bit == 0
                 && word.fetch_or(bit, Ordering::Relaxed) & bit == 0
-                && let Some((name, state)) = named(code)
+                && let Some((name, state)) = lookup(code)
             {
                 error::define(code, &name, &state);
             }
@@ -53,7 +53,7 @@ pub fn set_names(address: usize, bytes: usize) {
 }
 
 /// Name and SQLSTATE of an error, from the table that the server exports.
-fn named(code: u32) -> Option<(String, String)> {
+fn lookup(code: u32) -> Option<(String, String)> {
     let &(address, bytes) = NAMES.get()?;
     let table = std::ptr::with_exposed_provenance::<Row>(address);
     // SAFETY: `set_names` was told by the program's file; they are constants of the server.

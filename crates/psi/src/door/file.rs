@@ -12,7 +12,7 @@ use engine::wait::Wait;
 use engine::{Kind, Operation, wait};
 
 use super::exchange::{NONE, end, give, lend, quiet, source, take_back};
-use super::keys::{self, Known};
+use super::keys::{self, Instrument};
 use crate::interface::text::c_text;
 
 /// What the server keeps for an open file.
@@ -54,7 +54,7 @@ impl Locker {
     }
 
     /// The class and the name of a file that is not open.
-    fn named(&self) -> Option<(&'static Known, *const c_char)> {
+    fn named(&self) -> Option<(&'static Instrument, *const c_char)> {
         // SAFETY: with a key it was made of a name.
         (self.key != 0).then(|| Some((keys::get(self.key)?, unsafe { self.on.name })))?
     }
@@ -84,7 +84,7 @@ const OPERATIONS: [Operation; 17] = [
 ];
 
 /// The path of a file that the server names: from the root, without detours.
-fn full(name: &str) -> String {
+fn full_path(name: &str) -> String {
     let mut path = PathBuf::new();
     let given = Path::new(name);
     if given.is_relative() {
@@ -100,28 +100,28 @@ fn full(name: &str) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn opened(known: &'static Known, name: &str) -> *mut File {
+fn new_file(instrument: &'static Instrument, name: &str) -> *mut File {
     give(File {
-        instance: Instance::open(known.class, &full(name)),
+        instance: Instance::open(instrument.class, &full_path(name)),
     })
     .cast()
 }
 
-fn place(descriptor: c_int) -> Option<&'static AtomicPtr<File>> {
+fn slot(descriptor: c_int) -> Option<&'static AtomicPtr<File>> {
     OPEN.get(usize::try_from(descriptor).ok()?)
 }
 
 /// # Safety
 /// The interface.
 unsafe fn bind(descriptor: c_int, file: *mut File) {
-    let Some(place) = place(descriptor) else {
+    let Some(slot) = slot(descriptor) else {
         // SAFETY: nobody knows it.
         drop(unsafe { take_back::<File>(file.cast()) });
         return;
     };
-    let before = place.swap(file, Ordering::AcqRel);
+    let before = slot.swap(file, Ordering::AcqRel);
     // Closed by a way that is not instrumented: nobody uses it under this number any more.
-    // SAFETY: in the table there are only files of `opened`, each once.
+    // SAFETY: in the table there are only files of `new_file`, each once.
     drop(unsafe { take_back::<File>(before.cast()) });
 }
 
@@ -129,11 +129,11 @@ unsafe fn bind(descriptor: c_int, file: *mut File) {
 /// The interface.
 pub unsafe extern "C" fn create_file(key: u32, name: *const c_char, descriptor: c_int) {
     quiet((), || {
-        if let Some(known) = keys::of_kind(key, Kind::File)
+        if let Some(instrument) = keys::of_kind(key, Kind::File)
             && descriptor >= 0
         {
             // SAFETY: the interface.
-            unsafe { bind(descriptor, opened(known, &c_text(name))) };
+            unsafe { bind(descriptor, new_file(instrument, &c_text(name))) };
         }
     });
 }
@@ -165,7 +165,7 @@ pub unsafe extern "C" fn get_thread_file_name_locker(
 
 /// # Safety
 /// The interface.
-unsafe fn on_file(state: *mut c_void, file: *mut File, operation: c_int) -> *mut c_void {
+unsafe fn lend_file_locker(state: *mut c_void, file: *mut File, operation: c_int) -> *mut c_void {
     let Some(&operation) = OPERATIONS.get(operation as usize) else {
         return NONE;
     };
@@ -190,7 +190,7 @@ pub unsafe extern "C" fn get_thread_file_stream_locker(
     operation: c_int,
 ) -> *mut c_void {
     // SAFETY: the interface.
-    unsafe { on_file(state, file.cast(), operation) }
+    unsafe { lend_file_locker(state, file.cast(), operation) }
 }
 
 /// # Safety
@@ -201,22 +201,22 @@ pub unsafe extern "C" fn get_thread_file_descriptor_locker(
     descriptor: c_int,
     operation: c_int,
 ) -> *mut c_void {
-    let Some(place) = place(descriptor) else {
+    let Some(slot) = slot(descriptor) else {
         return NONE;
     };
     let closes = matches!(OPERATIONS.get(operation as usize), Some(Operation::Close));
     let file = match closes {
         // From here on the number may be another file's.
-        true => place.swap(ptr::null_mut(), Ordering::AcqRel),
-        false => place.load(Ordering::Acquire),
+        true => slot.swap(ptr::null_mut(), Ordering::AcqRel),
+        false => slot.load(Ordering::Acquire),
     };
     // SAFETY: the interface.
-    unsafe { on_file(state, file, operation) }
+    unsafe { lend_file_locker(state, file, operation) }
 }
 
 /// # Safety
 /// `locker` came from one of the functions above, `file` as [`source`].
-unsafe fn start(locker: *mut c_void, file: *const c_char, line: u32) {
+unsafe fn start_wait(locker: *mut c_void, file: *const c_char, line: u32) {
     if locker.is_null() {
         return;
     }
@@ -227,7 +227,9 @@ unsafe fn start(locker: *mut c_void, file: *const c_char, line: u32) {
     // SAFETY: the interface: the file is open.
     locker.wait = match (unsafe { locker.file().as_ref() }, locker.named()) {
         (Some(file), _) => Some(file.instance.wait_at(locker.operation, source)),
-        (None, Some((known, _))) => Some(wait::start_at(known.class, locker.operation, source)),
+        (None, Some((instrument, _))) => {
+            Some(wait::start_at(instrument.class, locker.operation, source))
+        }
         (None, None) => None,
     };
 }
@@ -236,7 +238,7 @@ unsafe fn start(locker: *mut c_void, file: *const c_char, line: u32) {
 /// The interface.
 pub unsafe extern "C" fn start_file_open_wait(locker: *mut c_void, file: *const c_char, line: u32) {
     // SAFETY: the interface.
-    unsafe { start(locker, file, line) };
+    unsafe { start_wait(locker, file, line) };
 }
 
 /// # Safety
@@ -247,7 +249,7 @@ pub unsafe extern "C" fn start_file_close_wait(
     line: u32,
 ) {
     // SAFETY: the interface.
-    unsafe { start(locker, file, line) };
+    unsafe { start_wait(locker, file, line) };
 }
 
 /// # Safety
@@ -261,7 +263,7 @@ pub unsafe extern "C" fn start_file_rename_wait(
     line: u32,
 ) {
     // SAFETY: the interface.
-    unsafe { start(locker, file, line) };
+    unsafe { start_wait(locker, file, line) };
 }
 
 /// # Safety
@@ -274,7 +276,7 @@ pub unsafe extern "C" fn start_file_wait(
     line: u32,
 ) {
     // SAFETY: the interface.
-    unsafe { start(locker, file, line) };
+    unsafe { start_wait(locker, file, line) };
 }
 
 /// Ends the opening of a file by name: if it was opened, the wait is the file's.
@@ -287,13 +289,13 @@ unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *
     }
     // SAFETY: the interface.
     let mut locker = unsafe { end::<Locker>(locker) };
-    let Some((known, given)) = locker.named().filter(|_| is_open) else {
+    let Some((instrument, given)) = locker.named().filter(|_| is_open) else {
         return ptr::null_mut();
     };
     quiet(ptr::null_mut(), || {
         let name = if name.is_null() { given } else { name };
         // SAFETY: the interface.
-        let file = opened(known, &unsafe { c_text(name) });
+        let file = new_file(instrument, &unsafe { c_text(name) });
         // SAFETY: just made.
         if let (Some(file), Some(wait)) = (unsafe { file.as_ref() }, &mut locker.wait) {
             wait.about_file(&file.instance);
@@ -353,26 +355,26 @@ pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
     // SAFETY: the interface.
     let mut locker = unsafe { end::<Locker>(locker) };
     // Of a change of size, the new one.
-    let tells_bytes = matches!(
+    let has_bytes = matches!(
         locker.operation,
         Operation::Read | Operation::Write | Operation::ChangeSize
     );
     if let Some(wait) = &mut locker.wait
-        && tells_bytes
+        && has_bytes
         && bytes != usize::MAX
     {
         wait.bytes(bytes as u64);
     }
     // SAFETY: as above.
-    unsafe { on_name(&mut locker, true) };
+    unsafe { apply_to_named_file(&mut locker, true) };
 }
 
 /// What is done to a file by its name counts for the file.
 ///
 /// # Safety
 /// The interface.
-unsafe fn on_name(locker: &mut Locker, succeeded: bool) {
-    let Some((known, name)) = locker.named() else {
+unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
+    let Some((instrument, name)) = locker.named() else {
         return;
     };
     if name.is_null() || !succeeded {
@@ -380,13 +382,13 @@ unsafe fn on_name(locker: &mut Locker, succeeded: bool) {
     }
     quiet((), || {
         // SAFETY: the interface.
-        let name = full(&unsafe { c_text(name) });
+        let name = full_path(&unsafe { c_text(name) });
         match locker.operation {
-            Operation::Delete => Instance::deleted(known.class, &name),
+            Operation::Delete => Instance::deleted(instrument.class, &name),
             // 5.6 says neither what it was called nor that it is called otherwise now: the class counts it.
             Operation::Rename => {}
             _ => {
-                let instance = Instance::open(known.class, &name);
+                let instance = Instance::open(instrument.class, &name);
                 if let Some(wait) = &mut locker.wait {
                     wait.about_file(&instance);
                 }
@@ -406,7 +408,7 @@ pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int)
     // SAFETY: the interface.
     let mut locker = unsafe { end::<Locker>(locker) };
     // SAFETY: as above.
-    unsafe { on_name(&mut locker, failed == 0) };
+    unsafe { apply_to_named_file(&mut locker, failed == 0) };
     let (file, closes) = (locker.file(), locker.operation == Operation::Close);
     drop(locker);
     if closes {
@@ -429,12 +431,12 @@ pub unsafe extern "C" fn end_file_rename_wait(
     }
     // SAFETY: the interface.
     let locker = unsafe { end::<Locker>(locker) };
-    let Some((known, _)) = locker.named().filter(|_| failed == 0) else {
+    let Some((instrument, _)) = locker.named().filter(|_| failed == 0) else {
         return;
     };
     quiet((), || {
         // SAFETY: the interface.
-        let (from, to) = unsafe { (full(&c_text(from)), full(&c_text(to))) };
-        Instance::renamed(known.class, &from, &to);
+        let (from, to) = unsafe { (full_path(&c_text(from)), full_path(&c_text(to))) };
+        Instance::renamed(instrument.class, &from, &to);
     });
 }

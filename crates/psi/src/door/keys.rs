@@ -10,7 +10,7 @@ use engine::class::READERS_FIRST;
 use engine::{Class, Kind, host_lock};
 
 use super::exchange::quiet;
-use super::frequent::{FREQUENT, is_frequent};
+use super::frequent::{FREQUENT_NUMBERS, is_frequent};
 use crate::interface::text::c_text;
 use crate::interface::word::Word;
 use crate::interface::{Info, Interface, Registration, flag};
@@ -18,18 +18,18 @@ use crate::interface::{Info, Interface, Registration, flag};
 /// Keys that may be given: more than any server registers, its plugins included.
 pub(super) const KEYS: usize = 8192;
 /// MySQL's limit of an instrument's name.
-const LONGEST: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 /// What a key stands for. Lives for ever.
 #[derive(Debug)]
-pub struct Known {
+pub struct Instrument {
     /// The class. A zero follows its name.
     pub class: &'static Class,
     /// What digests of a prepared statement begin with, of a class of statements that do something with one.
     pub verb: &'static str,
 }
 
-static TABLE: [AtomicPtr<Known>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
+static TABLE: [AtomicPtr<Instrument>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
 
 /// The same of each key in a word, in a sixteenth of the memory of what [`TABLE`] leads to. 0 = it was never given.
 static PACKED: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
@@ -40,9 +40,9 @@ static PACKED: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
 /// |---|---|---|---|
 /// | number of its class | its kind, never 0 | [`Word`] of its locks | it is limited |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packed(u32);
+pub struct PackedInstrument(u32);
 
-impl Packed {
+impl PackedInstrument {
     fn new(kind: Kind, number: u16, word: Word, flags: u32) -> Self {
         let has = |flag| u32::from(flags & flag != 0);
         Self(
@@ -80,9 +80,9 @@ impl Packed {
 
 /// What a key stands for, in a word.
 #[inline(always)]
-pub fn packed(key: u32) -> Option<Packed> {
+pub fn packed(key: u32) -> Option<PackedInstrument> {
     let packed = PACKED.get(key as usize)?.load(Ordering::Relaxed);
-    (packed != 0).then_some(Packed(packed))
+    (packed != 0).then_some(PackedInstrument(packed))
 }
 
 /// What a key stands for, as far as its stage is concerned: bits 0-14 the number of its class, 0 = it stands for none;
@@ -123,7 +123,7 @@ static KEY_OF: [AtomicU16; CLASSES] = [const { AtomicU16::new(0) }; CLASSES];
 const CLASSES: usize = 4096;
 
 /// What the class with this number is.
-pub fn by_number(number: u16) -> Option<&'static Known> {
+pub fn by_number(number: u16) -> Option<&'static Instrument> {
     let key = KEY_OF.get(usize::from(number))?.load(Ordering::Relaxed);
     get(u32::from(key))
 }
@@ -139,14 +139,14 @@ impl Names {
     fn new() -> Self {
         Self {
             by_name: HashMap::new(),
-            next: FREQUENT as u32 + 1,
+            next: FREQUENT_NUMBERS as u32 + 1,
             next_frequent: 1,
         }
     }
 
     /// A key that nobody has, if there is one left.
     fn new_key(&mut self, is_frequent: bool) -> Option<u32> {
-        let next = match is_frequent && self.next_frequent as usize <= FREQUENT {
+        let next = match is_frequent && self.next_frequent as usize <= FREQUENT_NUMBERS {
             true => &mut self.next_frequent,
             false => &mut self.next,
         };
@@ -160,7 +160,7 @@ static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
 /// What a key stands for; 0 and numbers that were never given stand for nothing.
 #[inline]
-pub fn get(key: u32) -> Option<&'static Known> {
+pub fn get(key: u32) -> Option<&'static Instrument> {
     let cell = TABLE.get(key as usize)?;
     // SAFETY: null, or leaked by `register` and whole before it was stored.
     unsafe { cell.load(Ordering::Acquire).as_ref() }
@@ -168,8 +168,8 @@ pub fn get(key: u32) -> Option<&'static Known> {
 
 /// The same, if it is of this kind.
 #[inline]
-pub fn of_kind(key: u32, kind: Kind) -> Option<&'static Known> {
-    get(key).filter(|known| known.class.kind() == kind)
+pub fn of_kind(key: u32, kind: Kind) -> Option<&'static Instrument> {
+    get(key).filter(|instrument| instrument.class.kind() == kind)
 }
 
 /// What a class of statements does with a prepared statement.
@@ -184,7 +184,7 @@ fn verb_of(name: &str) -> &'static str {
 
 /// The key of an instrument; of one that is known by this name already, the same.
 pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u32 {
-    if name.len() > LONGEST || !kind.owns(name) {
+    if name.len() > MAX_NAME_BYTES || !kind.owns(name) {
         return 0;
     }
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -225,9 +225,9 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     let class: &'static Class = Box::leak(Box::new(class));
     let number = host_lock::class_number(class);
     let verb = verb_of(name);
-    let known = Box::leak(Box::new(Known { class, verb }));
+    let instrument = Box::leak(Box::new(Instrument { class, verb }));
     let word = S::word(kind, name);
-    let packed = Packed::new(kind, number, word, info.flags);
+    let packed = PackedInstrument::new(kind, number, word, info.flags);
     PACKED[key as usize].store(packed.0, Ordering::Relaxed);
     if kind == Kind::Stage {
         let progress = PROGRESS * u16::from(info.flags & flag::PROGRESS != 0);
@@ -236,7 +236,7 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     if let Some(cell) = KEY_OF.get(usize::from(number)).filter(|_| number != 0) {
         cell.store(key as u16, Ordering::Relaxed);
     }
-    TABLE[key as usize].store(known, Ordering::Release);
+    TABLE[key as usize].store(instrument, Ordering::Release);
     names.by_name.insert((kind as u8, name.to_owned()), key);
     key
 }

@@ -64,7 +64,8 @@ fn charged(thread: &thread::Thread) -> *mut c_void {
 /// The interface.
 #[inline(always)]
 unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
-    let is_limited = || keys::packed(memory::own(key)).is_some_and(keys::Packed::is_limited);
+    let is_limited =
+        || keys::packed(memory::class_key(key)).is_some_and(keys::PackedInstrument::is_limited);
     match counted {
         0 if !engine::memory::is_sampled() || !is_limited() => 0,
         // SAFETY: the interface.
@@ -79,9 +80,9 @@ unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) 
 /// nobody is charged, and to ask there whether a class is counted would be counted as a loss.
 #[inline(never)]
 unsafe fn charge_left_out(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
-    let known = keys::of_kind(memory::own(key), Kind::Memory);
-    match known.filter(|_| thread::current().is_some()) {
-        Some(known) if engine::memory::is_counted(known.class) => {
+    let instrument = keys::of_kind(memory::class_key(key), Kind::Memory);
+    match instrument.filter(|_| thread::current().is_some()) {
+        Some(instrument) if engine::memory::is_counted(instrument.class) => {
             // SAFETY: the interface.
             unsafe { charge_limited(memory::uncounted(key), bytes, owner) }
         }

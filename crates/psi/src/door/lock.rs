@@ -17,7 +17,7 @@ use engine::{Kind, Operation};
 
 use super::by_address::{ByAddress, Inserted};
 use super::exchange::{give, quiet, take_back};
-use super::keys::Packed;
+use super::keys::PackedInstrument;
 use crate::interface::word::Word;
 
 const WORD_AT: u32 = 60;
@@ -47,15 +47,15 @@ const INSTANCES: u32 = 1024;
 /// The instance of one more lock of a class, 0 = none: if it is one of the first, and observed. The server's
 /// own locks, which are there before its first client, have one in any case, because their instrument may be
 /// switched on.
-fn new_instance(known: Packed, address: usize) -> u32 {
-    let class = known.number();
+fn new_instance(instrument: PackedInstrument, address: usize) -> u32 {
+    let class = instrument.number();
     if SERVES.load(Ordering::Relaxed) && !host_lock::is_observed(class) {
         return 0;
     }
     let Some(count) = WITH_INSTANCE.get(usize::from(class)) else {
         return 0;
     };
-    if count.load(Ordering::Relaxed) >= INSTANCES && !known.is(Kind::Cond) {
+    if count.load(Ordering::Relaxed) >= INSTANCES && !instrument.is(Kind::Cond) {
         host_lock::instance_lost(class);
         return 0;
     }
@@ -79,7 +79,7 @@ fn end_instance(class: u16, instance: u32) {
 static SERVES: AtomicBool = AtomicBool::new(false);
 
 /// A client comes.
-pub(super) fn serve() {
+pub(super) fn note_client() {
     // Looked at first: a line that all threads read.
     if !SERVES.load(Ordering::Relaxed) {
         SERVES.store(true, Ordering::Relaxed);
@@ -100,22 +100,22 @@ pub fn are_unlocks_counted() -> bool {
 }
 
 /// What the server keeps for a lock or a condition.
-pub(super) fn new_lock(known: Packed, identity: *const c_void) -> *mut c_void {
-    let instance = new_instance(known, identity.addr());
-    let at = identity.wrapping_byte_add(known.word().offset());
-    if let Some(tagged) = Tagged::new(known, at.expose_provenance()) {
+pub(super) fn new_lock(instrument: PackedInstrument, identity: *const c_void) -> *mut c_void {
+    let instance = new_instance(instrument, identity.addr());
+    let at = identity.wrapping_byte_add(instrument.word().offset());
+    if let Some(tagged) = Tagged::new(instrument, at.expose_provenance()) {
         if instance == 0 {
             return tagged.pointer();
         }
-        if let Some(tagged) = tagged.keep(instance) {
+        if let Some(tagged) = tagged.with_instance(instance) {
             return tagged.pointer();
         }
     }
     give(Object {
         at: at.cast(),
-        class: known.number(),
+        class: instrument.number(),
         instance,
-        word: known.word(),
+        word: instrument.word(),
     })
 }
 
@@ -136,7 +136,7 @@ pub(super) unsafe fn end_lock(lock: *mut c_void) {
 unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
     quiet((), || {
         let (class, instance) = match tagged {
-            Some(tagged) => (tagged.class(), tagged.forget()),
+            Some(tagged) => (tagged.class(), tagged.take_instance()),
             // SAFETY: without a word's number it is the address of an object, and the server is done with it.
             None => match unsafe { take_back::<Object>(lock) } {
                 Some(object) => (object.class, object.instance),
@@ -167,7 +167,7 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (HostLock, Word, *const Atomi
         instance: object.instance,
         counts_all: object.instance != 0 && are_unlocks_counted(),
     };
-    (lock, object.word.if_known(), object.at)
+    (lock, object.word.if_verified(), object.at)
 }
 
 /// A lock is let go.
@@ -194,11 +194,14 @@ pub(super) struct Tagged(usize);
 
 impl Tagged {
     /// Without an instance.
-    fn new(known: Packed, at: usize) -> Option<Self> {
-        let (class, word) = (usize::from(known.number()), known.word().if_known());
+    fn new(instrument: PackedInstrument, at: usize) -> Option<Self> {
+        let (class, word) = (
+            usize::from(instrument.number()),
+            instrument.word().if_verified(),
+        );
         let fits = at <= ADDRESS_MASK && class != 0 && class <= CLASS_MASK;
         // A mutex's word is looked at without a question what it is.
-        let is_unknown_mutex = word == Word::Unknown && known.is(Kind::Mutex);
+        let is_unknown_mutex = word == Word::Unknown && instrument.is(Kind::Mutex);
         if !fits || is_unknown_mutex || are_unlocks_counted() {
             return None;
         }
@@ -245,20 +248,20 @@ impl Tagged {
     }
 
     /// The same with this instance; `None` where there is no room for it.
-    fn keep(self, instance: u32) -> Option<Self> {
+    fn with_instance(self, instance: u32) -> Option<Self> {
         let index = host_lock::index_of(instance);
         match BY_ADDRESS.insert(self.0 & ADDRESS_MASK, index) {
             Inserted::New => {}
             Inserted::InPlaceOf(before) => {
                 end_instance(self.class(), host_lock::instance_at(before));
             }
-            Inserted::NoRoom => return None,
+            Inserted::Full => return None,
         }
         Some(Self(self.0 | HAS_INSTANCE))
     }
 
     /// Its instance, which is nobody's now; 0 = none.
-    fn forget(self) -> u32 {
+    fn take_instance(self) -> u32 {
         let index = BY_ADDRESS.remove(self.0 & ADDRESS_MASK);
         index.map_or(0, host_lock::instance_at)
     }
@@ -271,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_has_room_for_all() {
+    fn word_class_and_address_fit_into_a_word() {
         let tagged = Tagged(
             (Word::OldInnoDbMutex as usize) << WORD_AT | 0xabc << CLASS_AT | 0x7fff_1234_5678,
         );

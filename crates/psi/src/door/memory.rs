@@ -24,7 +24,7 @@ const _: () = assert!(KEYS.is_power_of_two() && WEIGHT_AT + WEIGHTS.trailing_one
 
 /// The class's key, of what the server kept.
 #[inline(always)]
-pub(super) fn own(key: u32) -> u32 {
+pub(super) fn class_key(key: u32) -> u32 {
     key & (KEYS as u32 - 1)
 }
 
@@ -40,14 +40,15 @@ fn weight(key: u32) -> u16 {
 
 /// The key of what was not counted, and is to be given back all the same.
 pub(super) fn uncounted(key: u32) -> u32 {
-    own(key) | UNCOUNTED << WEIGHT_AT
+    class_key(key) | UNCOUNTED << WEIGHT_AT
 }
 
 /// The number of the class that a key stands for.
 #[inline(always)]
 fn class(key: u32) -> Option<u16> {
-    let known = keys::packed(own(key)).filter(|known| known.is(Kind::Memory))?;
-    Some(known.number())
+    let instrument =
+        keys::packed(class_key(key)).filter(|instrument| instrument.is(Kind::Memory))?;
+    Some(instrument.number())
 }
 
 /// Counts an allocation: the key to free it by, 0 = it was not counted.
@@ -56,7 +57,7 @@ fn count(key: u32, bytes: usize) -> u32 {
     let Some(class) = class(key) else { return 0 };
     match memory::try_allocate_fast(class, bytes) {
         Some(0) => 0,
-        Some(_) => own(key),
+        Some(_) => class_key(key),
         None => count_slow(class, key, bytes),
     }
 }
@@ -67,8 +68,8 @@ fn count(key: u32, bytes: usize) -> u32 {
 extern "C" fn count_slow(class: u16, key: u32, bytes: usize) -> u32 {
     match memory::allocated_as(class, bytes) {
         0 => 0,
-        1 => own(key),
-        weight => own(key) | u32::from(weight) << WEIGHT_AT,
+        1 => class_key(key),
+        weight => class_key(key) | u32::from(weight) << WEIGHT_AT,
     }
 }
 
@@ -79,7 +80,7 @@ extern "C" fn count_slow(class: u16, key: u32, bytes: usize) -> u32 {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     // SAFETY: the interface.
-    unsafe { nobodys(owner) };
+    unsafe { clear_owner(owner) };
     count(key, bytes)
 }
 
@@ -88,7 +89,7 @@ pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c
 /// # Safety
 /// `owner` is NULL or writable.
 #[inline(always)]
-unsafe fn nobodys(owner: *mut *mut c_void) {
+unsafe fn clear_owner(owner: *mut *mut c_void) {
     if !owner.is_null() {
         // SAFETY: the caller's promise.
         unsafe { *owner = ptr::null_mut() };
@@ -105,7 +106,7 @@ pub unsafe extern "C" fn memory_realloc(
     owner: *mut *mut c_void,
 ) -> u32 {
     // SAFETY: the interface.
-    unsafe { nobodys(owner) };
+    unsafe { clear_owner(owner) };
     free(key, before);
     count(key, bytes)
 }
@@ -114,7 +115,7 @@ pub unsafe extern "C" fn memory_realloc(
 /// The interface.
 pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut c_void) -> u32 {
     // SAFETY: the interface.
-    unsafe { nobodys(owner) };
+    unsafe { clear_owner(owner) };
     key
 }
 
@@ -150,13 +151,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_what_was_counted() {
+    fn a_key_has_class_and_weight() {
         let key = KEYS as u32 - 1;
-        assert_eq!((own(key), weight(key)), (key, 1));
+        assert_eq!((class_key(key), weight(key)), (key, 1));
         let counted = key | u32::from(u16::MAX) << WEIGHT_AT;
-        assert_eq!((own(counted), weight(counted)), (key, u16::MAX));
+        assert_eq!((class_key(counted), weight(counted)), (key, u16::MAX));
         assert_eq!(
-            (own(uncounted(counted)), weight(uncounted(counted))),
+            (class_key(uncounted(counted)), weight(uncounted(counted))),
             (key, 0)
         );
     }

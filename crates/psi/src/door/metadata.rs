@@ -20,7 +20,7 @@ pub fn set_class(class: &'static Class) {
 
 /// What the server keeps for a metadata lock.
 #[derive(Debug)]
-pub(super) struct Metadata {
+pub(super) struct LockRecord {
     lock: MetadataLock,
     kind: LockType,
     duration: LockDuration,
@@ -29,7 +29,7 @@ pub(super) struct Metadata {
     key: Box<[u8]>,
 }
 
-impl Metadata {
+impl LockRecord {
     fn show_again(&mut self) {
         quiet((), || {
             self.lock.show_again(self.kind, self.duration, self.status)
@@ -39,34 +39,34 @@ impl Metadata {
 
 /// Locks that a thread keeps when the server is done with them: the next statement is often about the
 /// same table, and then neither names are copied nor anything is allocated.
-pub(super) type Kept = Vec<Box<Metadata>>;
+pub(super) type LockCache = Vec<Box<LockRecord>>;
 
 /// How many.
-const KEPT: usize = 8;
+const CACHED_LOCKS: usize = 8;
 
 /// One that the thread has kept for the same object.
 #[unsafe(link_section = "tare_hot")]
-fn kept(key: &[u8]) -> Option<Box<Metadata>> {
+fn take_cached(key: &[u8]) -> Option<Box<LockRecord>> {
     let thread = thread::current()?;
     // SAFETY: this thread's alone, and nothing below comes back here.
-    let kept = unsafe { &mut *thread.metadata.get() };
-    let at = kept.iter().position(|metadata| *metadata.key == *key)?;
-    Some(kept.swap_remove(at))
+    let cache = unsafe { &mut *thread.metadata.get() };
+    let at = cache.iter().position(|metadata| *metadata.key == *key)?;
+    Some(cache.swap_remove(at))
 }
 
 /// Keeps one, or lets it go.
 #[unsafe(link_section = "tare_hot")]
-fn keep(mut metadata: Box<Metadata>) {
+fn put_into_cache(mut metadata: Box<LockRecord>) {
     metadata.lock.released();
     let Some(thread) = thread::current() else {
         return;
     };
     // SAFETY: as above; what falls out of it tells the engine, not us.
-    let kept = unsafe { &mut *thread.metadata.get() };
-    if kept.len() == KEPT {
-        kept.swap_remove(0);
+    let cache = unsafe { &mut *thread.metadata.get() };
+    if cache.len() == CACHED_LOCKS {
+        cache.swap_remove(0);
     }
-    kept.push(metadata);
+    cache.push(metadata);
 }
 
 const _: () = assert!(size_of::<Wait>() <= 48);
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         };
         // SAFETY: the interface.
         let (bytes, source) = unsafe { (S::FIELDS.metadata_bytes(key), source(file, line)) };
-        if let Some(mut metadata) = kept(bytes) {
+        if let Some(mut metadata) = take_cached(bytes) {
             metadata.lock.source(source);
             metadata.kind = kind;
             metadata.duration = duration;
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         let mut lock = MetadataLock::new(class, on, &schema, &name);
         lock.source(source);
         lock.show(kind, duration, status);
-        give(Metadata {
+        give(LockRecord {
             lock,
             kind,
             duration,
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_int) {
     // SAFETY: the interface: one thread uses a lock at a time.
-    let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
+    let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
         return;
     };
     if let Some(&status) = STATUSES.get(status as usize) {
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
 /// The interface.
 pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration: c_int) {
     // SAFETY: as above.
-    let metadata = unsafe { lock.cast::<Metadata>().as_mut() };
+    let metadata = unsafe { lock.cast::<LockRecord>().as_mut() };
     let duration = u8::try_from(duration + 1)
         .ok()
         .and_then(LockDuration::from_u8);
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration:
 /// The interface.
 pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) {
     // SAFETY: as above.
-    let metadata = unsafe { lock.cast::<Metadata>().as_mut() };
+    let metadata = unsafe { lock.cast::<LockRecord>().as_mut() };
     let kind = u8::try_from(kind + 1).ok().and_then(LockType::from_u8);
     if let (Some(metadata), Some(kind)) = (metadata, kind) {
         metadata.kind = kind;
@@ -185,8 +185,8 @@ pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) 
 pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
     quiet((), || {
         // SAFETY: the interface.
-        if let Some(metadata) = unsafe { take_back::<Metadata>(lock) } {
-            keep(metadata);
+        if let Some(metadata) = unsafe { take_back::<LockRecord>(lock) } {
+            put_into_cache(metadata);
         }
     });
 }
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn start_metadata_wait(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: as above.
-    let Some(metadata) = (unsafe { lock.cast::<Metadata>().as_mut() }) else {
+    let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
         return NONE;
     };
     // SAFETY: the interface: 48 bytes.

@@ -14,7 +14,7 @@ use crate::interface::word::{Word, is_mutex_free, is_mutex_free_as};
 /// The interface.
 pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
     match keys::packed(key) {
-        Some(known) if known.is(Kind::Mutex) => new_lock(known, identity),
+        Some(instrument) if instrument.is(Kind::Mutex) => new_lock(instrument, identity),
         _ => NONE,
     }
 }

@@ -36,7 +36,7 @@ const UNNUMBERED: u32 = 1 << 11;
 struct Naming {
     name: String,
     flags: u32,
-    made: AtomicU32,
+    thread: AtomicU32,
 }
 
 static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
@@ -45,7 +45,7 @@ static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mu
 pub type SystemName = [u8; 16];
 
 /// The name of one more thread; empty = it keeps the one that it has.
-fn next(key: u32, number: u32) -> SystemName {
+fn next_name(key: u32, number: u32) -> SystemName {
     let mut name = SystemName::default();
     let Some(place) = NAMINGS.get(key as usize) else {
         return name;
@@ -57,20 +57,20 @@ fn next(key: u32, number: u32) -> SystemName {
     let number = match naming.flags {
         flags if flags & (SINGLETON | UNNUMBERED) != 0 => String::new(),
         flags if flags & COUNTED != 0 => {
-            format!("-{}", naming.made.fetch_add(1, Ordering::Relaxed) + 1)
+            format!("-{}", naming.thread.fetch_add(1, Ordering::Relaxed) + 1)
         }
         _ => format!("-{number}"),
     };
-    let room = name.len() - 1;
+    let capacity = name.len() - 1;
     let text = naming.name.bytes().chain(number.bytes());
-    for (into, byte) in name[..room].iter_mut().zip(text) {
+    for (into, byte) in name[..capacity].iter_mut().zip(text) {
         *into = byte;
     }
     name
 }
 
 /// Names the calling thread.
-pub(super) fn show(name: &SystemName) {
+pub(super) fn set_system_name(name: &SystemName) {
     // The first thread has the program's name, by which it is looked for.
     // SAFETY: asks for numbers.
     let is_first = unsafe { libc::gettid() == libc::getpid() };
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn register_thread<S: Interface>(
                 let naming = Box::leak(Box::new(Naming {
                     name: system_name.into_owned(),
                     flags: info.flags,
-                    made: AtomicU32::new(0),
+                    thread: AtomicU32::new(0),
                 }));
                 place.store(naming, Ordering::Release);
             }
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn spawn_thread(
     routine: Routine,
     argument: *mut c_void,
 ) -> c_int {
-    let name = quiet(SystemName::default(), || next(key, number));
+    let name = quiet(SystemName::default(), || next_name(key, number));
     // SAFETY: the interface.
     unsafe { thread::spawn_named(key, name, handle, attributes, routine, argument) }
 }
@@ -149,14 +149,14 @@ pub unsafe extern "C" fn new_thread(
     processlist_id: u64,
 ) -> *mut c_void {
     // SAFETY: the interface.
-    let made = unsafe { thread::new_thread(key, identity, processlist_id) };
+    let thread = unsafe { thread::new_thread(key, identity, processlist_id) };
     // SAFETY: NULL or just made, and nobody else knows it.
-    if let Some(thread) = unsafe { made.cast::<Thread>().as_ref() } {
+    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         thread
             .name
-            .set(quiet(SystemName::default(), || next(key, number)));
+            .set(quiet(SystemName::default(), || next_name(key, number)));
     }
-    made
+    thread
 }
 
 /// # Safety
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
     unsafe {
         thread::set_thread(thread);
         if let Some(thread) = thread.cast::<Thread>().as_ref() {
-            show(&thread.name.get());
+            set_system_name(&thread.name.get());
         }
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn names_have_numbers_where_there_are_several() {
         let name = |key, number| {
-            let name = next(key, number);
+            let name = next_name(key, number);
             let length = name.iter().position(|byte| *byte == 0).expect("a zero");
             String::from_utf8_lossy(&name[..length]).into_owned()
         };
@@ -191,7 +191,7 @@ mod tests {
             let naming = Naming {
                 name: "ib_io_a_long_name".into(),
                 flags,
-                made: AtomicU32::new(0),
+                thread: AtomicU32::new(0),
             };
             NAMINGS[key].store(Box::leak(Box::new(naming)), Ordering::Release);
         }
@@ -201,7 +201,7 @@ mod tests {
         let short = Naming {
             name: "ib_io".into(),
             flags: COUNTED,
-            made: AtomicU32::new(0),
+            thread: AtomicU32::new(0),
         };
         NAMINGS[8002].store(Box::leak(Box::new(short)), Ordering::Release);
         assert_eq!(

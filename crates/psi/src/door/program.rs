@@ -13,10 +13,10 @@ use super::exchange::{NONE, end, lend, quiet};
 use crate::interface::Interface;
 use crate::interface::text::text;
 
-type Named = Program<Box<str>>;
+type StaticProgram = Program<Box<str>>;
 type Key = (u8, String, String);
 
-static PROGRAMS: Mutex<Option<HashMap<Key, &'static Named>>> = Mutex::new(None);
+static PROGRAMS: Mutex<Option<HashMap<Key, &'static StaticProgram>>> = Mutex::new(None);
 
 const _: () = assert!(size_of::<Call>() <= 40);
 
@@ -24,7 +24,7 @@ const _: () = assert!(size_of::<Call>() <= 40);
 ///
 /// # Safety
 /// The interface; the names are readable as long as `'a` lasts.
-unsafe fn named<'a, S: Interface>(
+unsafe fn program_names<'a, S: Interface>(
     number: u32,
     (schema, schema_length): (*const c_char, u32),
     (name, name_length): (*const c_char, u32),
@@ -37,12 +37,12 @@ unsafe fn named<'a, S: Interface>(
             text(name, name_length as usize),
         )
     };
-    Some((kind, shown::<S>(schema), shown::<S>(name)))
+    Some((kind, displayed::<S>(schema), displayed::<S>(name)))
 }
 
 /// A name as the server's own engine shows it.
-fn shown<S: Interface>(name: Cow<'_, str>) -> Cow<'_, str> {
-    match S::KEEPS_CASE_OF_PROGRAMS || !name.contains(char::is_uppercase) {
+fn displayed<S: Interface>(name: Cow<'_, str>) -> Cow<'_, str> {
+    match S::PROGRAMS_ARE_CASE_SENSITIVE || !name.contains(char::is_uppercase) {
         true => name,
         false => name.to_lowercase().into(),
     }
@@ -59,8 +59,9 @@ pub unsafe extern "C" fn get_sp_share<S: Interface>(
 ) -> *mut c_void {
     quiet(NONE, || {
         // SAFETY: the interface.
-        let named = unsafe { named::<S>(number, (schema, schema_length), (name, name_length)) };
-        let Some((kind, schema, name)) = named else {
+        let program_names =
+            unsafe { program_names::<S>(number, (schema, schema_length), (name, name_length)) };
+        let Some((kind, schema, name)) = program_names else {
             return NONE;
         };
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn get_sp_share<S: Interface>(
 /// The interface.
 pub unsafe extern "C" fn start_sp(state: *mut c_void, program: *mut c_void) -> *mut c_void {
     // SAFETY: the interface: leaked by `get_sp_share`.
-    let Some(program) = (unsafe { program.cast::<Named>().as_ref() }) else {
+    let Some(program) = (unsafe { program.cast::<StaticProgram>().as_ref() }) else {
         return NONE;
     };
     quiet(NONE, || {
@@ -114,8 +115,9 @@ pub unsafe extern "C" fn drop_sp<S: Interface>(
 ) {
     quiet((), || {
         // SAFETY: the interface.
-        let named = unsafe { named::<S>(number, (schema, schema_length), (name, name_length)) };
-        let Some((kind, schema, name)) = named else {
+        let program_names =
+            unsafe { program_names::<S>(number, (schema, schema_length), (name, name_length)) };
+        let Some((kind, schema, name)) = program_names else {
             return;
         };
         let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);

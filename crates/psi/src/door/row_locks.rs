@@ -35,7 +35,7 @@ static GATE: Mutex<usize> = Mutex::new(0);
 static LIVES: AtomicUsize = AtomicUsize::new(0);
 
 /// A thread of the server's begins.
-pub(super) fn begins(class: &str, thread: usize) {
+pub(super) fn note_start(class: &str, thread: usize) {
     if class == MASTER {
         *GATE.lock().unwrap_or_else(PoisonError::into_inner) = thread;
         LIVES.store(thread, Ordering::Release);
@@ -43,7 +43,7 @@ pub(super) fn begins(class: &str, thread: usize) {
 }
 
 /// One ends: the master thread waits until nobody reads.
-pub(super) fn ends(thread: usize) {
+pub(super) fn note_end(thread: usize) {
     if LIVES.load(Ordering::Acquire) == thread {
         *GATE.lock().unwrap_or_else(PoisonError::into_inner) = 0;
         LIVES.store(0, Ordering::Release);
@@ -51,11 +51,11 @@ pub(super) fn ends(thread: usize) {
 }
 
 /// Has readers answered, if the server is one that can tell. To be called by its threads.
-pub(super) fn watch() {
+pub(super) fn serve_readers() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if innodb().is_some() {
-            row_locks::serve(tell);
+            row_locks::serve(report_locks);
         }
     });
 }
@@ -167,9 +167,9 @@ fn methods_of(table: &CStr) -> Option<&'static [*const ()]> {
     let at = symbol(table);
     let (mut info, mut entry) = (MaybeUninit::<libc::Dl_info>::uninit(), ptr::null_mut());
     // SAFETY: both places are writable; an address of nothing loaded is answered with 0.
-    let found =
+    let is_loaded =
         unsafe { libc::dladdr1(at.cast(), info.as_mut_ptr(), &raw mut entry, SYMBOL_ENTRY) };
-    if at.is_null() || found == 0 || entry.is_null() {
+    if at.is_null() || is_loaded == 0 || entry.is_null() {
         return None;
     }
     // SAFETY: filled, because it was found.
@@ -193,25 +193,25 @@ fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
     if slots.len() != there.len() {
         return None;
     }
-    let mut found = Vec::new();
+    let mut ordered = Vec::new();
     for slot in slots {
         let mut same = there.iter().filter(|(theirs, _)| theirs == slot);
         let ours = same.next().filter(|_| !slot.is_null())?.1;
         if same.next().is_some() {
             return None;
         }
-        found.push(ours);
+        ordered.push(ours);
     }
-    Some(found)
+    Some(ordered)
 }
 
 /// What is needed of the server, all of it or nothing.
 fn innodb() -> Option<&'static Innodb> {
-    static FOUND: std::sync::OnceLock<Option<Innodb>> = std::sync::OnceLock::new();
-    FOUND.get_or_init(find).as_ref()
+    static INNODB: std::sync::OnceLock<Option<Innodb>> = std::sync::OnceLock::new();
+    INNODB.get_or_init(find_innodb).as_ref()
 }
 
-fn find() -> Option<Innodb> {
+fn find_innodb() -> Option<Innodb> {
     let inspector = symbol(c"_ZTV26Innodb_data_lock_inspector");
     let functions = [
         c"_ZN26Innodb_data_lock_inspector25create_data_lock_iteratorEv",
@@ -257,7 +257,7 @@ fn find() -> Option<Innodb> {
 }
 
 /// Has InnoDB tell its locks, and who waits for them.
-fn tell(sheet: &mut Sheet<'_>) {
+fn report_locks(sheet: &mut Sheet<'_>) {
     let Some(innodb) = innodb() else { return };
     let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
     if *gate != 0 {
@@ -320,7 +320,7 @@ unsafe extern "C" fn cache_string(
     string: *const c_char,
 ) -> *const c_char {
     // SAFETY: see above.
-    unsafe { keep(container, CStr::from_ptr(string).to_bytes()) }
+    unsafe { store_text(container, CStr::from_ptr(string).to_bytes()) }
 }
 
 unsafe extern "C" fn cache_data(
@@ -329,7 +329,7 @@ unsafe extern "C" fn cache_data(
     length: usize,
 ) -> *const c_char {
     // SAFETY: see above.
-    unsafe { keep(container, bytes(data, length)) }
+    unsafe { store_text(container, bytes(data, length)) }
 }
 
 unsafe extern "C" fn cache_identifier(
@@ -337,13 +337,13 @@ unsafe extern "C" fn cache_identifier(
     _kind: c_int,
     data: *const c_char,
     length: usize,
-    kept: *mut *const c_char,
-    kept_length: *mut usize,
+    stored: *mut *const c_char,
+    stored_length: *mut usize,
 ) {
     // SAFETY: see above; both places are writable.
     unsafe {
-        *kept = keep(container, bytes(data, length));
-        *kept_length = length;
+        *stored = store_text(container, bytes(data, length));
+        *stored_length = length;
     }
 }
 
@@ -361,7 +361,7 @@ unsafe fn bytes<'a>(at: *const c_char, length: usize) -> &'a [u8] {
 ///
 /// # Safety
 /// As the methods.
-unsafe fn keep(container: *mut Container<'_>, bytes: &[u8]) -> *const c_char {
+unsafe fn store_text(container: *mut Container<'_>, bytes: &[u8]) -> *const c_char {
     let mut zero = bytes.to_vec();
     zero.push(0);
     // SAFETY: it ends with a zero; another within, which no name has, ends it for who reads it so.
@@ -374,14 +374,14 @@ unsafe fn keep(container: *mut Container<'_>, bytes: &[u8]) -> *const c_char {
 
 /// # Safety
 /// As [`bytes`].
-unsafe fn shown<'a>(at: *const c_char, length: usize) -> std::borrow::Cow<'a, str> {
+unsafe fn lossy_text<'a>(at: *const c_char, length: usize) -> std::borrow::Cow<'a, str> {
     // SAFETY: the caller's promise.
     String::from_utf8_lossy(unsafe { bytes(at, length) })
 }
 
 /// # Safety
 /// `at` is NULL or a C string as long as `'a`.
-unsafe fn shown_c<'a>(at: *const c_char) -> std::borrow::Cow<'a, str> {
+unsafe fn lossy_c_text<'a>(at: *const c_char) -> std::borrow::Cow<'a, str> {
     match at.is_null() {
         true => "".into(),
         // SAFETY: the caller's promise.
@@ -428,12 +428,12 @@ unsafe extern "C" fn add_lock(
     quiet((), || {
         // SAFETY: see above.
         unsafe {
-            let object = object.map(|(at, length)| shown(at, length));
-            let lock = [mode, kind, status].map(|at| shown_c(at));
+            let object = object.map(|(at, length)| lossy_text(at, length));
+            let lock = [mode, kind, status].map(|at| lossy_c_text(at));
             (*(*container).sheet).lock(&RowLock {
-                engine: &shown(engine, engine_length),
+                engine: &lossy_text(engine, engine_length),
                 owner: LockOwner {
-                    id: &shown(id, id_length),
+                    id: &lossy_text(id, id_length),
                     transaction,
                     thread,
                     event,
@@ -441,7 +441,7 @@ unsafe extern "C" fn add_lock(
                 },
                 object: object.each_ref().map(|text| &**text),
                 lock: lock.each_ref().map(|text| &**text),
-                data: &shown_c(data),
+                data: &lossy_c_text(data),
             });
         }
     });
@@ -468,7 +468,10 @@ unsafe extern "C" fn add_wait(
     quiet((), || {
         // SAFETY: see above.
         unsafe {
-            let (id, blocking) = (shown(id, id_length), shown(blocking_id, blocking_id_length));
+            let (id, blocking) = (
+                lossy_text(id, id_length),
+                lossy_text(blocking_id, blocking_id_length),
+            );
             let requesting = LockOwner {
                 id: &id,
                 transaction,
@@ -483,7 +486,7 @@ unsafe extern "C" fn add_wait(
                 event: blocking_event,
                 address: blocking_identity.addr() as u64,
             };
-            (*(*container).sheet).wait(&shown(engine, engine_length), &requesting, &blocking);
+            (*(*container).sheet).wait(&lossy_text(engine, engine_length), &requesting, &blocking);
         }
     });
 }

@@ -14,8 +14,8 @@ use crate::interface::word::is_free;
 /// The interface.
 pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
     match keys::packed(key) {
-        Some(known) if known.is(Kind::RwLock) || known.is(Kind::SxLock) => {
-            new_lock(known, identity)
+        Some(instrument) if instrument.is(Kind::RwLock) || instrument.is(Kind::SxLock) => {
+            new_lock(instrument, identity)
         }
         _ => NONE,
     }

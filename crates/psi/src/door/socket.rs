@@ -81,12 +81,12 @@ pub unsafe extern "C" fn init_socket(
     length: libc::socklen_t,
 ) -> *mut c_void {
     quiet(NONE, || {
-        let Some(known) = keys::of_kind(key, Kind::Socket) else {
+        let Some(instrument) = keys::of_kind(key, Kind::Socket) else {
             return NONE;
         };
         // SAFETY: the interface.
         let descriptor = unsafe { descriptor.as_ref() }.copied().unwrap_or(-1);
-        let mut instance = Instance::new(known.class, descriptor);
+        let mut instance = Instance::new(instrument.class, descriptor);
         // SAFETY: the interface.
         if let Some((ip, port)) = unsafe { peer(address, length) } {
             instance.peer(&ip, port);

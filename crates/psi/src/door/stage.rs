@@ -27,13 +27,13 @@ pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int)
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 unsafe extern "C" fn start_stage_slow(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
-    let Some(known) = keys::packed(key).filter(|known| known.is(Kind::Stage)) else {
+    let Some(instrument) = keys::packed(key).filter(|instrument| instrument.is(Kind::Stage)) else {
         stage::end();
         return NONE;
     };
     // SAFETY: the interface.
     let source = unsafe { source(file, line as u32) };
-    stage::set_number(known.number(), source);
+    stage::set_number(instrument.number(), source);
     match keys::has_progress(key) {
         true => progress(),
         false => NONE,
@@ -66,7 +66,7 @@ static RESUMED: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
     /// What of that this thread has seen.
-    static SEEN: Cell<u32> = const { Cell::new(0) };
+    static OBSERVED_RESUMES: Cell<u32> = const { Cell::new(0) };
 }
 
 /// From here on the calls arrive again, at the functions below.
@@ -78,8 +78,8 @@ pub(crate) fn resume() {
 #[inline(always)]
 fn forget_missed() {
     let resumed = RESUMED.load(Ordering::Relaxed);
-    SEEN.with(|seen| {
-        if seen.replace(resumed) != resumed {
+    OBSERVED_RESUMES.with(|observed| {
+        if observed.replace(resumed) != resumed {
             stage::forget();
         }
     });

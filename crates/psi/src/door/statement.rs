@@ -45,7 +45,7 @@ impl Locker {
         self.storage = ptr::null();
         if let Some(tokens) = tokens {
             // SAFETY: the interface.
-            let text = unsafe { whole(self) };
+            let text = unsafe { sql_text(self) };
             self.statement.digest_by_tokens(tokens, verb, &text);
         }
     }
@@ -70,14 +70,15 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     _charset: *const c_void,
     _program: *mut c_void,
 ) -> *mut c_void {
-    let Some(known) = keys::packed(key).filter(|known| known.is(Kind::Statement)) else {
+    let Some(instrument) = keys::packed(key).filter(|instrument| instrument.is(Kind::Statement))
+    else {
         return NONE;
     };
     let place = state.cast::<Locker>();
     // SAFETY: the interface: 256 bytes.
     unsafe {
         let statement = &raw mut (*place).statement;
-        if !statement::start_number_at(statement, known.number(), Source::UNKNOWN) {
+        if !statement::start_number_at(statement, instrument.number(), Source::UNKNOWN) {
             return NONE;
         }
         (&raw mut (*place).text).write(ptr::null());
@@ -96,10 +97,11 @@ pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut
     let Some(of) = (unsafe { of(locker) }) else {
         return NONE;
     };
-    let Some(known) = keys::packed(key).filter(|known| known.is(Kind::Statement)) else {
+    let Some(instrument) = keys::packed(key).filter(|instrument| instrument.is(Kind::Statement))
+    else {
         return locker;
     };
-    of.statement.refine_number(known.number());
+    of.statement.refine_number(instrument.number());
     if of.statement.is_counted() {
         return locker;
     }
@@ -150,7 +152,7 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
         of.length = length;
         quiet((), || {
             // SAFETY: the interface. More than is kept of a text is not looked at.
-            let text = unsafe { text(statement, (length as usize).min(LONGEST)) };
+            let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
             of.statement.text_alone(&text);
             // SAFETY: the interface.
             unsafe { of.digest::<S>("") };
@@ -159,15 +161,15 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
 }
 
 /// Bytes of a text that are looked at: more than anybody keeps or normalises.
-const LONGEST: usize = 65_536;
+const MAX_TEXT_BYTES: usize = 65_536;
 
 /// The text, as far as it is looked at.
 ///
 /// # Safety
 /// The interface.
-unsafe fn whole<'a>(of: &Locker) -> Cow<'a, str> {
+unsafe fn sql_text<'a>(of: &Locker) -> Cow<'a, str> {
     // SAFETY: the interface.
-    unsafe { text(of.text, (of.length as usize).min(LONGEST)) }
+    unsafe { text(of.text, (of.length as usize).min(MAX_TEXT_BYTES)) }
 }
 
 /// # Safety
@@ -215,7 +217,7 @@ pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: 
 
 /// What the tokens of a prepared statement begin with, by what is done with it.
 fn verb(statement: &Statement) -> &'static str {
-    keys::by_number(statement.class_number()).map_or("", |known| known.verb)
+    keys::by_number(statement.class_number()).map_or("", |instrument| instrument.verb)
 }
 
 macro_rules! counters {
@@ -311,7 +313,7 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
                 String::from_utf8_lossy(sqlstate),
                 String::from_utf8_lossy(message),
             );
-            match S::TELLS_ERRORS {
+            match S::REPORTS_ERRORS {
                 true => of.statement.failed(number, &state, &message),
                 false => of.statement.error(number, &state, &message),
             }

@@ -13,9 +13,9 @@ use engine::wait::Wait;
 use engine::{Command, Kind};
 
 use super::exchange::{NONE, quiet};
-use super::keys::{self, Known};
+use super::keys::{self, Instrument};
 use super::lock;
-use super::metadata::Kept;
+use super::metadata::LockCache;
 use super::naming::{self, SystemName};
 use super::row_locks;
 use crate::interface::text::text;
@@ -24,7 +24,7 @@ use crate::interface::text::text;
 #[derive(Debug)]
 pub struct Thread {
     pub(super) session: Session,
-    known: &'static Known,
+    instrument: &'static Instrument,
     /// What the system calls it, of servers that say so.
     pub(super) name: Cell<SystemName>,
     /// Whom the server charges for its memory, of servers that limit it.
@@ -32,7 +32,7 @@ pub struct Thread {
     /// The idle time that runs: the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
     /// Metadata locks that the server is done with.
-    pub(super) metadata: UnsafeCell<Kept>,
+    pub(super) metadata: UnsafeCell<LockCache>,
     /// It has a number in the list of processes.
     serves_client: Cell<bool>,
     /// PROCESSLIST_INFO was given by itself.
@@ -42,18 +42,18 @@ pub struct Thread {
 }
 
 /// MySQL's limit of a schema's name: 64 characters.
-const LONGEST_SCHEMA: usize = 64 * 3;
+const MAX_SCHEMA_BYTES: usize = 64 * 3;
 
 #[derive(Debug)]
 struct Schema {
     length: usize,
-    name: [u8; LONGEST_SCHEMA],
+    name: [u8; MAX_SCHEMA_BYTES],
 }
 
 impl Schema {
     fn set(&mut self, name: &[u8]) {
         // A longer one is none of the server's.
-        let fits = name.len() <= LONGEST_SCHEMA;
+        let fits = name.len() <= MAX_SCHEMA_BYTES;
         self.length = if fits { name.len() } else { 0 };
         self.name[..self.length].copy_from_slice(&name[..self.length]);
     }
@@ -84,7 +84,7 @@ impl Drop for Ending {
 /// The session that the calling thread has.
 #[inline(always)]
 pub(super) fn current<'a>() -> Option<&'a Thread> {
-    // SAFETY: null, or made by `new`, and not deleted as long as a thread has it.
+    // SAFETY: null, or made by `new_record`, and not deleted as long as a thread has it.
     unsafe { current_place().as_ref() }
 }
 
@@ -94,39 +94,39 @@ fn current_place() -> *mut Thread {
     thread::of_host().cast()
 }
 
-fn new(known: &'static Known, parent: u64) -> *mut Thread {
-    let made = Box::into_raw(Box::new(Thread {
-        session: Session::with_parent(known.class, parent),
-        known,
+fn new_record(instrument: &'static Instrument, parent: u64) -> *mut Thread {
+    let thread = Box::into_raw(Box::new(Thread {
+        session: Session::with_parent(instrument.class, parent),
+        instrument,
         name: Cell::new(SystemName::default()),
         charged: Cell::new(ptr::null_mut()),
         idle: UnsafeCell::new(None),
-        metadata: UnsafeCell::new(Kept::new()),
+        metadata: UnsafeCell::new(LockCache::new()),
         serves_client: Cell::new(false),
         has_info: Cell::new(false),
         schema: UnsafeCell::new(Schema {
             length: 0,
-            name: [0; LONGEST_SCHEMA],
+            name: [0; MAX_SCHEMA_BYTES],
         }),
     }));
-    if known.class.name() == CONNECTION {
+    if instrument.class.name() == CONNECTION {
         // SAFETY: just made.
-        unsafe { &*made }.session.await_account();
+        unsafe { &*thread }.session.await_account();
     }
-    row_locks::begins(known.class.name(), made.addr());
-    made
+    row_locks::note_start(instrument.class.name(), thread.addr());
+    thread
 }
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        row_locks::ends(ptr::from_mut(self).addr());
+        row_locks::note_end(ptr::from_mut(self).addr());
     }
 }
 
 /// Makes the thread at `place` the calling one's, or none.
 ///
 /// # Safety
-/// `place` is null or made by `new`, and no other thread's.
+/// `place` is null or made by `new_record`, and no other thread's.
 unsafe fn attach(place: *mut Thread) {
     // Too late in a thread's life, nobody would tell when it ends.
     if ENDING.try_with(|_| {}).is_err() && !place.is_null() {
@@ -142,7 +142,7 @@ unsafe fn attach(place: *mut Thread) {
 }
 
 struct Start {
-    known: Option<&'static Known>,
+    instrument: Option<&'static Instrument>,
     name: SystemName,
     parent: u64,
     routine: Routine,
@@ -160,16 +160,16 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
         // A server that has threads does not go into the background any more.
         engine::follow_forks(false);
         engine::settings::watch();
-        row_locks::watch();
-        if let Some(known) = start.known {
-            let session = new(known, start.parent);
+        row_locks::serve_readers();
+        if let Some(instrument) = start.instrument {
+            let session = new_record(instrument, start.parent);
             // SAFETY: just made.
             unsafe {
                 (*session).session.set_os_id(thread::os_id());
                 (*session).name.set(start.name);
                 attach(session);
             }
-            naming::show(&start.name);
+            naming::set_system_name(&start.name);
         }
     });
     drop(start);
@@ -203,7 +203,7 @@ pub(super) unsafe fn spawn_named(
     argument: *mut c_void,
 ) -> c_int {
     let start = Box::into_raw(Box::new(Start {
-        known: quiet(None, || keys::of_kind(key, Kind::Thread)),
+        instrument: quiet(None, || keys::of_kind(key, Kind::Thread)),
         name,
         parent: current().map_or(0, |thread| thread.session.id()),
         routine,
@@ -226,24 +226,24 @@ pub unsafe extern "C" fn new_thread(
     processlist_id: u64,
 ) -> *mut c_void {
     quiet(NONE, || {
-        let Some(known) = keys::of_kind(key, Kind::Thread) else {
+        let Some(instrument) = keys::of_kind(key, Kind::Thread) else {
             return NONE;
         };
         let parent = current().map_or(0, |thread| thread.session.id());
-        let made = new(known, parent);
+        let thread = new_record(instrument, parent);
         // SAFETY: just made.
         let Thread {
             session,
             serves_client,
             ..
-        } = unsafe { &*made };
+        } = unsafe { &*thread };
         serves_client.set(processlist_id != 0);
         if processlist_id != 0 {
-            lock::serve();
+            lock::note_client();
         }
         session.set_processlist_id(processlist_id);
         session.set_os_id(thread::os_id());
-        made.cast()
+        thread.cast()
     })
 }
 
@@ -254,7 +254,7 @@ pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         thread.serves_client.set(id != 0);
         if id != 0 {
-            lock::serve();
+            lock::note_client();
         }
         thread.session.set_processlist_id(id);
     }
@@ -281,7 +281,7 @@ pub unsafe extern "C" fn get_thread() -> *mut c_void {
 /// The interface.
 pub unsafe extern "C" fn get_thread_class_name() -> *const c_char {
     current().map_or(ptr::null(), |thread| {
-        thread.known.class.name().as_ptr().cast()
+        thread.instrument.class.name().as_ptr().cast()
     })
 }
 

@@ -8,34 +8,38 @@
 use std::collections::BTreeSet;
 
 use super::host::Host;
-use super::targets::Places;
+use super::targets::Target;
 use crate::releases::entry::ServerHooks;
 
 /// What is not where it is expected.
 #[derive(Debug, thiserror::Error)]
-#[error("{structure} has nothing at {place:#x} that {function} reads: its fields have moved")]
-pub struct Moved {
+#[error("{structure} has nothing at {offset:#x} that {function} reads: its fields have moved")]
+pub struct MovedField {
     structure: &'static str,
-    place: usize,
+    offset: usize,
     function: &'static str,
 }
 
 /// How deep calls are followed.
-const DEPTH: usize = 3;
+const MAX_DEPTH: usize = 3;
 /// Functions that are looked into, at most: those that a table's share is handed to have a few dozen.
-const MOST: usize = 4096;
+const MAX_FUNCTIONS: usize = 4096;
 /// Places below have one byte.
-const FOUR_BYTES: usize = 128;
+const MIN_OFFSET: usize = 128;
 /// `call` and `jmp` by a distance of four bytes.
 const CALLS: [u8; 2] = [0xe8, 0xe9];
 
 /// Looks for all places of a release.
-pub fn confirm(host: &Host, release: &ServerHooks, places: &Places) -> Result<(), Moved> {
+pub fn check_fields(
+    host: &Host,
+    release: &ServerHooks,
+    targets: &[Target],
+) -> Result<(), MovedField> {
     let share = &release.fields.share;
     let mut of_share = vec![share.keys, share.key_bytes, share.key_count];
     of_share.extend([share.schema.0, share.name.0]);
     of_share.extend([share.schema.1, share.name.1]);
-    of_share.extend(share.is_none);
+    of_share.extend(share.excluded_if);
     let area = &release.fields.area;
     let of_area = vec![
         area.status,
@@ -49,15 +53,18 @@ pub fn confirm(host: &Host, release: &ServerHooks, places: &Places) -> Result<()
         ("TABLE_SHARE", "get_table_share", of_share),
         ("Diagnostics_area", "end_statement", of_area),
     ] {
-        let target = places.targets.iter().find(|target| target.name == function);
+        let target = targets.iter().find(|target| target.name == function);
         let Some(target) = target else { continue };
-        let code = reached(host, host.as_linked(target.address));
-        let numbers: BTreeSet<u32> = code.iter().flat_map(|body| numbers(body)).collect();
-        for place in expected.into_iter().filter(|place| *place >= FOUR_BYTES) {
-            if !numbers.contains(&(place as u32)) {
-                return Err(Moved {
+        let code = code_of(host, host.as_linked(target.address));
+        let four_byte_numbers: BTreeSet<u32> = code
+            .iter()
+            .flat_map(|body| four_byte_numbers(body))
+            .collect();
+        for offset in expected.into_iter().filter(|offset| *offset >= MIN_OFFSET) {
+            if !four_byte_numbers.contains(&(offset as u32)) {
+                return Err(MovedField {
                     structure,
-                    place,
+                    offset,
                     function,
                 });
             }
@@ -67,17 +74,17 @@ pub fn confirm(host: &Host, release: &ServerHooks, places: &Places) -> Result<()
 }
 
 /// All numbers of four bytes in some code, wherever one may begin.
-fn numbers(code: &[u8]) -> impl Iterator<Item = u32> {
+fn four_byte_numbers(code: &[u8]) -> impl Iterator<Item = u32> {
     code.windows(4)
         .map(|four| u32::from_le_bytes([four[0], four[1], four[2], four[3]]))
 }
 
 /// The code of a function and of those that it calls, from the program's file.
-fn reached(host: &Host, function: u64) -> Vec<&[u8]> {
-    let mut seen = BTreeSet::from([function]);
+fn code_of(host: &Host, function: u64) -> Vec<&[u8]> {
+    let mut visited = BTreeSet::from([function]);
     let mut next = vec![function];
     let mut code = Vec::new();
-    for _ in 0..=DEPTH {
+    for _ in 0..=MAX_DEPTH {
         for function in std::mem::take(&mut next) {
             let Some(bytes) = body(host, function) else {
                 continue;
@@ -85,8 +92,8 @@ fn reached(host: &Host, function: u64) -> Vec<&[u8]> {
             code.push(bytes);
             for callee in callees(function, bytes) {
                 // Only where a function begins: bytes that look like a call lead elsewhere.
-                let is_new = host.image.room(callee).is_some() && seen.insert(callee);
-                if is_new && seen.len() < MOST {
+                let is_new = host.image.function_bytes(callee).is_some() && visited.insert(callee);
+                if is_new && visited.len() < MAX_FUNCTIONS {
                     next.push(callee);
                 }
             }
@@ -96,8 +103,8 @@ fn reached(host: &Host, function: u64) -> Vec<&[u8]> {
 }
 
 fn body(host: &Host, function: u64) -> Option<&[u8]> {
-    let room = host.image.room(function)?;
-    host.image.bytes(function, usize::try_from(room).ok()?)
+    let length = host.image.function_bytes(function)?;
+    host.image.bytes(function, usize::try_from(length).ok()?)
 }
 
 fn callees(function: u64, code: &[u8]) -> impl Iterator<Item = u64> {
@@ -115,10 +122,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_and_numbers_are_found_in_code() {
+    fn code_is_searched_for_calls_and_numbers() {
         // mov eax, [rdi+0x270]; call 0x1000 behind the call; ret
         let code = [0x8b, 0x87, 0x70, 0x02, 0, 0, 0xe8, 0, 0x10, 0, 0, 0xc3];
-        assert!(numbers(&code).any(|number| number == 0x270));
+        assert!(four_byte_numbers(&code).any(|number| number == 0x270));
         assert_eq!(callees(0x4000, &code).next(), Some(0x4000 + 11 + 0x1000));
     }
 }

@@ -1,24 +1,24 @@
-//! The process that we find ourselves in.
+//! The process that has loaded the library.
 
 use std::ffi::{CStr, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use tare_image::options::Users;
+use tare_image::options::UserOptions;
 use tare_image::{Image, PRELOAD};
 
 /// A program and its process.
 pub struct Host {
     /// The program's file.
     pub image: Image,
-    /// What is added to an address as linked to have it in memory.
+    /// The difference between an address in memory and the same address as linked.
     base: u64,
     path: PathBuf,
 }
 
 impl Host {
-    /// `None` if its file cannot be looked into: then it is no server that is known.
-    pub fn look() -> Option<Self> {
+    /// Opens the program's file; `None` if it cannot be read: then it is no server that Tare serves.
+    pub fn open() -> Option<Self> {
         let image = Image::open(Path::new("/proc/self/exe")).ok()?;
         // SAFETY: reads the auxiliary vector.
         let headers = unsafe { libc::getauxval(libc::AT_PHDR) };
@@ -30,67 +30,67 @@ impl Host {
         })
     }
 
-    /// Where an address as linked is in memory.
+    /// The address in memory of an address as linked.
     pub fn in_memory(&self, address: u64) -> u64 {
         self.base.wrapping_add(address)
     }
 
-    /// Where an address in memory is as linked.
+    /// The address as linked of an address in memory.
     pub fn as_linked(&self, address: u64) -> u64 {
         address.wrapping_sub(self.base)
     }
 
-    /// Whether its name is a server's. It is asked for no more than whether to say that we do not know it.
-    pub fn is_called_like_a_server(&self) -> bool {
-        tare_image::is_called_like_a_server(&self.path)
+    /// Whether its name is a server's. This decides only whether to report that Tare does not serve it.
+    pub fn has_server_name(&self) -> bool {
+        tare_image::has_server_name(&self.path)
     }
 
-    /// Takes this library out of what child processes inherit.
-    pub fn keep_from_children(&self) {
+    /// Removes this library from the environment that child processes inherit.
+    pub fn unset_preload_for_children(&self) {
         let Some(value) = std::env::var_os(PRELOAD) else {
             return;
         };
         let own = own_file();
-        let kept = without(&value, &own);
-        // SAFETY: before `main`, this is the only thread, so nobody reads the environment meanwhile.
+        let rest = without(&value, &own);
+        // SAFETY: before `main` this is the only thread, so no other reads the environment meanwhile.
         unsafe {
-            if kept.is_empty() {
+            if rest.is_empty() {
                 std::env::remove_var(PRELOAD);
             } else {
-                std::env::set_var(PRELOAD, kept);
+                std::env::set_var(PRELOAD, rest);
             }
         }
     }
 
-    /// What the server's options say about its Performance Schema.
-    pub fn options(&self) -> Users {
+    /// The user's options of the Performance Schema.
+    pub fn options(&self) -> UserOptions {
         let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-        // The program itself, which knows what files it reads. It does not inherit us: `keep_from_children`.
-        tare_image::options::of_user(&self.path, &arguments)
+        // The program itself prints them. It does not inherit the library: `unset_preload_for_children`.
+        tare_image::options::read_user_options(&self.path, &arguments)
     }
 
-    /// Whether it will end without serving anybody.
-    pub fn only_tells_or_initialises(&self) -> bool {
-        tare_image::only_tells_or_initialises(std::env::args_os().skip(1))
+    /// Whether it will end without serving a client.
+    pub fn is_short_lived(&self) -> bool {
+        tare_image::is_short_lived(std::env::args_os().skip(1))
     }
 }
 
-/// A list of libraries without one of them. Names may be parted by spaces or colons (ld.so(8)).
+/// A list of libraries without one of them. Spaces or colons separate names (ld.so(8)).
 fn without(list: &OsStr, own: &Path) -> OsString {
     let is_own = |name: &[u8]| Path::new(OsStr::from_bytes(name)).file_name() == own.file_name();
     let names = list.as_bytes().split(|byte| matches!(byte, b' ' | b':'));
-    let kept: Vec<&[u8]> = names
+    let rest: Vec<&[u8]> = names
         .filter(|name| !name.is_empty() && !is_own(name))
         .collect();
-    OsString::from_vec(kept.join(&b':'))
+    OsString::from_vec(rest.join(&b':'))
 }
 
 /// The file that this code was loaded from.
 fn own_file() -> PathBuf {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     let here = own_file as *const ();
-    // SAFETY: `info` is one, and only read when the call says that it was filled; the name it points to
-    // stays as long as the library, which is never unloaded.
+    // SAFETY: `info` is only read if the call says that it was filled; its name lives as long as the library, which is
+    // never unloaded.
     unsafe {
         if libc::dladdr(here.cast(), info.as_mut_ptr()) == 0 {
             return PathBuf::new();
@@ -108,16 +108,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_we_are_taken_out_of_the_preload() {
+    fn only_this_library_is_removed_from_the_preload() {
         let own = Path::new("/usr/lib/libtare_psi.so");
-        let kept = |list: &str| without(OsStr::new(list), own).into_string().expect("ASCII");
-        assert_eq!(kept("/usr/lib/libtare_psi.so"), "");
+        let rest = |list: &str| without(OsStr::new(list), own).into_string().expect("ASCII");
+        assert_eq!(rest("/usr/lib/libtare_psi.so"), "");
         assert_eq!(
-            kept("/a/libjemalloc.so.2:/usr/lib/libtare_psi.so"),
+            rest("/a/libjemalloc.so.2:/usr/lib/libtare_psi.so"),
             "/a/libjemalloc.so.2"
         );
         assert_eq!(
-            kept("libtare_psi.so libfoo.so  libbar.so"),
+            rest("libtare_psi.so libfoo.so  libbar.so"),
             "libfoo.so:libbar.so"
         );
     }

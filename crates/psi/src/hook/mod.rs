@@ -1,4 +1,4 @@
-//! Hooks: recognises the server, finds its entries, and patches all of them or none.
+//! Recognises the server, finds its entries, and patches all of them or none.
 //!
 //! | file | what it does |
 //! |---|---|
@@ -28,18 +28,18 @@ use host::Host;
 /// Why a server keeps its own Performance Schema.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// It is not one of those that are known.
+    /// Tare does not serve it.
     #[error("{0}")]
     Unknown(String),
     /// Its options switch it off.
     #[error("{0} registers no instruments")]
     Off(String),
-    /// It looked like one, and something is not as it is there.
+    /// An entry cannot be overwritten.
     #[error("{0}: {1}")]
-    Place(String, targets::PlaceError),
-    /// It is a version that nobody has tested, and something is elsewhere.
+    Location(String, targets::TargetError),
+    /// It is an untested version, and a field has moved.
     #[error("{0}: {1}")]
-    Moved(String, confirm::Moved),
+    Moved(String, confirm::MovedField),
     /// Tare's engine did not start.
     #[error(transparent)]
     Engine(#[from] engine::StartError),
@@ -50,29 +50,29 @@ pub enum HookError {
 
 /// Called before `main`, on the only thread.
 pub fn open() {
-    let Some(host) = Host::look() else {
+    let Some(host) = Host::open() else {
         return;
     };
     let recognition = host.image.recognise();
-    if recognition == Recognition::Other && !host.is_called_like_a_server() {
-        // A shell on its way to a server, for one: what it starts shall have us.
+    if recognition == Recognition::Other && !host.has_server_name() {
+        // It may be a shell that starts a server, which shall inherit the library.
         return;
     }
-    host.keep_from_children();
+    host.unset_preload_for_children();
     if std::env::var_os(CHECK_VARIABLE).is_some() {
-        answer(&host, recognition);
+        report_to_tare_run(&host, recognition);
     }
-    if host.only_tells_or_initialises() {
+    if host.is_short_lived() {
         return;
     }
-    match enter(&host, recognition) {
-        Ok(server) => say(&format!("Tare's engine serves the instruments of {server}")),
+    match install(&host, recognition) {
+        Ok(server) => log(&format!("Tare's engine serves the instruments of {server}")),
         Err(error) => {
-            say(&format!(
+            log(&format!(
                 "{error}; the server keeps its own Performance Schema"
             ));
             if std::env::var_os(REQUIRE_VARIABLE).is_some_and(|value| value != "0") {
-                say("it was required, so the server does not start");
+                log("it was required, so the server does not start");
                 // SAFETY: ends the process before its `main`; nothing has been begun that would have to end.
                 unsafe { libc::_exit(REFUSED.into()) };
             }
@@ -80,9 +80,9 @@ pub fn open() {
     }
 }
 
-/// To `tare run`, on standard output: `served` and what, or `refused` and why.
-fn answer(host: &Host, recognition: Recognition) -> ! {
-    let (text, code) = match prepare(host, recognition) {
+/// Answers `tare run` on standard output, with `served` and the server, or `refused` and the reason, and exits.
+fn report_to_tare_run(host: &Host, recognition: Recognition) -> ! {
+    let (text, code) = match find_checked_targets(host, recognition) {
         Ok((server, ..)) => (format!("served {server}"), 0),
         Err(error) => (format!("refused {error}"), REFUSED.into()),
     };
@@ -91,30 +91,30 @@ fn answer(host: &Host, recognition: Recognition) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-fn enter(host: &Host, recognition: Recognition) -> Result<String, HookError> {
+fn install(host: &Host, recognition: Recognition) -> Result<String, HookError> {
     let options = host.options();
     if let Recognition::Server(server) = &recognition
-        && let Some(why) = options.off(server.release)
+        && let Some(why) = options.off_reason(server.release)
     {
-        // Calls that the server makes all the same find its own functions, as without us.
+        // The server calls some functions all the same: it finds its own, as without the library.
         return Err(HookError::Off(why));
     }
-    let (server, places, release) = prepare(host, recognition)?;
+    let (server, targets, release) = find_checked_targets(host, recognition)?;
     if let Some(names) = host.image.symbol("error_names_array") {
         let address = host.in_memory(names.address) as usize;
         door::error::set_names(address, names.size as usize);
     }
     (release.start)(&options)?;
-    let switches = patch::write(&places, door::does_nothing)?;
+    let switches = patch::write(&targets, door::does_nothing)?;
     switch::lead(switches);
-    Ok(format!("{server} ({} functions)", places.count()))
+    Ok(format!("{server} ({} functions)", targets.len()))
 }
 
-/// Everything but writing.
-fn prepare(
+/// Recognises the server, finds its entries and checks them: everything but writing.
+fn find_checked_targets(
     host: &Host,
     recognition: Recognition,
-) -> Result<(String, targets::Places, &'static ServerHooks), HookError> {
+) -> Result<(String, Vec<targets::Target>, &'static ServerHooks), HookError> {
     let server = match recognition {
         Recognition::Server(server) => server,
         Recognition::Unknown(why) => return Err(HookError::Unknown(why)),
@@ -126,19 +126,19 @@ fn prepare(
         }
     };
     let release = releases::hooks(server.release);
-    let places = targets::find(host, release)
-        .map_err(|error| HookError::Place(server.to_string(), error))?;
+    let targets = targets::find_targets(host, release)
+        .map_err(|error| HookError::Location(server.to_string(), error))?;
     if server.is_tested() {
-        return Ok((server.to_string(), places, release));
+        return Ok((server.to_string(), targets, release));
     }
-    confirm::confirm(host, release, &places)
+    confirm::check_fields(host, release, &targets)
         .map_err(|moved| HookError::Moved(server.to_string(), moved))?;
     let text = format!("{server}, a version that was not tested and passes every check");
-    Ok((text, places, release))
+    Ok((text, targets, release))
 }
 
-/// One line in the server's log, which is standard error this early.
-fn say(text: &str) {
-    // There is nobody to tell that nobody can be told.
+/// Writes a line to the server's log, which is standard error this early.
+fn log(text: &str) {
+    // An error cannot be reported anywhere else.
     let _ = writeln!(std::io::stderr(), "tare: {text}");
 }

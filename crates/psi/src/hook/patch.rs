@@ -1,12 +1,12 @@
-//! Writing: a jump over each entry, or a return where nothing would happen.
+//! Overwrites each entry with a jump, or with a return where our function would do nothing.
 //!
-//! A jump reads where it leads from memory. All those addresses lie in one page near the server's code: read from
-//! behind each jump, they would take a place for each page of entries in what the processor keeps of page tables (in a
-//! point select of 5.7 some fifty misses of the first level: docs/overhead.md). Where there is no such page, they do lie behind the jumps.
+//! A jump reads its target's address from memory. All addresses are in one page near the server's code: behind the
+//! jumps they would take an entry of the TLB for each page of entries (in a point select of 5.7 some fifty misses of
+//! its first level: docs/overhead.md). Where the system gives no such page, they are behind the jumps.
 //!
-//! Before `main` there is one thread, and it is here, so nobody runs through what is written. Pages stay
-//! executable all along: if one of them cannot be made writable, nothing has been written yet, and if one cannot be made
-//! read-only again, it works nevertheless.
+//! Before `main` this is the only thread, so no thread runs the code that is overwritten. Pages stay executable all
+//! along. If one of them cannot be made writable, nothing has been written yet; if one cannot be made read-only again,
+//! the server works nevertheless.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -14,29 +14,29 @@ use std::io;
 
 use super::rules::{Returns, rule};
 use super::switch::Switch;
-use super::targets::{Places, ROOM, Target};
+use super::targets::{TARGET_BYTES, Target};
 
-/// Why nothing was written.
+/// Why no entry was overwritten.
 #[derive(Debug, thiserror::Error)]
 pub enum PatchError {
-    /// A policy of the system, most likely.
+    /// Most likely a policy of the system.
     #[error("the system does not let the server's code be changed ({0})")]
     Refused(io::Error),
 }
 
-/// `jmp *distance(%rip)`: to the address that lies so far behind the instruction.
+/// `jmp *distance(%rip)`: jumps to the address that is stored so many bytes behind the instruction.
 const JUMP: [u8; 2] = [0xff, 0x25];
 const JUMP_BYTES: usize = JUMP.len() + size_of::<i32>();
 
 /// `ret`.
 const RETURN: u8 = 0xc3;
 
-/// Writes all or nothing: to where `does_nothing` says so, a return. What it gives back leads calls elsewhere.
+/// Overwrites all targets or none: with a return where `does_nothing` is true. Returns the switches of those with a rule.
 pub fn write(
-    places: &Places,
+    targets: &[Target],
     does_nothing: impl Fn(*const ()) -> bool,
 ) -> Result<Vec<Switch>, PatchError> {
-    let pages = pages(&places.targets);
+    let pages = pages_of(targets);
     for (done, &page) in pages.iter().enumerate() {
         if let Err(error) = protect(page, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
             for &page in pages.iter().take(done) {
@@ -45,9 +45,9 @@ pub fn write(
             return Err(PatchError::Refused(error));
         }
     }
-    let addresses = Addresses::near(&places.targets);
+    let addresses = Addresses::near(targets);
     let mut switches = Vec::new();
-    for (i, target) in places.targets.iter().enumerate() {
+    for (i, target) in targets.iter().enumerate() {
         let code = match does_nothing(target.function) {
             true => vec![RETURN],
             false => {
@@ -55,7 +55,7 @@ pub fn write(
                 addresses.jump(i, *target)
             }
         };
-        // SAFETY: places has checked that a function of at least `ROOM` bytes begins there, and its pages
+        // SAFETY: `find_targets` has checked that a function of at least `TARGET_BYTES` bytes begins there, and its pages
         // are writable now. No thread runs through it: there is only this one.
         unsafe {
             std::ptr::copy_nonoverlapping(code.as_ptr(), target.address as *mut u8, code.len())
@@ -67,14 +67,14 @@ pub fn write(
     Ok(switches)
 }
 
-/// Where jumps find where they lead.
+/// The table that jumps read their targets' addresses from.
 struct Addresses {
     /// In the order of targets; 0 = behind the jump.
     table: usize,
 }
 
 impl Addresses {
-    /// A page with the targets' functions that all of them reach, if the system has one to give.
+    /// Pages with the functions' addresses that all targets reach, if the system gives them.
     fn near(targets: &[Target]) -> Self {
         let size = page_size();
         let bytes = (targets.len() * POINTER).next_multiple_of(size);
@@ -82,16 +82,16 @@ impl Addresses {
         let (Some(lowest), Some(highest)) = (code.clone().min(), code.max()) else {
             return Self { table: 0 };
         };
-        // Below the program: what lies above it is where its heap grows.
-        let reached = highest.saturating_sub(REACH);
-        let table = (1..TRIES)
-            .map_while(|i| (lowest & !(STEP - 1)).checked_sub(i * STEP))
-            .take_while(|at| *at >= STEP && *at > reached)
-            .find_map(|at| page_at(at, bytes))
+        // Below the program, because its heap grows above it.
+        let reached = highest.saturating_sub(MAX_DISTANCE);
+        let table = (1..MAX_TRIES)
+            .map_while(|i| (lowest & !(TRY_DISTANCE - 1)).checked_sub(i * TRY_DISTANCE))
+            .take_while(|at| *at >= TRY_DISTANCE && *at > reached)
+            .find_map(|at| map_at(at, bytes))
             .unwrap_or(0);
         if table != 0 {
             for (i, target) in targets.iter().enumerate() {
-                // SAFETY: within the pages just mapped, which have room for all.
+                // SAFETY: within the pages just mapped, which hold an address for each target.
                 unsafe { (table as *mut *const ()).add(i).write(target.function) };
             }
             for page in (table..table + bytes).step_by(size) {
@@ -103,13 +103,13 @@ impl Addresses {
 
     /// The code that leads from target `i` to its function.
     fn jump(&self, i: usize, target: Target) -> Vec<u8> {
-        const { assert!(JUMP_BYTES + POINTER <= ROOM) };
+        const { assert!(JUMP_BYTES + POINTER <= TARGET_BYTES) };
         let distance = match self.table {
             0 => 0,
             table => (table + i * POINTER).wrapping_sub(target.address as usize + JUMP_BYTES),
         };
         let mut code = JUMP.to_vec();
-        // `near` looked that it fits.
+        // `near` has checked that it fits.
         code.extend((distance as i32).to_le_bytes());
         match self.table {
             0 => code.extend((target.function as u64).to_le_bytes()),
@@ -122,7 +122,7 @@ impl Addresses {
         code
     }
 
-    /// Leads the calls of target `i` to the return behind its jump and back again, if it has a rule.
+    /// The switch that leads the calls of target `i` to the return behind its jump and back, if it has a rule.
     fn switch(&self, i: usize, target: Target) -> Option<Switch> {
         let rule = rule(target.name).filter(|_| self.table != 0)?;
         let behind_jump = target.address as usize + JUMP_BYTES;
@@ -132,14 +132,14 @@ impl Addresses {
 }
 
 const POINTER: usize = size_of::<*const ()>();
-/// How far from an instruction an address may lie, less than a page or two.
-const REACH: usize = i32::MAX as usize - (1 << 16);
-/// Where pages are looked for: the system gives none below the first.
-const STEP: usize = 1 << 16;
-const TRIES: usize = 1 << 14;
+/// The largest distance in bytes between a jump and its address: 31 bits, less a margin of 64 KiB.
+const MAX_DISTANCE: usize = i32::MAX as usize - (1 << 16);
+/// The distance of the addresses at which pages are tried; the system gives none below the first.
+const TRY_DISTANCE: usize = 1 << 16;
+const MAX_TRIES: usize = 1 << 14;
 
-/// Writable memory at an address where there is none, yet.
-fn page_at(address: usize, bytes: usize) -> Option<usize> {
+/// Maps writable memory at an address where nothing is mapped yet.
+fn map_at(address: usize, bytes: usize) -> Option<usize> {
     // SAFETY: a new private mapping, in place of no other.
     let page = unsafe {
         libc::mmap(
@@ -155,7 +155,7 @@ fn page_at(address: usize, bytes: usize) -> Option<usize> {
         return None;
     }
     if page as usize != address {
-        // A system older than the flag takes it for a wish.
+        // A system that does not know the flag takes the address for a hint.
         // SAFETY: the mapping just made.
         unsafe { libc::munmap(page, bytes) };
         return None;
@@ -164,13 +164,16 @@ fn page_at(address: usize, bytes: usize) -> Option<usize> {
 }
 
 /// The pages that hold entries.
-fn pages(targets: &[Target]) -> BTreeSet<usize> {
+fn pages_of(targets: &[Target]) -> BTreeSet<usize> {
     let size = page_size();
     targets
         .iter()
         .flat_map(|target| {
             let first = target.address as usize;
-            [first & !(size - 1), (first + ROOM - 1) & !(size - 1)]
+            [
+                first & !(size - 1),
+                (first + TARGET_BYTES - 1) & !(size - 1),
+            ]
         })
         .collect()
 }
@@ -228,18 +231,19 @@ mod tests {
         call(page + 32);
         assert_eq!(CALLED.get(), 0);
         let target = |at| Target::for_test(page + at, ours as *const ());
-        let places = |at| Places {
-            targets: vec![target(at)],
-        };
-        write(&places(32), |_| false).expect("written");
+        write(&[target(32)], |_| false).expect("written");
         call(page + 32);
         assert_eq!(CALLED.get(), 1);
         call(page + 16);
-        call(page + 32 + ROOM as u64);
+        call(page + 32 + TARGET_BYTES as u64);
         assert_eq!(CALLED.get(), 1, "the neighbours are as they were");
-        write(&places(32), |function| function == ours as *const ()).expect("written");
+        write(&[target(32)], |function| function == ours as *const ()).expect("written");
         call(page + 32);
-        assert_eq!(CALLED.get(), 1, "what does nothing is not called");
+        assert_eq!(
+            CALLED.get(),
+            1,
+            "a function that does nothing is not called"
+        );
 
         // Where no page is near.
         let far = Addresses { table: 0 }.jump(0, target(64));
@@ -252,13 +256,11 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_is_an_error_and_changes_nothing() {
-        let places = Places {
-            // Nothing is mapped at the beginning of the address space.
-            targets: vec![Target::for_test(0x1000, ours as *const ())],
-        };
+    fn a_page_that_cannot_be_written_is_an_error() {
+        // Nothing is mapped at the beginning of the address space.
+        let target = Target::for_test(0x1000, ours as *const ());
         assert!(matches!(
-            write(&places, |_| false),
+            write(&[target], |_| false),
             Err(PatchError::Refused(_))
         ));
     }

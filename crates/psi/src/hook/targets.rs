@@ -1,57 +1,57 @@
-//! Where a release's entries are in this process, and whether everything about them is as it should be.
+//! Finds a release's entries in this process, and checks that they can be overwritten.
 //!
-//! An entry's code is what the file has, begins a function on a boundary of 16 bytes, and has 16 bytes to
-//! itself: then it can be overwritten with a jump. A list of entries that leaves out what the server exports
-//! is refused, because an original that stays would take our objects for its own.
+//! An entry can be overwritten with a jump if its code equals the file's, begins a function on a boundary of 16 bytes,
+//! and has 16 bytes to itself. A list of entries that omits a function that the server exports is refused, because
+//! the server's own function would take our objects for its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tare_image::{Table, TableError};
 
 use super::host::Host;
-use crate::releases::entry::{Entry, Place, ServerHooks};
+use crate::releases::entry::{Entry, Location, ServerHooks};
 
-/// What an entry must have to itself.
-pub const ROOM: usize = 16;
+/// The bytes of code that an entry must have to itself.
+pub const TARGET_BYTES: usize = 16;
 
-/// Size of a pointer in the server's tables.
+/// Bytes of a pointer in the server's tables.
 const POINTER: u64 = 8;
 
-/// What does not check out.
+/// Why an entry cannot be overwritten.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
-    /// Not exported.
+pub enum TargetError {
+    /// The server does not export it.
     #[error("{0} is not exported by this server: it was stripped, or changed")]
     NoSymbol(String),
-    /// Not where a function begins.
+    /// No function begins there.
     #[error("{0} does not begin where a function begins: this server was changed")]
     NoFunction(&'static str),
-    /// Too short or not aligned.
+    /// The function is too short, or not aligned.
     #[error("{0} has no room for a jump: this server was built in another way")]
-    NoRoom(&'static str),
+    TooShort(&'static str),
     /// Memory and file differ.
     #[error("{0} is not what the program's file has: another tool has changed it")]
     Changed(&'static str),
-    /// Two at one address.
+    /// Two entries have one address.
     #[error("{0} and {1} are one function in this server: it was built in another way")]
     Shared(&'static str, &'static str),
-    /// Exported, and not in the list.
+    /// The server exports a function that is not in the list.
     #[error("this server has {0}, which Tare does not serve")]
     NotServed(String),
-    /// The list has a slot that the table has not, or leaves one out.
-    #[error("{table} has {found} slots, and Tare knows {known}")]
+    /// The list has more or fewer slots than the table.
+    #[error("{table} has {count} slots, and Tare knows {listed}")]
     Slots {
         /// The table.
         table: String,
-        /// How many the server has.
-        found: usize,
-        /// How many are in the list.
-        known: usize,
+        /// The slots that the server has.
+        count: usize,
+        /// The slots in the list.
+        listed: usize,
     },
-    /// It takes something else, or a slot leads to another function.
+    /// The function takes other arguments, or a slot leads to another function.
     #[error("{0} is not what its slot leads to: this server has another interface")]
     Signature(&'static str),
-    /// Not found.
+    /// The table behind `PSI_server` was not found.
     #[error(transparent)]
     Table(#[from] TableError),
     /// Memory and file differ.
@@ -64,17 +64,17 @@ pub enum PlaceError {
 /// A function to be replaced.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Where it is in memory.
+    /// Its address in memory.
     pub address: u64,
-    /// What comes there.
+    /// Our function.
     pub function: *const (),
-    /// What the interface calls it.
+    /// Its name in the interface.
     pub name: &'static str,
 }
 
 #[cfg(test)]
 impl Target {
-    /// One that was not looked for.
+    /// A target at any address.
     pub fn for_test(address: u64, function: *const ()) -> Self {
         Self {
             address,
@@ -84,39 +84,25 @@ impl Target {
     }
 }
 
-/// Everything that is to be written.
-#[derive(Debug)]
-pub struct Places {
-    /// Code.
-    pub targets: Vec<Target>,
-}
-
-impl Places {
-    /// How many functions.
-    pub fn count(&self) -> usize {
-        self.targets.len()
-    }
-}
-
-/// Finds every entry, or says what is wrong with one.
-pub fn find(host: &Host, release: &ServerHooks) -> Result<Places, PlaceError> {
+/// Finds every entry, and checks each.
+pub fn find_targets(host: &Host, release: &ServerHooks) -> Result<Vec<Target>, TargetError> {
     let entries = release.entries;
     for name in release.needs {
         symbol(host, name)?;
     }
-    covers_exported_tables(host, entries)?;
-    let behind = behind_psi_server(host, entries)?;
+    check_exported_tables(host, entries)?;
+    let behind = read_psi_server_table(host, entries)?;
     let signatures: HashMap<&str, &str> = release.signatures.iter().copied().collect();
     let mut targets = BTreeMap::<u64, Target>::new();
-    let mut kept = BTreeSet::new();
+    let mut servers_own = BTreeSet::new();
     for entry in entries {
-        let address = match entry.place {
-            Place::Symbol(name) => host.in_memory(symbol(host, name)?.address),
-            Place::Slot { table, index } => slot(host, symbol(host, table)?.address, index),
-            Place::Behind { index } => {
+        let address = match entry.location {
+            Location::Symbol(name) => host.in_memory(symbol(host, name)?.address),
+            Location::Slot { table, index } => read_slot(host, symbol(host, table)?.address, index),
+            Location::Behind { index } => {
                 let functions = behind.as_ref().map_or(&[][..], |table| &table.functions);
                 let function = functions.get(index).copied();
-                host.in_memory(function.ok_or(PlaceError::NoFunction(entry.name))?)
+                host.in_memory(function.ok_or(TargetError::NoFunction(entry.name))?)
             }
         };
         // The server has no function in that slot, so it cannot call one.
@@ -126,13 +112,13 @@ pub fn find(host: &Host, release: &ServerHooks) -> Result<Places, PlaceError> {
         if let Some(name) = signatures.get(entry.name)
             && host.in_memory(symbol(host, name)?.address) != address
         {
-            return Err(PlaceError::Signature(entry.name));
+            return Err(TargetError::Signature(entry.name));
         }
         if entry.function.is_null() {
-            kept.insert(address);
+            servers_own.insert(address);
             continue;
         }
-        check(host, entry.name, address)?;
+        check_code(host, entry.name, address)?;
         let target = Target {
             address,
             function: entry.function,
@@ -141,57 +127,53 @@ pub fn find(host: &Host, release: &ServerHooks) -> Result<Places, PlaceError> {
         if let Some(other) = targets.insert(address, target)
             && !std::ptr::eq(other.function, entry.function)
         {
-            return Err(PlaceError::Shared(other.name, entry.name));
+            return Err(TargetError::Shared(other.name, entry.name));
         }
     }
-    if let Some(target) = kept.iter().find_map(|address| targets.get(address)) {
-        return Err(PlaceError::Shared(target.name, "what stays"));
+    if let Some(target) = servers_own.iter().find_map(|address| targets.get(address)) {
+        return Err(TargetError::Shared(target.name, "what stays"));
     }
-    let is_known = |address: &u64| targets.contains_key(address) || kept.contains(address);
-    covers_exported_functions(host, is_known)?;
-    covers_their_functions(host, is_known)?;
-    Ok(Places {
-        targets: targets.into_values().collect(),
-    })
+    let is_handled = |address: &u64| targets.contains_key(address) || servers_own.contains(address);
+    check_exported_functions(host, is_handled)?;
+    check_functions_in_tables(host, is_handled)?;
+    Ok(targets.into_values().collect())
 }
 
-fn symbol(host: &Host, name: &str) -> Result<tare_image::Symbol, PlaceError> {
+fn symbol(host: &Host, name: &str) -> Result<tare_image::Symbol, TargetError> {
     host.image
         .symbol(name)
-        .ok_or_else(|| PlaceError::NoSymbol(name.to_owned()))
+        .ok_or_else(|| TargetError::NoSymbol(name.to_owned()))
 }
 
-/// What a slot of a table holds now; ld.so has relocated it.
-fn slot(host: &Host, table: u64, index: usize) -> u64 {
+/// The pointer in a table's slot, which ld.so has relocated.
+fn read_slot(host: &Host, table: u64, index: usize) -> u64 {
     let address = host.in_memory(table + index as u64 * POINTER);
-    // SAFETY: the caller's table is a symbol or was checked to be within the program's data, which is mapped,
-    // and has that slot.
+    // SAFETY: the table is a symbol, or was checked to lie in the program's data, which is mapped; it has that slot.
     unsafe { (address as *const u64).read_unaligned() }
 }
 
-fn check(host: &Host, name: &'static str, address: u64) -> Result<(), PlaceError> {
+fn check_code(host: &Host, name: &'static str, address: u64) -> Result<(), TargetError> {
     let linked = host.as_linked(address);
-    let room = host.image.room(linked);
-    let room = room.ok_or(PlaceError::NoFunction(name))?;
-    if !address.is_multiple_of(ROOM as u64) || room < ROOM as u64 {
-        return Err(PlaceError::NoRoom(name));
+    let length = host.image.function_bytes(linked);
+    let length = length.ok_or(TargetError::NoFunction(name))?;
+    if !address.is_multiple_of(TARGET_BYTES as u64) || length < TARGET_BYTES as u64 {
+        return Err(TargetError::TooShort(name));
     }
-    let expected = host.image.bytes(linked, ROOM);
-    let expected = expected.ok_or(PlaceError::NoFunction(name))?;
-    // SAFETY: `room` says that these bytes are in an executable part of the program, which is mapped.
-    let found = unsafe { std::slice::from_raw_parts(address as *const u8, ROOM) };
-    if found == expected {
-        Ok(())
-    } else {
-        Err(PlaceError::Changed(name))
+    let expected = host.image.bytes(linked, TARGET_BYTES);
+    let expected = expected.ok_or(TargetError::NoFunction(name))?;
+    // SAFETY: a function of this length begins there, so these bytes are in an executable part of the program, which is mapped.
+    let code = unsafe { std::slice::from_raw_parts(address as *const u8, TARGET_BYTES) };
+    match code == expected {
+        true => Ok(()),
+        false => Err(TargetError::Changed(name)),
     }
 }
 
-/// Functions that are exported by name are to be replaced, all of them.
-fn covers_exported_functions(
+/// Checks that every exported function of the interface is replaced.
+fn check_exported_functions(
     host: &Host,
-    is_known: impl Fn(&u64) -> bool,
-) -> Result<(), PlaceError> {
+    is_handled: impl Fn(&u64) -> bool,
+) -> Result<(), TargetError> {
     let is_of_interface = |name: &str| {
         let name = tare_image::unmangled(name);
         name.starts_with("pfs_")
@@ -203,50 +185,54 @@ fn covers_exported_functions(
         .image
         .symbols()
         .filter(|(name, symbol)| symbol.is_function && is_of_interface(name))
-        .filter(|(_, symbol)| !is_known(&host.in_memory(symbol.address)))
+        .filter(|(_, symbol)| !is_handled(&host.in_memory(symbol.address)))
         .map(|(name, _)| name)
         .collect();
     missing.sort_unstable();
     match missing.first() {
-        Some(name) => Err(PlaceError::NotServed((*name).to_owned())),
+        Some(name) => Err(TargetError::NotServed((*name).to_owned())),
         None => Ok(()),
     }
 }
 
-/// Of a table that the server exports, the list has every slot or no slot.
-fn covers_exported_tables(host: &Host, entries: &[Entry]) -> Result<(), PlaceError> {
+/// Checks that the list has every slot or no slot of each table that the server exports.
+fn check_exported_tables(host: &Host, entries: &[Entry]) -> Result<(), TargetError> {
     for (table, symbol) in exported_tables(host) {
-        let mut known: Vec<usize> = entries
+        let mut listed: Vec<usize> = entries
             .iter()
-            .filter_map(|entry| match entry.place {
-                Place::Slot {
+            .filter_map(|entry| match entry.location {
+                Location::Slot {
                     table: listed,
                     index,
                 } if listed == table => Some(index),
                 _ => None,
             })
             .collect();
-        known.sort_unstable();
-        known.dedup();
-        if !known.is_empty() {
-            is_whole(table, &known, slots(symbol))?;
+        listed.sort_unstable();
+        listed.dedup();
+        if !listed.is_empty() {
+            check_slots(table, &listed, slot_count(symbol))?;
         }
     }
     Ok(())
 }
 
-/// Whatever an exported table leads to is to be replaced.
-fn covers_their_functions(host: &Host, is_known: impl Fn(&u64) -> bool) -> Result<(), PlaceError> {
+/// Checks that every function that an exported table leads to is replaced.
+fn check_functions_in_tables(
+    host: &Host,
+    is_handled: impl Fn(&u64) -> bool,
+) -> Result<(), TargetError> {
     for (table, symbol) in exported_tables(host) {
-        let mut functions = (0..slots(symbol)).map(|index| slot(host, symbol.address, index));
-        if !functions.all(|function| function == 0 || is_known(&function)) {
-            return Err(PlaceError::NotServed(table.to_owned()));
+        let mut functions =
+            (0..slot_count(symbol)).map(|index| read_slot(host, symbol.address, index));
+        if !functions.all(|function| function == 0 || is_handled(&function)) {
+            return Err(TargetError::NotServed(table.to_owned()));
         }
     }
     Ok(())
 }
 
-/// Tables of functions: one for all (until 5.7), or one for each service.
+/// The exported tables of functions: one for all (until 5.7), or one for each service.
 fn exported_tables(host: &Host) -> impl Iterator<Item = (&str, tare_image::Symbol)> {
     let is_table = |name: &str| {
         let service = name
@@ -262,7 +248,7 @@ fn exported_tables(host: &Host) -> impl Iterator<Item = (&str, tare_image::Symbo
         .filter(move |(name, symbol)| !symbol.is_function && is_table(name))
 }
 
-fn slots(table: tare_image::Symbol) -> usize {
+fn slot_count(table: tare_image::Symbol) -> usize {
     (table.size / POINTER) as usize
 }
 
@@ -270,37 +256,37 @@ fn is_number(digits: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Whether these are the slots 0 to `found` - 1.
-fn is_whole(table: &str, known: &[usize], found: usize) -> Result<(), PlaceError> {
-    if known.iter().copied().eq(0..found) {
+/// Checks that the listed slots are 0 to `count` - 1.
+fn check_slots(table: &str, listed: &[usize], count: usize) -> Result<(), TargetError> {
+    if listed.iter().copied().eq(0..count) {
         return Ok(());
     }
-    Err(PlaceError::Slots {
+    Err(TargetError::Slots {
         table: table.to_owned(),
-        found,
-        known: known.len(),
+        count,
+        listed: listed.len(),
     })
 }
 
-/// The table that `PSI_server` will point to, if the release has entries in it, compared with what is in memory.
-fn behind_psi_server(host: &Host, entries: &[Entry]) -> Result<Option<Table>, PlaceError> {
-    let mut known: Vec<usize> = entries
+/// The table that `PSI_server` will point to, if the release has entries in it. It must equal the one in memory.
+fn read_psi_server_table(host: &Host, entries: &[Entry]) -> Result<Option<Table>, TargetError> {
+    let mut listed: Vec<usize> = entries
         .iter()
-        .filter_map(|entry| match entry.place {
-            Place::Behind { index } => Some(index),
+        .filter_map(|entry| match entry.location {
+            Location::Behind { index } => Some(index),
             _ => None,
         })
         .collect();
-    if known.is_empty() {
+    if listed.is_empty() {
         return Ok(None);
     }
-    known.sort_unstable();
-    let table = host.image.interface_table(known.len())?;
-    is_whole("PSI_server", &known, table.functions.len())?;
-    let is_there =
-        |(index, &function)| slot(host, table.address, index) == host.in_memory(function);
-    match table.functions.iter().enumerate().all(is_there) {
+    listed.sort_unstable();
+    let table = host.image.interface_table(listed.len())?;
+    check_slots("PSI_server", &listed, table.functions.len())?;
+    let is_unchanged =
+        |(index, &function)| read_slot(host, table.address, index) == host.in_memory(function);
+    match table.functions.iter().enumerate().all(is_unchanged) {
         true => Ok(Some(table)),
-        false => Err(PlaceError::ChangedTable),
+        false => Err(TargetError::ChangedTable),
     }
 }

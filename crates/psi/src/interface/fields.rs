@@ -9,9 +9,9 @@ use engine::Namespace;
 use super::text::{c_text, field, text};
 
 /// The longest name of a schema or table: 64 characters of three bytes.
-const LONGEST_NAME: usize = 192;
+const MAX_NAME_BYTES: usize = 192;
 /// The size in bytes of a diagnostics area's message in all releases: MYSQL_ERRMSG_SIZE.
-const LONGEST_MESSAGE: usize = 512;
+const MAX_MESSAGE_BYTES: usize = 512;
 
 /// A release's offsets, in bytes from the beginning of each structure.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Share {
     pub name: (usize, usize),
     pub key_count: usize,
     /// Bytes of which each says that it is not instrumented: views, and what is no table of its own.
-    pub is_none: &'static [usize],
+    pub excluded_if: &'static [usize],
 }
 
 /// Of a Diagnostics_area.
@@ -141,7 +141,7 @@ impl Fields {
         let share = &self.share;
         // SAFETY: the caller's promise: a TABLE_SHARE of this release, with so many KEYs.
         unsafe {
-            if at.is_null() || share.is_none.iter().any(|i| field::<u8>(at, *i) != 0) {
+            if at.is_null() || share.excluded_if.iter().any(|i| field::<u8>(at, *i) != 0) {
                 return None;
             }
             let keys: *const c_void = field(at, share.keys);
@@ -177,12 +177,12 @@ impl Fields {
         }
         // SAFETY: the caller's promise.
         unsafe {
-            let whole = usize::from(field::<u16>(key, 0));
-            let schema = usize::from(field::<u16>(key, 2)).min(LONGEST_NAME);
+            let length = usize::from(field::<u16>(key, 0));
+            let schema = usize::from(field::<u16>(key, 2)).min(MAX_NAME_BYTES);
             let kind = usize::from(field::<u8>(key, self.key.kind));
             let on = *self.key.namespaces.get(kind)?;
             let at = key.cast::<u8>().add(self.key.kind + 1);
-            let name = whole.saturating_sub(schema + 3).min(LONGEST_NAME);
+            let name = length.saturating_sub(schema + 3).min(MAX_NAME_BYTES);
             Some((
                 on,
                 text(at.cast(), schema),
@@ -202,8 +202,8 @@ impl Fields {
         // SAFETY: the caller's promise: so many bytes. More than two names, a kind and two zeroes there are
         // in none.
         unsafe {
-            let whole = usize::from(field::<u16>(key, 0)).min(2 * LONGEST_NAME + 3);
-            std::slice::from_raw_parts(key.cast::<u8>().add(self.key.kind), whole)
+            let length = usize::from(field::<u16>(key, 0)).min(2 * MAX_NAME_BYTES + 3);
+            std::slice::from_raw_parts(key.cast::<u8>().add(self.key.kind), length)
         }
     }
 
@@ -251,7 +251,7 @@ impl Fields {
                 Outcome::Failed {
                     number: field(at, area.number),
                     sqlstate: until_zero(at, area.sqlstate, 5),
-                    message: until_zero(at, area.message, LONGEST_MESSAGE),
+                    message: until_zero(at, area.message, MAX_MESSAGE_BYTES),
                 }
             } else {
                 Outcome::Unknown

@@ -23,17 +23,17 @@ pub trait Interface: 'static {
     type Info: Info;
 
     /// Whether it tells of each error when it is raised.
-    const TELLS_ERRORS: bool;
+    const REPORTS_ERRORS: bool;
 
     /// Whether it can fork to go into the background.
     const DAEMONIZES: bool = false;
 
     /// Its digests keep the number of a column in GROUP BY and ORDER BY.
-    const KEEPS_POSITIONS: bool = false;
+    const DIGESTS_HAVE_POSITIONS: bool = false;
 
     /// It shows the names of stored programs, and of their databases, as they were written. Others show them in lower
     /// case.
-    const KEEPS_CASE_OF_PROGRAMS: bool = false;
+    const PROGRAMS_ARE_CASE_SENSITIVE: bool = false;
 
     /// Where its structures have what the interface hands over.
     const FIELDS: Fields;

@@ -74,8 +74,8 @@ impl Word {
     }
 
     /// This word if it was seen to be what the table says.
-    pub(crate) fn if_known(self) -> Self {
-        match KNOWN.load(Ordering::Relaxed) & self.bit() {
+    pub(crate) fn if_verified(self) -> Self {
+        match VERIFIED.load(Ordering::Relaxed) & self.bit() {
             0 => Word::Unknown,
             _ => self,
         }
@@ -102,12 +102,12 @@ impl Word {
 }
 
 /// Of each word that was seen to be what the table says, the bit of its number.
-static KNOWN: AtomicU16 = AtomicU16::new(0);
+static VERIFIED: AtomicU16 = AtomicU16::new(0);
 
 /// Looks whether the C library's locks are what the table says; InnoDB's are where the release says so.
 /// Before any thread runs.
 pub fn self_check(innodb: bool) {
-    let mut known = match innodb {
+    let mut verified = match innodb {
         true => {
             Word::InnoDb.bit()
                 | Word::OldInnoDb.bit()
@@ -127,33 +127,33 @@ pub fn self_check(innodb: bool) {
         free && held && is_mutex_free(at)
     };
     if is_mutex {
-        known |= Word::Mutex.bit() | Word::PreferReader.bit();
+        verified |= Word::Mutex.bit() | Word::PreferReader.bit();
     }
     let mut rwlock = libc::PTHREAD_RWLOCK_INITIALIZER;
     let at = (&raw mut rwlock).cast::<AtomicU32>();
     // SAFETY: a rwlock of this function's own, aligned to more than a word.
     let is_posix = unsafe {
-        let see = || {
+        let free_for = || {
             let word = (*at).load(Ordering::Relaxed);
             (posix_read(word), posix_write(word))
         };
-        let mut seen = see() == (true, true);
+        let mut as_expected = free_for() == (true, true);
         for _ in 0..2 {
             libc::pthread_rwlock_rdlock(&raw mut rwlock);
-            seen &= see() == (true, false);
+            as_expected &= free_for() == (true, false);
             libc::pthread_rwlock_unlock(&raw mut rwlock);
-            seen &= see() == (true, true);
+            as_expected &= free_for() == (true, true);
             libc::pthread_rwlock_wrlock(&raw mut rwlock);
-            seen &= see() == (false, false);
+            as_expected &= free_for() == (false, false);
             libc::pthread_rwlock_unlock(&raw mut rwlock);
-            seen &= see() == (true, true);
+            as_expected &= free_for() == (true, true);
         }
-        seen
+        as_expected
     };
     if is_posix {
-        known |= Word::Posix.bit();
+        verified |= Word::Posix.bit();
     }
-    KNOWN.store(known, Ordering::Relaxed);
+    VERIFIED.store(verified, Ordering::Relaxed);
 }
 
 /// Bit 0: it is a writer's turn; bit 1: a writer has it; bit 2: readers wait; the rest counts readers.
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_c_librarys_locks_are_what_the_table_says() {
+    fn the_c_library_agrees_with_the_table() {
         self_check(true);
         for word in [
             Word::Mutex,
@@ -237,7 +237,7 @@ mod tests {
             Word::Owner,
         ] {
             assert_eq!(Word::from_u8(word as u8), word);
-            assert_eq!(word.if_known(), word);
+            assert_eq!(word.if_verified(), word);
         }
     }
 
@@ -277,8 +277,8 @@ mod tests {
             (-(1 << 20), false, false),
             (-2, false, false),
         ] {
-            let found = [S, X].map(|operation| free(Word::OldInnoDb, word, operation));
-            assert_eq!(found, [s, x], "{word:#x}");
+            let free_now = [S, X].map(|operation| free(Word::OldInnoDb, word, operation));
+            assert_eq!(free_now, [s, x], "{word:#x}");
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::interface::Fields;
 
 /// Where the server has one of the functions that its instrument points call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// A function that the server exports, under this name.
     Symbol(&'static str),
     /// What slot `index` of an exported table of functions points to.
@@ -27,7 +27,7 @@ pub struct Entry {
     /// What the interface calls it.
     pub name: &'static str,
     /// Where the server has it.
-    pub place: Place,
+    pub location: Location,
     /// Ours; NULL = the server's own stays, because it takes nothing of ours.
     pub function: *const (),
 }
@@ -50,5 +50,5 @@ pub struct ServerHooks {
     /// Where its structures have what ours read.
     pub fields: &'static Fields,
     /// Starts Tare's engine for it; to be called before anything is patched.
-    pub start: fn(&tare_image::options::Users) -> Result<(), engine::StartError>,
+    pub start: fn(&tare_image::options::UserOptions) -> Result<(), engine::StartError>,
 }

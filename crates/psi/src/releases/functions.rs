@@ -3,7 +3,7 @@
 
 use engine::Kind;
 
-use super::entry::{Entry, Place};
+use super::entry::{Entry, Location};
 use crate::door::*;
 use crate::interface::{Function, Interface};
 
@@ -239,7 +239,7 @@ functions! {
 }
 
 /// An entry of a release.
-pub(super) const fn entry<S: Interface>(name: &'static str, place: Place) -> Entry {
+pub(super) const fn entry<S: Interface>(name: &'static str, location: Location) -> Entry {
     let function = match (find(S::OWN, name), find(Shared::<S>::ALL, name)) {
         (Some(function), _) | (None, Some(function)) => function,
         // Ends the build and says which name is in neither list.
@@ -247,7 +247,7 @@ pub(super) const fn entry<S: Interface>(name: &'static str, place: Place) -> Ent
     };
     Entry {
         name,
-        place,
+        location,
         function,
     }
 }
@@ -259,7 +259,7 @@ pub(super) const fn slots<S: Interface, const N: usize>(
 ) -> [Entry; N] {
     let mut entries = [Entry {
         name: "",
-        place: Place::Behind { index: 0 },
+        location: Location::Behind { index: 0 },
         function: std::ptr::null(),
     }; N];
     let (mut count, mut i) = (0, 0);
@@ -267,11 +267,11 @@ pub(super) const fn slots<S: Interface, const N: usize>(
         let (table, names) = tables[i];
         let mut index = 0;
         while index < names.len() {
-            let place = match table {
-                Some(table) => Place::Slot { table, index },
-                None => Place::Behind { index },
+            let location = match table {
+                Some(table) => Location::Slot { table, index },
+                None => Location::Behind { index },
             };
-            entries[count] = entry::<S>(names[index], place);
+            entries[count] = entry::<S>(names[index], location);
             (count, index) = (count + 1, index + 1);
         }
         i += 1;
@@ -326,14 +326,14 @@ mod tests {
         let counts = all().map(|release| {
             let entries = release.entries.iter();
             let functions: BTreeMap<_, _> = entries.map(|entry| (entry.name, entry)).collect();
-            let mut places = Vec::new();
+            let mut locations = Vec::new();
             for entry in release.entries {
                 // Versions of one service share functions.
                 assert_eq!(functions[entry.name].function, entry.function, "{entry:?}");
-                assert!(!places.contains(&entry.place), "{entry:?}");
-                places.push(entry.place);
+                assert!(!locations.contains(&entry.location), "{entry:?}");
+                locations.push(entry.location);
             }
-            (functions.len(), places.len())
+            (functions.len(), locations.len())
         });
         let expected = [(97, 97), (135, 135), (149, 149), (185, 298)];
         let mariadb = [(135, 135), (135, 135), (136, 136)];
@@ -373,13 +373,16 @@ mod tests {
         ]);
         let table = "one";
         assert_eq!(
-            (a.name, a.place),
-            ("init_mutex", Place::Slot { table, index: 0 })
+            (a.name, a.location),
+            ("init_mutex", Location::Slot { table, index: 0 })
         );
         assert_eq!(
-            (b.name, b.place),
-            ("destroy_mutex", Place::Slot { table, index: 1 })
+            (b.name, b.location),
+            ("destroy_mutex", Location::Slot { table, index: 1 })
         );
-        assert_eq!((c.name, c.place), ("init_cond", Place::Behind { index: 0 }));
+        assert_eq!(
+            (c.name, c.location),
+            ("init_cond", Location::Behind { index: 0 })
+        );
     }
 }

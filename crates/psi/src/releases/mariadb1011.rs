@@ -25,7 +25,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
 impl Interface for Mariadb1011 {
     type Info = PlainInfo;
 
-    const TELLS_ERRORS: bool = false;
+    const REPORTS_ERRORS: bool = false;
     const FIELDS: Fields = mariadb::fields(Share {
         keys: 0x1d8,
         key_bytes: 0xc0,
@@ -35,7 +35,7 @@ impl Interface for Mariadb1011 {
         name: (0x270, 0x278),
         key_count: 0x360,
         // Views.
-        is_none: &[0x3b3],
+        excluded_if: &[0x3b3],
     });
     const OWN: &'static [Function] = &mariadb::own::<Self>();
 

@@ -25,7 +25,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
 impl Interface for Mariadb114 {
     type Info = PlainInfo;
 
-    const TELLS_ERRORS: bool = false;
+    const REPORTS_ERRORS: bool = false;
     const FIELDS: Fields = mariadb::fields(Share {
         keys: 0x1d8,
         key_bytes: 0xb8,
@@ -35,7 +35,7 @@ impl Interface for Mariadb114 {
         name: (0x270, 0x278),
         key_count: 0x3c8,
         // Views.
-        is_none: &[0x417],
+        excluded_if: &[0x417],
     });
     const OWN: &'static [Function] = &mariadb::own::<Self>();
 

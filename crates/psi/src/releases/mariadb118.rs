@@ -25,7 +25,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
 impl Interface for Mariadb118 {
     type Info = PlainInfo;
 
-    const TELLS_ERRORS: bool = false;
+    const REPORTS_ERRORS: bool = false;
     const FIELDS: Fields = mariadb::fields(Share {
         keys: 0x1e8,
         key_bytes: 0xc8,
@@ -36,7 +36,7 @@ impl Interface for Mariadb118 {
         // Without those of vectors, which are in `total_keys` only.
         key_count: 0x3e0,
         // Views.
-        is_none: &[0x433],
+        excluded_if: &[0x433],
     });
     const OWN: &'static [Function] = &mariadb::own::<Self>();
 

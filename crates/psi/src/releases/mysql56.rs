@@ -47,7 +47,7 @@ const OF_THE_C_LIBRARY: [&str; 4] = [
 impl Interface for Mysql56 {
     type Info = PlainInfo;
 
-    const TELLS_ERRORS: bool = false;
+    const REPORTS_ERRORS: bool = false;
     const FIELDS: Fields = Fields {
         share: Share {
             keys: 0x148,
@@ -58,7 +58,7 @@ impl Interface for Mysql56 {
             name: (0x1b8, 0x1c0),
             key_count: 0x268,
             // Views.
-            is_none: &[0x2c2],
+            excluded_if: &[0x2c2],
         },
         area: Area {
             status: 0x224,
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn innodbs_locks_are_told_apart() {
+    fn innodbs_locks_have_their_words() {
         for (kind, name, word) in [
             (Kind::Mutex, "wait/synch/mutex/sql/LOCK_open", Word::Mutex),
             (Kind::Mutex, "wait/synch/mutex/innodb/os_mutex", Word::Mutex),

@@ -1,7 +1,7 @@
 //! MySQL 5.7, as of 5.7.22: 135 functions `pfs_*_v1`, exported and called directly, by InnoDB through
 //! `PSI_server`'s table, which leads to the same.
 
-use super::entry::{Entry, Place, ServerHooks};
+use super::entry::{Entry, Location, ServerHooks};
 use super::functions::entry;
 use crate::interface::{Area, Digest, Fields, Interface, MetadataKey, PlainInfo, Share};
 use crate::start;
@@ -23,7 +23,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
 impl Interface for Mysql57 {
     type Info = PlainInfo;
 
-    const TELLS_ERRORS: bool = false;
+    const REPORTS_ERRORS: bool = false;
     const DAEMONIZES: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
@@ -35,7 +35,7 @@ impl Interface for Mysql57 {
             name: (0x200, 0x208),
             key_count: 0x2bc,
             // Views.
-            is_none: &[0x31d],
+            excluded_if: &[0x31d],
         },
         area: Area {
             status: 0x94,
@@ -66,7 +66,7 @@ macro_rules! entries {
         /// All 135.
         pub static ENTRIES: &[Entry] = &[$(entry::<Mysql57>(
             stringify!($name),
-            Place::Symbol(concat!("pfs_", stringify!($name), "_v1")),
+            Location::Symbol(concat!("pfs_", stringify!($name), "_v1")),
         )),*];
     };
 }

@@ -25,7 +25,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
 impl Interface for Mysql80 {
     type Info = DocumentedInfo;
 
-    const TELLS_ERRORS: bool = true;
+    const REPORTS_ERRORS: bool = true;
     const DAEMONIZES: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
@@ -37,7 +37,7 @@ impl Interface for Mysql80 {
             name: (0x188, 0x190),
             key_count: 0x244,
             // Views, and what is no table of its own.
-            is_none: &[0x29b, 0x340],
+            excluded_if: &[0x29b, 0x340],
         },
         area: Area {
             status: 0x8c,

@@ -4,7 +4,7 @@
 
 use engine::{Kind, Namespace};
 
-use super::entry::{Entry, Place, ServerHooks};
+use super::entry::{Entry, Location, ServerHooks};
 use super::functions::{entry, names, slots};
 use super::mysql97_signatures::SIGNATURES;
 use crate::door::{flagged, identity, limited, naming};
@@ -58,10 +58,10 @@ const NAMESPACES: [Namespace; 20] = [
 impl Interface for Mysql97 {
     type Info = DocumentedInfo;
 
-    const TELLS_ERRORS: bool = true;
+    const REPORTS_ERRORS: bool = true;
     const DAEMONIZES: bool = true;
-    const KEEPS_POSITIONS: bool = true;
-    const KEEPS_CASE_OF_PROGRAMS: bool = true;
+    const DIGESTS_HAVE_POSITIONS: bool = true;
+    const PROGRAMS_ARE_CASE_SENSITIVE: bool = true;
     const FIELDS: Fields = Fields {
         share: Share {
             keys: 0xe8,
@@ -72,7 +72,7 @@ impl Interface for Mysql97 {
             name: (0x188, 0x190),
             key_count: 0x270,
             // Views, and what is no table of its own.
-            is_none: &[0x2eb, 0x3a0],
+            excluded_if: &[0x2eb, 0x3a0],
         },
         area: Area {
             status: 0x8c,
@@ -202,7 +202,7 @@ pub static ENTRIES: [Entry; SLOTS + IN_NO_TABLE.len()] = {
     }
     while i < all.len() {
         let (name, symbol) = IN_NO_TABLE[i - SLOTS];
-        all[i] = entry::<Mysql97>(name, Place::Symbol(symbol));
+        all[i] = entry::<Mysql97>(name, Location::Symbol(symbol));
         i += 1;
     }
     all
