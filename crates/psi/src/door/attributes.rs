@@ -1,4 +1,4 @@
-//! Connection attributes: what a client says of itself.
+//! Connection attributes: what a client reports of itself.
 
 use std::borrow::Cow;
 use std::ffi::{c_char, c_int, c_void};
@@ -8,8 +8,6 @@ use engine::thread;
 use super::exchange::quiet;
 use crate::interface::text::lossy;
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_connect_attrs(
     buffer: *const c_char,
     length: u32,
@@ -19,7 +17,7 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
         if buffer.is_null() {
             return 0;
         }
-        // SAFETY: the interface: so many bytes.
+        // SAFETY: rule 4 (readable for its length).
         let bytes = unsafe { std::slice::from_raw_parts(buffer.cast(), length as usize) };
         let mut buffer = [0; BUFFER_BYTES];
         thread::set_attributes(&lines(bytes, &mut buffer));
@@ -27,15 +25,15 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
     })
 }
 
-/// More than the engine keeps of a session's, by a character.
+/// One byte more than the engine stores of a session's attributes.
 const BUFFER_BYTES: usize = 256;
 
-/// Pairs of texts, each behind its length, as lines; what there is no room for is cut. Line breaks within texts
-/// become spaces.
+/// Pairs of texts, each after its length, as lines; what does not fit is cut off. Line breaks within texts become
+/// spaces.
 fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
     let (used, separators) = copy(bytes, buffer, |_| {});
-    // Counted over all of the room, which has a known length, in bytes: sixteen at a time. They are less than 256, for
-    // one is an equals sign.
+    // The whole buffer is counted, because its length is constant: sixteen bytes at a time. A byte holds the count, which
+    // is below 256, because one byte is an equals sign.
     let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte == b'\n'));
     if usize::from(buffer.iter().fold(0, count)) > separators {
         copy(bytes, buffer, |text| {
@@ -46,7 +44,7 @@ fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
     lossy(&buffer[..used])
 }
 
-/// Copies the pairs, each text of which is then for `change`. How many bytes there are, and separators of pairs.
+/// Copies the pairs, and calls `change` on each copied text. Returns the bytes copied, and the separators of pairs.
 fn copy(mut bytes: &[u8], buffer: &mut [u8], mut change: impl FnMut(&mut [u8])) -> (usize, usize) {
     let (mut used, mut separators) = (0, 0);
     let mut is_first = true;
@@ -65,7 +63,7 @@ fn copy(mut bytes: &[u8], buffer: &mut [u8], mut change: impl FnMut(&mut [u8])) 
     (used, separators)
 }
 
-/// Copies a text behind what is there, as far as there is room.
+/// Appends a text, as far as it fits.
 fn append<'a>(buffer: &'a mut [u8], used: &mut usize, text: &[u8]) -> &'a mut [u8] {
     let place = &mut buffer[*used..];
     let length = text.len().min(place.len());
@@ -75,7 +73,7 @@ fn append<'a>(buffer: &'a mut [u8], used: &mut usize, text: &[u8]) -> &'a mut [u
     place
 }
 
-/// A text behind its length, and the rest.
+/// Splits off a text after its length.
 fn split_text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&first, rest) = bytes.split_first()?;
     let wide = |n: usize| {
@@ -105,7 +103,7 @@ mod tests {
 
     #[test]
     fn line_breaks_in_texts_become_spaces() {
-        // The separator of the third pair has no room.
+        // The separator of the third pair does not fit.
         let value = [b'v'; 246];
         let full = [&b"\x01a\x05b\nc\nd\x01k\xf6"[..], &value, b"\x01x\x01y"].concat();
         assert_eq!(lines_of(&full), format!("a=b c d\nk={}", "v".repeat(246)));

@@ -1,24 +1,25 @@
-//! Instances by where their lock is: found without a lock, in one line of memory.
+//! The instances of locks by the locks' addresses, in a table that is read without a lock.
 //!
-//! Connections make and end some twenty locks each, in one structure of the server's. So a lock's place follows its address:
-//! locks in the same [`REGION`] share a bucket, which is a cache line.
+//! Each connection creates and destroys some twenty locks in one structure of the server. So locks in the same region of
+//! addresses share a bucket, which is a cache line.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Entries of a bucket.
 const ENTRIES: usize = 8;
-/// A power of two. A server's own locks fill an eighth; where there is no room, a lock has an object.
+/// A power of two. A server's own locks fill an eighth. A lock that does not fit has an object instead.
 const BUCKETS: usize = 1 << 12;
-/// Bytes whose locks share a bucket.
+/// The bits of the bytes whose locks share a bucket.
 const REGION_BITS: u32 = 10;
-/// Buckets that an entry may lie in: its own, and those behind it.
+/// The buckets that an entry may be in: its own, and those after it.
 const PROBES: usize = 4;
 
-/// Bits of an entry that are the index of its instance; above it is the address, of which the lowest two bits are 0.
+/// The bits of an entry with the index of its instance. Above them is the address without its lowest two bits, which
+/// are 0.
 const INDEX_BITS: u32 = 19;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 const ALIGN_BITS: u32 = 2;
-/// Addresses of a program have no more.
+/// The bits of a program's addresses.
 const ADDRESS_BITS: u32 = 47;
 const _: () = assert!(ADDRESS_BITS - ALIGN_BITS + INDEX_BITS <= u64::BITS);
 
@@ -29,7 +30,7 @@ struct Bucket([AtomicU64; ENTRIES]);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inserted {
     New,
-    /// Of the instance with this index.
+    /// It replaced the entry of the instance with this index.
     InPlaceOf(usize),
     Full,
 }
@@ -42,16 +43,16 @@ impl ByAddress {
         Self([const { Bucket([const { AtomicU64::new(0) }; ENTRIES]) }; BUCKETS])
     }
 
-    /// Where entries of an address may lie, in order.
+    /// The buckets that an address's entry may be in, in order.
     fn buckets(&self, address: usize) -> impl Iterator<Item = &[AtomicU64; ENTRIES]> {
-        // Multiplied by 2^64 divided by the golden ratio, as Knuth advises: neighbours get far from one another.
+        // Multiplied by 2^64 divided by the golden ratio, as Knuth advises, neighbours get far apart.
         let region = (address >> REGION_BITS) as u64;
         let first = (region.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize;
         (0..PROBES).map(move |probe| &self.0[(first + probe) % BUCKETS].0)
     }
 
-    /// Remembers the instance of a lock. What is known of that address is replaced: the server took the memory of
-    /// another lock, which it did not end.
+    /// Adds the instance of a lock. It replaces an entry of the same address: the server reused the memory of a lock that
+    /// it did not destroy.
     pub fn insert(&self, address: usize, index: usize) -> Inserted {
         let (Some(key), true) = (key(address), index as u64 <= INDEX_MASK) else {
             return Inserted::Full;
@@ -80,7 +81,7 @@ impl ByAddress {
         Some((entry & INDEX_MASK) as usize)
     }
 
-    /// The same, which is forgotten.
+    /// Removes the lock's entry, and returns its index.
     pub fn remove(&self, address: usize) -> Option<usize> {
         let (cell, entry) = self.find(address)?;
         cell.store(0, Ordering::Relaxed);
@@ -96,7 +97,7 @@ impl ByAddress {
     }
 }
 
-/// An address, as it lies in an entry; never 0.
+/// An address as the bits of an entry; never 0.
 fn key(address: usize) -> Option<u64> {
     let fits =
         address != 0 && address >> ADDRESS_BITS == 0 && address.trailing_zeros() >= ALIGN_BITS;
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused() {
+    fn an_address_or_index_that_does_not_fit_is_refused() {
         static SMALL: ByAddress = ByAddress::new();
         for (address, index) in [
             (0, 1),

@@ -1,4 +1,4 @@
-//! Conditions: always timed where they are instrumented at all, since who waits does wait.
+//! Conditions. An instrumented wait is always timed, because every call does wait.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -11,8 +11,6 @@ use super::lock::{end_lock, new_lock, resolve};
 
 const _: () = assert!(size_of::<Wait>() <= 56);
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
     match keys::packed(key) {
         Some(instrument) if instrument.is(Kind::Cond) => new_lock(instrument, identity),
@@ -20,15 +18,11 @@ pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_cond(cond: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { end_lock(cond) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_cond_wait(
     state: *mut c_void,
     cond: *mut c_void,
@@ -40,7 +34,7 @@ pub unsafe extern "C" fn start_cond_wait(
     if cond.is_null() {
         return NONE;
     }
-    // SAFETY: the interface: made by `init_cond`.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let (lock, ..) = unsafe { resolve(cond) };
     let Some(instrument) = keys::by_number(lock.class) else {
         return NONE;
@@ -49,7 +43,7 @@ pub unsafe extern "C" fn start_cond_wait(
         0 => Operation::Wait,
         _ => Operation::TimedWait,
     };
-    // SAFETY: the interface: 56 bytes.
+    // SAFETY: rule 3 (56 bytes).
     unsafe {
         lend_wait(state, || {
             host_lock::wait(
@@ -62,11 +56,9 @@ pub unsafe extern "C" fn start_cond_wait(
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_cond_wait(locker: *mut c_void, _failed: c_int) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         unsafe { end_wait(locker, |_| {}) };
     }
 }

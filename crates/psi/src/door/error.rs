@@ -1,4 +1,4 @@
-//! Errors, of releases that tell of each when it is raised.
+//! Errors, in releases that report each one when it is raised.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::OnceLock;
@@ -21,11 +21,9 @@ struct Row {
 
 const _: () = assert!(size_of::<Row>() == 48);
 
-/// Codes whose names were looked for, a bit for each.
+/// The codes whose names were defined, a bit for each.
 static DEFINED: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10];
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn log_error(code: u32, operation: c_int) {
     quiet((), || {
         if let Some(word) = DEFINED.get(code as usize / 64) {
@@ -44,10 +42,10 @@ pub unsafe extern "C" fn log_error(code: u32, operation: c_int) {
     });
 }
 
-/// The server's own table of errors: where it is, and how many bytes it has.
+/// The address of the server's table of errors, and its bytes.
 static NAMES: OnceLock<(usize, usize)> = OnceLock::new();
 
-/// Says where the server has its table of errors.
+/// Sets the address of the server's table of errors, and its bytes.
 pub fn set_names(address: usize, bytes: usize) {
     let _ = NAMES.set((address, bytes));
 }
@@ -56,7 +54,7 @@ pub fn set_names(address: usize, bytes: usize) {
 fn lookup(code: u32) -> Option<(String, String)> {
     let &(address, bytes) = NAMES.get()?;
     let table = std::ptr::with_exposed_provenance::<Row>(address);
-    // SAFETY: `set_names` was told by the program's file; they are constants of the server.
+    // SAFETY: `set_names` got the address and the size from the program's file; the rows are constants of the server.
     let rows = unsafe { std::slice::from_raw_parts(table, bytes / size_of::<Row>()) };
     let row = rows
         .iter()

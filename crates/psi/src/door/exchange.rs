@@ -7,60 +7,60 @@ use std::ptr;
 use engine::Source;
 use engine::wait::Wait;
 
-/// Nothing, as a pointer to the server's own.
+/// The null pointer that means nothing to the server.
 pub const NONE: *mut c_void = ptr::null_mut();
 
-/// Whatever goes wrong within us ends here: a panic must not reach the server.
+/// Catches a panic, which must not reach the server, and returns `otherwise` instead.
 #[unsafe(link_section = "tare_hot")]
 pub(crate) fn quiet<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
 
-/// Where the server says that it calls from.
+/// The line of the server's source that calls.
 ///
 /// # Safety
 /// `file` is NULL or a C string, as long as the call lasts.
 #[inline(always)]
 pub(crate) unsafe fn source(file: *const c_char, line: u32) -> Source {
-    // SAFETY: the caller's promise: whatever takes it looks at it within the call.
+    // SAFETY: rule 8 (the source is used within the call).
     unsafe { Source::of_c(file, line) }
 }
 
-/// Gives an object to the server.
+/// Allocates an object for the server, and returns its pointer.
 pub(crate) fn give<T>(object: T) -> *mut c_void {
     Box::into_raw(Box::new(object)).cast()
 }
 
-/// Takes an object back that the server destroys.
+/// Takes back an object that the server destroys.
 ///
 /// # Safety
 /// `object` is NULL, or came from [`give`] of the same type and is not used any more.
 pub(crate) unsafe fn take_back<T>(object: *mut c_void) -> Option<Box<T>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (it came from `give`, and is not used any more).
     (!object.is_null()).then(|| unsafe { Box::from_raw(object.cast()) })
 }
 
-/// Puts `value` into a state of the server's and makes a locker of that.
+/// Writes `value` into a state of the server, and returns it as a locker.
 ///
 /// # Safety
 /// `state` is writable for a `T`, aligned to 8 bytes.
 #[inline(always)]
 pub(crate) unsafe fn lend<T>(state: *mut c_void, value: T) -> *mut c_void {
     const { assert!(align_of::<T>() <= 8) };
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (writable for a `T`).
     unsafe { state.cast::<T>().write(value) };
     state
 }
 
-/// Puts a wait into a state of the server's and makes a locker of that, if it runs. It is made where it shall
-/// lie, and so it is ended there: see [`end_wait`].
+/// Builds a wait in a state of the server, and returns it as a locker if it runs. The wait also ends in place: see
+/// [`end_wait`].
 ///
 /// # Safety
 /// As [`lend`].
 #[inline(always)]
 pub(crate) unsafe fn lend_wait(state: *mut c_void, wait: impl FnOnce() -> Wait) -> *mut c_void {
     let place = state.cast::<Wait>();
-    // SAFETY: the caller's promise; what does not run has nothing to be dropped.
+    // SAFETY: rule 8 (writable for a `Wait`; one that does not run need not be dropped).
     unsafe {
         place.write(wait());
         match (*place).is_running() {
@@ -70,26 +70,26 @@ pub(crate) unsafe fn lend_wait(state: *mut c_void, wait: impl FnOnce() -> Wait) 
     }
 }
 
-/// Ends the wait of a locker, of which `learn` says what is known now.
+/// Ends the wait of a locker, after `learn` has added what is known at its end.
 ///
 /// # Safety
 /// `locker` came from [`lend_wait`], once.
 #[inline(always)]
 pub(crate) unsafe fn end_wait(locker: *mut c_void, learn: impl FnOnce(&mut Wait)) {
     let place = locker.cast::<Wait>();
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a wait from `lend_wait`).
     unsafe {
         learn(&mut *place);
         place.drop_in_place();
     }
 }
 
-/// Takes the value back from a locker, which is over.
+/// Takes the value back from a locker whose event ends.
 ///
 /// # Safety
 /// `locker` came from [`lend`] of the same type, once.
 #[inline(always)]
 pub(crate) unsafe fn end<T>(locker: *mut c_void) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a value from `lend`).
     unsafe { locker.cast::<T>().read() }
 }

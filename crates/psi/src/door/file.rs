@@ -111,8 +111,6 @@ fn slot(descriptor: c_int) -> Option<&'static AtomicPtr<File>> {
     OPEN.get(usize::try_from(descriptor).ok()?)
 }
 
-/// # Safety
-/// The interface.
 unsafe fn bind(descriptor: c_int, file: *mut File) {
     let Some(slot) = slot(descriptor) else {
         // SAFETY: nobody knows it.
@@ -125,21 +123,17 @@ unsafe fn bind(descriptor: c_int, file: *mut File) {
     drop(unsafe { take_back::<File>(before.cast()) });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn create_file(key: u32, name: *const c_char, descriptor: c_int) {
     quiet((), || {
         if let Some(instrument) = keys::of_kind(key, Kind::File)
             && descriptor >= 0
         {
-            // SAFETY: the interface.
+            // SAFETY: rules 1 and 4 (a new file, and a C string).
             unsafe { bind(descriptor, new_file(instrument, &c_text(name))) };
         }
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_thread_file_name_locker(
     state: *mut c_void,
     key: u32,
@@ -159,12 +153,10 @@ pub unsafe extern "C" fn get_thread_file_name_locker(
         key,
         operation,
     };
-    // SAFETY: the interface: 72 bytes.
+    // SAFETY: rule 3 (72 bytes).
     unsafe { lend(state, locker) }
 }
 
-/// # Safety
-/// The interface.
 unsafe fn lend_file_locker(state: *mut c_void, file: *mut File, operation: c_int) -> *mut c_void {
     let Some(&operation) = OPERATIONS.get(operation as usize) else {
         return NONE;
@@ -178,23 +170,19 @@ unsafe fn lend_file_locker(state: *mut c_void, file: *mut File, operation: c_int
         key: 0,
         operation,
     };
-    // SAFETY: the interface: 72 bytes.
+    // SAFETY: rule 3 (72 bytes).
     unsafe { lend(state, locker) }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_thread_file_stream_locker(
     state: *mut c_void,
     file: *mut c_void,
     operation: c_int,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { lend_file_locker(state, file.cast(), operation) }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn get_thread_file_descriptor_locker(
     state: *mut c_void,
@@ -210,7 +198,7 @@ pub unsafe extern "C" fn get_thread_file_descriptor_locker(
         true => slot.swap(ptr::null_mut(), Ordering::AcqRel),
         false => slot.load(Ordering::Acquire),
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { lend_file_locker(state, file, operation) }
 }
 
@@ -220,11 +208,11 @@ unsafe fn start_wait(locker: *mut c_void, file: *const c_char, line: u32) {
     if locker.is_null() {
         return;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a locker of this file, which has not ended).
     let locker = unsafe { &mut *locker.cast::<Locker>() };
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line) };
-    // SAFETY: the interface: the file is open.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     locker.wait = match (unsafe { locker.file().as_ref() }, locker.named()) {
         (Some(file), _) => Some(file.instance.wait_at(locker.operation, source)),
         (None, Some((instrument, _))) => {
@@ -234,26 +222,20 @@ unsafe fn start_wait(locker: *mut c_void, file: *const c_char, line: u32) {
     };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_file_open_wait(locker: *mut c_void, file: *const c_char, line: u32) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { start_wait(locker, file, line) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_file_close_wait(
     locker: *mut c_void,
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { start_wait(locker, file, line) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_file_rename_wait(
     locker: *mut c_void,
     _bytes: usize,
@@ -262,12 +244,10 @@ pub unsafe extern "C" fn start_file_rename_wait(
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { start_wait(locker, file, line) };
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_file_wait(
     locker: *mut c_void,
@@ -275,26 +255,23 @@ pub unsafe extern "C" fn start_file_wait(
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { start_wait(locker, file, line) };
 }
 
 /// Ends the opening of a file by name: if it was opened, the wait is the file's.
-///
-/// # Safety
-/// The interface.
 unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *mut File {
     if locker.is_null() {
         return ptr::null_mut();
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     let mut locker = unsafe { end::<Locker>(locker) };
     let Some((instrument, given)) = locker.named().filter(|_| is_open) else {
         return ptr::null_mut();
     };
     quiet(ptr::null_mut(), || {
         let name = if name.is_null() { given } else { name };
-        // SAFETY: the interface.
+        // SAFETY: rule 1 (NULL, or an object that is not destroyed).
         let file = new_file(instrument, &unsafe { c_text(name) });
         // SAFETY: just made.
         if let (Some(file), Some(wait)) = (unsafe { file.as_ref() }, &mut locker.wait) {
@@ -304,23 +281,19 @@ unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_file_open_wait(
     locker: *mut c_void,
     result: *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     unsafe { end_open(locker, !result.is_null(), ptr::null()) }.cast()
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_file_open_wait_and_bind_to_descriptor(
     locker: *mut c_void,
     descriptor: c_int,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rules 2 and 4 (the event ends here).
     unsafe {
         let file = end_open(locker, descriptor >= 0, ptr::null());
         if !file.is_null() {
@@ -329,14 +302,12 @@ pub unsafe extern "C" fn end_file_open_wait_and_bind_to_descriptor(
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_temp_file_open_wait_and_bind_to_descriptor(
     locker: *mut c_void,
     descriptor: c_int,
     name: *const c_char,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rules 2 and 4 (the event ends here).
     unsafe {
         let file = end_open(locker, descriptor >= 0, name);
         if !file.is_null() {
@@ -345,14 +316,12 @@ pub unsafe extern "C" fn end_temp_file_open_wait_and_bind_to_descriptor(
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
     if locker.is_null() {
         return;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     let mut locker = unsafe { end::<Locker>(locker) };
     // Of a change of size, the new one.
     let has_bytes = matches!(
@@ -370,9 +339,6 @@ pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
 }
 
 /// What is done to a file by its name counts for the file.
-///
-/// # Safety
-/// The interface.
 unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
     let Some((instrument, name)) = locker.named() else {
         return;
@@ -381,7 +347,7 @@ unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
         return;
     }
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         let name = full_path(&unsafe { c_text(name) });
         match locker.operation {
             Operation::Delete => Instance::deleted(instrument.class, &name),
@@ -399,13 +365,11 @@ unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int) {
     if locker.is_null() {
         return;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     let mut locker = unsafe { end::<Locker>(locker) };
     // SAFETY: as above.
     unsafe { apply_to_named_file(&mut locker, failed == 0) };
@@ -413,13 +377,11 @@ pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int)
     drop(locker);
     if closes {
         // Whether or not the system said so, the descriptor is gone.
-        // SAFETY: the interface: nobody uses it any more.
+        // SAFETY: rule 1 (the object is destroyed here).
         drop(quiet(None, || unsafe { take_back::<File>(file.cast()) }));
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_file_rename_wait(
     locker: *mut c_void,
     from: *const c_char,
@@ -429,13 +391,13 @@ pub unsafe extern "C" fn end_file_rename_wait(
     if locker.is_null() {
         return;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     let locker = unsafe { end::<Locker>(locker) };
     let Some((instrument, _)) = locker.named().filter(|_| failed == 0) else {
         return;
     };
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         let (from, to) = unsafe { (full_path(&c_text(from)), full_path(&c_text(to))) };
         Instance::renamed(instrument.class, &from, &to);
     });

@@ -40,7 +40,7 @@ fn flagged(lock: *mut c_void) -> *mut c_void {
 /// `record` is NULL or came from [`flagged`].
 #[inline(always)]
 unsafe fn of(record: *mut c_void) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or from `flagged`).
     unsafe { record.cast::<Record>().as_ref() }.map_or(NONE, |record| record.lock)
 }
 
@@ -49,27 +49,21 @@ unsafe fn of(record: *mut c_void) -> *mut c_void {
 /// # Safety
 /// As [`of`], and it is not used any more.
 unsafe fn take(record: *mut c_void) -> *mut c_void {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or from `flagged`, and not used any more).
     let record = quiet(None, || unsafe { take_back::<Record>(record) });
     record.map_or(NONE, |record| record.lock)
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     flagged(unsafe { mutex::init_mutex(key, identity) })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_mutex(record: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { mutex::destroy_mutex(take(record)) };
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_mutex_wait(
     state: *mut c_void,
@@ -78,42 +72,34 @@ pub unsafe extern "C" fn start_mutex_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let lock = unsafe { of(record) };
     if let Some(tagged) = Tagged::of(lock) {
-        // SAFETY: the interface: the mutex lives.
+        // SAFETY: rule 7 (the lock is at its address).
         let is_free = || unsafe { is_mutex_free_as(tagged.word(), tagged.at()) };
         if host_lock::try_count_uncontended(tagged.class(), is_free) {
             return NONE;
         }
     }
-    // SAFETY: the interface. As its last act: nothing is saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act: nothing is saved above.
     unsafe { mutex::start_mutex_wait_slow(state, lock, operation, file, line) }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn unlock_mutex(record: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { unlock(of(record), Operation::Lock) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     flagged(unsafe { rwlock::init_rwlock(key, identity) })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_rwlock(record: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { rwlock::destroy_rwlock(take(record)) };
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_rwlock_wait(
     state: *mut c_void,
@@ -122,11 +108,11 @@ pub unsafe extern "C" fn start_rwlock_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let lock = unsafe { of(record) };
     if let Some(tagged) = Tagged::of(lock) {
         let is_free = || match rwlock::OPERATIONS.get(operation as usize) {
-            // SAFETY: the interface: the lock lives and is of its class's kind.
+            // SAFETY: rule 7 (the lock is at its address).
             Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },
             _ => false,
         };
@@ -134,35 +120,26 @@ pub unsafe extern "C" fn start_rwlock_wait(
             return NONE;
         }
     }
-    // SAFETY: the interface. As its last act, see `start_mutex_wait`.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, see `start_mutex_wait`.
     unsafe { rwlock::start_rwlock_wait_slow(state, lock, operation, file, line) }
 }
 
 /// It says how the lock was held: 0 = not known.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn unlock_rwlock(record: *mut c_void, _operation: c_int) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { unlock(of(record), Operation::ReadLock) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     flagged(unsafe { cond::init_cond(key, identity) })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_cond(record: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { cond::destroy_cond(take(record)) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_cond_wait(
     state: *mut c_void,
     record: *mut c_void,
@@ -171,6 +148,6 @@ pub unsafe extern "C" fn start_cond_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { cond::start_cond_wait(state, of(record), mutex, operation, file, line) }
 }

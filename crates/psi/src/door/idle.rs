@@ -1,4 +1,4 @@
-//! Idle: a connection that waits for its client.
+//! Idle times: a connection waits for its client.
 
 use std::ffi::{c_char, c_void};
 use std::sync::OnceLock;
@@ -10,13 +10,11 @@ use super::thread;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 
-/// Says which class it is.
+/// Sets the class of idle times.
 pub fn set_class(class: &'static Class) {
     let _ = CLASS.set(class);
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_idle_wait(
     state: *mut c_void,
@@ -26,7 +24,7 @@ pub unsafe extern "C" fn start_idle_wait(
     let (Some(class), Some(thread)) = (CLASS.get(), thread::current()) else {
         return NONE;
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let wait = idle::start_at(class, unsafe { source(file, line) });
     if !wait.is_running() {
         return NONE;
@@ -36,8 +34,6 @@ pub unsafe extern "C" fn start_idle_wait(
     state
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_idle_wait(locker: *mut c_void) {
     if !locker.is_null()

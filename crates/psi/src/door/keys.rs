@@ -242,20 +242,17 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
 }
 
 /// Registers `count` instruments of a kind and gives the server their keys.
-///
-/// # Safety
-/// The interface.
 unsafe fn register_all<S: Interface>(
     kind: Kind,
     category: *const c_char,
     infos: impl Iterator<Item = *mut S::Info>,
 ) {
-    // SAFETY: the interface: a C string.
+    // SAFETY: rule 5 (an info of this release).
     let category = unsafe { c_text(category) };
     for info in infos {
-        // SAFETY: the interface: an info of this release.
+        // SAFETY: rule 5 (the info has C strings or NULL).
         let info = unsafe { &mut *info };
-        // SAFETY: the interface: C strings or NULL.
+        // SAFETY: rule 5 (the info has C strings or NULL).
         let (name, mut registration) = unsafe { (c_text(info.name()), info.registration()) };
         registration.flags = S::flags(kind, registration.flags);
         let kind = match kind {
@@ -268,15 +265,12 @@ unsafe fn register_all<S: Interface>(
         };
         let full = format!("{prefix}{category}/{name}");
         let key = register::<S>(kind, &full, &registration);
-        // SAFETY: the interface: where the key goes is writable.
+        // SAFETY: rule 5 (the info has the address of its key).
         unsafe { info.set_key(kind, key) };
     }
 }
 
 /// `register_*` of infos that lie one behind the other.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn register_row<S: Interface, const KIND: u8>(
     category: *const c_char,
     infos: *mut S::Info,
@@ -286,26 +280,23 @@ pub unsafe extern "C" fn register_row<S: Interface, const KIND: u8>(
         let Some(kind) = Kind::from_u8(KIND) else {
             return;
         };
-        // SAFETY: the interface: `count` of them.
+        // SAFETY: rule 5 (a list of `count` infos).
         let all = (0..count.max(0) as usize).map(|i| unsafe { infos.add(i) });
-        // SAFETY: the interface.
+        // SAFETY: rule 8 (the arguments are passed on).
         unsafe { register_all::<S>(kind, category, all) };
     });
 }
 
 /// `register_stage`: the infos are named by a row of pointers.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn register_stage<S: Interface>(
     category: *const c_char,
     infos: *const *mut S::Info,
     count: c_int,
 ) {
     quiet((), || {
-        // SAFETY: the interface: `count` of them.
+        // SAFETY: rule 5 (a list of `count` infos).
         let all = (0..count.max(0) as usize).map(|i| unsafe { *infos.add(i) });
-        // SAFETY: the interface.
+        // SAFETY: rule 8 (the arguments are passed on).
         unsafe { register_all::<S>(Kind::Stage, category, all) };
     });
 }

@@ -59,18 +59,15 @@ fn charged(thread: &thread::Thread) -> *mut c_void {
 
 /// Charges memory of class `key`, which was counted, or another in its place: `counted` is its key. The key to free it
 /// by.
-///
-/// # Safety
-/// The interface.
 #[inline(always)]
 unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     let is_limited =
         || keys::packed(memory::class_key(key)).is_some_and(keys::PackedInstrument::is_limited);
     match counted {
         0 if !engine::memory::is_sampled() || !is_limited() => 0,
-        // SAFETY: the interface.
+        // SAFETY: rule 8 (the arguments are passed on).
         0 => unsafe { charge_left_out(key, bytes, owner) },
-        // SAFETY: the interface.
+        // SAFETY: rule 8 (the arguments are passed on).
         _ if is_limited() => unsafe { charge_limited(counted, bytes, owner) },
         _ => counted,
     }
@@ -83,7 +80,7 @@ unsafe fn charge_left_out(key: u32, bytes: usize, owner: *mut *mut c_void) -> u3
     let instrument = keys::of_kind(memory::class_key(key), Kind::Memory);
     match instrument.filter(|_| thread::current().is_some()) {
         Some(instrument) if engine::memory::is_counted(instrument.class) => {
-            // SAFETY: the interface.
+            // SAFETY: rule 8 (the arguments are passed on).
             unsafe { charge_limited(memory::uncounted(key), bytes, owner) }
         }
         _ => 0,
@@ -96,7 +93,7 @@ unsafe fn charge_limited(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32
         return key;
     };
     if !owner.is_null() {
-        // SAFETY: the interface: writable.
+        // SAFETY: rule 6 (NULL, or writable).
         unsafe { *owner = ptr::from_ref(thread).cast_mut().cast() };
     }
     if let (thd, Some(counter)) = (charged(thread), COUNTER.get())
@@ -109,9 +106,6 @@ unsafe fn charge_limited(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32
 }
 
 /// Credits memory that the calling thread was charged for.
-///
-/// # Safety
-/// The interface.
 #[inline(always)]
 unsafe fn credit(key: u32, bytes: usize, owner: *mut c_void) {
     if key & CHARGED != 0
@@ -126,42 +120,32 @@ unsafe fn credit(key: u32, bytes: usize, owner: *mut c_void) {
 }
 
 /// From here on the calling thread's memory is charged to `thd`; who it was before is told.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_mem_cnt_thd(thd: *mut c_void, before: *mut *mut c_void) {
     let place = thread::current().map(|thread| &thread.charged);
     let was = place.map_or(ptr::null_mut(), |place| place.replace(thd));
-    // SAFETY: the interface: writable.
+    // SAFETY: rule 6 (NULL, or writable).
     if let Some(before) = unsafe { before.as_mut() } {
         *before = was;
     }
 }
 
 /// A thread serves `thd`, and is charged for it.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_thd(thread: *mut c_void, thd: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(thread) = unsafe { thread.cast::<thread::Thread>().as_ref() } {
         thread.charged.set(thd);
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe {
         let counted = memory::memory_alloc(key & !CHARGED, bytes, owner);
         charge(key, counted, bytes, owner)
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_realloc(
     key: u32,
@@ -169,7 +153,7 @@ pub unsafe extern "C" fn memory_realloc(
     bytes: usize,
     owner: *mut *mut c_void,
 ) -> u32 {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe {
         if let Some(owner) = owner.as_ref() {
             credit(key, before, *owner);
@@ -180,16 +164,13 @@ pub unsafe extern "C" fn memory_realloc(
 }
 
 /// Memory goes to another thread: one gives it up, the other one claims it.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn memory_claim(
     key: u32,
     bytes: usize,
     owner: *mut *mut c_void,
     claims: bool,
 ) -> u32 {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe {
         if claims {
             let counted = memory::memory_claim(key & !CHARGED, bytes, owner);
@@ -202,11 +183,9 @@ pub unsafe extern "C" fn memory_claim(
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_free(key: u32, bytes: usize, owner: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe {
         memory::memory_free(key & !CHARGED, bytes, owner);
         credit(key, bytes, owner);

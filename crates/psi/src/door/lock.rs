@@ -127,7 +127,7 @@ pub(super) fn new_lock(instrument: PackedInstrument, identity: *const c_void) ->
 pub(super) unsafe fn end_lock(lock: *mut c_void) {
     match Tagged::of(lock) {
         Some(tagged) if !tagged.has_instance() => {}
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (from `new_lock`).
         tagged => unsafe { end_instance_of(lock, tagged) },
     }
 }

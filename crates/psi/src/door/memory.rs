@@ -74,12 +74,9 @@ extern "C" fn count_slow(class: u16, key: u32, bytes: usize) -> u32 {
 }
 
 /// The key to free by, 0 = it was not counted.
-///
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
-    // SAFETY: the interface.
+    // SAFETY: rule 6 (NULL, or writable).
     unsafe { clear_owner(owner) };
     count(key, bytes)
 }
@@ -91,13 +88,11 @@ pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c
 #[inline(always)]
 unsafe fn clear_owner(owner: *mut *mut c_void) {
     if !owner.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (writable).
         unsafe { *owner = ptr::null_mut() };
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_realloc(
     key: u32,
@@ -105,16 +100,14 @@ pub unsafe extern "C" fn memory_realloc(
     bytes: usize,
     owner: *mut *mut c_void,
 ) -> u32 {
-    // SAFETY: the interface.
+    // SAFETY: rule 6 (NULL, or writable).
     unsafe { clear_owner(owner) };
     free(key, before);
     count(key, bytes)
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut c_void) -> u32 {
-    // SAFETY: the interface.
+    // SAFETY: rule 6 (NULL, or writable).
     unsafe { clear_owner(owner) };
     key
 }
@@ -139,8 +132,6 @@ extern "C" fn free_slow(class: u16, bytes: usize, weight: u16) {
     memory::freed_as(class, bytes, weight);
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn memory_free(key: u32, bytes: usize, _owner: *mut c_void) {
     free(key, bytes);

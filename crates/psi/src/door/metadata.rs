@@ -13,7 +13,7 @@ use crate::interface::Interface;
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 
-/// Says which class they are of.
+/// Sets the class of metadata locks.
 pub fn set_class(class: &'static Class) {
     let _ = CLASS.set(class);
 }
@@ -25,7 +25,7 @@ pub(super) struct LockRecord {
     kind: LockType,
     duration: LockDuration,
     status: LockStatus,
-    /// What it is on, as the server has it.
+    /// The server's key of the locked object.
     key: Box<[u8]>,
 }
 
@@ -37,31 +37,31 @@ impl LockRecord {
     }
 }
 
-/// Locks that a thread keeps when the server is done with them: the next statement is often about the
-/// same table, and then neither names are copied nor anything is allocated.
+/// Locks that a thread caches after the server has destroyed them. The next statement often locks the same table, and
+/// then no name is copied and nothing is allocated.
 pub(super) type LockCache = Vec<Box<LockRecord>>;
 
-/// How many.
+/// The number of locks in a thread's cache.
 const CACHED_LOCKS: usize = 8;
 
-/// One that the thread has kept for the same object.
+/// Takes the cached lock of the same object.
 #[unsafe(link_section = "tare_hot")]
 fn take_cached(key: &[u8]) -> Option<Box<LockRecord>> {
     let thread = thread::current()?;
-    // SAFETY: this thread's alone, and nothing below comes back here.
+    // SAFETY: only this thread uses it, and nothing below re-enters this module.
     let cache = unsafe { &mut *thread.metadata.get() };
     let at = cache.iter().position(|metadata| *metadata.key == *key)?;
     Some(cache.swap_remove(at))
 }
 
-/// Keeps one, or lets it go.
+/// Puts a lock into the cache, or frees it if the thread has none.
 #[unsafe(link_section = "tare_hot")]
 fn put_into_cache(mut metadata: Box<LockRecord>) {
     metadata.lock.released();
     let Some(thread) = thread::current() else {
         return;
     };
-    // SAFETY: as above; what falls out of it tells the engine, not us.
+    // SAFETY: as above; dropping a lock calls the engine, not this module.
     let cache = unsafe { &mut *thread.metadata.get() };
     if cache.len() == CACHED_LOCKS {
         cache.swap_remove(0);
@@ -82,8 +82,6 @@ const STATUSES: [LockStatus; 7] = [
     LockStatus::PostReleaseNotify,
 ];
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
     _identity: *mut c_void,
@@ -97,7 +95,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
     let Some(class) = CLASS.get() else {
         return NONE;
     };
-    // Most servers never have it on: then nothing is read, and nothing allocated.
+    // Most servers never have the instrument on: then nothing is read, and nothing allocated.
     if !metadata::are_shown(class) {
         return NONE;
     }
@@ -112,7 +110,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         else {
             return NONE;
         };
-        // SAFETY: the interface.
+        // SAFETY: rules 4 and 5 (a key of this release, and a C string).
         let (bytes, source) = unsafe { (S::FIELDS.metadata_bytes(key), source(file, line)) };
         if let Some(mut metadata) = take_cached(bytes) {
             metadata.lock.source(source);
@@ -122,7 +120,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
             metadata.lock.show(kind, duration, status);
             return Box::into_raw(metadata).cast();
         }
-        // SAFETY: the interface.
+        // SAFETY: rule 5 (laid out as the release declares).
         let Some((on, schema, name)) = (unsafe { S::FIELDS.metadata_key(key) }) else {
             return NONE;
         };
@@ -139,11 +137,9 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
     })
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_int) {
-    // SAFETY: the interface: one thread uses a lock at a time.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
         return;
     };
@@ -153,8 +149,6 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration: c_int) {
     // SAFETY: as above.
     let metadata = unsafe { lock.cast::<LockRecord>().as_mut() };
@@ -167,8 +161,6 @@ pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration:
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) {
     // SAFETY: as above.
     let metadata = unsafe { lock.cast::<LockRecord>().as_mut() };
@@ -179,20 +171,16 @@ pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) 
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rule 1 (the object is destroyed here).
         if let Some(metadata) = unsafe { take_back::<LockRecord>(lock) } {
             put_into_cache(metadata);
         }
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_metadata_wait(
     state: *mut c_void,
     lock: *mut c_void,
@@ -203,7 +191,7 @@ pub unsafe extern "C" fn start_metadata_wait(
     let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
         return NONE;
     };
-    // SAFETY: the interface: 48 bytes.
+    // SAFETY: rule 3 (48 bytes).
     unsafe {
         lend_wait(state, || {
             let source = source(file, line);
@@ -212,11 +200,9 @@ pub unsafe extern "C" fn start_metadata_wait(
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_metadata_wait(locker: *mut c_void, _failed: c_int) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         unsafe { end_wait(locker, |_| {}) };
     }
 }

@@ -1,20 +1,17 @@
-//! What each call of the interface means in Tare's engine.
+//! What each call of the interface does in Tare's engine, written once.
 //!
-//! Written once; what differs between releases (where a field lies in a structure of the server's, how
-//! a class is registered) comes from [`crate::interface::Interface`].
+//! What differs between releases (a field's offset in a structure of the server, how a class is registered) comes from
+//! [`crate::interface::Interface`].
 //!
-//! Whatever the server is given as a pointer is ours to read back, and the server's to keep: it never
-//! looks behind it, but for one byte in newer servers ([`flagged`]). What a call needs until its end lies
-//! in the state that the server lends for it.
+//! The server stores the pointers that it gets from us and passes them back, but never dereferences them, except for
+//! one byte in newer servers ([`flagged`]). What a call needs until its event ends is in the state that the server
+//! lends for it.
 //!
-//! What a statement runs through lies together, in the section `tare_hot` of the library, and so does what it calls of the
-//! engine: spread over all of the code, it would take three times as many pages, and a server that has pushed them out of what
-//! the processor keeps of page tables pays for each of them (docs/overhead.md).
-//!
-//! **Safety of everything here**: the functions are called by the server as the interface says: a pointer
-//! that we gave comes back as it was, and not after it was destroyed; a state is writable, of its
-//! release's size, and its locker ends once, on the thread that began it; texts are readable for their
-//! length. This is the invariant that the SAFETY comments below call "the interface".
+//! The functions that a statement runs through are next to each other, in the section `tare_hot` of the library, and
+//! so are those of the engine that they call. Spread over all of the code they would take three times as many pages,
+//! and a server that evicts them from the TLB pays for each page (docs/overhead.md).
+
+#![allow(missing_docs, reason = "the interface names the functions that the server calls")]
 
 pub mod attributes;
 mod by_address;
@@ -45,7 +42,7 @@ pub mod table;
 pub mod thread;
 pub mod transaction;
 
-/// Whether nothing happens in a function as Tare was started: then the server's calls need not come to us.
+/// Whether a function does nothing with the options that Tare was started with: then its calls need not arrive.
 pub fn does_nothing(function: *const ()) -> bool {
     let unlocks: [*const (); 4] = [
         mutex::unlock_mutex as *const (),

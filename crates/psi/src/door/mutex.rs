@@ -10,8 +10,6 @@ use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use crate::interface::word::{Word, is_mutex_free, is_mutex_free_as};
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
     match keys::packed(key) {
         Some(instrument) if instrument.is(Kind::Mutex) => new_lock(instrument, identity),
@@ -19,15 +17,11 @@ pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_mutex(mutex: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { end_lock(mutex) };
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_mutex_wait(
     state: *mut c_void,
@@ -37,18 +31,17 @@ pub unsafe extern "C" fn start_mutex_wait(
     line: u32,
 ) -> *mut c_void {
     if let Some(tagged) = Tagged::of(mutex) {
-        // SAFETY: the interface: the mutex lives.
+        // SAFETY: rule 7 (the lock is at its address).
         let is_free = || unsafe { is_mutex_free(tagged.at()) };
         if host_lock::try_count_uncontended(tagged.class(), is_free) {
             return NONE;
         }
     }
-    // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing is
+    // saved above.
     unsafe { start_mutex_wait_slow(state, mutex, operation, file, line) }
 }
 
-/// # Safety
-/// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn start_mutex_wait_slow(
@@ -61,19 +54,19 @@ pub(super) unsafe extern "C" fn start_mutex_wait_slow(
     if mutex.is_null() {
         return NONE;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let (lock, word, at) = unsafe { resolve(mutex) };
     // A try waits for nobody.
     let is_try = operation != 0;
     let operation = OPERATIONS[usize::from(is_try)];
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line) };
     let taking = host_lock::take(lock, operation, source, || {
-        // SAFETY: the interface: the mutex lives.
+        // SAFETY: rule 7 (the lock is at its address).
         is_try || word != Word::Unknown && unsafe { is_mutex_free_as(word, at) }
     });
     match taking {
-        // SAFETY: the interface: 48 bytes.
+        // SAFETY: rule 3 (48 bytes).
         Some(taking) => unsafe { lend(state, taking) },
         None => NONE,
     }
@@ -82,19 +75,15 @@ pub(super) unsafe extern "C" fn start_mutex_wait_slow(
 const OPERATIONS: [Operation; 2] = [Operation::Lock, Operation::TryLock];
 const _: () = assert!(size_of::<Taking>() <= 48);
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_mutex_wait(locker: *mut c_void, failed: c_int) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         unsafe { end::<Taking>(locker) }.end(failed == 0);
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn unlock_mutex(mutex: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { unlock(mutex, Operation::Lock) };
 }

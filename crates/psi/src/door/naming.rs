@@ -80,8 +80,6 @@ pub(super) fn set_system_name(name: &SystemName) {
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn register_thread<S: Interface>(
     category: *const c_char,
     infos: *mut NamedInfo,
@@ -91,13 +89,13 @@ pub unsafe extern "C" fn register_thread<S: Interface>(
         if infos.is_null() {
             return;
         }
-        // SAFETY: the interface: so many, and C strings.
+        // SAFETY: rules 4 and 5 (`count` infos, and a C string).
         let (category, infos) = unsafe {
             let infos = slice::from_raw_parts_mut(infos, count.max(0) as usize);
             (c_text(category), infos)
         };
         for info in infos {
-            // SAFETY: the interface: C strings or NULL.
+            // SAFETY: rule 5 (the info has C strings or NULL).
             let (name, system_name, documentation) = unsafe {
                 let name = c_text(info.name);
                 (name, c_text(info.system_name), c_text(info.documentation))
@@ -109,7 +107,7 @@ pub unsafe extern "C" fn register_thread<S: Interface>(
             };
             let full = format!("{}{category}/{name}", Kind::Thread.prefix());
             let key = keys::register::<S>(Kind::Thread, &full, &registration);
-            // SAFETY: the interface: where the key goes is writable.
+            // SAFETY: rule 5 (the info has the address of its key).
             if let Some(place) = unsafe { info.key.as_mut() } {
                 *place = key;
             }
@@ -125,8 +123,6 @@ pub unsafe extern "C" fn register_thread<S: Interface>(
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn spawn_thread(
     key: u32,
     number: u32,
@@ -136,19 +132,17 @@ pub unsafe extern "C" fn spawn_thread(
     argument: *mut c_void,
 ) -> c_int {
     let name = quiet(SystemName::default(), || next_name(key, number));
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { thread::spawn_named(key, name, handle, attributes, routine, argument) }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn new_thread(
     key: u32,
     number: u32,
     identity: *const c_void,
     processlist_id: u64,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let thread = unsafe { thread::new_thread(key, identity, processlist_id) };
     // SAFETY: NULL or just made, and nobody else knows it.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
@@ -159,10 +153,8 @@ pub unsafe extern "C" fn new_thread(
     thread
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rules 1 and 8 (the thread is not destroyed).
     unsafe {
         thread::set_thread(thread);
         if let Some(thread) = thread.cast::<Thread>().as_ref() {

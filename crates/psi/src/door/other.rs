@@ -1,32 +1,22 @@
-//! Calls that ask for nothing that Tare has.
+//! Calls about what Tare does not record.
 
 use std::ffi::c_int;
 
-/// Nothing is done: query ids, plugins that are unloaded, InnoDB's own locks (asked for by the server's own
-/// tables), what happens to sessions (told to those who registered for it; nobody can), signals of conditions, XA states,
-/// when a thread's command began (`PROCESSLIST_TIME` runs from the command that was said last), its state (the stage's name).
+/// Does nothing, for calls about: query ids, plugins that are unloaded, InnoDB's own locks (which the server's own
+/// tables read), notifications of sessions (nobody can register for them), signals of conditions, XA states, the time at
+/// which a thread's command began (`PROCESSLIST_TIME` counts from the newest command), and its state (the stage's name).
 ///
-/// Never inlined: it is known by its address ([`super::does_nothing`]), and of a function this small the compiler would
-/// make several, one for each part that it compiles.
-///
-/// # Safety
-/// The interface.
+/// Never inlined: [`super::does_nothing`] recognises it by its address, and of a function this small the compiler would
+/// make several copies, one for each unit of code generation.
 #[inline(never)]
 pub unsafe extern "C" fn ignore() {}
 
-/// Done, with nothing to be done: resource groups are the server's, Tare only would show them. A
-/// registration for what happens to sessions gets no number.
-///
-/// # Safety
-/// The interface.
+/// Reports success: resource groups are the server's, and a registration for notifications gets no number.
 pub unsafe extern "C" fn done() -> c_int {
     0
 }
 
-/// There is none: attributes of a thread, a registration to be ended.
-///
-/// # Safety
-/// The interface.
+/// Reports that there is none: attributes of a thread, a registration to be removed.
 pub unsafe extern "C" fn none() -> c_int {
     1
 }

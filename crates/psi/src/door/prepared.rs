@@ -8,8 +8,6 @@ use super::exchange::{NONE, give, quiet, take_back};
 use super::statement;
 use crate::interface::text::text;
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn create_prepared_stmt(
     _identity: *mut c_void,
     id: u32,
@@ -20,11 +18,11 @@ pub unsafe extern "C" fn create_prepared_stmt(
     length: usize,
 ) -> *mut c_void {
     quiet(NONE, || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         let (name, sql) = unsafe { (text(name, name_length), text(statement, length)) };
         let name = (!name.is_empty()).then_some(&*name);
         let prepared = Prepared::new(u64::from(id), name, &sql);
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event has not ended).
         if let Some(of) = unsafe { statement::of(locker) } {
             of.statement.prepares(&prepared);
         }
@@ -32,27 +30,21 @@ pub unsafe extern "C" fn create_prepared_stmt(
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_prepared_stmt(prepared: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (the object is destroyed here).
     drop(quiet(None, || unsafe { take_back::<Prepared>(prepared) }));
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn reprepare_prepared_stmt(prepared: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(prepared) = unsafe { prepared.cast::<Prepared>().as_ref() } {
         prepared.reprepared();
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn execute_prepared_stmt(locker: *mut c_void, prepared: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rules 1 and 2 (the statement has not ended, and the prepared one is not destroyed).
     unsafe {
         if let (Some(of), Some(prepared)) =
             (statement::of(locker), prepared.cast::<Prepared>().as_ref())
@@ -62,15 +54,13 @@ pub unsafe extern "C" fn execute_prepared_stmt(locker: *mut c_void, prepared: *m
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_prepared_stmt_text(
     prepared: *mut c_void,
     statement: *const c_char,
     length: u32,
 ) {
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rules 1 and 4 (the statement is not destroyed, and its text readable).
         unsafe {
             if let Some(prepared) = prepared.cast::<Prepared>().as_ref() {
                 prepared.set_text(&text(statement, length as usize));

@@ -1,5 +1,5 @@
-//! Stored programs. The server keeps what it was given for a program beyond the program itself:
-//! they stay, by name.
+//! Stored programs. The server uses a program's record even after it has dropped the program, so records are never
+//! freed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,17 +20,17 @@ static PROGRAMS: Mutex<Option<HashMap<Key, &'static StaticProgram>>> = Mutex::ne
 
 const _: () = assert!(size_of::<Call>() <= 40);
 
-/// A program's type and names; `None` for what is not counted.
+/// A program's type and names; `None` for a type that is not counted.
 ///
 /// # Safety
-/// The interface; the names are readable as long as `'a` lasts.
+/// The names are NULL or readable as long as `'a` lasts.
 unsafe fn program_names<'a, S: Interface>(
     number: u32,
     (schema, schema_length): (*const c_char, u32),
     (name, name_length): (*const c_char, u32),
 ) -> Option<(ObjectType, Cow<'a, str>, Cow<'a, str>)> {
     let kind = S::program(number)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (the names are readable).
     let (schema, name) = unsafe {
         (
             text(schema, schema_length as usize),
@@ -40,7 +40,7 @@ unsafe fn program_names<'a, S: Interface>(
     Some((kind, displayed::<S>(schema), displayed::<S>(name)))
 }
 
-/// A name as the server's own engine shows it.
+/// A name as the server's own engine displays it.
 fn displayed<S: Interface>(name: Cow<'_, str>) -> Cow<'_, str> {
     match S::PROGRAMS_ARE_CASE_SENSITIVE || !name.contains(char::is_uppercase) {
         true => name,
@@ -48,8 +48,6 @@ fn displayed<S: Interface>(name: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_sp_share<S: Interface>(
     number: u32,
     schema: *const c_char,
@@ -58,7 +56,7 @@ pub unsafe extern "C" fn get_sp_share<S: Interface>(
     name_length: u32,
 ) -> *mut c_void {
     quiet(NONE, || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (the names are readable).
         let program_names =
             unsafe { program_names::<S>(number, (schema, schema_length), (name, name_length)) };
         let Some((kind, schema, name)) = program_names else {
@@ -81,31 +79,25 @@ pub unsafe extern "C" fn get_sp_share<S: Interface>(
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn start_sp(state: *mut c_void, program: *mut c_void) -> *mut c_void {
-    // SAFETY: the interface: leaked by `get_sp_share`.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let Some(program) = (unsafe { program.cast::<StaticProgram>().as_ref() }) else {
         return NONE;
     };
     quiet(NONE, || {
-        // SAFETY: the interface: 40 bytes.
+        // SAFETY: rule 3 (40 bytes).
         unsafe { lend(state, program.start()) }
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn end_sp(locker: *mut c_void) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         let call = unsafe { end::<Call>(locker) };
         quiet((), || drop(call));
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn drop_sp<S: Interface>(
     number: u32,
     schema: *const c_char,
@@ -114,7 +106,7 @@ pub unsafe extern "C" fn drop_sp<S: Interface>(
     name_length: u32,
 ) {
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (the names are readable).
         let program_names =
             unsafe { program_names::<S>(number, (schema, schema_length), (name, name_length)) };
         let Some((kind, schema, name)) = program_names else {

@@ -352,7 +352,7 @@ unsafe extern "C" fn cache_identifier(
 unsafe fn bytes<'a>(at: *const c_char, length: usize) -> &'a [u8] {
     match at.is_null() {
         true => &[],
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (readable for `length` bytes).
         false => unsafe { std::slice::from_raw_parts(at.cast(), length) },
     }
 }
@@ -375,7 +375,7 @@ unsafe fn store_text(container: *mut Container<'_>, bytes: &[u8]) -> *const c_ch
 /// # Safety
 /// As [`bytes`].
 unsafe fn lossy_text<'a>(at: *const c_char, length: usize) -> std::borrow::Cow<'a, str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or readable for `length` bytes).
     String::from_utf8_lossy(unsafe { bytes(at, length) })
 }
 
@@ -384,7 +384,7 @@ unsafe fn lossy_text<'a>(at: *const c_char, length: usize) -> std::borrow::Cow<'
 unsafe fn lossy_c_text<'a>(at: *const c_char) -> std::borrow::Cow<'a, str> {
     match at.is_null() {
         true => "".into(),
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a C string).
         false => unsafe { CStr::from_ptr(at) }.to_string_lossy(),
     }
 }

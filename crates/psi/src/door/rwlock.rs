@@ -10,8 +10,6 @@ use super::keys;
 use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
 use crate::interface::word::is_free;
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
     match keys::packed(key) {
         Some(instrument) if instrument.is(Kind::RwLock) || instrument.is(Kind::SxLock) => {
@@ -21,10 +19,8 @@ pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut 
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_rwlock(rwlock: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { end_lock(rwlock) };
 }
 
@@ -43,9 +39,6 @@ pub(super) const OPERATIONS: [(Operation, bool); 10] = [
 ];
 
 /// `start_rwlock_rdwait` and `start_rwlock_wrwait`.
-///
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_rwlock_wait(
     state: *mut c_void,
@@ -56,7 +49,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
 ) -> *mut c_void {
     if let Some(tagged) = Tagged::of(rwlock) {
         let is_free = || match OPERATIONS.get(operation as usize) {
-            // SAFETY: the interface: the lock lives and is of its class's kind.
+            // SAFETY: rule 7 (the lock is at its address).
             Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },
             _ => false,
         };
@@ -64,12 +57,10 @@ pub unsafe extern "C" fn start_rwlock_wait(
             return NONE;
         }
     }
-    // SAFETY: the interface. As its last act, see `start_mutex_wait`.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, see `start_mutex_wait`.
     unsafe { start_rwlock_wait_slow(state, rwlock, operation, file, line) }
 }
 
-/// # Safety
-/// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
@@ -85,38 +76,32 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
     if rwlock.is_null() {
         return NONE;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let (lock, word, at) = unsafe { resolve(rwlock) };
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line) };
     let taking = host_lock::take(lock, operation, source, || {
-        // SAFETY: the interface: the lock lives and is of its class's kind.
+        // SAFETY: rule 7 (the lock is at its address).
         is_try || unsafe { is_free(word, at, operation) }
     });
     match taking {
-        // SAFETY: the interface: 48 bytes.
+        // SAFETY: rule 3 (48 bytes).
         Some(taking) => unsafe { lend(state, taking) },
         None => NONE,
     }
 }
 
 /// `end_rwlock_rdwait` and `end_rwlock_wrwait`.
-///
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         unsafe { end::<Taking>(locker) }.end(failed == 0);
     }
 }
 
 /// `unlock_rwlock` of releases that do not say how it was held.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn unlock_rwlock(rwlock: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { unlock(rwlock, Operation::ReadLock) };
 }

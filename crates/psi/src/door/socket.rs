@@ -53,7 +53,7 @@ unsafe fn peer(address: *const libc::sockaddr, length: libc::socklen_t) -> Optio
     if address.is_null() || length < size_of::<libc::sa_family_t>() {
         return None;
     }
-    // SAFETY: the caller's promise; read as bytes, whatever its alignment.
+    // SAFETY: rule 8 (readable for `length` bytes); read as bytes, whatever its alignment.
     let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
     match c_int::from(family) {
         libc::AF_INET if length >= size_of::<libc::sockaddr_in>() => {
@@ -72,8 +72,6 @@ unsafe fn peer(address: *const libc::sockaddr, length: libc::socklen_t) -> Optio
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn init_socket(
     key: u32,
     descriptor: *const c_int,
@@ -84,10 +82,10 @@ pub unsafe extern "C" fn init_socket(
         let Some(instrument) = keys::of_kind(key, Kind::Socket) else {
             return NONE;
         };
-        // SAFETY: the interface.
+        // SAFETY: rule 6 (NULL, or readable).
         let descriptor = unsafe { descriptor.as_ref() }.copied().unwrap_or(-1);
         let mut instance = Instance::new(instrument.class, descriptor);
-        // SAFETY: the interface.
+        // SAFETY: rule 5 (an address of this length).
         if let Some((ip, port)) = unsafe { peer(address, length) } {
             instance.peer(&ip, port);
         }
@@ -99,22 +97,16 @@ pub unsafe extern "C" fn init_socket(
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn destroy_socket(socket: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (the object is destroyed here).
     drop(quiet(None, || unsafe { take_back::<Socket>(socket) }));
 }
 
-/// # Safety
-/// The interface.
 unsafe fn socket_at<'a>(socket: *mut c_void) -> Option<&'a mut Socket> {
-    // SAFETY: the interface: one thread uses a socket at a time.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { socket.cast::<Socket>().as_mut() }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_socket_wait(
     state: *mut c_void,
@@ -124,7 +116,7 @@ pub unsafe extern "C" fn start_socket_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let Some(socket) = (unsafe { socket.cast::<Socket>().as_ref() }) else {
         return NONE;
     };
@@ -134,7 +126,7 @@ pub unsafe extern "C" fn start_socket_wait(
     if socket.is_idle.load(Ordering::Relaxed) {
         return NONE;
     }
-    // SAFETY: the interface: 80 bytes.
+    // SAFETY: rule 3 (80 bytes).
     unsafe {
         lend_wait(state, || {
             socket.instance.wait_at(operation, source(file, line))
@@ -142,8 +134,6 @@ pub unsafe extern "C" fn start_socket_wait(
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_socket_wait(locker: *mut c_void, bytes: usize) {
     if locker.is_null() {
@@ -154,15 +144,13 @@ pub unsafe extern "C" fn end_socket_wait(locker: *mut c_void, bytes: usize) {
             wait.bytes(bytes as u64);
         }
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     unsafe { end_wait(locker, learn) };
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_socket_state(socket: *mut c_void, state: c_int) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(socket) = unsafe { socket.cast::<Socket>().as_ref() } {
         let is_idle = state == 1;
         socket.is_idle.store(is_idle, Ordering::Relaxed);
@@ -170,8 +158,6 @@ pub unsafe extern "C" fn set_socket_state(socket: *mut c_void, state: c_int) {
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_socket_info(
     socket: *mut c_void,
     _descriptor: *const c_int,
@@ -179,7 +165,7 @@ pub unsafe extern "C" fn set_socket_info(
     length: libc::socklen_t,
 ) {
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rules 1 and 5 (the socket is not destroyed, and its address readable).
         let (socket, peer) = unsafe { (socket_at(socket), peer(address, length)) };
         if let (Some(socket), Some((ip, port))) = (socket, peer) {
             socket.instance.peer(&ip, port);
@@ -187,10 +173,8 @@ pub unsafe extern "C" fn set_socket_info(
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_socket_thread_owner(socket: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(socket) = unsafe { socket.cast::<Socket>().as_ref() } {
         socket.instance.own();
     }

@@ -9,8 +9,6 @@ use engine::{Kind, stage};
 use super::exchange::{NONE, source};
 use super::keys;
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
     if let Some(number) = keys::plain_stage(key)
@@ -18,12 +16,11 @@ pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int)
     {
         return NONE;
     }
-    // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing is
+    // saved above.
     unsafe { start_stage_slow(key, file, line) }
 }
 
-/// # Safety
-/// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 unsafe extern "C" fn start_stage_slow(key: u32, file: *const c_char, line: c_int) -> *mut c_void {
@@ -31,7 +28,7 @@ unsafe extern "C" fn start_stage_slow(key: u32, file: *const c_char, line: c_int
         stage::end();
         return NONE;
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line as u32) };
     stage::set_number(instrument.number(), source);
     match keys::has_progress(key) {
@@ -40,13 +37,11 @@ unsafe extern "C" fn start_stage_slow(key: u32, file: *const c_char, line: c_int
     }
 }
 
-/// Two words of the thread's, done and estimated, which the server writes itself.
+/// The thread's two words of progress, done and estimated, which the server writes itself.
 fn progress() -> *mut c_void {
     stage::progress_words().map_or(NONE, |words| words.cast())
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_current_stage_progress() -> *mut c_void {
     match stage::reports_progress() {
         true => progress(),
@@ -54,27 +49,25 @@ pub unsafe extern "C" fn get_current_stage_progress() -> *mut c_void {
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_stage() {
     stage::end();
 }
 
-/// How often these calls arrive again after they had rested.
+/// The number of times that the calls below have resumed after a rest.
 static RESUMED: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
-    /// What of that this thread has seen.
+    /// The newest of these that this thread has observed.
     static OBSERVED_RESUMES: Cell<u32> = const { Cell::new(0) };
 }
 
-/// From here on the calls arrive again, at the functions below.
+/// Notes that calls arrive again, at the functions below.
 pub(crate) fn resume() {
     RESUMED.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The stage that this thread was in when the calls came to rest has ended since, at a time that nobody knows.
+/// Forgets the stage that this thread was in when the calls came to rest: it has ended at an unknown time.
 #[inline(always)]
 fn forget_missed() {
     let resumed = RESUMED.load(Ordering::Relaxed);
@@ -85,8 +78,6 @@ fn forget_missed() {
     });
 }
 
-/// # Safety
-/// The interface.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage_resumed(
@@ -95,30 +86,26 @@ pub unsafe extern "C" fn start_stage_resumed(
     line: c_int,
 ) -> *mut c_void {
     forget_missed();
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { start_stage(key, file, line) }
 }
 
-/// The same outside of the windows of sampling, where a stage is shown and not counted.
-///
-/// # Safety
-/// The interface.
+/// [`start_stage`] outside of the windows of sampling, where a stage is displayed and not counted.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_stage_unobserved(
     key: u32,
     file: *const c_char,
     line: c_int,
 ) -> *mut c_void {
-    // Of a stage that is only shown nobody reports progress.
+    // A stage that is only displayed reports no progress.
     if stage::set_state_only(keys::stage(key)) {
         return NONE;
     }
-    // SAFETY: the interface. As its last act, with the arguments that it got: nothing is saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing is
+    // saved above.
     unsafe { start_stage_resumed(key, file, line) }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_stage_resumed() {
     forget_missed();

@@ -28,14 +28,11 @@ pub(super) struct Locker {
 
 impl Locker {
     /// Finds the digest once tokens and text are there.
-    ///
-    /// # Safety
-    /// The interface.
     unsafe fn digest<S: Interface>(&mut self, verb: &str) {
         if self.storage.is_null() || self.text.is_null() {
             return;
         }
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (text and tokens live as long as the statement).
         let tokens = match unsafe { S::FIELDS.tokens(self.storage) } {
             Tokens::None => None,
             // The text tells it.
@@ -44,7 +41,7 @@ impl Locker {
         };
         self.storage = ptr::null();
         if let Some(tokens) = tokens {
-            // SAFETY: the interface.
+            // SAFETY: rule 4 (text and tokens live as long as the statement).
             let text = unsafe { sql_text(self) };
             self.statement.digest_by_tokens(tokens, verb, &text);
         }
@@ -57,12 +54,10 @@ const _: () = assert!(size_of::<Locker>() <= 256);
 /// `locker` is NULL or came from [`get_thread_statement_locker`] and has not ended.
 #[inline(always)]
 pub(super) unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or a locker that has not ended).
     unsafe { locker.cast::<Locker>().as_mut() }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn get_thread_statement_locker(
     state: *mut c_void,
@@ -75,7 +70,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
         return NONE;
     };
     let place = state.cast::<Locker>();
-    // SAFETY: the interface: 256 bytes.
+    // SAFETY: rule 3 (256 bytes).
     unsafe {
         let statement = &raw mut (*place).statement;
         if !statement::start_number_at(statement, instrument.number(), Source::UNKNOWN) {
@@ -89,11 +84,9 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     state
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     let Some(of) = (unsafe { of(locker) }) else {
         return NONE;
     };
@@ -106,13 +99,11 @@ pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut
         return locker;
     }
     // What turns out to be of a class that is off is not counted at all.
-    // SAFETY: the interface: it is not used any more.
+    // SAFETY: rule 2 (the event ends here).
     unsafe { end::<Locker>(locker) }.statement.discard();
     NONE
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_statement(
     locker: *mut c_void,
@@ -121,16 +112,16 @@ pub unsafe extern "C" fn start_statement(
     file: *const c_char,
     line: u32,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     of.statement.source(unsafe { source(file, line) });
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (readable for its length).
     let name = match schema.is_null() {
         true => &[][..],
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         false => unsafe { std::slice::from_raw_parts(schema.cast(), length as usize) },
     };
     if !thread::is_default_schema(name) {
@@ -138,23 +129,22 @@ pub unsafe extern "C" fn start_statement(
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_statement_text<S: Interface>(
     locker: *mut c_void,
     statement: *const c_char,
     length: u32,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(of) = unsafe { of(locker) } {
         of.text = statement;
         of.length = length;
         quiet((), || {
-            // SAFETY: the interface. More than is kept of a text is not looked at.
+            // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is not
+            // looked at.
             let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
             of.statement.text_alone(&text);
-            // SAFETY: the interface.
+            // SAFETY: rule 4 (text and tokens live as long as the statement).
             unsafe { of.digest::<S>("") };
         });
     }
@@ -164,30 +154,23 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
 const MAX_TEXT_BYTES: usize = 65_536;
 
 /// The text, as far as it is looked at.
-///
-/// # Safety
-/// The interface.
 unsafe fn sql_text<'a>(of: &Locker) -> Cow<'a, str> {
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (readable for its length).
     unsafe { text(of.text, (of.length as usize).min(MAX_TEXT_BYTES)) }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     match unsafe { of(locker) } {
         Some(of) if of.statement.wants_digest() => locker,
         _ => NONE,
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: *const c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
@@ -196,22 +179,19 @@ pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: 
     }
     of.has_tokens = true;
     of.storage = storage;
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (text and tokens live as long as the statement).
     quiet((), || unsafe { of.digest::<S>("") });
 }
 
 /// The tokens of what is executed, which somebody else has parsed: they take the place of those that were given.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: *const c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
     of.has_tokens = true;
     of.storage = storage;
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (text and tokens live as long as the statement).
     quiet((), || unsafe { of.digest::<S>(verb(&of.statement)) });
 }
 
@@ -222,11 +202,9 @@ fn verb(statement: &Statement) -> &'static str {
 
 macro_rules! counters {
     ($($set:ident $type:ty => $method:ident $counter:ident;)*) => {$(
-        /// # Safety
-        /// The interface.
         #[unsafe(link_section = "tare_hot")]
         pub unsafe extern "C" fn $set(locker: *mut c_void, count: $type) {
-            // SAFETY: the interface.
+            // SAFETY: rule 2 (the event has not ended).
             if let Some(of) = unsafe { of(locker) } {
                 of.statement.$method(Counter::$counter, count);
             }
@@ -250,46 +228,38 @@ counters! {
     inc_statement_sort_scan u64 => add SortScan;
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_statement_lock_time(locker: *mut c_void, us: u64) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(of) = unsafe { of(locker) } {
         of.statement.lock_time_us(us);
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_statement_no_index_used(locker: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(of) = unsafe { of(locker) } {
         of.statement.set(Counter::NoIndexUsed, 1);
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(of) = unsafe { of(locker) } {
         of.statement.set(Counter::NoGoodIndexUsed, 1);
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_statement<S: Interface>(
     locker: *mut c_void,
     diagnostics: *const c_void,
 ) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     let Some(of) = (unsafe { of(locker) }) else {
         return;
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 5 (laid out as the release declares).
     match unsafe { S::FIELDS.outcome(diagnostics) } {
         Outcome::Unknown => of.statement.without_sqlstate(),
         Outcome::Changed { rows, warnings } => {
@@ -320,6 +290,6 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
         }),
     }
     // It ends where it lies: a copy would be loaded in other pieces than it was stored in, which waits for the stores.
-    // SAFETY: the interface: nobody uses the locker any more.
+    // SAFETY: rule 2 (the event ends here).
     quiet((), || unsafe { ptr::drop_in_place(of) });
 }

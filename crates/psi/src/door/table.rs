@@ -13,20 +13,18 @@ use crate::interface::text::text;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
 
-/// Says which classes tables are of.
+/// Sets the classes of tables.
 pub fn set_classes(classes: Classes) {
     let _ = CLASSES.set(classes);
 }
 
 const _: () = assert!(size_of::<Wait>() <= 64);
 
-/// Who has a table open, and how it is locked, is not known while nobody says so.
+/// Forgets who has tables open and how they are locked: nobody reports it while the calls rest.
 pub fn forget_owners() {
     quiet((), table::disown_all);
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_table_share<S: Interface>(
     temporary: u8,
     share: *const c_void,
@@ -35,7 +33,7 @@ pub unsafe extern "C" fn get_table_share<S: Interface>(
         let Some(classes) = CLASSES.get().filter(|_| temporary == 0) else {
             return NONE;
         };
-        // SAFETY: the interface.
+        // SAFETY: rule 5 (laid out as the release declares).
         let Some(share) = (unsafe { S::FIELDS.table_share(share) }) else {
             return NONE;
         };
@@ -44,15 +42,11 @@ pub unsafe extern "C" fn get_table_share<S: Interface>(
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn release_table_share(share: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (the object is destroyed here).
     drop(quiet(None, || unsafe { take_back::<Table>(share) }));
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn drop_table_share(
     temporary: u8,
     schema: *const c_char,
@@ -64,7 +58,7 @@ pub unsafe extern "C" fn drop_table_share(
         return;
     }
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         let (schema, name) = unsafe {
             (
                 text(schema, schema_length.max(0) as usize),
@@ -75,56 +69,46 @@ pub unsafe extern "C" fn drop_table_share(
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn open_table(share: *mut c_void, _identity: *const c_void) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let Some(table) = (unsafe { share.cast::<Table>().as_ref() }) else {
         return NONE;
     };
     quiet(NONE, || give(table.open()))
 }
 
-/// # Safety
-/// The interface.
 unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
-    // SAFETY: the interface: one thread uses a handle at a time.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { table.cast::<Handle>().as_mut() }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn unbind_table(table: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(handle) = unsafe { handle_at(table) } {
         handle.unbind();
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn rebind_table(
     share: *mut c_void,
     identity: *const c_void,
     table: *mut c_void,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     match unsafe { handle_at(table) } {
         Some(handle) => {
             handle.bind();
             table
         }
-        // SAFETY: the interface.
+        // SAFETY: rule 8 (the arguments are passed on).
         None => unsafe { open_table(share, identity) },
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn close_table(_share: *mut c_void, table: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (the object is destroyed here).
     drop(quiet(None, || unsafe { take_back::<Handle>(table) }));
 }
 
@@ -135,8 +119,6 @@ const OPERATIONS: [Operation; 4] = [
     Operation::DeleteRow,
 ];
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_table_io_wait(
     state: *mut c_void,
@@ -146,15 +128,15 @@ pub unsafe extern "C" fn start_table_io_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let Some(handle) = (unsafe { handle_at(table) }) else {
         return NONE;
     };
     let Some(&operation) = OPERATIONS.get(operation as usize) else {
         return NONE;
     };
-    // What is beyond the last index is no index.
-    // SAFETY: the interface: 64 bytes.
+    // A number beyond the last index means that no index is used.
+    // SAFETY: rule 3 (64 bytes).
     unsafe {
         lend_wait(state, || {
             handle.io_at(operation, Some(index as usize), source(file, line))
@@ -162,18 +144,14 @@ pub unsafe extern "C" fn start_table_io_wait(
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_io_wait(locker: *mut c_void, rows: u64) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         unsafe { end_wait(locker, |wait| wait.rows(rows)) };
     }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
     state: *mut c_void,
@@ -183,7 +161,7 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let Some(handle) = (unsafe { handle_at(table) }) else {
         return NONE;
     };
@@ -198,31 +176,27 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
         _ => None,
     };
     let Some(lock) = lock else { return NONE };
-    // SAFETY: the interface.
+    // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line) };
     let begin = || {
         let wait = handle.lock_at(lock, source);
         handle.holds(lock);
         wait
     };
-    // SAFETY: the interface: 64 bytes.
+    // SAFETY: rule 3 (64 bytes).
     unsafe { lend_wait(state, begin) }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_lock_wait(locker: *mut c_void) {
     if !locker.is_null() {
-        // SAFETY: the interface.
+        // SAFETY: rule 2 (the event ends here).
         unsafe { end_wait(locker, |_| {}) };
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn unlock_table(table: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(handle) = unsafe { handle_at(table) } {
         handle.unlocked();
     }

@@ -133,7 +133,7 @@ unsafe fn attach(place: *mut Thread) {
         return;
     }
     thread::set_of_host(place.cast());
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (null, or from `new_record`).
     match unsafe { place.as_ref() } {
         // SAFETY: left by `attach` of another or by `delete_*` before it is freed.
         Some(thread) => unsafe { thread.session.stay() },
@@ -176,8 +176,6 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
     routine(argument)
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn spawn_thread(
     key: u32,
     handle: *mut libc::pthread_t,
@@ -186,14 +184,11 @@ pub unsafe extern "C" fn spawn_thread(
     argument: *mut c_void,
 ) -> c_int {
     let name = SystemName::default();
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { spawn_named(key, name, handle, attributes, routine, argument) }
 }
 
 /// The same with a name for the system, which may be empty.
-///
-/// # Safety
-/// The interface.
 pub(super) unsafe fn spawn_named(
     key: u32,
     name: SystemName,
@@ -209,7 +204,7 @@ pub(super) unsafe fn spawn_named(
         routine,
         argument,
     }));
-    // SAFETY: the interface: handle and attributes are as pthread_create takes them.
+    // SAFETY: rule 8 (handle and attributes are as pthread_create takes them).
     let failed = unsafe { libc::pthread_create(handle, attributes, begin, start.cast()) };
     if failed != 0 {
         // SAFETY: no thread was made that could use it.
@@ -218,8 +213,6 @@ pub(super) unsafe fn spawn_named(
     failed
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn new_thread(
     key: u32,
     _identity: *const c_void,
@@ -247,10 +240,8 @@ pub unsafe extern "C" fn new_thread(
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         thread.serves_client.set(id != 0);
         if id != 0 {
@@ -260,36 +251,27 @@ pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_os_id(thread: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(of) = unsafe { thread.cast::<Thread>().as_ref() } {
         of.session.set_os_id(thread::os_id());
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_thread() -> *mut c_void {
     current_place().cast()
 }
 
 /// What the calling thread's instrument is called; NULL if it has none.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_thread_class_name() -> *const c_char {
     current().map_or(ptr::null(), |thread| {
         thread.instrument.class.name().as_ptr().cast()
     })
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn get_thread_event_id(thread: *mut u64, event: *mut u64) {
     let (thread_id, event_id) = engine::thread::event();
-    // SAFETY: the interface: writable, or NULL.
+    // SAFETY: rule 6 (NULL, or writable).
     unsafe {
         if let Some(thread) = thread.as_mut() {
             *thread = thread_id;
@@ -300,28 +282,21 @@ pub unsafe extern "C" fn get_thread_event_id(thread: *mut u64, event: *mut u64) 
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
     // InnoDB's purge threads say that they are not instrumented after they said that they are.
     let stays = thread.is_null() && current().is_some_and(|thread| !thread.serves_client.get());
     if !stays {
-        // SAFETY: the interface.
+        // SAFETY: rule 1 (the thread is not destroyed, and no other thread of the system has it).
         quiet((), || unsafe { attach(thread.cast()) });
     }
 }
 
 /// For servers that put a session aside while they delete another: what they say is what is meant.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn switch_thread(thread: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 1 (the thread is not destroyed, and no other thread of the system has it).
     quiet((), || unsafe { attach(thread.cast()) });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn delete_current_thread() {
     quiet((), || {
         let thread = current_place();
@@ -335,15 +310,13 @@ pub unsafe extern "C" fn delete_current_thread() {
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn delete_thread(thread: *mut c_void) {
     quiet((), || {
         let thread = thread.cast::<Thread>();
         if thread.is_null() {
             return;
         }
-        // SAFETY: the interface: no thread has it but perhaps this one, which leaves it.
+        // SAFETY: rule 1 (no thread has it but perhaps this one, which leaves it).
         unsafe {
             if thread == current_place() {
                 attach(ptr::null_mut());
@@ -353,15 +326,11 @@ pub unsafe extern "C" fn delete_thread(thread: *mut c_void) {
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_user(user: *const c_char, length: c_int) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { set_thread_account(user, length, ptr::null(), 0) };
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_account(
     user: *const c_char,
     user_length: c_int,
@@ -369,7 +338,7 @@ pub unsafe extern "C" fn set_thread_account(
     host_length: c_int,
 ) {
     quiet((), || {
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         let (user, host) = unsafe {
             (
                 text(user, user_length.max(0) as usize),
@@ -380,12 +349,10 @@ pub unsafe extern "C" fn set_thread_account(
     });
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_thread_db(name: *const c_char, length: c_int) {
     quiet((), || {
         let Some(thread) = current() else { return };
-        // SAFETY: the interface.
+        // SAFETY: rule 4 (readable for its length).
         let name = unsafe { text(name, length.max(0) as usize) };
         // SAFETY: this thread's alone, and nothing below comes back here.
         let schema = unsafe { &mut *thread.schema.get() };
@@ -400,16 +367,12 @@ pub(super) fn is_default_schema(name: &[u8]) -> bool {
     current().is_some_and(|thread| unsafe { &*thread.schema.get() }.is(name))
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_thread_command(command: c_int) {
     // MySQL's numbers are Tare's; those that have none here are shown as what comes closest.
     thread::set_command(Command::from_number(command).unwrap_or(Command::Daemon));
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_connection_type(kind: c_int) {
     // The server's: 1 TCP, 2 socket, 3 named pipe, 4 TLS, 5 shared memory.
     thread::set_connection_type(match kind {
@@ -420,8 +383,6 @@ pub unsafe extern "C" fn set_connection_type(kind: c_int) {
     });
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
     let Some(thread) = current() else { return };
@@ -430,7 +391,7 @@ pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
     if is_given || thread.has_info.get() {
         quiet((), || {
             let info = match is_given {
-                // SAFETY: the interface.
+                // SAFETY: rule 4 (readable for its length).
                 true => unsafe { text(info, length as usize) },
                 false => "".into(),
             };

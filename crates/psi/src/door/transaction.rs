@@ -10,15 +10,13 @@ use super::exchange::{NONE, end, lend, source};
 
 static CLASS: OnceLock<&'static Class> = OnceLock::new();
 
-/// Says which class they are of.
+/// Sets the class of transactions.
 pub fn set_class(class: &'static Class) {
     let _ = CLASS.set(class);
 }
 
 const _: () = assert!(size_of::<Transaction>() <= 72);
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn get_thread_transaction_locker(
     state: *mut c_void,
@@ -46,21 +44,18 @@ pub unsafe extern "C" fn get_thread_transaction_locker(
     if !transaction.is_recorded() {
         return NONE;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 6 (NULL, or readable).
     if let Some(&id) = unsafe { trx_id.as_ref() } {
         transaction.trx_id(id);
     }
-    // SAFETY: the interface: 72 bytes.
+    // SAFETY: rule 3 (72 bytes).
     unsafe { lend(state, transaction) }
 }
 
-/// It began when its locker was asked for; now it is known where.
-///
-/// # Safety
-/// The interface.
+/// The transaction began with its locker; this call adds the line of the source.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn start_transaction(locker: *mut c_void, file: *const c_char, line: u32) {
-    // SAFETY: the interface.
+    // SAFETY: rules 2 and 4 (the transaction has not ended, and `file` is a C string).
     unsafe {
         if let Some(transaction) = of(locker) {
             transaction.source(source(file, line));
@@ -69,9 +64,6 @@ pub unsafe extern "C" fn start_transaction(locker: *mut c_void, file: *const c_c
 }
 
 /// The tables do not show XA identifiers or GTIDs.
-///
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn set_transaction_xid(
     _locker: *mut c_void,
     _xid: *const c_void,
@@ -79,8 +71,6 @@ pub unsafe extern "C" fn set_transaction_xid(
 ) {
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_transaction_gtid(
     _locker: *mut c_void,
@@ -89,61 +79,49 @@ pub unsafe extern "C" fn set_transaction_gtid(
 ) {
 }
 
-/// # Safety
-/// The interface.
 unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a Transaction> {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the transaction has not ended).
     unsafe { locker.cast::<Transaction>().as_ref() }
 }
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_transaction_trxid(locker: *mut c_void, id: *const u64) {
-    // SAFETY: the interface.
+    // SAFETY: rules 2 and 6 (the transaction has not ended).
     if let (Some(transaction), Some(&id)) = unsafe { (of(locker), id.as_ref()) } {
         transaction.trx_id(id);
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn inc_transaction_savepoints(locker: *mut c_void, count: u64) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(transaction) = unsafe { of(locker) } {
         (0..count.min(MANY)).for_each(|_| transaction.savepoint());
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn inc_transaction_rollback_to_savepoint(locker: *mut c_void, count: u64) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(transaction) = unsafe { of(locker) } {
         (0..count.min(MANY)).for_each(|_| transaction.rollback_to_savepoint());
     }
 }
 
-/// # Safety
-/// The interface.
 pub unsafe extern "C" fn inc_transaction_release_savepoint(locker: *mut c_void, count: u64) {
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event has not ended).
     if let Some(transaction) = unsafe { of(locker) } {
         (0..count.min(MANY)).for_each(|_| transaction.release_savepoint());
     }
 }
 
-/// The server tells of one at a time.
+/// The server reports one at a time; a larger count is cut.
 const MANY: u64 = 64;
 
-/// # Safety
-/// The interface.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_transaction(locker: *mut c_void, commit: u8) {
     if locker.is_null() {
         return;
     }
-    // SAFETY: the interface.
+    // SAFETY: rule 2 (the event ends here).
     let transaction = unsafe { end::<Transaction>(locker) };
     match commit {
         0 => transaction.rollback(),

@@ -139,7 +139,7 @@ impl Fields {
     /// `at` is NULL or a table's share of this release.
     pub unsafe fn table_share<'a>(&self, at: *const c_void) -> Option<TableShare<'a>> {
         let share = &self.share;
-        // SAFETY: the caller's promise: a TABLE_SHARE of this release, with so many KEYs.
+        // SAFETY: rule 8 (a TABLE_SHARE of this release, with so many KEYs).
         unsafe {
             if at.is_null() || share.excluded_if.iter().any(|i| field::<u8>(at, *i) != 0) {
                 return None;
@@ -175,7 +175,7 @@ impl Fields {
         if key.is_null() {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a key of this release).
         unsafe {
             let length = usize::from(field::<u16>(key, 0));
             let schema = usize::from(field::<u16>(key, 2)).min(MAX_NAME_BYTES);
@@ -199,8 +199,7 @@ impl Fields {
         if key.is_null() {
             return &[];
         }
-        // SAFETY: the caller's promise: so many bytes. More than two names, a kind and two zeroes there are
-        // in none.
+        // SAFETY: rule 8 (a key of this release: so many bytes, at most two names, a kind and two zeros).
         unsafe {
             let length = usize::from(field::<u16>(key, 0)).min(2 * MAX_NAME_BYTES + 3);
             std::slice::from_raw_parts(key.cast::<u8>().add(self.key.kind), length)
@@ -216,7 +215,7 @@ impl Fields {
         if storage.is_null() {
             return Tokens::None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a digest storage of this release).
         unsafe {
             let at = field::<*const u8>(storage, self.digest.tokens);
             let bytes = field::<u32>(storage, self.digest.bytes) as usize;
@@ -238,7 +237,7 @@ impl Fields {
             return Outcome::Unknown;
         }
         let area = &self.area;
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a diagnostics area of this release).
         unsafe {
             let warnings = field::<u32>(at, area.warnings);
             let status = field::<u32>(at, area.status);
@@ -265,7 +264,7 @@ impl Fields {
 /// # Safety
 /// As [`field`], and the text is readable as long as `'a` lasts.
 unsafe fn text_at<'a>(base: *const c_void, at: usize, length: usize) -> Cow<'a, str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a text and its length are at these offsets).
     unsafe { text(field(base, at), field::<usize>(base, length)) }
 }
 
@@ -275,7 +274,7 @@ unsafe fn text_at<'a>(base: *const c_void, at: usize, length: usize) -> Cow<'a, 
 /// `base` has so many bytes at `offset`, as long as `'a` lasts.
 #[inline(never)]
 unsafe fn until_zero<'a>(base: *const c_void, offset: usize, most: usize) -> &'a [u8] {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a key of this release: so many bytes, at most two names, a kind and two zeros).
     let bytes = unsafe { std::slice::from_raw_parts(base.cast::<u8>().add(offset), most) };
     let length = bytes.iter().position(|byte| *byte == 0).unwrap_or(most);
     &bytes[..length]

@@ -84,7 +84,7 @@ impl Key {
     unsafe fn set(&mut self, kind: Kind, key: u32) {
         match kind {
             Kind::Stage | Kind::Statement => self.here = key,
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 8 (an info of this kind).
             _ => unsafe {
                 if !self.there.is_null() {
                     *self.there = key;
@@ -107,7 +107,7 @@ impl Info for PlainInfo {
     }
 
     unsafe fn set_key(&mut self, kind: Kind, key: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (an info of this kind, whose key is writable).
         unsafe { self.key.set(kind, key) }
     }
 }
@@ -133,7 +133,7 @@ impl Info for DocumentedInfo {
 
     unsafe fn registration(&self) -> Registration {
         let at = std::ptr::from_ref(self).cast();
-        // SAFETY: the caller's promise; the place is within the structure.
+        // SAFETY: rule 8 (C strings or NULL); the offset is within the structure.
         let (volatility, documentation) =
             unsafe { (field::<u32>(at, VOLATILITY), c_text(self.documentation)) };
         Registration {
@@ -145,7 +145,7 @@ impl Info for DocumentedInfo {
     }
 
     unsafe fn set_key(&mut self, kind: Kind, key: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (an info of this kind, whose key is writable).
         unsafe { self.plain.key.set(kind, key) }
     }
 }

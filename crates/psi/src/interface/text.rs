@@ -11,7 +11,7 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> 
     if at.is_null() || length == 0 {
         return Cow::Borrowed("");
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (readable for `length` bytes).
     lossy(unsafe { std::slice::from_raw_parts(at.cast(), length) })
 }
 
@@ -32,7 +32,7 @@ pub(crate) unsafe fn c_text<'a>(at: *const c_char) -> Cow<'a, str> {
     if at.is_null() {
         return Cow::Borrowed("");
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a C string).
     unsafe { CStr::from_ptr(at) }.to_string_lossy()
 }
 
@@ -42,6 +42,6 @@ pub(crate) unsafe fn c_text<'a>(at: *const c_char) -> Cow<'a, str> {
 /// `base` has a `T` at `offset`.
 #[inline(always)]
 pub(crate) unsafe fn field<T: Copy>(base: *const c_void, offset: usize) -> T {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (a `T` is at this offset).
     unsafe { base.cast::<u8>().add(offset).cast::<T>().read_unaligned() }
 }

@@ -177,7 +177,7 @@ const OLD_INNODB_FREE: u32 = 1 << 20;
 /// `at` is where a mutex has its word.
 #[inline(always)]
 pub(crate) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
-    // SAFETY: the caller's promise. Values are 0, 1 and 2.
+    // SAFETY: rule 8 (a mutex has its word there). Values are 0, 1 and 2.
     unsafe { &*at.cast::<AtomicU8>() }.load(Ordering::Relaxed) == 0
 }
 
@@ -188,9 +188,9 @@ pub(crate) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
 #[inline(always)]
 pub(crate) unsafe fn is_mutex_free_as(word: Word, at: *const AtomicU32) -> bool {
     match word {
-        // SAFETY: the caller's promise. Mutexes are aligned to eight bytes.
+        // SAFETY: rule 8 (a mutex has its word there, aligned to eight bytes).
         Word::Owner => unsafe { &*at.cast::<AtomicU64>() }.load(Ordering::Relaxed) == 0,
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a mutex has its word there).
         _ => unsafe { is_mutex_free(at) },
     }
 }
@@ -199,7 +199,7 @@ pub(crate) unsafe fn is_mutex_free_as(word: Word, at: *const AtomicU32) -> bool 
 /// `at` is a lock of this kind, and no mutex.
 #[inline(always)]
 pub(crate) unsafe fn is_free(word: Word, at: *const AtomicU32, operation: Operation) -> bool {
-    // SAFETY: the caller's promise: it begins with a word of four bytes.
+    // SAFETY: rule 8 (a lock begins with a word of four bytes).
     let value = unsafe { &*at }.load(Ordering::Relaxed);
     let reads = matches!(operation, Operation::ReadLock | Operation::SharedLock);
     match word {

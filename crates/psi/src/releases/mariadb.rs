@@ -111,9 +111,6 @@ pub(super) fn program(number: u32) -> Option<ObjectType> {
 }
 
 /// Its own lacks the statement's text, which comes by `set_prepared_stmt_text`.
-///
-/// # Safety
-/// The interface.
 unsafe extern "C" fn create_prepared_stmt(
     identity: *mut c_void,
     id: u32,
@@ -122,14 +119,11 @@ unsafe extern "C" fn create_prepared_stmt(
     name_length: usize,
 ) -> *mut c_void {
     let no_text = std::ptr::null();
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { prepared::create_prepared_stmt(identity, id, locker, name, name_length, no_text, 0) }
 }
 
 /// Its own has the transaction's number where MySQL's has its address.
-///
-/// # Safety
-/// The interface.
 unsafe extern "C" fn get_thread_transaction_locker(
     state: *mut c_void,
     xid: *const c_void,
@@ -138,7 +132,7 @@ unsafe extern "C" fn get_thread_transaction_locker(
     read_only: u8,
     autocommit: u8,
 ) -> *mut c_void {
-    // SAFETY: the interface; the number is read before this returns.
+    // SAFETY: rule 8 (the arguments are passed on; the number is read before this returns).
     unsafe {
         transaction::get_thread_transaction_locker(
             state,
@@ -160,8 +154,6 @@ const BACKUP_BY_STATEMENTS: c_int = 5;
 const INTENTION_EXCLUSIVE: c_int = 0;
 const SHARED: c_int = 1;
 
-/// # Safety
-/// The interface.
 unsafe extern "C" fn create_metadata_lock<S: Interface>(
     identity: *mut c_void,
     key: *const c_void,
@@ -172,7 +164,7 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
     line: u32,
 ) -> *mut c_void {
     let on = (!key.is_null()).then(|| {
-        // SAFETY: the interface: a key, which has this field.
+        // SAFETY: rule 5 (laid out as the release declares).
         unsafe { crate::interface::text::field::<u8>(key, S::FIELDS.key.kind) }
     });
     let kind = match on {
@@ -181,7 +173,7 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
         _ if kind >= SHARED_UPGRADABLE => kind + 1,
         _ => kind,
     };
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe {
         metadata::create_metadata_lock::<S>(identity, key, kind, duration, status, file, line)
     }

@@ -109,20 +109,14 @@ impl Interface for Mysql56 {
 }
 
 /// It does not say how many rows there were: one.
-///
-/// # Safety
-/// The interface.
 unsafe extern "C" fn end_table_io_wait(locker: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { table::end_table_io_wait(locker, 1) };
 }
 
 /// It does not say of which share it is.
-///
-/// # Safety
-/// The interface.
 unsafe extern "C" fn close_table(table: *mut c_void) {
-    // SAFETY: the interface.
+    // SAFETY: rule 8 (the arguments are passed on).
     unsafe { table::close_table(std::ptr::null_mut(), table) };
 }
 
