@@ -16,8 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tare_image::{
-    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, has_server_name,
-    is_short_lived,
+    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, has_server_name, is_short_lived,
 };
 
 use crate::exit::{Failure, NOT_SERVED};

@@ -11,7 +11,10 @@
 //! so are those of the engine that they call. Spread over all of the code they would take three times as many pages,
 //! and a server that evicts them from the TLB pays for each page (docs/overhead.md).
 
-#![allow(missing_docs, reason = "the interface names the functions that the server calls")]
+#![allow(
+    missing_docs,
+    reason = "the interface names the functions that the server calls"
+)]
 
 pub mod attributes;
 mod by_address;
