@@ -205,7 +205,7 @@ fn install(install: &Install) -> Result<(), Failure> {
     // Anew, so that an older one of ours is not taken for the user's.
     forget(&options_file)?;
     let users = tare_image::options::read_user_options(&program, &[]);
-    if let Some(off) = users.switched_off() {
+    if let Some(off) = users.off_switch() {
         return Err(refused(format!(
             "the server's option files contain {off}; take it out, or its instruments stay off"
         )));

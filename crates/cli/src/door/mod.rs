@@ -101,7 +101,7 @@ fn prepare(command: &[OsString], wishes: &Wishes) -> Result<Option<Plan>, String
         return Ok(Some(plan));
     }
     let users = tare_image::options::read_user_options(&path, &plan.arguments);
-    if let Some(off) = users.switched_off() {
+    if let Some(off) = users.off_switch() {
         return Err(format!(
             "{called}: its options contain {off}, so it registers no instruments"
         ));
