@@ -13,7 +13,7 @@ use tare_mysql::memory;
 use tare_mysql::number::Number;
 use tare_mysql::watch::lossy;
 
-use crate::session::Session;
+use crate::evaluation::EvaluationContext;
 
 /// Bytes that a function computes with before it looks whether its statement must end: some milliseconds.
 /// A multiple of 2, as UNHEX wants it, and of 57, as lines of base64 do. Tests count the looks at texts
@@ -30,13 +30,13 @@ pub type Answer = Result<Value>;
 pub struct Call<'a> {
     context: &'a Context<'a>,
     /// Whose call it is.
-    pub session: &'a dyn Session,
+    pub session: &'a dyn EvaluationContext,
     /// The argument that is its value.
     pub(crate) chosen: Cell<Option<usize>>,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, session: &'a dyn Session) -> Self {
+    pub(crate) fn new(context: &'a Context<'a>, session: &'a dyn EvaluationContext) -> Self {
         Self {
             context,
             session,
@@ -120,7 +120,7 @@ pub(crate) fn room(bytes: usize) -> Result<()> {
 }
 
 /// Whether a session's statement goes on: see [`Call::go_on`].
-pub(crate) fn go_on(session: &dyn Session) -> Result<()> {
+pub(crate) fn go_on(session: &dyn EvaluationContext) -> Result<()> {
     if session.must_stop() {
         return Err(raise(SqlError::interrupted()));
     }

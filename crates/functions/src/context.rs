@@ -14,8 +14,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     })
     .stable(),
     own("current_user", 0, 0, Text, |ctx| {
-        let s = ctx.session;
-        Ok(s.current_user().into())
+        Ok(account(ctx.session.current_account()))
     })
     .stable(),
     own("database", 0, 0, Text, |ctx| {
@@ -52,13 +51,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     })
     .volatile(),
     renamed("system_user", 0, 0, Text, "user").stable(),
-    own("user", 0, 0, Text, |ctx| {
-        let s = ctx.session;
-        Ok(s.account().into())
-    })
-    .stable(),
+    own("user", 0, 0, Text, |ctx| Ok(account(ctx.session.account()))).stable(),
     own("version", 0, 0, Text, |ctx| {
-        Ok(ctx.session.version().to_owned().into())
+        Ok(ctx.session.series().version().to_owned().into())
     })
     .stable(),
 ];
@@ -128,6 +123,11 @@ pub(crate) static HELPERS: &[Helper] = &[
     })
     .volatile(),
 ];
+
+/// `user@host`.
+fn account((user, host): (String, String)) -> Value {
+    Value::Text(format!("{user}@{host}"))
+}
 
 /// 1683, where Performance Schema is off, which a function is about.
 fn is_on(ctx: &Call<'_>, function: &str) -> rusqlite::Result<()> {

@@ -14,6 +14,7 @@ mod context;
 mod control;
 mod date;
 mod encode;
+mod evaluation;
 mod exact;
 mod format;
 mod given;
@@ -32,14 +33,13 @@ mod record;
 mod regexp;
 mod rounding;
 mod search;
-mod session;
 mod text;
 mod uuid;
 mod window;
 mod written;
 
+pub use self::evaluation::EvaluationContext;
 pub use self::record::{Called, Function, Helper, Scalar, scalar};
-pub use self::session::Session;
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -111,7 +111,7 @@ pub fn called() -> impl Iterator<Item = Called> {
 
 /// Gives a connection the functions and collations that SQLite lacks or has otherwise, for a
 /// session.
-pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
+pub fn register(db: &Connection, session: &Arc<dyn EvaluationContext>) -> rusqlite::Result<()> {
     order::register(db, session)?;
     for function in FAMILIES.iter().copied().flatten() {
         function.register(db, session)?;

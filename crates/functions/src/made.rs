@@ -8,7 +8,7 @@ use rusqlite::Result;
 use rusqlite::types::Value;
 
 use crate::call::{Answer, Call, ROUNDS, STEP, go_on, pieces, room};
-use crate::session::Session;
+use crate::evaluation::EvaluationContext;
 
 /// The longest text that a function makes, in bytes: MySQL's default of max_allowed_packet. What would
 /// be longer is NULL, as in MySQL.
@@ -16,7 +16,7 @@ pub(crate) const MOST: usize = 64 << 20;
 
 /// Work in small steps: it looks now and then whether its statement must end.
 pub(crate) struct Watch<'a> {
-    session: &'a dyn Session,
+    session: &'a dyn EvaluationContext,
     /// Since the last look.
     bytes: Cell<usize>,
     rounds: Cell<usize>,
@@ -24,7 +24,7 @@ pub(crate) struct Watch<'a> {
 
 impl<'a> Watch<'a> {
     /// Work for a session.
-    pub(crate) fn new(session: &'a dyn Session) -> Self {
+    pub(crate) fn new(session: &'a dyn EvaluationContext) -> Self {
         Self {
             session,
             bytes: Cell::default(),
@@ -59,7 +59,7 @@ pub(crate) struct Made<'a> {
 
 impl<'a> Made<'a> {
     /// An empty one.
-    pub(crate) fn new(session: &'a dyn Session) -> Self {
+    pub(crate) fn new(session: &'a dyn EvaluationContext) -> Self {
         Self {
             watch: Watch::new(session),
             text: String::new(),
@@ -97,7 +97,7 @@ impl<'a> Made<'a> {
 }
 
 /// A text of its own, copied in steps.
-pub(crate) fn owned(session: &dyn Session, text: Cow<'_, str>) -> Result<String> {
+pub(crate) fn owned(session: &dyn EvaluationContext, text: Cow<'_, str>) -> Result<String> {
     let Cow::Borrowed(text) = text else {
         return Ok(text.into_owned());
     };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rusqlite::{Connection, Error, ffi};
 use tare_mysql::watch;
 
-use crate::session::Session;
+use crate::evaluation::EvaluationContext;
 
 /// An order of texts.
 trait Order {
@@ -68,7 +68,7 @@ impl Order for Any {
 }
 
 /// Gives a connection all of them, for a session.
-pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
+pub fn register(db: &Connection, session: &Arc<dyn EvaluationContext>) -> rusqlite::Result<()> {
     add::<General>(db, session)?;
     add::<Any>(db, session)?;
     add::<Time>(db, session)?;
@@ -76,7 +76,7 @@ pub fn register(db: &Connection, session: &Arc<dyn Session>) -> rusqlite::Result
 }
 
 /// What a comparison asks whether its statement must end.
-type Asked = Arc<dyn Session>;
+type Asked = Arc<dyn EvaluationContext>;
 
 fn add<O: Order>(db: &Connection, session: &Asked) -> rusqlite::Result<()> {
     let asked = Box::into_raw(Box::new(session.clone()));

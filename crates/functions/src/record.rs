@@ -10,13 +10,14 @@ use tare_dialect::error::Result;
 use tare_dialect::function::{ANY, Evaluation, Form, Out, Signature, SqlCall};
 
 use crate::call::{Answer, Call};
-use crate::session::Session;
+use crate::evaluation::EvaluationContext;
 
 /// Computes a call's value.
 pub type Scalar = fn(&Call<'_>) -> Answer;
 
 /// Gives a connection an aggregate function of a session, under a name and for a number of arguments.
-pub type Aggregated = fn(&Connection, &Arc<dyn Session>, &str, c_int) -> rusqlite::Result<()>;
+pub type Aggregated =
+    fn(&Connection, &Arc<dyn EvaluationContext>, &str, c_int) -> rusqlite::Result<()>;
 
 /// What SQLite runs.
 #[derive(Debug, Clone, Copy)]
@@ -191,7 +192,7 @@ impl Function {
     pub(crate) fn register(
         &self,
         db: &Connection,
-        session: &Arc<dyn Session>,
+        session: &Arc<dyn EvaluationContext>,
     ) -> rusqlite::Result<()> {
         let (Some(body), Some(name)) = (self.body, self.name_in_sqlite()) else {
             return Ok(());
@@ -221,7 +222,7 @@ impl Helper {
     pub(crate) fn register(
         &self,
         db: &Connection,
-        session: &Arc<dyn Session>,
+        session: &Arc<dyn EvaluationContext>,
     ) -> rusqlite::Result<()> {
         let arguments = (self.fewest, self.most);
         self.body
@@ -232,7 +233,7 @@ impl Helper {
 /// Gives a connection a function of ours, under a name and for a number of arguments.
 pub fn scalar(
     db: &Connection,
-    session: &Arc<dyn Session>,
+    session: &Arc<dyn EvaluationContext>,
     name: &str,
     arguments: u8,
     evaluation: Evaluation,
@@ -265,7 +266,7 @@ impl Body {
     fn register(
         self,
         db: &Connection,
-        session: &Arc<dyn Session>,
+        session: &Arc<dyn EvaluationContext>,
         name: &str,
         (fewest, most): (u8, u8),
         evaluation: Evaluation,

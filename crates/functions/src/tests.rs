@@ -5,11 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::types::Value;
 use tare_dialect::function::ANY;
+use tare_mysql::session::SessionFacts;
 
 mod calls;
 mod work;
 
-use super::{Called, FAMILIES, Function, Session, find, register};
+use super::{Called, EvaluationContext, FAMILIES, Function, find, register};
 
 /// A session of which nothing is known, but whether its statement was killed.
 #[derive(Debug, Default)]
@@ -20,21 +21,11 @@ struct Nobody {
     stop_at: AtomicU64,
 }
 
-impl Session for Nobody {
-    fn version(&self) -> &str {
-        "8.0"
-    }
-    fn id(&self) -> u64 {
-        1
-    }
+impl SessionFacts for Nobody {}
+
+impl EvaluationContext for Nobody {
     fn thread_id(&self) -> u64 {
         0
-    }
-    fn account(&self) -> String {
-        "nobody@nowhere".into()
-    }
-    fn database(&self) -> Option<String> {
-        None
     }
     fn last_insert_id(&self) -> i64 {
         0
@@ -63,7 +54,6 @@ impl Session for Nobody {
     fn sql_mode(&self) -> String {
         "STRICT_TRANS_TABLES".to_owned()
     }
-    fn warn(&self, _: u16, _: &str) {}
     fn must_stop(&self) -> bool {
         let looks = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
         let stop_at = self.stop_at.load(Ordering::Relaxed);
@@ -92,7 +82,7 @@ fn all() -> impl Iterator<Item = &'static Function> {
 
 fn connection() -> rusqlite::Connection {
     let db = rusqlite::Connection::open_in_memory().expect("a database");
-    let session: Arc<dyn Session> = Arc::new(Nobody::default());
+    let session: Arc<dyn EvaluationContext> = Arc::new(Nobody::default());
     register(&db, &session).expect("functions");
     db
 }
@@ -151,7 +141,7 @@ fn sqlite_knows_every_function() {
 fn a_function_that_takes_long_ends_when_its_statement_is_killed() {
     let open = |killed| {
         let db = rusqlite::Connection::open_in_memory().expect("a database");
-        let session: Arc<dyn Session> = Arc::new(Nobody {
+        let session: Arc<dyn EvaluationContext> = Arc::new(Nobody {
             killed,
             ..Nobody::default()
         });

@@ -3,6 +3,23 @@
 use crate::error::{Result, SqlError};
 use crate::schema::{SYSTEM_SCHEMAS, is_system_schema};
 
+/// An account that may connect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// User name.
+    pub user: String,
+    /// Host part.
+    pub host: String,
+    /// How it authenticates: `caching_sha2_password`, `auth_socket`.
+    pub plugin: String,
+    /// What it may do.
+    pub rights: Rights,
+    /// Whether it has to encrypt.
+    pub ssl: bool,
+    /// Whether it is locked.
+    pub locked: bool,
+}
+
 /// What an account may do. There are three levels (read, change settings, everything); what is read may
 /// be the system schemas alone, or the users' databases as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -82,6 +99,33 @@ impl Rights {
     /// Whether it may change settings.
     pub fn may_set(self) -> bool {
         self.settings || self.all
+    }
+
+    /// 1227 for who may not change settings.
+    ///
+    /// # Errors
+    /// 1227, which names the privilege.
+    pub fn require_settings(self, privilege: &str) -> Result<()> {
+        match self.settings {
+            true => Ok(()),
+            false => self.require_all(privilege),
+        }
+    }
+
+    /// 1227 for who may not do everything.
+    ///
+    /// # Errors
+    /// 1227, which names the privilege.
+    pub fn require_all(self, privilege: &str) -> Result<()> {
+        if self.all {
+            return Ok(());
+        }
+        Err(SqlError::new(
+            1227,
+            format!(
+                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
+            ),
+        ))
     }
 
     /// Both.

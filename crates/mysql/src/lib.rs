@@ -14,6 +14,7 @@ pub mod number;
 pub mod real;
 pub mod schema;
 pub mod series;
+pub mod session;
 pub mod table;
 pub mod types;
 pub mod variable;

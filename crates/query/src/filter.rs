@@ -4,15 +4,15 @@ use rusqlite::types::Value;
 use sqlparser::ast::Expr;
 
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 use crate::schema::SystemSchema;
-use crate::show::Session;
 use tare_dialect::admin::Filter;
 use tare_mysql::error::{Result, SqlError};
 use tare_store::connection::quote;
 
 /// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
-pub fn filtered(session: &mut dyn Session, rows: Rows, filter: &Filter) -> Result<Rows> {
-    let Some(condition) = condition(session, &rows, filter)? else {
+pub fn filtered(runner: &mut dyn StatementRunner, rows: Rows, filter: &Filter) -> Result<Rows> {
+    let Some(condition) = condition(runner, &rows, filter)? else {
         return Ok(rows);
     };
     let json = json(&rows)?;
@@ -26,8 +26,9 @@ pub fn filtered(session: &mut dyn Session, rows: Rows, filter: &Filter) -> Resul
         "SELECT key FROM (SELECT key, {} FROM json_each(?1)) WHERE {condition} ORDER BY key",
         columns.join(", ")
     );
-    let mut statement = session
-        .evaluator()?
+    let mut statement = runner
+        .connection()?
+        .db()
         .prepare(&sql)
         .map_err(tare_store::Error::from)?;
     let kept: Vec<i64> = statement
@@ -48,7 +49,7 @@ pub fn filtered(session: &mut dyn Session, rows: Rows, filter: &Filter) -> Resul
 }
 
 /// The filter as SQLite's text, over columns of the rows' names.
-fn condition(session: &dyn Session, rows: &Rows, filter: &Filter) -> Result<Option<String>> {
+fn condition(runner: &dyn StatementRunner, rows: &Rows, filter: &Filter) -> Result<Option<String>> {
     Ok(Some(match filter {
         Filter::None => return Ok(None),
         Filter::Like(pattern) => {
@@ -61,7 +62,7 @@ fn condition(session: &dyn Session, rows: &Rows, filter: &Filter) -> Result<Opti
         }
         Filter::Where(expr) => tare_dialect::translate::condition(
             strip(expr),
-            &mut SystemSchema::new(session.programs()),
+            &mut SystemSchema::new(runner.programs()),
         )?,
     }))
 }

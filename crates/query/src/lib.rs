@@ -4,11 +4,12 @@
 //! - [`catalog`]: the virtual tables in it
 //! - [`schema`]: what the dialect is told of tables; [`programs`] hands schema sys in
 //! - [`rows`], [`columns`]: the rows of a statement that runs, and their types
-//! - [`show`], [`explain`]: results that are made here, [`filter`]: LIKE and WHERE over them
+//! - [`runner`]: a session that runs statements
+//! - [`show`], [`explain`]: results that are built here, [`filter`]: LIKE and WHERE over them
 //! - [`segment`]: statements on a segment, without a server
 //!
-//! Nothing here knows a socket, a client or a server's session: what SHOW has to know of it comes
-//! through the trait [`show::Session`].
+//! Nothing here knows a socket, a client or a server's session: SHOW and procedures run statements in
+//! a session through the trait [`runner::StatementRunner`].
 
 pub mod catalog;
 pub mod columns;
@@ -17,6 +18,7 @@ mod filter;
 pub mod programs;
 pub mod result;
 pub mod rows;
+pub mod runner;
 pub mod schema;
 pub mod segment;
 pub mod set;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use tare_dialect::ddl::{Ddl, TableName};
 use tare_dialect::schema::{Procedure, Routine, View};
+use tare_functions::EvaluationContext;
 use tare_mysql::error::SqlError;
 use tare_mysql::schema::is_system_schema;
 use tare_rows::describe::Table;
@@ -28,7 +29,7 @@ pub trait Programs: Extension + Debug {
     fn register(
         &self,
         db: &Connection,
-        session: &Arc<dyn tare_functions::Session>,
+        session: &Arc<dyn EvaluationContext>,
     ) -> rusqlite::Result<()>;
 }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rusqlite::types::Value;
 use tare_dialect::plan::{Change, Sql};
+use tare_functions::EvaluationContext;
 use tare_mysql::error::{Result, SqlError};
 use tare_rows::source::Source;
 use tare_store::{Connection, Control, Cursor, Databases, StatementId, UnknownColumn};
@@ -20,7 +21,7 @@ use crate::rows::each_row;
 /// SQLite's, where it cannot take one.
 pub fn register(
     db: &rusqlite::Connection,
-    session: &Arc<dyn tare_functions::Session>,
+    session: &Arc<dyn EvaluationContext>,
     programs: &dyn Programs,
 ) -> rusqlite::Result<()> {
     tare_functions::register(db, session)?;
@@ -53,7 +54,7 @@ impl System {
         databases: Arc<Databases>,
         control: Arc<Control>,
         source: Arc<dyn Source>,
-        session: &Arc<dyn tare_functions::Session>,
+        session: &Arc<dyn EvaluationContext>,
         programs: &dyn Programs,
     ) -> Result<Self> {
         let register = |db: &rusqlite::Connection| register(db, session, programs);
@@ -139,7 +140,7 @@ impl System {
     }
 
     /// Runs INSERT, UPDATE or DELETE; how many rows it changed. To be checked before, see
-    /// [`System::may_change`].
+    /// [`System::check_change`].
     ///
     /// # Errors
     /// The statement's.
@@ -155,7 +156,7 @@ impl System {
     ///
     /// # Errors
     /// 1142, 1146, 1288 or 1471.
-    pub fn may_change(&self, sql: &Sql, change: Change) -> Result<()> {
+    pub fn check_change(&self, sql: &Sql, change: Change) -> Result<()> {
         let command = match change {
             Change::Insert | Change::Replace => catalog::Command::Insert,
             Change::Update => catalog::Command::Update,

@@ -2,7 +2,8 @@
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, col, null};
-use crate::source::{Account, Database};
+use crate::source::Database;
+use tare_mysql::account::Account;
 
 const NY: &str = "enum('N','Y')";
 const LIMIT: &str = "int(11) unsigned";
@@ -199,7 +200,12 @@ static DBS: Spec<Grant> = Spec::new(
     "The privileges of each account on each database.",
     &[DB],
     |view, _| {
-        let databases = view.source.databases();
+        let databases: Vec<_> = view
+            .source
+            .databases()
+            .into_iter()
+            .map(Database::new)
+            .collect();
         // Who reads the system schemas alone has no rights in the users' databases.
         let writers = view.source.accounts().into_iter();
         let writers = writers.filter(|a| a.rights.may_read_data());

@@ -3,10 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use tare_mysql::account::Rights;
-use tare_mysql::schema::{LOCALHOST, ROOT};
-use tare_mysql::series::Series;
-use tare_mysql::table::{Figures, TableDef};
+use tare_mysql::session::SessionFacts;
 use tare_mysql::variable::Scope;
 use tare_reader::Segment;
 
@@ -34,27 +31,6 @@ impl Variable {
     }
 }
 
-/// The connection on whose behalf the tables are read.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Session {
-    /// The authenticated user.
-    pub user: String,
-    /// The host part of the account.
-    pub host: String,
-    /// The connection's number (PROCESSLIST_ID).
-    pub connection_id: u64,
-}
-
-impl Default for Session {
-    fn default() -> Self {
-        Session {
-            user: ROOT.into(),
-            host: LOCALHOST.into(),
-            connection_id: 0,
-        }
-    }
-}
-
 /// One of the user's databases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Database {
@@ -77,39 +53,12 @@ impl Database {
     }
 }
 
-/// An account that may connect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// User name.
-    pub user: String,
-    /// Host part.
-    pub host: String,
-    /// How it authenticates: `caching_sha2_password`, `auth_socket`.
-    pub plugin: String,
-    /// What it may do.
-    pub rights: Rights,
-    /// Whether it has to encrypt.
-    pub ssl: bool,
-    /// Whether it is locked.
-    pub locked: bool,
-}
-
-/// What a server tells the tables about itself. Every method has a default that fits a bare
-/// reader (`tare sql` on a segment): nobody's databases, no variables, no accounts.
+/// What a server reports to the tables about itself, and about the session that reads them. The defaults
+/// fit a bare reader (`tare sql` on a segment): no variables, no counters.
 ///
 /// The methods are called while a statement runs, on the thread that runs it: they must not use
 /// that statement's connection.
-pub trait Source: Send + Sync {
-    /// The account and number of this connection.
-    fn session(&self) -> Session {
-        Session::default()
-    }
-
-    /// The series whose tables are served.
-    fn series(&self) -> Series {
-        Series::default()
-    }
-
+pub trait Source: SessionFacts {
     /// The segment that the tables show; `None` = performance schema is off.
     fn segment(&self) -> Option<Arc<Segment>> {
         None
@@ -179,21 +128,6 @@ pub trait Source: Send + Sync {
         None
     }
 
-    /// The user's databases; the catalog's own schemas are not among them.
-    fn databases(&self) -> Vec<Database> {
-        Vec::new()
-    }
-
-    /// The tables and views of one of those databases.
-    fn tables(&self, _database: &str) -> Vec<Arc<TableDef>> {
-        Vec::new()
-    }
-
-    /// How large the tables of one of those databases are, by name.
-    fn figures(&self, _database: &str) -> Arc<HashMap<String, Figures>> {
-        Arc::default()
-    }
-
     /// The options of schema sys.
     fn sys_config(&self) -> Option<&dyn Options> {
         None
@@ -207,10 +141,5 @@ pub trait Source: Send + Sync {
     /// The version of the engine that stores the user's tables.
     fn engine_version(&self) -> &str {
         ""
-    }
-
-    /// The accounts that may connect.
-    fn accounts(&self) -> Vec<Account> {
-        Vec::new()
     }
 }

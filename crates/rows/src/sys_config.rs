@@ -6,8 +6,8 @@ use crate::options::Setting;
 use crate::view::View;
 
 fn who(view: &View) -> String {
-    let session = view.source.session();
-    format!("{}@{}", session.user, session.host)
+    let (user, host) = view.source.account();
+    format!("{user}@{host}")
 }
 
 fn value(changes: &[Change], column: &str) -> Option<String> {

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tare::{Class, Counter, Kind, Operation};
+use tare_mysql::session::SessionFacts;
 use tare_query::catalog::{self};
 use tare_reader::Segment;
 use tare_rows::registry;
@@ -46,6 +47,8 @@ tare::classes! {
 }
 
 struct Serving(Arc<Segment>);
+
+impl SessionFacts for Serving {}
 
 impl Source for Serving {
     fn segment(&self) -> Option<Arc<Segment>> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
+use tare_mysql::session::SessionFacts;
 use tare_query::catalog::{self};
 use tare_reader::Segment;
 use tare_rows::source::Source;
@@ -19,6 +20,8 @@ tare::classes! {
 }
 
 struct Serving(Arc<Segment>);
+
+impl SessionFacts for Serving {}
 
 impl Source for Serving {
     fn segment(&self) -> Option<Arc<Segment>> {

@@ -5,36 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tare_mysql::series::Series;
-use tare_mysql::table::{Figures, TableDef};
+use tare_mysql::session::SessionFacts;
 use tare_mysql::variable::Scope;
-use tare_query::system::register;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::server::{
     HostSeen, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo,
 };
-use tare_rows::source::{Account, Database, Source, Variable};
+use tare_rows::source::{Source, Variable};
 use tare_rows::telemetry::Telemetry;
 
-use super::accounts::Accounts;
+use super::context::SessionContext;
 use super::shared::Shared;
-use super::state::SessionState;
 use super::status::By;
 use tare_sys::Sys;
-
-/// What the tables ask, for one session.
-pub struct Served {
-    shared: Arc<Shared>,
-    state: Arc<SessionState>,
-}
-
-impl Served {
-    /// For the session that knows this of itself.
-    pub fn new(shared: Arc<Shared>, state: Arc<SessionState>) -> Self {
-        Self { shared, state }
-    }
-}
 
 fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec<Variable> {
     let all = all.into_iter();
@@ -42,22 +26,9 @@ fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec
         .collect()
 }
 
-impl Source for Served {
-    fn series(&self) -> Series {
-        self.shared.config.series
-    }
-
+impl Source for SessionContext {
     fn segment(&self) -> Option<Arc<tare_reader::Segment>> {
         self.shared.observed.segment()
-    }
-
-    fn session(&self) -> tare_rows::source::Session {
-        let (user, host) = self.state.user_host();
-        tare_rows::source::Session {
-            user,
-            host,
-            connection_id: self.state.id,
-        }
     }
 
     fn variables(&self, scope: Scope) -> Vec<Variable> {
@@ -194,31 +165,6 @@ impl Source for Served {
         })
     }
 
-    fn databases(&self) -> Vec<Database> {
-        self.shared
-            .databases
-            .names()
-            .into_iter()
-            .filter(|_| self.state.rights().may_read_data())
-            .map(Database::new)
-            .collect()
-    }
-
-    fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
-        let asked: Arc<dyn tare_functions::Session> = self.state.clone();
-        let prepare = |db: &rusqlite::Connection| register(db, &asked, Sys::of(self.series()));
-        let Ok(defs) = self.shared.databases.read(database, prepare) else {
-            return Vec::new();
-        };
-        let mut all: Vec<_> = defs.tables.values().cloned().collect();
-        all.sort_by(|a, b| a.name.cmp(&b.name));
-        all
-    }
-
-    fn figures(&self, database: &str) -> Arc<HashMap<String, Figures>> {
-        self.shared.databases.figures(database)
-    }
-
     fn sys_config(&self) -> Option<&dyn Options> {
         Some(self.state.sys_config())
     }
@@ -230,29 +176,4 @@ impl Source for Served {
     fn engine_version(&self) -> &str {
         rusqlite::version()
     }
-
-    fn accounts(&self) -> Vec<Account> {
-        match self.state.rights().may_read() {
-            true => listed(&self.shared.accounts),
-            false => {
-                let own = self.state.matched();
-                let mut all = listed(&self.shared.accounts);
-                all.retain(|account| (&account.user, &account.host) == (&own.0, &own.1));
-                all
-            }
-        }
-    }
-}
-
-/// The accounts, without what is kept of their passwords.
-pub fn listed(accounts: &Accounts) -> Vec<Account> {
-    let shown = |account: crate::accounts::Account| Account {
-        user: account.user,
-        host: account.host,
-        plugin: account.plugin,
-        rights: account.rights,
-        ssl: account.ssl,
-        locked: account.locked,
-    };
-    accounts.all().into_iter().map(shown).collect()
 }

@@ -4,28 +4,23 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use tare_mysql::account::Rights;
+use tare_mysql::account::{Account, Rights};
 use tare_mysql::series::Series;
+use tare_mysql::session::SessionFacts;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef};
 use tare_mysql::variable::Scope;
 use tare_query::catalog::{self, Catalog, Command};
 use tare_rows::registry;
-use tare_rows::source::{Account, Database, Source, Variable};
+use tare_rows::source::{Source, Variable};
 
 struct Server(Series);
 
-impl Source for Server {
+impl SessionFacts for Server {
     fn series(&self) -> Series {
         self.0
     }
-    fn variables(&self, scope: Scope) -> Vec<Variable> {
-        vec![
-            Variable::new("version", self.0.version()),
-            Variable::new("scope", format!("{scope:?}")),
-        ]
-    }
-    fn databases(&self) -> Vec<Database> {
-        vec![Database::new("shop")]
+    fn databases(&self) -> Vec<String> {
+        vec!["shop".into()]
     }
     fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {
         assert_eq!(database, "shop");
@@ -83,6 +78,15 @@ impl Source for Server {
         vec![
             account("root", Rights::ALL),
             account("reader", Rights::MONITOR),
+        ]
+    }
+}
+
+impl Source for Server {
+    fn variables(&self, scope: Scope) -> Vec<Variable> {
+        vec![
+            Variable::new("version", self.0.version()),
+            Variable::new("scope", format!("{scope:?}")),
         ]
     }
 }

@@ -18,7 +18,7 @@ use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
 use tare_dialect::walk;
-use tare_functions::{Scalar, Session, scalar};
+use tare_functions::{EvaluationContext, Scalar, scalar};
 use tare_mysql::watch;
 
 use crate::arguments;
@@ -78,7 +78,10 @@ pub fn find(name: &str) -> Option<&'static Function> {
 }
 
 /// Gives a connection the functions that are not SELECTs.
-pub fn register(db: &rusqlite::Connection, session: &Arc<dyn Session>) -> rusqlite::Result<()> {
+pub fn register(
+    db: &rusqlite::Connection,
+    session: &Arc<dyn EvaluationContext>,
+) -> rusqlite::Result<()> {
     for function in &FUNCTIONS {
         if let Body::Native(evaluation, body) = function.body {
             let arguments = function.parameters.len() as u8;

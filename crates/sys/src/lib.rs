@@ -20,6 +20,7 @@ pub use view::View;
 
 use std::sync::{Arc, OnceLock};
 
+use tare_functions::EvaluationContext;
 use tare_mysql::series::Series;
 use tare_query::programs::Programs;
 use tare_rows::describe::Table;
@@ -137,7 +138,7 @@ impl Programs for Sys {
     fn register(
         &self,
         db: &rusqlite::Connection,
-        session: &Arc<dyn tare_functions::Session>,
+        session: &Arc<dyn EvaluationContext>,
     ) -> rusqlite::Result<()> {
         functions::register(db, session)
     }

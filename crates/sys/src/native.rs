@@ -135,7 +135,7 @@ pub(super) fn version_patch(ctx: &Call<'_>) -> Answer {
 }
 
 fn version(ctx: &Call<'_>, part: usize) -> Answer {
-    let mut parts = ctx.session.version().split(['.', '-']);
+    let mut parts = ctx.session.series().version().split(['.', '-']);
     let number = parts.nth(part).and_then(|n| n.parse().ok());
     Ok(Value::Integer(number.unwrap_or(0)))
 }

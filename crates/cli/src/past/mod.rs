@@ -188,7 +188,7 @@ impl Programs for Tables {
     fn register(
         &self,
         db: &rusqlite::Connection,
-        session: &Arc<dyn tare_functions::Session>,
+        session: &Arc<dyn tare_functions::EvaluationContext>,
     ) -> rusqlite::Result<()> {
         self.sys.register(db, session)
     }

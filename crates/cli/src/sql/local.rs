@@ -16,7 +16,7 @@ use crate::exit::{FAILED, Failure, NO_SEGMENT};
 use crate::output::{Cell, Rows};
 
 /// A session on a segment.
-pub struct Local(tare_sys::segment::Session);
+pub struct Local(tare_sys::segment::SegmentSession);
 
 impl Local {
     /// Attaches to the segment that is meant.
@@ -27,7 +27,7 @@ impl Local {
 
     /// Over a segment that is attached to already.
     pub fn of(segment: Arc<Segment>) -> Result<Self, Failure> {
-        let session = tare_sys::segment::Session::open(segment);
+        let session = tare_sys::segment::SegmentSession::open(segment);
         session
             .map(Self)
             .map_err(|error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}")))

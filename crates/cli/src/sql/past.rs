@@ -12,7 +12,7 @@ use crate::past::{History, Tables};
 
 /// A session on a history.
 pub struct Past {
-    session: tare_sys::segment::Session,
+    session: tare_sys::segment::SegmentSession,
     history: Arc<History>,
 }
 
@@ -28,7 +28,7 @@ impl Past {
         let _ = setrlimit(Resource::Nofile, all);
         let failed = |error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}"));
         let (history, tables) = Tables::of(past);
-        let mut session = tare_sys::segment::Session::instead(tables).map_err(failed)?;
+        let mut session = tare_sys::segment::SegmentSession::instead(tables).map_err(failed)?;
         session.query("USE tare", &mut |_| ()).map_err(failed)?;
         Ok(Self { session, history })
     }

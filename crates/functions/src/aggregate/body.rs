@@ -11,9 +11,9 @@ use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
 
 use crate::call::{int, raise, real, room, text as text_of};
+use crate::evaluation::EvaluationContext;
 use crate::json;
 use crate::made::{MOST, Made, owned};
-use crate::session::Session;
 
 /// Gives a connection an aggregate.
 pub(super) fn add<A, D>(db: &Connection, name: &str, arguments: c_int, aggregate: D) -> Result<()>
@@ -116,12 +116,12 @@ impl Aggregate<Option<u64>, Value> for Bits {
 
 /// What an array or object of JSON is made of while rows come: texts, which take less than documents do.
 pub(super) struct Gathering {
-    session: Arc<dyn Session>,
+    session: Arc<dyn EvaluationContext>,
     name: &'static str,
 }
 
 impl Gathering {
-    pub(super) fn new(session: &Arc<dyn Session>, name: &'static str) -> Self {
+    pub(super) fn new(session: &Arc<dyn EvaluationContext>, name: &'static str) -> Self {
         Self {
             session: session.clone(),
             name,

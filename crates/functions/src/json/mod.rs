@@ -9,9 +9,9 @@ use tare_mysql::watch::lossy;
 
 pub(crate) use self::written::{quoted, text};
 use crate::call::text as argument;
+use crate::evaluation::EvaluationContext;
 use crate::made::{Watch, owned};
 use crate::prelude::*;
-use crate::session::Session;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -146,7 +146,7 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_json", 1, 1, |ctx| {
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.
-pub(crate) fn value(session: &dyn Session, raw: ValueRef<'_>) -> Result<Json> {
+pub(crate) fn value(session: &dyn EvaluationContext, raw: ValueRef<'_>) -> Result<Json> {
     Ok(match raw {
         ValueRef::Null => Json::Null,
         ValueRef::Integer(n) => n.into(),
@@ -181,7 +181,7 @@ pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Optio
 }
 
 /// A document; `None` for a text that is none.
-fn parsed(session: &dyn Session, text: &str) -> Result<Option<Json>> {
+fn parsed(session: &dyn EvaluationContext, text: &str) -> Result<Option<Json>> {
     if text.len() <= AT_ONCE {
         return Ok(serde_json::from_str(text).ok());
     }
@@ -203,7 +203,7 @@ const AT_ONCE: usize = STEP / 8;
 
 /// A long text that is read in steps, and ends where its statement must.
 struct Steps<'a> {
-    session: &'a dyn Session,
+    session: &'a dyn EvaluationContext,
     rest: &'a [u8],
     /// Why it ended: memory that was too much is given back by then.
     ended: Option<rusqlite::Error>,

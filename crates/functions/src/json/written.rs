@@ -8,28 +8,31 @@ use rusqlite::{Error, Result};
 use serde_json::Value as Json;
 
 use crate::call::{ROUNDS, STEP, pieces};
+use crate::evaluation::EvaluationContext;
 use crate::made::Made;
 use crate::prelude::*;
-use crate::session::Session;
 
 /// A document's text, as MySQL prints it. NULL where that is too long.
-pub(crate) fn text(session: &dyn Session, value: &Json) -> Answer {
+pub(crate) fn text(session: &dyn EvaluationContext, value: &Json) -> Answer {
     written(session, |out| out.put(value))
 }
 
 /// The same on many lines.
-pub(super) fn pretty(session: &dyn Session, value: &Json) -> Answer {
+pub(super) fn pretty(session: &dyn EvaluationContext, value: &Json) -> Answer {
     written(session, |out| {
         serde_json::to_writer_pretty(out, value).map_err(Into::into)
     })
 }
 
 /// A text as a string of JSON.
-pub(crate) fn quoted(session: &dyn Session, text: &str) -> Answer {
+pub(crate) fn quoted(session: &dyn EvaluationContext, text: &str) -> Answer {
     written(session, |out| out.string(text))
 }
 
-fn written(session: &dyn Session, write: impl FnOnce(&mut Out<'_>) -> io::Result<()>) -> Answer {
+fn written(
+    session: &dyn EvaluationContext,
+    write: impl FnOnce(&mut Out<'_>) -> io::Result<()>,
+) -> Answer {
     let mut out = Out {
         made: Made::new(session),
         session,
@@ -46,7 +49,7 @@ fn written(session: &dyn Session, write: impl FnOnce(&mut Out<'_>) -> io::Result
 /// Where it is written to.
 struct Out<'a> {
     made: Made<'a>,
-    session: &'a dyn Session,
+    session: &'a dyn EvaluationContext,
     /// Why it ended before its end.
     ended: Option<Error>,
 }

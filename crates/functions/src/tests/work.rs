@@ -8,7 +8,7 @@ use rusqlite::types::Value;
 
 use super::super::call::STEP;
 use super::super::{Called, called, register};
-use super::{Nobody, Session, calls};
+use super::{EvaluationContext, Nobody, calls};
 
 /// As much longer than a step as the longest text is in a server.
 const BYTES: usize = 8 << 10;
@@ -16,7 +16,7 @@ const BYTES: usize = 8 << 10;
 fn open() -> (Connection, Arc<Nobody>) {
     let db = Connection::open_in_memory().expect("a database");
     let nobody = Arc::new(Nobody::default());
-    let session: Arc<dyn Session> = nobody.clone();
+    let session: Arc<dyn EvaluationContext> = nobody.clone();
     register(&db, &session).expect("functions");
     (db, nobody)
 }

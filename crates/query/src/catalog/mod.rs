@@ -172,7 +172,6 @@ impl Catalog {
         if !is_system_schema(schema) {
             return None;
         }
-        let who = self.state.source().session();
         let series = self.state.source().series();
         let allowed = match (command, self.find(schema, name)) {
             (Command::Select, _) => true,
@@ -203,10 +202,11 @@ impl Catalog {
         Some(if allowed {
             Ok(())
         } else {
+            let (user, host) = self.state.source().account();
             Err(SqlError::command_denied(
                 series,
                 command.privilege(),
-                (&who.user, &who.host),
+                (&user, &host),
                 (schema, name),
             ))
         })

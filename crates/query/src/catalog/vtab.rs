@@ -219,12 +219,12 @@ impl CatalogTable {
     }
 
     fn denied(&self, command: &str) -> Error {
-        let who = self.state.source().session();
+        let (user, host) = self.state.source().account();
         let table = self.table.name();
         raise(SqlError::command_denied(
             self.state.source().series(),
             command,
-            (&who.user, &who.host),
+            (&user, &host),
             (self.table.schema(), table),
         ))
     }

@@ -15,7 +15,7 @@ use self::form::{json, table as table_of, tree};
 use self::steps::steps;
 use crate::programs;
 use crate::result::Rows;
-use crate::show::Session;
+use crate::runner::StatementRunner;
 use crate::system::refused;
 
 /// A line of EXPLAIN QUERY PLAN.
@@ -69,14 +69,14 @@ pub fn explained(lines: &[Line], format: Format) -> Rows {
 /// # Errors
 /// Those of the statement itself.
 pub fn looked_up(
-    session: &mut dyn Session,
+    runner: &mut dyn StatementRunner,
     sql: &Sql,
     lookup: &Lookup,
     format: Format,
 ) -> Result<Rows> {
     // What SQLite refuses is refused here, too.
-    let lines = session.query_plan(sql)?;
-    let Some(table) = programs::table(session.programs(), &lookup.schema, &lookup.table) else {
+    let lines = runner.query_plan(sql)?;
+    let Some(table) = programs::table(runner.programs(), &lookup.schema, &lookup.table) else {
         return Ok(explained(&lines, format));
     };
     let (schema, name) = (table.schema(), table.name());
@@ -84,7 +84,7 @@ pub fn looked_up(
     let mut exists = |conditions: &str| {
         let query =
             format!("SELECT 1 FROM `{schema}`.`{name}` AS `{called}` WHERE {conditions} LIMIT 1");
-        Ok(!session.select(&query, &[])?.rows.is_empty())
+        Ok(!runner.select(&query, &[])?.rows.is_empty())
     };
     let steps = [lookup::step(table, lookup, &mut exists)?];
     Ok(match format {

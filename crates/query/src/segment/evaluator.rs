@@ -9,21 +9,24 @@ use sqlparser::ast::Expr;
 use tare_dialect::ddl::Ddl;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_dialect::{near, translate};
-use tare_functions::Session as _;
+use tare_functions::EvaluationContext;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::memory;
 use tare_mysql::schema::is_system_schema;
+use tare_mysql::session::SessionFacts as _;
 use tare_reader::Segment;
 use tare_rows::options::Options;
-use tare_store::{Client, Control, Databases};
+use tare_store::{Client, Connection, Control, Databases};
 
-use super::source::Attached;
-use super::state::State;
+use super::context::SegmentContext;
+use crate::explain::{self, Line};
 use crate::programs::{Programs, refusal};
 use crate::result::Rows;
 use crate::rows::{NO_DATA, OneRow};
+use crate::runner::StatementRunner;
 use crate::schema::SystemSchema;
-use crate::show::{self, Session as _, keeps_warnings};
+use crate::show::names::check_access;
+use crate::show::{self, keeps_warnings};
 use crate::system::System;
 
 /// What a statement gave.
@@ -38,7 +41,7 @@ pub enum Outcome {
 /// Evaluates statements on one segment. Each statement sees one snapshot of it.
 pub struct Evaluator {
     pub(super) system: System,
-    pub(super) state: Arc<State>,
+    pub(super) context: Arc<SegmentContext>,
     pub(super) programs: &'static dyn Programs,
     /// PREPARE: texts by the statements' names in lower case.
     named: HashMap<String, String>,
@@ -47,7 +50,7 @@ pub struct Evaluator {
 impl fmt::Debug for Evaluator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Evaluator")
-            .field("state", &self.state)
+            .field("context", &self.context)
             .finish_non_exhaustive()
     }
 }
@@ -76,32 +79,16 @@ impl Evaluator {
         options: Arc<dyn Options + Send + Sync>,
     ) -> Result<Self> {
         tare_store::sqlite::configure();
-        let state = Arc::new(State::new(segment, options));
-        let source = Arc::new(Attached {
-            state: state.clone(),
-            programs,
-        });
-        let asked: Arc<dyn tare_functions::Session> = state.clone();
+        let context = Arc::new(SegmentContext::new(segment, programs, options));
+        let evaluation: Arc<dyn EvaluationContext> = context.clone();
         let control = Arc::new(Control::new(Arc::new(Nobody)));
         let databases = Arc::new(Databases::none());
         Ok(Self {
-            system: System::open(databases, control, source, &asked, programs)?,
-            state,
+            system: System::open(databases, control, context.clone(), &evaluation, programs)?,
+            context,
             programs,
             named: HashMap::new(),
         })
-    }
-
-    /// Reads a statement.
-    ///
-    /// # Errors
-    /// 1064 and others for what is no statement, or none that is known.
-    pub fn plan(&self, text: &str) -> Result<Plan> {
-        let mut schema = SystemSchema::alone(self.programs);
-        let database = self.state.database();
-        let plan =
-            translate::translate(text, database.as_deref(), &mut schema, 0, self.state.mode());
-        Ok(plan?)
     }
 
     /// Evaluates a statement without parameters.
@@ -123,20 +110,20 @@ impl Evaluator {
     pub fn evaluate(&mut self, plan: &Plan, parameters: &[Value]) -> Result<Outcome> {
         let _memory = memory::statement(memory::DEFAULT);
         if !keeps_warnings(&plan.action) {
-            self.state.kept().warnings.clear();
+            self.context.values().warnings.clear();
         }
         let refused = || {
             let name = plan.command.name().replace('_', " ").to_uppercase();
             Err(SqlError::unsupported(format!(
                 "{name} on {}",
-                self.state.place()
+                self.context.place()
             )))
         };
         match &plan.action {
             Action::Rows(sql) => return self.rows(sql, parameters),
             Action::Show(show) => {
                 let rows = show::rows(self, show)?;
-                self.state.kept().found_rows = rows.rows.len() as i64;
+                self.context.values().found_rows = rows.rows.len() as i64;
                 return Ok(Outcome::Rows(rows));
             }
             Action::Write(sql, change) => {
@@ -150,16 +137,18 @@ impl Evaluator {
             }
             Action::Set(items) => self.set(items)?,
             Action::Use(name) => {
-                self.may_see(name)?;
-                self.state.kept().database = Some(name.clone());
+                check_access(&*self.context, name)?;
+                self.context.values().database = Some(name.clone());
             }
-            Action::Ddl(ddl) => match (&**ddl, refusal(self.programs, ddl, &self.account())) {
-                (Ddl::Truncate(name), _) if is_system_schema(&name.database) => {
-                    self.system.truncate(&name.database, &name.table)?;
+            Action::Ddl(ddl) => {
+                match (&**ddl, refusal(self.programs, ddl, &self.context.account())) {
+                    (Ddl::Truncate(name), _) if is_system_schema(&name.database) => {
+                        self.system.truncate(&name.database, &name.table)?;
+                    }
+                    (_, Some(error)) => return Err(error),
+                    (_, None) => return refused(),
                 }
-                (_, Some(error)) => return Err(error),
-                (_, None) => return refused(),
-            },
+            }
             Action::Prepare(name, text) => self.prepare(name, text)?,
             Action::Execute(name, using) => return self.execute(name, using),
             Action::Deallocate(name) => {
@@ -184,7 +173,7 @@ impl Evaluator {
             | Action::Account(_)
             | Action::Call(_) => return refused(),
         }
-        self.state.kept().row_count = 0;
+        self.context.values().row_count = 0;
         Ok(Outcome::Changed(0))
     }
 
@@ -203,25 +192,19 @@ impl Evaluator {
         if let Some(count) = &sql.found_rows {
             found = self.system.connection().number(count).unwrap_or(found);
         }
-        let mut kept = self.state.kept();
-        kept.found_rows = found;
-        kept.row_count = -1;
-        drop(kept);
+        let mut values = self.context.values();
+        values.found_rows = found;
+        values.row_count = -1;
+        drop(values);
         Ok(Outcome::Rows(rows))
     }
 
     /// INSERT, UPDATE or DELETE; how many rows.
     fn change(&mut self, sql: &Sql, change: Change, parameters: &[Value]) -> Result<u64> {
         self.names_no_database(sql)?;
-        if let Some((schema, _)) = sql.catalog.first()
-            && schema.eq_ignore_ascii_case("information_schema")
-        {
-            let (user, host) = self.account();
-            return Err(SqlError::database_denied(&user, &host, schema));
-        }
-        self.system.may_change(sql, change)?;
+        self.check_change(sql, change)?;
         let changed = self.system.change(sql, parameters)?;
-        self.state.kept().row_count = changed as i64;
+        self.context.values().row_count = changed as i64;
         Ok(changed)
     }
 
@@ -238,10 +221,10 @@ impl Evaluator {
         match one.row {
             Some(values) => {
                 for (name, value) in names.iter().zip(values) {
-                    self.state.set_user_variable(name, value);
+                    self.context.set_user_variable(name, value);
                 }
             }
-            None => self.state.warn("Warning", 1329, NO_DATA),
+            None => self.context.warn(1329, NO_DATA),
         }
         Ok(())
     }
@@ -249,7 +232,7 @@ impl Evaluator {
     /// The value of an expression.
     pub(super) fn value(&mut self, expr: Expr) -> Result<Value> {
         let mut schema = SystemSchema::alone(self.programs);
-        let database = self.state.database();
+        let database = self.context.database();
         let sql = translate::expression(expr, database.as_deref(), &mut schema)?;
         self.names_no_database(&sql)?;
         let rows = self.system.select(&sql, &[])?.rows;
@@ -268,43 +251,6 @@ impl Evaluator {
         self.names_no_database(sql)?;
         let rows = self.system.select(sql, &[])?.rows;
         Ok(rows.into_iter().next().unwrap_or_default())
-    }
-
-    /// The rows of a SELECT on system schemas, in MySQL's dialect; `?` are the parameters.
-    ///
-    /// # Errors
-    /// The statement's, and 1064 for another statement.
-    pub fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows> {
-        let Action::Rows(sql) = self.plan(query)?.action else {
-            return Err(near(query).into());
-        };
-        self.system.select(&sql, &texts(parameters))
-    }
-
-    /// INSERT, UPDATE or DELETE in system schemas, as [`Evaluator::select`]; how many rows.
-    ///
-    /// # Errors
-    /// The statement's, and 1064 for another statement.
-    pub fn write(&mut self, statement: &str, parameters: &[&str]) -> Result<u64> {
-        let Action::Write(sql, change) = self.plan(statement)?.action else {
-            return Err(near(statement).into());
-        };
-        self.change(&sql, change, &texts(parameters))
-    }
-
-    /// The system schemas.
-    pub fn system(&mut self) -> &mut System {
-        &mut self.system
-    }
-
-    /// What SQL functions ask.
-    pub fn asked(&self) -> &dyn tare_functions::Session {
-        &*self.state
-    }
-
-    /// Adds a warning to those of the statement.
-    pub fn warn(&self, code: u16, message: &str) {
-        self.state.warn("Warning", code, message);
     }
 
     fn prepare(&mut self, name: &str, text: &Expr) -> Result<()> {
@@ -329,9 +275,41 @@ impl Evaluator {
     }
 }
 
-fn texts(parameters: &[&str]) -> Vec<Value> {
-    let texts = parameters.iter();
-    texts.map(|text| Value::Text((*text).to_owned())).collect()
+impl StatementRunner for Evaluator {
+    fn context(&self) -> &dyn EvaluationContext {
+        &*self.context
+    }
+
+    fn programs(&self) -> &'static dyn Programs {
+        self.programs
+    }
+
+    fn plan(&mut self, text: &str) -> Result<Plan> {
+        let mut schema = SystemSchema::alone(self.programs);
+        let database = self.context.database();
+        let mode = self.context.mode();
+        Ok(translate::translate(
+            text,
+            database.as_deref(),
+            &mut schema,
+            0,
+            mode,
+        )?)
+    }
+
+    fn system(&mut self) -> Result<&mut System> {
+        Ok(&mut self.system)
+    }
+
+    fn connection(&mut self) -> Result<&mut Connection> {
+        Ok(self.system.connection())
+    }
+
+    fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
+        self.names_no_database(sql)?;
+        let system = self.system.ensure(&sql.catalog)?;
+        explain::lines(system.connection().db(), sql)
+    }
 }
 
 /// 1243.

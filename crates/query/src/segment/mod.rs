@@ -4,11 +4,9 @@
 //! warnings, the system variables that change how statements are read. The observed program is asked
 //! nothing. What only a server can do is refused: databases and what is in them, locks, KILL.
 
+mod context;
 mod evaluator;
 mod set;
-mod shown;
-mod source;
-mod state;
 mod variables;
 
 pub use self::evaluator::{Evaluator, Outcome};

@@ -2,8 +2,9 @@
 
 use rusqlite::types::Value;
 use tare_dialect::admin::SetItem;
-use tare_functions::Session as _;
+use tare_functions::EvaluationContext as _;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::session::SessionFacts as _;
 use tare_mysql::variable::{Scope, Variable, find};
 
 use super::evaluator::Evaluator;
@@ -17,7 +18,7 @@ impl Evaluator {
             match item {
                 SetItem::User(name, expr) => {
                     let value = self.value(expr.clone())?;
-                    self.state.set_user_variable(name, value);
+                    self.context.set_user_variable(name, value);
                 }
                 SetItem::Names(charset, collation) => {
                     for (name, value) in names(charset, collation.as_deref())? {
@@ -48,22 +49,22 @@ impl Evaluator {
             Some(value) => variable.checked(borrowed(value))?,
         };
         if let Some(action) = monitor(variable.name) {
-            let segment = self.state.segment.as_deref();
+            let segment = self.context.segment.as_deref();
             if !act_on_metrics(segment, variable, &text, action)? {
-                self.state.warn("Warning", 1105, STILL_ENABLED);
+                self.context.warn(1105, STILL_ENABLED);
             }
             return Ok(());
         }
         match variable.name {
-            SAMPLE_AGE => set_sample_age(self.state.segment.as_deref(), &text),
+            SAMPLE_AGE => set_sample_age(self.context.segment.as_deref(), &text),
             "last_insert_id" | "identity" => {
-                self.state.set_last_insert_id(text.parse().unwrap_or(0));
+                self.context.set_last_insert_id(text.parse().unwrap_or(0));
                 Ok(())
             }
             own if is_own(own) => self.set_own(scope, variable, text),
             other => Err(SqlError::unsupported(format!(
                 "SET {other} on {}: the program that writes it is asked nothing",
-                self.state.place()
+                self.context.place()
             ))),
         }
     }
@@ -72,7 +73,7 @@ impl Evaluator {
     fn set_own(&mut self, scope: Scope, variable: &Variable, text: String) -> Result<()> {
         let name = variable.name;
         let now = match scope {
-            Scope::Session => self.state.text(name),
+            Scope::Session => self.context.text(name),
             Scope::Global => Some(variable.default.to_owned()),
         };
         if now.as_ref() == Some(&text) {
@@ -86,7 +87,7 @@ impl Evaluator {
                 ),
             ));
         }
-        self.state.kept().system.insert(name, text);
+        self.context.values().system.insert(name, text);
         Ok(())
     }
 }

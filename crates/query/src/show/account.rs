@@ -1,10 +1,11 @@
 //! Accounts, and what they may do.
 
+use tare_mysql::account::Account;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::{MONITOR, ROOT};
 
-use super::session::Session;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 
 /// Privilege, context and comment, as this server's accounts have them.
 const PRIVILEGES: &[(&str, &str, &str)] = &[
@@ -74,25 +75,34 @@ pub fn privileges() -> Rows {
 }
 
 /// An account: the session's own, or another one.
-fn account(
-    session: &dyn Session,
-    of: Option<&(String, String)>,
-) -> Option<tare_rows::source::Account> {
-    let own = session.current_account();
+fn account(runner: &dyn StatementRunner, of: Option<&(String, String)>) -> Option<Account> {
+    let own = runner.context().current_account();
     let (user, host) = of.unwrap_or(&own);
     let is_own = (user, host) == (&own.0, &own.1);
-    let mut all = session.accounts().into_iter();
-    all.find(|account| {
+    let all = runner.context().accounts();
+    if all.is_empty() && is_own {
+        // A reader of a segment, which has no accounts.
+        return Some(Account {
+            user: own.0,
+            host: own.1,
+            plugin: "mysql_native_password".into(),
+            rights: runner.context().rights(),
+            ssl: false,
+            locked: false,
+        });
+    }
+    all.into_iter().find(|account| {
         account.user == *user
             && (account.host.eq_ignore_ascii_case(host) || [ROOT, MONITOR].contains(&user.as_str()))
-            && (is_own || session.may_see_accounts())
     })
 }
 
 /// SHOW GRANTS.
-pub fn grants(session: &mut dyn Session, of: Option<&(String, String)>) -> Result<Rows> {
-    let Some(account) = account(session, of) else {
-        let (user, host) = of.cloned().unwrap_or_else(|| session.current_account());
+pub fn grants(runner: &mut dyn StatementRunner, of: Option<&(String, String)>) -> Result<Rows> {
+    let Some(account) = account(runner, of) else {
+        let (user, host) = of
+            .cloned()
+            .unwrap_or_else(|| runner.context().current_account());
         return Err(SqlError::new(
             1141,
             format!("There is no such grant defined for user '{user}' on host '{host}'"),
@@ -107,8 +117,8 @@ pub fn grants(session: &mut dyn Session, of: Option<&(String, String)>) -> Resul
 }
 
 /// SHOW CREATE USER.
-pub fn show_user(session: &mut dyn Session, of: Option<&(String, String)>) -> Result<Rows> {
-    let Some(account) = account(session, of) else {
+pub fn show_user(runner: &mut dyn StatementRunner, of: Option<&(String, String)>) -> Result<Rows> {
+    let Some(account) = account(runner, of) else {
         let (user, host) = of.cloned().unwrap_or_default();
         return Err(SqlError::new(
             1396,

@@ -1,8 +1,8 @@
 //! The columns of a table.
 
 use super::names;
-use super::session::Session;
 use crate::result::{Rows, Text};
+use crate::runner::StatementRunner;
 use tare_mysql::error::Result;
 use tare_mysql::schema::TARE;
 use tare_mysql::types::is_text;
@@ -15,7 +15,7 @@ fn yes(b: bool) -> Text {
 
 /// SHOW COLUMNS.
 pub fn columns(
-    session: &mut dyn Session,
+    runner: &mut dyn StatementRunner,
     database: &Option<String>,
     table: &str,
     full: bool,
@@ -55,7 +55,7 @@ pub fn columns(
         }
         rows.rows.push(row.into_iter().map(|t| t.0).collect());
     };
-    if let Some(system) = names::system_table(session, database, table)? {
+    if let Some(system) = names::system_table(runner, database, table)? {
         for c in system.columns() {
             let key = key_of(system, c.name);
             let default = c.default.map(Into::into);
@@ -75,8 +75,8 @@ pub fn columns(
         }
         return Ok(rows);
     }
-    let (_, def) = names::one(session, database, table)?;
-    let series = session.programs().series();
+    let (_, def) = names::one(runner, database, table)?;
+    let series = runner.programs().series();
     for c in &def.columns {
         let first_of = |i: &&tare_mysql::table::IndexDef| {
             i.columns

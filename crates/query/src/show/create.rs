@@ -3,17 +3,17 @@
 use tare_mysql::error::{Result, SqlError};
 
 use super::names;
-use super::session::Session;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 use tare_rows::describe::Table;
 
 /// SHOW CREATE TABLE.
 pub fn create_text(
-    session: &mut dyn Session,
+    runner: &mut dyn StatementRunner,
     database: &Option<String>,
     table: &str,
 ) -> Result<Rows> {
-    if let Some(system) = names::system_table(session, database, table)? {
+    if let Some(system) = names::system_table(runner, database, table)? {
         if let Some(text) = create_view(system) {
             let mut rows = Rows::new(&[
                 "View",
@@ -36,7 +36,7 @@ pub fn create_text(
         ]);
         return Ok(rows);
     }
-    let (_, def) = names::one(session, database, table)?;
+    let (_, def) = names::one(runner, database, table)?;
     if def.view.is_some() {
         let mut rows = Rows::new(&[
             "View",
@@ -53,7 +53,7 @@ pub fn create_text(
         return Ok(rows);
     }
     let mut rows = Rows::new(&["Table", "Create Table"]);
-    let text = def.shown(session.programs().series());
+    let text = def.shown(runner.programs().series());
     rows.push([def.name.as_str().into(), text.into()]);
     Ok(rows)
 }
@@ -71,14 +71,18 @@ pub fn create_view(view: &dyn Table) -> Option<String> {
 }
 
 /// SHOW CREATE VIEW.
-pub fn show_view(session: &mut dyn Session, database: &Option<String>, view: &str) -> Result<Rows> {
-    let rows = create_text(session, database, view)?;
+pub fn show_view(
+    runner: &mut dyn StatementRunner,
+    database: &Option<String>,
+    view: &str,
+) -> Result<Rows> {
+    let rows = create_text(runner, database, view)?;
     if rows.names.first().is_some_and(|n| n == "View") {
         return Ok(rows);
     }
     let database = match database {
         Some(name) => name.clone(),
-        None => session.database().unwrap_or_default(),
+        None => runner.context().database().unwrap_or_default(),
     };
     Err(SqlError::new(
         1347,

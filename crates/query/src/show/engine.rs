@@ -1,23 +1,27 @@
 //! SHOW ENGINE.
 
-use super::session::Session;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 use tare_dialect::admin::EngineReport;
 use tare_mysql::error::{Result, SqlError};
 
 /// SHOW ENGINE x STATUS, MUTEX, LOGS.
-pub fn engine(session: &mut dyn Session, engine: &str, report: EngineReport) -> Result<Rows> {
+pub fn engine(
+    runner: &mut dyn StatementRunner,
+    engine: &str,
+    report: EngineReport,
+) -> Result<Rows> {
     let mut rows = Rows::new(&["Type", "Name", "Status"]);
     match (engine.to_ascii_lowercase().as_str(), report) {
         ("performance_schema", EngineReport::Status) => {
-            for (name, status) in session.catalog()?.performance_schema_status() {
+            for (name, status) in runner.system()?.catalog().performance_schema_status() {
                 let status = status.to_string();
                 rows.push(["performance_schema".into(), name.into(), status.into()]);
             }
         }
         // Its tables' engine answers to the name that tools ask for.
         ("innodb" | "sqlite", EngineReport::Status) => {
-            let text = session.storage_status()?;
+            let text = runner.storage_status()?;
             rows.push([engine.into(), "".into(), text.into()]);
         }
         ("performance_schema" | "innodb" | "sqlite", _) => {}

@@ -1,13 +1,17 @@
 //! The indexes of a table.
 
 use super::names;
-use super::session::Session;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 use tare_mysql::error::Result;
 use tare_store::connection::quote;
 
 /// SHOW INDEX.
-pub fn indexes(session: &mut dyn Session, database: &Option<String>, table: &str) -> Result<Rows> {
+pub fn indexes(
+    runner: &mut dyn StatementRunner,
+    database: &Option<String>,
+    table: &str,
+) -> Result<Rows> {
     let mut rows = Rows::new(&[
         "Table",
         "Non_unique",
@@ -42,20 +46,25 @@ pub fn indexes(session: &mut dyn Session, database: &Option<String>, table: &str
         "varchar(3)",
         "longtext",
     ]);
-    if names::system_table(session, database, table)?.is_some() {
+    if names::system_table(runner, database, table)?.is_some() {
         return Ok(rows);
     }
-    let (database, def) = names::one(session, database, table)?;
+    let (database, def) = names::one(runner, database, table)?;
     for index in &def.indexes {
         for (i, column) in index.columns.iter().enumerate() {
             let nullable = def.column(column).is_some_and(|c| c.nullable);
             let parts: Vec<String> = index.columns[..=i].iter().map(|c| quote(c)).collect();
-            let cardinality = session.count(&format!(
+            let count = format!(
                 "SELECT count(*) FROM (SELECT DISTINCT {} FROM {}.{})",
                 parts.join(", "),
                 quote(&database),
                 quote(&def.name)
-            ));
+            );
+            let counted = runner
+                .connection()?
+                .db()
+                .query_row(&count, [], |row| row.get(0));
+            let cardinality: Option<i64> = counted.ok();
             rows.push([
                 def.name.as_str().into(),
                 i64::from(!index.unique).into(),

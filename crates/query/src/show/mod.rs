@@ -9,15 +9,13 @@ mod index;
 pub mod names;
 mod programs;
 mod schema;
-mod session;
 mod state;
 mod status;
-
-pub use self::session::{PROCESSES, Session, Warning};
 
 use crate::explain;
 use crate::filter::filtered;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 use tare_dialect::admin::{Filter, Format, Show, What};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
@@ -26,9 +24,9 @@ use tare_mysql::error::{Result, SqlError};
 ///
 /// # Errors
 /// MySQL's, where the session may not see what is asked for, or it is not there.
-pub fn rows(session: &mut dyn Session, show: &Show) -> Result<Rows> {
-    let rows = made(session, show)?;
-    let mut rows = filtered(session, rows, &show.filter)?;
+pub fn rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
+    let rows = made(runner, show)?;
+    let mut rows = filtered(runner, rows, &show.filter)?;
     if let (Filter::Like(pattern), What::Tables(_) | What::Databases) = (&show.filter, &show.what) {
         // MySQL says what was looked for in the heading.
         rows.names[0].push_str(&format!(" ({pattern})"));
@@ -44,47 +42,47 @@ pub fn keeps_warnings(action: &Action) -> bool {
     matches!(show.what, What::Warnings { .. } | What::WarningCount { .. })
 }
 
-fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
+fn made(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
     match &show.what {
-        What::Databases => Ok(schema::databases(session)),
-        What::Tables(database) => schema::tables(session, database, show.full),
-        What::TableStatus(database) => status::table_status(session, database),
-        What::Columns(database, table) => columns::columns(session, database, table, show.full),
-        What::Index(database, table) => index::indexes(session, database, table),
-        What::CreateTable(database, table) => create::create_text(session, database, table),
-        What::CreateDatabase(name) => schema::create_database(session, name),
-        What::Variables(scope) => state::variables(session, *scope),
-        What::Status(scope) => state::status(session, *scope),
-        What::ProcessList => state::processes(session, show.full),
-        What::Warnings { errors, limit } => Ok(state::warnings(session.warnings(), *errors, *limit)),
-        What::WarningCount { errors } => Ok(state::warning_count(session.warnings(), *errors)),
-        What::Engines => session.select(
+        What::Databases => Ok(schema::databases(runner)),
+        What::Tables(database) => schema::tables(runner, database, show.full),
+        What::TableStatus(database) => status::table_status(runner, database),
+        What::Columns(database, table) => columns::columns(runner, database, table, show.full),
+        What::Index(database, table) => index::indexes(runner, database, table),
+        What::CreateTable(database, table) => create::create_text(runner, database, table),
+        What::CreateDatabase(name) => schema::create_database(runner, name),
+        What::Variables(scope) => state::variables(runner, *scope),
+        What::Status(scope) => state::status(runner, *scope),
+        What::ProcessList => state::processes(runner, show.full),
+        What::Warnings { errors, limit } => Ok(state::warnings(runner.context().warnings(), *errors, *limit)),
+        What::WarningCount { errors } => Ok(state::warning_count(runner.context().warnings(), *errors)),
+        What::Engines => runner.select(
             "SELECT ENGINE AS Engine, SUPPORT AS Support, COMMENT AS Comment, \
              TRANSACTIONS AS Transactions, XA, SAVEPOINTS AS Savepoints FROM information_schema.ENGINES",
             &[],
         ),
-        What::Collation => session.select(
+        What::Collation => runner.select(
             "SELECT COLLATION_NAME AS Collation, CHARACTER_SET_NAME AS Charset, ID AS Id, \
              IS_DEFAULT AS `Default`, IS_COMPILED AS Compiled, SORTLEN AS Sortlen, PAD_ATTRIBUTE AS Pad_attribute \
              FROM information_schema.COLLATIONS ORDER BY 1",
             &[],
         ),
-        What::Charset => session.select(
+        What::Charset => runner.select(
             "SELECT CHARACTER_SET_NAME AS Charset, DESCRIPTION AS Description, \
              DEFAULT_COLLATE_NAME AS `Default collation`, MAXLEN AS Maxlen FROM information_schema.CHARACTER_SETS ORDER BY 1",
             &[],
         ),
-        What::Grants(of) => account::grants(session, of.as_ref()),
-        What::CreateUser(of) => account::show_user(session, of.as_ref()),
-        What::CreateView(database, view) => create::show_view(session, database, view),
+        What::Grants(of) => account::grants(runner, of.as_ref()),
+        What::CreateUser(of) => account::show_user(runner, of.as_ref()),
+        What::CreateView(database, view) => create::show_view(runner, database, view),
         What::CreateProgram(kind, database, name) => {
-            programs::show_program(session, *kind, database, name)
+            programs::show_program(runner, *kind, database, name)
         }
-        What::Engine(engine, what) => engine::engine(session, engine, *what),
-        What::OpenTables(database) => schema::open_tables(session, database),
-        What::Triggers(database) => programs::triggers(session, database),
-        What::Events(database) => programs::events(session, database),
-        What::Routines(routine) => programs::routines(session, *routine),
+        What::Engine(engine, what) => engine::engine(runner, engine, *what),
+        What::OpenTables(database) => schema::open_tables(runner, database),
+        What::Triggers(database) => programs::triggers(runner, database),
+        What::Events(database) => programs::events(runner, database),
+        What::Routines(routine) => programs::routines(runner, *routine),
         What::RoutineCode(routine) => {
             let text = format!(
                 "The 'SHOW {} CODE' feature is disabled; you need MySQL built with '--with-debug' to have it working",
@@ -94,7 +92,7 @@ fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
         }
         What::BinaryLogs => Err(SqlError::new(1381, "You are not using binary logging")),
         What::Privileges => Ok(account::privileges()),
-        What::Plugins => session.select(
+        What::Plugins => runner.select(
             "SELECT PLUGIN_NAME AS Name, PLUGIN_STATUS AS Status, PLUGIN_TYPE AS Type, \
              PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
             &[],
@@ -102,9 +100,9 @@ fn made(session: &mut dyn Session, show: &Show) -> Result<Rows> {
         What::Absent(absent) => Ok(absent::rows(*absent)),
         What::Explain(sql, format, lookup) => {
             if let (Some(lookup), true) = (lookup, *format != Format::Tree) {
-                return explain::looked_up(session, sql, lookup, *format);
+                return explain::looked_up(runner, sql, lookup, *format);
             }
-            Ok(explain::explained(&session.query_plan(sql)?, *format))
+            Ok(explain::explained(&runner.query_plan(sql)?, *format))
         }
     }
 }

@@ -4,30 +4,63 @@ use std::sync::Arc;
 
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+use tare_mysql::session::SessionFacts;
 use tare_mysql::table::TableDef;
 use tare_rows::describe::Table;
 
-use super::session::Session;
 use crate::programs;
+use crate::runner::StatementRunner;
 
 /// The database that is named, or else the session's; it has to be there, and for this account.
-pub fn default_database(session: &dyn Session, given: &Option<String>) -> Result<String> {
+pub fn default_database(runner: &dyn StatementRunner, given: &Option<String>) -> Result<String> {
     let name = match given {
         Some(name) => name.clone(),
-        None => session.database().ok_or_else(SqlError::no_database)?,
+        None => runner
+            .context()
+            .database()
+            .ok_or_else(SqlError::no_database)?,
     };
-    session.may_see(&name)?;
+    check_access(runner.context(), &name)?;
     Ok(name)
+}
+
+/// 1049 where there is no such database; 1044 where the account may not read it.
+///
+/// # Errors
+/// Those.
+pub fn check_access(facts: &dyn SessionFacts, database: &str) -> Result<()> {
+    if is_system_schema(database) {
+        return Ok(());
+    }
+    if !facts.has_database(database) {
+        return Err(SqlError::unknown_database(database));
+    }
+    if !facts.rights().may_read_data() {
+        let (user, host) = facts.account();
+        return Err(SqlError::database_denied(&user, &host, database));
+    }
+    Ok(())
+}
+
+/// The tables and views of a user's database, sorted, as the session's connection reads them.
+///
+/// # Errors
+/// SQLite's.
+pub fn definitions(runner: &mut dyn StatementRunner, database: &str) -> Result<Vec<Arc<TableDef>>> {
+    let definitions = runner.connection()?.definitions(database)?;
+    let mut all: Vec<_> = definitions.tables.values().cloned().collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(all)
 }
 
 /// A table of the user's, and the database that it is in.
 pub fn one(
-    session: &mut dyn Session,
+    runner: &mut dyn StatementRunner,
     database: &Option<String>,
     table: &str,
 ) -> Result<(String, Arc<TableDef>)> {
-    let database = default_database(session, database)?;
-    let mut all = session.definitions(&database)?.into_iter();
+    let database = default_database(runner, database)?;
+    let mut all = definitions(runner, &database)?.into_iter();
     let def = all
         .find(|def| def.name == table)
         .ok_or_else(|| SqlError::no_such_table(&database, table))?;
@@ -36,15 +69,15 @@ pub fn one(
 
 /// A table of the system schemas, if the database is one of those.
 pub fn system_table(
-    session: &dyn Session,
+    runner: &dyn StatementRunner,
     database: &Option<String>,
     table: &str,
 ) -> Result<Option<&'static dyn Table>> {
-    let database = default_database(session, database)?;
+    let database = default_database(runner, database)?;
     if !is_system_schema(&database) {
         return Ok(None);
     }
-    programs::table(session.programs(), &database, table)
+    programs::table(runner.programs(), &database, table)
         .map(Some)
         .ok_or_else(|| SqlError::no_such_table(&database, table))
 }

@@ -3,52 +3,55 @@
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
-use super::session::Session;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 use tare_dialect::admin::{Program, Routine};
 
 /// SHOW TRIGGERS.
-pub fn triggers(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
+pub fn triggers(runner: &mut dyn StatementRunner, database: &Option<String>) -> Result<Rows> {
     let query = format!(
         "{TRIGGERS} WHERE {} ORDER BY 1, 2",
         of("TRIGGER_SCHEMA", database)
     );
-    let mut rows = session.select(&query, &[])?;
+    let mut rows = runner.select(&query, &[])?;
     // LIKE looks at the table.
     rows.like = 2;
     Ok(rows)
 }
 
 /// SHOW EVENTS.
-pub fn events(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
+pub fn events(runner: &mut dyn StatementRunner, database: &Option<String>) -> Result<Rows> {
     let query = format!(
         "{EVENTS} WHERE {} ORDER BY 1, 2",
         of("EVENT_SCHEMA", database)
     );
-    let mut rows = session.select(&query, &[])?;
+    let mut rows = runner.select(&query, &[])?;
     rows.like = 1;
     Ok(rows)
 }
 
 /// SHOW PROCEDURE STATUS, SHOW FUNCTION STATUS.
-pub fn routines(session: &mut dyn Session, routine: Routine) -> Result<Rows> {
+pub fn routines(runner: &mut dyn StatementRunner, routine: Routine) -> Result<Rows> {
     let word = routine.word();
     let query = format!("{ROUTINES} WHERE ROUTINE_TYPE = '{word}' ORDER BY 1, 2");
-    let mut rows = session.select(&query, &[])?;
+    let mut rows = runner.select(&query, &[])?;
     rows.like = 1;
     Ok(rows)
 }
 
 /// SHOW CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT.
 pub fn show_program(
-    session: &mut dyn Session,
+    runner: &mut dyn StatementRunner,
     program: Program,
     database: &Option<String>,
     name: &str,
 ) -> Result<Rows> {
     let database = match database {
         Some(name) => name.clone(),
-        None => session.database().ok_or_else(SqlError::no_database)?,
+        None => runner
+            .context()
+            .database()
+            .ok_or_else(SqlError::no_database)?,
     };
     let routine = match program {
         Program::Trigger => return Err(SqlError::new(1360, "Trigger does not exist")),
@@ -56,7 +59,7 @@ pub fn show_program(
         Program::Routine(routine) => routine,
     };
     let word = routine.word();
-    let found = session.select(
+    let found = runner.select(
         "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
          WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
         &[&database, name, word],

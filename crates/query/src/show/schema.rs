@@ -5,15 +5,15 @@ use tare_mysql::error::Result;
 use tare_mysql::schema::{SYSTEM_SCHEMAS, is_system_schema};
 
 use super::names;
-use super::session::Session;
 use crate::programs;
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 
 /// SHOW DATABASES.
-pub fn databases(session: &dyn Session) -> Rows {
+pub fn databases(runner: &dyn StatementRunner) -> Rows {
     let mut rows = Rows::new(&["Database"]);
     let mut names: Vec<String> = SYSTEM_SCHEMAS.iter().map(|s| (*s).to_owned()).collect();
-    names.extend(session.databases());
+    names.extend(runner.context().databases());
     names.sort();
     for name in names {
         rows.push([name.into()]);
@@ -22,8 +22,12 @@ pub fn databases(session: &dyn Session) -> Rows {
 }
 
 /// SHOW TABLES.
-pub fn tables(session: &mut dyn Session, database: &Option<String>, full: bool) -> Result<Rows> {
-    let database = names::default_database(session, database)?;
+pub fn tables(
+    runner: &mut dyn StatementRunner,
+    database: &Option<String>,
+    full: bool,
+) -> Result<Rows> {
+    let database = names::default_database(runner, database)?;
     let title = format!("Tables_in_{database}");
     let mut rows = if full {
         Rows::new(&[&title, "Table_type"])
@@ -38,7 +42,7 @@ pub fn tables(session: &mut dyn Session, database: &Option<String>, full: bool) 
             "BASE TABLE"
         };
         names.extend(
-            programs::tables_in(session.programs(), &database)
+            programs::tables_in(runner.programs(), &database)
                 .into_iter()
                 .map(|t| {
                     let view = t.view_definition().is_some();
@@ -46,7 +50,7 @@ pub fn tables(session: &mut dyn Session, database: &Option<String>, full: bool) 
                 }),
         );
     } else {
-        names.extend(session.definitions(&database)?.iter().map(|d| {
+        names.extend(names::definitions(runner, &database)?.iter().map(|d| {
             (
                 d.name.clone(),
                 if d.view.is_some() {
@@ -68,11 +72,11 @@ pub fn tables(session: &mut dyn Session, database: &Option<String>, full: bool) 
 }
 
 /// SHOW CREATE DATABASE.
-pub fn create_database(session: &dyn Session, name: &str) -> Result<Rows> {
-    names::default_database(session, &Some(name.to_owned()))?;
+pub fn create_database(runner: &dyn StatementRunner, name: &str) -> Result<Rows> {
+    names::default_database(runner, &Some(name.to_owned()))?;
     let mut rows = Rows::new(&["Database", "Create Database"]);
     // 8.0.15 does not know it.
-    let encryption = match session.programs().series().has_encryption() {
+    let encryption = match runner.programs().series().has_encryption() {
         false => "",
         true => " /*!80016 DEFAULT ENCRYPTION='N' */",
     };
@@ -84,7 +88,7 @@ pub fn create_database(session: &dyn Session, name: &str) -> Result<Rows> {
 }
 
 /// SHOW OPEN TABLES: those of the databases that this session has opened.
-pub fn open_tables(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
+pub fn open_tables(runner: &mut dyn StatementRunner, database: &Option<String>) -> Result<Rows> {
     let mut rows = Rows::new(&["Database", "Table", "In_use", "Name_locked"]).typed(&[
         "varchar(64)",
         "varchar(64)",
@@ -94,13 +98,14 @@ pub fn open_tables(session: &mut dyn Session, database: &Option<String>) -> Resu
     rows.like = 1;
     let names = match database {
         Some(name) => vec![name.clone()],
-        None => session.databases(),
+        None => runner.context().databases(),
     };
     for name in names {
-        if session.may_see(&name).is_err() || !session.is_open(&name) {
+        if names::check_access(runner.context(), &name).is_err() || !runner.context().is_open(&name)
+        {
             continue;
         }
-        for def in session.definitions(&name)? {
+        for def in names::definitions(runner, &name)? {
             if def.view.is_none() {
                 rows.push([
                     name.as_str().into(),

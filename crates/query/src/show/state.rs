@@ -2,11 +2,12 @@
 
 use rusqlite::types::Value;
 use tare_mysql::error::Result;
+use tare_mysql::session::Warning;
 use tare_mysql::variable::Scope;
 use tare_rows::source::Variable;
 
-use super::session::{Session, Warning};
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 
 fn listed(all: Vec<Variable>) -> Rows {
     let mut rows = Rows::new(&["Variable_name", "Value"]);
@@ -17,21 +18,21 @@ fn listed(all: Vec<Variable>) -> Rows {
 }
 
 /// SHOW VARIABLES.
-pub fn variables(session: &mut dyn Session, of: Scope) -> Result<Rows> {
-    Ok(listed(session.catalog()?.variables(of)))
+pub fn variables(runner: &mut dyn StatementRunner, of: Scope) -> Result<Rows> {
+    Ok(listed(runner.system()?.catalog().variables(of)))
 }
 
 /// SHOW STATUS.
-pub fn status(session: &mut dyn Session, of: Scope) -> Result<Rows> {
-    Ok(listed(session.catalog()?.status(of)))
+pub fn status(runner: &mut dyn StatementRunner, of: Scope) -> Result<Rows> {
+    Ok(listed(runner.system()?.catalog().status(of)))
 }
 
 /// Characters of a statement that SHOW PROCESSLIST without FULL shows, as MySQL does.
 const SHOWN: usize = 100;
 
 /// SHOW PROCESSLIST.
-pub fn processes(session: &mut dyn Session, full: bool) -> Result<Rows> {
-    let mut rows = session.processes()?;
+pub fn processes(runner: &mut dyn StatementRunner, full: bool) -> Result<Rows> {
+    let mut rows = runner.processes()?;
     if !full {
         for info in rows.rows.iter_mut().filter_map(|row| row.last_mut()) {
             if let Value::Text(text) = info

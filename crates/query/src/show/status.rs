@@ -6,13 +6,13 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::Size;
 
 use super::names;
-use super::session::Session;
 use crate::programs::{self, Programs};
 use crate::result::Rows;
+use crate::runner::StatementRunner;
 
 /// SHOW TABLE STATUS.
-pub fn table_status(session: &mut dyn Session, database: &Option<String>) -> Result<Rows> {
-    let database = names::default_database(session, database)?;
+pub fn table_status(runner: &mut dyn StatementRunner, database: &Option<String>) -> Result<Rows> {
+    let database = names::default_database(runner, database)?;
     let mut rows = Rows::new(&[
         "Name",
         "Engine",
@@ -54,9 +54,9 @@ pub fn table_status(session: &mut dyn Session, database: &Option<String>) -> Res
         "varchar(2048)",
     ]);
     if is_system_schema(&database) {
-        of_system(session.programs(), &mut rows, &database);
+        of_system(runner.programs(), &mut rows, &database);
     } else {
-        of_user(session, &mut rows, &database)?;
+        of_user(runner, &mut rows, &database)?;
     }
     Ok(rows)
 }
@@ -91,9 +91,9 @@ fn of_system(programs: &dyn Programs, rows: &mut Rows, database: &str) {
 }
 
 /// The tables and views of a user's database.
-fn of_user(session: &mut dyn Session, rows: &mut Rows, database: &str) -> Result<()> {
-    let figures = session.figures(database);
-    for def in session.definitions(database)? {
+fn of_user(runner: &mut dyn StatementRunner, rows: &mut Rows, database: &str) -> Result<()> {
+    let figures = runner.context().figures(database);
+    for def in names::definitions(runner, &database)? {
         let view = def.view.is_some();
         let known = figures.get(&def.name).filter(|_| !view);
         let known = known.copied().unwrap_or_default();

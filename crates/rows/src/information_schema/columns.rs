@@ -11,7 +11,7 @@ use crate::cell::Cell;
 use crate::describe::{Column, Key, Meta, Spec, Table, Update, col, null};
 use crate::filter::Filter;
 use crate::show::charset;
-use crate::source::{Account, Database, Source};
+use crate::source::Database;
 use crate::view::View;
 
 struct Row {
@@ -178,15 +178,6 @@ fn key_of<'a>(name: &str, keys: impl Iterator<Item = (bool, bool, Vec<&'a str>)>
 /// What an account that may do everything has on a column.
 const ALL_PRIVILEGES: &str = "select,insert,update,references";
 
-/// What the account of a session may do.
-fn rights(source: &dyn Source) -> Rights {
-    let session = source.session();
-    let own = |account: &Account| account.user == session.user && account.host == session.host;
-    let account = source.accounts().into_iter().find(own);
-    // Who reads a segment without a server needs no account.
-    account.map_or(Rights::ALL, |account| account.rights)
-}
-
 /// PRIVILEGES of a column of the catalog's. On its own schemas MySQL tells what is granted, whether or not the table
 /// takes it.
 fn privileges(rights: Rights, table: &dyn Table, meta: &Meta) -> &'static str {
@@ -268,7 +259,7 @@ fn user_rows(database: &Database, table: &TableDef, rights: Rights, series: Seri
 
 fn rows(view: &View, filter: &Filter) -> Vec<Row> {
     let admit = filter.text("COLUMN_NAME");
-    let rights = rights(&*view.source);
+    let rights = view.source.rights();
     let mut rows = Vec::new();
     for (database, table) in tables_of(view, filter) {
         match table {

@@ -4,7 +4,7 @@ use tare_mysql::charset::{self, Charset, Collation};
 
 use crate::cell::Cell;
 use crate::describe::{Spec, Table, col, null};
-use crate::source::Account;
+use tare_mysql::account::Account;
 
 struct Engine {
     name: &'static str,

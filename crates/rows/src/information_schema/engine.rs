@@ -470,9 +470,9 @@ pub(super) struct Space {
 }
 
 pub(super) fn spaces(view: &View) -> Vec<Space> {
-    let space = |(i, d): (usize, crate::source::Database)| Space {
+    let space = |(i, name): (usize, String)| Space {
         id: i as u64 + 1,
-        name: d.name,
+        name,
         version: view.source.engine_version().to_owned(),
     };
     view.source

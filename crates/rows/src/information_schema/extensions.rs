@@ -9,8 +9,9 @@ use super::statistics::{check_name, unique_keys};
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
 use crate::filter::Filter;
-use crate::source::{Account, Database};
+use crate::source::Database;
 use crate::view::View;
+use tare_mysql::account::Account;
 
 /// The names that a row has: of a database, a table, and a column or a key.
 struct Named {

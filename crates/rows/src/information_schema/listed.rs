@@ -21,7 +21,7 @@ pub(super) fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec
         }
         database
     });
-    own.chain(source.databases())
+    own.chain(source.databases().into_iter().map(Database::new))
         .filter(|d| admit.admits_name(&d.name))
         .collect()
 }

@@ -66,9 +66,8 @@ static ACCOUNT: Spec<Attribute> = Spec::new(
     "Connection attributes that clients of the current account sent.",
     columns!(),
     |view, filter| {
-        let session = view.source.session();
         view.snapshot
-            .attributes(filter, Some((session.user, session.host)))
+            .attributes(filter, Some(view.source.account()))
     },
 )
 .keys(KEYS)

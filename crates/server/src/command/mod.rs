@@ -26,7 +26,7 @@ use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::watch;
 use tare_mysql::wire::reply;
-use tare_sys::procedures::Kept;
+use tare_sys::procedures::ProcedureState;
 
 /// The commands' codes.
 mod com {
@@ -223,7 +223,7 @@ fn reset_session(session: &mut Session) {
     prepared::close_all(session);
     session.statements.named.clear();
     session.locks.tables.clear();
-    session.kept = Kept::default();
+    session.procedures = ProcedureState::default();
     session.state.reset();
     session.transaction = Transaction::of(&session.state);
     session.settings.read(&session.state);

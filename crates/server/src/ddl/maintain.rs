@@ -55,7 +55,7 @@ fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance)
             problem
         });
     }
-    session.require_root("INSERT")?;
+    session.rights.require_all("INSERT")?;
     transaction::commit(session)?;
     let pass = transaction::acquire_write_lock(session, &name.database)?;
     session

@@ -66,12 +66,12 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
     if let Ddl::Truncate(name) = ddl
         && is_system_schema(&name.database)
     {
-        session.require_set("DROP")?;
+        session.rights.require_settings("DROP")?;
         let system = session.connections.system()?;
         system.truncate(&name.database, &name.table)?;
         return Ok(Some(0));
     }
-    session.require_root("CREATE, ALTER, DROP")?;
+    session.rights.require_all("CREATE, ALTER, DROP")?;
     let account = session.state.user_host();
     if let Some(error) = programs::refusal(
         tare_sys::Sys::of(session.shared.config.series),

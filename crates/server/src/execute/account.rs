@@ -274,7 +274,7 @@ fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
                 ),
             })
         }
-        _ => session.require_root("CREATE USER"),
+        _ => session.rights.require_all("CREATE USER"),
     }
 }
 

@@ -39,7 +39,7 @@ pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<O
                 Value::Integer(id) if id >= 0 => id as u64,
                 _ => return Err(SqlError::new(1094, "Unknown thread id")),
             };
-            session.require_root("CONNECTION_ADMIN")?;
+            session.rights.require_all("CONNECTION_ADMIN")?;
             if !session.shared.registry.kill(id, *query_only) {
                 return Err(SqlError::new(1094, format!("Unknown thread id: {id}")));
             }
@@ -50,7 +50,7 @@ pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<O
         Action::Account(change) => account::change(session, change)?,
         Action::Flush(what) => flush::flush(session, what)?,
         Action::Shutdown => {
-            session.require_root("SHUTDOWN")?;
+            session.rights.require_all("SHUTDOWN")?;
             session.shared.stop.request();
         }
         Action::Prepare(name, text) => named::prepare(session, name, text)?,

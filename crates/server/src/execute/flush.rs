@@ -12,7 +12,7 @@ use tare_rows::snapshot::Snapshot;
 
 /// FLUSH of what is named, in capitals.
 pub fn flush(session: &Session, what: &[String]) -> Result<()> {
-    session.require_root("RELOAD")?;
+    session.rights.require_all("RELOAD")?;
     let (counters, registry) = (&session.shared.counters, &session.shared.registry);
     let has = |word: &str| what.iter().any(|w| w == word);
     if has("STATUS") {

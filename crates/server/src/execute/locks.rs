@@ -10,7 +10,7 @@ use tare_sys::Sys;
 /// Locks the databases of tables (database, table, for writing); what was locked before is not any
 /// more.
 pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<()> {
-    session.require_root("LOCK TABLES")?;
+    session.rights.require_all("LOCK TABLES")?;
     transaction::commit(session)?;
     session.locks.tables.clear();
     let current = session.state.database();

@@ -5,7 +5,6 @@ mod action;
 pub mod columns;
 pub mod count;
 pub mod flush;
-pub mod internal;
 mod interruption;
 mod into;
 mod locks;

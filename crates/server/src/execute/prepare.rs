@@ -151,7 +151,7 @@ fn check_read(session: &Session, sql: &Sql) -> Result<()> {
             let of_others = table.eq_ignore_ascii_case("processlist")
                 || table.to_ascii_lowercase().starts_with("innodb_");
             if of_others && !rights.may_read() && !rights.may_see_others() {
-                session.require_root("PROCESS")?;
+                rights.require_all("PROCESS")?;
             }
         } else if !rights.may_read() && !is_public {
             return Err(SqlError::command_denied(
@@ -256,15 +256,4 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
         .db()
         .query_row(&sql.text, [], |row| row.get(0))
         .map_err(tare_store::Error::from)?)
-}
-
-/// Whether a statement may change the system tables that it names.
-pub fn may_change(session: &mut Session, sql: &Sql, change: Change) -> Result<()> {
-    if let Some((schema, _)) = sql.catalog.first()
-        && schema.eq_ignore_ascii_case("information_schema")
-    {
-        return Err(session.database_denied(schema));
-    }
-    session.require_set("SUPER")?;
-    session.connections.system()?.may_change(sql, change)
 }

@@ -10,6 +10,7 @@ use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
+use tare_query::runner::StatementRunner as _;
 use tare_store::write_lock::WriteGuard;
 use tare_store::{Counting, Replaced, StatementId};
 
@@ -79,7 +80,7 @@ fn apply_mode(session: &Session, error: SqlError) -> SqlError {
 /// Whether the account, and the transaction, may change what the statement names.
 fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> Result<()> {
     if system {
-        prepare::may_change(session, sql, change)?;
+        session.check_change(sql, change)?;
     } else if !session.is_root() {
         let (user, host) = session.state.user_host();
         return Err(SqlError::new(

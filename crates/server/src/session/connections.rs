@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use tare_dialect::Mode;
 use tare_dialect::plan::Sql;
+use tare_functions::EvaluationContext;
 use tare_mysql::error::{Result, SqlError};
 use tare_query::catalog::{self, Catalog};
 use tare_query::system::{System, register};
-use tare_rows::source::Source;
 
 use super::transaction::Transaction;
+use crate::context::SessionContext;
 use crate::shared::Shared;
-use crate::source::Served;
 use crate::state::SessionState;
 use tare_store::StatementId;
 use tare_store::{Connection, Control};
@@ -19,8 +19,8 @@ use tare_sys::Sys;
 
 /// Each is opened by the first statement that needs it.
 pub struct Connections {
-    shared: Arc<Shared>,
-    state: Arc<SessionState>,
+    /// What statements read of the session.
+    pub context: Arc<SessionContext>,
     control: Arc<Control>,
     /// The user's databases.
     pub own: Option<Connection>,
@@ -36,8 +36,7 @@ impl Connections {
     /// None yet.
     pub fn new(shared: Arc<Shared>, state: Arc<SessionState>, control: Arc<Control>) -> Self {
         Self {
-            shared,
-            state,
+            context: Arc::new(SessionContext { shared, state }),
             control,
             own: None,
             system: None,
@@ -45,18 +44,18 @@ impl Connections {
         }
     }
 
-    fn sql_session(&self) -> Arc<dyn tare_functions::Session> {
-        self.state.clone()
+    fn evaluation_context(&self) -> Arc<dyn EvaluationContext> {
+        self.context.clone()
     }
 
     fn programs(&self) -> &'static Sys {
-        Sys::of(self.shared.config.series)
+        Sys::of(self.context.shared.config.series)
     }
 
     fn open(&self) -> Result<Connection> {
-        let (databases, control) = (self.shared.databases.clone(), self.control.clone());
+        let (databases, control) = (self.context.shared.databases.clone(), self.control.clone());
         Ok(Connection::open(databases, control, |db| {
-            register(db, &self.sql_session(), self.programs())
+            register(db, &self.evaluation_context(), self.programs())
         })?)
     }
 
@@ -67,7 +66,7 @@ impl Connections {
             if !self.is_strict() {
                 self.apply_sql_mode()?;
             }
-            if self.state.text("foreign_key_checks").as_deref() == Some("OFF") {
+            if self.context.state.text("foreign_key_checks").as_deref() == Some("OFF") {
                 self.apply_foreign_key_checks()?;
             }
         }
@@ -79,12 +78,13 @@ impl Connections {
     /// The system schemas.
     pub fn system(&mut self) -> Result<&mut System> {
         if self.system.is_none() {
-            let (databases, control) = (self.shared.databases.clone(), self.control.clone());
+            let (databases, control) =
+                (self.context.shared.databases.clone(), self.control.clone());
             let opened = System::open(
                 databases,
                 control,
-                self.source(),
-                &self.sql_session(),
+                self.context.clone(),
+                &self.evaluation_context(),
                 self.programs(),
             );
             self.system = Some(opened?);
@@ -146,7 +146,7 @@ impl Connections {
                 "joining a system schema with a table for the first time inside a transaction that has written",
             ));
         }
-        let source = self.source();
+        let source = self.context.clone();
         let connection = self.own()?;
         // Made inside a transaction, the tables would go with its rollback. It has only read.
         if open {
@@ -162,7 +162,7 @@ impl Connections {
 
     /// Whether sql_mode refuses values that do not fit.
     pub fn is_strict(&self) -> bool {
-        Mode::of(&self.state.text("sql_mode").unwrap_or_default()).strict
+        Mode::of(&self.context.state.text("sql_mode").unwrap_or_default()).strict
     }
 
     /// Strict mode: values that do not fit their columns are refused.
@@ -180,7 +180,7 @@ impl Connections {
 
     /// @@foreign_key_checks.
     pub fn apply_foreign_key_checks(&mut self) -> Result<()> {
-        let on = self.state.text("foreign_key_checks").as_deref() != Some("OFF");
+        let on = self.context.state.text("foreign_key_checks").as_deref() != Some("OFF");
         let Some(connection) = self.own.as_mut() else {
             return Ok(());
         };
@@ -189,9 +189,5 @@ impl Connections {
             false => "PRAGMA foreign_keys=OFF",
         })?;
         Ok(())
-    }
-
-    fn source(&self) -> Arc<dyn Source> {
-        Arc::new(Served::new(self.shared.clone(), self.state.clone()))
     }
 }

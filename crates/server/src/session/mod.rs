@@ -32,10 +32,10 @@ use super::state::SessionState;
 use tare_dialect::Mode;
 use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::schema::is_system_schema;
 use tare_mysql::wire::reply;
+use tare_query::show::names::check_access;
 use tare_store::Control;
-use tare_sys::procedures::Kept;
+use tare_sys::procedures::ProcedureState;
 
 /// What to do after a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +78,8 @@ pub struct Session {
     pub reported_ends: u32,
     /// Functions of schema sys of which it was told that they have a native one's name.
     pub reported_namesakes: Vec<&'static str>,
-    /// What procedures keep from one call to the next.
-    pub kept: Kept,
+    /// What procedures store between calls.
+    pub procedures: ProcedureState,
     /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
     /// session's end is recorded while it is there.
     pub thread: Option<tare::thread::Session>,
@@ -128,7 +128,7 @@ impl Session {
             tables: Tables::default(),
             reported_ends: 0,
             reported_namesakes: Vec::new(),
-            kept: Kept::default(),
+            procedures: ProcedureState::default(),
             thread: None,
         }
     }
@@ -178,12 +178,7 @@ impl Session {
 
     /// USE.
     pub fn use_database(&mut self, name: &str) -> Result<()> {
-        if !self.shared.databases.exists(name) {
-            return Err(SqlError::unknown_database(name));
-        }
-        if !self.rights.may_read_data() && !is_system_schema(name) {
-            return Err(self.database_denied(name));
-        }
+        check_access(&*self.connections.context, name)?;
         self.statements.empty_cache(&mut self.connections);
         self.state.set_database(Some(name.to_owned()));
         tare::thread::set_db(name);
@@ -202,27 +197,6 @@ impl Session {
         self.rights = account.rights;
         self.state
             .set_matched(&account.user, &account.host, account.rights);
-    }
-
-    /// 1227 for who may not change settings.
-    pub fn require_set(&self, privilege: &str) -> Result<()> {
-        if self.rights.may_set() {
-            return Ok(());
-        }
-        self.require_root(privilege)
-    }
-
-    /// 1227 for who may not do everything.
-    pub fn require_root(&self, privilege: &str) -> Result<()> {
-        if self.rights.all {
-            return Ok(());
-        }
-        Err(SqlError::new(
-            1227,
-            format!(
-                "Access denied; you need (at least one of) the {privilege} privilege(s) for this operation"
-            ),
-        ))
     }
 
     /// 1044: this account has no rights in a database.

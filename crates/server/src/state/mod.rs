@@ -1,6 +1,5 @@
 //! What a session knows about itself, and the SQL functions that it runs know of it.
 
-mod asked;
 mod system;
 mod user;
 mod user_locks;
@@ -41,7 +40,8 @@ pub struct SessionState {
     /// The connection's number.
     pub id: u64,
     globals: Arc<Globals>,
-    control: Arc<Control>,
+    /// What can stop it.
+    pub control: Arc<Control>,
     /// How the connection is encrypted, if it is.
     pub tls: OnceLock<Encryption>,
     account: Mutex<(String, String)>,
@@ -92,12 +92,6 @@ impl SessionState {
     /// The server's locks of GET_LOCK.
     pub fn user_locks(&self) -> &UserLocks {
         &self.globals.user_locks
-    }
-
-    /// `user@host`.
-    pub fn account(&self) -> String {
-        let account = self.account.lock();
-        format!("{}@{}", account.0, account.1)
     }
 
     /// User and host.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::points::LOCK_SESSION;
 use tare::sync::Mutex;
-use tare_query::show::Warning;
+use tare_mysql::session::Warning;
 
 /// Of a statement that warns at every row, as many are kept.
 const MAX_WARNINGS: usize = 64;

@@ -68,6 +68,8 @@ fn variables_and_status_come_from_the_segment() {
 /// A segment whose writer has ended.
 struct Saved(std::sync::Arc<tare_reader::Segment>);
 
+impl tare_mysql::session::SessionFacts for Saved {}
+
 impl tare_rows::source::Source for Saved {
     fn segment(&self) -> Option<std::sync::Arc<tare_reader::Segment>> {
         Some(self.0.clone())

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use tare_mysql::error::SqlError;
+use tare_mysql::session::SessionFacts;
 use tare_query::catalog::{self, Catalog};
 use tare_reader::Segment;
 use tare_rows::source::Source;
@@ -16,6 +17,8 @@ use tare_rows::source::Source;
 static ONE: Mutex<()> = Mutex::new(());
 
 struct Serving(Arc<Segment>);
+
+impl SessionFacts for Serving {}
 
 impl Source for Serving {
     fn segment(&self) -> Option<Arc<Segment>> {

@@ -6,11 +6,14 @@ use std::collections::HashMap;
 use rusqlite::types::Value;
 use serde_json::{Value as Json, json};
 use tare_dialect::plan::Sql;
+use tare_dialect::schema::View as _;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::series::Series;
+use tare_query::schema::SystemSchema;
 
 use super::caller::{Call, cell};
-use super::kept::Snapshot;
+use super::state::Snapshot;
+use crate::option::option;
 
 const TABLE: &str = "events_statements_summary_by_digest";
 
@@ -91,7 +94,7 @@ impl Call<'_> {
                 if named.is_empty() {
                     return Err(need(&action));
                 }
-                if self.caller.kept().snapshots.contains_key(&named) {
+                if self.caller.state().snapshots.contains_key(&named) {
                     return Err(SqlError::new(
                         1050,
                         format!("Table '{named}' already exists"),
@@ -103,14 +106,14 @@ impl Call<'_> {
                 if named.is_empty() {
                     return Err(need("save"));
                 }
-                self.kept_as(&named)?;
-                let last = self.kept_as("")?;
+                self.stored(&named)?;
+                let last = self.stored("")?;
                 self.keep(&named, last);
             }
-            "cleanup" => self.caller.kept().snapshots.clear(),
+            "cleanup" => self.caller.state().snapshots.clear(),
             "overall" => {
                 let shown = match table.as_deref() {
-                    None => match self.kept_as("") {
+                    None => match self.stored("") {
                         Ok(last) => last,
                         Err(_) => self.snapshot()?,
                     },
@@ -121,7 +124,7 @@ impl Call<'_> {
                         self.keep("", taken.clone());
                         taken
                     }
-                    Some(_) => self.kept_as(&named)?,
+                    Some(_) => self.stored(&named)?,
                 };
                 self.views(&shown)?;
             }
@@ -129,12 +132,13 @@ impl Call<'_> {
                 if named.is_empty() {
                     return Err(need("delta"));
                 }
-                let earlier = self.kept_as(&named)?;
-                let later = match self.kept_as("") {
+                let earlier = self.stored(&named)?;
+                let later = match self.stored("") {
                     Ok(last) => last,
                     Err(_) => self.snapshot()?,
                 };
-                self.views(&later.since(&earlier, self.caller.series()))?;
+                let series = self.context().series();
+                self.views(&later.since(&earlier, series))?;
             }
             _ => {
                 return Err(SqlError::signal(
@@ -149,14 +153,14 @@ impl Call<'_> {
 
     fn keep(&mut self, name: &str, snapshot: Snapshot) {
         self.caller
-            .kept()
+            .state()
             .snapshots
             .insert(name.to_owned(), snapshot);
     }
 
-    fn kept_as(&mut self, name: &str) -> Result<Snapshot> {
-        let kept = self.caller.kept().snapshots.get(name).cloned();
-        kept.ok_or_else(|| match name {
+    fn stored(&mut self, name: &str) -> Result<Snapshot> {
+        let stored = self.caller.state().snapshots.get(name).cloned();
+        stored.ok_or_else(|| match name {
             "" => SqlError::signal(
                 "45000",
                 1644,
@@ -168,9 +172,7 @@ impl Call<'_> {
 
     /// The table as it is now.
     pub(super) fn snapshot(&mut self) -> Result<Snapshot> {
-        let rows = self
-            .caller
-            .select(&format!("SELECT * FROM performance_schema.{TABLE}"), &[])?;
+        let rows = self.select(&format!("SELECT * FROM performance_schema.{TABLE}"), &[])?;
         let json = |value: &Value| match value {
             Value::Integer(n) => json!(n),
             Value::Real(x) => json!(x),
@@ -204,7 +206,7 @@ impl Call<'_> {
                     ));
                 }
             };
-            self.say("Next Output", heading(&name))?;
+            self.send_text("Next Output", heading(&name))?;
             self.view_of(&name, snapshot)?;
         }
         Ok(())
@@ -212,11 +214,11 @@ impl Call<'_> {
 
     /// The view that an option names.
     fn custom(&mut self) -> Result<String> {
-        let option = self.caller.option("statement_performance_analyzer.view");
+        let option = option(self.context(), "statement_performance_analyzer.view");
         let named = option.and_then(|name| {
             let name = name.trim_matches('`').to_owned();
             let name = name.strip_prefix("sys.").unwrap_or(&name);
-            crate::view(self.caller.series(), name).map(|v| v.name())
+            crate::view(self.context().series(), name).map(|v| v.name())
         });
         named.map(str::to_owned).ok_or_else(|| {
             SqlError::signal("45000", 1644, "'custom' shows the view of schema sys that @sys.statement_performance_analyzer.view names: set it",
@@ -226,18 +228,20 @@ impl Call<'_> {
 
     /// A view's rows, of the snapshot in the place of the table.
     pub(super) fn view_of(&mut self, view: &str, snapshot: &Snapshot) -> Result<()> {
-        let Some(view) = crate::view(self.caller.series(), view) else {
+        let Some(view) = crate::view(self.context().series(), view) else {
             return Err(SqlError::no_such_table("sys", view));
         };
-        let limit = self.caller.option("statement_performance_analyzer.limit");
+        let limit = option(self.context(), "statement_performance_analyzer.limit");
         let limit: u32 = limit.and_then(|l| l.trim().parse().ok()).unwrap_or(100);
-        let fields: Vec<String> = columns(self.caller.series())
+        let fields: Vec<String> = columns(self.context().series())
             .iter()
             .enumerate()
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
             .collect();
         let made = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
-        let expanded = self.caller.rewritten(view)?;
+        let expanded = view
+            .query(&mut SystemSchema::new(self.caller.runner().programs()))?
+            .clone();
         let text = expanded
             .query
             .to_string()
@@ -254,13 +258,14 @@ impl Call<'_> {
             catalog: expanded.catalog,
             ..Sql::default()
         };
-        let rows = self.caller.rows(&sql, &[&json.to_string()])?;
-        self.show(rows)
+        let json = Value::Text(json.to_string());
+        let rows = self.caller.runner().system()?.select(&sql, &[json])?;
+        self.send(rows)
     }
 
     /// ps_statement_avg_latency_histogram.
     pub(super) fn histogram(&mut self) -> Result<()> {
-        let rows = self.caller.select(
+        let rows = self.select(
             "SELECT cnt, avg_us FROM sys.x$ps_digest_avg_latency_distribution ORDER BY avg_us",
             &[],
         )?;
@@ -272,7 +277,7 @@ impl Call<'_> {
                 (number(1), number(0))
             })
             .collect();
-        self.say(
+        self.send_text(
             "Performance Schema Statement Digest Average Latency Histogram",
             drawn(&points),
         )

@@ -1,58 +1,26 @@
-//! Who calls a procedure, and a call that runs.
+//! The session that calls a procedure, and the call that runs.
 
 use rusqlite::types::Value;
-
-use super::kept::Kept;
-use crate::view::View;
-use tare_dialect::plan::Sql;
-use tare_dialect::schema::Rewritten;
+use tare_functions::EvaluationContext;
 use tare_mysql::error::Result;
-use tare_mysql::series::Series;
 use tare_query::result::Rows;
+use tare_query::runner::StatementRunner;
 
-/// What a procedure asks of the session that calls it: everything runs with that session's rights.
+use super::state::ProcedureState;
+
+/// The session that calls a procedure: everything runs with its rights.
 pub trait Caller {
-    /// The rows of a SELECT on system schemas, in MySQL's dialect; `?` are the parameters.
-    fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows>;
-
-    /// The rows of a SELECT that is SQLite's already.
-    fn rows(&mut self, sql: &Sql, parameters: &[&str]) -> Result<Rows>;
-
-    /// A view's query as SQLite reads it.
-    fn rewritten(&mut self, view: &View) -> Result<Rewritten>;
-
-    /// UPDATE, INSERT or DELETE in performance_schema; how many rows.
-    fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize>;
-
-    /// TRUNCATE of a system table.
-    fn truncate(&mut self, schema: &str, table: &str) -> Result<()>;
+    /// Runs statements whose results the procedure reads.
+    fn runner(&mut self) -> &mut dyn StatementRunner;
 
     /// Runs a statement as if the client had sent it.
-    fn statement(&mut self, text: &str) -> Result<()>;
+    fn run_statement(&mut self, text: &str) -> Result<()>;
 
     /// Sends a result; more will follow, if only the OK of the CALL.
-    fn show(&mut self, rows: &Rows) -> Result<()>;
+    fn send(&mut self, rows: &Rows) -> Result<()>;
 
-    /// 1227 unless the account has all privileges.
-    fn root_only(&self, privilege: &str) -> Result<()>;
-
-    /// An option of schema sys: the session's `@sys.NAME`, or sys_config's.
-    fn option(&self, name: &str) -> Option<String>;
-
-    /// The default database.
-    fn database(&self) -> Option<String>;
-
-    /// Adds a warning to those of the CALL.
-    fn warn(&self, code: u16, message: &str);
-
-    /// Waits; an error when the CALL is to stop.
-    fn sleep(&mut self, seconds: f64) -> Result<()>;
-
-    /// The series whose tables there are.
-    fn series(&self) -> Series;
-
-    /// What is kept from one call to the next.
-    fn kept(&mut self) -> &mut Kept;
+    /// What procedures store between calls.
+    fn state(&mut self) -> &mut ProcedureState;
 }
 
 /// A call that runs.
@@ -89,27 +57,48 @@ impl Call<'_> {
         }
     }
 
+    /// The facts of the session.
+    pub(super) fn context(&mut self) -> &dyn EvaluationContext {
+        self.caller.runner().context()
+    }
+
+    /// The rows of a SELECT.
+    pub(super) fn select(&mut self, query: &str, parameters: &[&str]) -> Result<Rows> {
+        self.caller.runner().select(query, parameters)
+    }
+
     /// Changes rows of performance_schema.
-    pub(super) fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<usize> {
-        self.caller.change(statement, parameters)
+    pub(super) fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<u64> {
+        self.caller.runner().change(statement, parameters)
     }
 
-    /// Shows rows.
-    pub(super) fn show(&mut self, rows: Rows) -> Result<()> {
-        self.caller.show(&rows)
+    /// TRUNCATE of a table of performance_schema.
+    pub(super) fn truncate(&mut self, table: &str) -> Result<()> {
+        let system = self.caller.runner().system()?;
+        system.truncate("performance_schema", table)
     }
 
-    /// Shows the rows of a SELECT.
-    pub(super) fn select(&mut self, query: &str) -> Result<()> {
-        let rows = self.caller.select(query, &[])?;
-        self.show(rows)
+    /// 1227 for who may not change settings.
+    pub(super) fn require_settings(&mut self, privilege: &str) -> Result<()> {
+        self.context().rights().require_settings(privilege)
     }
 
-    /// Shows one text.
-    pub(super) fn say(&mut self, name: &str, text: impl Into<String>) -> Result<()> {
+    /// Sends a result.
+    pub(super) fn send(&mut self, rows: Rows) -> Result<()> {
+        self.caller.send(&rows)
+    }
+
+    /// Sends the rows of a SELECT.
+    pub(super) fn send_select(&mut self, query: &str) -> Result<()> {
+        let rows = self.select(query, &[])?;
+        self.send(rows)
+    }
+
+    /// Sends one text.
+    pub(super) fn send_text(&mut self, name: &str, text: impl Into<String>) -> Result<()> {
         let mut rows = Rows::new(&[name]);
         rows.rows.push(vec![Value::Text(text.into())]);
-        self.show(rows)
+        self.send(rows)
     }
 }
 

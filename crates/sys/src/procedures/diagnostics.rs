@@ -131,7 +131,7 @@ impl Call<'_> {
             "medium" => ("NAME NOT LIKE 'wait/synch/%'", "NAME NOT LIKE '%history%'"),
             _ => ("NAME LIKE '%'", "NAME LIKE '%'"),
         };
-        self.caller.root_only("SUPER")?;
+        self.require_settings("SUPER")?;
         let mut undo = Vec::new();
         for (table, columns, which) in [
             ("setup_instruments", "ENABLED, TIMED", instruments),
@@ -141,7 +141,7 @@ impl Call<'_> {
             let off = format!(
                 "SELECT NAME, {columns} FROM performance_schema.{table} WHERE {which} AND (ENABLED = 'NO' OR 'NO' IN ({columns}))"
             );
-            for row in self.caller.select(&off, &[])?.rows {
+            for row in self.select(&off, &[])?.rows {
                 let back = match timed && row[2] != Value::Null {
                     true => format!("ENABLED = '{}', TIMED = '{}'", cell(&row, 1), cell(&row, 2)),
                     false => format!("ENABLED = '{}'", cell(&row, 1)),
@@ -169,7 +169,7 @@ impl Call<'_> {
         for (title, sql) in BEFORE {
             self.section(title, sql)?;
         }
-        let first = self.caller.select(METRICS, &[])?;
+        let first = self.select(METRICS, &[])?;
         let statements = self.snapshot()?;
         let mut look = 0u32;
         self.watch(seconds, every, |call| {
@@ -179,25 +179,23 @@ impl Call<'_> {
             }
             Ok(())
         })?;
-        self.say("The following output is", "statements since the beginning")?;
+        self.send_text("The following output is", "statements since the beginning")?;
         self.view_of("statement_analysis", &statements)?;
-        self.say("The following output is", "statements meanwhile")?;
+        self.send_text("The following output is", "statements meanwhile")?;
         let later = self.snapshot()?;
-        self.view_of(
-            "statement_analysis",
-            &later.since(&statements, self.caller.series()),
-        )?;
+        let series = self.context().series();
+        self.view_of("statement_analysis", &later.since(&statements, series))?;
         for (title, sql) in AFTER {
             self.section(title, sql)?;
         }
-        self.say("The following output is", "metrics, and what they grew by")?;
-        let last = self.caller.select(METRICS, &[])?;
-        self.show(grown(&first, last, seconds))
+        self.send_text("The following output is", "metrics, and what they grew by")?;
+        let last = self.select(METRICS, &[])?;
+        self.send(grown(&first, last, seconds))
     }
 
     fn section(&mut self, title: &str, sql: &str) -> Result<()> {
-        self.say("The following output is", title)?;
-        self.select(sql)
+        self.send_text("The following output is", title)?;
+        self.send_select(sql)
     }
 }
 

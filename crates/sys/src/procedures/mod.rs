@@ -4,17 +4,17 @@
 mod analyze;
 mod caller;
 mod diagnostics;
-mod kept;
 mod list;
 mod setup;
+mod state;
 mod trace;
 
 use rusqlite::types::Value;
 
 use self::caller::Call;
 pub use self::caller::Caller;
-pub use self::kept::Kept;
 pub use self::list::{PROCEDURES, find};
+pub use self::state::ProcedureState;
 use tare_dialect::schema::{Direction, Procedure};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::types::parts;
@@ -63,7 +63,7 @@ impl Call<'_> {
     fn execute(&mut self) -> Result<()> {
         // The shortest statements, such as DO 1, have four characters.
         match self.text(0).filter(|text| text.len() >= 4) {
-            Some(text) => self.caller.statement(&text),
+            Some(text) => self.caller.run_statement(&text),
             None => Err(SqlError::signal(
                 "45000",
                 1644,
@@ -77,7 +77,7 @@ impl Call<'_> {
 fn table_exists(call: &mut Call<'_>) -> Result<Value> {
     let database = call.text(0).unwrap_or_default();
     let table = call.text(1).unwrap_or_default();
-    let found = call.caller.select(
+    let found = call.select(
         "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
         &[&database, &table],
     )?;

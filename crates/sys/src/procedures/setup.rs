@@ -52,7 +52,7 @@ static TABLES: [Table; 5] = [
 const CONSUMERS: &str = "'events_statements_current', 'events_statements_history', 'events_transactions_current', \
      'events_transactions_history', 'global_instrumentation', 'thread_instrumentation', 'statements_digest'";
 
-fn plural(n: usize, what: &str) -> String {
+fn plural(n: u64, what: &str) -> String {
     match n {
         1 => format!("1 {what}"),
         n => format!("{n} {what}s"),
@@ -111,27 +111,27 @@ impl Call<'_> {
                 (self.change(sql, &[to])?, "background thread")
             }
         };
-        self.say("summary", format!("{done} {}", plural(changed, what)))
+        self.send_text("summary", format!("{done} {}", plural(changed, what)))
     }
 
     fn save(&mut self) -> Result<()> {
-        self.caller.root_only("SUPER")?;
+        self.require_settings("SUPER")?;
         let mut tables = Vec::new();
         for table in &TABLES {
             let columns = [table.key, table.set].concat().join(", ");
-            let rows = self.caller.select(
+            let rows = self.select(
                 &format!("SELECT {columns} FROM performance_schema.{}", table.name),
                 &[],
             )?;
             tables.push(rows);
         }
-        self.caller.kept().saved = Some(tables);
+        self.caller.state().saved = Some(tables);
         Ok(())
     }
 
     fn reload(&mut self) -> Result<()> {
-        self.caller.root_only("SUPER")?;
-        let Some(saved) = self.caller.kept().saved.take() else {
+        self.require_settings("SUPER")?;
+        let Some(saved) = self.caller.state().saved.take() else {
             return Err(SqlError::signal(
                 "45000",
                 1644,
@@ -225,7 +225,7 @@ impl Call<'_> {
         ];
         for (step, statements) in steps {
             if verbose {
-                self.say("status", step)?;
+                self.send_text("status", step)?;
             }
             for statement in statements {
                 self.change(&statement, &[])?;
@@ -235,24 +235,24 @@ impl Call<'_> {
     }
 
     fn truncate_all(&mut self) -> Result<()> {
-        self.caller.root_only("DROP")?;
+        self.require_settings("DROP")?;
         let verbose = self.is(0);
         let mut emptied = 0;
-        for table in tare_rows::registry::tables_in(self.caller.series(), "performance_schema") {
+        for table in tare_rows::registry::tables_in(self.context().series(), "performance_schema") {
             let name = table.name();
             if !table.can_truncate() || !(name.contains("summary") || name.contains("_history")) {
                 continue;
             }
             if verbose {
-                self.say(
+                self.send_text(
                     "status",
                     format!("Running: TRUNCATE TABLE performance_schema.{name}"),
                 )?;
             }
-            self.caller.truncate("performance_schema", name)?;
+            self.truncate(name)?;
             emptied += 1;
         }
-        self.say("summary", format!("Truncated {}", plural(emptied, "table")))
+        self.send_text("summary", format!("Truncated {}", plural(emptied, "table")))
     }
 
     fn show_setup(&mut self, what: &str) -> Result<()> {
@@ -266,30 +266,30 @@ impl Call<'_> {
              WHERE ENABLED = '{yes}' ORDER BY NAME"
         );
         match rest {
-            "consumers" => return self.select(&consumers),
-            "instruments" => return self.select(&instruments),
+            "consumers" => return self.send_select(&consumers),
+            "instruments" => return self.send_select(&instruments),
             _ => {}
         }
-        self.select("SELECT @@performance_schema AS performance_schema_enabled")?;
-        self.select(&format!(
+        self.send_select("SELECT @@performance_schema AS performance_schema_enabled")?;
+        self.send_select(&format!(
             "SELECT CONCAT('''', USER, '''@''', HOST, '''') AS {state}_users \
              FROM performance_schema.setup_actors WHERE ENABLED = '{yes}' ORDER BY USER, HOST"
         ))?;
-        self.select(&format!(
+        self.send_select(&format!(
             "SELECT OBJECT_TYPE AS object_type, CONCAT(OBJECT_SCHEMA, '.', OBJECT_NAME) AS objects, \
              ENABLED AS enabled, TIMED AS timed FROM performance_schema.setup_objects \
              WHERE ENABLED = '{yes}' ORDER BY OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME"
         ))?;
-        self.select(&consumers)?;
+        self.send_select(&consumers)?;
         if self.is(1) {
-            self.select(&format!(
+            self.send_select(&format!(
                 "SELECT IF(TYPE = 'FOREGROUND', CONCAT(PROCESSLIST_USER, '@', PROCESSLIST_HOST), \
                  REPLACE(NAME, 'thread/', '')) AS {state}_threads, TYPE AS thread_type \
                  FROM performance_schema.threads WHERE INSTRUMENTED = '{yes}' ORDER BY TYPE, THREAD_ID"
             ))?;
         }
         if self.is(0) {
-            self.select(&instruments)?;
+            self.send_select(&instruments)?;
         }
         Ok(())
     }

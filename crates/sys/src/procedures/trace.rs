@@ -51,7 +51,10 @@ impl Call<'_> {
             if left.is_zero() {
                 return Ok(());
             }
-            self.caller.sleep(every.max(0.01).min(left.as_secs_f64()))?;
+            let context = self.context();
+            if context.sleep(every.max(0.01).min(left.as_secs_f64())) {
+                return Err(context.interruption());
+            }
         }
     }
 
@@ -59,10 +62,10 @@ impl Call<'_> {
     /// is asked for, enables their consumers where that is, and gives the statements that undo it.
     fn prepare(&mut self, kinds: &[&str], fresh: bool, enable: bool) -> Result<Vec<String>> {
         if fresh {
-            self.caller.root_only("DROP")?;
+            self.require_settings("DROP")?;
             for kind in kinds {
                 let table = format!("events_{kind}_history_long");
-                self.caller.truncate("performance_schema", &table)?;
+                self.truncate(&table)?;
             }
         }
         if !enable {
@@ -71,7 +74,7 @@ impl Call<'_> {
         let consumers = (kinds.iter())
             .map(|kind| format!("'events_{kind}_current', 'events_{kind}_history_long', "))
             .collect::<String>();
-        let off = self.caller.select(
+        let off = self.select(
             &format!(
                 "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' \
                  AND NAME IN ({consumers}'global_instrumentation', 'thread_instrumentation')"
@@ -105,10 +108,10 @@ impl Call<'_> {
         let mut stages: BTreeMap<(u64, u64), Vec<Value>> = BTreeMap::new();
         let number = |row: &[Value], i| cell(row, i).parse::<u64>().unwrap_or(0);
         let watched = self.watch(seconds, every, |call| {
-            for row in call.caller.select(DIGEST_EVENTS, &[&digest])?.rows {
+            for row in call.select(DIGEST_EVENTS, &[&digest])?.rows {
                 executions.insert((number(&row, 0), number(&row, 1)), row);
             }
-            for row in call.caller.select(STAGES, &[])?.rows {
+            for row in call.select(STAGES, &[])?.rows {
                 stages.insert((number(&row, 0), number(&row, 2)), row);
             }
             Ok(())
@@ -124,7 +127,7 @@ impl Call<'_> {
         let Some(longest) = longest else {
             return Ok(());
         };
-        self.say("summary", "LONGEST RUNNING STATEMENT")?;
+        self.send_text("summary", "LONGEST RUNNING STATEMENT")?;
         let mut one = Rows::new(&[
             "thread_id",
             "exec_time",
@@ -139,9 +142,9 @@ impl Call<'_> {
         shown.extend([time(number(longest, 2)), time(number(longest, 3))]);
         shown.extend(longest[4..9].iter().cloned());
         one.rows.push(shown);
-        self.show(one)?;
+        self.send(one)?;
         let sql = cell(longest, 9);
-        self.say("sql_text", sql.clone())?;
+        self.send_text("sql_text", sql.clone())?;
         let mut of_it = Rows::new(&["event_name", "latency"]);
         for row in stages.values() {
             if (number(row, 0), number(row, 1)) == (number(longest, 0), number(longest, 1)) {
@@ -149,7 +152,7 @@ impl Call<'_> {
             }
         }
         if !of_it.rows.is_empty() {
-            self.show(of_it)?;
+            self.send(of_it)?;
         }
         // Only where it runs in the session's database, and its text is whole.
         if sql
@@ -157,10 +160,10 @@ impl Call<'_> {
             .get(..6)
             .is_some_and(|s| s.eq_ignore_ascii_case("select"))
             && !sql.ends_with("...")
-            && self.caller.database().unwrap_or_default() == cell(longest, 10)
+            && self.context().database().unwrap_or_default() == cell(longest, 10)
         {
             // A statement that cannot be explained has been shown all the same.
-            let _ = self.caller.statement(&format!("EXPLAIN {sql}"));
+            let _ = self.caller.run_statement(&format!("EXPLAIN {sql}"));
         }
         Ok(())
     }
@@ -179,7 +182,7 @@ impl Call<'_> {
                 *sum += number(row, i);
             }
         }
-        self.say("summary", "SUMMARY STATISTICS")?;
+        self.send_text("summary", "SUMMARY STATISTICS")?;
         let mut summary = Rows::new(&[
             "executions",
             "exec_time",
@@ -193,7 +196,7 @@ impl Call<'_> {
         let mut row = vec![Value::Integer(count), time(sums[0]), time(sums[1])];
         row.extend(sums[2..].iter().map(|n| Value::Integer(*n as i64)));
         summary.rows.push(row);
-        self.show(summary)?;
+        self.send(summary)?;
         let mut by_name: BTreeMap<String, (i64, u64)> = BTreeMap::new();
         for row in stages {
             let stage = by_name.entry(cell(row, 3)).or_default();
@@ -211,14 +214,14 @@ impl Call<'_> {
         if shown.rows.is_empty() {
             return Ok(());
         }
-        self.show(shown)
+        self.send(shown)
     }
 
     /// ps_trace_thread.
     pub(super) fn trace_thread(&mut self) -> Result<()> {
         let thread = self.text(0).unwrap_or_default();
         if self.text(1).is_some_and(|file| !file.is_empty()) {
-            self.caller.warn(
+            self.context().warn(
                 1290,
                 "The server writes no files for clients: the graph is in the result",
             );
@@ -233,7 +236,7 @@ impl Call<'_> {
         let mut events: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
         let watched = self.watch(seconds, every, |call| {
             let parameters = [thread.as_str(); 4];
-            for row in call.caller.select(THREAD_EVENTS, &parameters)?.rows {
+            for row in call.select(THREAD_EVENTS, &parameters)?.rows {
                 events.insert(cell(&row, 0).parse().unwrap_or(0), row);
             }
             Ok(())
@@ -242,11 +245,11 @@ impl Call<'_> {
             self.change(&statement, &[])?;
         }
         watched?;
-        self.say(
+        self.send_text(
             "summary",
             format!("Stack of thread {thread}: {} events", events.len()),
         )?;
-        self.say("graph", graph(&thread, &events, debug))
+        self.send_text("graph", graph(&thread, &events, debug))
     }
 }
 

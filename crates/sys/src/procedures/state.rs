@@ -1,4 +1,4 @@
-//! What procedures keep in a session from one call to the next.
+//! What procedures store in a session between calls.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use serde_json::Value as Json;
 
 use tare_query::result::Rows;
 
-/// What a session keeps.
+/// The state of procedures in a session.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct ProcedureState {
     /// ps_setup_save: the rows of each setup table.
     pub(super) saved: Option<Vec<Rows>>,
     /// statement_performance_analyzer's snapshots: its own is called "".

@@ -1,39 +1,42 @@
-//! What the evaluator knows of itself, and the SQL functions that it runs know of it.
+//! The session of a segment's reader, and what the tables and SQL functions read of it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::types::Value;
 use tare_dialect::Mode;
-use tare_functions::Session;
-use tare_mysql::schema::{LOCALHOST, ROOT};
+use tare_functions::EvaluationContext;
 use tare_mysql::series::Series;
-use tare_mysql::variable::{Scope, find};
+use tare_mysql::session::{SessionFacts, Warning};
+use tare_mysql::variable::{self, Scope, find};
 use tare_reader::Segment;
 use tare_rows::defaults;
+use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::snapshot::Snapshot;
+use tare_rows::source::{Source, Variable};
 
 use super::variables::{OWN, is_own};
+use crate::programs::Programs;
 use crate::result::owned;
-use crate::show::Warning;
 
 /// Of a statement that warns at every row, as many warnings are kept.
 const WARNINGS: usize = 64;
 
-/// What the evaluator knows of itself.
-pub(super) struct State {
-    /// None: a history is asked.
+/// A session on a segment, or on a history.
+pub(super) struct SegmentContext {
+    /// None on a history.
     pub(super) segment: Option<Arc<Segment>>,
-    pub(super) options: Arc<dyn Options + Send + Sync>,
-    kept: Mutex<Kept>,
+    programs: &'static dyn Programs,
+    options: Arc<dyn Options + Send + Sync>,
+    values: Mutex<Values>,
 }
 
 /// What statements change.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct Values {
     pub(super) database: Option<String>,
     /// What SET has set, by the variable's name.
     pub(super) system: HashMap<&'static str, String>,
@@ -47,24 +50,26 @@ pub(super) struct Kept {
     locks: HashMap<String, u32>,
 }
 
-impl fmt::Debug for State {
+impl fmt::Debug for SegmentContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
-            .field("kept", &self.kept)
+        f.debug_struct("SegmentContext")
+            .field("values", &self.values)
             .finish_non_exhaustive()
     }
 }
 
-impl State {
+impl SegmentContext {
     /// Of a session that begins.
     pub(super) fn new(
         segment: Option<Arc<Segment>>,
+        programs: &'static dyn Programs,
         options: Arc<dyn Options + Send + Sync>,
     ) -> Self {
         Self {
             segment,
+            programs,
             options,
-            kept: Mutex::new(Kept {
+            values: Mutex::new(Values {
                 database: None,
                 system: HashMap::new(),
                 user: HashMap::new(),
@@ -77,13 +82,13 @@ impl State {
         }
     }
 
-    pub(super) fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn values(&self) -> MutexGuard<'_, Values> {
+        self.values.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The text of one of the evaluator's own variables.
     pub(super) fn text(&self, name: &str) -> Option<String> {
-        let set = self.kept().system.get(name).cloned();
+        let set = self.values().system.get(name).cloned();
         let default = || {
             find(name)
                 .filter(|_| is_own(name))
@@ -105,22 +110,9 @@ impl State {
         Mode::of(&self.text("sql_mode").unwrap_or_default())
     }
 
-    /// The variables that are known, but for performance_schema's own.
-    pub(super) fn variables(&self, scope: Scope) -> BTreeMap<&'static str, String> {
-        let mut all = BTreeMap::new();
-        for variable in OWN.into_iter().filter_map(find) {
-            let value = match scope {
-                Scope::Session => self.text(variable.name).unwrap_or_default(),
-                Scope::Global => variable.default.to_owned(),
-            };
-            all.insert(variable.name, value);
-        }
-        all
-    }
-
     /// Adds a warning.
-    pub(super) fn warn(&self, level: &'static str, code: u16, message: impl Into<String>) {
-        let warnings = &mut self.kept().warnings;
+    pub(super) fn add_warning(&self, level: &'static str, code: u16, message: impl Into<String>) {
+        let warnings = &mut self.values().warnings;
         if warnings.len() < WARNINGS {
             warnings.push(Warning {
                 level,
@@ -137,42 +129,71 @@ impl State {
     }
 }
 
-impl Session for State {
-    fn version(&self) -> &str {
-        Series::default().version()
+impl SessionFacts for SegmentContext {
+    fn series(&self) -> Series {
+        self.programs.series()
     }
 
-    /// Of the program's connections this is none.
-    fn id(&self) -> u64 {
-        0
+    fn database(&self) -> Option<String> {
+        self.values().database.clone()
     }
 
+    fn warnings(&self) -> Vec<Warning> {
+        self.values().warnings.clone()
+    }
+
+    fn warn(&self, code: u16, message: &str) {
+        self.add_warning("Warning", code, message);
+    }
+}
+
+impl Source for SegmentContext {
+    fn segment(&self) -> Option<Arc<Segment>> {
+        self.segment.clone()
+    }
+
+    fn variables(&self, scope: Scope) -> Vec<Variable> {
+        let value = |variable: &variable::Variable| match scope {
+            Scope::Session => self.text(variable.name).unwrap_or_default(),
+            Scope::Global => variable.default.to_owned(),
+        };
+        let own = OWN.into_iter().filter_map(find);
+        own.map(|variable| Variable::new(variable.name, value(variable)))
+            .collect()
+    }
+
+    fn sys_config(&self) -> Option<&dyn Options> {
+        Some(&*self.options)
+    }
+
+    fn extension(&self) -> Option<&'static dyn Extension> {
+        Some(self.programs)
+    }
+
+    fn engine_version(&self) -> &str {
+        rusqlite::version()
+    }
+}
+
+impl EvaluationContext for SegmentContext {
     fn thread_id(&self) -> u64 {
         0
     }
 
-    fn account(&self) -> String {
-        format!("{ROOT}@{LOCALHOST}")
-    }
-
-    fn database(&self) -> Option<String> {
-        self.kept().database.clone()
-    }
-
     fn last_insert_id(&self) -> i64 {
-        self.kept().last_insert_id
+        self.values().last_insert_id
     }
 
     fn set_last_insert_id(&self, id: i64) {
-        self.kept().last_insert_id = id;
+        self.values().last_insert_id = id;
     }
 
     fn row_count(&self) -> i64 {
-        self.kept().row_count
+        self.values().row_count
     }
 
     fn found_rows(&self) -> i64 {
-        self.kept().found_rows
+        self.values().found_rows
     }
 
     fn count_updated(&self) {}
@@ -182,7 +203,7 @@ impl Session for State {
             "last_insert_id" | "identity" => return Value::Integer(self.last_insert_id()),
             "pseudo_thread_id" => return Value::Integer(0),
             "warning_count" | "error_count" => {
-                return Value::Integer(self.kept().warnings.len() as i64);
+                return Value::Integer(self.values().warnings.len() as i64);
             }
             "timestamp" => return Value::Real(tare_mysql::date::now_utc().0 as f64),
             _ if is_own(name) && scope == "global" => find(name).map(|v| v.default.to_owned()),
@@ -197,12 +218,12 @@ impl Session for State {
     }
 
     fn user_variable(&self, name: &str) -> Value {
-        let value = self.kept().user.get(name).cloned();
+        let value = self.values().user.get(name).cloned();
         value.unwrap_or(Value::Null)
     }
 
     fn set_user_variable(&self, name: &str, value: Value) {
-        self.kept().user.insert(name.to_owned(), value);
+        self.values().user.insert(name.to_owned(), value);
     }
 
     fn sys_option(&self, name: &str) -> Option<String> {
@@ -219,26 +240,22 @@ impl Session for State {
         self.text("sql_mode").unwrap_or_default()
     }
 
-    fn warn(&self, code: u16, message: &str) {
-        self.warn("Warning", code, message);
-    }
-
     fn sleep(&self, seconds: f64) -> bool {
         std::thread::sleep(Duration::from_secs_f64(seconds.min(31_536_000.0)));
         false
     }
 
     fn try_lock(&self, name: &str) -> bool {
-        *self.kept().locks.entry(name.to_owned()).or_insert(0) += 1;
+        *self.values().locks.entry(name.to_owned()).or_insert(0) += 1;
         true
     }
 
     fn lock_owner(&self, name: &str) -> Option<u64> {
-        self.kept().locks.contains_key(name).then_some(self.id())
+        self.values().locks.contains_key(name).then_some(self.id())
     }
 
     fn unlock(&self, name: &str) -> Option<bool> {
-        let locks = &mut self.kept().locks;
+        let locks = &mut self.values().locks;
         let times = locks.get_mut(name)?;
         *times -= 1;
         if *times == 0 {
@@ -248,7 +265,7 @@ impl Session for State {
     }
 
     fn unlock_all(&self) -> u64 {
-        let locks = std::mem::take(&mut self.kept().locks);
+        let locks = std::mem::take(&mut self.values().locks);
         locks.into_values().map(u64::from).sum()
     }
 }

@@ -1,29 +1,19 @@
-//! What functions ask of the session that calls them, and tell it.
+//! What functions read and change of the session that calls them.
 
 use std::fmt::Debug;
 
 use rusqlite::types::Value;
 use tare_dialect::Mode;
 use tare_mysql::date::Zone;
+use tare_mysql::error::SqlError;
+use tare_mysql::session::SessionFacts;
 
 use crate::call::told;
 
-/// The session.
-pub trait Session: Debug + Send + Sync {
-    /// The server's version, as VERSION() tells it.
-    fn version(&self) -> &str;
-    /// The connection's number.
-    fn id(&self) -> u64;
+/// What functions read of a session beyond its facts, and what they change.
+pub trait EvaluationContext: SessionFacts + Debug {
     /// The thread's number in performance_schema; 0 for a thread that has none.
     fn thread_id(&self) -> u64;
-    /// `user@host`.
-    fn account(&self) -> String;
-    /// `user@host` of the account that the client was let in by.
-    fn current_user(&self) -> String {
-        self.account()
-    }
-    /// The default database.
-    fn database(&self) -> Option<String>;
     /// LAST_INSERT_ID().
     fn last_insert_id(&self) -> i64;
     /// Sets LAST_INSERT_ID().
@@ -50,9 +40,6 @@ pub trait Session: Debug + Send + Sync {
     fn zone(&self) -> Zone {
         Zone::system()
     }
-    /// A warning, by MySQL's number.
-    fn warn(&self, code: u16, message: &str);
-
     /// 1365: a division by zero, where @@sql_mode asks for a warning. Whether it does.
     fn divided_by_zero(&self) -> bool {
         let asks = self.sql_mode().contains("ERROR_FOR_DIVISION_BY_ZERO");
@@ -82,6 +69,11 @@ pub trait Session: Debug + Send + Sync {
     /// functions that take long.
     fn must_stop(&self) -> bool {
         false
+    }
+
+    /// The error of a statement that must end.
+    fn interruption(&self) -> SqlError {
+        SqlError::interrupted()
     }
 
     /// Waits; whether the statement was interrupted.
