@@ -16,7 +16,7 @@ SWITCHED = -p tare -p tare-server -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* packaging/check .ci/run) $(wildcard packaging/debian/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-demo deps-weigh build test unit lint arrows modules words licences loom bench bench-server door-bench demo package weigh-quick test-long fuzz install-c
+.PHONY: help deps deps-demo deps-weigh build test unit lint arrows modules words docs licences loom bench bench-server door-bench demo package weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -58,7 +58,7 @@ loom: ## model-check what threads share: records, locks, free lists, in every in
 	$(LOOM) LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release -p tare-layout --test loom
 	cd loom && $(LOOM) LOOM_MAX_PREEMPTIONS=2 $(CARGO) test --release
 
-lint: arrows modules licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, licences
+lint: arrows modules docs licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
@@ -69,6 +69,9 @@ arrows: ## which crate may use which
 
 modules: ## sizes of files and functions, and cycles of files, within their limits (scripts/modules CRATE explains)
 	@scripts/modules
+
+docs: ## links between documents lead somewhere, and docs/adding.md names what there is
+	@scripts/check-docs
 
 words: ## no identifier has a retired word (CONTRIBUTING.md; scripts/words PATH prints where)
 	@scripts/words

@@ -9,7 +9,7 @@ use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 
 /// What one event of Tare's engine costs beside the clock, in clock reads (one `rdtsc`), and how many reads it makes when it is timed.
 ///
-/// From docs/results/2026-11-21-engine.json (`make bench`, ratios to one rdtsc of the same run) and, where that has no
+/// From docs/results/2026-11-21-engine (`make bench`, ratios to one rdtsc of the same run) and, where that has no
 /// figure, from instruction counts (crates/tare/benches/instructions.tsv) at that run's 0.0045 rdtsc an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unit {

@@ -1,7 +1,7 @@
 //! What an event costs a stock server beside its clock reads: constants, because these servers do not say.
 //!
 //! Stages and statements: measured as recipe events of tare weigh does, on 2026-11-21 (2 shared CPUs, AMD EPYC, other builds beside it; medians of
-//! 5 rounds) and kept in docs/results/2026-11-21-events-{5.6,5.7,8.0,mariadb}.json: counted and timed against everything off, by events counted.
+//! 5 rounds) and kept in docs/results/2026-11-21-events: counted and timed against everything off, by events counted.
 //! Those statements ran within a procedure, again and again.
 //!
 //! Waits, with and without thread_instrumentation, what a client's statement takes more, and digests: recipe explain on 2026-11-22
@@ -90,7 +90,7 @@ struct Machine {
 
 const EPYC: Machine = Machine {
     read_ns: (9.6, 19.6),
-    results: "docs/results/2026-11-21-events-*.json, docs/results/2026-11-22-weigh/explain",
+    results: "docs/results/2026-11-21-events, docs/results/2026-11-22-weigh/explain",
 };
 
 const XEON: Machine = Machine {

@@ -116,7 +116,7 @@ impl Units {
     /// What was measured, as lines.
     pub fn words(&self) -> String {
         if !self.measured {
-            return "Unit costs apart from clock reads: constants from docs/results/2026-11-21-engine.json.".to_owned();
+            return "Unit costs apart from clock reads: constants from docs/results/2026-11-21-engine.".to_owned();
         }
         let heads = ["COUNTED", "TIMED", "NEXT COUNTED", "NEXT TIMED"];
         let heads = heads.map(|head| (head.to_owned(), Side::Right));
