@@ -16,7 +16,7 @@ SWITCHED = -p tare -p tare-server -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* packaging/check .ci/run) $(wildcard packaging/debian/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-demo deps-weigh build test unit lint arrows modules words docs licences loom bench bench-server door-bench demo package weigh-quick test-long fuzz install-c
+.PHONY: help deps deps-demo deps-weigh build check test unit lint arrows modules words docs licences loom bench bench-server door-bench demo headline package weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -36,11 +36,17 @@ build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB se
 	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-psi
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
-test: deps lint unit loom ## everything that must pass, lint included (under 20 minutes on 2 cores)
+test: check deps lint unit loom ## everything that must pass, `check` and `lint` included (under 25 minutes on 2 cores)
 	@scripts/left-out $(UNIT_LOG)
 	@cat $(LEFT_OUT_SERVERS)
 
-unit: deps ## the tests alone, with and without instrumentation
+# Unit tests only: no servers, no installs. The scripts take seconds.
+check: arrows modules docs words ## format, clippy and unit tests, for work between commits (two minutes once built)
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	$(CARGO) test --workspace --lib --bins --quiet
+
+unit: deps ## the tests only, with and without instrumentation
 	@mkdir -p target
 	@scripts/servers-left-out $(LEFT_OUT_SERVERS)
 	$(CARGO) build -p tare-psi
@@ -99,10 +105,13 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,door)
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
-# Only what it runs: no tare top. What needs other builds comes last: the first figure does not wait for them.
-demo: deps-demo ## what everything on shows, and what it costs tare serve and MariaDB (some 13 minutes, 4 of them building; the first figure after 5)
+# Only what it runs: no tare top, no history.
+demo: deps-demo ## what everything on shows, and what it costs tare serve
 	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
 	@$(call weigh,demo,,target/demo/tare)
+
+# Two more builds: the door, and tare serve without instrumentation.
+headline: demo ## what everything on costs tare serve against a build without instrumentation, and MariaDB against its own engine
 	$(call as_packaged,DEMO) $(CARGO) build --profile demo -p tare-psi
 	@cp target/demo/tare target/demo/tare-instrumented
 	$(CARGO) build --profile demo -p tare-cli --no-default-features
