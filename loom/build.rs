@@ -9,7 +9,7 @@ use std::{env, fs};
 /// What is replaced in each file. Each must be found, so that no source outgrows this unnoticed.
 const REWRITES: [(&str, &[(&str, &str)]); 4] = [
     (
-        "sync/mutex.rs",
+        "lock/mutex.rs",
         &[
             ("std::sync::atomic", "loom::sync::atomic"),
             ("use lock_api::", "use crate::lock_api::"),
@@ -23,7 +23,7 @@ const REWRITES: [(&str, &[(&str, &str)]); 4] = [
         ],
     ),
     (
-        "sync/rwlock.rs",
+        "lock/rwlock.rs",
         &[
             ("std::sync::atomic", "loom::sync::atomic"),
             ("use lock_api::", "use crate::lock_api::"),

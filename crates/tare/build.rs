@@ -1,16 +1,9 @@
-//! Decides where a thread's state is found (`own_tls`, see engine/hot.rs) and which locks are compiled: `futex_locks` where the target has futexes and the atomics for
-//! them, and the feature `os-locks` does not ask for the operating system's.
+//! Decides where a thread's state is found (`own_tls`, see engine/hot.rs).
 
 use std::env;
 
 fn main() {
-    println!("cargo::rustc-check-cfg=cfg(futex_locks)");
     let linux = env::var("CARGO_CFG_TARGET_OS").as_deref() == Ok("linux");
-    let widths = env::var("CARGO_CFG_TARGET_HAS_ATOMIC").unwrap_or_default();
-    let atomics = widths.split(',').any(|width| width == "32");
-    if linux && atomics && env::var_os("CARGO_FEATURE_OS_LOCKS").is_none() {
-        println!("cargo::rustc-cfg=futex_locks");
-    }
     println!("cargo::rustc-check-cfg=cfg(own_tls)");
     let x86_64 = env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64");
     let narrow = env::var("CARGO_CFG_TARGET_POINTER_WIDTH").as_deref() == Ok("32");

@@ -77,17 +77,13 @@ pub mod lock_api {
     }
 }
 
-pub mod sync {
+pub mod lock {
     pub mod mutex {
         include!(concat!(env!("OUT_DIR"), "/mutex.rs"));
     }
 
     pub mod rwlock {
         include!(concat!(env!("OUT_DIR"), "/rwlock.rs"));
-    }
-
-    pub mod condvar {
-        include!(concat!(env!("OUT_DIR"), "/condvar.rs"));
     }
 
     pub mod point {
@@ -119,32 +115,6 @@ pub mod sync {
             fn retaken(&self, _: LockMode) {}
 
             fn released(&self, _: LockMode) {}
-        }
-    }
-
-    pub mod instrumented {
-        use crate::class::Class;
-
-        #[derive(Debug)]
-        pub struct LockPoint;
-
-        impl LockPoint {
-            pub fn new(_: &'static Class) -> Self {
-                Self
-            }
-        }
-
-        impl super::point::Point for LockPoint {}
-
-        #[derive(Debug)]
-        pub struct Cond;
-
-        impl Cond {
-            pub fn new(_: &'static Class) -> Self {
-                Self
-            }
-
-            pub fn wait(&self, _: bool) {}
         }
     }
 
@@ -228,8 +198,41 @@ pub mod sync {
             }
         }
     }
+}
+
+pub mod sync {
+    pub mod condvar {
+        include!(concat!(env!("OUT_DIR"), "/condvar.rs"));
+    }
+
+    pub mod instrumented {
+        use crate::class::Class;
+
+        #[derive(Debug)]
+        pub struct LockPoint;
+
+        impl LockPoint {
+            pub fn new(_: &'static Class) -> Self {
+                Self
+            }
+        }
+
+        impl crate::lock::point::Point for LockPoint {}
+
+        #[derive(Debug)]
+        pub struct Cond;
+
+        impl Cond {
+            pub fn new(_: &'static Class) -> Self {
+                Self
+            }
+
+            pub fn wait(&self, _: bool) {}
+        }
+    }
 
     pub use condvar::Condvar;
+    use crate::lock::{mutex, rwlock};
     pub type RawMutex<P = instrumented::LockPoint> = mutex::RawMutex<P>;
     pub type RawRwLock<P = instrumented::LockPoint> = rwlock::RawRwLock<P>;
 

@@ -47,6 +47,7 @@ mod absent;
 pub mod digest;
 #[cfg(feature = "instrument")]
 mod engine;
+mod lock;
 #[cfg(feature = "instrument")]
 mod point;
 pub mod sync;

@@ -11,7 +11,6 @@ use super::state::{Engine, lock};
 use crate::class::{CLASSES, Class};
 use crate::config::Setting;
 use crate::number::NO_NUMBER;
-use crate::point::error;
 
 impl Engine {
     /// All that is known when Tare starts.
@@ -84,7 +83,7 @@ impl Engine {
             self.place(&New::error("error/", "", setup_of(enabled)))
         };
         self.other_errors.store(number, Ordering::Relaxed);
-        error::define_all(self);
+        self.register_error_names();
     }
 
     fn settings(&self) -> impl Iterator<Item = (&str, Setting)> {

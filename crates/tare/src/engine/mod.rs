@@ -18,6 +18,7 @@ mod digest_cache;
 pub(crate) mod digest_table;
 pub(crate) mod digests;
 mod draws;
+pub(crate) mod error_names;
 mod fill;
 pub(crate) mod fine;
 mod fine_rows;

@@ -8,9 +8,9 @@ use tare_layout::sampling::GROUPS;
 use tare_layout::shared::Lost;
 
 use super::state::Engine;
-use crate::sync::mutex::RawMutex;
-use crate::sync::no_point::Absent;
-use crate::sync::plain::PlainMutex;
+use crate::lock::PlainMutex;
+use crate::lock::mutex::RawMutex;
+use crate::lock::point::Absent;
 
 /// The generation that records now. One of the words is all that a disabled point reads; they lie in one line.
 pub(crate) static NOW: Now = Now {

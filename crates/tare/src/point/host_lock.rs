@@ -7,22 +7,20 @@
 
 use std::sync::atomic::Ordering;
 
-use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::event::wait as at;
-use tare_layout::line::{CONTENDED, EXTRA};
+use tare_layout::event::Operation;
+use tare_layout::line::CONTENDED;
 use tare_layout::sampling::WAIT;
 
+use super::lock_wait::{LockWait, count, unmark_held};
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running::{self, NOW, pinned};
 use crate::engine::state::Engine;
+use crate::lock::point::LockMode;
 use crate::source::Source;
-use crate::sync::LockMode;
-use crate::sync::instrumented::{count, hold, let_go};
-use tare_layout::event::Operation;
 
 /// A lock, as the host knows it: the numbers of its class and of its instance (0 = it has none) in the
 /// segment that records now. They are good until Tare is stopped.
@@ -103,12 +101,10 @@ pub fn end_instance(instance: u32) {
 pub struct Taking {
     /// The thread, and what it stands for: see [`Local::weighed_key`].
     key: u64,
-    start: u64,
-    /// Event id, 0 = no event.
-    id: u64,
-    lock: HostLock,
+    wait: LockWait,
+    /// As in [`HostLock`].
+    counts_all: bool,
     operation: Operation,
-    bits: u8,
     #[cfg(feature = "late")]
     seen_free: bool,
 }
@@ -239,7 +235,7 @@ fn take_kept(
     begin(local, key, lock, operation, bits, Some(source))
 }
 
-/// `kept`: where the wait begins, of one that a table shows.
+/// `source`: where the wait begins, of one that a table shows.
 #[inline(always)]
 fn begin(
     local: &Local,
@@ -247,27 +243,14 @@ fn begin(
     lock: HostLock,
     operation: Operation,
     bits: u8,
-    kept: Option<Source>,
+    source: Option<Source>,
 ) -> Option<Taking> {
-    local.edge.set(0);
-    let start = match bits & effective::TIME != 0 {
-        true => local.clock(bits, EventType::Wait),
-        false => 0,
-    };
-    let instance = u64::from(lock.instance);
-    let id = match kept {
-        Some(source) => {
-            wait::begin_event(local, start, lock.class, operation, instance, bits, source)
-        }
-        None => 0,
-    };
+    let (class, instance) = (lock.class, lock.instance);
     Some(Taking {
         key,
-        start,
-        id,
-        lock,
+        wait: LockWait::begin(local, class, instance, bits, operation, source),
+        counts_all: lock.counts_all,
         operation,
-        bits,
         #[cfg(feature = "late")]
         seen_free: false,
     })
@@ -302,79 +285,30 @@ impl Taking {
 
     #[inline(always)]
     fn end_as(self, local: &Local, taken: bool, weight: u16) {
-        let (bits, lock) = (self.bits, self.lock);
-        let end = match bits & effective::TIME != 0 {
-            true => local.clock(bits, EventType::Wait),
-            false => 0,
-        };
-        let is_timed = local.is_timed(bits, self.start, end);
-        let end = if is_timed { end } else { 0 };
-        if self.id != 0 {
-            wait::end_event(local, self.id, end, at::NO_BYTES, bits);
-        }
-        let ticks = match is_timed {
-            true => local.elapsed(self.start, end),
-            false => 0,
-        };
         // With `every` nobody looked whether it was free.
-        let contended = u64::from(bits & effective::EVERY == 0);
+        let contended = self.wait.bits & effective::EVERY == 0;
         #[cfg(feature = "late")]
-        let contended = contended | u64::from(self.seen_free && is_long(ticks));
-        let stands_for = u64::from(weight);
-        let contended = contended * stands_for;
-        let timed = u64::from(is_timed) * stands_for;
-        if let Some(line) = local.row(lock.class, 0) {
-            match is_timed {
-                true => {
-                    local.time_weighed(lock.class, line, ticks, weight);
-                    line.add(EXTRA, stands_for);
-                }
-                false => line.count_weighed(u32::from(weight)),
-            }
-            line.add(CONTENDED, contended);
-        }
-        if lock.instance == 0 {
-            return;
-        }
-        match local.instance_line(lock.instance, 0) {
-            Some(line) => {
-                line.time_weighed(ticks, u32::from(weight));
-                line.add(CONTENDED, contended);
-                line.add(EXTRA, timed);
-                if taken && lock.counts_all {
-                    hold(local, line, mode(self.operation));
-                }
-            }
-            None => {
-                local.time_instance(lock.instance, 0, ticks, u64::from(is_timed), weight);
-                if let Some(line) = local.engine.shared_line(lock.instance, 0) {
-                    line.cells[CONTENDED].fetch_add(contended, Ordering::Relaxed);
-                }
-            }
-        }
+        let is_contended = |ticks| contended || self.seen_free && is_long(ticks);
+        #[cfg(not(feature = "late"))]
+        let is_contended = |_| contended;
+        let held = (taken && self.counts_all).then_some(mode(self.operation));
+        self.wait.end(local, weight, is_contended, held);
     }
 }
 
-/// A lock with an instance is let go.
+/// A lock with an instance is released.
 #[inline]
 pub fn released(instance: u32, operation: Operation) {
     if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
-        let_go(local, instance, |held| match mode(operation) {
-            LockMode::Exclusive => 0,
-            LockMode::Shared => held - 1,
-        });
+        unmark_held(local, instance, Some(mode(operation)));
     }
 }
 
-/// A lock is let go of which the host does not say how it was held.
+/// The same for a lock of which the host does not say how it was held.
 #[inline]
 pub fn released_somehow(instance: u32) {
     if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
-        // Held alone: the highest bit alone. Held with others: how often.
-        let_go(local, instance, |held| match held >> 63 {
-            1 => 0,
-            _ => held - 1,
-        });
+        unmark_held(local, instance, None);
     }
 }
 

@@ -8,6 +8,7 @@ pub mod error;
 pub mod file;
 pub mod host_lock;
 pub mod idle;
+pub(crate) mod lock_wait;
 pub mod memory;
 pub mod metadata;
 pub mod metric;

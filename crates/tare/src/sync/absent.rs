@@ -1,8 +1,7 @@
 //! The points of locks and condition variables when instrumentation is not compiled in.
 
-use super::no_point::Absent;
-use super::point::{LockMode, Point, sealed};
 use crate::class::Class;
+use crate::lock::point::{Absent, LockMode, Point, sealed};
 use crate::source::Source;
 
 /// A lock's point when none is compiled in.

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use super::futex;
 use super::instrumented::{Cond, LockPoint};
-use super::mutex::RawMutex;
 use crate::class::Class;
+use crate::lock::futex;
+use crate::lock::mutex::RawMutex;
 
 /// Waits for something another thread says, instrumented under a class of kind Cond.
 ///

@@ -2,20 +2,18 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tare_layout::class::EventType;
 use tare_layout::control::effective;
-use tare_layout::line::{CONTENDED, COUNT, EXTRA, HISTOGRAM, Line};
+use tare_layout::event::Operation;
 use tare_layout::sampling::WAIT;
-use tare_layout::shared::Lost;
 
-use super::point::{LockMode, Point, sealed};
 use crate::class::Class;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running;
+use crate::lock::point::{LockMode, Point, sealed};
+use crate::point::lock_wait::{LockWait, count, unmark_held};
 use crate::point::wait::{self, Wait};
 use crate::source::Source;
-use tare_layout::event::Operation;
 
 classes! {
     /// Mutexes made through lock_api without a class of their own.
@@ -23,10 +21,6 @@ classes! {
     /// Rwlocks made through lock_api without a class of their own.
     static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/unnamed";
 }
-
-/// In an instance row's HISTOGRAM cell, which is "held" there: taken exclusively. Otherwise it
-/// counts this thread's read locks.
-const HELD_EXCLUSIVE: u64 = 1 << 63;
 
 /// What a lock keeps for Tare: its class, and its number in the segment that records now.
 #[derive(Debug)]
@@ -116,20 +110,7 @@ impl LockPoint {
         slow: impl FnOnce() -> bool,
     ) -> bool {
         let (class, id) = ((number >> 32) as u16, number as u32);
-        let timed = bits & effective::TIME != 0;
-        local.edge.set(0);
-        let start = if timed {
-            local.clock(bits, EventType::Wait)
-        } else {
-            0
-        };
-        let operation = operation(self.class, mode);
-        let event = match kept {
-            Some(source) => {
-                wait::begin_event(local, start, class, operation, u64::from(id), bits, source)
-            }
-            None => 0,
-        };
+        let wait = LockWait::begin(local, class, id, bits, operation(self.class, mode), kept);
         let key = local.key;
         let at_once = quick();
         let (taken, local) = if at_once {
@@ -143,46 +124,7 @@ impl LockPoint {
                 None => return taken,
             }
         };
-        let end = if timed {
-            local.clock(bits, EventType::Wait)
-        } else {
-            0
-        };
-        let timed = local.is_timed(bits, start, end);
-        let end = if timed { end } else { 0 };
-        if event != 0 {
-            wait::end_event(local, event, end, tare_layout::event::wait::NO_BYTES, bits);
-        }
-        let ticks = if timed { local.elapsed(start, end) } else { 0 };
-        let stands_for = u64::from(weight);
-        let contended = u64::from(!at_once) * stands_for;
-        if let Some(line) = local.row(class, 0) {
-            if timed {
-                local.time_weighed(class, line, ticks, weight);
-                line.add(EXTRA, stands_for);
-            } else {
-                line.count_weighed(u32::from(weight));
-            }
-            line.add(CONTENDED, contended);
-        }
-        if id != 0 {
-            match local.instance_line(id, 0) {
-                Some(line) => {
-                    line.time_weighed(ticks, u32::from(weight));
-                    line.add(CONTENDED, contended);
-                    line.add(EXTRA, u64::from(timed) * stands_for);
-                    if taken {
-                        hold(local, line, mode);
-                    }
-                }
-                None => {
-                    local.time_instance(id, 0, ticks, u64::from(timed), weight);
-                    if let Some(line) = local.engine.shared_line(id, 0) {
-                        line.cells[CONTENDED].fetch_add(contended, Ordering::Relaxed);
-                    }
-                }
-            }
-        }
+        wait.end(local, weight, |_| !at_once, taken.then_some(mode));
         taken
     }
 
@@ -288,10 +230,7 @@ impl Point for LockPoint {
         };
         let number = self.number.load(Ordering::Relaxed);
         if number >> 48 == local.key >> 32 {
-            let_go(local, number as u32, |held| match mode {
-                LockMode::Exclusive => 0,
-                LockMode::Shared => held - 1,
-            });
+            unmark_held(local, number as u32, Some(mode));
         }
     }
 }
@@ -303,57 +242,6 @@ impl Drop for LockPoint {
             hot::with_engine((number >> 48) as u32, |engine| {
                 engine.end_instance(number as u32);
             });
-        }
-    }
-}
-
-/// Counts an acquisition at the first try, which stands for `weight`: a wait of zero, and no clock.
-#[inline(always)]
-pub(crate) fn count(local: &Local, class: u16, id: u32, mode: LockMode, weight: u16) {
-    if let Some(line) = local.row(class, 0) {
-        line.count_weighed(u32::from(weight));
-    }
-    if id != 0 {
-        match local.instance_line(id, 0) {
-            Some(line) => {
-                line.count_weighed(u32::from(weight));
-                hold(local, line, mode);
-            }
-            None => count_shared(local, id, weight),
-        }
-    }
-}
-
-#[cold]
-fn count_shared(local: &Local, id: u32, weight: u16) {
-    let n = u64::from(weight);
-    match local.engine.shared_line(id, 0) {
-        Some(line) => _ = line.cells[COUNT].fetch_add(n, Ordering::Relaxed),
-        None => local.engine.lose(Lost::InstanceEvents, n),
-    }
-}
-
-/// Marks a lock as held, in its row of this thread's.
-#[inline(always)]
-pub(crate) fn hold(local: &Local, line: &Line, mode: LockMode) {
-    let marked = &local.marked_locks;
-    marked.set(marked.get().wrapping_add(1));
-    match mode {
-        LockMode::Exclusive => line.set(HISTOGRAM, HELD_EXCLUSIVE),
-        LockMode::Shared => line.add(HISTOGRAM, 1),
-    }
-}
-
-/// Takes a mark away, whatever the flags say now: `left` makes of it what is left. Not called by a thread that has
-/// marked none. A thread that lets go of another's lock has none of its own to take away; the other's stays.
-#[inline(always)]
-pub(crate) fn let_go(local: &Local, id: u32, left: impl FnOnce(u64) -> u64) {
-    if let Some(line) = local.known_instance_line(id) {
-        let held = line.get(HISTOGRAM);
-        if held != 0 {
-            line.set(HISTOGRAM, left(held));
-            let marked = &local.marked_locks;
-            marked.set(marked.get().wrapping_sub(1));
         }
     }
 }

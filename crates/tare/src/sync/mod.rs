@@ -1,48 +1,27 @@
 //! Locks: adaptive, with parking_lot's interface, and instrumented.
 //!
-//! A lock is taken by one compare-and-swap when it is free; then its point adds one to a counter
-//! and reads no clock. When it is not free, the thread spins for as long as that can pay (see
-//! [`spin`]) and then sleeps in the kernel; that wait is timed.
+//! If the lock is free, its point adds one to a counter and reads no clock. If it is not, the wait is
+//! timed.
 //!
-//! Without the feature `instrument` the same locks have no point and no room for one.
+//! Without the feature `instrument` the same locks have no point and no memory for one.
 
-#[cfg(futex_locks)]
 mod condvar;
-#[cfg(futex_locks)]
-mod futex;
-#[cfg(futex_locks)]
-pub(crate) mod mutex;
-#[cfg(futex_locks)]
-mod rwlock;
-#[cfg(futex_locks)]
-mod spin;
-
-#[cfg(not(futex_locks))]
-mod fallback;
-#[cfg(not(futex_locks))]
-pub(crate) use fallback::mutex;
-#[cfg(not(futex_locks))]
-use fallback::{condvar, rwlock};
-
-pub(crate) mod no_point;
-pub(crate) mod plain;
-mod point;
 
 #[cfg(not(feature = "instrument"))]
 mod absent;
 #[cfg(feature = "instrument")]
-pub(crate) mod instrumented;
+mod instrumented;
 #[cfg(not(feature = "instrument"))]
 use absent as instrumented;
 
 use std::ops::{Deref, DerefMut};
 
 use crate::class::Class;
+pub use crate::lock::point::{Absent, LockMode, Point};
+pub use crate::lock::{PlainMutex, PlainRwLock};
+use crate::lock::{mutex, rwlock};
 pub use condvar::{Condvar, WaitTimeoutResult};
 use instrumented::LockPoint;
-pub use no_point::Absent;
-pub use plain::{PlainMutex, PlainRwLock};
-pub use point::{LockMode, Point};
 
 /// The mutex that [`Mutex`] wraps, for hosts that lock and unlock by hand.
 pub type RawMutex<P = LockPoint> = mutex::RawMutex<P>;
@@ -75,7 +54,7 @@ pub struct Mutex<T: ?Sized>(lock_api::Mutex<RawMutex, T>);
 
 /// Holds a [`Mutex`] until it is dropped.
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
-/// Holds a [`Mutex`], seen as a part of its data.
+/// Holds a [`Mutex`] and refers to a part of its data.
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
 impl<T> Mutex<T> {
@@ -84,7 +63,7 @@ impl<T> Mutex<T> {
         Self(lock_api::Mutex::from_raw(RawMutex::new(class), value))
     }
 
-    /// The value, of a mutex that nobody else can have.
+    /// The value; nobody else can have the mutex.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
@@ -122,7 +101,7 @@ impl<T> RwLock<T> {
         Self(lock_api::RwLock::from_raw(RawRwLock::new(class), value))
     }
 
-    /// The value, of a lock that nobody else can have.
+    /// The value; nobody else can have the lock.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }

@@ -33,7 +33,7 @@ pub struct RawRwLock<P> {
 }
 
 impl<P> RawRwLock<P> {
-    pub(super) const fn with(point: P) -> Self {
+    pub(crate) const fn with(point: P) -> Self {
         Self {
             word: AtomicU32::new(0),
             writers: AtomicU32::new(0),

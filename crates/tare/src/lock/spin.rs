@@ -51,7 +51,7 @@ pub const NOWHERE: u32 = u32::MAX;
 /// The processor that the calling thread runs on, as the kernel last said, or [`NOWHERE`].
 #[inline(always)]
 pub fn processor() -> u32 {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
     {
         let offset = RSEQ_OFFSET.load(Ordering::Relaxed);
         if !(UNKNOWN..=ABSENT).contains(&offset) {

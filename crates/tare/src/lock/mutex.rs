@@ -30,7 +30,7 @@ pub struct RawMutex<P> {
 }
 
 impl<P> RawMutex<P> {
-    pub(super) const fn with(point: P) -> Self {
+    pub(crate) const fn with(point: P) -> Self {
         Self {
             word: AtomicU32::new(FREE),
             holder: AtomicU32::new(NOWHERE),
@@ -85,7 +85,7 @@ impl<P: Point> RawMutex<P> {
     }
 
     /// The word to sleep on until it is let go, for a condition variable.
-    pub(super) fn reacquire_after_wait(&self) {
+    pub(crate) fn reacquire_after_wait(&self) {
         if !self.try_take() {
             self.take_slow(None);
         }
@@ -93,7 +93,7 @@ impl<P: Point> RawMutex<P> {
     }
 
     /// Lets go for a condition variable's wait.
-    pub(super) fn release_for_wait(&self) {
+    pub(crate) fn release_for_wait(&self) {
         self.point.released(LockMode::Exclusive);
         self.let_go();
     }
