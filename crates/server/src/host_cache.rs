@@ -1,7 +1,7 @@
-//! performance_schema.host_cache: who came by TCP, and how it failed.
+//! performance_schema.host_cache: the addresses that connected by TCP, and their errors.
 //!
-//! There is one entry for each address, the last 256 of them. Nothing is resolved and nobody is
-//! blocked, so that many of MySQL's counters stay at zero.
+//! It has an entry for each of the last 256 addresses. The server resolves no names and blocks no
+//! hosts, so that many of MySQL's counters stay zero.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -35,7 +35,7 @@ pub struct HostCache {
 }
 
 impl HostCache {
-    /// A connection was made, and ended so.
+    /// Records a connection and how it failed, if it did.
     pub fn record(&self, ip: IpAddr, failure: Option<Failure>) {
         let now = SystemTime::now();
         let mut hosts = self.hosts.lock();
@@ -77,7 +77,7 @@ impl HostCache {
         }
     }
 
-    /// The entries, those seen last first.
+    /// The entries, the latest first.
     pub fn list(&self) -> Vec<HostSeen> {
         let mut list: Vec<HostSeen> = self.hosts.lock().values().cloned().collect();
         list.sort_by_key(|h| std::cmp::Reverse(h.last_seen));

@@ -1,6 +1,7 @@
-//! The thread that ends statements whose time is over, or whose client has gone. They look themselves,
-//! too, but one that reads large rows may not come to it for long: SQLite counts steps, and not what each
-//! of them takes.
+//! The thread that ends statements whose time is over or whose client has gone.
+//!
+//! Statements check that themselves, but one that reads large rows may take long between two checks:
+//! SQLite counts steps, whatever time each takes.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,22 +11,22 @@ use tare_store::Control;
 
 use crate::points;
 
-/// Between two looks.
+/// The time between two checks.
 const CHECK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Whoever may run statements.
+/// The sessions that may run statements.
 #[derive(Debug, Default)]
 pub struct Keeper {
     controls: PlainMutex<Vec<Weak<Control>>>,
 }
 
 impl Keeper {
-    /// A session begins.
+    /// Watches a session until it ends.
     pub fn watch(&self, control: &Arc<Control>) {
         self.controls.lock().push(Arc::downgrade(control));
     }
 
-    /// Starts the thread. It ends when nobody else has the keeper.
+    /// Starts the thread. It ends when the keeper is dropped.
     pub fn start(self: &Arc<Self>) -> std::io::Result<()> {
         let keeper = Arc::downgrade(self);
         let run = move || {

@@ -1,6 +1,6 @@
-//! The server behind `tare serve`: listeners, sessions, schedulers, and what a session answers.
+//! The server behind `tare serve`: listeners, schedulers, sessions and their statements.
 //!
-//! A [`Config`] says what to serve, [`Server::start`] serves it.
+//! [`Server::start`] serves a [`Config`].
 
 mod accounts;
 mod answer;
@@ -103,13 +103,13 @@ impl Server {
         })
     }
 
-    /// Where to connect.
+    /// The addresses that clients connect to.
     pub fn endpoints(&self) -> &Endpoints {
         &self.endpoints
     }
 
-    /// The segment that the system schemas answer from now: the server's own, or that of the process
-    /// that it is attached to. `None` where the server is not instrumented.
+    /// The segment that the system schemas read now: the server's own, or that of the attached process.
+    /// `None` if the server is not instrumented.
     pub fn segment(&self) -> Option<Arc<Segment>> {
         self.shared.observed.segment()
     }
@@ -122,13 +122,12 @@ impl Server {
         self.wait();
         let acceptor = self.acceptor.lock().take();
         if let Some(acceptor) = acceptor {
-            // It has told that it has ended; a panic in it has nobody left to harm.
+            // The thread has signalled its end: a later panic harms nobody.
             let _ = acceptor.join();
         }
     }
 
-    /// Blocks until the server has shut down, on [`Server::shutdown`] or because a client said
-    /// `SHUTDOWN`.
+    /// Blocks until the server has shut down, by [`Server::shutdown`] or a client's `SHUTDOWN`.
     pub fn wait(&self) {
         let mut ended = self.ended.0.lock();
         while !*ended {

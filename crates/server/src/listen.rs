@@ -1,4 +1,4 @@
-//! The sockets that clients come to.
+//! The sockets that clients connect to.
 
 use std::fs;
 use std::io;
@@ -37,12 +37,12 @@ pub struct Listeners {
     path: PathBuf,
     tcp: Option<TcpListener>,
     stop: Stop,
-    /// Their points: of the Unix socket, of TCP.
+    /// Their instruments: of the Unix socket, and of TCP.
     points: (tare::socket::Instance, Option<tare::socket::Instance>),
 }
 
 impl Listeners {
-    /// Listens. A socket file that nobody answers at is what a killed server left: it is replaced.
+    /// Listens. Replaces a socket file that nobody listens on, as a killed server leaves one.
     pub fn bind(path: &Path, tcp: Option<SocketAddr>, stop: Stop) -> Result<Self, StartError> {
         let failed = |address: String| move |source| StartError::Listen { address, source };
         let path_text = path.display().to_string();
@@ -86,7 +86,7 @@ impl Listeners {
         self.tcp.as_ref().and_then(|t| t.local_addr().ok())
     }
 
-    /// Accepts until it is asked to stop.
+    /// Accepts connections until a stop is requested.
     pub fn run(&self, scheduler: &Scheduler) {
         let poller = self.stop.poller();
         // SAFETY: the listeners live as long as `self`, and are taken out of the poller below.
@@ -111,11 +111,11 @@ impl Listeners {
             for event in events.iter() {
                 match self.accept(event.key) {
                     Ok(incoming) => {
-                        // No thread: the client sees its connection closed.
+                        // If no thread can be started, the client sees its connection closed.
                         let _ = scheduler.add(incoming);
                     }
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
-                    // Out of descriptors: what is connected goes on, and may end.
+                    // No descriptor is free: existing connections go on, and free some when they end.
                     Err(_) => std::thread::sleep(Duration::from_millis(20)),
                 }
             }

@@ -1,7 +1,8 @@
-//! The server's metrics: MySQL's names where the meaning is MySQL's. The databases' are in tare-store.
+//! The server's metrics, with MySQL's names where the meaning is the same. Those of databases are in
+//! tare-store.
 
 tare::metrics! {
-    /// Rows looked at.
+    /// Rows examined.
     pub static DML_READS: StatusCounter = "dml_reads", "dml";
     /// Rows inserted, and replaced.
     pub static DML_INSERTS: StatusCounter = "dml_inserts", "dml", enabled;
@@ -12,11 +13,11 @@ tare::metrics! {
 
     /// Sorts of statements' rows.
     pub static STATEMENT_SORTS: Counter = "statement_sorts", "statement";
-    /// Rows looked at by scans from end to end.
+    /// Rows examined by full scans.
     pub static STATEMENT_FULL_SCAN_ROWS: Counter = "statement_full_scan_rows", "statement";
-    /// Statements that a session had prepared before.
+    /// Statements that were in the session's cache.
     pub static STATEMENT_CACHE_HITS: Counter = "statement_cache_hits", "statement", enabled;
-    /// Statements that had to be read and prepared.
+    /// Statements that had to be translated and prepared.
     pub static STATEMENT_CACHE_MISSES: Counter = "statement_cache_misses", "statement", enabled;
 
     /// Transactions committed that had written.
@@ -30,8 +31,8 @@ tare::metrics! {
     /// Transactions rolled back to a savepoint.
     pub static TRX_ROLLBACKS_SAVEPOINT: Counter = "trx_rollbacks_savepoint", "transaction", enabled;
 
-    /// Connections that clients made.
+    /// Connections that clients opened.
     pub static CONNECTIONS_OPENED: Counter = "connections_made", "server", enabled;
-    /// Connections there are.
+    /// Open connections.
     pub static CONNECTIONS: Value = "connections", "server", enabled;
 }

@@ -1,5 +1,5 @@
-//! The segment that the system schemas are read from: the server's own, or another process's, which
-//! may end, and whose successor may take its place.
+//! The segment that the system schemas read: the server's own, or that of another process. When that
+//! process ends, the server may attach to its successor.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,25 +12,25 @@ use tare_reader::{Segment, Target, discover};
 use crate::shared::Shared;
 use tare_store::log::{self, Priority};
 
-/// How often an attached server is looked at: its end, and its successor.
+/// How often the server checks whether the attached process has ended, and whether a successor runs.
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Seconds that a successor may have begun before its predecessor's end was seen.
+/// Seconds that a successor may have started before the end of its predecessor was noticed.
 const START_TOLERANCE_SECONDS: f64 = 2.0;
 
-/// A segment, and whose it is.
+/// The segment that is read, and the process that owns it.
 #[derive(Debug)]
 pub struct Observed {
     segment: PlainMutex<Option<Arc<Segment>>>,
-    /// Of another process.
+    /// Whether another process owns it.
     attached: bool,
-    /// How many of its processes have ended.
+    /// How many attached processes have ended.
     ends: AtomicU32,
-    /// The program of the first one: that of its successors.
+    /// The program of the attached process, and so of its successors.
     program: Option<PathBuf>,
 }
 
-/// What is so of the process that the server is attached to.
+/// State of the attached process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AttachedProcess {
     /// Its process id.
@@ -50,7 +50,7 @@ impl Observed {
         }
     }
 
-    /// Another process's, or a saved one.
+    /// The segment of another process, running or saved.
     pub fn attached(segment: Arc<Segment>) -> Self {
         let program = segment.is_live().then(|| program(segment.pid())).flatten();
         Self {
@@ -66,17 +66,17 @@ impl Observed {
         self.segment.lock().clone()
     }
 
-    /// Whether it is another process's.
+    /// Whether another process owns the segment.
     pub fn is_attached(&self) -> bool {
         self.attached
     }
 
-    /// How many of the processes that it was attached to have ended.
+    /// How many attached processes have ended.
     pub fn ends(&self) -> u32 {
         self.ends.load(Ordering::Acquire)
     }
 
-    /// The process that it is attached to; `None` where the segment is the server's own.
+    /// The attached process; `None` if the segment is the server's own.
     pub fn state(&self) -> Option<AttachedProcess> {
         let segment = self.segment().filter(|_| self.attached)?;
         Some(AttachedProcess {
@@ -85,8 +85,8 @@ impl Observed {
         })
     }
 
-    /// Takes the segment of a process of the same program that began when the one before had ended
-    /// (seconds since the machine's start), if there is one.
+    /// Attaches to a process of the same program that started after its predecessor `before` had ended
+    /// (`ended`: seconds since the machine's start), if there is one.
     fn attach_successor(&self, before: &Segment, ended: f64) -> Option<Arc<Segment>> {
         let program = self.program.as_deref()?;
         let own = std::process::id();
@@ -117,7 +117,7 @@ fn uptime() -> f64 {
     seconds.unwrap_or(0.0)
 }
 
-/// Seconds from the machine's start to a process's: field 22 of proc(5)'s stat, in ticks.
+/// Seconds from the machine's start to a process's start: field 22 of proc(5)'s stat, in ticks.
 fn start_seconds(pid: u32) -> Option<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, field 2, may hold anything but ends with the last parenthesis.
@@ -126,7 +126,7 @@ fn start_seconds(pid: u32) -> Option<f64> {
     Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Whether a process runs this program; one whose file was replaced meanwhile is the same.
+/// Whether a process runs this program, even if its file was replaced meanwhile.
 fn is_program(pid: u32, wanted: &Path) -> bool {
     let plain = |path: &Path| path.to_string_lossy().replace(" (deleted)", "");
     program(pid).is_some_and(|path| plain(&path) == plain(wanted))
@@ -136,8 +136,8 @@ fn warn(text: String) {
     log::say(Priority::Warning, "Server", text);
 }
 
-/// Watches the process that a server is attached to, until the server stops: says in the log that it
-/// has ended and, where the server follows, which one took its place.
+/// Watches the attached process until the server stops. Logs its end and, with `follow`, attaches to its
+/// successor.
 pub fn watch(shared: &Shared) {
     let observed = &shared.observed;
     if !observed.state().is_some_and(|state| state.runs) {

@@ -1,4 +1,4 @@
-//! Where the server is instrumented: MySQL's names where MySQL has one.
+//! The instruments of the server, with MySQL's names where MySQL has the same.
 
 use tare::Class;
 
@@ -9,7 +9,7 @@ tare::classes! {
     pub static THREAD_MAIN: Thread = "thread/sql/main", singleton;
     /// Serves one client.
     pub static THREAD_ONE_CONNECTION: Thread = "thread/sql/one_connection", user;
-    /// Runs statements of any client's, in pool-of-threads.
+    /// Runs statements of all clients, in pool-of-threads.
     pub static THREAD_POOL_WORKER: Thread = "thread/tare/pool_worker";
     /// Waits for clients to send something, in pool-of-threads.
     pub static THREAD_POOL_POLLER: Thread = "thread/tare/pool_poller", singleton;
@@ -26,9 +26,9 @@ tare::classes! {
     pub static TABLE_LOCK: TableLock = "wait/lock/table/sql/handler";
     /// The right to write to a database, and to change its tables' definitions.
     pub static MDL: MetadataLock = "wait/lock/metadata/sql/mdl";
-    /// Where clients come to by TCP.
+    /// The socket that listens on TCP.
     pub static SERVER_TCPIP: Socket = "wait/io/socket/sql/server_tcpip_socket", singleton;
-    /// Where clients come to on this machine.
+    /// The Unix socket that listens.
     pub static SERVER_UNIX: Socket = "wait/io/socket/sql/server_unix_socket", singleton;
     /// A transaction.
     pub static TRANSACTION: Transaction = "transaction", enabled;
@@ -37,22 +37,22 @@ tare::classes! {
     pub static STARTING: Stage = "stage/sql/starting";
     /// Databases are attached and tables' definitions are looked up.
     pub static OPENING_TABLES: Stage = "stage/sql/Opening tables";
-    /// SQLite reads or changes rows, and rows are written to the client. (MySQL, too, has had no
-    /// `Sending data` beside it since 8.0.17.)
+    /// SQLite reads or changes rows, and rows are sent to the client. (MySQL has had no separate stage
+    /// `Sending data` since 8.0.17.)
     pub static EXECUTING: Stage = "stage/sql/executing";
     /// The session waits until another one's transaction ends.
     pub static WAITING_FOR_COMMIT: Stage = "stage/sql/Waiting for table level lock";
     /// A client's password is checked.
     pub static LOGIN: Stage = "stage/sql/login";
 
-    /// A packet that has not been looked at.
+    /// A packet that has not been read.
     pub static NEW_PACKET: Statement = "statement/abstract/new_packet", mutable;
     /// SQL that has not been parsed.
     pub static QUERY: Statement = "statement/abstract/Query", mutable;
 
     /// The list of connections.
     pub static LOCK_REGISTRY: Mutex = "wait/synch/mutex/tare/LOCK_registry";
-    /// What a session's SQL functions see.
+    /// The state of a session that SQL functions read.
     pub static LOCK_SESSION: Mutex = "wait/synch/mutex/tare/LOCK_session";
     /// The queue of pool-of-threads.
     pub static LOCK_QUEUE: Mutex = "wait/synch/mutex/tare/LOCK_queue";

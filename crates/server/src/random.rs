@@ -1,9 +1,9 @@
 //! Random bytes from the system.
 
-/// Fills a buffer with them.
+/// Fills a buffer with random bytes.
 ///
 /// # Panics
-/// Where the system has none to give, which Linux never says to a process that runs.
+/// If the system call fails, which it never does on Linux.
 pub fn random(bytes: &mut [u8]) {
     getrandom::fill(bytes).expect("the system has random bytes");
 }

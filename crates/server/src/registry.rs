@@ -1,4 +1,4 @@
-//! The process list: who is connected and what they do.
+//! The process list: the sessions and what they do.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -36,23 +36,24 @@ pub struct Process {
 
 #[derive(Debug)]
 struct Entry {
-    /// A session's own, but for who lists the processes: not worth an event at each statement.
+    /// Not instrumented: an event for each statement is not worth it, because almost only the session
+    /// itself locks it.
     process: PlainMutex<Process>,
     control: Arc<Control>,
     state: Arc<SessionState>,
     status: Status,
-    /// It has one of the places.
+    /// Whether it counts against max_connections.
     admitted: AtomicBool,
 }
 
 impl Entry {
-    /// Whether the client is known by now.
+    /// Whether the login has ended, so that the account is known.
     fn is_identified(&self) -> bool {
         self.process.lock().command != "Connect"
     }
 }
 
-/// The live sessions, and what those that have ended have left.
+/// The live sessions, and the counts of those that have ended.
 #[derive(Debug, Default)]
 struct Sessions {
     live: HashMap<u64, Arc<Entry>>,
@@ -72,20 +73,20 @@ pub struct Registry {
     entries: Mutex<Sessions>,
     last: AtomicU64,
     live: AtomicUsize,
-    /// Those whose clients are known.
+    /// The number of sessions that have logged in.
     identified: AtomicUsize,
     peak: AtomicUsize,
     peak_at: PlainMutex<SystemTime>,
     aborted: AtomicU64,
 }
 
-/// A connection's place in the process list; dropped, it is gone.
+/// A connection's entry in the process list, which is removed when this is dropped.
 #[derive(Debug)]
 pub struct Registration {
     registry: Arc<Registry>,
     entry: Arc<Entry>,
     id: u64,
-    /// The client has said goodbye.
+    /// The client has sent COM_QUIT.
     orderly: bool,
 }
 
@@ -114,13 +115,13 @@ impl Registry {
         self.live.load(Ordering::Relaxed)
     }
 
-    /// How many of them have said who they are.
+    /// How many of them have logged in.
     pub fn identified(&self) -> usize {
         self.identified.load(Ordering::Relaxed)
     }
 
-    /// A login begins. When others take longer than `timeout`, or more than `most` are under way, the
-    /// oldest is cut off: who only connects and says nothing must not keep others out.
+    /// Disconnects logins that take longer than `timeout`, and the oldest ones if more than `most` are in
+    /// progress: clients that connect and send nothing must not lock others out.
     pub fn cut_off_slow_logins(&self, most: usize, timeout: Duration) {
         if self.len().saturating_sub(self.identified()) < 2 {
             return;
@@ -146,28 +147,28 @@ impl Registry {
         }
     }
 
-    /// How many there have been at once, at most.
+    /// The largest number of connections at one time.
     pub fn peak(&self) -> usize {
         self.peak.load(Ordering::Relaxed)
     }
 
-    /// When there were that many.
+    /// When that number was reached.
     pub fn peak_at(&self) -> SystemTime {
         *self.peak_at.lock()
     }
 
-    /// FLUSH STATUS: the peak is what there is now.
+    /// FLUSH STATUS: the current number becomes the peak.
     pub fn flush_peak(&self) {
         self.peak.store(self.len(), Ordering::Relaxed);
         *self.peak_at.lock() = SystemTime::now();
     }
 
-    /// How many sessions have ended without a goodbye.
+    /// How many sessions have ended without COM_QUIT.
     pub fn aborted(&self) -> u64 {
         self.aborted.load(Ordering::Relaxed)
     }
 
-    /// How many there have been.
+    /// How many connections there have been.
     pub fn total(&self) -> u64 {
         self.last.load(Ordering::Relaxed)
     }
@@ -212,20 +213,20 @@ impl Registry {
         }
     }
 
-    /// What the server has counted, the sessions that have ended included.
+    /// The counts of the server, including sessions that have ended.
     pub fn status(&self) -> Box<Cells> {
         let entries = self.entries.lock();
         let live = entries.live.values().map(|e| &e.status);
         entries.accounts.total(live)
     }
 
-    /// The same by account, user or host, since the last TRUNCATE.
+    /// The counts by account, user or host since the last TRUNCATE.
     pub fn status_by(&self, by: By) -> Vec<((String, String), Box<Cells>)> {
         let entries = self.entries.lock();
         entries.accounts.by(by, entries.identified_statuses())
     }
 
-    /// The same by session.
+    /// The counts of each live session.
     pub fn status_by_session(&self) -> Vec<(u64, Cells)> {
         let entries = self.entries.lock();
         let identified = entries.live.iter().filter(|(_, e)| e.is_identified());
@@ -249,7 +250,7 @@ impl Registry {
         }
     }
 
-    /// What the sessions know about themselves.
+    /// The states of the sessions that have logged in.
     pub fn states(&self) -> Vec<Arc<SessionState>> {
         let entries = self.entries.lock();
         let identified = entries.live.values().filter(|e| e.is_identified());
@@ -266,7 +267,7 @@ impl Registry {
         list
     }
 
-    /// KILL. False when there is no such connection.
+    /// KILL. Returns false if there is no such connection.
     pub fn kill(&self, id: u64, query_only: bool) -> bool {
         let entry = self.entries.lock().live.get(&id).cloned();
         match entry {
@@ -286,7 +287,7 @@ impl Registry {
 }
 
 impl Registration {
-    /// What the session counts.
+    /// The session's counters.
     #[inline]
     pub fn status(&self) -> &Status {
         &self.entry.status
@@ -297,8 +298,7 @@ impl Registration {
         self.orderly = true;
     }
 
-    /// Takes one of the places of those whose clients are known, of which there are so many. False when
-    /// they are all taken.
+    /// Counts the session against the limit `capacity`. Returns false if it is reached.
     pub fn admit(&self, capacity: usize) -> bool {
         let next = |identified: usize| (identified < capacity).then_some(identified + 1);
         let (relaxed, identified) = (Ordering::Relaxed, &self.registry.identified);
@@ -307,7 +307,7 @@ impl Registration {
         admitted
     }
 
-    /// The account, once it is known.
+    /// Sets the account when the login has ended.
     pub fn set_account(&self, user: &str, database: Option<&str>) {
         let mut process = self.entry.process.lock();
         process.user = user.to_owned();
@@ -366,7 +366,7 @@ impl Drop for Registration {
         let account = self.entry.state.user_host();
         let mut entries = self.registry.entries.lock();
         entries.live.remove(&self.id);
-        // A client that nobody got to know has an account of its own.
+        // The counts of a failed login go to its own account, `unauthenticated user`.
         entries.accounts.leave(account, &self.entry.status);
         drop(entries);
         let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;

@@ -1,4 +1,4 @@
-//! Which threads run the sessions' statements.
+//! The threads that run the sessions' statements.
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
@@ -28,23 +28,23 @@ use tare_store::log::{self, Priority};
 /// Stack of a thread that runs statements: sqlparser's recursion is limited to 50 levels, SQLite's
 /// expressions to 1000, and a build without optimization takes some KiB for each.
 const STACK_BYTES: usize = 8 << 20;
-/// How often a pool looks whether its work goes on. When no work was taken for as long, another worker
-/// is added: MariaDB's thread_pool_stall_limit, which is 500 ms there.
+/// How often a pool checks its progress. If no work was taken for as long, it adds a worker: MariaDB's
+/// thread_pool_stall_limit, which is 500 ms there.
 const STALL_INTERVAL: Duration = Duration::from_millis(100);
-/// Workers of a pool at most, blocked ones included.
+/// The maximum of workers of a pool, blocked ones included.
 const MAX_WORKERS: usize = 512;
 
 /// Runs sessions.
 #[derive(Debug)]
 pub enum Scheduler {
-    /// A thread each.
+    /// A thread for each session.
     Threads(Arc<Shared>),
-    /// A pool.
+    /// A pool of threads.
     Pool(Arc<Pool>),
 }
 
 impl Scheduler {
-    /// As the config says.
+    /// Starts the scheduler that the config names.
     pub fn start(shared: &Arc<Shared>) -> io::Result<Self> {
         match shared.config.thread_handling {
             ThreadHandling::OneThreadPerConnection => Ok(Self::Threads(shared.clone())),
@@ -91,7 +91,7 @@ impl Scheduler {
     }
 }
 
-/// A thread for clients runs: counts it if that took longer than slow_launch_time, in seconds.
+/// Counts a thread that took longer to start than slow_launch_time, in seconds.
 fn count_slow_launch(shared: &Shared, requested: Instant) {
     let limit = shared.globals.get("slow_launch_time");
     let limit = limit.and_then(|seconds| seconds.parse().ok());
@@ -103,7 +103,7 @@ fn count_slow_launch(shared: &Shared, requested: Instant) {
     }
 }
 
-/// A session's whole life, on its own thread.
+/// Runs a session on its own thread, from login to end.
 fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
     catch_panic(shared, || {
         if let Some(mut session) = login::login(shared, incoming) {
@@ -113,14 +113,14 @@ fn one_connection(shared: &Arc<Shared>, incoming: Incoming) {
     });
 }
 
-/// Runs a session's code; a panic ends that session alone. `None` when it panicked.
+/// Runs a session's code so that a panic ends only that session. `None` if it panicked.
 fn catch_panic<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(result) => Some(result),
         Err(panic) => {
             let what = panic.downcast_ref::<String>().map(String::as_str);
             let what = what.or_else(|| panic.downcast_ref::<&str>().copied());
-            // The panic itself has said it to standard error.
+            // The panic has printed itself to standard error.
             let text = format!("a session ended by a panic: {}", what.unwrap_or("unknown"));
             log::keep(Priority::Error, "Server", text);
             shared.counters.panics.fetch_add(1, Ordering::Relaxed);
@@ -135,8 +135,8 @@ enum Work {
     Serve(Box<Session>),
 }
 
-/// Workers that take turns at all sessions. A session belongs to the poller while it is idle, to
-/// the queue while it has something to read, and to a worker while that is answered.
+/// Workers that serve all sessions. A session belongs to the poller while it is idle, to the queue while
+/// it has a command to read, and to a worker while that runs.
 #[derive(Debug)]
 pub struct Pool {
     shared: Arc<Shared>,
@@ -150,7 +150,7 @@ pub struct Pool {
 #[derive(Debug, Default)]
 struct Queue {
     work: VecDeque<Work>,
-    /// How much work was taken so far.
+    /// The number of work items taken so far.
     taken: u64,
     /// Workers that wait for work.
     waiting: usize,
@@ -223,7 +223,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Sees to it that somebody takes the work that waits.
+    /// Wakes or starts a worker for the work that waits, if one may run.
     fn wake_or_spawn(self: &Arc<Self>, queue: &mut Queue) {
         if queue.work.is_empty() || queue.stopping {
             return;
@@ -231,16 +231,15 @@ impl Pool {
         if queue.waiting > 0 {
             self.work.notify_one();
         } else if queue.active < self.size && queue.workers < MAX_WORKERS {
-            // Without another thread the work waits until a blocked one is free: late, not lost.
+            // If no thread can be started, the work waits until a blocked worker is free.
             let _ = self.spawn(queue);
         }
     }
 
-    /// All workers are busy with statements that take long: another one lets the others' go on. It
-    /// leaves when it has nothing to do.
+    /// Adds a worker if all are busy with long statements. It ends when it has nothing to do.
     fn add_worker(self: &Arc<Self>, queue: &mut Queue) {
         if !queue.work.is_empty() && queue.waiting == 0 && queue.workers < MAX_WORKERS {
-            // Without another thread the work waits until one is free: late, not lost.
+            // If no thread can be started, the work waits until a worker is free.
             let _ = self.spawn(queue);
         }
     }
@@ -257,7 +256,7 @@ impl Pool {
             let work = {
                 let mut queue = self.queue.lock();
                 loop {
-                    // Workers that were added while others were blocked leave when those are back.
+                    // Workers that were added while others were blocked end when those run again.
                     let spare = queue.active > self.size && queue.work.is_empty();
                     if queue.stopping || spare {
                         queue.active -= 1;
@@ -285,7 +284,7 @@ impl Pool {
                 let mut thread = tare::thread::Session::new(&THREAD_ONE_CONNECTION);
                 let login = catch_panic(&self.shared, || {
                     let _entered = thread.enter();
-                    // The client may take its time to answer the greeting.
+                    // The client may take long to answer the greeting.
                     let _waits = mark_blocked();
                     login::login(&self.shared, *incoming)
                 });
@@ -299,12 +298,12 @@ impl Pool {
                 let entered = thread.enter();
                 session.client.stream.idle(false);
                 let mut live = command::serve_one(&mut session) == Next::Continue;
-                // A client that has sent more already keeps its worker.
+                // The worker goes on with a client that has already sent more.
                 while live && session.client.has_buffered() {
                     live = command::serve_one(&mut session) == Next::Continue;
                 }
                 if !live {
-                    // While the thread is the session's: its end is recorded as its own.
+                    // While the session's instrumented thread is entered, so that its end is recorded there.
                     transaction::roll_back(&mut session);
                     drop(session);
                     return None;
@@ -330,7 +329,7 @@ impl Pool {
         let stream = session.client.stream.clone();
         let is_polled = std::mem::replace(&mut session.client.polled, true);
         let event = Event::readable(key);
-        // Held until the poller knows the socket: the event may come before the session is there.
+        // Held until the poller has the socket: its event may come before the session is inserted.
         let mut idle = self.idle.lock();
         idle.insert(key, session);
         let result = if is_polled {

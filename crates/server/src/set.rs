@@ -1,4 +1,4 @@
-//! SET, and what follows from it.
+//! SET, and the effects of changed variables.
 
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
@@ -53,7 +53,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     Ok(())
 }
 
-/// What MySQL warns of in the modes that have just been set.
+/// Adds MySQL's warnings about the modes that were set.
 fn warn_of_modes(session: &Session, scope: Scope) {
     if !session.shared.config.series.warns_of_modes() {
         return;
@@ -67,7 +67,7 @@ fn warn_of_modes(session: &Session, scope: Scope) {
     }
 }
 
-/// SET GLOBAL innodb_monitor_enable and its kin; the text that the variable then has.
+/// SET GLOBAL innodb_monitor_enable and the like. Returns the variable's new text.
 fn set_monitor(
     session: &Session,
     scope: Scope,
@@ -80,7 +80,7 @@ fn set_monitor(
         Some(Value::Integer(n)) => n.to_string(),
         _ => "NULL".into(),
     };
-    // Not for a session and not for everybody: `set` says so, as of any other variable.
+    // `SessionState::set` refuses a wrong scope or missing rights, as for any other variable.
     if scope != Scope::Global || !session.rights.may_set() {
         return Ok(text);
     }
@@ -95,7 +95,7 @@ fn set_monitor(
     Ok(text)
 }
 
-/// SET TRANSACTION. All levels are serializable here: SQLite has no other.
+/// SET TRANSACTION. Every isolation level is SERIALIZABLE: SQLite has no other.
 fn set_transaction(session: &mut Session, characteristics: &Characteristics) -> Result<()> {
     let Some(scope) = characteristics.scope else {
         if session.transaction.open {
@@ -126,7 +126,7 @@ fn set_transaction(session: &mut Session, characteristics: &Characteristics) -> 
     Ok(())
 }
 
-/// What follows from a variable's new value.
+/// Applies a variable's new value.
 fn apply_variable(session: &mut Session, name: &str) -> Result<()> {
     match name {
         "autocommit" => {
@@ -142,11 +142,11 @@ fn apply_variable(session: &mut Session, name: &str) -> Result<()> {
         }
         "foreign_key_checks" => session.connections.apply_foreign_key_checks()?,
         "time_zone" => {
-            // Statements are read in another way where TIMESTAMPs are not shown as they are stored.
+            // The translation of TIMESTAMPs depends on the zone.
             session.statements.expire_all(&mut session.connections);
         }
         "sql_mode" => {
-            // Statements are read in another way now.
+            // The translation of statements depends on the mode.
             session.statements.empty_cache(&mut session.connections);
             session.connections.apply_sql_mode()?;
         }

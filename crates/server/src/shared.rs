@@ -1,4 +1,4 @@
-//! What all sessions share.
+//! The state that all sessions share.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,77 +36,77 @@ pub struct Counters {
     pub prepared: AtomicU64,
     /// FLUSH statements.
     pub flushes: AtomicU64,
-    /// Connections that began TLS, and those that went on encrypted.
+    /// Connections that began TLS.
     pub tls_accepts: AtomicU64,
-    /// See there.
+    /// Connections that finished the handshake of TLS.
     pub tls_finished: AtomicU64,
-    /// Those of them that resumed an earlier session.
+    /// Connections that resumed an earlier TLS session.
     pub tls_resumed: AtomicU64,
     /// Threads for clients that took longer to start than slow_launch_time.
     pub slow_launches: AtomicU64,
-    /// The longest time that a session waited for another one's lock, in milliseconds.
+    /// The longest wait of a session for another one's lock, in milliseconds.
     pub longest_lock_wait: AtomicU64,
-    /// Logins that were refused because the account is locked.
+    /// Logins refused because the account is locked.
     pub locked_connects: AtomicU64,
-    /// Sessions that wait for another one's lock now.
+    /// Sessions that currently wait for another one's lock.
     pub lock_waiting: AtomicU64,
-    /// Reads of information_schema.processlist, and when the last one was, in microseconds since 1970.
+    /// Reads of information_schema.processlist, and the time of the last one, in microseconds since 1970.
     pub processlist_reads: (AtomicU64, AtomicU64),
-    /// Seconds after the start of the last FLUSH STATUS.
+    /// The last FLUSH STATUS, in seconds since the start.
     pub flushed_status: AtomicU64,
-    /// What it found in Performance Schema's counters of losses.
+    /// Performance Schema's counters of losses at the last FLUSH STATUS.
     pub flushed_losses: PlainMutex<FlushedLosses>,
 }
 
-/// The losses that FLUSH STATUS found, by name.
+/// Performance Schema's counters of losses at a FLUSH STATUS.
 #[derive(Debug, Default)]
 pub struct FlushedLosses {
-    /// The segment that it found them in: that of an attached process may give way to the next one's.
+    /// The segment that they are of: an attached process's is replaced by its successor's.
     pub of: Weak<Segment>,
-    /// How many there were.
+    /// The counters, by name.
     pub losses: Arc<HashMap<String, u64>>,
 }
 
-/// The server, as its sessions see it.
+/// The server's shared state.
 #[derive(Debug)]
 pub struct Shared {
-    /// How it was started.
+    /// Its configuration.
     pub config: Config,
     /// The data directory.
     pub databases: Arc<Databases>,
     /// The process list.
     pub registry: Arc<Registry>,
-    /// Who ends statements.
+    /// The thread that ends statements.
     pub keeper: Arc<Keeper>,
     /// System variables.
     pub globals: Arc<Globals>,
-    /// Who may connect.
+    /// The accounts.
     pub accounts: Accounts,
-    /// TLS, where it is offered.
+    /// TLS, if it is offered.
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// What SHOW STATUS reports of it.
     pub tls_status: Option<TlsStatus>,
-    /// SHOW STATUS.
+    /// Counters of SHOW STATUS.
     pub counters: Counters,
-    /// Who came by TCP.
+    /// The hosts that connected by TCP.
     pub hosts: HostCache,
     /// The settings of setup_meters and setup_loggers.
     pub telemetry: Telemetry,
     /// When it was started.
     pub started: Instant,
-    /// What the system schemas are read from.
+    /// The segment that the system schemas read.
     pub observed: Arc<Observed>,
-    /// Set when it must stop.
+    /// Whether it is shutting down.
     pub stopping: AtomicBool,
-    /// Called to stop it.
+    /// Requests a shutdown.
     pub stop: super::stop::Stop,
 }
 
 impl Shared {
-    /// COM_STATISTICS. While the server answers for another process: what is so of that.
+    /// The text of COM_STATISTICS. If the server is attached to a process: the state of that process.
     pub fn statistics(&self) -> String {
         if let Some(state) = self.observed.state() {
-            // Clients read names and numbers.
+            // Clients parse names and numbers.
             let (pid, runs) = (state.pid, u8::from(state.runs));
             return format!("Attached to process: {pid}  Running: {runs}");
         }

@@ -1,4 +1,4 @@
-//! What there is before a client can connect: the data directory, the recording, the sockets.
+//! Starts a server: the data directory, the recording and the sockets.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -30,12 +30,12 @@ use tare_store::log::{self, Priority};
 /// Why a server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A file or directory of the data directory could not be made or read.
+    /// A file or directory of the data directory could not be created or read.
     #[error("{path}: {source}; the server needs its data directory to itself, writable")]
     Data {
-        /// What was touched.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Another server runs on the same data directory.
@@ -47,7 +47,7 @@ pub enum StartError {
     /// The certificate or its key cannot be used.
     #[error(
         "{path}: {source}; give another --ssl-cert and --ssl-key, remove server-cert.pem and server-key.pem \
-         from the data directory to have new ones made, or do without TLS with --ssl=OFF"
+         from the data directory to have new ones created, or start without TLS with --ssl=OFF"
     )]
     Certificate {
         /// The file.
@@ -62,7 +62,7 @@ pub enum StartError {
     Listen {
         /// The socket's path or the TCP address.
         address: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A thread could not be started.
@@ -70,32 +70,32 @@ pub enum StartError {
     Thread(#[source] std::io::Error),
 }
 
-/// Where to connect.
+/// The addresses that clients connect to.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
     /// The Unix socket.
     pub socket: PathBuf,
     /// The TCP address, unless networking is off.
     pub tcp: Option<SocketAddr>,
-    /// Its port.
+    /// The TCP port.
     pub port: Option<u16>,
     /// File that holds root's password for TCP; `None` when it was given in the config.
     pub password_file: Option<PathBuf>,
 }
 
-/// What a server is made of, before its threads run.
+/// The parts of a server before its threads run.
 pub struct Parts {
-    /// Held for as long as the server uses its data directory.
+    /// The lock of the data directory, held while the server uses it.
     pub lock: fs::File,
-    /// What sessions share.
+    /// The state that sessions share.
     pub shared: Arc<Shared>,
     /// The sockets.
     pub listeners: Listeners,
-    /// Where to connect.
+    /// The addresses that clients connect to.
     pub endpoints: Endpoints,
 }
 
-/// Takes the data directory and the sockets, and starts the recording.
+/// Locks the data directory, starts the recording and opens the sockets.
 pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     let lock = lock_data(&config)?;
     let (version, pid) = (config.series.version(), std::process::id());
@@ -103,7 +103,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     log::keep(Priority::System, "Server", text);
     tare_store::sqlite::configure();
     let own = start_recording(&config);
-    // What could not be started is off, and the variable says so.
+    // If the recording could not be started, the variable performance_schema is OFF.
     config.performance_schema &= own.is_some();
     let observed = Arc::new(match config.attach.clone() {
         Some(segment) => Observed::attached(segment),
@@ -168,7 +168,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     })
 }
 
-/// The data directory, made when it is not there, and its lock.
+/// Creates the data directory if necessary, and locks it.
 fn lock_data(config: &Config) -> Result<fs::File, StartError> {
     let data = |path: PathBuf| move |source| StartError::Data { path, source };
     fs::DirBuilder::new()
@@ -204,7 +204,7 @@ fn log_and_print(priority: Priority, text: String) {
     log::say(priority, "Server", text);
 }
 
-/// Keeps what `tare serve` prints: where to connect.
+/// Logs the addresses, which `tare serve` prints.
 fn log_endpoints(endpoints: &Endpoints) {
     let log_line = |text: String| log::keep(Priority::System, "Server", text);
     log_line(format!("Listening on {}", endpoints.socket.display()));
@@ -213,7 +213,7 @@ fn log_endpoints(endpoints: &Endpoints) {
     }
 }
 
-/// `performance_schema_max_..._classes` as a server of this series has them: what this server has is less.
+/// The defaults of `performance_schema_max_..._classes` of this series; this server has fewer classes.
 fn class_limits(series: Series) -> Vec<(Kind, usize)> {
     let of = |of_8_0, of_9_7, of_mariadb| match series {
         Series::V8_0 => of_8_0,
@@ -233,12 +233,12 @@ fn class_limits(series: Series) -> Vec<(Kind, usize)> {
     ]
 }
 
-/// What a max_digest_length other than 0 is told.
-const MAX_DIGEST_LENGTH_NOTE: &str = "max_digest_length is not 0: digests are of whole statements here, up to the bytes \
-    of text that performance_schema_max_digest_length keeps";
+/// The warning about a max_digest_length other than 0.
+const MAX_DIGEST_LENGTH_NOTE: &str = "max_digest_length is not 0: digests are of complete statements here, up to the \
+    bytes of text that performance_schema_max_digest_length stores";
 
-/// Starts the recording of the server itself. Without it the server serves all the same, and says
-/// why it does not record.
+/// Starts the recording of the server itself. If that fails, the server still serves, and logs why it
+/// does not record.
 fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     if !config.performance_schema {
         return None;
@@ -270,7 +270,7 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         }
     }
     match config.max_digest_length {
-        // Then there are none, whatever room Performance Schema has for them.
+        // No digests, whatever size Performance Schema has for them.
         Some(0) => {
             let others = |(size, _): &(usize, u64)| *size != sizes::DIGEST_LENGTH;
             wanted.asked.retain(others);
@@ -281,7 +281,7 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
     }
     let started = tare::start(wanted);
     match started {
-        // Another server of this process has started it: both show in one segment.
+        // Another server of this process has started it: both are recorded in one segment.
         Ok(()) | Err(tare::StartError::Running) => tare::watch_settings(),
         Err(tare::StartError::NotCompiledIn) => return None,
         Err(error) => {

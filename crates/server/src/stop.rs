@@ -1,4 +1,4 @@
-//! How the server is asked to stop.
+//! The request to stop the server.
 
 use std::io;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use polling::Poller;
 
-/// Asks the listener to end.
+/// Wakes the listener and makes it end.
 #[derive(Debug, Clone)]
 pub struct Stop {
     poller: Arc<Poller>,
@@ -14,7 +14,7 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Nobody has asked yet.
+    /// Nothing is requested yet.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
             poller: Arc::new(Poller::new()?),
@@ -22,20 +22,20 @@ impl Stop {
         })
     }
 
-    /// What the listener waits at.
+    /// The poller that the listener waits in.
     pub fn poller(&self) -> &Poller {
         &self.poller
     }
 
-    /// Whether somebody has asked.
+    /// Whether a stop is requested.
     pub fn is_requested(&self) -> bool {
         self.requested.load(Ordering::Acquire)
     }
 
-    /// Asks.
+    /// Requests a stop.
     pub fn request(&self) {
         self.requested.store(true, Ordering::Release);
-        // An error would mean that the poller is gone, and with it who waits.
+        // An error means that the poller is gone, and so the listener.
         let _ = self.poller.notify();
     }
 }

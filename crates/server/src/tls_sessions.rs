@@ -1,4 +1,4 @@
-//! TLS sessions that clients may resume, and how often they did: what SHOW STATUS tells of them.
+//! The TLS sessions that clients may resume, and their counters for SHOW STATUS.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -6,30 +6,30 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use rustls::server::StoresServerSessions;
 use tare::sync::PlainMutex;
 
-/// Sessions that are kept: as many as rustls keeps by itself.
+/// The most sessions that are cached, as many as rustls caches by default.
 pub const MAX_SESSIONS: usize = 256;
 
-/// See the module.
+/// The cache of TLS sessions, with its counters.
 #[derive(Debug, Default)]
 pub struct Sessions {
     cache: PlainMutex<Cache>,
-    /// Sessions that were asked for and found.
+    /// Lookups that found a session.
     pub hits: AtomicU64,
-    /// Sessions that were asked for and not found.
+    /// Lookups that found none.
     pub misses: AtomicU64,
-    /// Sessions that were given up for newer ones.
+    /// Sessions that newer ones have replaced.
     pub overflows: AtomicU64,
 }
 
 #[derive(Debug, Default)]
 struct Cache {
     by_key: HashMap<Vec<u8>, Vec<u8>>,
-    /// The oldest first. Some may have been taken.
+    /// The keys, the oldest first. Some sessions may have been taken out since.
     order: VecDeque<Vec<u8>>,
 }
 
 impl Sessions {
-    /// How many are kept.
+    /// The number of cached sessions.
     pub fn len(&self) -> usize {
         self.cache.lock().by_key.len()
     }
@@ -58,7 +58,7 @@ impl StoresServerSessions for Sessions {
                 self.overflows.fetch_add(1, Relaxed);
             }
         }
-        // Those that were taken are not waited for.
+        // Drops the keys of sessions that were taken out.
         if cache.order.len() > 2 * MAX_SESSIONS {
             let Cache { by_key, order } = &mut *cache;
             order.retain(|key| by_key.contains_key(key));
@@ -104,7 +104,7 @@ mod tests {
             (sessions.hits.load(Relaxed), sessions.misses.load(Relaxed)),
             (2, 2)
         );
-        // Sessions that come and are taken leave nothing behind.
+        // Keys of sessions that are taken out do not accumulate.
         for i in 0..10 * MAX_SESSIONS {
             sessions.put(key(i), vec![1]);
             assert!(sessions.take(&key(i)).is_some());

@@ -1,4 +1,4 @@
-//! A session's transaction, and the right to write to databases.
+//! The transactions of a session, and its write locks of databases.
 
 use std::sync::atomic::Ordering;
 
@@ -14,14 +14,14 @@ use tare_mysql::schema::is_system_schema;
 use tare_store::metrics as locks;
 use tare_store::write_lock::WriteGuard;
 
-/// SQLite has no other isolation.
+/// SQLite's only isolation level.
 const SERIALIZABLE: Mode = Mode {
     isolation: Isolation::Serializable,
     read_only: false,
     autocommit: false,
 };
 
-/// Waits for the right to write to a database.
+/// Acquires the write lock of a database for the transaction, unless the session holds it.
 pub fn enter(session: &mut Session, database: &str) -> Result<()> {
     if session.locks.confirm(database) {
         return Ok(());
@@ -31,8 +31,8 @@ pub fn enter(session: &mut Session, database: &str) -> Result<()> {
     Ok(())
 }
 
-/// Takes a place in line for a transaction that reads now and is expected to write: a write after
-/// another session's would find the snapshot too old. Whoever writes does not wait for it.
+/// Queues a transaction that reads now and probably writes later as a writer: after another session's
+/// write its snapshot would be too old for a write. Other writers do not wait for it.
 pub fn queue_as_writer(session: &mut Session, database: &str) {
     if session.locks.has(database) {
         return;
@@ -46,7 +46,7 @@ pub fn queue_as_writer(session: &mut Session, database: &str) {
     }
 }
 
-/// Waits for the write lock of a database.
+/// Acquires the write lock of a database.
 pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let writers = session.shared.databases.write_lock(database);
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
@@ -58,7 +58,8 @@ pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<Write
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         return Ok(pass.shown(lock));
     }
-    // Who has one write lock and waits for another may be part of a circle: it gives way soon.
+    // A session that holds a write lock and waits for another one may be part of a deadlock: it gives up
+    // soon.
     let holds = !session.locks.is_empty();
     let at_most = if holds {
         session
@@ -100,7 +101,7 @@ pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<Write
     }
 }
 
-/// What an error means for the transaction: a deadlock rolls it back, as it does in MySQL.
+/// Applies an error to the transaction: a deadlock rolls it back, as in MySQL.
 pub fn handle_error(session: &mut Session, error: SqlError) -> SqlError {
     if error.code == 1213 {
         session.transaction.expects_write = true;
@@ -112,7 +113,7 @@ pub fn handle_error(session: &mut Session, error: SqlError) -> SqlError {
             .as_ref()
             .is_some_and(|c| c.is_autocommit())
     {
-        // SQLite gave the transaction up: disk full, out of memory.
+        // SQLite has rolled the transaction back, because the disk is full or memory is short.
         end_transaction(session);
     }
     error
@@ -127,8 +128,8 @@ pub fn begin(session: &mut Session, read_only: bool) -> Result<()> {
     let current = session.state.database();
     let connection = session.connections.own()?;
     if let Some(database) = current.filter(|d| !is_system_schema(d)) {
-        // Now: inside the transaction its settings could not be made. That it may have been
-        // dropped is for a statement that names it to say.
+        // Attached before the transaction, which cannot change its settings. If it was dropped, a
+        // statement that names it reports that.
         let _ = connection.attach(&database);
     }
     connection.begin()?;
@@ -177,7 +178,7 @@ pub fn roll_back(session: &mut Session) {
         if let Some(connection) = &mut session.connections.own
             && !connection.is_autocommit()
         {
-            // It can only fail when there is nothing to roll back.
+            // It fails only if there is nothing to roll back.
             let _ = connection.execute("ROLLBACK");
         }
         end_transaction(session);
@@ -190,7 +191,7 @@ fn end_transaction(session: &mut Session) {
     session.tables.release();
 }
 
-/// The transaction of a statement under autocommit.
+/// Begins the transaction of a statement under autocommit.
 pub fn begin_single_statement() -> tare::transaction::Transaction {
     tare::transaction::of_statement(&points::TRANSACTION, SERIALIZABLE)
 }

@@ -89,7 +89,7 @@ pub fn record(
         point.error(error.code.into(), error.state, &message);
     }
     let status = session.registration.status();
-    count::status(status, &session.tally);
+    count::add_to_status(status, &session.tally);
     status.set(Counter::OpenedTables, session.tables.opened());
     if !point.is_recorded() {
         return;
@@ -100,7 +100,7 @@ pub fn record(
     if let Some(prepared_use) = session.statements.prepared_use.take() {
         record_prepared_use(session, point, &prepared_use);
     }
-    count::event(point, &session.tally, session.state.warnings.count());
+    count::set_in_event(point, &session.tally, session.state.warnings.count());
 }
 
 /// Records a PREPARE, EXECUTE or DEALLOCATE in the row of its prepared statement. From 9.7 on, the event

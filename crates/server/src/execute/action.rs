@@ -1,4 +1,4 @@
-//! Actions: all that neither returns rows nor changes any.
+//! Actions that neither return rows nor change any.
 
 use rusqlite::types::Value;
 
@@ -11,7 +11,7 @@ use crate::transaction;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 
-/// Runs an action. `Some`: OK with so many affected rows; `None`: it has answered.
+/// Runs an action. Returns the affected rows for the OK packet, or `None` if it has answered.
 pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<Option<u64>> {
     match action {
         Action::Begin { read_only } => transaction::begin(session, *read_only)?,

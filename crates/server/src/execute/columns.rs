@@ -9,7 +9,7 @@ use tare_dialect::plan::Sql;
 use tare_query::columns::describe;
 use tare_store::StatementId;
 
-/// The columns of a statement that has not run yet.
+/// Describes the columns of a statement that has not run yet.
 pub fn describe_prepared(
     session: &mut Session,
     id: StatementId,

@@ -1,4 +1,4 @@
-//! What a statement has done, counted: for SHOW STATUS, for its event, for metrics.
+//! Counts what a statement has done: in SHOW STATUS, in its event and in the metrics.
 
 use tare::Counter as Event;
 
@@ -7,8 +7,8 @@ use crate::session::{Tally, Work};
 use crate::status::{Counter, Status};
 use tare_dialect::plan::{Action, Change};
 
-/// In the session's status.
-pub fn status(status: &Status, tally: &Tally) {
+/// Adds it to the session's status.
+pub fn add_to_status(status: &Status, tally: &Tally) {
     if let Some(rows) = tally.looked_up {
         status.add(Counter::HandlerExternalLock, 2);
         status.add(Counter::HandlerReadKey, 1);
@@ -49,7 +49,7 @@ pub fn status(status: &Status, tally: &Tally) {
     }
 }
 
-/// Sorts of rows that a range of a key gave, or of others.
+/// The sorts of rows that a range of a key returned (`of_range`), or the others.
 fn sorts(work: &Work, of_range: bool) -> u64 {
     match work.select_range == of_range {
         true => work.sorts,
@@ -57,8 +57,8 @@ fn sorts(work: &Work, of_range: bool) -> u64 {
     }
 }
 
-/// In the statement's event.
-pub fn event(point: &tare::statement::Statement, tally: &Tally, warnings: u16) {
+/// Sets it in the statement's event.
+pub fn set_in_event(point: &tare::statement::Statement, tally: &Tally, warnings: u16) {
     let work = tally.work.unwrap_or(Work {
         select_scan: tally.scanned,
         sorts: tally.sorts,
@@ -85,9 +85,9 @@ pub fn event(point: &tare::statement::Statement, tally: &Tally, warnings: u16) {
     ]);
 }
 
-/// In the server's metrics.
+/// Adds it to the server's metrics.
 #[inline]
-pub fn metrics(action: &Action, tally: &Tally) {
+pub fn add_to_metrics(action: &Action, tally: &Tally) {
     if tally.examined != 0 {
         metrics::DML_READS.add(tally.examined);
     }

@@ -1,4 +1,4 @@
-//! FLUSH. There are no logs, privileges or tables in memory to be read anew.
+//! FLUSH. There are no logs, privileges or tables in memory that could be read again.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -10,13 +10,13 @@ use tare_mysql::error::Result;
 use tare_rows::merged;
 use tare_rows::snapshot::Snapshot;
 
-/// FLUSH of what is named, in capitals.
+/// FLUSH of these options, in capital letters.
 pub fn flush(session: &Session, what: &[String]) -> Result<()> {
     session.rights.require_all("RELOAD")?;
     let (counters, registry) = (&session.shared.counters, &session.shared.registry);
     let has = |word: &str| what.iter().any(|w| w == word);
     if has("STATUS") {
-        // As in MySQL, of every session.
+        // Of every session, as in MySQL.
         registry.flush_sessions();
         for by in [By::Account, By::User, By::Host] {
             registry.truncate_status(by);

@@ -1,10 +1,10 @@
-//! The error of a statement that was ended from outside.
+//! The error of a statement that was interrupted.
 
 use crate::session::Session;
 use crate::status::Counter;
 use tare_mysql::error::SqlError;
 
-/// Why a statement has ended: what it worked in knows only that it was to.
+/// Replaces the error of an interruption by one that names its cause, and counts timeouts.
 pub fn interruption(session: &Session, error: SqlError) -> SqlError {
     if error.code != 1317 && error.code != 3024 {
         return error;

@@ -8,7 +8,7 @@ use tare_mysql::watch;
 use tare_query::rows::{NO_DATA, OneRow};
 use tare_store::Cursor;
 
-/// SELECT ... INTO @a, @b: one row's values.
+/// SELECT ... INTO @a, @b: assigns the values of one row.
 pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<'_>) -> Result<()> {
     let mut one = OneRow::of(names.len());
     let more = run.answer.more;
@@ -26,7 +26,7 @@ pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<
     Ok(())
 }
 
-/// DO: evaluates, and tells nothing.
+/// DO: evaluates the expressions and returns no rows.
 pub fn evaluate_all(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
     let more = run.answer.more;
     each_row(session, sql, run, &mut |_| Ok(()))?;

@@ -7,8 +7,7 @@ use tare_mysql::schema::is_system_schema;
 use tare_query::programs;
 use tare_sys::Sys;
 
-/// Locks the databases of tables (database, table, for writing); what was locked before is not any
-/// more.
+/// Locks the databases of tables (database, table, whether for writing), and releases earlier locks.
 pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<()> {
     session.rights.require_all("LOCK TABLES")?;
     transaction::commit(session)?;
@@ -23,7 +22,8 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             let series = session.shared.config.series;
             let definition = programs::table(Sys::of(series), &database, table)
                 .ok_or_else(|| SqlError::no_such_table(&database, table))?;
-            // Nobody is kept from a table that can be changed: what it shows is not of this session alone.
+            // A lock on a table that can be updated is accepted and excludes nobody: its rows are not this
+            // session's alone.
             if definition.update().is_none() {
                 let (user, host) = session.state.user_host();
                 return Err(SqlError::command_denied(

@@ -1,4 +1,4 @@
-//! Runs a plan: each kind of action in a module of its own.
+//! Runs a plan. Each kind of action has its module.
 
 mod account;
 mod action;
@@ -27,7 +27,7 @@ use tare_mysql::error::Result;
 use tare_mysql::memory;
 use tare_query::show::keeps_warnings;
 
-/// Runs a plan and answers.
+/// Runs a plan and sends its answer.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     let _memory = memory::statement(session.shared.config.max_statement_memory);
     let _counted = tare_store::memory::statement();
@@ -63,14 +63,14 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
             return Ok(());
         }
     };
-    count::metrics(&plan.action, &session.tally);
+    count::add_to_metrics(&plan.action, &session.tally);
     if let Some(connection) = &mut session.connections.own {
         connection.statement_ended();
     }
     result.map_err(|error| interruption(session, error))
 }
 
-/// Warns, once in each session, that the process that the server answers for has ended.
+/// Warns once in each session that the attached process has ended.
 fn warn_of_end(session: &mut Session) {
     let ends = session.shared.observed.ends();
     if ends == session.reported_ends {

@@ -1,4 +1,4 @@
-//! PREPARE, EXECUTE and DEALLOCATE: statements that are prepared by a statement.
+//! PREPARE, EXECUTE and DEALLOCATE.
 
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
@@ -23,11 +23,11 @@ fn unknown_handler(name: &str, command: &str) -> SqlError {
 
 /// PREPARE name FROM text.
 ///
-/// It counts as the protocol's command does, too; so do the others.
+/// Like EXECUTE and DEALLOCATE, it also counts as the protocol's command.
 pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     session.registration.status().request(Request::Prepare);
     let name = name.to_lowercase();
-    // Even if nothing takes its place.
+    // Removed even if the new statement fails.
     if session.statements.named.remove(&name).is_some() {
         session.registration.status().request(Request::Close);
     }
@@ -47,7 +47,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     }
     let plan = translated?;
     prepare::check_preparable(&plan.action)?;
-    // Errors in the statement are told now.
+    // Preparing it now finds the statement's errors.
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
         prepare::attach(session, sql)?;
         let mut statement = None;
@@ -87,7 +87,7 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
     prepared_use.text = Some(text.clone());
     prepared_use.digest = named.executes;
     session.statements.prepared_use = Some(prepared_use);
-    if named.is_outdated(generation) {
+    if named.update_generation(generation) {
         session.registration.status().reprepared();
     }
     let plan = prepare::translate(session, &text, generation)?;

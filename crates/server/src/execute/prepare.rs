@@ -1,4 +1,4 @@
-//! A statement on its way to SQLite: read, its databases attached, prepared, and what it may do.
+//! Prepares a statement: translates it, attaches its databases, and checks the session's rights.
 
 use rusqlite::types::Value;
 
@@ -14,37 +14,37 @@ use tare_query::system::refused;
 use tare_store::{Cursor, StatementId};
 use tare_sys::Sys;
 
-/// Gives a statement its parameters.
+/// Binds the parameters of a statement.
 pub type Bind<'b> = &'b mut dyn FnMut(&mut Cursor<'_>) -> Result<()>;
 
-/// What a statement is run with.
+/// How a statement is run.
 pub struct Run<'r> {
-    /// Prepared; kept for the next time.
+    /// SQLite's statement; stored for the next execution.
     pub statement: &'r mut Option<StatementId>,
-    /// The result's columns; kept for the next time.
+    /// The result's columns; stored for the next execution.
     pub columns: &'r mut Columns,
-    /// Its parameters.
+    /// Binds its parameters.
     pub bind: Bind<'r>,
-    /// How it is answered.
+    /// The form of its answer.
     pub answer: Answer,
 }
 
-/// How a statement is answered.
+/// The form of a statement's answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Answer {
     /// Another result follows.
     pub more: bool,
-    /// Rows go in the form of COM_STMT_EXECUTE.
+    /// Rows have the binary form of COM_STMT_EXECUTE.
     pub binary: bool,
 }
 
-/// Reads and rewrites a statement.
+/// Parses and translates a statement.
 pub fn translate(session: &mut Session, text: &str, generation: u64) -> Result<Plan> {
     let database = session.state.database();
     translate_in(session, text, database.as_deref(), generation)
 }
 
-/// The same, with another default database than the session has now.
+/// Translates a statement with another default database than the session's.
 pub fn translate_in(
     session: &mut Session,
     text: &str,
@@ -57,13 +57,13 @@ pub fn translate_in(
     plan.map_err(|error| interruption(session, error.into()))
 }
 
-/// Attaches what a statement names, and begins the transaction that it needs.
+/// Attaches the databases that a statement names, and begins the transaction that it needs.
 pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     check_read(session, sql)?;
     warn_of_tables(session, sql);
     note_namesakes(session, sql);
     if sql.is_system() {
-        // It may ask for metrics: they are to have what this session has done.
+        // The statement may read metrics, which must include this session's work.
         if let Some(connection) = &mut session.connections.own {
             connection.gather();
         }
@@ -91,8 +91,8 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
     Ok(())
 }
 
-/// MySQL has said since 8.0.35 that information_schema.PROCESSLIST goes away: 1287. MariaDB says it of setup_timers:
-/// 1681.
+/// Warns of deprecated tables: information_schema.PROCESSLIST in MySQL since 8.0.35 (1287), and
+/// setup_timers in MariaDB (1681).
 fn warn_of_tables(session: &Session, sql: &Sql) {
     let is_named = |schema: &str, table: &str| {
         let mut named = sql.catalog.iter();
@@ -110,7 +110,8 @@ fn warn_of_tables(session: &Session, sql: &Sql) {
     }
 }
 
-/// As in MySQL, which tells when it first loads the function: once in each session. 8.0.16 brought the native ones.
+/// Notes once in each session that a function of schema sys has a native function's name. MySQL does so
+/// when it first loads the function; the native ones came with 8.0.16.
 fn note_namesakes(session: &mut Session, sql: &Sql) {
     if !session.shared.config.series.has_native_namesakes() {
         return;
@@ -124,7 +125,7 @@ fn note_namesakes(session: &mut Session, sql: &Sql) {
     }
 }
 
-/// Tables of the system schemas that everybody may read, as in MySQL.
+/// Tables of performance_schema that every user may read, as in MySQL.
 const PUBLIC_TABLES: [&str; 4] = [
     "global_status",
     "global_variables",
@@ -132,7 +133,7 @@ const PUBLIC_TABLES: [&str; 4] = [
     "session_variables",
 ];
 
-/// Whether the account may read what a statement names: 1142.
+/// Error 1142: the account may not read a table that the statement names.
 fn check_read(session: &Session, sql: &Sql) -> Result<()> {
     let rights = session.rights;
     let (user, host) = match rights.all {
@@ -165,7 +166,7 @@ fn check_read(session: &Session, sql: &Sql) -> Result<()> {
     Ok(())
 }
 
-/// Attaches what a statement names, before it is prepared.
+/// Attaches the databases that a statement names, before it is prepared.
 pub fn attach(session: &mut Session, sql: &Sql) -> Result<()> {
     if !sql.catalog.is_empty() && !sql.is_system() {
         session.connections.join_system(&session.transaction)?;
@@ -176,7 +177,7 @@ pub fn attach(session: &mut Session, sql: &Sql) -> Result<()> {
     Ok(())
 }
 
-/// The prepared statement, prepared if need be.
+/// Prepares a statement unless it is prepared already.
 pub fn statement(
     session: &mut Session,
     sql: &Sql,
@@ -201,7 +202,7 @@ pub fn statement(
         id.of_system()
     } else {
         for database in &sql.databases {
-            // The result's columns will be described by them.
+            // They describe the result's columns.
             connection.definitions(database)?;
         }
         connection.prepare(&sql.text).map_err(refused)?
@@ -210,7 +211,7 @@ pub fn statement(
     Ok(id)
 }
 
-/// Which tables a statement uses, where performance_schema asks for it.
+/// The tables that a statement uses, for performance_schema.
 pub fn table_uses(
     session: &mut Session,
     sql: &Sql,
@@ -226,12 +227,12 @@ pub fn table_uses(
     }
     let (tables, digest) = (&mut session.tables, columns.digest.as_ref());
     let connection = session.connections.own.as_mut()?;
-    // What SQLite cannot explain runs all the same.
+    // A statement that SQLite cannot explain can still run.
     let uses = tables.uses(connection, sql, change, digest, generation);
     uses.ok().map(Box::new)
 }
 
-/// 1295 for statements that handle prepared ones themselves.
+/// Error 1295: PREPARE, EXECUTE and DEALLOCATE cannot be prepared.
 pub fn check_preparable(action: &Action) -> Result<()> {
     match action {
         Action::Prepare(..) | Action::Execute(..) | Action::Deallocate(_) => Err(SqlError::new(
@@ -242,7 +243,7 @@ pub fn check_preparable(action: &Action) -> Result<()> {
     }
 }
 
-/// The value of an expression.
+/// Evaluates an expression.
 pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Value> {
     let database = session.state.database();
     let sql = tare_dialect::translate::expression(

@@ -1,4 +1,4 @@
-//! The rows of a statement, on their way to the client.
+//! Runs a SELECT and sends its rows to the client.
 
 use mysql_common::constants::StatusFlags;
 
@@ -22,7 +22,7 @@ use tare_query::catalog::take_lookups;
 use tare_query::rows::{Sink, each_row};
 use tare_store::{Cursor, StatementId};
 
-/// How the rows go to the client.
+/// The form and the limits of a result.
 struct Form {
     status: StatusFlags,
     deprecates_eof: bool,
@@ -76,7 +76,7 @@ pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
     let sent = match result {
         Ok(sent) => sent,
         Err(error) => {
-            // What has not been sent yet is taken back; otherwise the error follows the rows.
+            // The error replaces rows that are still in the buffer, and follows those that were sent.
             let writer = &mut session.client.writer;
             if writer.sent() == sent_before {
                 writer.rewind(mark, sequence);
@@ -94,7 +94,7 @@ pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sends the rows, and notes what they took; how many they were.
+/// Sends the rows and counts the work. Returns the number of rows.
 fn send(
     session: &mut Session,
     sql: &Sql,
@@ -124,7 +124,7 @@ fn send(
         rows: 0,
         start: 0,
     };
-    // What the server itself asked for is not the statement's.
+    // Lookups by the server itself do not count for the statement.
     take_lookups();
     let sent = each_row(&mut cursor, sql, types, &column_type, &mut sink);
     let lookups = take_lookups();
@@ -165,7 +165,7 @@ fn send(
     sent
 }
 
-/// Ends a result that has been sent.
+/// Sends the end of a result.
 fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form) {
     let found_rows = match &sql.found_rows {
         None => sent as i64,
@@ -182,20 +182,20 @@ fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form
     }
 }
 
-/// What a `SELECT count(*)` finds.
+/// The result of a `SELECT count(*)`.
 fn count(session: &mut Session, sql: &str, id: StatementId) -> Option<i64> {
     let connection = session.connections.with(id).ok()?;
     connection.number(sql).ok()
 }
 
-/// A client that takes rows.
+/// Sends rows to a client.
 struct ClientSink<'s> {
     writer: &'s mut PacketWriter,
     /// The column definitions as packets.
     packets: &'s mut Vec<u8>,
     form: &'s Form,
     rows: u64,
-    /// What had been sent before the first row.
+    /// The bytes that were sent before the first row.
     start: u64,
 }
 

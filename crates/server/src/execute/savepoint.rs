@@ -1,4 +1,4 @@
-//! Savepoints of the transaction that is open.
+//! Savepoints of the open transaction.
 
 use crate::metrics;
 use crate::session::Session;
@@ -6,7 +6,7 @@ use crate::status::Counter;
 use tare_mysql::error::{Result, SqlError};
 use tare_store::connection::quote;
 
-/// SAVEPOINT. Outside of a transaction there is nothing to come back to.
+/// SAVEPOINT. It has no effect outside a transaction.
 pub fn set(session: &mut Session, name: &str) -> Result<()> {
     if !session.transaction.open {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Statements that change rows.
+//! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::prepare::{self, Bind, Run};
 use crate::metrics;
@@ -17,19 +17,19 @@ use tare_store::{Counting, Replaced, StatementId};
 /// The number of [`SqlError::data_truncated`].
 const DATA_TRUNCATED: u16 = 1265;
 
-/// What SQLite has done for a change.
+/// The result of a change.
 #[derive(Default)]
 struct Outcome {
     examined: u64,
     changed: u64,
-    /// What a REPLACE has deleted.
+    /// The rows that a REPLACE has deleted.
     replaced: Replaced,
     last_id: i64,
 }
 
 /// INSERT, REPLACE, UPDATE, DELETE.
 pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> Result<()> {
-    // A database's rows may be made from system tables: what counts is what is written to.
+    // The statement may also read system tables: the written table decides.
     let system = sql.writes.as_deref().is_some_and(is_system_schema);
     check_write(session, sql, change, system)?;
     prepare::ready(session, sql)?;
@@ -66,8 +66,8 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     Ok(())
 }
 
-/// An enum's unknown value in a system table. Without strict mode it is a warning in MySQL, and the value that
-/// the enum has in its place is one that the table does not take.
+/// Maps the error of an unknown enum value in a system table. Without strict mode MySQL warns and stores
+/// the empty value, which the table then refuses.
 fn apply_mode(session: &Session, error: SqlError) -> SqlError {
     if error.code != DATA_TRUNCATED || session.connections.is_strict() {
         return error;
@@ -77,7 +77,7 @@ fn apply_mode(session: &Session, error: SqlError) -> SqlError {
     SqlError::no_referenced_row()
 }
 
-/// Whether the account, and the transaction, may change what the statement names.
+/// Checks that the account and the transaction may change the table.
 fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -> Result<()> {
     if system {
         session.check_change(sql, change)?;
@@ -88,7 +88,7 @@ fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -
             format!("command denied to user '{user}'@'{host}' for table"),
         ));
     }
-    if session.transaction.refuses_writes() && sql.catalog.is_empty() {
+    if session.transaction.take_read_only() && sql.catalog.is_empty() {
         return Err(SqlError::new(
             1792,
             "Cannot execute statement in a READ ONLY transaction.",
@@ -97,7 +97,7 @@ fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -
     Ok(())
 }
 
-/// The right to write for one statement; `None` where the session keeps it for longer.
+/// Acquires the write lock for one statement; `None` if the session holds it for longer.
 fn pass(session: &mut Session, database: &str) -> Result<Option<WriteGuard>> {
     if session.transaction.open {
         transaction::enter(session, database)?;
@@ -159,8 +159,8 @@ fn step(
     })
 }
 
-/// Whether MySQL updates a row that REPLACE finds, instead of deleting it, and so does not count one that
-/// stays as it was: where the table has one unique key alone, and no other table refers to it.
+/// Whether MySQL's REPLACE updates an existing row instead of deleting it, and therefore does not count an
+/// unchanged one: if the table has exactly one unique key, and no other table refers to it.
 fn updates_in_place(session: &mut Session, sql: &Sql) -> bool {
     let (Some(database), Some(table)) = (&sql.writes, &sql.replaces) else {
         return false;
@@ -182,7 +182,7 @@ fn updates_in_place(session: &mut Session, sql: &Sql) -> bool {
             .any(|def| def.foreign_keys.iter().any(|k| &k.table == table))
 }
 
-/// Counts what was changed, and answers with OK.
+/// Counts the changed rows, and answers with OK.
 fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more: bool) {
     let mut affected = done.changed;
     if sql.counts_updates {
@@ -205,7 +205,7 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
     };
     let mut insert_id = 0;
     if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
-        // MySQL tells the first of the numbers that one statement made.
+        // MySQL reports the first id that the statement generated.
         insert_id = done.last_id - (done.changed as i64 - 1).max(0);
         session.state.set_last_insert_id(insert_id);
     }

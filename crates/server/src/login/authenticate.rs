@@ -1,4 +1,4 @@
-//! Whether a client is who it says it is.
+//! Authentication of clients.
 
 use std::sync::atomic::Ordering;
 
@@ -11,12 +11,12 @@ use crate::accounts::Account;
 use crate::accounts::secret::{NATIVE, SHA2, Secret, admits, admits_cached};
 use crate::session::Session;
 
-/// caching_sha2_password: the client is known again.
+/// caching_sha2_password: the cached digest has proved the password.
 const FAST_AUTH_SUCCESS: [u8; 2] = [1, 3];
-/// caching_sha2_password: the client is to send its password.
+/// caching_sha2_password: the client has to send its password.
 const PERFORM_FULL_AUTHENTICATION: [u8; 2] = [1, 4];
 
-/// Checks who the client says it is. Sets what the session may do.
+/// Authenticates a client, and gives the session the account's rights.
 pub fn authenticate(
     session: &mut Session,
     user: &str,
@@ -36,8 +36,8 @@ pub fn authenticate(
         return Ok(());
     }
     let client_plugin = plugin.and_then(|plugin| std::str::from_utf8(plugin).ok());
-    // An unknown user goes through the same exchange as one that was created, so that it cannot be
-    // told from a wrong password.
+    // An unknown user goes through the same exchange as an existing one, so that a client cannot
+    // distinguish it from a wrong password.
     let wanted = match &account {
         Some(account) => account.secret.plugin(),
         None => Some(shared.accounts.decoy_plugin(user)),
@@ -82,7 +82,7 @@ pub fn authenticate(
     }
 }
 
-/// 1045.
+/// Error 1045.
 fn denied(session: &Session, user: &str, used: bool, why: &str) -> SqlError {
     let (_, host) = session.state.user_host();
     let used = if used { "YES" } else { "NO" };
@@ -92,8 +92,8 @@ fn denied(session: &Session, user: &str, used: bool, why: &str) -> SqlError {
     )
 }
 
-/// caching_sha2_password: a client that has proved its password since the server started is known by
-/// a short answer; any other one has to send the password, where nobody can read it on the way.
+/// caching_sha2_password. A short answer proves a password that some client has sent since the server
+/// started. Otherwise the client has to send the password, over a connection that nobody can read.
 fn authenticate_sha2(
     session: &mut Session,
     user: &str,
@@ -114,7 +114,8 @@ fn authenticate_sha2(
         return Ok(false);
     }
     if !session.client.stream.is_secure() {
-        // Now, and not when it asks for a key to encrypt the password with: not all would show it then.
+        // Refused now, and not when the client asks for a key to encrypt the password with: some clients
+        // would hide the message then.
         let why = ": caching_sha2_password takes a password by TLS or by the Unix socket, once after each \
                    start of the server. Connect with TLS, or create the user with mysql_native_password";
         return Err(denied(session, user, true, why));

@@ -1,4 +1,4 @@
-//! The handshake: who the client is, by its password or by the peer of a Unix socket.
+//! The handshake, which ends with an authenticated client.
 
 use std::sync::atomic::Ordering;
 
@@ -14,7 +14,7 @@ use crate::session::{Session, malformed_packet};
 use crate::socket::{Socket, Stream};
 use crate::state::Encryption;
 
-/// What the server can do.
+/// The capabilities of the server without TLS.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_FOUND_ROWS)
     .union(CapabilityFlags::CLIENT_LONG_FLAG)
@@ -32,7 +32,7 @@ pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
     .union(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA)
     .union(CapabilityFlags::CLIENT_DEPRECATE_EOF);
 
-/// Bytes of a request for TLS.
+/// The size of a request for TLS.
 const SSL_REQUEST_BYTES: usize = 32;
 
 /// utf8mb4_general_ci.
@@ -47,7 +47,7 @@ pub(super) fn peer_uid(stream: &Stream) -> Option<u32> {
     Some(credentials.uid.as_raw())
 }
 
-/// Twenty bytes that are no zero and fit into any client's idea of text.
+/// Twenty random bytes that are printable ASCII, because some clients handle them as text.
 pub(super) fn scramble() -> [u8; 20] {
     let mut bytes = [0u8; 20];
     random(&mut bytes);
@@ -79,7 +79,7 @@ pub(super) fn read(session: &mut Session) -> Result<Vec<u8>> {
     Ok(packet)
 }
 
-/// A new connection's handshake. An error is told to the client by the caller.
+/// Runs a new connection's handshake. The caller sends the client an error.
 pub fn handshake(session: &mut Session) -> Result<()> {
     let nonce = scramble();
     let mut first = [0u8; 8];
@@ -129,7 +129,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     finish_login(session, &login.user, login.database)
 }
 
-/// What the server can do for this client.
+/// The capabilities that the greeting offers.
 fn capabilities(session: &Session) -> CapabilityFlags {
     match session.shared.tls {
         Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_SSL,
@@ -137,8 +137,7 @@ fn capabilities(session: &Session) -> CapabilityFlags {
     }
 }
 
-/// Whether a packet is what a client sends that wants TLS: the head of its answer, cut off before the
-/// user's name.
+/// Whether a packet requests TLS: it is a login's head without the user's name.
 fn is_ssl_request(packet: &[u8]) -> bool {
     let head = packet.get(..4).and_then(|head| head.try_into().ok());
     let flags = head.map(|head| CapabilityFlags::from_bits_truncate(u32::from_le_bytes(head)));
@@ -146,7 +145,7 @@ fn is_ssl_request(packet: &[u8]) -> bool {
         && flags.is_some_and(|flags| flags.contains(CapabilityFlags::CLIENT_SSL))
 }
 
-/// Begins TLS: what follows is encrypted.
+/// Begins TLS, which encrypts everything that follows.
 fn encrypt(session: &mut Session) -> Result<()> {
     let bad = || SqlError::new(1043, "Bad handshake");
     let config = session.shared.tls.clone().ok_or_else(bad)?;
@@ -159,7 +158,7 @@ fn encrypt(session: &mut Session) -> Result<()> {
         .ok_or_else(malformed_packet)?;
     let sent = reader.take_rest();
     let stream = &session.client.stream;
-    // Its reason is told by TLS itself.
+    // TLS itself reports the reason to the client.
     stream.encrypt(config, &sent).map_err(|_| bad())?;
     counters.tls_finished.fetch_add(1, Ordering::Relaxed);
     if let Some(tls) = stream.tls() {
@@ -176,7 +175,7 @@ fn encrypt(session: &mut Session) -> Result<()> {
     Ok(())
 }
 
-/// 3159: require_secure_transport, and the client does not encrypt.
+/// Error 3159: require_secure_transport is ON, and the client does not use TLS.
 fn require_secure_transport(session: &Session) -> Result<()> {
     let required = session.shared.globals.get("require_secure_transport");
     if session.client.stream.is_secure() || required.as_deref() != Some("ON") {
@@ -192,13 +191,13 @@ fn require_secure_transport(session: &Session) -> Result<()> {
 pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
     let login = Login::of_change_user(body).ok_or_else(malformed_packet)?;
     publish_attributes(&login.attributes);
-    // The nonce of the handshake must not serve twice: the client is always asked anew.
+    // The nonce of the handshake must not be used twice: the client has to answer a new one.
     authenticate(session, &login.user, None, &[], &scramble())?;
     session.state.set_database(None);
     finish_login(session, &login.user, login.database)
 }
 
-/// Shows what the client says of itself in session_connect_attrs.
+/// Publishes the client's attributes in session_connect_attrs.
 fn publish_attributes(attributes: &[(String, String)]) {
     let line = |(name, value): &(String, String)| {
         let name = name.replace('=', " ");

@@ -1,4 +1,4 @@
-//! From an accepted socket to a session that takes commands.
+//! Turns an accepted socket into a session that takes commands.
 
 mod authenticate;
 mod handshake;
@@ -19,10 +19,11 @@ use tare_mysql::error::SqlError;
 use tare_mysql::wire::reply;
 use tare_store::Control;
 
-/// How long a client may take to say who it is, TLS included; MySQL's connect_timeout.
+/// The time that a login may take, TLS included; MySQL's connect_timeout.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Logins under way at most: the oldest of more is cut off. In pool-of-threads each takes a thread.
+/// The maximum of logins at one time: the oldest of more is disconnected. In pool-of-threads each takes
+/// a thread.
 const MAX_PENDING_LOGINS: usize = 128;
 
 /// A socket that was accepted.
@@ -30,7 +31,7 @@ const MAX_PENDING_LOGINS: usize = 128;
 pub struct Incoming {
     /// The socket.
     pub stream: Stream,
-    /// Who is at its other end, for TCP.
+    /// The address of the client, for TCP.
     pub peer: Option<SocketAddr>,
 }
 
@@ -44,7 +45,7 @@ impl tare_store::Client for Stream {
     }
 }
 
-/// Greets the client and checks who it is. `None`: it was told why it cannot come in.
+/// Greets and authenticates a client. `None`: it was refused, and has got the error.
 pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let Incoming { stream, peer } = incoming;
     let stream = Arc::new(stream);
@@ -53,7 +54,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let control = Arc::new(Control::new(stream.clone()));
     shared.keeper.watch(&control);
     let id = shared.registry.next_id();
-    // MySQL's names: the socket and the loopback address are localhost.
+    // As in MySQL, the Unix socket and the loopback address are localhost.
     let remote = peer.map(|peer| peer.ip().to_canonical());
     let remote = remote.filter(|address| !address.is_loopback());
     let host = remote.map_or_else(|| "localhost".to_owned(), |address| address.to_string());
@@ -80,7 +81,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     shared
         .registry
         .cut_off_slow_logins(MAX_PENDING_LOGINS, CONNECT_TIMEOUT);
-    // One is root's, who can see who is there, and end them.
+    // One more is reserved for root, who can list and kill the others.
     let most = shared.config.max_connections + 1;
     let full = shared.registry.identified() >= most;
     let result = match full {
@@ -120,12 +121,12 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     Some(session)
 }
 
-/// 1040.
+/// Error 1040.
 fn too_many_connections() -> SqlError {
     SqlError::new(1040, "Too many connections")
 }
 
-/// What kind of failure a login's error is.
+/// The column of host_cache that counts an error of a login.
 fn failure(code: u16) -> Failure {
     match code {
         1043 | 1156 | 1835 => Failure::Handshake,

@@ -1,4 +1,4 @@
-//! The client at the other end: its socket, and what was agreed on with it.
+//! The client of a session: its socket and its capabilities.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,26 +8,26 @@ use mysql_common::constants::CapabilityFlags;
 use crate::socket::{PacketReader, PacketWriter, Stream};
 use crate::state::SessionState;
 
-/// Before a client is known it has nothing large to say.
+/// The largest packet of a login.
 const LOGIN_PACKET_BYTES: usize = 64 << 10;
 
 /// A session's client.
 #[derive(Debug)]
 pub struct Client {
-    /// From the client. It is taken out while the packet that lies in it is answered.
+    /// Reads packets. It is taken out while the packet in its buffer is processed.
     pub reader: Option<PacketReader>,
-    /// To the client.
+    /// Writes packets.
     pub writer: PacketWriter,
     /// The socket.
     pub stream: Arc<Stream>,
-    /// What client and server have agreed on.
+    /// The capabilities that client and server share.
     pub capabilities: CapabilityFlags,
-    /// Whether the pool's poller knows the socket.
+    /// Whether the socket is registered with the pool's poller.
     pub polled: bool,
 }
 
 impl Client {
-    /// A client that has yet to say who it is.
+    /// A client that has not logged in.
     pub fn new(stream: Arc<Stream>) -> Self {
         Self {
             reader: Some(PacketReader::new(stream.clone(), LOGIN_PACKET_BYTES)),
@@ -38,11 +38,11 @@ impl Client {
         }
     }
 
-    /// wait_timeout: how long it may be idle.
+    /// Applies wait_timeout, the time that it may be idle.
     pub fn apply_wait_timeout(&self, state: &SessionState) {
         let seconds = state.text("wait_timeout").and_then(|t| t.parse().ok());
         let timeout = Duration::from_secs(seconds.unwrap_or(28_800));
-        // An error says that the client has gone, which the next read will say, too.
+        // An error means that the client has gone, which the next read reports.
         let _ = self.stream.set_read_timeout(Some(timeout));
     }
 
@@ -51,13 +51,13 @@ impl Client {
         self.reader.as_ref().is_some_and(PacketReader::has_buffered)
     }
 
-    /// Whether it takes OK packets for the end of a result.
+    /// Whether a result ends with an OK packet instead of EOF.
     pub fn deprecates_eof(&self) -> bool {
         self.capabilities
             .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
     }
 
-    /// Whether it takes several statements in one text.
+    /// Whether it may send several statements in one text.
     pub fn sends_several(&self) -> bool {
         self.capabilities
             .contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS)

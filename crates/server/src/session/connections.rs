@@ -1,4 +1,4 @@
-//! A session's connections to SQLite: its own, and the one that has only the system schemas.
+//! A session's connections to SQLite: one for databases, and one for the system schemas.
 
 use std::sync::Arc;
 
@@ -17,23 +17,22 @@ use tare_store::StatementId;
 use tare_store::{Connection, Control};
 use tare_sys::Sys;
 
-/// Each is opened by the first statement that needs it.
+/// A session's connections. The first statement that needs one opens it.
 pub struct Connections {
     /// What statements read of the session.
     pub context: Arc<SessionContext>,
     control: Arc<Control>,
-    /// The user's databases.
+    /// The connection for databases.
     pub own: Option<Connection>,
-    /// The system schemas: in a connection of their own, so that a transaction's rollback does
-    /// not touch them.
+    /// The connection for the system schemas: a separate one, so that a transaction's rollback does not
+    /// affect them.
     pub system: Option<System>,
-    /// The system schemas in the session's own connection, once a statement has joined them with
-    /// a database's tables.
+    /// The system schemas in the connection for databases, once a statement has joined both.
     pub joined: Option<Catalog>,
 }
 
 impl Connections {
-    /// None yet.
+    /// No connection is open yet.
     pub fn new(shared: Arc<Shared>, state: Arc<SessionState>, control: Arc<Control>) -> Self {
         Self {
             context: Arc::new(SessionContext { shared, state }),
@@ -59,7 +58,7 @@ impl Connections {
         })?)
     }
 
-    /// The connection that has the user's databases.
+    /// The connection for databases.
     pub fn own(&mut self) -> Result<&mut Connection> {
         if self.own.is_none() {
             self.own = Some(self.open()?);
@@ -75,7 +74,7 @@ impl Connections {
             .ok_or_else(|| SqlError::new(1041, "Out of memory"))
     }
 
-    /// The system schemas.
+    /// The connection for the system schemas.
     pub fn system(&mut self) -> Result<&mut System> {
         if self.system.is_none() {
             let (databases, control) =
@@ -108,7 +107,7 @@ impl Connections {
         }
     }
 
-    /// The connection that a statement was prepared on, and the system tables that it reads.
+    /// The connection that a statement was prepared on, and the catalog of the system tables that it reads.
     pub fn with_catalog(
         &mut self,
         id: StatementId,
@@ -134,8 +133,7 @@ impl Connections {
         }
     }
 
-    /// Gives the session's own connection the system schemas, the first time that a statement
-    /// joins them with a database's tables.
+    /// Installs the system schemas in the connection for databases, when a statement first joins both.
     pub fn join_system(&mut self, transaction: &Transaction) -> Result<()> {
         if self.joined.is_some() {
             return Ok(());
@@ -148,7 +146,8 @@ impl Connections {
         }
         let source = self.context.clone();
         let connection = self.own()?;
-        // Made inside a transaction, the tables would go with its rollback. It has only read.
+        // A rollback would remove tables that are created inside the transaction. It has only read, so it
+        // can be committed.
         if open {
             connection.execute("COMMIT")?;
         }
@@ -160,12 +159,12 @@ impl Connections {
         Ok(())
     }
 
-    /// Whether sql_mode refuses values that do not fit.
+    /// Whether sql_mode is strict: values that do not fit their columns are refused.
     pub fn is_strict(&self) -> bool {
         Mode::of(&self.context.state.text("sql_mode").unwrap_or_default()).strict
     }
 
-    /// Strict mode: values that do not fit their columns are refused.
+    /// Applies the strict mode of sql_mode to the connection for databases.
     pub fn apply_sql_mode(&mut self) -> Result<()> {
         let strict = self.is_strict();
         match self.own.as_mut() {
@@ -178,7 +177,7 @@ impl Connections {
         }
     }
 
-    /// @@foreign_key_checks.
+    /// Applies @@foreign_key_checks to the connection for databases.
     pub fn apply_foreign_key_checks(&mut self) -> Result<()> {
         let on = self.context.state.text("foreign_key_checks").as_deref() != Some("OFF");
         let Some(connection) = self.own.as_mut() else {

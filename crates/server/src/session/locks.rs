@@ -1,56 +1,57 @@
-//! The right to write to databases, as long as a session has it.
+//! The write locks that a session holds.
 
 use tare_store::write_lock::WriteGuard;
 
-/// Databases that may be written to.
+/// Write locks, by database.
 #[derive(Debug, Default)]
 pub struct Passes(Vec<(String, WriteGuard)>);
 
 impl Passes {
-    /// Whether this database is among them.
+    /// Whether a database is locked.
     pub fn has(&self, database: &str) -> bool {
         self.0.iter().any(|(name, _)| name == database)
     }
 
-    /// One more.
+    /// Adds a lock.
     pub fn add(&mut self, database: &str, pass: WriteGuard) {
         self.0.push((database.to_owned(), pass));
     }
 
-    /// Makes an expectation to write to a database the right to; what was lost meanwhile is let go.
+    /// Turns a queued writer's pass for a database into the lock, and drops it if it was lost meanwhile.
+    /// Returns whether the database is locked.
     fn confirm(&mut self, database: &str) -> bool {
         self.0
             .retain(|(name, pass)| name != database || pass.confirm());
         self.has(database)
     }
 
-    /// Gives all of them back.
+    /// Releases all of them.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// By what a session has the right to write.
+/// The write locks of a session, by what holds them.
 #[derive(Debug, Default)]
 pub struct Locks {
-    /// What it has written to in its transaction.
+    /// Locks of the transaction.
     pub transaction: Passes,
-    /// LOCK TABLES ... WRITE.
+    /// Locks of LOCK TABLES ... WRITE.
     pub tables: Passes,
 }
 
 impl Locks {
-    /// Whether the database is locked already.
+    /// Whether a database is locked.
     pub fn has(&self, database: &str) -> bool {
         self.transaction.has(database) || self.tables.has(database)
     }
 
-    /// Whether the session may write to the database now, as it has locked it.
+    /// Confirms that the session holds the lock of a database. Returns whether it does.
     pub fn confirm(&mut self, database: &str) -> bool {
         self.tables.has(database) || self.transaction.confirm(database)
     }
 
-    /// Whether no database is.
+    /// Whether no database is locked.
     pub fn is_empty(&self) -> bool {
         self.transaction.0.is_empty() && self.tables.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! One client's conversation: its state, in parts.
+//! A session, as a struct of its parts.
 
 mod client;
 mod connections;
@@ -37,10 +37,10 @@ use tare_query::show::names::check_access;
 use tare_store::Control;
 use tare_sys::procedures::ProcedureState;
 
-/// What to do after a command.
+/// What follows a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Read the next one.
+    /// Read the next command.
     Continue,
     /// End the session.
     Quit,
@@ -48,40 +48,40 @@ pub enum Next {
 
 /// A session.
 pub struct Session {
-    /// What all sessions share.
+    /// The state that all sessions share.
     pub shared: Arc<Shared>,
-    /// What SQL functions see of the session.
+    /// The state that SQL functions and other sessions read.
     pub state: Arc<SessionState>,
-    /// What can stop it.
+    /// Interrupts its statements, and ends it.
     pub control: Arc<Control>,
     /// Its entry in the process list.
     pub registration: Registration,
-    /// What the user may do.
+    /// The user's rights.
     pub rights: Rights,
-    /// Who is at the other end.
+    /// Its client.
     pub client: Client,
-    /// To SQLite.
+    /// Its connections to SQLite.
     pub connections: Connections,
-    /// What is prepared.
+    /// Its prepared and cached statements.
     pub statements: Statements,
-    /// The transaction.
+    /// Its transaction.
     pub transaction: Transaction,
-    /// The databases that it may write to now.
+    /// The write locks that it holds.
     pub locks: Locks,
     /// Its limits.
     pub settings: Settings,
-    /// What the statement that runs has done.
+    /// The work of the current statement.
     pub tally: Tally,
-    /// The tables that it has open.
+    /// Its open tables.
     pub tables: Tables,
-    /// Ends of attached processes that it was told of.
+    /// The number of ended attached processes that it was warned of.
     pub reported_ends: u32,
-    /// Functions of schema sys of which it was told that they have a native one's name.
+    /// Functions of schema sys for which it was noted that a native function has their name.
     pub reported_namesakes: Vec<&'static str>,
     /// What procedures store between calls.
     pub procedures: ProcedureState,
-    /// The session's thread in performance_schema, in pool-of-threads. Declared last: the
-    /// session's end is recorded while it is there.
+    /// The session's thread in performance_schema, in pool-of-threads. Declared last, so that the
+    /// session's end is recorded before it is dropped.
     pub thread: Option<tare::thread::Session>,
 }
 
@@ -94,7 +94,7 @@ impl fmt::Debug for Session {
 }
 
 impl Drop for Session {
-    /// The statements that a client leaves open end with it.
+    /// Uncounts the prepared statements that the client has not closed.
     fn drop(&mut self) {
         self.shared
             .counters
@@ -104,7 +104,7 @@ impl Drop for Session {
 }
 
 impl Session {
-    /// For a client that has yet to say who it is.
+    /// A session for a client that has not logged in.
     pub fn new(
         shared: Arc<Shared>,
         state: Arc<SessionState>,
@@ -139,7 +139,7 @@ impl Session {
         reply::ok(&mut self.client.writer, status, reply::Ok::default());
     }
 
-    /// Answers with OK, and what the statement has done.
+    /// Answers with OK and the statement's counts.
     pub fn done(&mut self, affected_rows: u64, last_insert_id: u64, more: bool) {
         let mut status = self.transaction.status();
         status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
@@ -159,12 +159,12 @@ impl Session {
         Next::Continue
     }
 
-    /// A statement's result, with its error in the words of the series that is served.
+    /// Words a statement's error as the served series does.
     pub fn reword<T>(&self, result: Result<T>) -> Result<T> {
         result.map_err(|error| error.worded(self.shared.config.series))
     }
 
-    /// How @@sql_mode and the client have statements read.
+    /// The mode that statements are translated in, by @@sql_mode and the client.
     pub fn mode(&self) -> Mode {
         let mut mode = Mode::of(&self.state.text("sql_mode").unwrap_or_default());
         mode.series = self.shared.config.series;
@@ -186,26 +186,25 @@ impl Session {
         Ok(())
     }
 
-    /// Whether a user may do more than read.
+    /// Whether the user has all rights.
     pub fn is_root(&self) -> bool {
         self.rights.all
     }
 
-    /// The client is who this account is. What it may do is what it may do now: a GRANT counts from the
-    /// next login on.
+    /// Gives the session an account's rights. A later GRANT takes effect at the next login.
     pub fn assume_account(&mut self, account: &Account) {
         self.rights = account.rights;
         self.state
             .set_matched(&account.user, &account.host, account.rights);
     }
 
-    /// 1044: this account has no rights in a database.
+    /// Error 1044: the account has no rights in a database.
     pub fn database_denied(&self, name: &str) -> SqlError {
         let (user, host) = self.state.user_host();
         SqlError::database_denied(&user, &host, name)
     }
 
-    /// Lets go of the metadata locks, unless a transaction holds them.
+    /// Releases the metadata locks, unless a transaction holds them.
     pub fn release(&mut self) {
         if !self.transaction.open {
             self.tables.release();
@@ -213,7 +212,7 @@ impl Session {
     }
 }
 
-/// 1835: the packet is not what its command says.
+/// Error 1835: the packet does not have the form of its command.
 pub fn malformed_packet() -> SqlError {
     SqlError::new(1835, "Malformed communication packet.")
 }

@@ -1,4 +1,4 @@
-//! Limits that a session looks at with each statement: kept as numbers beside the variables' texts.
+//! Limits that a session reads for each statement, parsed from the texts of their variables.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// As the session's variables have them.
+    /// Reads the limits from the session's variables.
     pub fn read(&mut self, state: &SessionState) {
         let seconds = state.text("long_query_time").and_then(|t| t.parse().ok());
         self.long_query_time =

@@ -1,4 +1,4 @@
-//! The statements that a session keeps from one execution to the next.
+//! The prepared and cached statements of a session.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,17 +13,17 @@ use tare_mysql::wire::params::ParamType;
 use tare_query::columns::Types;
 use tare_store::StatementId;
 
-/// Statements of COM_QUERY that a session keeps translated and prepared.
+/// The most statements of COM_QUERY that a session caches.
 const MAX_CACHED_STATEMENTS: usize = 256;
 
-/// What a session keeps.
+/// The statements of a session.
 #[derive(Debug, Default)]
 pub struct Statements {
-    /// COM_STMT_PREPARE. Boxed: an execution takes its statement out and puts it back.
+    /// Statements of COM_STMT_PREPARE. Boxed: an execution takes its statement out and puts it back.
     pub prepared: HashMap<u32, Box<PreparedStatement>>,
-    /// PREPARE name FROM text.
+    /// Statements of PREPARE name FROM text.
     pub named: HashMap<String, NamedStatement>,
-    /// What the statement at hand does with one of them.
+    /// The PREPARE, EXECUTE or DEALLOCATE that runs now.
     pub prepared_use: Option<PreparedUse>,
     /// The last number given to a prepared statement.
     last: u32,
@@ -32,18 +32,18 @@ pub struct Statements {
 }
 
 impl Statements {
-    /// A number for a statement that is prepared now.
+    /// The number of a statement that is prepared now.
     pub fn next_id(&mut self) -> u32 {
         self.last = self.last.wrapping_add(1).max(1);
         self.last
     }
 
-    /// The statement of this text, taken out.
+    /// Takes the statement of this text out of the cache.
     pub fn take(&mut self, text: &str) -> Option<CachedStatement> {
         self.cache.remove(text)
     }
 
-    /// Keeps a statement that may come again.
+    /// Puts a statement into the cache.
     pub fn put(&mut self, text: &str, cached: CachedStatement, connections: &mut Connections) {
         if self.cache.len() >= MAX_CACHED_STATEMENTS {
             self.empty_cache(connections);
@@ -51,7 +51,7 @@ impl Statements {
         self.cache.insert(text.into(), cached);
     }
 
-    /// Forgets COM_QUERY's statements, as when the default database changes.
+    /// Closes the cached statements, as when the default database changes.
     pub fn empty_cache(&mut self, connections: &mut Connections) {
         for (_, cached) in std::mem::take(&mut self.cache) {
             if let Some(statement) = cached.statement {
@@ -60,17 +60,16 @@ impl Statements {
         }
     }
 
-    /// Has every statement read anew when it is executed next.
+    /// Makes every statement be translated again at its next execution.
     pub fn expire_all(&mut self, connections: &mut Connections) {
         self.empty_cache(connections);
         for prepared in self.prepared.values_mut() {
-            // Schemas are counted from 1 on.
+            // The generations of schemas begin with 1.
             Arc::make_mut(&mut prepared.plan).generation = 0;
         }
     }
 
-    /// Lets SQLite forget all of them; those that clients have prepared are prepared anew when they
-    /// are executed.
+    /// Finalizes all statements of SQLite. Prepared statements are prepared again at their next execution.
     pub fn release(&mut self, connections: &mut Connections) {
         self.empty_cache(connections);
         for prepared in self.prepared.values_mut() {
@@ -81,34 +80,34 @@ impl Statements {
     }
 }
 
-/// A statement of COM_QUERY that may come again.
+/// A statement of COM_QUERY in the cache.
 #[derive(Debug)]
 pub struct CachedStatement {
-    /// Of its text.
+    /// The digest of its text.
     pub digest: Option<Digest>,
-    /// How it is run.
+    /// Its plan.
     pub plan: Arc<Plan>,
-    /// Prepared, when it is rows or a change.
+    /// SQLite's statement, if it returns or changes rows.
     pub statement: Option<StatementId>,
-    /// The result's column definitions as they go over the wire.
+    /// The result's column definitions.
     pub columns: Columns,
 }
 
-/// Column definitions, kept from one execution to the next.
+/// Column definitions, stored from one execution to the next.
 #[derive(Debug, Default)]
 pub struct Columns {
-    /// The packets, but for their sequence numbers.
+    /// The packets, without their sequence numbers.
     pub packets: Vec<u8>,
-    /// How each column's values are written.
+    /// The type of each column.
     pub types: Types,
-    /// Which tables the statement uses, once it is known.
+    /// The tables that the statement uses, once determined.
     pub uses: Option<Box<Uses>>,
-    /// Of its text, where performance_schema asks for it.
+    /// The digest of the statement's text, if performance_schema records it.
     pub digest: Option<Digest>,
 }
 
 impl Columns {
-    /// Not described yet.
+    /// Columns that are not described yet.
     pub fn of(digest: Option<Digest>) -> Self {
         Self {
             digest,
@@ -120,15 +119,15 @@ impl Columns {
 /// A prepared statement.
 #[derive(Debug)]
 pub struct PreparedStatement {
-    /// Its text, to be translated anew when a schema has changed.
+    /// Its text, for translating it again when a schema has changed.
     pub text: Arc<str>,
-    /// Of its text.
+    /// The digest of its text.
     pub digest: Digest,
-    /// Of its executions, once there was one.
+    /// The digest of its executions, once there was one.
     pub executes: Option<Digest>,
-    /// The database that was the default when it was prepared.
+    /// The default database of when it was prepared.
     pub database: Option<String>,
-    /// How it is run.
+    /// Its plan.
     pub plan: Arc<Plan>,
     /// SQLite's statement.
     pub statement: Option<StatementId>,
@@ -136,31 +135,31 @@ pub struct PreparedStatement {
     pub columns: Columns,
     /// The parameters' types: clients send them with the first execution only.
     pub types: Vec<ParamType>,
-    /// COM_STMT_SEND_LONG_DATA.
+    /// Parameters from COM_STMT_SEND_LONG_DATA.
     pub long: Vec<Option<Vec<u8>>>,
-    /// What went wrong with it, told by the next execution.
+    /// The error of COM_STMT_SEND_LONG_DATA, which the next execution reports.
     pub long_error: Option<SqlError>,
     /// Its row of prepared_statements_instances.
     pub instance: tare::prepared::Prepared,
 }
 
-/// What PREPARE, EXECUTE or DEALLOCATE do with a prepared statement.
+/// The use of a prepared statement by PREPARE, EXECUTE or DEALLOCATE.
 #[derive(Debug)]
 pub struct PreparedUse {
     /// Which of them it is.
     pub verb: &'static str,
     /// The prepared statement's name, in lower case.
     pub name: String,
-    /// Its text. None: there is no such statement, or no text that can be read.
+    /// Its text; `None` if there is no such statement, or its text is a syntax error.
     pub text: Option<String>,
-    /// Of what is done with it, if it is known.
+    /// The digest of the use, if determined.
     pub digest: Option<Digest>,
-    /// The text stands in the statement at hand.
+    /// PREPARE has the text as a literal.
     pub is_literal: bool,
 }
 
 impl PreparedUse {
-    /// This is done with the statement of this name, and its text is known.
+    /// The use of the statement of this name.
     pub fn new(verb: &'static str, name: &str, text: Option<String>) -> Self {
         Self {
             verb,
@@ -177,24 +176,24 @@ impl PreparedUse {
 pub struct NamedStatement {
     /// Its text.
     pub text: String,
-    /// Of its text, once it was executed.
+    /// The digest of its text, once it was executed.
     pub digest: Option<Digest>,
-    /// Of its executions, likewise.
+    /// The digest of its executions, once it was executed.
     pub executes: Option<Digest>,
-    /// The schemas' generation that it was last executed under.
+    /// The generation of the schemas at its last execution.
     pub generation: u64,
     /// Its row of prepared_statements_instances.
     pub instance: tare::prepared::Prepared,
 }
 
 impl NamedStatement {
-    /// Whether the schemas are others than when it was executed last; from now on it is of these.
-    pub fn is_outdated(&mut self, generation: u64) -> bool {
-        let is_outdated = self.generation != generation;
-        if is_outdated {
+    /// Updates its generation. Returns whether the schemas have changed since the last execution.
+    pub fn update_generation(&mut self, generation: u64) -> bool {
+        let has_changed = self.generation != generation;
+        if has_changed {
             self.generation = generation;
             self.instance.reprepared();
         }
-        is_outdated
+        has_changed
     }
 }

@@ -1,4 +1,4 @@
-//! The tables that a session has open: who reads and writes which, told to performance_schema.
+//! The open tables of a session, and what its statements do to them, for performance_schema.
 
 use std::collections::HashMap;
 
@@ -15,8 +15,8 @@ use tare_store::Connection;
 use tare_store::access::{self, Loop, Reads};
 use tare_store::shape::{self, Shape};
 
-/// Statements whose use of tables a session remembers by their digest, so that a text with other
-/// values in it is not looked at again.
+/// The most statements whose use of tables a session caches. They are cached by digest, so that a text
+/// with other values is not analysed again.
 const MAX_CACHED_USES: usize = 256;
 
 /// A table that the session has open.
@@ -24,15 +24,15 @@ const MAX_CACHED_USES: usize = 256;
 struct OpenTable {
     database: String,
     table: String,
-    /// MySQL's names, as the instrument knows them.
+    /// The indexes, in the order of the instrument.
     indexes: Vec<String>,
     handle: Handle,
     metadata: metadata::MetadataLock,
-    /// The metadata lock is held.
+    /// Whether the metadata lock is held.
     held: bool,
 }
 
-/// What a statement does to one of them.
+/// What a statement does to one table.
 #[derive(Debug, Clone, Copy)]
 struct TableUse {
     table: usize,
@@ -42,16 +42,16 @@ struct TableUse {
     backward: bool,
 }
 
-/// What a statement does to tables, in the places of one session.
+/// What a statement does to tables; they are indexes into one session's open tables.
 #[derive(Debug, Clone)]
 pub struct Uses {
-    /// The generation of the schemas that it was learned from.
+    /// The generation of the schemas that it was determined for.
     generation: u64,
     all: Vec<TableUse>,
     steps: Option<Loop>,
     change: Option<Change>,
     shape: Shape,
-    /// All that it does is to look up rows of one table.
+    /// Whether it only looks up rows of one table.
     is_lookup: bool,
 }
 
@@ -60,39 +60,39 @@ pub struct Uses {
 pub struct Tables {
     generation: u64,
     open: Vec<OpenTable>,
-    /// Somebody counts what the statement does to them.
+    /// Whether performance_schema counts what the current statement does to them.
     observed: bool,
     /// Tables opened since the session began.
     opened: u64,
-    /// By digest, and the databases that the text's names are of.
+    /// By digest, whether LIKE is bounded, and the databases of the names in the text.
     cache: HashMap<(Digest, bool, Vec<String>), Uses>,
 }
 
 /// Rows that a statement has read or changed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rows {
-    /// Rows given to the client.
+    /// Rows sent to the client.
     pub sent: u64,
-    /// Rows stepped over in scans.
+    /// Steps from row to row in scans.
     pub scanned: u64,
     /// Rows changed.
     pub affected: u64,
-    /// Steps of SQLite's machine.
+    /// Steps of SQLite's virtual machine.
     pub steps: u64,
 }
 
-/// What an execution of a statement did to tables.
+/// What an execution of a statement did to tables, as MySQL counts it.
 #[derive(Debug, Clone, Copy, Default)]
-#[allow(missing_docs, reason = "they are MySQL's names, but for the first two")]
+#[allow(missing_docs, reason = "they are MySQL's names, except the first two")]
 pub struct Work {
     /// Tables locked, and unlocked again.
     pub external_locks: u64,
     /// Temporary tables.
     pub temporaries: u64,
-    /// Sorts, and the rows that were sorted.
+    /// Sorts, and sorted rows.
     pub sorts: u64,
     pub sorted: u64,
-    /// Rows looked at.
+    /// Rows examined.
     pub examined: u64,
     pub read_first: u64,
     pub read_key: u64,
@@ -120,7 +120,7 @@ impl Work {
 }
 
 impl Tables {
-    /// What a statement does to tables; looked up in its program the first time.
+    /// What a statement does to tables, determined from its program the first time.
     pub fn uses(
         &mut self,
         connection: &mut Connection,
@@ -130,14 +130,14 @@ impl Tables {
         generation: u64,
     ) -> Result<Uses> {
         if self.generation != generation {
-            // A table may be another one now.
+            // The names may refer to other tables now.
             *self = Self {
                 generation,
                 opened: self.opened,
                 ..Self::default()
             };
         }
-        // A pattern decides by its own first letters whether an index serves.
+        // The first letters of a pattern decide whether LIKE uses an index.
         let bounded = sql.text.contains("tare_like_from(");
         let key = digest.map(|digest| (*digest, bounded, sql.databases.clone()));
         if let Some(cached) = key.as_ref().and_then(|key| self.cache.get(key)) {
@@ -211,8 +211,8 @@ impl Tables {
         self.opened
     }
 
-    /// The statement begins: its tables are locked, and what is done to the first of them is timed
-    /// from the stage's beginning on.
+    /// Records that a statement begins: it locks its tables. Returns the wait of the first table, which is
+    /// timed from the stage's beginning on.
     pub fn begin(&mut self, uses: &Uses) -> Option<Wait> {
         self.observed = tare::wait::are_counted()
             && [&TABLE_IO, &TABLE_LOCK, &MDL]
@@ -236,7 +236,7 @@ impl Tables {
         Some(handle.io_in_stage(operation(uses, first), first.index))
     }
 
-    /// It has ended: says of how many rows.
+    /// Records that the statement has ended, and its rows.
     pub fn end(&mut self, uses: &Uses, wait: Option<Wait>, rows: Rows) {
         if !self.observed {
             return;
@@ -251,14 +251,14 @@ impl Tables {
         for (i, one) in uses.all.iter().enumerate() {
             let open = &mut self.open[one.table];
             if i > 0 {
-                // What the first did is timed; the others' part in that is not known.
+                // The time of the other tables is part of the first one's.
                 let mut wait = open.handle.io(operation(uses, one), one.index);
                 wait.rows(match one.writes {
                     true => rows.affected,
                     false => rows.sent.max(1),
                 });
             } else if one.writes && uses.change.is_some_and(finds_first) {
-                // The rows were fetched before they were changed.
+                // The rows were fetched before the change.
                 let mut wait = open.handle.io(Operation::Fetch, one.index);
                 wait.rows(visited.max(rows.affected));
             }
@@ -266,7 +266,7 @@ impl Tables {
         }
     }
 
-    /// The transaction has ended: nobody is kept from changing a definition any more.
+    /// Releases the metadata locks, as at the end of a transaction.
     pub fn release(&mut self) {
         for open in self.open.iter_mut().filter(|open| open.held) {
             open.metadata.released();
@@ -276,18 +276,18 @@ impl Tables {
 }
 
 impl Uses {
-    /// Whether no table of a user's database takes part.
+    /// Whether the statement uses no table of a database.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// Whether it was learned from the schemas as they are.
+    /// Whether it was determined for this generation of the schemas.
     pub fn is_of(&self, generation: u64) -> bool {
         self.generation == generation
     }
 
-    /// The rows that an execution looked up, if that is all that it did: but for these and the table's lock, nothing
-    /// of [`Self::work`] is more than 0.
+    /// The rows that an execution looked up, if it did nothing else: apart from these and the table's lock,
+    /// [`Self::work`] is zero.
     #[inline]
     pub fn looked_up(&self, rows: Rows) -> Option<u64> {
         self.is_lookup.then(|| visited(self, rows))
@@ -307,7 +307,7 @@ impl Uses {
         work.select_full_join = is_select && self.shape.full_join;
         for (i, one) in self.all.iter().enumerate() {
             let is_first = i == 0;
-            // A joined table is looked up for each row at least.
+            // A joined table is looked up at least once for each row.
             let times = if is_first { 1 } else { rows.sent.max(1) };
             let visited = if is_first { visited(self, rows) } else { times };
             let following = match one.backward {
@@ -327,12 +327,12 @@ impl Uses {
                         false => work.read_first += 1,
                     }
                 }
-                // The end of the table is a row that was asked for.
+                // MySQL counts the read that finds the end of the table.
                 Reads::Scan => work.read_rnd_next += rows.scanned + 1,
             }
             if is_select {
                 work.select(one.reads, is_first);
-                // What follows an index from end to end uses it.
+                // A scan of a complete index uses that index.
                 let by_key = one.index.is_some() || is_first && self.shape.ordered_by_key;
                 work.no_index |= one.reads == Reads::Scan && !by_key;
             }
@@ -340,7 +340,7 @@ impl Uses {
         work
     }
 
-    /// Rows looked at, as MySQL counts them: in each table, and once more where they are sorted.
+    /// Rows examined, as MySQL counts them: in each table, and once more if they are sorted.
     fn examined(&self, rows: Rows) -> u64 {
         let Some(first) = self.all.first() else {
             return 0;
@@ -349,7 +349,7 @@ impl Uses {
         let others = self.all[1..].iter().filter(joined).count() as u64 * rows.sent;
         let first_rows = match first.reads {
             Reads::None => rows.affected.min(others),
-            // One row by its key is a constant to what is joined to it.
+            // One row by its key is a constant for the join, and not counted.
             Reads::Lookup if others > 0 && rows.sent <= 1 => 0,
             Reads::Scan if rows.scanned > 0 && others > 0 => rows.scanned + 1,
             Reads::Scan if rows.scanned > 0 => rows.sent.max(rows.scanned + 1),
@@ -360,13 +360,13 @@ impl Uses {
         first_rows + others + sorted
     }
 
-    /// Whether steps of SQLite's machine say more than the rows do.
+    /// Whether the steps of SQLite's virtual machine determine the visited rows.
     pub fn counts_steps(&self) -> bool {
         self.steps.is_some()
     }
 }
 
-/// Whether a change looks for its rows.
+/// Whether a change fetches its rows first.
 fn finds_first(change: Change) -> bool {
     matches!(change, Change::Update | Change::Delete)
 }
@@ -388,6 +388,6 @@ fn visited(uses: &Uses, rows: Rows) -> u64 {
         0
     };
     let stepped = uses.steps.map_or(0, |l| l.visited(rows.steps, rows.sent));
-    // A row that was looked for and not found was a fetch, too.
+    // A lookup that matches no row is a fetch, too.
     rows.sent.max(scanned).max(stepped).max(1)
 }

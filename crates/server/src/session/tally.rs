@@ -1,24 +1,24 @@
-//! What a statement has done, for those who count it.
+//! The work of a statement, for its counters.
 
 use super::tables::Work;
 
-/// What a statement has done.
+/// The work of a statement.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
-    /// Its warnings have begun: those of the statement before are gone.
+    /// Whether the warnings of the previous statement are gone.
     pub warns: bool,
     /// Rows sent to the client.
     pub sent: u64,
-    /// Rows looked at.
+    /// Rows examined.
     pub examined: u64,
     /// Rows changed.
     pub affected: u64,
-    /// A table was scanned from end to end.
+    /// Whether a table was scanned completely.
     pub scanned: bool,
     /// Sorts.
     pub sorts: u64,
-    /// What it did to tables, where that is known and not the next.
+    /// What it did to tables, if determined and `looked_up` is `None`.
     pub work: Option<Work>,
-    /// The rows that it looked up in one table, where it did nothing else.
+    /// The rows that it looked up in one table, if it did nothing else.
     pub looked_up: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! A session's transaction: what it is, and what the next one will be.
+//! The state of a session's transaction, and of the next one.
 
 use mysql_common::constants::StatusFlags;
 
@@ -7,11 +7,11 @@ use crate::state::SessionState;
 /// The transaction, open or not.
 #[derive(Debug)]
 pub struct Transaction {
-    /// BEGIN was said (or implied by autocommit=0).
+    /// It is open, by BEGIN or autocommit=0.
     pub open: bool,
     /// READ ONLY.
     pub read_only: bool,
-    /// Something was written.
+    /// It has written.
     pub wrote: bool,
     /// Its event.
     pub point: Option<tare::transaction::Transaction>,
@@ -21,12 +21,12 @@ pub struct Transaction {
     pub always_read_only: bool,
     /// SET TRANSACTION READ ONLY, for the next one.
     pub next_read_only: bool,
-    /// The last transaction read first and wrote then: the next one is let in as a writer.
+    /// The last transaction read before it wrote: the next one queues as a writer when it begins to read.
     pub expects_write: bool,
 }
 
 impl Transaction {
-    /// None is open; the next one is as the session's variables have it.
+    /// No open transaction, with the settings of the session's variables.
     pub fn of(state: &SessionState) -> Self {
         let is = |name: &str| state.text(name).as_deref() == Some("ON");
         Self {
@@ -41,7 +41,7 @@ impl Transaction {
         }
     }
 
-    /// What answers say of it.
+    /// The status flags of answers.
     pub fn status(&self) -> StatusFlags {
         let mut status = StatusFlags::empty();
         status.set(StatusFlags::SERVER_STATUS_IN_TRANS, self.open);
@@ -49,8 +49,9 @@ impl Transaction {
         status
     }
 
-    /// Whether the statement at hand may not write.
-    pub fn refuses_writes(&mut self) -> bool {
+    /// Whether the current statement may not write. Ends the effect of SET TRANSACTION READ ONLY on the
+    /// next transaction, if the statement is one.
+    pub fn take_read_only(&mut self) -> bool {
         if self.open {
             self.read_only
         } else {
@@ -58,7 +59,7 @@ impl Transaction {
         }
     }
 
-    /// It has ended, in whatever way.
+    /// Ends it, after a commit or a rollback.
     pub fn end(&mut self) {
         self.open = false;
         self.read_only = false;

@@ -24,28 +24,28 @@ use tare_mysql::watch;
 
 use crate::points::CLIENT_CONNECTION;
 
-/// The socket of a connection, and what is known of its waits.
+/// The socket of a connection, and its instrument.
 pub struct Stream {
     socket: Socket,
     point: tare::socket::Instance,
-    /// Once it is encrypted.
+    /// TLS, once the connection is encrypted.
     tls: OnceLock<Box<Tls>>,
     since: Instant,
-    /// Until when reads may last altogether, in nanoseconds from `since`; 0 is without end.
+    /// The deadline of all reads, in nanoseconds from `since`; 0 is none.
     deadline_ns: AtomicU64,
     write_timeout_ms: AtomicU64,
 }
 
-/// How often is looked whether a statement must end whose client takes in nothing.
+/// How often a blocked write checks whether its statement must stop.
 const STOP_CHECK_INTERVAL: Timespec = Timespec {
     tv_sec: 0,
     tv_nsec: 20_000_000,
 };
 
-/// How long the client of a statement that must end may go on to take in nothing.
+/// How long a write may stay blocked when its statement must stop.
 const STOPPED_WRITE_GRACE: Duration = Duration::from_millis(60);
 
-/// How long any client may; MySQL's net_write_timeout.
+/// How long a write may stay blocked; MySQL's net_write_timeout.
 pub const NET_WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A socket.
@@ -90,7 +90,7 @@ impl Stream {
         &self.socket
     }
 
-    /// The address at the other end, of TCP.
+    /// The client's address, for TCP.
     pub fn peer_address(&self) -> Option<String> {
         match &self.socket {
             Socket::Unix(_) => None,
@@ -98,12 +98,12 @@ impl Stream {
         }
     }
 
-    /// Says that the calling thread serves the client.
+    /// Records that the calling thread serves the client.
     pub fn own(&self) {
         self.point.own();
     }
 
-    /// Says whether it waits for the client.
+    /// Records whether the session waits for the client.
     pub fn idle(&self, is_idle: bool) {
         self.point.idle(is_idle);
     }
@@ -116,22 +116,21 @@ impl Stream {
         }
     }
 
-    /// Limits how long all reads together may take from now on, however little each one brings; `None`
-    /// lifts that.
+    /// Limits how long all reads together may take from now on; `None` removes the limit.
     pub fn set_deadline(&self, limit: Option<Duration>) {
         let at = limit.map_or(0, |limit| (self.since.elapsed() + limit).as_nanos() as u64);
         self.deadline_ns.store(at, Ordering::Relaxed);
     }
 
-    /// Limits how long the client may take in nothing of what is sent.
+    /// Limits how long a write may stay blocked.
     pub fn set_write_timeout(&self, timeout: Duration) {
         let ms = timeout.as_millis() as u64;
         self.write_timeout_ms.store(ms, Ordering::Relaxed);
     }
 
-    /// Ends the conversation: a thread that reads from the socket sees its end.
+    /// Shuts the socket down: a thread that reads from it sees its end.
     pub fn shutdown(&self, how: Shutdown) {
-        // An error says that the client has already gone.
+        // An error means that the client has already gone.
         let _ = match &self.socket {
             Socket::Unix(s) => s.shutdown(how),
             Socket::Tcp(s) => s.shutdown(how),
@@ -147,7 +146,7 @@ impl Stream {
         result
     }
 
-    /// Without a wait of its own: the session is idle.
+    /// Receives without recording a wait: the session is idle.
     fn recv_idle(&self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.tls.get() {
             None => self.read_raw(buffer),
@@ -185,15 +184,15 @@ impl Stream {
         )?)
     }
 
-    /// The client has yet to take in what was sent before. It is not waited for when the statement must
-    /// end: what it got so far is no whole answer, and there is no way to tell it more.
+    /// Waits until the client has received what was sent before, but not if the statement must stop: the
+    /// client has part of a packet then, after which no error can be sent.
     #[cold]
     fn write_slow(&self, bytes: &[u8]) -> io::Result<usize> {
         let limit = Duration::from_millis(self.write_timeout_ms.load(Ordering::Relaxed));
         let (since, mut stopped) = (Instant::now(), None);
         loop {
             let mut polled = [PollFd::new(self, PollFlags::OUT)];
-            // An error shows when it is written next.
+            // The next write reports an error.
             let _ = poll(&mut polled, Some(&STOP_CHECK_INTERVAL));
             match self.write_now(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -209,10 +208,11 @@ impl Stream {
         }
     }
 
-    /// Encrypts the connection from here on. `sent`: what the client has sent of its handshake already.
+    /// Encrypts the connection from here on. `sent` is the part of the client's handshake that was read
+    /// already.
     pub fn encrypt(&self, config: Arc<rustls::ServerConfig>, sent: &[u8]) -> io::Result<()> {
         let tls = Tls::accept(self, config, sent)?;
-        // A client asks once, before it says who it is.
+        // A client requests TLS once, before it logs in.
         let _ = self.tls.set(Box::new(tls));
         Ok(())
     }
@@ -222,12 +222,12 @@ impl Stream {
         self.tls.get().map(Box::as_ref)
     }
 
-    /// Whether nobody on the way can read what is said.
+    /// Whether nobody can eavesdrop: it is encrypted, or a Unix socket.
     pub fn is_secure(&self) -> bool {
         self.tls.get().is_some() || matches!(self.socket, Socket::Unix(_))
     }
 
-    /// Whether something has come of which the socket does not tell any more.
+    /// Whether received bytes wait in a buffer, where polling the socket does not report them.
     pub fn has_buffered(&self) -> bool {
         self.tls.get().is_some_and(|tls| tls.has_buffered())
     }

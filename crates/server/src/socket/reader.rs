@@ -9,9 +9,9 @@ use tare_mysql::wire::packets::{FULL, KEEP_BUFFER};
 use super::Stream;
 use crate::points::IDLE;
 
-/// What is read at a time: two pages are enough for any sysbench statement, and a larger
-/// packet grows the buffer for as long as it is there.
-const READ_BUFFER: usize = 8 << 10;
+/// The size of the read buffer, in bytes: two pages hold every statement of sysbench. A larger packet
+/// grows it temporarily.
+const READ_BUFFER_BYTES: usize = 8 << 10;
 
 /// Why no packet came.
 #[derive(Debug, thiserror::Error)]
@@ -22,12 +22,12 @@ pub enum ReadError {
     /// The packet is larger than max_allowed_packet.
     #[error("packet of {0} bytes is larger than max_allowed_packet")]
     TooLarge(usize),
-    /// The sequence number is not the one that must come.
+    /// The sequence number is not the expected one.
     #[error("packets out of order: got {got} instead of {expected}")]
     OutOfOrder {
-        /// What came.
+        /// The received number.
         got: u8,
-        /// What should have come.
+        /// The expected number.
         expected: u8,
     },
     /// The socket failed, or closed in the middle of a packet.
@@ -42,7 +42,7 @@ pub struct PacketReader {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// A packet that came in several pieces of 16 MiB.
+    /// A packet that was sent in several parts of 16 MiB.
     joined: Vec<u8>,
     max_packet: usize,
     received: u64,
@@ -53,7 +53,7 @@ impl PacketReader {
     pub fn new(stream: Arc<Stream>, max_packet: usize) -> Self {
         Self {
             stream,
-            buffer: vec![0; READ_BUFFER],
+            buffer: vec![0; READ_BUFFER_BYTES],
             start: 0,
             end: 0,
             joined: Vec::new(),
@@ -72,12 +72,12 @@ impl PacketReader {
         self.max_packet = bytes;
     }
 
-    /// Whether bytes of a next packet have been read already.
+    /// Whether bytes of the next packet are in a buffer.
     pub fn has_buffered(&self) -> bool {
         self.end > self.start || self.stream.has_buffered()
     }
 
-    /// Takes what was read behind the last packet.
+    /// Takes the bytes that were read after the last packet.
     pub fn take_rest(&mut self) -> Vec<u8> {
         let rest = self.buffer[self.start..self.end].to_vec();
         (self.start, self.end) = (0, 0);
@@ -141,12 +141,12 @@ impl PacketReader {
         Ok(u32::from_le_bytes([a, b, c, 0]) as usize)
     }
 
-    /// The next packet's payload, and the sequence number that the answer begins with.
+    /// Reads a packet. Returns its payload, and the sequence number that the answer begins with.
     pub fn read(&mut self, sequence: u8) -> Result<(&[u8], u8), ReadError> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
             if self.buffer.len() > KEEP_BUFFER {
-                self.buffer = vec![0; READ_BUFFER];
+                self.buffer = vec![0; READ_BUFFER_BYTES];
             }
             if self.joined.capacity() > KEEP_BUFFER {
                 self.joined = Vec::new();
@@ -154,7 +154,7 @@ impl PacketReader {
         }
         let len = self.header(sequence, true)?;
         let mut next = sequence.wrapping_add(1);
-        // The limit is looked at before a byte of the payload is waited for.
+        // The limit is checked before the payload is read.
         if len > self.max_packet {
             return Err(ReadError::TooLarge(len));
         }
@@ -190,13 +190,13 @@ impl PacketReader {
         Ok(())
     }
 
-    /// Reads and drops what is on its way, so that a refusal is not lost in a connection reset.
+    /// Reads and drops what the client still sends, so that a connection reset does not discard the error.
     pub fn drain(&mut self, for_at_most: Duration, bytes: usize) {
         if self.stream.set_read_timeout(Some(for_at_most)).is_err() {
             return;
         }
         let mut left = bytes;
-        let mut scrap = vec![0; READ_BUFFER * 8];
+        let mut scrap = vec![0; READ_BUFFER_BYTES * 8];
         while left > 0 {
             match self.stream.recv(&mut scrap) {
                 Ok(0) | Err(_) => return,

@@ -1,4 +1,4 @@
-//! A connection that is encrypted: rustls between the packets and the socket.
+//! TLS: rustls between the packets and the socket.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -9,15 +9,15 @@ use rustls::{HandshakeKind, ProtocolVersion, ServerConfig, ServerConnection};
 use super::Stream;
 use tare::sync::PlainMutex;
 
-/// What is encrypted of a connection. Only the thread that serves the session reads and writes; the
-/// lock is never waited for.
+/// The TLS of a connection. Only the thread that serves the session reads and writes, so that the lock
+/// is always free.
 pub struct Tls {
     connection: PlainMutex<ServerConnection>,
     /// Protocol version, as MySQL's Ssl_version has it.
     pub version: &'static str,
     /// Cipher suite, as OpenSSL names it.
     pub cipher: String,
-    /// The server's name as the client gave it, empty = it gave none.
+    /// The server's name as the client gave it; empty if it gave none.
     pub server_name: String,
     /// Whether it resumed an earlier session.
     pub is_resumed: bool,
@@ -29,7 +29,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// The socket below, as it is.
+/// The socket itself, unencrypted.
 struct Raw<'s>(&'s Stream);
 
 impl Read for Raw<'_> {
@@ -52,8 +52,8 @@ fn broken(error: rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// Takes in what came from the socket. The client is told what is wrong with it.
-fn take_in(connection: &mut ServerConnection, stream: &Stream) -> io::Result<()> {
+/// Processes received bytes. Errors are also reported to the client.
+fn process_received(connection: &mut ServerConnection, stream: &Stream) -> io::Result<()> {
     let result = connection.process_new_packets();
     send(connection, stream)?;
     result.map(drop).map_err(broken)
@@ -67,8 +67,8 @@ fn send(connection: &mut ServerConnection, stream: &Stream) -> io::Result<()> {
 }
 
 impl Tls {
-    /// The server's side of the handshake. `sent`: what the client has sent of it already, which was
-    /// read together with its request; it is taken for TLS and for nothing else.
+    /// Runs the server's side of the handshake. `sent` is what was read after the client's request: it is
+    /// taken as TLS, never as packets in the clear.
     pub fn accept(stream: &Stream, config: Arc<ServerConfig>, sent: &[u8]) -> io::Result<Self> {
         let mut connection = ServerConnection::new(config).map_err(broken)?;
         let mut input = sent.chain(Raw(stream));
@@ -76,7 +76,7 @@ impl Tls {
             if connection.read_tls(&mut input)? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            take_in(&mut connection, stream)?;
+            process_received(&mut connection, stream)?;
         }
         if !input.get_ref().0.is_empty() {
             return Err(io::ErrorKind::InvalidData.into());
@@ -98,7 +98,7 @@ impl Tls {
         })
     }
 
-    /// What has been decrypted: 0 at the end, which many clients do not announce.
+    /// Reads decrypted bytes: 0 at the end, which many clients do not announce.
     pub fn read(&self, stream: &Stream, buffer: &mut [u8]) -> io::Result<usize> {
         let mut connection = self.connection.lock();
         loop {
@@ -110,7 +110,7 @@ impl Tls {
             if connection.read_tls(&mut Raw(stream))? == 0 {
                 return Ok(0);
             }
-            take_in(&mut connection, stream)?;
+            process_received(&mut connection, stream)?;
         }
     }
 
@@ -118,7 +118,7 @@ impl Tls {
     pub fn write_all(&self, stream: &Stream, mut bytes: &[u8]) -> io::Result<()> {
         let mut connection = self.connection.lock();
         while !bytes.is_empty() {
-            // It takes as much as it buffers at most.
+            // The writer takes no more than its buffer holds.
             let taken = connection.writer().write(bytes)?;
             bytes = &bytes[taken..];
             send(&mut connection, stream)?;
@@ -126,7 +126,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Whether something lies decrypted here, of which the socket does not tell.
+    /// Whether decrypted bytes wait here, which polling the socket does not report.
     pub fn has_buffered(&self) -> bool {
         let state = self.connection.lock().process_new_packets();
         state.is_ok_and(|state| state.plaintext_bytes_to_read() > 0)

@@ -8,16 +8,16 @@ use tare_mysql::wire::packets::Packets;
 
 use super::Stream;
 
-/// A result is sent in pieces of about this size.
-const FLUSH_AT: usize = 64 << 10;
+/// The size at which buffered packets are sent, in bytes.
+const FLUSH_BYTES: usize = 64 << 10;
 
-/// Writes packets to a socket. They are gathered and sent together; [`Packets`] makes them.
+/// Buffers packets, which [`Packets`] builds, and sends them to a socket together.
 #[derive(Debug)]
 pub struct PacketWriter {
     stream: Arc<Stream>,
     packets: Packets,
     sent: u64,
-    /// A part of a packet may be all that the client has got: nothing can be told it any more.
+    /// A write has failed: the client may have part of a packet, after which nothing can be sent.
     broken: bool,
 }
 
@@ -51,17 +51,17 @@ impl PacketWriter {
         self.sent
     }
 
-    /// Sends when enough has been gathered; to be called between packets.
+    /// Sends the buffered packets if they are large enough. Call it between packets.
     #[inline]
     pub fn flush_if_full(&mut self) -> io::Result<()> {
-        if self.packets.bytes().len() >= FLUSH_AT {
+        if self.packets.bytes().len() >= FLUSH_BYTES {
             self.flush()
         } else {
             Ok(())
         }
     }
 
-    /// Sends what has been gathered.
+    /// Sends the buffered packets.
     pub fn flush(&mut self) -> io::Result<()> {
         let bytes = self.packets.bytes();
         if bytes.is_empty() {

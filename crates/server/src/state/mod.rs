@@ -1,4 +1,4 @@
-//! What a session knows about itself, and the SQL functions that it runs know of it.
+//! The state of a session that SQL functions and other sessions read.
 
 mod system;
 mod user;
@@ -28,13 +28,13 @@ pub struct Encryption {
     pub version: &'static str,
     /// The cipher suite, as OpenSSL names it.
     pub cipher: String,
-    /// The server's name as the client gave it, empty = it gave none.
+    /// The server's name as the client gave it; empty if it gave none.
     pub server_name: String,
     /// Whether it resumed an earlier session.
     pub is_resumed: bool,
 }
 
-/// What a session knows about itself; shared with the SQL functions that tell it.
+/// The state of a session that SQL functions and other sessions read.
 #[derive(Debug)]
 pub struct SessionState {
     /// The connection's number.
@@ -52,16 +52,16 @@ pub struct SessionState {
     found_rows: AtomicI64,
     updated: AtomicI64,
     system: Mutex<HashMap<&'static str, String>>,
-    /// @@time_zone, and what it names.
+    /// @@time_zone, and the zone of that name.
     zone: Mutex<(String, Zone)>,
     /// `@x`.
     pub user_variables: UserVariables,
-    /// Of the last statement.
+    /// The warnings of the last statement.
     pub warnings: Warnings,
 }
 
 impl SessionState {
-    /// For a new connection.
+    /// The state of a new connection.
     pub fn new(id: u64, globals: Arc<Globals>, control: Arc<Control>) -> Self {
         let state = Self {
             id,
@@ -89,7 +89,7 @@ impl SessionState {
         self.globals.series
     }
 
-    /// The server's locks of GET_LOCK.
+    /// The server's GET_LOCK locks.
     pub fn user_locks(&self) -> &UserLocks {
         &self.globals.user_locks
     }
@@ -104,18 +104,18 @@ impl SessionState {
         *self.account.lock() = (user.to_owned(), host.to_owned());
     }
 
-    /// The account by which the client was let in, user and host: CURRENT_USER().
+    /// The account that the client logged in to, user and host: CURRENT_USER().
     pub fn matched(&self) -> (String, String) {
         let matched = self.matched.lock();
         (matched.0.clone(), matched.1.clone())
     }
 
-    /// What it may do.
+    /// The rights of that account.
     pub fn rights(&self) -> Rights {
         self.matched.lock().2
     }
 
-    /// Sets the account by which the client was let in.
+    /// Sets the account that the client logged in to.
     pub fn set_matched(&self, user: &str, host: &str, rights: Rights) {
         *self.matched.lock() = (user.to_owned(), host.to_owned(), rights);
     }
@@ -130,7 +130,7 @@ impl SessionState {
         *self.database.lock() = name;
     }
 
-    /// Takes the server's time zone for its own: what is set for the server later is for later sessions.
+    /// Copies the server's time zone: a later SET GLOBAL affects only later sessions.
     pub fn copy_global_zone(&self) {
         if let Some(zone) = self.globals.get("time_zone") {
             self.system.lock().insert("time_zone", zone);
@@ -142,7 +142,7 @@ impl SessionState {
         let name = self.text("time_zone").unwrap_or_default();
         let mut cached = self.zone.lock();
         if cached.0 != name {
-            // A variable has the names of zones alone.
+            // SET accepts only names of zones.
             let zone = Zone::find(&name).unwrap_or_default();
             *cached = (name, zone);
         }
@@ -179,12 +179,12 @@ impl SessionState {
         self.found_rows.store(n, Ordering::Relaxed);
     }
 
-    /// ON DUPLICATE KEY UPDATE has updated a row.
+    /// Counts a row that ON DUPLICATE KEY UPDATE has updated.
     pub fn count_updated(&self) {
         self.updated.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// How many rows it has updated since it was asked last.
+    /// Returns and resets that count.
     pub fn take_updated(&self) -> u64 {
         self.updated.swap(0, Ordering::Relaxed).max(0) as u64
     }
@@ -194,7 +194,7 @@ impl SessionState {
         &self.globals.sys_config
     }
 
-    /// Forgets everything but the account, as COM_RESET_CONNECTION does.
+    /// Resets everything except the account, as COM_RESET_CONNECTION does.
     pub fn reset(&self) {
         self.system.lock().clear();
         self.copy_global_zone();
@@ -206,11 +206,11 @@ impl SessionState {
         self.set_row_count(-1);
     }
 
-    /// Waits; true when it was interrupted.
+    /// Sleeps. Returns true if it was interrupted.
     pub fn sleep(&self, seconds: f64) -> bool {
         let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
         let _waits = crate::blocking::mark_blocked();
-        // It looks itself. Where nothing else is left to do, it has slept, and is not interrupted.
+        // The loop checks for interruptions itself, so that a sleep that has ended is not interrupted.
         self.control.set_working(false);
         loop {
             let left = end.saturating_duration_since(Instant::now());

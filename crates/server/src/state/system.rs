@@ -1,4 +1,4 @@
-//! System variables as a session sees and sets them.
+//! System variables in a session.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::variables::may_change;
 use tare_mysql::variable::{self, Scope, Settable, Variable, find_in};
 use tare_query::result::{borrowed, owned};
 
-/// What only a session can tell, although it cannot set it.
+/// Variables of sessions only, which SET cannot change.
 const SESSION_ONLY: [&str; 4] = [
     "error_count",
     "external_user",
@@ -19,13 +19,13 @@ const SESSION_ONLY: [&str; 4] = [
 ];
 
 impl SessionState {
-    /// Text of a system variable as this session sees it.
+    /// The text of a system variable in this session.
     pub fn text(&self, name: &str) -> Option<String> {
         let own = self.system.lock().get(name).cloned();
         own.or_else(|| self.globals.get(name))
     }
 
-    /// All variables as this session sees them.
+    /// All variables in a scope.
     pub fn all(&self, scope: Scope) -> BTreeMap<&'static str, String> {
         let mut all = self.globals.all();
         if scope == Scope::Global {
@@ -75,8 +75,8 @@ impl SessionState {
         }
     }
 
-    /// A new value, or the nearest that the variable may have: 1292 as a warning, and 1231 where
-    /// @@sql_mode is strict.
+    /// The text, or the nearest value that the variable may have: that is warning 1292, or error 1231 if
+    /// @@sql_mode has STRICT_ALL_TABLES.
     fn nearest_in_range(&self, variable: &Variable, text: String) -> Result<String> {
         let Some(nearest) = variable.nearest(&text) else {
             return Ok(text);
@@ -125,7 +125,7 @@ impl SessionState {
             ));
         }
         if name == "transaction_isolation" {
-            // What was asked for is less than what is done.
+            // Every transaction is SERIALIZABLE, the strictest level.
             return Ok(());
         }
         let (user, host) = self.user_host();

@@ -8,7 +8,7 @@ use tare_rows::server::UserVariable;
 use crate::points::LOCK_SESSION;
 use tare::sync::Mutex;
 
-/// A session's.
+/// The user variables of a session.
 #[derive(Debug)]
 pub struct UserVariables(Mutex<HashMap<String, Value>>);
 
@@ -19,17 +19,17 @@ impl Default for UserVariables {
 }
 
 impl UserVariables {
-    /// One, NULL when it was never set.
+    /// The value of a variable; NULL if it was never set.
     pub fn get(&self, name: &str) -> Value {
         self.0.lock().get(name).cloned().unwrap_or(Value::Null)
     }
 
-    /// Sets one.
+    /// Sets a variable.
     pub fn set(&self, name: &str, value: Value) {
         self.0.lock().insert(name.to_owned(), value);
     }
 
-    /// Forgets them.
+    /// Removes all.
     pub fn clear(&self) {
         self.0.lock().clear();
     }

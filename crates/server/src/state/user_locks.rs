@@ -1,11 +1,11 @@
-//! The locks of GET_LOCK: they have a name and nothing else.
+//! The locks of GET_LOCK.
 
 use std::collections::HashMap;
 
 use crate::points::LOCK_SESSION;
 use tare::sync::Mutex;
 
-/// Who holds which name, and how many times over.
+/// The locks by name, each with its session and how often that has taken it.
 #[derive(Debug)]
 pub struct UserLocks {
     held: Mutex<HashMap<String, (u64, u32)>>,
@@ -20,7 +20,7 @@ impl Default for UserLocks {
 }
 
 impl UserLocks {
-    /// Takes a lock that nobody else holds.
+    /// Takes a lock unless another session holds it. Returns whether it was taken.
     pub fn try_take(&self, name: &str, session: u64) -> bool {
         let mut held = self.held.lock();
         let entry = held.entry(name.to_owned()).or_insert((session, 0));
@@ -36,7 +36,7 @@ impl UserLocks {
         self.held.lock().get(name).map(|(owner, _)| *owner)
     }
 
-    /// `None`: nobody holds it. `Some(false)`: somebody else does.
+    /// Releases a lock. `None`: no session holds it. `Some(false)`: another session does.
     pub fn release(&self, name: &str, session: u64) -> Option<bool> {
         let mut held = self.held.lock();
         let entry = held.get_mut(name)?;
@@ -50,7 +50,7 @@ impl UserLocks {
         Some(true)
     }
 
-    /// Releases all that a session holds. Returns how many that were.
+    /// Releases all locks of a session. Returns their number.
     pub fn release_all(&self, session: u64) -> u64 {
         let mut released = 0;
         self.held.lock().retain(|_, (owner, times)| {

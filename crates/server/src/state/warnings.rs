@@ -6,17 +6,17 @@ use crate::points::LOCK_SESSION;
 use tare::sync::Mutex;
 use tare_mysql::session::Warning;
 
-/// Of a statement that warns at every row, as many are kept.
+/// The most warnings that are stored of a statement.
 const MAX_WARNINGS: usize = 64;
 
-/// The longest message, in bytes, as MySQL has them: they stay until the next statement.
+/// The longest message, in bytes, as in MySQL. Messages are stored until the next statement.
 const MAX_MESSAGE_BYTES: usize = 511;
 
-/// The last statement's.
+/// The warnings of the last statement.
 #[derive(Debug)]
 pub struct Warnings {
     all: Mutex<Vec<Warning>>,
-    /// How many there are: most statements have none, and take no lock to know it.
+    /// Their number, which is read without the lock: most statements have none.
     count: AtomicU16,
 }
 
@@ -35,7 +35,7 @@ impl Warnings {
         self.all.lock().clone()
     }
 
-    /// Adds one.
+    /// Adds a warning.
     pub fn add(&self, level: &'static str, code: u16, message: impl Into<String>) {
         let mut message = message.into();
         if message.len() > MAX_MESSAGE_BYTES {
@@ -53,7 +53,7 @@ impl Warnings {
         }
     }
 
-    /// Whether another one would be forgotten.
+    /// Whether another one would not be stored.
     pub fn is_full(&self) -> bool {
         usize::from(self.count()) >= MAX_WARNINGS
     }
@@ -64,7 +64,7 @@ impl Warnings {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Forgets them.
+    /// Removes all.
     #[inline]
     pub fn clear(&self) {
         if self.count() > 0 {

@@ -1,8 +1,8 @@
-//! SHOW STATUS: what sessions and the server count.
+//! SHOW STATUS: the counters of sessions and of the server.
 //!
-//! A session counts in memory of its own, with plain adds: nobody else writes there. Who asks adds
-//! up the live sessions and what those that have ended left behind; FLUSH STATUS and TRUNCATE
-//! remember what there was instead of setting anything back, so that totals only grow.
+//! A session counts in its own memory with plain adds, because no other thread writes there. A reader
+//! adds up the live sessions and the sums of those that have ended. FLUSH STATUS and TRUNCATE store a
+//! baseline instead of resetting counters, so that totals only grow.
 
 mod server;
 mod totals;
@@ -15,7 +15,7 @@ use tare_dialect::plan::Command;
 
 macro_rules! counters {
     ($($name:ident $text:literal)*) => {
-        /// What a session counts.
+        /// The counters of a session.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs, reason = "they are MySQL's names")]
         pub enum Counter {
@@ -103,10 +103,10 @@ requests! {
 /// A number for each counter.
 pub type Cells = [u64; CELLS];
 
-/// What one session has counted.
+/// The counters of one session.
 pub struct Status {
     cells: [AtomicU64; CELLS],
-    /// What there was at the last FLUSH STATUS or TRUNCATE of status_by_thread.
+    /// The counters at the last FLUSH STATUS or TRUNCATE of status_by_thread.
     base: tare::sync::PlainMutex<Option<Box<Cells>>>,
 }
 
@@ -126,31 +126,31 @@ impl Default for Status {
 }
 
 impl Status {
-    /// Counts. Only the session itself may.
+    /// Adds to a counter. Only the session itself may call it.
     #[inline]
     pub fn add(&self, counter: Counter, n: u64) {
         self.plus(counter as usize, n);
     }
 
-    /// Counts a statement by its command. Only the session itself may.
+    /// Counts a statement by its command. Only the session itself may call it.
     #[inline]
     pub fn command(&self, command: Command) {
         self.plus(COUNTERS + command as usize, 1);
     }
 
-    /// Counts a command of the protocol. Only the session itself may.
+    /// Counts a command of the protocol. Only the session itself may call it.
     #[inline]
     pub fn request(&self, request: Request) {
         self.plus(COUNTERS + STATEMENTS + request as usize, 1);
     }
 
-    /// Counts that a statement was prepared anew. Only the session itself may.
+    /// Counts that a statement was prepared again. Only the session itself may call it.
     pub fn reprepared(&self) {
         self.add(Counter::StmtReprepare, 1);
         self.request(Request::Prepare);
     }
 
-    /// Sets a counter that is counted elsewhere. Only the session itself may.
+    /// Sets a counter that is counted elsewhere. Only the session itself may call it.
     #[inline]
     pub fn set(&self, counter: Counter, n: u64) {
         self.cells[counter as usize].store(n, Ordering::Relaxed);
@@ -158,17 +158,17 @@ impl Status {
 
     #[inline]
     fn plus(&self, at: usize, n: u64) {
-        // One writer: no other add can come in between.
+        // There is one writer, so that no add is lost.
         let cell = &self.cells[at];
         cell.store(cell.load(Ordering::Relaxed) + n, Ordering::Relaxed);
     }
 
-    /// All that was counted.
+    /// The counts since the session began.
     fn total(&self) -> Cells {
         std::array::from_fn(|i| self.cells[i].load(Ordering::Relaxed))
     }
 
-    /// What was counted since the last [`Status::flush`].
+    /// The counts since the last [`Status::flush`].
     pub fn now(&self) -> Cells {
         let base = self.base.lock();
         let mut cells = self.total();
@@ -178,7 +178,7 @@ impl Status {
         cells
     }
 
-    /// Begins anew at zero, for who asks for the session.
+    /// Makes the current counts the baseline of [`Status::now`].
     pub fn flush(&self) {
         let mut base = self.base.lock();
         *base = Some(Box::new(self.total()));
@@ -197,13 +197,12 @@ fn subtract(from: &mut Cells, cells: &Cells) {
     }
 }
 
-/// One of the cells.
+/// The value of a counter.
 pub fn value(cells: &Cells, counter: Counter) -> u64 {
     cells[counter as usize]
 }
 
-/// Names and numbers of what sessions count; the commands only where they are asked for:
-/// performance_schema's tables leave them to events_statements_summary_*.
+/// The names and values of all counters.
 pub fn named(cells: &Cells) -> impl Iterator<Item = (String, u64)> + '_ {
     let own = NAMES.iter().map(|n| (*n).to_owned());
     let statements = Command::ALL.iter().map(|command| command.name());

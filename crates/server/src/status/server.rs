@@ -1,4 +1,4 @@
-//! What the server as a whole counts, and all names of MySQL's.
+//! SHOW STATUS of the server.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -7,7 +7,7 @@ use crate::shared::Shared;
 use crate::state::SessionState;
 use tare_store::metrics::PAGE_BYTES;
 
-/// What is counted with what performance_schema records of tables: without it nothing is known.
+/// Counters that need performance_schema's recording of tables.
 const RECORDED: &[Counter] = &[
     Counter::CreatedTmpTables,
     Counter::HandlerExternalLock,
@@ -26,7 +26,7 @@ const RECORDED: &[Counter] = &[
     Counter::SortScan,
 ];
 
-/// What is read of rows, in tables and indexes.
+/// Counters of rows that are read, in tables and indexes.
 const READS: [Counter; 6] = [
     Counter::HandlerReadFirst,
     Counter::HandlerReadKey,
@@ -36,7 +36,7 @@ const READS: [Counter; 6] = [
     Counter::HandlerReadRndNext,
 ];
 
-/// What InnoDB counts and SQLite has, too: the name here, and the metric's.
+/// Counters of InnoDB that SQLite has, too: the name, and the metric's.
 const FROM_METRICS: &[(&str, &str)] = &[
     ("Innodb_buffer_pool_pages_flushed", "buffer_pages_written"),
     (
@@ -62,7 +62,7 @@ const FROM_METRICS: &[(&str, &str)] = &[
     ("Innodb_pages_written", "buffer_pages_written"),
 ];
 
-/// What is so of a session: no client's connection is compressed.
+/// Variables of a session's connection. No connection is compressed.
 fn of_session(session: Option<&SessionState>) -> [Named; 4] {
     let tls = session.and_then(|session| session.tls.get());
     let (version, cipher) = tls.map_or(("", ""), |tls| (tls.version, tls.cipher.as_str()));
@@ -82,7 +82,7 @@ fn ciphers() -> String {
     names.collect::<Vec<_>>().join(":")
 }
 
-/// What MySQL tells of the server alone, of what sessions count here.
+/// Counters of sessions that MySQL has only for the server.
 const OF_SERVER: &[&str] = &[
     "Innodb_row_lock_time",
     "Table_locks_immediate",
@@ -91,13 +91,13 @@ const OF_SERVER: &[&str] = &[
 
 pub(super) type Named = (String, String);
 
-/// Whether the server has the fact that a counter of sessions tells.
+/// Whether a counter of sessions is counted now.
 fn is_counted(name: &str) -> bool {
     tare::is_running() || !RECORDED.iter().any(|counter| counter.name() == name)
 }
 
 impl Shared {
-    /// SHOW GLOBAL STATUS; with a session, what it has counted itself in place of the server's.
+    /// SHOW GLOBAL STATUS; with a session, SHOW SESSION STATUS.
     pub fn status(&self, session: Option<&SessionState>) -> Vec<Named> {
         if let Some(attached) = self.attached_status(session) {
             return attached;
@@ -132,8 +132,8 @@ impl Shared {
         status
     }
 
-    /// While the server answers for another process: what is so of that, and nothing that it counts
-    /// itself. `None` where it answers for itself.
+    /// SHOW STATUS while the server is attached to a process: that process's state, and none of the
+    /// server's own counters. `None` if it is not attached.
     fn attached_status(&self, session: Option<&SessionState>) -> Option<Vec<Named>> {
         let state = self.observed.state()?;
         let mut status = Vec::from(of_session(session));
@@ -147,7 +147,7 @@ impl Shared {
         Some(status)
     }
 
-    /// What a session has counted, under the names that status_by_* have.
+    /// The counters of a session that the tables status_by_* have.
     pub fn session_status(cells: &Cells) -> Vec<Named> {
         let own = named(cells).filter(|(name, _)| {
             !OF_SERVER.contains(&name.as_str())
@@ -169,7 +169,7 @@ impl Shared {
 
     fn server_status(&self, total: &Cells) -> Vec<Named> {
         let c = &self.counters;
-        // The second that runs counts: clients divide by it from the first on (mycli's \s).
+        // Rounded up, because clients divide by it (mycli's \s).
         let uptime = self.started.elapsed().as_secs() + 1;
         let waits = value(total, Counter::TableLocksWaited);
         let running = self.registry.list();
@@ -218,7 +218,7 @@ impl Shared {
             ("Prepared_stmt_count", c.prepared.load(Relaxed)),
             ("Ssl_accepts", c.tls_accepts.load(Relaxed)),
             ("Ssl_finished_accepts", c.tls_finished.load(Relaxed)),
-            // Always true: a thread ends with its connection, and thread_cache_size is 0 and stays so.
+            // A thread ends with its connection, and thread_cache_size is always 0.
             ("Threads_cached", 0),
             ("Threads_connected", self.registry.len() as u64),
             ("Threads_created", c.threads_created.load(Relaxed)),

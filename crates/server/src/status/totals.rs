@@ -1,10 +1,10 @@
-//! What the sessions of an account have counted together, those that have ended included.
+//! The sums of counters by account, including sessions that have ended.
 
 use std::collections::HashMap;
 
 use super::{CELLS, Cells, Status, add, subtract};
 
-/// What is summed by.
+/// What counters are summed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// User and host.
@@ -15,11 +15,11 @@ pub enum By {
     Host,
 }
 
-/// User and host; the one that is not summed by is empty.
+/// User and host; empty if not summed by it.
 type Key = (String, String);
 
 impl By {
-    /// What an account is part of.
+    /// The key that an account's counts are summed under.
     fn key(self, (user, host): &Key) -> Key {
         match self {
             By::Account => (user.clone(), host.clone()),
@@ -29,11 +29,11 @@ impl By {
     }
 }
 
-/// What sessions that have ended left behind.
+/// The sums of sessions that have ended.
 #[derive(Default)]
 pub struct Accounts {
     left: HashMap<Key, Box<Cells>>,
-    /// What there was when the table of account, user or host was truncated.
+    /// The sums at the last TRUNCATE of the table by account, user or host.
     bases: [HashMap<Key, Box<Cells>>; 3],
 }
 
@@ -44,7 +44,7 @@ impl std::fmt::Debug for Accounts {
 }
 
 impl Accounts {
-    /// A session has ended.
+    /// Adds the counts of a session that has ended.
     pub fn leave(&mut self, account: Key, status: &Status) {
         let sum = self
             .left
@@ -91,7 +91,7 @@ impl Accounts {
         sums
     }
 
-    /// Begins anew at zero.
+    /// Makes the current sums the baseline of [`Accounts::by`].
     pub fn truncate<'a>(&mut self, by: By, live: impl Iterator<Item = (Key, &'a Status)>) {
         self.bases[by as usize] = self.sums(by, live);
     }

@@ -12,7 +12,7 @@ use crate::state::SessionState;
 use crate::tls_sessions::{MAX_SESSIONS, Sessions};
 use tare_store::metrics::PAGE_BYTES;
 
-/// Statements that this server does not have: each is refused before it is counted.
+/// Statements that this server does not have: they are refused before they are counted.
 const REFUSED: &str = "alter_db alter_event alter_function alter_instance alter_library alter_procedure \
     alter_resource_group alter_server alter_tablespace alter_user_default_role assign_to_keycache \
     binlog change_repl_filter change_replication_source clone create_event create_function \
@@ -27,14 +27,14 @@ const REFUSED: &str = "alter_db alter_event alter_function alter_instance alter_
     show_relaylog_events signal stmt_fetch uninstall_component uninstall_plugin unlock_instance \
     xa_commit xa_end xa_prepare xa_recover xa_rollback xa_start";
 
-/// Statements that have another name now.
+/// Counters of statements that 9.7 renames: the old and the new name.
 const RENAMED: [(&str, &str); 3] = [
     ("Com_show_master_status", "Com_show_binary_log_status"),
     ("Com_show_slave_hosts", "Com_show_replicas"),
     ("Com_show_slave_status", "Com_show_replica_status"),
 ];
 
-/// What cannot happen here, with the reason.
+/// Counters of what cannot happen here, with the reasons.
 const NEVER: &[&str] = &[
     // Privileges are not cached, and no limit on the memory of connections is set.
     "Acl_cache_items_count",
@@ -55,12 +55,12 @@ const NEVER: &[&str] = &[
     "Tc_log_max_pages_used",
     "Tc_log_page_size",
     "Tc_log_page_waits",
-    // A peer's address comes with its connection; TCP wrappers are not asked; the listener's poll has
-    // no timeout and its failure ends nothing.
+    // A peer's address comes with its connection; TCP wrappers are not used; the listener's poll has no
+    // timeout, and its failure ends nothing.
     "Connection_errors_peer_address",
     "Connection_errors_select",
     "Connection_errors_tcpwrap",
-    // Temporary tables are SQLite's: tmp_table_size does not limit them, and TempTable is not there.
+    // Temporary tables are SQLite's: tmp_table_size does not limit them, and there is no TempTable.
     "Count_hit_tmp_table_size",
     "TempTable_count_hit_max_ram",
     // There is no INSERT DELAYED, no MyISAM and no stream.
@@ -79,12 +79,12 @@ const NEVER: &[&str] = &[
     // A foreign key refers to a key.
     "Deprecated_use_fk_on_non_standard_key_count",
     "Deprecated_use_fk_on_non_standard_key_last_timestamp",
-    // SQLite's sorter gives rows, not places, and has neither of the two ways of reading.
+    // SQLite's sorter returns rows, not positions. SQLite has neither multi-range read nor range checks.
     "Handler_mrr_init",
     "Handler_read_rnd",
     "Select_range_check",
-    // SQLite reads no pages ahead, queues no request and waits for no free page; its caches are not
-    // resized while it runs; it has no doublewrite buffer, no undo tablespaces, no log buffer.
+    // SQLite reads no pages ahead, queues no requests and waits for no free page; its caches are not
+    // resized while it runs; it has no doublewrite buffer, undo tablespaces or log buffer.
     "Innodb_buffer_pool_pages_misc",
     "Innodb_buffer_pool_read_ahead",
     "Innodb_buffer_pool_read_ahead_evicted",
@@ -109,7 +109,7 @@ const NEVER: &[&str] = &[
     "Innodb_redo_log_current_lsn",
     "Innodb_redo_log_flushed_to_disk_lsn",
     "Innodb_redo_log_uuid",
-    // ANALYZE TABLE samples no pages; the system schemas are in no tables; status is not cut.
+    // ANALYZE TABLE samples no pages; the system schemas are not stored; status is not truncated.
     "Innodb_sampled_pages_read",
     "Innodb_sampled_pages_skipped",
     "Innodb_system_rows_deleted",
@@ -119,7 +119,7 @@ const NEVER: &[&str] = &[
     "Innodb_truncated_status_writes",
     // Time limits need no timer that could fail.
     "Max_execution_time_set_failed",
-    // The server is no client, renegotiates nothing and asks clients for no certificate.
+    // The server is no client, renegotiates nothing and requests no certificates of clients.
     "Ssl_accept_renegotiates",
     "Ssl_callback_cache_hits",
     "Ssl_client_connects",
@@ -127,7 +127,7 @@ const NEVER: &[&str] = &[
     "Ssl_ctx_verify_depth",
     "Ssl_ctx_verify_mode",
     "Ssl_finished_connects",
-    // TLS sessions that are kept have no time limit of their own.
+    // Cached TLS sessions have no time limit of their own.
     "Ssl_session_cache_timeouts",
     "Ssl_verify_depth",
     "Ssl_verify_mode",
@@ -144,7 +144,7 @@ const NEVER: &[&str] = &[
     "option_tracker_usage:Traditional Optimizer",
 ];
 
-/// What is no number, of things that are not here.
+/// Texts about features that this server lacks or that are fixed.
 const WORDS: &[(&str, &str)] = &[
     ("Caching_sha2_password_rsa_public_key", ""),
     ("Innodb_buffer_pool_dump_status", ""),
@@ -161,8 +161,7 @@ const WORDS: &[(&str, &str)] = &[
     ("Tls_library_version", "rustls"),
 ];
 
-/// What only a session has: no client's connection is compressed, plans have no cost, and certificates
-/// of clients are not asked for.
+/// Variables of sessions only: no connection is compressed, and plans have no cost.
 const OF_SESSIONS: &[(&str, &str)] = &[
     ("Compression_algorithm", ""),
     ("Compression_level", "0"),
@@ -170,7 +169,7 @@ const OF_SESSIONS: &[(&str, &str)] = &[
     ("Last_query_partial_plans", "0"),
 ];
 
-/// The settings that new encrypted connections get: the name, and the variable's.
+/// The settings of new TLS connections: the name, and the system variable's.
 const CURRENT_TLS: [(&str, &str); 9] = [
     ("Current_tls_ca", "ssl_ca"),
     ("Current_tls_capath", "ssl_capath"),
@@ -188,7 +187,7 @@ fn named(all: &[(&str, &str)]) -> impl Iterator<Item = Named> {
     all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
-/// Gives commands the names that they have now.
+/// Gives counters of statements the names of 9.7.
 pub(super) fn rename(status: &mut [Named]) {
     for (name, _) in status {
         if let Some((_, new)) = RENAMED.iter().find(|(old, _)| old == name) {
@@ -233,7 +232,7 @@ impl Shared {
                 log.lines.back().map_or(0, |line| line.logged_us),
             ),
             ("Innodb_buffer_pool_bytes_dirty", unwritten),
-            // What is in the log and not yet in the database.
+            // Pages that are in the log and not yet in the database.
             ("Innodb_redo_log_logical_size", unwritten),
             ("Innodb_redo_log_physical_size", self.log_bytes()),
             (

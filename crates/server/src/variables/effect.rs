@@ -1,9 +1,9 @@
-//! Which variables do something, and which only may be set.
+//! Which variables have an effect, and which are only accepted.
 //!
-//! A variable that does nothing keeps its value: a SET that would change what SELECT says, and nothing
-//! else, would be a lie.
+//! SET of any other variable is refused unless the value is the current one: to accept it would pretend
+//! an effect.
 
-/// Variables that change what the server does, by name.
+/// Variables that have an effect, by name.
 const EFFECTIVE: &[&str] = &[
     "autocommit",
     "cte_max_recursion_depth",
@@ -26,8 +26,8 @@ const EFFECTIVE: &[&str] = &[
     "wait_timeout",
 ];
 
-/// Variables that clients set without being asked to, when they connect or in a dump, and who does. SELECT
-/// says what was set, but for transaction_isolation, which says what is done.
+/// Variables without effect that clients set when they connect or in a dump, and which clients do. SELECT
+/// returns the set value, except of transaction_isolation, which is always SERIALIZABLE.
 pub static ACCEPTED: &[(&str, &str)] = &[
     (
         "character_set_client",
@@ -77,7 +77,7 @@ pub static ACCEPTED: &[(&str, &str)] = &[
     ("unique_checks", "dumps"),
 ];
 
-/// Whether a variable may be set to another value than it has.
+/// Whether SET may change a variable.
 pub fn may_change(name: &str) -> bool {
     EFFECTIVE.binary_search(&name).is_ok()
         || ACCEPTED

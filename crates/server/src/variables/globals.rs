@@ -1,4 +1,4 @@
-//! The server's values.
+//! The global values of system variables.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use tare_mysql::variable::{self, Settable};
 use tare_rows::snapshot::Snapshot;
 use tare_rows::telemetry::{self, Telemetry};
 
-/// The server's values.
+/// The global values of system variables.
 #[derive(Debug)]
 pub struct Globals {
     /// The options of schema sys.
     pub sys_config: tare_sys::config::SysConfig,
     values: RwLock<HashMap<&'static str, String>>,
-    /// GET_LOCK.
+    /// The locks of GET_LOCK.
     pub user_locks: UserLocks,
     /// The MySQL whose tables are served.
     pub series: Series,
-    /// Who has set what.
+    /// Who has set which variable.
     pub changes: Changes,
-    /// What tells performance_schema's own.
+    /// The segment, which has the values of performance_schema's variables.
     observed: Arc<Observed>,
 }
 
 impl Globals {
-    /// The defaults, and what the config says.
+    /// The defaults, and the values of the config.
     pub fn new(config: &Config, socket: &str, port: u16, observed: Arc<Observed>) -> Self {
         let mut values: HashMap<_, _> = variable::of(config.series)
             .iter()
@@ -103,7 +103,7 @@ impl Globals {
         }
     }
 
-    /// TLS is offered.
+    /// Sets the variables about TLS, which is offered.
     pub fn set_tls(&self, certificate: &Certificate) {
         let mut values = self.values.write();
         let path = |path: &std::path::Path| path.display().to_string();
@@ -121,7 +121,7 @@ impl Globals {
         values.insert("tls_version", "TLSv1.2,TLSv1.3".to_owned());
     }
 
-    /// One value.
+    /// The value of a variable.
     pub fn get(&self, name: &str) -> Option<String> {
         let own = name
             .starts_with("performance_schema_")
@@ -130,12 +130,12 @@ impl Globals {
             .or_else(|| self.values.read().get(name).cloned())
     }
 
-    /// What SET GLOBAL has said last, or the default.
+    /// The value of the last SET GLOBAL, or the default.
     pub fn stored_value(&self, name: &str) -> String {
         self.values.read().get(name).cloned().unwrap_or_default()
     }
 
-    /// A variable of performance_schema, as the segment has it.
+    /// The value of a variable of performance_schema, from the segment.
     fn segment_value(&self, name: &str) -> Option<String> {
         let all = Snapshot::new(self.observed.segment()).variables(self.series);
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
@@ -156,7 +156,7 @@ impl Globals {
     }
 }
 
-/// The server's name for itself: made up at its first start, and kept.
+/// The server's UUID, which the first start generates and stores.
 fn server_uuid(data: &std::path::Path) -> String {
     let path = data.join("server-uuid");
     if let Ok(stored) = std::fs::read_to_string(&path)
@@ -176,7 +176,7 @@ fn server_uuid(data: &std::path::Path) -> String {
         }
         text.push_str(&format!("{byte:02x}"));
     }
-    // Without a writable directory there is no server either; the next start would say so.
+    // An error is not reported: other files need a writable directory, too.
     let _ = std::fs::write(&path, format!("{text}\n"));
     text
 }

@@ -1,4 +1,4 @@
-//! performance_schema.variables_info: where the variables' values come from.
+//! performance_schema.variables_info: the sources of the variables' values.
 
 use std::collections::HashMap;
 use std::time::SystemTime;
@@ -10,16 +10,16 @@ use super::Globals;
 use tare_mysql::series::Series;
 use tare_mysql::variable::{self, Settable};
 
-/// Who has set what.
+/// Who has set which variable.
 #[derive(Debug)]
 pub struct Changes {
-    /// Variables that were not the default at the start.
+    /// Variables that did not have their default at the start.
     started: Vec<&'static str>,
     set: PlainMutex<HashMap<&'static str, (SystemTime, String, String)>>,
 }
 
 impl Changes {
-    /// At the start, with the values that the command line gave.
+    /// The state at the start, with the values of the command line.
     pub fn new(values: &HashMap<&'static str, String>, series: Series) -> Self {
         let others = variable::of(series)
             .iter()
@@ -30,7 +30,7 @@ impl Changes {
         }
     }
 
-    /// SET.
+    /// Records a SET.
     pub fn set(&self, name: &'static str, user: String, host: String) {
         self.set
             .lock()
@@ -39,7 +39,7 @@ impl Changes {
 }
 
 impl Globals {
-    /// Where the values come from.
+    /// The rows of variables_info.
     pub fn info(&self) -> Vec<VariableInfo> {
         let set = self.changes.set.lock();
         variable::of(self.series)

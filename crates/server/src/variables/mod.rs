@@ -1,4 +1,4 @@
-//! The server's values of system variables, and which of them do something.
+//! The global values of system variables, and which variables have an effect.
 
 mod effect;
 mod globals;
