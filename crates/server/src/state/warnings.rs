@@ -53,11 +53,6 @@ impl Warnings {
         }
     }
 
-    /// Whether another one would not be stored.
-    pub fn is_full(&self) -> bool {
-        usize::from(self.count()) >= MAX_WARNINGS
-    }
-
     /// How many there are.
     #[inline]
     pub fn count(&self) -> u16 {
