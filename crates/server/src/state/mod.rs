@@ -18,7 +18,6 @@ use super::variables::Globals;
 use tare::sync::Mutex;
 use tare_mysql::account::Rights;
 use tare_mysql::date::Zone;
-use tare_mysql::series::Series;
 use tare_store::Control;
 
 /// How a connection is encrypted.
@@ -82,11 +81,6 @@ impl SessionState {
         };
         state.copy_global_zone();
         state
-    }
-
-    /// The MySQL whose tables are served.
-    pub fn series(&self) -> Series {
-        self.globals.series
     }
 
     /// The server's GET_LOCK locks.
