@@ -11,9 +11,9 @@ use tare_lab::interrupt::Interrupt;
 use tare_lab::live::{self, Live};
 use tare_lab::machine::{Machine, now};
 use tare_lab::recipe::{FigureIs, Kind, Load, Recipe, shipped};
-use tare_lab::run::{Finished, Runner};
-use tare_lab::sequel::{Sequel, Until};
-use tare_lab::server::Places;
+use tare_lab::run::{RunSummary, Runner};
+use tare_lab::server::Binaries;
+use tare_lab::stopping_rule::{StoppingRule, Until};
 use tare_lab::store::{Plan, Store};
 use tare_lab::{report, restore, work};
 
@@ -219,11 +219,11 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         };
     }
     let tare = std::env::current_exe().map_err(failed)?;
-    let mut places = Places::find(tare, args.plain.clone());
+    let mut binaries = Binaries::locate(tare, args.plain.clone());
     let (store, plan, results) = match &args.resume {
         Some(directory) => {
             let (store, plan, results) = Store::open(directory).map_err(failed)?;
-            places.complete(&plan.recipe).map_err(wrong)?;
+            binaries.build_missing(&plan.recipe).map_err(wrong)?;
             (store, plan, results)
         }
         None => {
@@ -233,7 +233,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
                 print!("{text}");
                 return Ok(ExitCode::SUCCESS);
             }
-            places.complete(&plan.recipe).map_err(wrong)?;
+            binaries.build_missing(&plan.recipe).map_err(wrong)?;
             if let Some(too_few) = plan.too_few() {
                 eprintln!("tare: {too_few}");
             }
@@ -245,17 +245,17 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
             )
         }
     };
-    run(store, plan, results, &places, dsn.as_ref())
+    run(store, plan, results, &binaries, dsn.as_ref())
 }
 
 fn run(
     mut store: Store,
     mut plan: Plan,
     mut results: Vec<cell::Result>,
-    places: &Places,
+    binaries: &Binaries,
     dsn: Option<&Dsn>,
 ) -> Result<ExitCode, Failure> {
-    let interrupt = Interrupt::heard().map_err(failed)?;
+    let interrupt = Interrupt::install().map_err(failed)?;
     let directory = store.path().to_owned();
     let finished = match plan.live.clone() {
         Some(live) => {
@@ -269,7 +269,7 @@ fn run(
         }
         None => {
             let mut runner =
-                Runner::new(plan, store, results, places, dsn, &interrupt).map_err(failed)?;
+                Runner::new(plan, store, results, binaries, dsn, &interrupt).map_err(failed)?;
             let finished = runner.run();
             // The servers' directory goes before the report is written: a full disk may be its doing.
             (plan, store, results) = runner.into_parts();
@@ -282,7 +282,7 @@ fn run(
         lost = true;
         eprintln!("tare: {} could not be written: {why}", path.display());
     }
-    let Finished { failed, signal, .. } = finished;
+    let RunSummary { failed, signal, .. } = finished;
     if let Some(signal) = signal {
         eprintln!(
             "tare: stopped; continue with: tare weigh --resume {}",
@@ -340,7 +340,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
         names(&part.workload),
     );
     recipe
-        .keep(
+        .retain(
             servers.as_deref(),
             configurations.as_deref(),
             workloads.as_deref(),
@@ -356,9 +356,9 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     let name = Path::new(name).file_stem().unwrap_or_default();
     Ok(Plan {
         quick: args.quick,
-        machine: Machine::look(),
+        machine: Machine::detect(),
         live,
-        sequel: until.map(Sequel::new),
+        stopping_rule: until.map(StoppingRule::new),
         ..Plan::new(&name.to_string_lossy(), recipe, seed)
     })
 }

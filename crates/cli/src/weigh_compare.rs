@@ -81,7 +81,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                 "first": told(&args.first, &first),
                 "second": told(&args.second, &second),
                 "worse": comparisons.is_worse(),
-                "sentences": report::compared_sentences(&comparisons),
+                "sentences": report::comparison_sentences(&comparisons),
                 "comparisons": comparisons,
             });
             println!("{all:#}");
@@ -95,7 +95,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                     plan.machine.started
                 );
             }
-            print!("{}", report::compared(&comparisons));
+            print!("{}", report::render_comparisons(&comparisons));
         }
     }
     Ok(ExitCode::from(if comparisons.is_worse() {

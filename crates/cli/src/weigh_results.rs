@@ -77,7 +77,7 @@ fn is_baseline_of(plan: &Plan, base: &Row, row: &Row) -> bool {
 
 impl Counts {
     fn of(row: &Row, results: &[cell::Result]) -> Option<Self> {
-        let answer = |title: &str| row.asked.iter().find(|answer| answer.title == title);
+        let answer = |title: &str| row.answers.iter().find(|answer| answer.title == title);
         let first = |row: &Vec<Option<String>>| row.first().cloned().flatten();
         let measured: Vec<_> = (results.iter())
             .filter(|result| result.cell.key == row.key)

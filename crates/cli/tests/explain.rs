@@ -10,7 +10,7 @@ use support::server::{Server, Work, mysql};
 use support::{CommandResult, Directory, finish, host};
 use tare_lab::stats::compare::{Baseline, Moment, logs};
 use tare_lab::stats::interval::Interval;
-use tare_lab::stats::starts::Claim;
+use tare_lab::stats::starts::Coverage;
 
 fn explain(dsn: &Path, seconds: &str) -> CommandResult {
     let directory = Directory::new("explain");
@@ -313,11 +313,11 @@ fn the_prediction_agrees_with_a_measurement() {
         "off: {:.2} µs of CPU a statement",
         tare_lab::stats::mean(&micros.collect::<Vec<_>>())
     );
-    if let Some(control) = baseline.control(Claim::Fixed) {
+    if let Some(control) = baseline.control(Coverage::FixedSize) {
         println!("off again: {}", format_interval(&control));
     }
     for (cell, (name, _)) in CONFIGURATIONS.iter().enumerate().skip(1) {
-        let compared = baseline.compare(&logs(&measured[cell]), None, true, Claim::Fixed);
+        let compared = baseline.compare(&logs(&measured[cell]), None, true, Coverage::FixedSize);
         let measured = compared.expect("measured").percent;
         let predicted = Interval::of(&predicted[cell], &mut rng);
         println!(

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{Directory, finish};
-use tare_lab::cell::{self, Asked, Cpu, Measured, Outcome};
+use tare_lab::cell::{self, Answer, Cpu, Measurement, Outcome};
 use tare_lab::events::Event;
 use tare_lab::matrix::Cell;
 use tare_lab::recipe::Recipe;
@@ -36,11 +36,11 @@ script = "oltp_read_only"
 "#;
 
 /// A transaction of one statement takes 10 µs, and counting ten waits of one instrument 0.2 µs more.
-fn measured(cell: &Cell, has_questions: bool) -> Measured {
+fn measured(cell: &Cell, has_questions: bool) -> Measurement {
     let counts = cell.key.configuration == "counted";
     let micros = if counts { 10.2 } else { 10.0 };
     let transactions = 1e4;
-    let answer = |title: &str, rows: &[&str]| Asked {
+    let answer = |title: &str, rows: &[&str]| Answer {
         title: title.into(),
         rows: rows.iter().map(|&row| vec![Some(row.to_owned())]).collect(),
     };
@@ -50,7 +50,7 @@ fn measured(cell: &Cell, has_questions: bool) -> Measured {
         count: 100_000,
         sum_ps: 0,
     };
-    Measured {
+    Measurement {
         seconds: 1.0,
         transactions,
         queries: transactions,
@@ -59,7 +59,7 @@ fn measured(cell: &Cell, has_questions: bool) -> Measured {
             ..Cpu::default()
         }),
         events: if counts { vec![waits] } else { Vec::new() },
-        asked: match has_questions {
+        answers: match has_questions {
             true => vec![
                 answer("Version", &["5.7.22-log"]),
                 answer(
@@ -69,7 +69,7 @@ fn measured(cell: &Cell, has_questions: bool) -> Measured {
             ],
             false => Vec::new(),
         },
-        ..Measured::default()
+        ..Measurement::default()
     }
 }
 
@@ -81,7 +81,7 @@ fn store_run(directory: &Directory, has_questions: bool) {
     for cell in &plan.cells {
         let outcome = Outcome::Done(Box::new(measured(cell, has_questions)));
         let cell = cell.clone();
-        store.keep(&cell::Result { cell, outcome }, None);
+        store.save(&cell::Result { cell, outcome }, None);
     }
 }
 

@@ -61,7 +61,7 @@ fn serve_one(mut client: UnixStream, work: u64, milli: &AtomicU64) {
     }
 }
 
-fn ask(server: &mut UnixStream, request: u64) -> io::Result<()> {
+fn connection(server: &mut UnixStream, request: u64) -> io::Result<()> {
     server.write_all(&request.to_ne_bytes())?;
     server.read_exact(&mut [0; 8])
 }
@@ -93,7 +93,7 @@ impl Counts {
         while self.get(16)? == 0 {
             let clock = || Ok::<u64, io::Error>(start.elapsed().as_nanos() as u64 - self.get(8)?);
             let began = clock()?;
-            ask(&mut server, 0)?;
+            connection(&mut server, 0)?;
             let took = clock()?.saturating_sub(began);
             if self.get(0)? != 0 {
                 let bucket = 32.0 * (took as f64 / 1e3).max(1.0).log2();
@@ -140,7 +140,7 @@ fn main() -> io::Result<()> {
         ["load", socket, threads] => load(socket, number(threads)? as u64),
         ["set", socket, percent] => {
             let request = SET | (number(percent)? * 1e3) as u64;
-            ask(&mut UnixStream::connect(socket)?, request)
+            connection(&mut UnixStream::connect(socket)?, request)
         }
         _ => Err(io::Error::other("burner serve|load|set SOCKET ...")),
     }

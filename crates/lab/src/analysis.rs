@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use fastrand::Rng;
 use serde::Serialize;
 
-use crate::cell::{self, Measured, Memory, Outcome};
+use crate::cell::{self, Measurement, Memory, Outcome};
 use crate::matrix::Key;
 use crate::probe::{Hour, Loops};
 use crate::recipe::Measure;
@@ -28,7 +28,8 @@ pub struct Row {
     /// Repetitions with figures.
     pub done: usize,
     /// Why the others have none.
-    pub troubles: Vec<String>,
+    #[serde(rename = "troubles")]
+    pub failures: Vec<String>,
     /// Mean and interval of each figure that it has.
     pub values: BTreeMap<Measure, Interval>,
     /// Its difference from the baseline.
@@ -44,10 +45,10 @@ pub struct Row {
     /// All latencies, in milliseconds, with their counts.
     pub histogram: Vec<(f64, u64)>,
     /// The load seen: type, name, a second, a statement, mean time.
-    pub load: Vec<Seen>,
+    pub load: Vec<EventRate>,
     /// What the server answered to the recipe's questions, in the last repetition.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<cell::Asked>,
+    #[serde(rename = "asked", skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<cell::Answer>,
 }
 
 /// Means over repetitions.
@@ -83,7 +84,7 @@ pub struct Means {
 
 /// One event of the load seen, over all repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Seen {
+pub struct EventRate {
     /// Its type.
     pub kind: String,
     /// Its name.
@@ -108,7 +109,8 @@ pub struct Analysis {
     /// How busy others were meanwhile.
     pub hour: Hour,
     /// Cells without figures: which, and why.
-    pub troubles: Vec<(String, String)>,
+    #[serde(rename = "troubles")]
+    pub failures: Vec<(String, String)>,
 }
 
 impl Analysis {
@@ -138,8 +140,8 @@ impl Analysis {
             .filter_map(|row| row.comparisons.get(&plan.recipe.measure)?.floor_percent);
         let floor_percent = floors.max_by(f64::total_cmp);
         Self {
-            troubles: troubles(results),
-            hour: hour(plan, results),
+            failures: failures(results),
+            hour: measure_hour(plan, results),
             lead_ms: (results.iter())
                 .filter_map(|result| result.outcome.measured()?.lead_ms)
                 .max_by(f64::total_cmp),
@@ -151,10 +153,10 @@ impl Analysis {
     /// What there is to know about the intervals, the hour, and what was left out.
     pub fn notes(&self, plan: &Plan) -> Vec<String> {
         let mut notes = Vec::new();
-        if let Some(sequel) = &plan.sequel {
-            let minutes = sequel.spent / 60.0;
-            let confidence = plan.claim().confidence();
-            notes.push(match sequel.ended {
+        if let Some(stopping_rule) = &plan.stopping_rule {
+            let minutes = stopping_rule.spent / 60.0;
+            let confidence = plan.coverage().confidence();
+            notes.push(match stopping_rule.ended {
                 Some(ended) => format!(
                     "The run stopped after {minutes:.1} min: {}. The intervals of its differences are of {confidence} %; the looks before had 1 % to err.",
                     ended.words()
@@ -201,25 +203,25 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
         all[at].iter().flat_map(of_cell).collect()
     };
     let own = plan.recipe.measure;
-    let claim = plan.claim();
+    let coverage = plan.coverage();
     let group: Vec<Logs> = (0..keys.len()).map(|at| logs(&values(at, own))).collect();
     let mut rows: Vec<Row> = (keys.iter().enumerate())
         .map(|(at, key)| {
-            let measured: Vec<&Measured> = all[at]
+            let measured: Vec<&Measurement> = all[at]
                 .iter()
                 .filter_map(|result| result.outcome.measured())
                 .collect();
-            let mut troubles: Vec<String> = all[at]
+            let mut failures: Vec<String> = all[at]
                 .iter()
-                .filter_map(|result| trouble(result))
+                .filter_map(|result| failure(result))
                 .collect();
-            troubles.dedup();
+            failures.dedup();
             let spread = spread_percent(&group[at], &group);
             Row {
                 key: key.clone(),
                 done: measured.len(),
                 unstable: unstable(plan, spread, measured.len(), all[at].len()),
-                troubles,
+                failures,
                 values: (Measure::ALL.into_iter())
                     .filter_map(|measure| {
                         let sample: Vec<f64> = (measured.iter())
@@ -234,7 +236,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 means: means(&measured),
                 histogram: histogram(&measured),
                 load: load(&measured),
-                asked: (measured.last()).map_or_else(Vec::new, |last| last.asked.clone()),
+                answers: (measured.last()).map_or_else(Vec::new, |last| last.answers.clone()),
             }
         })
         .collect();
@@ -247,7 +249,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
     };
     for measure in Measure::ALL {
         let baseline = Baseline::of(&values(first, measure), &values(again, measure));
-        let control = baseline.control(claim);
+        let control = baseline.control(coverage);
         let control = control.as_ref();
         let base_stable = rows[first].unstable.is_none() && rows[again].unstable.is_none();
         for (at, row) in rows.iter_mut().enumerate() {
@@ -256,18 +258,18 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 at if at == first => None,
                 // The control itself: the second against the first, with no floor but its own.
                 at if at == again => {
-                    let alone = Baseline {
+                    let first_only = Baseline {
                         first: baseline.first.clone(),
                         again: Logs::new(),
                     };
-                    alone.compare(&baseline.again, control, stable, claim)
+                    first_only.compare(&baseline.again, control, stable, coverage)
                 }
                 at => {
                     let twins = Twins::of(&plan.recipe, &keys[first], &keys[at]);
                     // What two processes differ by says nothing of one.
                     let control = control.filter(|_| twins != Twins::First);
                     let values = logs(&values(at, measure));
-                    (twins.baseline(&baseline)).compare(&values, control, stable, claim)
+                    (twins.baseline(&baseline)).compare(&values, control, stable, coverage)
                 }
             };
             if let Some(comparison) = comparison {
@@ -278,7 +280,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
     rows
 }
 
-fn trouble(result: &cell::Result) -> Option<String> {
+fn failure(result: &cell::Result) -> Option<String> {
     match &result.outcome {
         Outcome::Done(_) => None,
         Outcome::Failed { reason } => Some(format!("failed: {reason}")),
@@ -299,17 +301,17 @@ fn unstable(plan: &Plan, spread: Option<f64>, done: usize, tried: usize) -> Opti
     }
 }
 
-fn means(measured: &[&Measured]) -> Option<Means> {
+fn means(measured: &[&Measurement]) -> Option<Means> {
     let last = measured.last()?;
-    let of = |value: &dyn Fn(&Measured) -> f64| {
+    let of = |value: &dyn Fn(&Measurement) -> f64| {
         mean(&measured.iter().map(|each| value(each)).collect::<Vec<_>>())
     };
-    let each = |value: &dyn Fn(&Measured) -> f64| {
-        of(&|one: &Measured| value(one) / one.transactions.max(1.0))
+    let each = |value: &dyn Fn(&Measurement) -> f64| {
+        of(&|one: &Measurement| value(one) / one.transactions.max(1.0))
     };
     let server = |value: &dyn Fn(&cell::Cpu) -> f64| {
-        let known = measured.iter().all(|one| one.server.is_some());
-        known.then(|| each(&|one: &Measured| one.server.as_ref().map_or(0.0, value) * 1e6))
+        let has_cpu = measured.iter().all(|one| one.server.is_some());
+        has_cpu.then(|| each(&|one: &Measurement| one.server.as_ref().map_or(0.0, value) * 1e6))
     };
     let rate = last.rate;
     Some(Means {
@@ -334,7 +336,7 @@ fn means(measured: &[&Measured]) -> Option<Means> {
     })
 }
 
-fn histogram(measured: &[&Measured]) -> Vec<(f64, u64)> {
+fn histogram(measured: &[&Measurement]) -> Vec<(f64, u64)> {
     // sysbench's buckets have the same values each time.
     let mut sums: BTreeMap<u64, (f64, u64)> = BTreeMap::new();
     for (value, count) in measured
@@ -347,7 +349,7 @@ fn histogram(measured: &[&Measured]) -> Vec<(f64, u64)> {
     sums.into_values().collect()
 }
 
-fn load(measured: &[&Measured]) -> Vec<Seen> {
+fn load(measured: &[&Measurement]) -> Vec<EventRate> {
     let seconds: f64 = measured.iter().map(|one| one.seconds).sum();
     let statements: f64 = measured.iter().map(|one| one.statements()).sum();
     let mut sums: BTreeMap<(&str, &str), (u64, u64)> = BTreeMap::new();
@@ -355,8 +357,8 @@ fn load(measured: &[&Measured]) -> Vec<Seen> {
         let sum = sums.entry((&event.kind, &event.name)).or_default();
         *sum = (sum.0 + event.count, sum.1 + event.sum_ps);
     }
-    let mut seen: Vec<Seen> = (sums.into_iter())
-        .map(|((kind, name), (count, sum_ps))| Seen {
+    let mut rates: Vec<EventRate> = (sums.into_iter())
+        .map(|((kind, name), (count, sum_ps))| EventRate {
             kind: kind.into(),
             name: name.into(),
             per_second: count as f64 / seconds,
@@ -364,8 +366,8 @@ fn load(measured: &[&Measured]) -> Vec<Seen> {
             mean_ns: sum_ps as f64 / 1e3 / count as f64,
         })
         .collect();
-    seen.sort_by(|a, b| b.per_second.total_cmp(&a.per_second));
-    seen
+    rates.sort_by(|a, b| b.per_second.total_cmp(&a.per_second));
+    rates
 }
 
 /// Names the phases of each curve: a server's configuration under a workload, by connections.
@@ -397,7 +399,7 @@ fn phases(rows: &mut [Row]) {
     }
 }
 
-fn hour(plan: &Plan, results: &[cell::Result]) -> Hour {
+fn measure_hour(plan: &Plan, results: &[cell::Result]) -> Hour {
     let measured = || (results.iter()).filter_map(|result| result.outcome.measured());
     let turns = measured().flat_map(|measured| &measured.turns);
     let cpus = plan.machine.cpus.max(1) as f64;
@@ -422,10 +424,10 @@ fn hour(plan: &Plan, results: &[cell::Result]) -> Hour {
     }
 }
 
-fn troubles(results: &[cell::Result]) -> Vec<(String, String)> {
+fn failures(results: &[cell::Result]) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = Vec::new();
     for result in results {
-        if let Some(why) = trouble(result) {
+        if let Some(why) = failure(result) {
             all.push((
                 format!(
                     "{}, repetition {}",
@@ -440,7 +442,7 @@ fn troubles(results: &[cell::Result]) -> Vec<(String, String)> {
 }
 
 /// The median of a row's figure over its repetitions would hide nothing, but the interval is of the mean: reports show that.
-pub fn shown(interval: &Interval) -> String {
+pub fn format_interval(interval: &Interval) -> String {
     let digits = |x: f64| match x.abs() {
         x if x >= 1000.0 => format!("{x:.0}"),
         x if x >= 10.0 => format!("{x:.1}"),

@@ -25,7 +25,7 @@ pub struct Result {
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Outcome {
     /// It was measured.
-    Done(Box<Measured>),
+    Done(Box<Measurement>),
     /// Something went wrong.
     Failed {
         /// What.
@@ -40,7 +40,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// The figures, when there are any.
-    pub fn measured(&self) -> Option<&Measured> {
+    pub fn measured(&self) -> Option<&Measurement> {
         match self {
             Self::Done(measured) => Some(measured),
             Self::Failed { .. } | Self::Skipped { .. } => None,
@@ -50,7 +50,7 @@ impl Outcome {
 
 /// The figures of a cell.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Measured {
+pub struct Measurement {
     /// How long the load ran.
     pub seconds: f64,
     /// Transactions in that time.
@@ -89,8 +89,8 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<Resident>,
     /// What the server answered to the recipe's questions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<Asked>,
+    #[serde(rename = "asked", default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<Answer>,
     /// Turn by turn, when there were turns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
@@ -98,11 +98,11 @@ pub struct Measured {
 
 /// An answer to one of the recipe's questions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
+pub struct Answer {
     /// The question's title.
     pub title: String,
     /// The rows; NULL is none.
-    pub rows: Vec<crate::ask::Row>,
+    pub rows: Vec<crate::connection::Row>,
 }
 
 /// Resident memory in KiB, at the start and for each idle connection.
@@ -252,7 +252,7 @@ impl Counts {
     }
 }
 
-impl Measured {
+impl Measurement {
     /// One of its figures; `None` when it has not got it.
     pub fn value(&self, measure: Measure) -> Option<f64> {
         if let Some(resident) = &self.resident {

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tare_client::secrets::SECRETS;
 
-use crate::trouble::Trouble;
+use crate::error::CellError;
 
 /// How long a server may take to stop.
-const PATIENCE: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How much of a log is kept.
-const END: usize = 4_000;
+const LOG_TAIL_BYTES: usize = 4_000;
 
 /// A running process.
 #[derive(Debug)]
@@ -31,7 +31,11 @@ impl Child {
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start(mut command: Command, log: &Path, output: Option<&Path>) -> Result<Self, Trouble> {
+    pub fn start(
+        mut command: Command,
+        log: &Path,
+        output: Option<&Path>,
+    ) -> Result<Self, CellError> {
         let program = command.get_program().to_string_lossy().into_owned();
         for secret in SECRETS {
             command.env_remove(secret);
@@ -45,7 +49,7 @@ impl Child {
             };
             Ok((errors, output))
         };
-        let (errors, output) = files().map_err(Trouble::at(log.display()))?;
+        let (errors, output) = files().map_err(CellError::at(log.display()))?;
         let process = command
             .stdin(Stdio::null())
             .stdout(output)
@@ -53,7 +57,7 @@ impl Child {
             // Ctrl-C on the terminal is for us alone: we stop the others in order.
             .process_group(0)
             .spawn()
-            .map_err(Trouble::at(format!("cannot start {program}")))?;
+            .map_err(CellError::at(format!("cannot start {program}")))?;
         Ok(Self {
             process,
             log: log.to_owned(),
@@ -80,16 +84,16 @@ impl Child {
     ///
     /// # Errors
     /// It cannot be waited for.
-    pub fn reap(&mut self) -> Result<ExitStatus, Trouble> {
+    pub fn reap(&mut self) -> Result<ExitStatus, CellError> {
         self.ended = true;
         self.process
             .wait()
-            .map_err(Trouble::at("cannot wait for a process"))
+            .map_err(CellError::at("cannot wait for a process"))
     }
 
     /// The end of its log.
     pub fn log(&self) -> String {
-        end_of(&self.log)
+        log_tail(&self.log)
     }
 
     /// Asks it to end, and waits; in the end kills it and all of its group.
@@ -100,7 +104,7 @@ impl Child {
             let pid = Pid::from_child(&self.process);
             let _ = rustix::process::kill_process(pid, Signal::TERM);
             let start = Instant::now();
-            while start.elapsed() < PATIENCE && matches!(self.process.try_wait(), Ok(None)) {
+            while start.elapsed() < STOP_TIMEOUT && matches!(self.process.try_wait(), Ok(None)) {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
@@ -133,9 +137,9 @@ impl Drop for Child {
 }
 
 /// The last few lines of a file.
-pub fn end_of(path: &Path) -> String {
+pub fn log_tail(path: &Path) -> String {
     let bytes = fs::read(path).unwrap_or_default();
-    let end = &bytes[bytes.len().saturating_sub(END)..];
+    let end = &bytes[bytes.len().saturating_sub(LOG_TAIL_BYTES)..];
     String::from_utf8_lossy(end).trim().to_owned()
 }
 

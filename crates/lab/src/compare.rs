@@ -72,12 +72,13 @@ pub enum Verdict {
     /// It is not worse by more than was allowed.
     NotWorse,
     /// The evidence allows both.
-    CannotTell,
+    #[serde(rename = "cannot_tell")]
+    Inconclusive,
 }
 
 /// One cell of both runs.
 #[derive(Debug, Serialize)]
-pub struct Compared {
+pub struct CellComparison {
     /// Which.
     #[serde(flatten)]
     pub key: Key,
@@ -104,9 +105,10 @@ pub struct Comparisons {
     /// What differences are relative to.
     pub same: Option<String>,
     /// Cells that both runs have, the most changed for the worse first.
-    pub cells: Vec<Compared>,
+    pub cells: Vec<CellComparison>,
     /// Cells that one of them alone has.
-    pub in_one_alone: Vec<String>,
+    #[serde(rename = "in_one_alone")]
+    pub only_in_one: Vec<String>,
     /// What makes the runs differ besides what is compared.
     pub warnings: Vec<String>,
 }
@@ -136,12 +138,12 @@ impl Comparisons {
         }
         let unstable = [unstable(first), unstable(second)];
         let machine = other_machine(first.plan, second.plan).filter(|_| same.is_none());
-        let mut cells: Vec<Compared> = (both.iter())
+        let mut cells: Vec<CellComparison> = (both.iter())
             .map(|key| {
                 let why = (machine.clone())
                     .or_else(|| unstable.iter().find_map(|all| all.get(key).cloned()));
                 let samples = (of_first[*key].as_slice(), of_second[*key].as_slice());
-                compared(
+                compare_cell(
                     key,
                     samples,
                     (measure, settings.worse_percent, both.len()),
@@ -149,7 +151,7 @@ impl Comparisons {
                 )
             })
             .collect();
-        let badness = |cell: &Compared| {
+        let badness = |cell: &CellComparison| {
             if measure.more_is_better() {
                 -cell.percent.mean
             } else {
@@ -157,21 +159,21 @@ impl Comparisons {
             }
         };
         cells.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
-        let alone =
+        let only_in =
             |one: &BTreeMap<Key, Vec<f64>>, other: &BTreeMap<Key, Vec<f64>>| -> Vec<String> {
                 one.keys()
                     .filter(|key| !other.contains_key(*key))
                     .map(Key::title)
                     .collect()
             };
-        let mut in_one_alone = alone(&of_first, &of_second);
-        in_one_alone.extend(alone(&of_second, &of_first));
+        let mut only_in_one = only_in(&of_first, &of_second);
+        only_in_one.extend(only_in(&of_second, &of_first));
         Ok(Self {
             measure,
             worse_percent: settings.worse_percent,
             same: settings.same.clone(),
             cells,
-            in_one_alone,
+            only_in_one,
             warnings: warnings(first.plan, second.plan, same),
         })
     }
@@ -269,12 +271,12 @@ fn unstable(run: &Run) -> BTreeMap<Key, String> {
         .collect()
 }
 
-fn compared(
+fn compare_cell(
     key: &Key,
     (first, second): (&[f64], &[f64]),
     (measure, worse_percent, comparisons): (Measure, f64, usize),
     why: Option<String>,
-) -> Compared {
+) -> CellComparison {
     let percent = |log: f64| 100.0 * log.exp_m1();
     let repetitions = (first.len(), second.len());
     let few = (first.len().min(second.len()) < FEWEST).then(|| {
@@ -285,11 +287,11 @@ fn compared(
         )
     });
     let difference = Difference::of(first, second);
-    let told = difference.filter(|_| few.is_none());
+    let difference = difference.filter(|_| few.is_none());
     let interval = Interval {
         mean: percent(mean(second) - mean(first)),
-        low: told.map(|told| percent(told.mean - told.reach(0.95))),
-        high: told.map(|told| percent(told.mean + told.reach(0.95))),
+        low: difference.map(|difference| percent(difference.mean - difference.half_width(0.95))),
+        high: difference.map(|difference| percent(difference.mean + difference.half_width(0.95))),
     };
     // How much worse: positive, whichever way the measure goes.
     let worse = |log: f64| {
@@ -300,19 +302,21 @@ fn compared(
         }
     };
     let alarm = 1.0 - FALSE_ALARMS / comparisons as f64;
-    let ends = told.map(|told| {
-        let near = |confidence: f64, way: f64| worse(told.mean + way * told.reach(confidence));
+    let ends = difference.map(|difference| {
+        let near = |confidence: f64, way: f64| {
+            worse(difference.mean + way * difference.half_width(confidence))
+        };
         let way = if measure.more_is_better() { 1.0 } else { -1.0 };
         (near(alarm, way), near(0.95, -way))
     });
     let why = why.or(few);
     let verdict = match ends {
-        _ if why.is_some() => Verdict::CannotTell,
+        _ if why.is_some() => Verdict::Inconclusive,
         Some((least, _)) if least > worse_percent => Verdict::Worse,
         Some((_, most)) if most <= worse_percent => Verdict::NotWorse,
-        _ => Verdict::CannotTell,
+        _ => Verdict::Inconclusive,
     };
-    Compared {
+    CellComparison {
         key: key.clone(),
         percent: interval,
         surely_worse_by: ends.map(|(least, _)| least),

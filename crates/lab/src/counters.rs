@@ -74,7 +74,7 @@ impl Counters {
 }
 
 /// Why this machine cannot count; none where it can.
-pub fn missing() -> Option<String> {
+pub fn unavailable_reason() -> Option<String> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     of_task(own, false).err().map(|error| error.to_string())
 }
@@ -110,11 +110,11 @@ fn counting(task: i32, kernel: bool, event: impl Event) -> io::Result<Counter> {
 fn scaled(counter: &mut Counter) -> io::Result<f64> {
     let data = counter.read_full()?;
     let times = data.time_enabled().zip(data.time_running());
-    Ok(whole(data.count(), times))
+    Ok(scale_up(data.count(), times))
 }
 
 /// What was counted while the event ran, for all the time that it was enabled.
-fn whole(count: u64, times: Option<(Duration, Duration)>) -> f64 {
+fn scale_up(count: u64, times: Option<(Duration, Duration)>) -> f64 {
     let part = times.map_or(1.0, |(enabled, running)| {
         enabled.as_secs_f64() / running.as_secs_f64().max(1e-9)
     });
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn an_event_that_took_turns_is_counted_for_all_of_the_time() {
         let ms = Duration::from_millis;
-        assert_eq!(whole(100, Some((ms(40), ms(10)))), 400.0);
-        assert_eq!(whole(100, Some((ms(40), ms(40)))), 100.0);
-        assert_eq!(whole(100, None), 100.0);
+        assert_eq!(scale_up(100, Some((ms(40), ms(10)))), 400.0);
+        assert_eq!(scale_up(100, Some((ms(40), ms(40)))), 100.0);
+        assert_eq!(scale_up(100, None), 100.0);
         let counts = |n: f64| Counts {
             instructions: n,
             cycles: 2.0 * n,
@@ -216,11 +216,11 @@ mod tests {
                     counted.instructions >= 1e6 && counted.cycles > 0.0,
                     "{counted:?}"
                 );
-                assert_eq!(missing(), None);
+                assert_eq!(unavailable_reason(), None);
             }
             Err(error) => {
                 println!("no counters here: {error}");
-                assert!(missing().is_some_and(|why| !why.is_empty()));
+                assert!(unavailable_reason().is_some_and(|why| !why.is_empty()));
             }
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ask::Ask;
+use crate::connection::Connection;
 
 /// One event of the measured time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,10 +61,13 @@ const TABLES: [(&str, &str); 6] = [
 pub type Totals = BTreeMap<(&'static str, String), (u64, u64)>;
 
 /// Reads the totals. A table that the server does not have (5.6 has no transactions) is left out.
-pub fn totals(ask: &mut Ask) -> Totals {
+pub fn totals(connection: &mut Connection) -> Totals {
     let mut totals = Totals::new();
     for (kind, question) in TABLES {
-        for row in ask.query(&format!("SELECT {question}")).unwrap_or_default() {
+        for row in connection
+            .query(&format!("SELECT {question}"))
+            .unwrap_or_default()
+        {
             let mut row = row.into_iter();
             let mut next = || row.next().flatten();
             let (Some(name), count, sum) = (next(), next(), next()) else {
@@ -79,10 +82,10 @@ pub fn totals(ask: &mut Ask) -> Totals {
 }
 
 /// Keeps our own connection out of what is counted, where the server lets us.
-pub fn unseen(ask: &mut Ask) {
+pub fn exclude_own_connection(connection: &mut Connection) {
     let own = "UPDATE performance_schema.threads SET INSTRUMENTED = 'NO' WHERE PROCESSLIST_ID = CONNECTION_ID()";
-    if let Ask::Server(_) = ask {
-        let _ = ask.query(own);
+    if let Connection::Server(_) = connection {
+        let _ = connection.query(own);
     }
 }
 
@@ -124,10 +127,10 @@ mod tests {
             &at(&[("a", 5), ("b", 7), ("d", 9)]),
             &at(&[("a", 6), ("b", 7), ("c", 3), ("d", 2)]),
         );
-        let seen: Vec<_> = events
+        let counts: Vec<_> = events
             .iter()
             .map(|event| (event.name.as_str(), event.count, event.sum_ps))
             .collect();
-        assert_eq!(seen, [("c", 3, 30), ("d", 2, 20), ("a", 1, 10)]);
+        assert_eq!(counts, [("c", 3, 30), ("d", 2, 20), ("a", 1, 10)]);
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use crate::trouble::Trouble;
+use crate::error::CellError;
 
 /// How long a wait sleeps between two looks.
 const STEP: Duration = Duration::from_millis(10);
@@ -21,7 +21,7 @@ impl Interrupt {
     ///
     /// # Errors
     /// The handlers could not be installed.
-    pub fn heard() -> io::Result<Self> {
+    pub fn install() -> io::Result<Self> {
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             let flag = Arc::clone(&interrupt.0);
@@ -41,30 +41,30 @@ impl Interrupt {
     /// An error once a signal came.
     ///
     /// # Errors
-    /// [`Trouble::Interrupted`].
-    pub fn check(&self) -> Result<(), Trouble> {
+    /// [`CellError::Interrupted`].
+    pub fn check(&self) -> Result<(), CellError> {
         match self.signal() {
             None => Ok(()),
-            Some(_) => Err(Trouble::Interrupted),
+            Some(_) => Err(CellError::Interrupted),
         }
     }
 
-    /// Asks until there is an answer, a signal, or `patience` is over (`None`).
+    /// Asks until there is an answer, a signal, or `timeout` is over (`None`).
     ///
     /// # Errors
-    /// [`Trouble::Interrupted`], or what `ask` failed with.
+    /// [`CellError::Interrupted`], or what `poll` failed with.
     pub fn wait<T>(
         &self,
-        patience: Duration,
-        mut ask: impl FnMut() -> Result<Option<T>, Trouble>,
-    ) -> Result<Option<T>, Trouble> {
+        timeout: Duration,
+        mut poll: impl FnMut() -> Result<Option<T>, CellError>,
+    ) -> Result<Option<T>, CellError> {
         let start = Instant::now();
         loop {
             self.check()?;
-            if let Some(answer) = ask()? {
+            if let Some(answer) = poll()? {
                 return Ok(Some(answer));
             }
-            if start.elapsed() >= patience {
+            if start.elapsed() >= timeout {
                 return Ok(None);
             }
             std::thread::sleep(STEP);

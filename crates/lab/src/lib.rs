@@ -5,10 +5,10 @@
 //! [`events`]) -> [`store`] -> [`analysis`] (with [`stats`]) -> [`report`].
 
 pub mod analysis;
-pub mod ask;
 pub mod cell;
 pub mod child;
 pub mod compare;
+pub mod connection;
 pub mod counters;
 pub mod events;
 pub mod interrupt;
@@ -23,13 +23,13 @@ pub mod progress;
 pub mod published;
 pub mod recipe;
 
+pub mod error;
 pub mod report;
 pub mod restore;
 pub mod run;
 pub mod sampler;
-pub mod sequel;
 pub mod server;
 pub mod stats;
+pub mod stopping_rule;
 pub mod store;
-pub mod trouble;
 pub mod work;

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tare_client::{Dsn, process};
 
-use crate::ask::Ask;
-use crate::cell::{self, Latency, Measured, Outcome, Switches};
+use crate::cell::{self, Latency, Measurement, Outcome, Switches};
+use crate::connection::Connection;
+use crate::error::CellError;
 use crate::events;
 use crate::interrupt::Interrupt;
 use crate::load::output::percentile;
 use crate::proc;
 use crate::progress::Progress;
 use crate::recipe::{Configuration, Data, Kind, Load, Measure, Recipe, Run, Server, Workload};
-use crate::restore::Saved;
-use crate::run::Finished;
+use crate::restore::SavedSettings;
+use crate::run::RunSummary;
 use crate::store::{Plan, Store};
-use crate::trouble::Trouble;
 
 /// How the windows are.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
         per_event: false,
         answers: None,
         next: String::new(),
-        asks: Vec::new(),
+        questions: Vec::new(),
         show_events: Vec::new(),
         measure: Measure::ServerCpu,
         connections: vec![1],
@@ -118,22 +118,22 @@ pub fn run(
     results: &mut Vec<cell::Result>,
     dsn: &Dsn,
     interrupt: &Interrupt,
-) -> Result<Finished, String> {
-    let mut ask = Ask::reach(&dsn.address)?;
-    events::unseen(&mut ask);
-    let pid = process::find(&dsn.address, || ask.value("SELECT @@pid_file"));
-    let saved = Saved::take(dsn, &mut ask)?;
+) -> Result<RunSummary, String> {
+    let mut connection = Connection::connect_with_tls(&dsn.address)?;
+    events::exclude_own_connection(&mut connection);
+    let pid = process::find(&dsn.address, || connection.value("SELECT @@pid_file"));
+    let saved = SavedSettings::read(dsn, &mut connection)?;
     results.retain(|result| result.outcome.measured().is_some());
-    let kept: Vec<u32> = results.iter().map(|result| result.cell.number).collect();
-    let mut progress = Progress::new(plan.cells.len(), kept.len());
-    let mut finished = Finished::default();
+    let done: Vec<u32> = results.iter().map(|result| result.cell.number).collect();
+    let mut progress = Progress::new(plan.cells.len(), done.len());
+    let mut finished = RunSummary::default();
     let mut first = None;
     for cell in plan
         .cells
         .iter()
-        .filter(|cell| !kept.contains(&cell.number))
+        .filter(|cell| !done.contains(&cell.number))
     {
-        progress.says(&cell.key.label());
+        progress.set_message(&cell.key.label());
         let configuration = plan
             .recipe
             .servers
@@ -142,13 +142,13 @@ pub fn run(
         let sql = configuration
             .map(|each| each.sql.as_slice())
             .unwrap_or_default();
-        let mut one = || -> Result<Measured, Trouble> {
-            saved.apply(&mut ask).map_err(Trouble::failed)?;
+        let mut one = || -> Result<Measurement, CellError> {
+            saved.apply(&mut connection).map_err(CellError::failed)?;
             for statement in sql {
-                ask.query(statement).map_err(Trouble::failed)?;
+                connection.query(statement).map_err(CellError::failed)?;
             }
             window(
-                &mut ask,
+                &mut connection,
                 pid,
                 plan.recipe.run.seconds,
                 &live.probe,
@@ -157,13 +157,14 @@ pub fn run(
         };
         let outcome = match one() {
             Ok(measured) => Outcome::Done(Box::new(measured)),
-            Err(Trouble::Interrupted) => break,
-            Err(trouble) => {
+            Err(CellError::Interrupted) => break,
+            Err(error) => {
                 finished.failed += 1;
                 // The connection may be what failed.
-                ask = Ask::reach(&dsn.address).unwrap_or(Ask::Nobody);
+                connection =
+                    Connection::connect_with_tls(&dsn.address).unwrap_or(Connection::Absent);
                 Outcome::Failed {
-                    reason: trouble.to_string(),
+                    reason: error.to_string(),
                 }
             }
         };
@@ -175,7 +176,7 @@ pub fn run(
             cell: cell.clone(),
             outcome,
         };
-        store.keep(&result, None);
+        store.save(&result, None);
         results.push(result);
         if let Some(latency) = latency {
             let limit = (*first.get_or_insert(latency) * live.stop_above).max(LEAST_LIMIT_MS);
@@ -188,51 +189,53 @@ pub fn run(
             }
         }
     }
-    drop(ask);
-    saved.put_back_or_say();
+    drop(connection);
+    saved.restore_or_report();
     progress.finish();
     finished.signal = interrupt.signal();
     Ok(finished)
 }
 
 fn window(
-    ask: &mut Ask,
+    connection: &mut Connection,
     pid: Option<u32>,
     seconds: u32,
     probe: &str,
     interrupt: &Interrupt,
-) -> Result<Measured, Trouble> {
+) -> Result<Measurement, CellError> {
     interrupt.wait(SETTLE, || Ok(None::<()>))?;
-    let before = events::totals(ask);
+    let before = events::totals(connection);
     let (machine, cpu, switched) = (proc::machine(), pid.and_then(proc::cpu), switches(pid));
-    let statements = status(ask, "Questions")?;
+    let statements = status(connection, "Questions")?;
     let start = Instant::now();
-    let (mut probes, mut running, mut looked) = (Vec::new(), Vec::new(), Instant::now());
+    let (mut probes, mut running, mut last_read) = (Vec::new(), Vec::new(), Instant::now());
     let mut own = 1.0;
     while start.elapsed() < Duration::from_secs(seconds.into()) {
         interrupt.check()?;
         let sent = Instant::now();
-        ask.query(probe).map_err(Trouble::at("the probe"))?;
+        connection
+            .query(probe)
+            .map_err(CellError::at("the probe"))?;
         probes.push(sent.elapsed().as_secs_f64() * 1e3);
         own += 1.0;
-        if looked.elapsed() >= RUNNING {
-            looked = Instant::now();
+        if last_read.elapsed() >= RUNNING {
+            last_read = Instant::now();
             // We ourselves are one of them.
-            running.push((status(ask, "Threads_running")? - 1.0).max(0.0));
+            running.push((status(connection, "Threads_running")? - 1.0).max(0.0));
             own += 1.0;
         }
         std::thread::sleep(PROBE.saturating_sub(sent.elapsed()));
     }
     let elapsed = start.elapsed().as_secs_f64();
-    let statements = status(ask, "Questions")? - statements - own;
+    let statements = status(connection, "Questions")? - statements - own;
     let cpu_after = pid.and_then(proc::cpu);
     let machine = proc::machine() - machine;
     let switched_after = switches(pid);
-    let events = events::between(&before, &events::totals(ask));
+    let events = events::between(&before, &events::totals(connection));
     let rate = statements / elapsed;
     probes.sort_by(f64::total_cmp);
     let histogram: Vec<(f64, u64)> = probes.iter().map(|&ms| (ms, 1)).collect();
-    Ok(Measured {
+    Ok(Measurement {
         seconds: elapsed,
         transactions: statements.max(0.0),
         queries: statements.max(0.0),
@@ -255,7 +258,7 @@ fn window(
             generator: 0,
         },
         events,
-        ..Measured::default()
+        ..Measurement::default()
     })
 }
 
@@ -265,12 +268,12 @@ fn switches(pid: Option<u32>) -> (u64, u64) {
         .fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
 }
 
-fn status(ask: &mut Ask, name: &str) -> Result<f64, Trouble> {
-    let rows = ask
+fn status(connection: &mut Connection, name: &str) -> Result<f64, CellError> {
+    let rows = connection
         .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))
-        .map_err(Trouble::at(name))?;
+        .map_err(CellError::at(name))?;
     let value = rows
         .first()
         .and_then(|row| row.get(1)?.as_ref()?.parse().ok());
-    value.ok_or_else(|| Trouble::failed(format!("the server has no status variable {name}")))
+    value.ok_or_else(|| CellError::failed(format!("the server has no status variable {name}")))
 }

@@ -54,7 +54,7 @@ const NOISE: Duration = Duration::from_millis(400);
 
 impl Machine {
     /// Looks at this machine; half a second.
-    pub fn look() -> Self {
+    pub fn detect() -> Self {
         let read = |path: &str| {
             fs::read_to_string(path)
                 .unwrap_or_default()
@@ -94,7 +94,7 @@ impl Machine {
                 |_| "not installed".into(),
                 |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
             ),
-            no_counters: counters::missing(),
+            no_counters: counters::unavailable_reason(),
             started: now(),
         }
     }
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn this_machine_is_described() {
-        let machine = Machine::look();
+        let machine = Machine::detect();
         assert!(machine.cpus > 0 && machine.memory_mib > 0 && machine.clock_ns > 0.0);
         assert!(!machine.kernel.is_empty() && !machine.words().contains('\n'));
         assert!(machine.noise.worst_percent >= machine.noise.p95_percent);

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_for_the_processors_makes_an_hour_busy_though_the_loop_sees_nothing() {
+    fn an_hour_is_busy_when_other_programs_run_though_the_loop_is_fast() {
         let loops = Loops::of(&[100.0; 40]);
         let hour = |others: f64, stolen: f64| Hour {
             loops,

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn our_own_cpu_and_memory_are_seen() {
+    fn cpu_and_memory_of_this_process_are_read() {
         let pid = std::process::id();
         let before = cpu(pid).expect("we run");
         let mut x = 0u64;

@@ -4,13 +4,13 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// The processors that the calling thread had; it has them again when this is dropped.
 #[derive(Debug)]
-pub struct Shared {
+pub struct AffinityGuard {
     before: Option<CpuSet>,
 }
 
 /// Keeps the calling thread, and what it starts, on so many processors; 0 = on all. The last ones: most of what a
 /// system does besides is done by the first. Where that is not allowed, all are used.
-pub fn share(count: usize) -> Shared {
+pub fn share(count: usize) -> AffinityGuard {
     let all = sched_getaffinity(None).ok();
     let before = all.filter(|_| count > 0).filter(|all| {
         let mut some = CpuSet::new();
@@ -18,10 +18,10 @@ pub fn share(count: usize) -> Shared {
         there.take(count).for_each(|cpu| some.set(cpu));
         sched_setaffinity(None, &some).is_ok()
     });
-    Shared { before }
+    AffinityGuard { before }
 }
 
-impl Drop for Shared {
+impl Drop for AffinityGuard {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             // It was allowed before.

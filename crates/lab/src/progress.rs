@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::cell::Outcome;
 use crate::matrix::Cell;
 use crate::recipe::Measure;
-use crate::sequel::{Known, Sequel};
+use crate::stopping_rule::{ComparisonStarts, StoppingRule};
 
 /// The bar, or the lines.
 pub struct Progress {
@@ -17,27 +17,33 @@ pub struct Progress {
     terminal: bool,
     all: usize,
     done: usize,
-    told: Option<Instant>,
+    last_report: Option<Instant>,
 }
 
 /// Between two tellings of what is known so far.
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// What is known so far, and how long the rest takes.
-fn so_far(sequel: &Sequel, known: &BTreeMap<String, Vec<Known>>) -> Vec<String> {
+fn so_far(
+    stopping_rule: &StoppingRule,
+    comparisons: &BTreeMap<String, Vec<ComparisonStarts>>,
+) -> Vec<String> {
     let mut lines = Vec::new();
-    for (load, comparisons) in known {
-        let starts = comparisons.iter().map(|known| known.starts.len()).max();
-        let each: Vec<String> = comparisons.iter().map(Known::words).collect();
-        let done = match sequel.groups.get(load) {
+    for (load, comparisons) in comparisons {
+        let starts = comparisons
+            .iter()
+            .map(|comparison| comparison.starts.len())
+            .max();
+        let each: Vec<String> = comparisons.iter().map(ComparisonStarts::words).collect();
+        let done = match stopping_rule.groups.get(load) {
             Some(next) if next.done => ", narrow enough",
             _ => "",
         };
         let (starts, each) = (starts.unwrap_or(0), each.join("; "));
         lines.push(format!("  so far, {load}, {starts} starts{done}: {each}"));
     }
-    let spent = duration(sequel.spent);
-    lines.push(match (sequel.ended, sequel.seconds_left()) {
+    let spent = duration(stopping_rule.spent);
+    lines.push(match (stopping_rule.ended, stopping_rule.seconds_left()) {
         (Some(ended), _) => format!("  after {spent}: {}", ended.words()),
         (None, Some(left)) => format!("  {spent} gone, about {} left", duration(left)),
         (None, None) => format!("  {spent} gone"),
@@ -77,12 +83,12 @@ impl Progress {
             terminal,
             all,
             done,
-            told: None,
+            last_report: None,
         }
     }
 
     /// What is being done.
-    pub fn says(&self, what: &str) {
+    pub fn set_message(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 
@@ -118,12 +124,20 @@ impl Progress {
     }
 
     /// What is known so far, at most every ten seconds unless that is all.
-    pub fn known(&mut self, sequel: &Sequel, known: &BTreeMap<String, Vec<Known>>) {
-        if sequel.ended.is_none() && self.told.is_some_and(|told| told.elapsed() < PAUSE) {
+    pub fn report(
+        &mut self,
+        stopping_rule: &StoppingRule,
+        comparisons: &BTreeMap<String, Vec<ComparisonStarts>>,
+    ) {
+        if stopping_rule.ended.is_none()
+            && self
+                .last_report
+                .is_some_and(|last_report| last_report.elapsed() < PAUSE)
+        {
             return;
         }
-        self.told = Some(Instant::now());
-        for line in so_far(sequel, known) {
+        self.last_report = Some(Instant::now());
+        for line in so_far(stopping_rule, comparisons) {
             match self.terminal {
                 true => self.bar.println(line),
                 false => eprintln!("{line}"),

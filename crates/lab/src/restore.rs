@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use tare_client::Dsn;
 use tare_client::process::is_running;
 
-use crate::ask::Ask;
+use crate::connection::Connection;
 
 /// Names in one statement: well below any server's packet size.
 const NAMES: usize = 200;
@@ -30,18 +30,18 @@ struct Settings {
 }
 
 /// Settings to put back, and the file that has them until then.
-pub struct Saved {
+pub struct SavedSettings {
     settings: Settings,
     dsn: Dsn,
     path: PathBuf,
 }
 
-impl Saved {
+impl SavedSettings {
     /// Reads them from the server and notes them in a file.
     ///
     /// # Errors
     /// The server does not tell them, or the file cannot be written: nothing may be changed then.
-    pub fn take(dsn: &Dsn, ask: &mut Ask) -> Result<Self, String> {
+    pub fn read(dsn: &Dsn, connection: &mut Connection) -> Result<Self, String> {
         let mut settings = Settings {
             pid: std::process::id(),
             dsn: dsn.to_string(),
@@ -49,7 +49,7 @@ impl Saved {
             consumers: BTreeMap::new(),
         };
         let question = "SELECT NAME, ENABLED, TIMED FROM performance_schema.setup_instruments";
-        for row in ask
+        for row in connection
             .query(question)
             .map_err(|error| format!("its settings cannot be read: {error}"))?
         {
@@ -60,7 +60,7 @@ impl Saved {
             }
         }
         let question = "SELECT NAME, ENABLED FROM performance_schema.setup_consumers";
-        for row in ask
+        for row in connection
             .query(question)
             .map_err(|error| format!("its settings cannot be read: {error}"))?
         {
@@ -75,7 +75,7 @@ impl Saved {
                 .into());
         }
         let path = folder().join(format!("weigh-{}.json", std::process::id()));
-        note(&path, &settings).map_err(|error| {
+        write_settings(&path, &settings).map_err(|error| {
             format!(
                 "{}: {error}; nothing was changed on the server",
                 path.display()
@@ -92,19 +92,19 @@ impl Saved {
     ///
     /// # Errors
     /// The server refuses; the file stays.
-    pub fn apply(&self, ask: &mut Ask) -> Result<(), String> {
-        self.settings.apply(ask)
+    pub fn apply(&self, connection: &mut Connection) -> Result<(), String> {
+        self.settings.apply(connection)
     }
 
     /// Puts them back over a connection of its own, and removes the file; a failure is said on stderr.
-    pub fn put_back_or_say(self) {
-        let result = put_back(&self.settings, &self.dsn, &self.path);
-        say(&self.path, &self.settings, &result);
+    pub fn restore_or_report(self) {
+        let result = restore(&self.settings, &self.dsn, &self.path);
+        report(&self.path, &self.settings, &result);
     }
 }
 
 impl Settings {
-    fn apply(&self, ask: &mut Ask) -> Result<(), String> {
+    fn apply(&self, connection: &mut Connection) -> Result<(), String> {
         let mut alike: BTreeMap<&(String, Option<String>), Vec<&str>> = BTreeMap::new();
         for (name, values) in &self.instruments {
             alike.entry(values).or_default().push(name);
@@ -116,7 +116,7 @@ impl Settings {
                 .unwrap_or_default();
             for names in names.chunks(NAMES) {
                 let names = quoted(names);
-                ask.query(&format!(
+                connection.query(&format!(
                     "UPDATE performance_schema.setup_instruments SET ENABLED = '{enabled}'{timed} WHERE NAME IN ({names})"
                 ))?;
             }
@@ -128,7 +128,7 @@ impl Settings {
                 .collect();
             if !names.is_empty() {
                 let names = quoted(&names);
-                ask.query(&format!(
+                connection.query(&format!(
                     "UPDATE performance_schema.setup_consumers SET ENABLED = '{value}' WHERE NAME IN ({names})"
                 ))?;
             }
@@ -145,13 +145,13 @@ fn quoted(names: &[&str]) -> String {
         .join(", ")
 }
 
-fn put_back(settings: &Settings, dsn: &Dsn, path: &Path) -> Result<(), String> {
-    let mut ask = Ask::reach(&dsn.address)?;
-    settings.apply(&mut ask)?;
+fn restore(settings: &Settings, dsn: &Dsn, path: &Path) -> Result<(), String> {
+    let mut connection = Connection::connect_with_tls(&dsn.address)?;
+    settings.apply(&mut connection)?;
     fs::remove_file(path).map_err(|error| error.to_string())
 }
 
-fn say(path: &Path, settings: &Settings, result: &Result<(), String>) {
+fn report(path: &Path, settings: &Settings, result: &Result<(), String>) {
     if let Err(error) = result {
         let dsn = &settings.dsn;
         eprintln!(
@@ -194,7 +194,7 @@ pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
         let own = Dsn::parse(&settings.dsn, password.map(str::to_owned)).ok();
         let given = dsn.filter(|dsn| dsn.to_string() == settings.dsn).cloned();
         let result = match given.or(own) {
-            Some(dsn) => put_back(&settings, &dsn, &path),
+            Some(dsn) => restore(&settings, &dsn, &path),
             None => Err("its address cannot be read".into()),
         };
         match &result {
@@ -204,7 +204,7 @@ pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
             ),
             Err(_) => all = false,
         }
-        say(&path, &settings, &result);
+        report(&path, &settings, &result);
     }
     all
 }
@@ -220,7 +220,7 @@ fn folder() -> PathBuf {
     state.unwrap_or_else(std::env::temp_dir).join("tare")
 }
 
-fn note(path: &Path, settings: &Settings) -> std::io::Result<()> {
+fn write_settings(path: &Path, settings: &Settings) -> std::io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::DirBuilder::new()
             .recursive(true)

@@ -36,8 +36,8 @@ impl Sampler {
     /// Looks from now on.
     pub fn start(server: Option<u32>, generator: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || look(server, generator, &seen));
+        let stop_flag = Arc::clone(&stop);
+        let thread = std::thread::spawn(move || sample_until(server, generator, &stop_flag));
         Self { stop, thread }
     }
 
@@ -58,7 +58,7 @@ pub type Switches = (u64, u64);
 
 impl Threads {
     /// Looks at a process; what it did before the `first` look does not count.
-    pub fn see(&mut self, pid: u32, first: bool) {
+    pub fn sample(&mut self, pid: u32, first: bool) {
         for (task, now) in proc::switches(pid) {
             // A thread that came later began at nothing.
             let start = if first { now } else { (0, 0) };
@@ -77,7 +77,7 @@ impl Threads {
     }
 }
 
-fn look(server: Option<u32>, generator: u32, stop: &AtomicBool) -> Samples {
+fn sample_until(server: Option<u32>, generator: u32, stop: &AtomicBool) -> Samples {
     let start = Instant::now();
     let mut samples = Samples::default();
     let (mut of_server, mut of_generator) = (Threads::default(), Threads::default());
@@ -86,7 +86,7 @@ fn look(server: Option<u32>, generator: u32, stop: &AtomicBool) -> Samples {
         let last = stop.load(Ordering::Relaxed);
         let began = Instant::now();
         if let Some(pid) = server {
-            of_server.see(pid, first);
+            of_server.sample(pid, first);
             if let Some(stat) = proc::stat(pid) {
                 samples.memory.push(Memory {
                     second: start.elapsed().as_secs_f64(),
@@ -95,7 +95,7 @@ fn look(server: Option<u32>, generator: u32, stop: &AtomicBool) -> Samples {
                 });
             }
         }
-        of_generator.see(generator, false);
+        of_generator.sample(generator, false);
         first = false;
         if last {
             break;

@@ -12,9 +12,9 @@ use crate::cell;
 use crate::machine::Machine;
 use crate::matrix::Cell;
 use crate::recipe::Recipe;
-use crate::sequel::Sequel;
 use crate::stats::interval::FEWEST;
-use crate::stats::starts::Claim;
+use crate::stats::starts::Coverage;
+use crate::stopping_rule::StoppingRule;
 
 /// What is going to be measured, and where.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,8 +36,8 @@ pub struct Plan {
     #[serde(default)]
     pub rates: BTreeMap<String, f64>,
     /// When it stops by itself: as far as it has come.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sequel: Option<Sequel>,
+    #[serde(rename = "sequel", default, skip_serializing_if = "Option::is_none")]
+    pub stopping_rule: Option<StoppingRule>,
     /// Every cell of every repetition, in order.
     pub cells: Vec<Cell>,
 }
@@ -53,7 +53,7 @@ impl Plan {
             cells: recipe.plan(seed),
             live: None,
             rates: BTreeMap::new(),
-            sequel: None,
+            stopping_rule: None,
             recipe,
         }
     }
@@ -61,7 +61,7 @@ impl Plan {
     /// What is to be said before a run that will have no intervals: it has too few repetitions, and keeps them.
     pub fn too_few(&self) -> Option<String> {
         let n = self.recipe.run.repetitions as usize;
-        let has_comparisons = self.recipe.baseline.is_some() && self.sequel.is_none();
+        let has_comparisons = self.recipe.baseline.is_some() && self.stopping_rule.is_none();
         (has_comparisons && n < FEWEST).then(|| {
             format!(
                 "differences will have no intervals: these take {FEWEST} repetitions, and the plan has {n} \
@@ -71,11 +71,11 @@ impl Plan {
     }
 
     /// Which interval its comparisons may claim.
-    pub fn claim(&self) -> Claim {
-        match &self.sequel {
-            None => Claim::Fixed,
-            Some(sequel) if sequel.ended.is_some() => Claim::Ended,
-            Some(_) => Claim::SoFar,
+    pub fn coverage(&self) -> Coverage {
+        match &self.stopping_rule {
+            None => Coverage::FixedSize,
+            Some(stopping_rule) if stopping_rule.ended.is_some() => Coverage::Stopped,
+            Some(_) => Coverage::Anytime,
         }
     }
 }
@@ -177,7 +177,7 @@ impl Store {
     }
 
     /// Keeps a cell: on disk, or in memory until the disk takes it.
-    pub fn keep(&mut self, result: &cell::Result, log: Option<&str>) {
+    pub fn save(&mut self, result: &cell::Result, log: Option<&str>) {
         let number = result.cell.number;
         let cell = self.directory.join(format!("cells/{number:04}.json"));
         self.unwritten.insert(cell, (json(result), String::new()));
@@ -240,14 +240,14 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
 
 /// Beside its place first, so that nobody ever sees half of it.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension("tmp");
-    let written = fs::File::create(&beside).and_then(|mut file| {
+    let temporary = path.with_extension("tmp");
+    let written = fs::File::create(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_data()
     });
-    let result = written.and_then(|()| fs::rename(&beside, path));
+    let result = written.and_then(|()| fs::rename(&temporary, path));
     if result.is_err() {
-        let _ = fs::remove_file(&beside);
+        let _ = fs::remove_file(&temporary);
     }
     result
 }
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_disk_does_not_take_is_kept_and_tried_again() {
+    fn results_that_cannot_be_written_are_retried() {
         let directory = std::env::temp_dir().join(format!("tare-store-{}", std::process::id()));
         let _ = fs::remove_dir_all(&directory);
         let recipe = Recipe::find("locks").expect("shipped");
@@ -288,14 +288,14 @@ mod tests {
             Store::create(&directory, &plan),
             Err(StoreError::There(_))
         ));
-        store.keep(&failed(1), Some("the log's end"));
+        store.save(&failed(1), Some("the log's end"));
         assert_eq!(store.unwritten().count(), 0);
         // Root may write anywhere: a folder that is a file refuses everybody, as a full disk does.
         let cells = directory.join("cells");
         fs::rename(&cells, directory.join("aside")).expect("renamed");
         fs::write(&cells, "").expect("written");
-        store.keep(&failed(2), None);
-        store.keep(&failed(3), None);
+        store.save(&failed(2), None);
+        store.save(&failed(3), None);
         let unwritten: Vec<&str> = store.unwritten().map(|(_, why)| why).collect();
         assert!(
             unwritten.len() == 2 && unwritten.iter().all(|why| !why.is_empty()),
@@ -303,7 +303,7 @@ mod tests {
         );
         fs::remove_file(&cells).expect("removed");
         fs::rename(directory.join("aside"), &cells).expect("renamed");
-        store.keep(&failed(4), None);
+        store.save(&failed(4), None);
         assert_eq!(store.unwritten().count(), 0);
         let (_, read, results) = Store::open(&directory).expect("whole");
         assert_eq!(read.cells, plan.cells);

@@ -10,12 +10,12 @@ use tare_lab::counters::Counts;
 use tare_lab::recipe::Measure;
 use tare_lab::report;
 use tare_lab::report::picture::{Picture, Tone};
-use tare_lab::sequel::{Ended, Sequel, Until};
 use tare_lab::stats::compare::Verdict;
 use tare_lab::stats::phase::Phase;
+use tare_lab::stopping_rule::{StopReason, StoppingRule, Until};
 
 #[test]
-fn costs_are_found_and_sameness_is_not_called_a_difference() {
+fn costs_are_measured_and_equal_cells_do_not_differ() {
     let (plan, results) = support::run();
     let analysis = Analysis::of(&plan, &results);
     assert_eq!(analysis.rows.len(), 6 * 5);
@@ -85,15 +85,15 @@ fn what_is_unstable_is_marked_and_not_concluded_from() {
         let quoted = line.tone != Tone::Unquoted;
         assert_eq!(quoted, !unstable.contains(&key), "{}", line.label);
     }
-    assert_eq!(analysis.troubles.len(), 1);
-    let shown = report::terminal(&plan, &analysis);
+    assert_eq!(analysis.failures.len(), 1);
+    let terminal = report::terminal(&plan, &analysis);
     for words in [
         "off *",
         "* unstable",
         "1 cell failed: the server was killed by signal 9",
         "Two cells that are the same",
     ] {
-        assert!(shown.contains(words), "no {words:?} in\n{shown}");
+        assert!(terminal.contains(words), "no {words:?} in\n{terminal}");
     }
 }
 
@@ -151,7 +151,7 @@ fn fewer_than_four_repetitions_have_no_interval() {
 }
 
 #[test]
-fn three_sentences_say_what_was_found_what_was_not_and_what_to_trust() {
+fn three_sentences_state_differences_limits_and_trust() {
     let (plan, results) = support::run();
     let analysis = Analysis::of(&plan, &results);
     let sentences = report::sentences(&plan, &analysis);
@@ -182,7 +182,7 @@ fn three_sentences_say_what_was_found_what_was_not_and_what_to_trust() {
 }
 
 #[test]
-fn fewer_than_four_repetitions_say_so_and_one_comparison_has_a_sentence_of_its_own() {
+fn fewer_than_four_repetitions_have_no_interval_and_one_comparison_has_its_own_sentence() {
     let (mut plan, results) = support::run();
     let few: Vec<_> = (results.iter())
         .filter(|result| result.cell.repetition <= 3)
@@ -223,16 +223,16 @@ fn fewer_than_four_repetitions_say_so_and_one_comparison_has_a_sentence_of_its_o
 #[test]
 fn the_terminal_draws_every_comparison() {
     let (plan, results) = support::run();
-    let shown = report::terminal(&plan, &Analysis::of(&plan, &results));
-    let lines: Vec<&str> = shown
+    let terminal = report::terminal(&plan, &Analysis::of(&plan, &results));
+    let lines: Vec<&str> = terminal
         .lines()
         .skip_while(|line| !line.starts_with("Difference in "))
         .collect();
     let of = |name: &str| {
-        let found = lines
+        let line = lines
             .iter()
             .find(|line| line.trim_start().starts_with(name));
-        found.unwrap_or_else(|| panic!("no {name} in\n{shown}"))
+        line.unwrap_or_else(|| panic!("no {name} in\n{terminal}"))
     };
     let column = |line: &str, mark: char| line.chars().position(|c| c == mark);
     let (timed, off, same, unstable) = (
@@ -244,68 +244,75 @@ fn the_terminal_draws_every_comparison() {
     // A difference of a fifth stands farther right than one of a twentieth; none is around zero.
     assert!(
         column(timed, '\u{25cf}') > column(off, '\u{25cf}'),
-        "{shown}"
+        "{terminal}"
     );
     let zero = column(timed, '\u{2502}').expect("zero");
-    assert!(column(off, '\u{25cf}') > Some(zero), "{shown}");
+    assert!(column(off, '\u{25cf}') > Some(zero), "{terminal}");
     assert!(
         column(same, '\u{25cb}').expect("a dot").abs_diff(zero) <= 2,
-        "{shown}"
+        "{terminal}"
     );
     assert!(
         unstable.contains('?') && same.contains("not distinguishable, < "),
-        "{shown}"
+        "{terminal}"
     );
     assert!(
         timed.contains('\u{2591}')
             && lines[0] == "Difference in server CPU/transaction from baseline, in percent"
     );
     // Every line begins its axis at the same place: the values stand under one another.
-    assert!(shown.lines().last().is_some_and(|line| !line.is_empty()));
+    assert!(terminal.lines().last().is_some_and(|line| !line.is_empty()));
 }
 
 #[test]
-fn the_page_and_the_terminal_say_what_the_intervals_are_of() {
+fn the_page_and_the_terminal_print_the_confidence_of_the_intervals() {
     let (mut plan, results) = support::run();
     let ended = |ended| {
         let until = Until {
             seconds: Some(60.0),
             ..Until::default()
         };
-        let mut sequel = Sequel::new(until);
-        sequel.ended = ended;
-        Some(sequel)
+        let mut stopping_rule = StoppingRule::new(until);
+        stopping_rule.ended = ended;
+        Some(stopping_rule)
     };
-    for (sequel, confidence, note) in [
+    for (stopping_rule, confidence, note) in [
         (None, "95 %", None),
-        (ended(Some(Ended::Time)), "96 %", Some("the time is over")),
+        (
+            ended(Some(StopReason::Time)),
+            "96 %",
+            Some("the time is over"),
+        ),
         (ended(None), "99 %", Some("99 % at every look")),
     ] {
-        plan.sequel = sequel;
+        plan.stopping_rule = stopping_rule;
         let analysis = Analysis::of(&plan, &results);
-        let shown = report::terminal(&plan, &analysis);
+        let terminal = report::terminal(&plan, &analysis);
         let page = report::page::page(&plan, &results, &analysis);
-        assert!(shown.contains(&format!("{confidence} interval")), "{shown}");
+        assert!(
+            terminal.contains(&format!("{confidence} interval")),
+            "{terminal}"
+        );
         assert!(page.contains(&format!("in percent, with {confidence} intervals")));
         for other in ["95 %", "96 %", "99 %"] {
-            let says = |text: &str| text.contains(&format!("{other} interval"));
+            let mentions = |text: &str| text.contains(&format!("{other} interval"));
             assert!(
-                other == confidence || !(says(&shown) || says(&page)),
+                other == confidence || !(mentions(&terminal) || mentions(&page)),
                 "{other}"
             );
         }
         if let Some(note) = note {
-            assert!(shown.contains(note) && page.contains(note), "{note}");
+            assert!(terminal.contains(note) && page.contains(note), "{note}");
         }
     }
 }
 
 #[test]
-fn what_a_processor_counts_is_told_per_transaction_and_compared() {
+fn processor_counts_are_compared_per_transaction() {
     let (plan, mut results) = support::run();
     let cost = |name: &str| {
-        let found = support::COSTS.iter().find(|(known, _)| *known == name);
-        found.map_or(1.0, |(_, cost)| *cost)
+        let line = support::COSTS.iter().find(|(label, _)| *label == name);
+        line.map_or(1.0, |(_, cost)| *cost)
     };
     for result in &mut results {
         let more = cost(&result.cell.key.configuration);
@@ -342,12 +349,12 @@ fn what_a_processor_counts_is_told_per_transaction_and_compared() {
             }
         }
     }
-    let shown = report::terminal(&plan, &analysis);
-    assert!(shown.contains("instructions/transaction"), "{shown}");
+    let terminal = report::terminal(&plan, &analysis);
+    assert!(terminal.contains("instructions/transaction"), "{terminal}");
 }
 
 #[test]
-fn what_others_took_of_the_machine_is_said() {
+fn the_report_states_what_other_programs_used() {
     let (mut plan, mut results) = support::run();
     plan.machine.cpus = 2;
     for result in &mut results {
@@ -366,9 +373,10 @@ fn what_others_took_of_the_machine_is_said() {
     let analysis = Analysis::of(&plan, &results);
     let others = analysis.hour.others.expect("known");
     assert!((others - 75.0).abs() < 1e-6, "{others}");
-    let shown = report::terminal(&plan, &analysis);
+    let terminal = report::terminal(&plan, &analysis);
     assert!(
-        shown.contains("The hour was busy: other programs took 75 % of the machine's processors"),
-        "{shown}"
+        terminal
+            .contains("The hour was busy: other programs took 75 % of the machine's processors"),
+        "{terminal}"
     );
 }

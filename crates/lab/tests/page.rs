@@ -13,10 +13,10 @@ use tare_lab::report::page;
 fn browser() -> PathBuf {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path)
+    let browser = std::env::split_paths(&path)
         .flat_map(|folder| names.map(|name| folder.join(name)))
         .find(|path| path.exists());
-    found.expect("a browser: run `make deps`")
+    browser.expect("a browser: run `make deps`")
 }
 
 /// What runs in the page, after its own script: it clicks, and writes down what it sees.
@@ -59,7 +59,7 @@ document.body.append(out);
 "##;
 
 /// Runs the page in the browser with the probe in it; what the probe saw, and the browser's console.
-fn seen(page: &str, options: &[&str]) -> (serde_json::Value, String) {
+fn facts(page: &str, options: &[&str]) -> (serde_json::Value, String) {
     let directory = support::Directory::new("page");
     let listener = "<head><script>window.seenErrors = []; addEventListener('error', (e) => seenErrors.push(String(e.message)));</script>";
     let probed = page
@@ -135,22 +135,22 @@ fn the_page_renders_holds_the_data_and_sorts() {
     for absent in ["http://", "https://", "NaN", "\"inf"] {
         assert!(!drawn.contains(absent), "{absent} is in the page");
     }
-    let (seen, console) = seen(&page, &[]);
-    assert_eq!(seen["errors"], serde_json::json!([]));
+    let (facts, console) = facts(&page, &[]);
+    assert_eq!(facts["errors"], serde_json::json!([]));
     assert_eq!(console, "", "the browser's console");
     assert_eq!(
-        (&seen["drawn"], &seen["published"], &seen["hosts"]),
+        (&facts["drawn"], &facts["published"], &facts["hosts"]),
         (&true.into(), &true.into(), &0.into())
     );
 
     // It begins with the sentences and every comparison, sorted.
-    let sentences = seen["sentences"].as_array().expect("sentences");
+    let sentences = facts["sentences"].as_array().expect("sentences");
     assert_eq!(sentences.len(), 3, "{sentences:?}");
     assert_eq!(
         serde_json::Value::from(tare_lab::report::sentences(&plan, &analysis)),
-        seen["sentences"]
+        facts["sentences"]
     );
-    let picture = seen["picture"].as_array().expect("dots");
+    let picture = facts["picture"].as_array().expect("dots");
     let compared = (analysis.rows.iter())
         .filter(|row| !row.key.again && row.comparisons.contains_key(&plan.recipe.measure));
     assert_eq!(picture.len(), compared.count());
@@ -159,11 +159,11 @@ fn the_page_renders_holds_the_data_and_sorts() {
         .collect();
     assert!(differences.is_sorted_by(|a, b| a >= b), "{differences:?}");
     // Three configurations at six numbers of connections; curves of theirs with bands.
-    assert_eq!(seen["heat"].as_array().map(Vec::len), Some(18));
-    assert!(seen["bands"].as_u64() >= Some(12), "{}", seen["bands"]);
+    assert_eq!(facts["heat"].as_array().map(Vec::len), Some(18));
+    assert!(facts["bands"].as_u64() >= Some(12), "{}", facts["bands"]);
 
     // Every figure of every row is a point of its plot.
-    let circles = seen["circles"].as_array().expect("circles");
+    let circles = facts["circles"].as_array().expect("circles");
     let has = |plot: &str, series: &str, x: u32, y: f64| {
         circles.iter().any(|circle| {
             let text = |at: usize| circle[at].as_str().expect("text");
@@ -190,13 +190,13 @@ fn the_page_renders_holds_the_data_and_sorts() {
             );
         }
     }
-    assert!(seen["bars"].as_u64() >= Some(20), "{}", seen["bars"]);
+    assert!(facts["bars"].as_u64() >= Some(20), "{}", facts["bars"]);
 
     // By connections first; a click sorts by figures, another turns it round, Enter does the same.
     let (before, up, down) = (
-        numbers(&seen["before"]),
-        numbers(&seen["up"]),
-        numbers(&seen["down"]),
+        numbers(&facts["before"]),
+        numbers(&facts["up"]),
+        numbers(&facts["down"]),
     );
     let mut sorted = before.clone();
     sorted.sort_by(f64::total_cmp);
@@ -205,21 +205,21 @@ fn the_page_renders_holds_the_data_and_sorts() {
         "the data is not in that order to begin with"
     );
     assert_eq!(up, sorted);
-    assert_eq!(seen["sort"], "ascending");
+    assert_eq!(facts["sort"], "ascending");
     sorted.reverse();
     assert_eq!(down, sorted);
-    assert_eq!(numbers(&seen["enter"]), up);
+    assert_eq!(numbers(&facts["enter"]), up);
 }
 
 #[test]
 fn nothing_is_clipped_on_a_desk_and_nothing_overflows_a_telephone() {
     let (plan, results) = support::run();
     let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
-    let desk = seen(&page, &["--window-size=1280,2000"]).0;
+    let desk = facts(&page, &["--window-size=1280,2000"]).0;
     assert_eq!(desk["clipped"], serde_json::json!([]));
     for wide in [1280, 500, 390] {
-        let seen = seen(&page, &[&format!("--window-size={wide},2000")]).0;
-        let (content, window) = (&seen["page"][0], &seen["page"][1]);
+        let facts = facts(&page, &[&format!("--window-size={wide},2000")]).0;
+        let (content, window) = (&facts["page"][0], &facts["page"][1]);
         assert!(
             content.as_u64() <= window.as_u64(),
             "at {wide}: {content} in {window}"
@@ -231,8 +231,8 @@ fn nothing_is_clipped_on_a_desk_and_nothing_overflows_a_telephone() {
 fn dark_and_paper_have_colours_of_their_own() {
     let (plan, results) = support::run();
     let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
-    let light = seen(&page, &[]).0;
-    let dark = seen(&page, &["--blink-settings=preferredColorScheme=0"]).0;
+    let light = facts(&page, &[]).0;
+    let dark = facts(&page, &["--blink-settings=preferredColorScheme=0"]).0;
     assert_eq!(light["paper"], "rgb(255, 255, 255)");
     assert_ne!(light["ink"], dark["ink"]);
     assert_eq!(dark["paper"], "rgb(23, 23, 27)");

@@ -56,8 +56,8 @@ fn each_shipped_recipe_is_right_in_both_forms() {
             each.name
         );
         // What is kept in plan.json is the same recipe.
-        let kept = serde_json::to_string(&recipe).expect("JSON");
-        let read: Recipe = serde_json::from_str(&kept).expect("its own JSON");
+        let json = serde_json::to_string(&recipe).expect("JSON");
+        let read: Recipe = serde_json::from_str(&json).expect("its own JSON");
         assert_eq!(read.keys(), recipe.keys());
     }
 }
@@ -209,7 +209,7 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 #[test]
-fn quick_and_keep_refuse_names_that_are_not_there() {
+fn quick_and_retain_refuse_unknown_names() {
     let text = format!("{LEAST}\n[quick]\nservers = ['t']\n");
     let error = Recipe::parse("mine.toml", &text)
         .expect("right")
@@ -221,7 +221,7 @@ fn quick_and_keep_refuse_names_that_are_not_there() {
     );
     let mut recipe = Recipe::parse("mine.toml", LEAST).expect("right");
     let error = recipe
-        .keep(None, Some(&["on".into()]), None)
+        .retain(None, Some(&["on".into()]), None)
         .expect_err("its baseline is left out");
     assert!(error.contains("baseline = 'off'"), "{error}");
 }

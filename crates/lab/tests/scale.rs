@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use fastrand::Rng;
 use tare_lab::matrix::Key;
-use tare_lab::sequel::{Ended, Known, Sequel, Until};
 use tare_lab::stats::compare::{Baseline, percent};
 use tare_lab::stats::interval::Interval;
-use tare_lab::stats::starts::{Claim, Costs, Start, effect};
+use tare_lab::stats::starts::{Costs, Coverage, Start, effect};
+use tare_lab::stopping_rule::{ComparisonStarts, StopReason, StoppingRule, Until};
 
 /// The simulated machine. Times in seconds, deviations of logarithms.
 struct Machine {
@@ -114,9 +114,9 @@ impl Machine {
 
 /// A run as `tare weigh --until` does it: how it ended, after how many seconds, and what it says of each effect.
 struct Run {
-    ended: Ended,
+    ended: StopReason,
     seconds: f64,
-    found: Vec<Interval>,
+    intervals: Vec<Interval>,
     /// How many of them it calls a difference.
     different: usize,
     starts: usize,
@@ -135,52 +135,56 @@ fn run(machine: &mut Machine, effects: &[f64], shared: bool, until: Until) -> Ru
         configuration: format!("c{at}"),
         again: false,
     };
-    let mut known: Vec<Known> = (0..effects.len())
-        .map(|at| Known {
+    let mut comparisons: Vec<ComparisonStarts> = (0..effects.len())
+        .map(|at| ComparisonStarts {
             key: key(at),
             apart: !shared,
             starts: Vec::new(),
         })
         .collect();
-    let mut sequel = Sequel::new(until);
+    let mut stopping_rule = StoppingRule::new(until);
     let (mut alarmed, mut control) = (false, Vec::new());
     loop {
         let before = machine.now;
-        let blocks = sequel.turns(&load) as usize;
+        let blocks = stopping_rule.turns(&load) as usize;
         let mut starts = machine.start(effects, blocks, shared);
         control.extend(starts.pop());
-        for (known, start) in known.iter_mut().zip(starts) {
-            known.starts.push(start);
+        for (comparison, start) in comparisons.iter_mut().zip(starts) {
+            comparison.starts.push(start);
         }
         let took = machine.now - before;
         let block = (took - START) / blocks as f64;
-        sequel.note(
+        stopping_rule.record_costs(
             &load,
             Costs {
                 start: START,
                 block,
             },
         );
-        sequel.spent = machine.now - began;
-        let groups = BTreeMap::from([(load.clone(), known.clone())]);
-        let ended = sequel.decide(&groups);
-        let different = |known: &Known, claim: Claim| {
-            let bias = Baseline::bias(&effect(&control, claim));
-            let interval = effect(&known.starts, claim);
+        stopping_rule.spent = machine.now - began;
+        let groups = BTreeMap::from([(load.clone(), comparisons.clone())]);
+        let ended = stopping_rule.decide(&groups);
+        let different = |comparison: &ComparisonStarts, coverage: Coverage| {
+            let bias = Baseline::bias(&effect(&control, coverage));
+            let interval = effect(&comparison.starts, coverage);
             interval.excludes_zero() && interval.mean.abs() > bias
         };
-        alarmed |= known.iter().any(|known| different(known, Claim::SoFar));
+        alarmed |= comparisons
+            .iter()
+            .any(|comparison| different(comparison, Coverage::Anytime));
         if let Some(ended) = ended {
-            let found = |known: &Known| effect(&known.starts, Claim::Ended).map(percent);
+            let intervals = |comparison: &ComparisonStarts| {
+                effect(&comparison.starts, Coverage::Stopped).map(percent)
+            };
             return Run {
-                different: (known.iter())
-                    .filter(|known| different(known, Claim::Ended))
+                different: (comparisons.iter())
+                    .filter(|comparison| different(comparison, Coverage::Stopped))
                     .count(),
                 starts: control.len(),
                 turns: control.iter().map(|start| start.turns).sum(),
                 ended,
                 seconds: machine.now - began,
-                found: known.iter().map(found).collect(),
+                intervals: comparisons.iter().map(intervals).collect(),
                 alarmed,
             };
         }
@@ -222,7 +226,7 @@ fn tally(name: &str, case: &Case, runs: usize) -> Tally {
         tally.different += different;
         tally.runs_ended += usize::from(different > 0);
         tally.runs_looked += usize::from(different > 0 || run.alarmed);
-        for (interval, effect) in run.found.iter().zip(case.effects) {
+        for (interval, effect) in run.intervals.iter().zip(case.effects) {
             let (low, high) = (
                 interval.low.expect("enough"),
                 interval.high.expect("enough"),
@@ -231,7 +235,7 @@ fn tally(name: &str, case: &Case, runs: usize) -> Tally {
             tally.comparisons += 1;
             tally.covered += usize::from(low <= truth && truth <= high);
             tally.halves.push((high - low) / 2.0);
-            if run.ended == Ended::Narrow {
+            if run.ended == StopReason::Narrow {
                 let target = case.until.percent.expect("a target");
                 assert!((high - low) / 2.0 <= target + 1e-9);
             }

@@ -25,7 +25,7 @@ fn every_file_of_recipes_is_shipped() {
 }
 
 #[test]
-fn every_recipe_is_run_by_make_weigh_quick() {
+fn weigh_quick_runs_every_recipe() {
     let makefile = include_str!("../../../Makefile");
     let list = makefile
         .lines()

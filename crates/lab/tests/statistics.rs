@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use tare_lab::stats::compare::{Baseline, Moment, Value, Verdict, logs};
 use tare_lab::stats::interval::Interval;
-use tare_lab::stats::starts::Claim;
+use tare_lab::stats::starts::Coverage;
 
 const RUNS: usize = 2_000;
 
@@ -42,7 +42,7 @@ fn coverage(draw: Draw, size: usize, rng: &mut Rng) -> f64 {
 #[test]
 fn the_95_percent_interval_covers_93_to_97_percent() {
     // Logarithms of ratios of two cells alike are symmetric; how heavy their tails are is not known.
-    let known: [(&str, Draw); 3] = [
+    let distributions: [(&str, Draw); 3] = [
         ("normal", normal),
         ("logistic", |rng| {
             let part = rng.f64().clamp(1e-9, 1.0 - 1e-9);
@@ -54,7 +54,7 @@ fn the_95_percent_interval_covers_93_to_97_percent() {
         }),
     ];
     let mut rng = Rng::with_seed(20261121);
-    for (name, draw) in known {
+    for (name, draw) in distributions {
         for size in [5, 7, 12] {
             let covered = coverage(draw, size, &mut rng);
             println!("{name}, {size} repetitions: {covered:.2} %");
@@ -67,7 +67,7 @@ fn the_95_percent_interval_covers_93_to_97_percent() {
 }
 
 #[test]
-fn an_interval_of_a_wrong_width_would_be_seen() {
+fn an_interval_of_a_wrong_width_is_detected() {
     // What the test above is worth: the percentile interval does not pass it.
     let mut rng = Rng::with_seed(5);
     let covered = (0..RUNS).filter(|_| {
@@ -104,9 +104,9 @@ fn called(effect: f64, repetitions: usize, turns: usize, runs: usize, rng: &mut 
             .collect();
         let baseline = Baseline::of(&cells(1000.0, &drift, rng), &cells(1000.0, &drift, rng));
         let values = logs(&cells(1000.0 * effect, &drift, rng));
-        let control = baseline.control(Claim::Fixed);
+        let control = baseline.control(Coverage::FixedSize);
         let comparison = baseline
-            .compare(&values, control.as_ref(), true, Claim::Fixed)
+            .compare(&values, control.as_ref(), true, Coverage::FixedSize)
             .expect("pairs");
         assert_eq!(comparison.pairs, repetitions);
         comparison.verdict == Verdict::Different
@@ -119,23 +119,23 @@ fn a_a_finds_a_difference_in_at_most_5_percent() {
     let mut rng = Rng::with_seed(70018);
     // Turns of one process are no repetitions: they share where it lies in memory.
     for (repetitions, turns) in [(4, 1), (7, 1), (4, 20)] {
-        let found = called(1.0, repetitions, turns, ALARM_RUNS, &mut rng);
-        println!("{repetitions} repetitions of {turns} turns: {found:.2} %");
+        let rate = called(1.0, repetitions, turns, ALARM_RUNS, &mut rng);
+        println!("{repetitions} repetitions of {turns} turns: {rate:.2} %");
         assert!(
-            found <= ALARMS,
-            "{repetitions} repetitions of {turns} turns: {found} %"
+            rate <= ALARMS,
+            "{repetitions} repetitions of {turns} turns: {rate} %"
         );
     }
 }
 
 #[test]
-fn a_difference_that_is_there_is_found() {
+fn a_real_difference_is_detected() {
     let mut rng = Rng::with_seed(2011);
     for (effect, repetitions, turns) in [(0.9, 7, 1), (0.92, 4, 20)] {
-        let found = called(effect, repetitions, turns, RUNS, &mut rng);
+        let rate = called(effect, repetitions, turns, RUNS, &mut rng);
         assert!(
-            found >= 95.0,
-            "{repetitions} repetitions of {turns} turns: {found} %"
+            rate >= 95.0,
+            "{repetitions} repetitions of {turns} turns: {rate} %"
         );
     }
 }
@@ -152,7 +152,7 @@ fn a_turn_in_which_the_machine_did_something_else_does_not_count() {
         }
     }
     let comparison = Baseline::of(&first, &again)
-        .compare(&logs(&values), None, true, Claim::Fixed)
+        .compare(&logs(&values), None, true, Coverage::FixedSize)
         .expect("pairs");
     assert!(
         comparison.percent.mean.abs() < 2.0,

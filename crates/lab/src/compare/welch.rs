@@ -38,7 +38,7 @@ impl Difference {
     }
 
     /// How far a two-sided interval of this confidence reaches to either side.
-    pub fn reach(&self, confidence: f64) -> f64 {
+    pub fn half_width(&self, confidence: f64) -> f64 {
         self.error * quantile(confidence, self.degrees)
     }
 }
@@ -67,10 +67,10 @@ mod tests {
             };
             let covered = (0..2_000)
                 .filter(|_| {
-                    let found =
+                    let difference =
                         Difference::of(&sample(sizes.0, spreads.0), &sample(sizes.1, spreads.1))
                             .expect("enough");
-                    found.mean.abs() <= found.reach(0.95)
+                    difference.mean.abs() <= difference.half_width(0.95)
                 })
                 .count();
             assert!(
@@ -84,6 +84,6 @@ mod tests {
     fn one_value_has_no_variance() {
         assert!(Difference::of(&[1.0], &[1.0, 2.0]).is_none());
         let equal = Difference::of(&[1.0, 1.0], &[1.0, 1.0]).expect("two");
-        assert_eq!((equal.mean, equal.reach(0.95)), (0.0, 0.0));
+        assert_eq!((equal.mean, equal.half_width(0.95)), (0.0, 0.0));
     }
 }

@@ -2,12 +2,12 @@
 
 use std::process::Command;
 
-use super::{Drive, Driven};
+use super::{Drive, LoadReport};
 use crate::recipe::{FigureIs, Workload};
-use crate::server::Running;
+use crate::server::RunningServer;
 
 /// The command, its blanks filled.
-pub(super) fn run(drive: &Drive, running: &Running) -> Command {
+pub(super) fn run(drive: &Drive, running: &RunningServer) -> Command {
     let workload = drive.parts.workload;
     let words: Vec<String> = workload
         .command
@@ -23,7 +23,11 @@ pub(super) fn run(drive: &Drive, running: &Running) -> Command {
 }
 
 /// The figure in what it printed.
-pub(super) fn figure(workload: &Workload, output: &str, seconds: f64) -> Result<Driven, String> {
+pub(super) fn figure(
+    workload: &Workload,
+    output: &str,
+    seconds: f64,
+) -> Result<LoadReport, String> {
     let figure = match &workload.figure {
         Some(label) => {
             let at = output.rfind(label.as_str());
@@ -41,11 +45,11 @@ pub(super) fn figure(workload: &Workload, output: &str, seconds: f64) -> Result<
         FigureIs::Count => figure,
         FigureIs::Time => seconds / figure,
     };
-    Ok(Driven {
+    Ok(LoadReport {
         seconds,
         transactions,
         figure: Some(figure),
-        ..Driven::default()
+        ..LoadReport::default()
     })
 }
 
@@ -78,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_figure_is_found_and_becomes_transactions() {
+    fn the_figure_is_parsed_and_becomes_transactions() {
         assert_eq!(
             read(None, FigureIs::Rate, "took 3 s\n1,250.5 req/s\n"),
             Ok((1250.5, 2501.0))
@@ -93,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_figure_says_so() {
+    fn an_output_without_a_figure_is_an_error() {
         assert!(
             read(None, FigureIs::Rate, "no figure")
                 .unwrap_err()

@@ -9,27 +9,27 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use super::output::{self, percentile};
-use super::{Drive, Driven, sysbench};
+use super::{Drive, LoadReport, sysbench};
 use crate::cell::{Cpu, Latency};
 use crate::child::{self, Child};
 use crate::counters::{self, Counters};
+use crate::error::CellError;
 use crate::interrupt::Interrupt;
 use crate::probe;
 use crate::proc::{self, Machine};
 use crate::recipe::Load;
-use crate::server::Running;
-use crate::trouble::Trouble;
+use crate::server::RunningServer;
 
 const SCRIPT: &str = include_str!("../../lua/counted.lua");
 
 /// Bytes of a line of the file.
-const LINE: usize = 64;
+const LINE_BYTES: usize = 64;
 
 /// Latencies that are told apart.
 const BUCKETS: usize = 864;
 
 /// Of them between a power of two of microseconds and the next.
-const OF_TWO: f64 = 32.0;
+const BUCKETS_PER_OCTAVE: f64 = 32.0;
 
 /// Words of the first line.
 const MEASURING: u64 = 0;
@@ -41,7 +41,7 @@ const PAUSE: u64 = 3;
 pub const LEAD: Duration = Duration::from_millis(20);
 
 /// How long a load has to begin, or to end, its transactions.
-const PATIENCE: Duration = Duration::from_secs(180);
+const LOAD_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// A load of one server, standing still.
 pub struct Counted {
@@ -67,7 +67,7 @@ struct Counts {
 
 /// One turn.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct TurnReading {
     /// How long it was.
     pub seconds: f64,
     /// Transactions that ended in it.
@@ -91,7 +91,7 @@ pub struct Taken {
 }
 
 /// Counters at one moment.
-struct Look {
+struct Snapshot {
     at: Instant,
     counts: Counts,
     server: Cpu,
@@ -105,24 +105,24 @@ impl Counted {
     ///
     /// # Errors
     /// It does not start, or does nothing.
-    pub fn start(drive: &Drive, running: &mut Running) -> Result<Self, Trouble> {
+    pub fn start(drive: &Drive, running: &mut RunningServer) -> Result<Self, CellError> {
         let path = |name: &str| drive.directory.join(name);
         let (script, counts) = (path("counted.lua"), path("counts"));
         let (log, output) = (path("load.log"), path("load.out"));
         for old in [&counts, &log] {
             let _ = std::fs::remove_file(old);
         }
-        std::fs::write(&script, SCRIPT).map_err(Trouble::at(script.display()))?;
+        std::fs::write(&script, SCRIPT).map_err(CellError::at(script.display()))?;
         let threads = drive.connections as usize;
         let file = (File::options().read(true).write(true))
             .create_new(true)
             .open(&counts)
             .and_then(|file| {
                 let words = BUCKETS * 8 * threads;
-                file.set_len((LINE * (1 + threads) + words) as u64)?;
+                file.set_len((LINE_BYTES * (1 + threads) + words) as u64)?;
                 Ok(file)
             })
-            .map_err(Trouble::at(counts.display()))?;
+            .map_err(CellError::at(counts.display()))?;
         let own = drive.parts.workload.load == Load::Command;
         let mut command = match own {
             true => super::command::run(drive, running),
@@ -136,7 +136,7 @@ impl Counted {
             }
         };
         command.env("TARE_COUNTED_FILE", counts);
-        drive.dress(&mut command)?;
+        drive.set_preload(&mut command)?;
         let child = Child::start(command, &log, Some(&output))?;
         let mut load = Self {
             child,
@@ -148,15 +148,15 @@ impl Counted {
             still: Duration::ZERO,
             counters: None,
         };
-        let begun = drive.interrupt.wait(PATIENCE, || {
-            load.runs(running)?;
-            let all = load.each().map_err(unread)?;
+        let begun = drive.interrupt.wait(LOAD_TIMEOUT, || {
+            load.check_running(running)?;
+            let all = load.each().map_err(read_failed)?;
             Ok(all.iter().all(|thread| thread.events > 0).then_some(()))
         })?;
         if begun.is_none() {
-            return Err(load.failed(&format!("did nothing within {} s", PATIENCE.as_secs())));
+            return Err(load.failed(&format!("did nothing within {} s", LOAD_TIMEOUT.as_secs())));
         }
-        load.stand_still();
+        load.pause();
         // From here on, when the server has the threads that serve the load.
         load.counters = running.pid.and_then(|pid| Counters::of(pid).ok());
         Ok(load)
@@ -173,14 +173,14 @@ impl Counted {
     /// It, or its server, ends.
     pub fn warm_up(
         &mut self,
-        running: &mut Running,
+        running: &mut RunningServer,
         time: Duration,
         interrupt: &Interrupt,
-    ) -> Result<(), Trouble> {
-        self.go_on().map_err(unread)?;
-        interrupt.wait(time, || self.runs(running).map(|()| None::<()>))?;
-        self.stand_still();
-        settle(running);
+    ) -> Result<(), CellError> {
+        self.resume().map_err(read_failed)?;
+        interrupt.wait(time, || self.check_running(running).map(|()| None::<()>))?;
+        self.pause();
+        wait_until_idle(running);
         Ok(())
     }
 
@@ -188,9 +188,10 @@ impl Counted {
     ///
     /// # Errors
     /// Its file cannot be written.
-    pub fn pace(&self, rate: f64) -> Result<(), Trouble> {
+    pub fn pace(&self, rate: f64) -> Result<(), CellError> {
         let pause = 1e9 * self.threads as f64 / rate.max(1e-3);
-        self.say(PAUSE, pause.max(1.0) as u64).map_err(unread)
+        self.write_word(PAUSE, pause.max(1.0) as u64)
+            .map_err(read_failed)
     }
 
     /// Its turn.
@@ -199,27 +200,27 @@ impl Counted {
     /// It, or its server, ends.
     pub fn turn(
         &mut self,
-        running: &mut Running,
+        running: &mut RunningServer,
         lead: Duration,
         time: Duration,
-    ) -> Result<Taken, Trouble> {
-        let all = self.counts().map_err(unread)?;
-        let latencies = self.buckets().map_err(unread)?;
+    ) -> Result<TurnReading, CellError> {
+        let all = self.counts().map_err(read_failed)?;
+        let latencies = self.buckets().map_err(read_failed)?;
         let probe_ns = probe::additions();
-        self.go_on().map_err(unread)?;
+        self.resume().map_err(read_failed)?;
         std::thread::sleep(lead);
-        let looks = self.looks(running, time);
-        self.stand_still();
-        self.runs(running)?;
-        let (before, after) = looks.map_err(unread)?;
-        settle(running);
-        let around = self.counts().map_err(unread)?.events - all.events;
+        let snapshots = self.measure(running, time);
+        self.pause();
+        self.check_running(running)?;
+        let (before, after) = snapshots.map_err(read_failed)?;
+        wait_until_idle(running);
+        let around = self.counts().map_err(read_failed)?.events - all.events;
         let (from, to) = (before.counts, after.counts);
         let had = latencies.iter();
-        let latencies = self.buckets().map_err(unread)?;
+        let latencies = self.buckets().map_err(read_failed)?;
         let latencies = latencies.iter().zip(had).map(|(now, had)| now - had);
         let measured = (to.measured - from.measured).max(1) as f64;
-        Ok(Taken {
+        Ok(TurnReading {
             seconds: after.at.duration_since(before.at).as_secs_f64(),
             transactions: to.events - from.events,
             around,
@@ -243,27 +244,27 @@ impl Counted {
     /// It, or its server, ends.
     pub fn slices(
         &mut self,
-        running: &mut Running,
+        running: &mut RunningServer,
         slice: Duration,
         count: usize,
-    ) -> Result<Vec<Option<f64>>, Trouble> {
-        let read = |load: &Self, running: &Running| -> io::Result<(u64, f64)> {
+    ) -> Result<Vec<Option<f64>>, CellError> {
+        let read = |load: &Self, running: &RunningServer| -> io::Result<(u64, f64)> {
             let cpu = running.pid.and_then(proc::cpu).unwrap_or_default();
             Ok((load.counts()?.events, cpu.seconds))
         };
-        let mut before = read(self, running).map_err(unread)?;
-        self.go_on().map_err(unread)?;
+        let mut before = read(self, running).map_err(read_failed)?;
+        self.resume().map_err(read_failed)?;
         let mut slices = Vec::with_capacity(count);
         for _ in 0..count {
             std::thread::sleep(slice);
-            let now = read(self, running).map_err(unread)?;
+            let now = read(self, running).map_err(read_failed)?;
             let events = now.0 - before.0;
             slices.push((events > 0).then(|| (now.1 - before.1) / events as f64 * 1e6));
             before = now;
         }
-        self.stand_still();
-        self.runs(running)?;
-        settle(running);
+        self.pause();
+        self.check_running(running)?;
+        wait_until_idle(running);
         Ok(slices)
     }
 
@@ -271,44 +272,51 @@ impl Counted {
     ///
     /// # Errors
     /// It does not end, or fails.
-    pub fn end(mut self, running: &mut Running, interrupt: &Interrupt) -> Result<Driven, Trouble> {
-        self.say(ENDING, 1)
-            .and_then(|()| self.go_on())
-            .map_err(unread)?;
-        let ended = interrupt.wait(PATIENCE, || {
-            running.alive()?;
+    pub fn end(
+        mut self,
+        running: &mut RunningServer,
+        interrupt: &Interrupt,
+    ) -> Result<LoadReport, CellError> {
+        self.write_word(ENDING, 1)
+            .and_then(|()| self.resume())
+            .map_err(read_failed)?;
+        let ended = interrupt.wait(LOAD_TIMEOUT, || {
+            running.check_alive()?;
             Ok(self.child.has_ended().then_some(()))
         })?;
         if ended.is_none() {
-            return Err(self.failed(&format!("did not end within {} s", PATIENCE.as_secs())));
+            return Err(self.failed(&format!("did not end within {} s", LOAD_TIMEOUT.as_secs())));
         }
         let status = self.child.reap()?;
         if !status.success() {
             return Err(self.failed(&child::ended(status)));
         }
         let driven = match self.own {
-            true => Driven {
-                transactions: self.counts().map_err(unread)?.events as f64,
-                ..Driven::default()
+            true => LoadReport {
+                transactions: self.counts().map_err(read_failed)?.events as f64,
+                ..LoadReport::default()
             },
-            false => {
-                output::sysbench(&super::wrote(&self.output)).map_err(|what| self.failed(&what))?
-            }
+            false => output::sysbench(&super::read_output(&self.output))
+                .map_err(|what| self.failed(&what))?,
         };
         Ok(driven)
     }
 
-    fn looks(&mut self, running: &Running, time: Duration) -> io::Result<(Look, Look)> {
-        self.say(MEASURING, 1)?;
-        let before = self.look(running)?;
+    fn measure(
+        &mut self,
+        running: &RunningServer,
+        time: Duration,
+    ) -> io::Result<(Snapshot, Snapshot)> {
+        self.write_word(MEASURING, 1)?;
+        let before = self.read_snapshot(running)?;
         std::thread::sleep(time);
-        let after = self.look(running)?;
-        self.say(MEASURING, 0)?;
+        let after = self.read_snapshot(running)?;
+        self.write_word(MEASURING, 0)?;
         Ok((before, after))
     }
 
-    fn look(&mut self, running: &Running) -> io::Result<Look> {
-        Ok(Look {
+    fn read_snapshot(&mut self, running: &RunningServer) -> io::Result<Snapshot> {
+        Ok(Snapshot {
             counted: self
                 .counters
                 .as_mut()
@@ -322,30 +330,30 @@ impl Counted {
     }
 
     /// A failure, when it or the server has ended.
-    fn runs(&mut self, running: &mut Running) -> Result<(), Trouble> {
-        running.alive()?;
+    fn check_running(&mut self, running: &mut RunningServer) -> Result<(), CellError> {
+        running.check_alive()?;
         if !self.child.has_ended() {
             return Ok(());
         }
         let how = (self.child.reap()).map_or_else(|error| error.to_string(), child::ended);
         // A server that died takes its clients with it: that is the reason, then.
         std::thread::sleep(Duration::from_millis(100));
-        running.alive()?;
+        running.check_alive()?;
         Err(self.failed(&how))
     }
 
-    fn failed(&self, how: &str) -> Trouble {
-        super::failed(how, &super::wrote(&self.output), &self.child)
+    fn failed(&self, how: &str) -> CellError {
+        super::failed(how, &super::read_output(&self.output), &self.child)
     }
 
-    fn go_on(&mut self) -> io::Result<()> {
+    fn resume(&mut self) -> io::Result<()> {
         self.still += self.stopped.elapsed();
-        self.say(STILL, self.still.as_nanos() as u64)?;
+        self.write_word(STILL, self.still.as_nanos() as u64)?;
         self.signal(Signal::CONT);
         Ok(())
     }
 
-    fn stand_still(&mut self) {
+    fn pause(&mut self) {
         self.signal(Signal::STOP);
         self.stopped = Instant::now();
     }
@@ -357,19 +365,19 @@ impl Counted {
         }
     }
 
-    fn say(&self, word: u64, value: u64) -> io::Result<()> {
+    fn write_word(&self, word: u64, value: u64) -> io::Result<()> {
         self.file.write_all_at(&value.to_ne_bytes(), word * 8)
     }
 
     fn each(&self) -> io::Result<Vec<Counts>> {
-        let mut bytes = vec![0; LINE * self.threads];
-        self.file.read_exact_at(&mut bytes, LINE as u64)?;
+        let mut bytes = vec![0; LINE_BYTES * self.threads];
+        self.file.read_exact_at(&mut bytes, LINE_BYTES as u64)?;
         let of_thread = |line: &[u8]| Counts {
             events: number(line, 0),
             measured: number(line, 1),
             ns: number(line, 2),
         };
-        Ok(bytes.chunks_exact(LINE).map(of_thread).collect())
+        Ok(bytes.chunks_exact(LINE_BYTES).map(of_thread).collect())
     }
 
     fn counts(&self) -> io::Result<Counts> {
@@ -384,7 +392,7 @@ impl Counted {
     /// Transactions by latency, of all threads.
     fn buckets(&self) -> io::Result<Vec<u64>> {
         let mut bytes = vec![0; BUCKETS * 8 * self.threads];
-        let at = LINE * (1 + self.threads);
+        let at = LINE_BYTES * (1 + self.threads);
         self.file.read_exact_at(&mut bytes, at as u64)?;
         let mut sums = vec![0; BUCKETS];
         for own in bytes.chunks_exact(BUCKETS * 8) {
@@ -418,8 +426,8 @@ impl Drop for Counted {
     }
 }
 
-fn unread(error: io::Error) -> Trouble {
-    Trouble::failed(format!("the load generator's counts: {error}"))
+fn read_failed(error: io::Error) -> CellError {
+    CellError::failed(format!("the load generator's counts: {error}"))
 }
 
 fn number(bytes: &[u8], word: usize) -> u64 {
@@ -430,11 +438,11 @@ fn number(bytes: &[u8], word: usize) -> u64 {
 
 /// The middle of a bucket.
 fn middle_ms(bucket: usize) -> f64 {
-    ((bucket as f64 + 0.5) / OF_TWO).exp2() / 1e3
+    ((bucket as f64 + 0.5) / BUCKETS_PER_OCTAVE).exp2() / 1e3
 }
 
 /// What was under way when the load stopped is not the next one's.
-fn settle(running: &Running) {
+fn wait_until_idle(running: &RunningServer) {
     const STEP: Duration = Duration::from_millis(2);
     const STEPS: u32 = 100;
     let Some(pid) = running.pid else { return };

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Drive, Driven};
-use crate::ask::Ask;
+use super::{Drive, LoadReport};
 use crate::cell::Resident;
+use crate::connection::Connection;
+use crate::error::CellError;
 use crate::proc;
-use crate::server::Running;
-use crate::trouble::Trouble;
+use crate::server::RunningServer;
 
 /// The first few pay for what all share: they are open before the others are counted.
 const FIRST: u32 = 8;
@@ -17,46 +17,47 @@ const REST: Duration = Duration::from_millis(500);
 
 /// Memory of a process, in KiB.
 #[derive(Clone, Copy)]
-struct Seen {
+struct MemoryReading {
     all: f64,
     segment: Option<f64>,
 }
 
 /// Opens them, looks, and closes them.
-pub(super) fn run(drive: &Drive, running: &mut Running) -> Result<Driven, Trouble> {
+pub(super) fn run(drive: &Drive, running: &mut RunningServer) -> Result<LoadReport, CellError> {
     let begun = Instant::now();
     let pid = running
         .pid
-        .ok_or_else(|| Trouble::failed("load idle needs a server whose process is here"))?;
-    let look = || -> Result<Seen, Trouble> {
+        .ok_or_else(|| CellError::failed("load idle needs a server whose process is here"))?;
+    let read_memory = || -> Result<MemoryReading, CellError> {
         std::thread::sleep(REST);
         drive.interrupt.check()?;
-        let stat = proc::stat(pid).ok_or_else(|| Trouble::failed("the server has gone"))?;
-        Ok(Seen {
+        let stat = proc::stat(pid).ok_or_else(|| CellError::failed("the server has gone"))?;
+        Ok(MemoryReading {
             all: stat.resident_kib as f64,
             segment: proc::segment_kib(pid),
         })
     };
-    let start = look()?;
+    let start = read_memory()?;
     let mut open = Vec::new();
-    let mut more = |count: u32| -> Result<(), Trouble> {
+    let mut more = |count: u32| -> Result<(), CellError> {
         for _ in 0..count {
             drive.interrupt.check()?;
-            let mut ask = Ask::connect(running.address.options())
-                .map_err(Trouble::at("an idle connection"))?;
-            ask.query("SELECT 1")
-                .map_err(Trouble::at("an idle connection"))?;
-            open.push(ask);
+            let mut connection = Connection::connect(running.address.options())
+                .map_err(CellError::at("an idle connection"))?;
+            connection
+                .query("SELECT 1")
+                .map_err(CellError::at("an idle connection"))?;
+            open.push(connection);
         }
         Ok(())
     };
     more(FIRST)?;
-    let few = look()?;
+    let few = read_memory()?;
     more(drive.connections)?;
-    let many = look()?;
+    let many = read_memory()?;
     let each = |few: f64, many: f64| (many - few) / f64::from(drive.connections);
     let connection = each(few.all, many.all);
-    Ok(Driven {
+    Ok(LoadReport {
         seconds: begun.elapsed().as_secs_f64(),
         resident: Some(Resident {
             start: start.all,
@@ -67,6 +68,6 @@ pub(super) fn run(drive: &Drive, running: &mut Running) -> Result<Driven, Troubl
                 .zip(many.segment)
                 .map(|(few, many)| each(few, many)),
         }),
-        ..Driven::default()
+        ..LoadReport::default()
     })
 }

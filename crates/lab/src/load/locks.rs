@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex as StdMutex};
 use std::time::{Duration, Instant};
 
-use super::Driven;
+use super::LoadReport;
 use crate::cell::Latency;
 
 /// The subcommand.
@@ -94,7 +94,7 @@ impl Lock for Box<Pthread> {
 /// # Errors
 /// An unknown lock, or one that let two threads in at once.
 pub fn main(request: &Request) -> Result<ExitCode, String> {
-    let got = match request.lock.as_str() {
+    let report = match request.lock.as_str() {
         "tare" => weigh(request, &tare::sync::Mutex::new(&LOCK_WEIGHED, 0)),
         "tare-counted" => {
             let config = tare::Config::everything();
@@ -114,19 +114,19 @@ pub fn main(request: &Request) -> Result<ExitCode, String> {
     }?;
     println!(
         "{}",
-        serde_json::to_string(&got).map_err(|error| error.to_string())?
+        serde_json::to_string(&report).map_err(|error| error.to_string())?
     );
     Ok(ExitCode::SUCCESS)
 }
 
 /// What it prints.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
-struct Got {
+struct Report {
     seconds: f64,
     acquired: Vec<u64>,
 }
 
-fn weigh(request: &Request, lock: &impl Lock) -> Result<Got, String> {
+fn weigh(request: &Request, lock: &impl Lock) -> Result<Report, String> {
     let turns = turns_per_ns();
     let turns = |ns: u64| (ns as f64 * turns) as u64;
     let (hold, outside) = (turns(request.hold_ns), turns(request.outside_ns));
@@ -160,7 +160,7 @@ fn weigh(request: &Request, lock: &impl Lock) -> Result<Got, String> {
     let mut value = 0;
     lock.with(|held| value = *held);
     match value == acquired.iter().sum::<u64>() {
-        true => Ok(Got { seconds, acquired }),
+        true => Ok(Report { seconds, acquired }),
         false => Err(format!(
             "lock '{}' let two threads in at once",
             request.lock
@@ -189,24 +189,24 @@ fn turns_per_ns() -> f64 {
 }
 
 /// Reads what it printed.
-pub(super) fn read(output: &str) -> Result<Driven, String> {
-    let got: Got = serde_json::from_str(output.trim())
+pub(super) fn read(output: &str) -> Result<LoadReport, String> {
+    let report: Report = serde_json::from_str(output.trim())
         .map_err(|error| format!("printed no figures: {error}"))?;
-    let all: u64 = got.acquired.iter().sum();
+    let all: u64 = report.acquired.iter().sum();
     if all == 0 {
         return Err("never got the lock".into());
     }
-    let mean_ms = 1e3 * got.seconds * got.acquired.len() as f64 / all as f64;
-    Ok(Driven {
-        seconds: got.seconds,
+    let mean_ms = 1e3 * report.seconds * report.acquired.len() as f64 / all as f64;
+    Ok(LoadReport {
+        seconds: report.seconds,
         transactions: all as f64,
         // From one acquisition to the thread's next.
         latency: Some(Latency {
             mean_ms,
             ..Latency::default()
         }),
-        figure: Some(fairness(&got.acquired)),
-        ..Driven::default()
+        figure: Some(fairness(&report.acquired)),
+        ..LoadReport::default()
     })
 }
 
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn every_lock_excludes_and_says_what_each_thread_got() {
+    fn every_lock_excludes_and_reports_acquisitions_by_thread() {
         for lock in ["tare", "pthread", "std", "parking_lot"] {
             let request = Request {
                 lock: lock.into(),

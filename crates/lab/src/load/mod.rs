@@ -14,19 +14,19 @@ use std::time::{Duration, Instant};
 
 use crate::cell::{Cpu, Latency, Resident};
 use crate::child::{self, Child};
+use crate::error::CellError;
 use crate::interrupt::Interrupt;
 use crate::matrix::Parts;
 use crate::proc;
 use crate::recipe::{Data, From, Load};
 use crate::sampler::{Sampler, Samples};
 use crate::server::namespace::{NEEDED, Namespace};
-use crate::server::{Places, Running, last_line, preload};
-use crate::trouble::Trouble;
+use crate::server::{Binaries, RunningServer, last_line, preload};
 
 /// One run of a load.
 pub struct Drive<'a> {
     /// Programs.
-    pub places: &'a Places,
+    pub binaries: &'a Binaries,
     /// The workload, and what the configuration says of it.
     pub parts: Parts<'a>,
     /// How many connections.
@@ -47,7 +47,7 @@ pub struct Drive<'a> {
 
 /// What a load did.
 #[derive(Debug, Default)]
-pub struct Driven {
+pub struct LoadReport {
     /// How long it ran.
     pub seconds: f64,
     /// Transactions.
@@ -75,7 +75,7 @@ impl Drive<'_> {
     ///
     /// # Errors
     /// It fails, does not end, or the server ends.
-    pub fn run(&self, running: &mut Running) -> Result<Driven, Trouble> {
+    pub fn run(&self, running: &mut RunningServer) -> Result<LoadReport, CellError> {
         let command = match self.parts.workload.load {
             Load::Idle => return idle::run(self, running),
             Load::Sysbench => sysbench::run(self, &running.address)?,
@@ -89,7 +89,7 @@ impl Drive<'_> {
             Load::Locks => locks::read(&output),
             Load::Idle => Err("is none".to_owned()),
         }
-        .map_err(|what| Trouble::Failed {
+        .map_err(|what| CellError::Failed {
             reason: format!("the load generator {what}"),
             log: output,
         })?;
@@ -102,7 +102,7 @@ impl Drive<'_> {
     }
 
     /// Words that a cell fills in.
-    pub(crate) fn fill(&self, text: &str, running: Option<&Running>) -> String {
+    pub(crate) fn fill(&self, text: &str, running: Option<&RunningServer>) -> String {
         let mut text = text
             .replace("{connections}", &self.connections.to_string())
             .replace("{seconds}", &self.seconds.to_string());
@@ -131,7 +131,7 @@ impl Drive<'_> {
     }
 
     /// A program, in the namespace when the load comes from there.
-    pub(crate) fn program(&self, name: &str) -> Result<Command, Trouble> {
+    pub(crate) fn program(&self, name: &str) -> Result<Command, CellError> {
         match (self.parts.workload.from, self.namespace) {
             (From::Namespace, Some(namespace)) => {
                 let prefix = namespace.prefix();
@@ -139,13 +139,13 @@ impl Drive<'_> {
                 command.args(&prefix[1..]).arg(name);
                 Ok(command)
             }
-            (From::Namespace, None) => Err(Trouble::Skipped(NEEDED.into())),
+            (From::Namespace, None) => Err(CellError::Skipped(NEEDED.into())),
             _ => Ok(Command::new(name)),
         }
     }
 
     /// Preloads the generator's allocator.
-    fn dress(&self, command: &mut Command) -> Result<(), Trouble> {
+    fn set_preload(&self, command: &mut Command) -> Result<(), CellError> {
         if let Some(allocator) = &self.parts.configuration.generator_preload
             && let Some(library) = preload::library(allocator)?
         {
@@ -155,7 +155,7 @@ impl Drive<'_> {
     }
 
     fn locks(&self) -> Command {
-        let mut command = Command::new(&self.places.tare);
+        let mut command = Command::new(&self.binaries.tare);
         let (threads, seconds) = (self.connections, self.seconds);
         command.args([
             locks::COMMAND,
@@ -170,9 +170,9 @@ impl Drive<'_> {
     fn watch(
         &self,
         mut command: Command,
-        running: &mut Running,
-    ) -> Result<(f64, String, Cpu, Samples), Trouble> {
-        self.dress(&mut command)?;
+        running: &mut RunningServer,
+    ) -> Result<(f64, String, Cpu, Samples), CellError> {
+        self.set_preload(&mut command)?;
         let (log, output) = (
             self.directory.join("load.log"),
             self.directory.join("load.out"),
@@ -182,32 +182,32 @@ impl Drive<'_> {
         let mut child = Child::start(command, &log, Some(&output))?;
         let sampler = Sampler::start(running.pid, child.id());
         // Threads have to connect, and end what they began.
-        let patience = Duration::from_secs(u64::from(self.seconds) * 2 + 180);
-        let ended = self.interrupt.wait(patience, || {
-            running.alive()?;
+        let timeout = Duration::from_secs(u64::from(self.seconds) * 2 + 180);
+        let ended = self.interrupt.wait(timeout, || {
+            running.check_alive()?;
             Ok(child.has_ended().then_some(()))
         });
         let seconds = start.elapsed().as_secs_f64();
         let cpu = proc::cpu_with_children(child.id()).unwrap_or_default();
         let samples = sampler.stop();
-        let text = wrote(&output);
+        let text = read_output(&output);
         match ended {
             Ok(Some(())) => {}
             Ok(None) => {
                 child.kill();
-                let how = format!("did not end within {} s", patience.as_secs());
+                let how = format!("did not end within {} s", timeout.as_secs());
                 return Err(failed(&how, &text, &child));
             }
-            Err(trouble) => {
+            Err(error) => {
                 child.kill();
-                return Err(trouble.with_log(running.log()));
+                return Err(error.with_log(running.log()));
             }
         }
         let status = child.reap()?;
         if !status.success() {
             // A server that died takes its clients with it: that is the reason, then.
             std::thread::sleep(Duration::from_millis(100));
-            running.alive()?;
+            running.check_alive()?;
             return Err(failed(&child::ended(status), &text, &child));
         }
         Ok((seconds, text, cpu, samples))
@@ -215,14 +215,14 @@ impl Drive<'_> {
 }
 
 /// What a load has written to its output.
-fn wrote(output: &Path) -> String {
+fn read_output(output: &Path) -> String {
     let text = std::fs::read(output).unwrap_or_default();
     String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A load that failed, with the line of what it said that tells most.
-fn failed(how: &str, output: &str, child: &Child) -> Trouble {
+fn failed(how: &str, output: &str, child: &Child) -> CellError {
     let log = format!("{output}\n{}", child.log());
     let reason = format!("the load generator {how}: {}", last_line(&log));
-    Trouble::Failed { reason, log }
+    CellError::Failed { reason, log }
 }

@@ -1,14 +1,14 @@
 //! What sysbench prints at its end.
 
-use super::Driven;
+use super::LoadReport;
 use crate::cell::Latency;
 
 /// Reads sysbench 1.0's report; what is wrong with it, in words that follow "the load generator".
 ///
 /// # Errors
 /// It has no totals.
-pub fn sysbench(text: &str) -> Result<Driven, String> {
-    let mut driven = Driven::default();
+pub fn sysbench(text: &str) -> Result<LoadReport, String> {
+    let mut driven = LoadReport::default();
     let mut latency = Latency::default();
     for line in text.lines().map(str::trim) {
         if line.starts_with("[ ") {
@@ -60,10 +60,10 @@ fn after(line: &str, label: &str) -> Option<f64> {
 pub fn percentile(histogram: &[(f64, u64)], part: f64) -> f64 {
     let all: u64 = histogram.iter().map(|(_, count)| count).sum();
     let wanted = (part * all as f64).ceil() as u64;
-    let mut seen = 0;
+    let mut cumulated = 0;
     for &(value, count) in histogram {
-        seen += count;
-        if seen >= wanted {
+        cumulated += count;
+        if cumulated >= wanted {
             return value;
         }
     }

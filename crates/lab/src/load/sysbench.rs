@@ -11,8 +11,8 @@ use tare_client::Address;
 
 use super::Drive;
 use crate::child::{self, Child};
-use crate::server::{Running, last_line};
-use crate::trouble::Trouble;
+use crate::error::CellError;
+use crate::server::{RunningServer, last_line};
 
 /// Scripts of ours, for what sysbench has none.
 const SCRIPTS: [(&str, &str); 2] = [
@@ -24,7 +24,7 @@ const SCRIPTS: [(&str, &str); 2] = [
 const PREPARE: &str = "oltp_read_write";
 
 /// What a run of the load is started with.
-pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, Trouble> {
+pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, CellError> {
     let mut command = command(drive, address, &script(drive)?)?;
     command.args([
         format!("--time={}", drive.seconds),
@@ -39,7 +39,11 @@ pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, Trouble> 
 }
 
 /// A script on the tables, for as long as is said after it.
-pub(super) fn command(drive: &Drive, address: &Address, script: &Path) -> Result<Command, Trouble> {
+pub(super) fn command(
+    drive: &Drive,
+    address: &Address,
+    script: &Path,
+) -> Result<Command, CellError> {
     let mut command = drive.program("sysbench")?;
     command
         .arg(config(drive.directory, address)?)
@@ -57,14 +61,15 @@ pub(super) fn command(drive: &Drive, address: &Address, script: &Path) -> Result
 ///
 /// # Errors
 /// The server refuses, or sysbench fails.
-pub fn prepare(drive: &Drive, running: &mut Running) -> Result<(), Trouble> {
+pub fn prepare(drive: &Drive, running: &mut RunningServer) -> Result<(), CellError> {
     let address = &running.address;
     let database = &address.database;
-    let mut ask = crate::ask::Ask::connect(address.options())
-        .map_err(Trouble::at("cannot connect to prepare the tables"))?;
-    ask.query(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))
-        .map_err(Trouble::at(format!("cannot make database {database}")))?;
-    drop(ask);
+    let mut connection = crate::connection::Connection::connect(address.options())
+        .map_err(CellError::at("cannot connect to prepare the tables"))?;
+    connection
+        .query(&format!("CREATE DATABASE IF NOT EXISTS `{database}`"))
+        .map_err(CellError::at(format!("cannot make database {database}")))?;
+    drop(connection);
     let mut command = Command::new("sysbench");
     command
         .arg(config(drive.directory, address)?)
@@ -78,12 +83,12 @@ pub fn prepare(drive: &Drive, running: &mut Running) -> Result<(), Trouble> {
     let _ = fs::remove_file(&log);
     let mut child = Child::start(command, &log, None)?;
     let ended = drive.interrupt.wait(Duration::from_secs(24 * 3600), || {
-        running.alive()?;
+        running.check_alive()?;
         Ok(child.has_ended().then_some(()))
     });
-    if let Err(trouble) = ended {
+    if let Err(error) = ended {
         child.kill();
-        return Err(trouble);
+        return Err(error);
     }
     let status = child.reap()?;
     if status.success() {
@@ -95,11 +100,11 @@ pub fn prepare(drive: &Drive, running: &mut Running) -> Result<(), Trouble> {
         child::ended(status),
         last_line(&log)
     );
-    Err(Trouble::Failed { reason, log })
+    Err(CellError::Failed { reason, log })
 }
 
 /// The option that names a file with how to connect, which only we can read.
-fn config(directory: &Path, address: &Address) -> Result<String, Trouble> {
+fn config(directory: &Path, address: &Address) -> Result<String, CellError> {
     let path = directory.join("sysbench.conf");
     let mut lines = vec![
         format!("mysql-user={}", address.user),
@@ -131,17 +136,17 @@ fn config(directory: &Path, address: &Address) -> Result<String, Trouble> {
             .open(&path)?;
         file.write_all((lines.join("\n") + "\n").as_bytes())
     };
-    write().map_err(Trouble::at(path.display()))?;
+    write().map_err(CellError::at(path.display()))?;
     Ok(format!("--config-file={}", path.display()))
 }
 
 /// The workload's script: sysbench's own by name, ours as a file.
-pub(super) fn script(drive: &Drive) -> Result<PathBuf, Trouble> {
+pub(super) fn script(drive: &Drive) -> Result<PathBuf, CellError> {
     let script = drive.parts.workload.script.as_deref().unwrap_or(PREPARE);
     let Some((name, text)) = SCRIPTS.iter().find(|(name, _)| *name == script) else {
         return Ok(script.into());
     };
     let path = drive.directory.join(format!("{name}.lua"));
-    fs::write(&path, text).map_err(Trouble::at(path.display()))?;
+    fs::write(&path, text).map_err(CellError::at(path.display()))?;
     Ok(path)
 }

@@ -24,9 +24,9 @@ impl Recipe {
             return Err("run.repetitions and run.seconds have to be 1 or more".into());
         }
         self.check_comparison()?;
-        self.servers.iter().try_for_each(of_server)?;
+        self.servers.iter().try_for_each(check_server)?;
         (self.configurations.iter()).try_for_each(|each| self.check_configuration(each))?;
-        self.workloads.iter().try_for_each(of_workload)?;
+        self.workloads.iter().try_for_each(check_workload)?;
         match self.run.turns {
             0 => Ok(()),
             _ => self.check_turns(),
@@ -35,24 +35,24 @@ impl Recipe {
 
     /// Every list has something, and nothing twice.
     fn check_lists(&self) -> Result<(), String> {
-        some(&self.servers, "[[server]]")?;
-        some(&self.configurations, "[[configuration]]")?;
-        some(&self.workloads, "[[workload]]")?;
-        some(&self.connections, "number in connections")?;
-        unique("server", self.servers.iter().map(|each| &each.name))?;
+        check_not_empty(&self.servers, "[[server]]")?;
+        check_not_empty(&self.configurations, "[[configuration]]")?;
+        check_not_empty(&self.workloads, "[[workload]]")?;
+        check_not_empty(&self.connections, "number in connections")?;
+        check_unique("server", self.servers.iter().map(|each| &each.name))?;
         for server in &self.servers {
             let of_server = self
                 .configurations
                 .iter()
                 .filter(|each| each.is_for(server));
-            unique(
+            check_unique(
                 &format!("with server '{}', configuration", server.name),
                 of_server.map(|each| &each.name),
             )?;
         }
-        unique("workload", self.workloads.iter().map(|each| &each.name))?;
+        check_unique("workload", self.workloads.iter().map(|each| &each.name))?;
         for connections in (self.workloads.iter()).map(|each| self.connections_of(each)) {
-            unique("number of connections", connections)?;
+            check_unique("number of connections", connections)?;
             if connections.contains(&0) {
                 return Err("connections = [0]: give 1 or more".into());
             }
@@ -64,16 +64,16 @@ impl Recipe {
     fn check_mentions(&self) -> Result<(), String> {
         for configuration in &self.configurations {
             for workload in configuration.targets.keys() {
-                known(
+                check_name(
                     "configuration.targets",
                     workload,
                     self.workloads.iter().map(|each| &each.name),
                 )?;
             }
         }
-        for question in &self.asks {
+        for question in &self.questions {
             for name in &question.configurations {
-                known(
+                check_name(
                     "ask.configurations",
                     name,
                     self.configurations.iter().map(|each| &each.name),
@@ -86,7 +86,7 @@ impl Recipe {
     /// What is compared with is there.
     fn check_comparison(&self) -> Result<(), String> {
         if let Some(baseline) = &self.baseline {
-            known(
+            check_name(
                 "baseline",
                 baseline,
                 self.configurations.iter().map(|each| &each.name),
@@ -107,7 +107,7 @@ impl Recipe {
     /// A configuration asks of each of its servers what this can do.
     fn check_configuration(&self, configuration: &Configuration) -> Result<(), String> {
         for server in &configuration.servers {
-            known(
+            check_name(
                 "configuration.servers",
                 server,
                 self.servers.iter().map(|each| &each.name),
@@ -131,7 +131,7 @@ impl Recipe {
             if !configuration.switch.is_empty() && server.kind != Kind::Command {
                 return wrong("switch is for kind = 'command'; other servers have sql");
             }
-            if !configuration.beside.is_empty() && !self.shares_process(configuration, server) {
+            if !configuration.sidecars.is_empty() && !self.shares_process(configuration, server) {
                 return wrong(
                     "the programs of beside stand still while other configurations of the same process are measured: this needs \
                      run.turns, run.switch, and kind = 'tare', 'mariadb', 'mysql', or 'command' with switch",
@@ -209,7 +209,7 @@ impl Configuration {
     }
 }
 
-fn of_server(server: &Server) -> Result<(), String> {
+fn check_server(server: &Server) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("server '{}': {what}", server.name));
     match server.kind {
         Kind::Mysql if server.version.is_none() == server.program.is_none() => {
@@ -235,7 +235,7 @@ fn of_server(server: &Server) -> Result<(), String> {
     }
 }
 
-fn of_workload(workload: &Workload) -> Result<(), String> {
+fn check_workload(workload: &Workload) -> Result<(), String> {
     let wrong = |what: &str| Err(format!("workload '{}': {what}", workload.name));
     match workload.load {
         Load::Sysbench if workload.script.is_none() => {
@@ -258,28 +258,32 @@ fn of_workload(workload: &Workload) -> Result<(), String> {
     }
 }
 
-fn some<T>(all: &[T], what: &str) -> Result<(), String> {
+fn check_not_empty<T>(all: &[T], what: &str) -> Result<(), String> {
     match all.is_empty() {
         true => Err(format!("needs at least one {what}")),
         false => Ok(()),
     }
 }
 
-fn unique<T: Ord + std::fmt::Display>(
+fn check_unique<T: Ord + std::fmt::Display>(
     what: &str,
     all: impl IntoIterator<Item = T>,
 ) -> Result<(), String> {
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     for each in all {
         let text = each.to_string();
-        if !seen.insert(each) {
+        if !visited.insert(each) {
             return Err(format!("{what} '{text}' is there twice"));
         }
     }
     Ok(())
 }
 
-fn known<'a>(key: &str, name: &str, all: impl Iterator<Item = &'a String>) -> Result<(), String> {
+fn check_name<'a>(
+    key: &str,
+    name: &str,
+    all: impl Iterator<Item = &'a String>,
+) -> Result<(), String> {
     let all: Vec<_> = all.map(String::as_str).collect();
     match all.contains(&name) {
         true => Ok(()),

@@ -101,7 +101,7 @@ pub struct Recipe {
     pub workloads: Vec<Workload>,
     /// What the server is asked once a cell has been measured.
     #[serde(rename = "ask", default, skip_serializing_if = "Vec::is_empty")]
-    pub asks: Vec<Question>,
+    pub questions: Vec<Question>,
 }
 
 /// A question to the server of a measured cell; reports show the answers of the last repetition.
@@ -402,8 +402,8 @@ pub struct Configuration {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<String>,
     /// Shell commands of programs that run beside the server while this is measured, and stand still while others are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub beside: Vec<String>,
+    #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
+    pub sidecars: Vec<String>,
     /// The server's allocator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preload: Option<String>,

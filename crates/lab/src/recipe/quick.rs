@@ -72,7 +72,7 @@ impl Recipe {
         if let Some(connections) = quick.connections {
             self.connect(connections);
         }
-        self.keep(
+        self.retain(
             quick.servers.as_deref(),
             quick.configurations.as_deref(),
             quick.workloads.as_deref(),
@@ -92,18 +92,18 @@ impl Recipe {
     ///
     /// # Errors
     /// A name that the recipe does not have, or nothing is left.
-    pub fn keep(
+    pub fn retain(
         &mut self,
         servers: Option<&[String]>,
         configurations: Option<&[String]>,
         workloads: Option<&[String]>,
     ) -> Result<(), String> {
-        keep("server", &mut self.servers, servers, |each| &each.name)?;
-        keep("workload", &mut self.workloads, workloads, |each| {
+        retain("server", &mut self.servers, servers, |each| &each.name)?;
+        retain("workload", &mut self.workloads, workloads, |each| {
             &each.name
         })?;
         let names: Vec<String> = self.servers.iter().map(|each| each.name.clone()).collect();
-        keep(
+        retain(
             "configuration",
             &mut self.configurations,
             configurations,
@@ -123,7 +123,7 @@ impl Recipe {
                 .retain(|name, _| workloads.iter().any(|each| each.name == *name));
         }
         let there = |name: &String| self.configurations.iter().any(|each| each.name == *name);
-        self.asks.retain_mut(|question| {
+        self.questions.retain_mut(|question| {
             let of_all = question.configurations.is_empty();
             question.configurations.retain(there);
             of_all || !question.configurations.is_empty()
@@ -138,7 +138,7 @@ fn set<T>(value: &mut T, new: Option<T>) {
     }
 }
 
-fn keep<T>(
+fn retain<T>(
     what: &str,
     all: &mut Vec<T>,
     names: Option<&[String]>,

@@ -1,7 +1,7 @@
 //! The recipes that come with tare: files of `recipes/`, in the binary.
 
 /// One of them.
-pub struct Shipped {
+pub struct ShippedRecipe {
     /// What `tare weigh` calls it.
     pub name: &'static str,
     /// Its file.
@@ -11,7 +11,7 @@ pub struct Shipped {
 macro_rules! shipped {
     ($($name:literal),*) => {
         /// All, in the order of the list.
-        pub const ALL: &[Shipped] = &[$(Shipped {
+        pub const ALL: &[ShippedRecipe] = &[$(ShippedRecipe {
             name: $name,
             text: include_str!(concat!("../../recipes/", $name, ".toml")),
         }),*];

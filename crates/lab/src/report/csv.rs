@@ -98,7 +98,7 @@ pub fn comparisons(analysis: &Analysis) -> String {
                     comparison.percent.mean.to_string(),
                     number(comparison.percent.low),
                     number(comparison.percent.high),
-                    comparison.claim.confidence().to_string(),
+                    comparison.coverage.confidence().to_string(),
                     number(comparison.floor_percent),
                     comparison.pairs.to_string(),
                     word(&comparison.verdict),

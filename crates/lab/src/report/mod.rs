@@ -1,6 +1,6 @@
 //! What a run says: on the terminal, as CSV, as JSON, as a page.
 
-mod compared;
+mod comparisons;
 mod csv;
 pub mod page;
 pub mod picture;
@@ -15,7 +15,7 @@ use crate::analysis::Analysis;
 use crate::cell;
 use crate::store::{Plan, Store, StoreError};
 
-pub use compared::{compared, sentences as compared_sentences};
+pub use comparisons::{render_comparisons, sentences as comparison_sentences};
 pub use sentences::sentences;
 pub use terminal::terminal;
 

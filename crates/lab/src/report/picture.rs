@@ -132,24 +132,34 @@ pub fn range(marks: &[Mark]) -> Option<(f64, f64)> {
         return None;
     }
     let quoted = |mark: &&Mark| mark.tone != Tone::Unquoted;
-    let shown: Vec<&Mark> = match marks.iter().any(|mark| quoted(&mark)) {
+    let visible: Vec<&Mark> = match marks.iter().any(|mark| quoted(&mark)) {
         true => marks.iter().filter(quoted).collect(),
         false => marks.iter().collect(),
     };
-    let halves: Vec<f64> = (shown.iter())
+    let halves: Vec<f64> = (visible.iter())
         .filter_map(|mark| mark.percent.half())
         .collect();
-    let room = match halves.is_empty() {
+    let max_half_width = match halves.is_empty() {
         true => f64::MAX,
         false => 3.0 * crate::stats::median(&halves),
     };
     let (mut low, mut high) = (0.0f64, 0.0f64);
-    for Mark { percent, floor, .. } in shown {
-        let floor = floor.unwrap_or(0.0).min(room);
+    for Mark { percent, floor, .. } in visible {
+        let floor = floor.unwrap_or(0.0).min(max_half_width);
         low = low.min(-floor).min(percent.mean);
         high = high.max(floor).max(percent.mean);
-        low = low.min(percent.low.unwrap_or(0.0).max(percent.mean - room));
-        high = high.max(percent.high.unwrap_or(0.0).min(percent.mean + room));
+        low = low.min(
+            percent
+                .low
+                .unwrap_or(0.0)
+                .max(percent.mean - max_half_width),
+        );
+        high = high.max(
+            percent
+                .high
+                .unwrap_or(0.0)
+                .min(percent.mean + max_half_width),
+        );
     }
     let margin = ((high - low) * 0.04).max(0.01);
     Some((low - margin, high + margin))

@@ -2,7 +2,7 @@
 
 use super::picture::{Line, Picture, Tone};
 use super::setting;
-use crate::analysis::{Analysis, Row, shown};
+use crate::analysis::{Analysis, Row, format_interval};
 use crate::recipe::Measure;
 use crate::stats::compare::{Comparison, Verdict};
 use crate::store::Plan;
@@ -12,14 +12,14 @@ pub fn sentences(plan: &Plan, analysis: &Analysis) -> Vec<String> {
     let Some(picture) = Picture::of(plan, analysis) else {
         return without_comparisons(plan, analysis);
     };
-    let mut sentences = vec![found(plan, &picture)];
-    sentences.extend(not_told(plan, &picture));
+    let mut sentences = vec![differences(plan, &picture)];
+    sentences.extend(not_distinguishable(plan, &picture));
     sentences.push(trust(plan, analysis, &picture));
     sentences
 }
 
 /// What differs, the largest first.
-fn found(plan: &Plan, picture: &Picture) -> String {
+fn differences(plan: &Plan, picture: &Picture) -> String {
     let baseline = baseline(plan);
     let measure = picture.measure.title();
     let of = |tone: &dyn Fn(Tone) -> bool| -> Vec<&Line> {
@@ -91,7 +91,7 @@ fn found(plan: &Plan, picture: &Picture) -> String {
 }
 
 /// What is not distinguishable, with its bound; where nothing is, the next figure of the largest difference.
-fn not_told(plan: &Plan, picture: &Picture) -> Option<String> {
+fn not_distinguishable(plan: &Plan, picture: &Picture) -> Option<String> {
     let mut same: Vec<&Line> = (picture.lines.iter())
         .filter(|line| line.tone == Tone::Same)
         .collect();
@@ -101,8 +101,8 @@ fn not_told(plan: &Plan, picture: &Picture) -> Option<String> {
         .filter(|line| line.tone != Tone::Unquoted)
         .count();
     match same.as_slice() {
-        [] => beside(plan, picture),
-        [_] if quoted == 1 => beside(plan, picture),
+        [] => other_measure(plan, picture),
+        [_] if quoted == 1 => other_measure(plan, picture),
         [only] => Some(format!(
             "{} is not distinguishable from {}: a difference in {measure} below {:.1} % would not have been seen there.",
             only.label,
@@ -122,7 +122,7 @@ fn not_told(plan: &Plan, picture: &Picture) -> Option<String> {
 }
 
 /// Throughput or CPU of the largest difference, whichever is not the recipe's.
-fn beside(plan: &Plan, picture: &Picture) -> Option<String> {
+fn other_measure(plan: &Plan, picture: &Picture) -> Option<String> {
     let largest = (picture.lines.iter())
         .filter(|line| line.tone != Tone::Unquoted)
         .max_by(|a, b| size(a).total_cmp(&size(b)))?;
@@ -179,8 +179,8 @@ fn trust(plan: &Plan, analysis: &Analysis, picture: &Picture) -> String {
             plural(unstable, "comparison")
         ));
     }
-    if !analysis.troubles.is_empty() {
-        let without = analysis.troubles.len();
+    if !analysis.failures.is_empty() {
+        let without = analysis.failures.len();
         out.push(format!(
             "{without} {} without figures",
             plural(without, "cell")
@@ -200,19 +200,19 @@ fn without_comparisons(plan: &Plan, analysis: &Analysis) -> Vec<String> {
     valued.sort_by(|a, b| b.1.total_cmp(&a.1));
     let (Some((most, _)), Some((least, _))) = (valued.first(), valued.last()) else {
         let why = analysis
-            .troubles
+            .failures
             .first()
             .map_or("", |(_, why)| why.as_str());
         return vec![format!(
             "Nothing was measured: {} cells {why}.",
-            analysis.troubles.len()
+            analysis.failures.len()
         )];
     };
     let labels = super::picture::Labels::of(analysis);
     let words = |row: &Row| {
         format!(
             "{} {} ({})",
-            shown(&row.values[&measure]),
+            format_interval(&row.values[&measure]),
             measure.unit(),
             labels.of_row(row)
         )

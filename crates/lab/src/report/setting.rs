@@ -12,7 +12,7 @@ pub fn amount(plan: &Plan) -> String {
     };
     // Of a run whose size was not fixed what there was, and starts of different lengths.
     let last = plan.cells.iter().map(|cell| cell.repetition).max();
-    let repetitions = match (&plan.sequel, last) {
+    let repetitions = match (&plan.stopping_rule, last) {
         (Some(_), Some(last)) if run.turns > 0 => {
             return format!("{} in turns of {} ms", many(last, "start"), run.turn_ms);
         }

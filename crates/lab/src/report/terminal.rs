@@ -17,15 +17,15 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     for note in analysis.notes(plan) {
         text.push_str(&format!("{note}\n"));
     }
-    let mut shown = tables::figures(plan, analysis);
-    shown.extend(tables::relative(plan, analysis));
-    shown.extend(tables::rates(analysis));
-    shown.extend(tables::load(plan, analysis, 0).into_iter().take(1));
-    shown.extend(tables::memory(plan, analysis));
-    shown.extend(tables::per_event(plan, analysis));
-    shown.extend(tables::asked(plan, analysis));
-    shown.extend(tables::targets(plan, analysis));
-    for table in &shown {
+    let mut all = tables::figures(plan, analysis);
+    all.extend(tables::relative(plan, analysis));
+    all.extend(tables::rates(analysis));
+    all.extend(tables::load(plan, analysis, 0).into_iter().take(1));
+    all.extend(tables::memory(plan, analysis));
+    all.extend(tables::per_event(plan, analysis));
+    all.extend(tables::answers(plan, analysis));
+    all.extend(tables::targets(plan, analysis));
+    for table in &all {
         text.push_str(&draw(table));
     }
     if let Some(picture) = Picture::of(plan, analysis) {
@@ -33,10 +33,10 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
         let measure = picture.measure.title();
         let title = format!("Difference in {measure} from {baseline}, in percent");
         let marks: Vec<Mark> = picture.lines.iter().map(Line::mark).collect();
-        text.push_str(&in_characters(&title, &marks, plan.claim().confidence()));
+        text.push_str(&in_characters(&title, &marks, plan.coverage().confidence()));
     }
     let mut reasons: Vec<(&str, usize)> = Vec::new();
-    for (_, why) in &analysis.troubles {
+    for (_, why) in &analysis.failures {
         match reasons.iter_mut().find(|(reason, _)| reason == why) {
             Some((_, count)) => *count += 1,
             None => reasons.push((why, 1)),

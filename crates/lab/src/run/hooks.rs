@@ -1,16 +1,20 @@
 //! Statements before and after a cell is measured, and what its server is asked.
 
-use crate::cell::Asked;
+use crate::cell::Answer;
+use crate::error::CellError;
 use crate::matrix::Key;
 use crate::recipe::{Question, Recipe};
-use crate::server::Running;
-use crate::trouble::Trouble;
+use crate::server::RunningServer;
 
 /// Sends the workload's statements for before.
 ///
 /// # Errors
 /// The server refuses one.
-pub(super) fn before(recipe: &Recipe, key: &Key, running: &mut Running) -> Result<(), Trouble> {
+pub(super) fn run_before(
+    recipe: &Recipe,
+    key: &Key,
+    running: &mut RunningServer,
+) -> Result<(), CellError> {
     let workload = recipe.workload(&key.workload);
     let statements = workload.map_or(&[][..], |workload| &workload.before);
     statements
@@ -21,13 +25,13 @@ pub(super) fn before(recipe: &Recipe, key: &Key, running: &mut Running) -> Resul
 /// The recipe's questions about this configuration.
 fn questions<'a>(recipe: &'a Recipe, key: &Key) -> impl Iterator<Item = &'a Question> {
     let name = key.configuration.clone();
-    (recipe.asks.iter()).filter(move |question| {
+    (recipe.questions.iter()).filter(move |question| {
         question.configurations.is_empty() || question.configurations.contains(&name)
     })
 }
 
 /// Whether there is one.
-pub(super) fn asks(recipe: &Recipe, key: &Key) -> bool {
+pub(super) fn has_questions(recipe: &Recipe, key: &Key) -> bool {
     questions(recipe, key).next().is_some()
 }
 
@@ -35,25 +39,29 @@ pub(super) fn asks(recipe: &Recipe, key: &Key) -> bool {
 ///
 /// # Errors
 /// The server refuses one.
-pub(super) fn asked(
+pub(super) fn query_answers(
     recipe: &Recipe,
     key: &Key,
-    running: &mut Running,
-) -> Result<Vec<Asked>, Trouble> {
-    let ask = |question: &Question| {
-        Ok(Asked {
+    running: &mut RunningServer,
+) -> Result<Vec<Answer>, CellError> {
+    let answer = |question: &Question| {
+        Ok(Answer {
             title: question.title.clone(),
             rows: send(running, &question.sql)?,
         })
     };
-    questions(recipe, key).map(ask).collect()
+    questions(recipe, key).map(answer).collect()
 }
 
 /// Sends the workload's statements for after.
 ///
 /// # Errors
 /// The server refuses one.
-pub(super) fn after(recipe: &Recipe, key: &Key, running: &mut Running) -> Result<(), Trouble> {
+pub(super) fn run_after(
+    recipe: &Recipe,
+    key: &Key,
+    running: &mut RunningServer,
+) -> Result<(), CellError> {
     let workload = recipe.workload(&key.workload);
     let statements = workload.map_or(&[][..], |workload| &workload.after);
     statements
@@ -61,7 +69,7 @@ pub(super) fn after(recipe: &Recipe, key: &Key, running: &mut Running) -> Result
         .try_for_each(|sql| send(running, sql).map(drop))
 }
 
-fn send(running: &mut Running, sql: &str) -> Result<Vec<crate::ask::Row>, Trouble> {
-    let refused = |error| Trouble::failed(format!("the server refused '{sql}': {error}"));
-    running.ask.query(sql).map_err(refused)
+fn send(running: &mut RunningServer, sql: &str) -> Result<Vec<crate::connection::Row>, CellError> {
+    let refused = |error| CellError::failed(format!("the server refused '{sql}': {error}"));
+    running.connection.query(sql).map_err(refused)
 }

@@ -1,13 +1,13 @@
 //! Runs a matrix: each cell alone or side by side by turns, kept as soon as it is done. Whatever a cell does, the next
 //! one starts clean.
 
-mod after;
-mod alone;
-mod beside;
+mod after_effects;
 mod hooks;
-mod noted;
-mod onward;
+mod readings;
+mod sequential;
 mod serve;
+mod sidecar;
+mod stopping;
 pub(crate) mod switch;
 mod turns;
 
@@ -16,16 +16,16 @@ use std::time::{Duration, Instant};
 
 use tare_client::Dsn;
 
-use crate::cell::{self, Measured, Outcome};
+use crate::cell::{self, Measurement, Outcome};
+use crate::error::CellError;
 use crate::interrupt::Interrupt;
 use crate::matrix::Cell;
 use crate::processors;
 use crate::progress::Progress;
-use crate::restore::Saved;
+use crate::restore::SavedSettings;
 use crate::server::namespace::Namespace;
-use crate::server::{Places, Running};
+use crate::server::{Binaries, RunningServer};
 use crate::store::{Plan, Store};
-use crate::trouble::Trouble;
 use crate::work::Work;
 
 /// Connections that find out how much the machine can do.
@@ -39,11 +39,11 @@ pub struct Runner<'a> {
     pub store: Store,
     /// Those that there are.
     pub results: Vec<cell::Result>,
-    places: &'a Places,
+    binaries: &'a Binaries,
     dsn: Option<&'a Dsn>,
     interrupt: &'a Interrupt,
     work: Work,
-    running: Option<(String, Running)>,
+    running: Option<(String, RunningServer)>,
     namespace: Option<Result<Namespace, String>>,
     /// Servers whose data directory is filled.
     prepared: BTreeSet<String>,
@@ -52,12 +52,12 @@ pub struct Runner<'a> {
     /// How long each server's loads run before a turn is measured.
     leads: BTreeMap<String, Duration>,
     /// What was set on a server that is not ours.
-    saved: Option<Saved>,
+    saved: Option<SavedSettings>,
 }
 
 /// How a run went.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Finished {
+pub struct RunSummary {
     /// Cells that failed.
     pub failed: usize,
     /// Cells that were skipped.
@@ -67,30 +67,30 @@ pub struct Finished {
 }
 
 /// What has been done of it.
-struct Done {
+struct RunState {
     progress: Progress,
-    finished: Finished,
+    finished: RunSummary,
 }
 
-impl Done {
+impl RunState {
     /// Keeps how a cell went.
-    fn cell(&mut self, runner: &mut Runner, cell: &Cell, measured: Result<Measured, Trouble>) {
+    fn cell(&mut self, runner: &mut Runner, cell: &Cell, measured: Result<Measurement, CellError>) {
         let (outcome, log) = match measured {
             Ok(measured) => (Outcome::Done(Box::new(measured)), None),
-            Err(Trouble::Failed { reason, log }) => {
+            Err(CellError::Failed { reason, log }) => {
                 self.finished.failed += 1;
                 (Outcome::Failed { reason }, Some(log))
             }
-            Err(trouble) => {
+            Err(error) => {
                 self.finished.skipped += 1;
-                let reason = trouble.to_string();
+                let reason = error.to_string();
                 (Outcome::Skipped { reason }, None)
             }
         };
         self.progress.cell(cell, &outcome);
         let cell = cell.clone();
         let result = cell::Result { cell, outcome };
-        runner.store.keep(&result, log.as_deref());
+        runner.store.save(&result, log.as_deref());
         runner.results.push(result);
     }
 }
@@ -104,7 +104,7 @@ impl<'a> Runner<'a> {
         plan: Plan,
         store: Store,
         results: Vec<cell::Result>,
-        places: &'a Places,
+        binaries: &'a Binaries,
         dsn: Option<&'a Dsn>,
         interrupt: &'a Interrupt,
     ) -> std::io::Result<Self> {
@@ -112,7 +112,7 @@ impl<'a> Runner<'a> {
             plan,
             store,
             results,
-            places,
+            binaries,
             dsn,
             interrupt,
             work: Work::new()?,
@@ -126,13 +126,13 @@ impl<'a> Runner<'a> {
     }
 
     /// Runs to the end, or to a signal.
-    pub fn run(&mut self) -> Finished {
+    pub fn run(&mut self) -> RunSummary {
         // Whatever is started here inherits them.
         let _shared = processors::share(self.plan.recipe.run.processors as usize);
         let mut todo = self.todo();
-        let mut done = Done {
+        let mut done = RunState {
             progress: Progress::new(self.plan.cells.len(), self.results.len()),
-            finished: Finished::default(),
+            finished: RunSummary::default(),
         };
         let ended = loop {
             let began = Instant::now();
@@ -141,14 +141,14 @@ impl<'a> Runner<'a> {
             if ended.is_err() {
                 break ended;
             }
-            todo = self.onward(&mut done);
+            todo = self.next_cells(&mut done);
             if todo.is_empty() {
                 break Ok(());
             }
         };
         self.stop();
         if let Some(saved) = self.saved.take() {
-            saved.put_back_or_say();
+            saved.restore_or_report();
         }
         done.progress.finish();
         // Nothing else ends it before its end.
@@ -158,9 +158,9 @@ impl<'a> Runner<'a> {
     }
 
     /// Measures these cells.
-    fn cells(&mut self, todo: &[Cell], done: &mut Done) -> Result<(), Trouble> {
+    fn cells(&mut self, todo: &[Cell], done: &mut RunState) -> Result<(), CellError> {
         match self.plan.recipe.run.turns {
-            0 => todo.iter().try_for_each(|cell| self.one(cell, done)),
+            0 => todo.iter().try_for_each(|cell| self.run_cell(cell, done)),
             _ => todo
                 .chunk_by(|one, other| {
                     (one.repetition, &one.key.server) == (other.repetition, &other.key.server)
@@ -196,6 +196,6 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn unplanned() -> Trouble {
-    Trouble::failed("the plan names what its recipe does not have")
+fn unplanned() -> CellError {
+    CellError::failed("the plan names what its recipe does not have")
 }

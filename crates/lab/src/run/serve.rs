@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::{PROBES, Runner};
+use crate::error::CellError;
 use crate::load::{Drive, sysbench};
 use crate::matrix::{Key, Parts, process};
 use crate::recipe::{Data, From, Kind, Load, Recipe};
-use crate::restore::Saved;
+use crate::restore::SavedSettings;
 use crate::server::namespace::Namespace;
-use crate::server::{Launch, Running};
-use crate::trouble::Trouble;
+use crate::server::{Launch, RunningServer};
 
 /// Bytes of a row of sysbench's tables with its index, about.
 const ROW: u64 = 300;
@@ -46,10 +46,10 @@ impl Runner<'_> {
         parts: Parts,
         rebuild: bool,
         restart: bool,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CellError> {
         let wanted = wanted(key, parts);
         if let Some(reason) = self.unavailable.get(&wanted) {
-            return Err(Trouble::Skipped(reason.clone()));
+            return Err(CellError::Skipped(reason.clone()));
         }
         let same = self
             .running
@@ -72,27 +72,32 @@ impl Runner<'_> {
     }
 
     /// Sends the configuration's SQL to the server that runs.
-    fn configure(&mut self, key: &Key, parts: Parts) -> Result<(), Trouble> {
+    fn configure(&mut self, key: &Key, parts: Parts) -> Result<(), CellError> {
         let Some((name, mut running)) = self.running.take() else {
             return Ok(());
         };
         let directory = self.directory(&key.server);
         let launch = self.launch(parts, &directory, 0, None);
         let result = running
-            .alive()
+            .check_alive()
             .and_then(|()| launch.configure(&mut running));
         self.running = Some((name, running));
         result
     }
 
     /// Starts the server; whether its tables had to be filled.
-    pub(super) fn start(&mut self, wanted: &str, key: &Key, parts: Parts) -> Result<bool, Trouble> {
+    pub(super) fn start(
+        &mut self,
+        wanted: &str,
+        key: &Key,
+        parts: Parts,
+    ) -> Result<bool, CellError> {
         if parts.workload.from == From::Namespace && self.namespace.is_none() {
-            self.namespace = Some(Namespace::new().map_err(|trouble| trouble.to_string()));
+            self.namespace = Some(Namespace::new().map_err(|error| error.to_string()));
         }
         let namespace = match &self.namespace {
             Some(Err(reason)) if parts.workload.from == From::Namespace => {
-                return Err(Trouble::Skipped(reason.clone()));
+                return Err(CellError::Skipped(reason.clone()));
             }
             Some(Ok(namespace)) => Some(namespace),
             _ => None,
@@ -100,8 +105,8 @@ impl Runner<'_> {
         let directory = self.directory(&key.server);
         let bytes = self.plan.recipe.data_bytes();
         let started = self.launch(parts, &directory, bytes, namespace).start();
-        let mut running = started.inspect_err(|trouble| {
-            if let Trouble::Skipped(reason) = trouble {
+        let mut running = started.inspect_err(|error| {
+            if let CellError::Skipped(reason) = error {
                 self.unavailable.insert(wanted.to_owned(), reason.clone());
             }
         })?;
@@ -121,17 +126,18 @@ impl Runner<'_> {
     }
 
     /// A server that is not ours: its settings are noted before they are changed. Whether its tables are there.
-    fn borrow(&mut self, running: &mut Running) -> Result<bool, Trouble> {
+    fn borrow(&mut self, running: &mut RunningServer) -> Result<bool, CellError> {
         if self.saved.is_none()
             && let Some(dsn) = self.dsn
         {
-            let saved = Saved::take(dsn, &mut running.ask).map_err(Trouble::failed)?;
+            let saved =
+                SavedSettings::read(dsn, &mut running.connection).map_err(CellError::failed)?;
             self.saved = Some(saved);
         }
         let database = &running.address.database;
         let tables = self.plan.recipe.data.tables;
         Ok(running
-            .ask
+            .connection
             .value(&format!(
                 "SELECT id FROM `{database}`.sbtest{tables} LIMIT 1"
             ))
@@ -147,7 +153,7 @@ impl Runner<'_> {
     ) -> Launch<'b> {
         let recipe = &self.plan.recipe;
         Launch {
-            places: self.places,
+            binaries: self.binaries,
             server: parts.server,
             configuration: parts.configuration,
             directory,
@@ -170,7 +176,7 @@ impl Runner<'_> {
         data: &'b Data,
     ) -> Drive<'b> {
         Drive {
-            places: self.places,
+            binaries: self.binaries,
             parts,
             connections,
             seconds,

@@ -4,21 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::beside::Beside;
+use super::sidecar::Sidecars;
 use super::unplanned;
-use crate::ask::{Ask, Row};
+use crate::connection::{Connection, Row};
+use crate::error::CellError;
 use crate::matrix::{Key, process};
 use crate::recipe::{Configuration, Kind, Recipe, Server};
-use crate::server::Running;
+use crate::server::RunningServer;
 use crate::stats::compare::Baseline;
-use crate::trouble::Trouble;
 
 /// Names in one statement: well below any server's packet size.
 const NAMES: usize = 200;
 
 /// What is switched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum What {
+enum Setting {
     Instrument,
     Consumer,
     Timer,
@@ -29,7 +29,7 @@ enum What {
 }
 
 /// Everything that configurations switch, with its values.
-type State = BTreeMap<(What, String), Vec<Option<String>>>;
+type State = BTreeMap<(Setting, String), Vec<Option<String>>>;
 
 /// The configurations of one process.
 pub(super) struct Switchboard {
@@ -39,20 +39,20 @@ pub(super) struct Switchboard {
     commands: BTreeMap<String, Vec<String>>,
     now: State,
     /// Programs that run in some configurations alone.
-    beside: Beside,
+    sidecars: Sidecars,
     /// The configuration that the server is in; none when that is not known.
     current: Option<String>,
 }
 
 /// The configurations of a server that one process serves in turn, this one among them. None when it has a process of its
 /// own: because nobody can share it, or because what it sets cannot be taken back.
-pub(super) fn together<'a>(
+pub(super) fn shared_process<'a>(
     recipe: &'a Recipe,
     server: &Server,
     configuration: &Configuration,
 ) -> Vec<&'a Configuration> {
     let by_sql =
-        |one: &Configuration| one.switch.is_empty() && one.sql.iter().all(|sql| is_known(sql));
+        |one: &Configuration| one.switch.is_empty() && one.sql.iter().all(|sql| is_reversible(sql));
     let can = |one: &Configuration| match server.kind {
         Kind::Command => !one.switch.is_empty() && one.sql.is_empty(),
         Kind::Tare | Kind::Mariadb | Kind::Mysql => by_sql(one),
@@ -67,31 +67,31 @@ pub(super) fn together<'a>(
             .iter()
             .filter(|each| each.is_for(server))
     };
-    let shares = |one: &&Configuration| can(one) && place(one) == place(configuration);
-    let together: Vec<&Configuration> = all().filter(shares).collect();
+    let shares = |one: &&Configuration| can(one) && process_key(one) == process_key(configuration);
+    let shared_process: Vec<&Configuration> = all().filter(shares).collect();
     // A process that several share has more of the turns, and is warmer for it: it is compared with itself alone.
     let with_baseline = (recipe.baseline.as_ref())
-        .is_none_or(|baseline| together.iter().any(|each| each.name == *baseline));
+        .is_none_or(|baseline| shared_process.iter().any(|each| each.name == *baseline));
     // Alone in its process: an A/A pair beside others is two processes, as they are.
-    let alone = together.len() < 2 && all().count() > 1;
-    match alone || !with_baseline {
+    let has_own_process = shared_process.len() < 2 && all().count() > 1;
+    match has_own_process || !with_baseline {
         true => Vec::new(),
-        false => together,
+        false => shared_process,
     }
 }
 
 /// The same for a cell. Where some configurations have processes of their own, so has the second of the A/A pair: it is their baseline, and
 /// has as few of the turns as they have.
-pub(super) fn seated<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&'a Configuration> {
+pub(super) fn shared_process_of_cell<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&'a Configuration> {
     let Some(parts) = recipe.parts(key) else {
         return Vec::new();
     };
-    let together = together(recipe, parts.server, parts.configuration);
+    let shared_process = shared_process(recipe, parts.server, parts.configuration);
     let all = recipe.configurations.iter();
-    let mixed = together.len() < all.filter(|each| each.is_for(parts.server)).count();
+    let mixed = shared_process.len() < all.filter(|each| each.is_for(parts.server)).count();
     match key.again && mixed {
         true => Vec::new(),
-        false => together,
+        false => shared_process,
     }
 }
 
@@ -114,11 +114,11 @@ impl Twins {
             ..baseline.clone()
         };
         let mixed = recipe.run.turns > 0
-            && !seated(recipe, baseline).is_empty()
-            && seated(recipe, &again).is_empty();
+            && !shared_process_of_cell(recipe, baseline).is_empty()
+            && shared_process_of_cell(recipe, &again).is_empty();
         match mixed {
             false => Self::Both,
-            true if seated(recipe, key).is_empty() => Self::Again,
+            true if shared_process_of_cell(recipe, key).is_empty() => Self::Again,
             true => Self::First,
         }
     }
@@ -137,12 +137,12 @@ impl Twins {
 
 /// Whether two cells of a server are measured in one process. One at most is shared: the baseline's.
 pub(crate) fn one_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
-    let shared = |key: &Key| !seated(recipe, key).is_empty();
+    let shared = |key: &Key| !shared_process_of_cell(recipe, key).is_empty();
     shared(one) && shared(other)
 }
 
 /// What is the same of configurations that share a process: all but what is switched.
-fn place(configuration: &Configuration) -> String {
+fn process_key(configuration: &Configuration) -> String {
     let load = (
         &configuration.generator_preload,
         &configuration.load_options,
@@ -151,7 +151,7 @@ fn place(configuration: &Configuration) -> String {
 }
 
 /// Whether a statement only sets what can be read, and so taken back.
-fn is_known(sql: &str) -> bool {
+fn is_reversible(sql: &str) -> bool {
     let sql = sql.trim().to_ascii_lowercase();
     let tables = [
         "performance_schema.setup_instruments",
@@ -170,21 +170,21 @@ fn variable(sql: &str) -> Option<String> {
     let name = sql.strip_prefix("set global ")?.split('=').next()?.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     // More than one in a statement is not taken apart.
-    let alone = !sql.contains(',') && !sql.contains(';');
-    (alone && !name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
+    let is_single = !sql.contains(',') && !sql.contains(';');
+    (is_single && !name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
 }
 
 impl Switchboard {
     /// Tries each configuration once, and sees that it can be taken back.
     pub(super) fn learn(
-        running: &mut Running,
+        running: &mut RunningServer,
         configurations: &[&Configuration],
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, CellError> {
         let mut switches = Self {
             states: BTreeMap::new(),
             commands: BTreeMap::new(),
             now: State::new(),
-            beside: Beside::default(),
+            sidecars: Sidecars::default(),
             current: None,
         };
         if configurations.iter().any(|each| !each.switch.is_empty()) {
@@ -197,23 +197,23 @@ impl Switchboard {
             .filter_map(|sql| variable(sql))
             .filter(|name| !name.starts_with("innodb_monitor_"))
             .collect();
-        let ask = &mut running.ask;
-        let base = read(ask, &variables);
+        let connection = &mut running.connection;
+        let base = read(connection, &variables);
         for configuration in configurations {
             for sql in &configuration.sql {
-                send(ask, sql)?;
+                send(connection, sql)?;
             }
-            let state = read(ask, &variables);
+            let state = read(connection, &variables);
             for sql in between(&state, &base) {
-                send(ask, &sql)?;
+                send(connection, &sql)?;
             }
-            let back = read(ask, &variables);
+            let back = read(connection, &variables);
             if let Some(((_, name), _)) = base
                 .iter()
                 .find(|(key, value)| back.get(key) != Some(value))
             {
                 let configuration = &configuration.name;
-                return Err(Trouble::failed(format!(
+                return Err(CellError::failed(format!(
                     "what configuration '{configuration}' does to {name} cannot be taken back in a running server: give \
                      run.switch = false, and each has a process of its own"
                 )));
@@ -224,15 +224,15 @@ impl Switchboard {
         Ok(switches)
     }
 
-    /// Starts what runs beside the server, see [`Beside::start`].
-    pub(super) fn start_beside(
+    /// Starts what runs beside the server, see [`Sidecars::start`].
+    pub(super) fn start_sidecars(
         &mut self,
-        running: &Running,
+        running: &RunningServer,
         configurations: &[&Configuration],
         tare: &Path,
         directory: &Path,
-    ) -> Result<(), Trouble> {
-        self.beside = Beside::start(running, configurations, tare, directory)?;
+    ) -> Result<(), CellError> {
+        self.sidecars = Sidecars::start(running, configurations, tare, directory)?;
         Ok(())
     }
 
@@ -244,18 +244,22 @@ impl Switchboard {
     }
 
     /// Switchboard the server; whether there was anything to switch.
-    pub(super) fn to(&mut self, running: &mut Running, name: &str) -> Result<bool, Trouble> {
+    pub(super) fn switch_to(
+        &mut self,
+        running: &mut RunningServer,
+        name: &str,
+    ) -> Result<bool, CellError> {
         if self.current.as_deref() == Some(name) {
             return Ok(false);
         }
         self.current = None;
-        self.beside.to(name)?;
+        self.sidecars.switch_to(name)?;
         if let Some(commands) = self.commands.get(name) {
             (commands.iter()).try_for_each(|command| running.shell(command))?;
         } else {
             let state = self.states.get(name).ok_or_else(unplanned)?;
             for sql in between(&self.now, state) {
-                send(&mut running.ask, &sql)?;
+                send(&mut running.connection, &sql)?;
             }
             self.now = state.clone();
         }
@@ -264,9 +268,10 @@ impl Switchboard {
     }
 }
 
-fn send(ask: &mut Ask, sql: &str) -> Result<(), Trouble> {
-    let refused = |error| Trouble::failed(format!("the server refused '{}': {error}", short(sql)));
-    ask.query(sql).map(drop).map_err(refused)
+fn send(connection: &mut Connection, sql: &str) -> Result<(), CellError> {
+    let refused =
+        |error| CellError::failed(format!("the server refused '{}': {error}", short(sql)));
+    connection.query(sql).map(drop).map_err(refused)
 }
 
 fn short(sql: &str) -> String {
@@ -274,9 +279,9 @@ fn short(sql: &str) -> String {
 }
 
 /// What there is; a table that the server does not have is left out.
-fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
+fn read(connection: &mut Connection, variables: &BTreeSet<String>) -> State {
     let mut state = State::new();
-    let mut add = |what: What, rows: Result<Vec<Row>, String>| {
+    let mut add = |what: Setting, rows: Result<Vec<Row>, String>| {
         for row in rows.unwrap_or_default() {
             let mut row = row.into_iter();
             if let Some(Some(name)) = row.next() {
@@ -287,23 +292,23 @@ fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
     let schema =
         |columns: &str, table: &str| format!("SELECT {columns} FROM performance_schema.{table}");
     add(
-        What::Instrument,
-        ask.query(&schema("NAME, ENABLED, TIMED", "setup_instruments")),
+        Setting::Instrument,
+        connection.query(&schema("NAME, ENABLED, TIMED", "setup_instruments")),
     );
     add(
-        What::Consumer,
-        ask.query(&schema("NAME, ENABLED", "setup_consumers")),
+        Setting::Consumer,
+        connection.query(&schema("NAME, ENABLED", "setup_consumers")),
     );
     for (what, schema) in [
-        (What::Timer, "performance_schema"),
-        (What::TareTimer, "tare"),
+        (Setting::Timer, "performance_schema"),
+        (Setting::TareTimer, "tare"),
     ] {
         let sql = format!("SELECT NAME, TIMER_NAME FROM {schema}.setup_timers");
-        add(what, ask.query(&sql));
+        add(what, connection.query(&sql));
     }
     add(
-        What::Sampling,
-        ask.query("SELECT event_type, sampling FROM tare.setup_sampling"),
+        Setting::Sampling,
+        connection.query("SELECT event_type, sampling FROM tare.setup_sampling"),
     );
     // MySQL says enabled and disabled, MariaDB 1 and 0.
     let metrics = |column: &str, on: &str| {
@@ -311,24 +316,24 @@ fn read(ask: &mut Ask, variables: &BTreeSet<String>) -> State {
             "SELECT NAME, IF({column} = {on}, 'enable', 'disable') FROM information_schema.INNODB_METRICS"
         )
     };
-    let rows = ask.query(&metrics("STATUS", "'enabled'"));
+    let rows = connection.query(&metrics("STATUS", "'enabled'"));
     add(
-        What::Metric,
-        rows.or_else(|_| ask.query(&metrics("ENABLED", "1"))),
+        Setting::Metric,
+        rows.or_else(|_| connection.query(&metrics("ENABLED", "1"))),
     );
     for name in variables {
-        let rows = ask.query(&format!(
+        let rows = connection.query(&format!(
             "SHOW GLOBAL VARIABLES LIKE '{}'",
             name.replace('_', "\\_")
         ));
-        add(What::Variable, rows);
+        add(Setting::Variable, rows);
     }
     state
 }
 
 /// The statements that lead from one state to another.
 fn between(from: &State, to: &State) -> Vec<String> {
-    let mut alike: BTreeMap<(What, &Vec<Option<String>>), Vec<&str>> = BTreeMap::new();
+    let mut alike: BTreeMap<(Setting, &Vec<Option<String>>), Vec<&str>> = BTreeMap::new();
     for ((what, name), value) in to {
         if from.get(&(*what, name.clone())) != Some(value) {
             alike.entry((*what, value)).or_default().push(name);
@@ -343,7 +348,7 @@ fn between(from: &State, to: &State) -> Vec<String> {
             format!("UPDATE {table} SET {sets} WHERE NAME IN ({names})")
         };
         match what {
-            What::Instrument => {
+            Setting::Instrument => {
                 let timed = value.get(1).cloned().flatten();
                 let timed = timed
                     .map(|timed| format!(", TIMED = '{timed}'"))
@@ -351,34 +356,34 @@ fn between(from: &State, to: &State) -> Vec<String> {
                 let sets = format!("ENABLED = '{first}'{timed}");
                 let of_names = |names| update("performance_schema.setup_instruments", &sets, names);
                 // MySQL 8.0.15 does not find an sxlock by the key that its name is; it finds it when it looks at each.
-                let (found, unfound): (Vec<&str>, Vec<&str>) =
+                let (by_name, by_scan): (Vec<&str>, Vec<&str>) =
                     (names.iter()).partition(|name| !name.starts_with("wait/synch/sxlock/"));
-                statements.extend(found.chunks(NAMES).map(of_names));
+                statements.extend(by_name.chunks(NAMES).map(of_names));
                 let each =
                     |names| of_names(names).replacen("WHERE NAME IN", "WHERE CONCAT(NAME) IN", 1);
-                statements.extend(unfound.chunks(NAMES).map(each));
+                statements.extend(by_scan.chunks(NAMES).map(each));
             }
-            What::Consumer => statements.push(update(
+            Setting::Consumer => statements.push(update(
                 "performance_schema.setup_consumers",
                 &format!("ENABLED = '{first}'"),
                 &names,
             )),
-What::Timer => statements.push(update(
+Setting::Timer => statements.push(update(
                 "performance_schema.setup_timers",
                 &format!("TIMER_NAME = '{first}'"),
                 &names,
             )),
-            What::TareTimer => statements.push(update(
+            Setting::TareTimer => statements.push(update(
                 "tare.setup_timers",
                 &format!("TIMER_NAME = '{first}'"),
                 &names,
             )),
-            What::Sampling => statements.extend(names.iter().map(|name| {
+            Setting::Sampling => statements.extend(names.iter().map(|name| {
                 format!("UPDATE tare.setup_sampling SET sampling = '{first}' WHERE event_type = '{name}'")
             })),
             // Not one by one: some are switched as modules alone.
-            What::Metric => {}
-            What::Variable => {
+            Setting::Metric => {}
+            Setting::Variable => {
                 let number = first.parse::<f64>().is_ok();
                 let value = if number {
                     first
@@ -401,7 +406,9 @@ What::Timer => statements.push(update(
 /// those of a module that is switched as a whole refuse to be named.
 fn metrics(from: &State, to: &State) -> Vec<String> {
     let of = |state: &State| -> BTreeMap<String, bool> {
-        let metrics = state.iter().filter(|((what, _), _)| *what == What::Metric);
+        let metrics = state
+            .iter()
+            .filter(|((what, _), _)| *what == Setting::Metric);
         let enabled = |value: &Vec<Option<String>>| value[0].as_deref() == Some("enable");
         metrics
             .map(|((_, name), value)| (name.clone(), enabled(value)))
@@ -427,12 +434,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_that_can_be_taken_back_are_known() {
-        assert!(is_known(
+    fn reversible_statements_are_recognised() {
+        assert!(is_reversible(
             "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO'"
         ));
-        assert!(is_known("UPDATE tare.setup_sampling SET sampling = '1/16'"));
-        assert!(is_known("SET GLOBAL innodb_monitor_disable = 'all'"));
+        assert!(is_reversible(
+            "UPDATE tare.setup_sampling SET sampling = '1/16'"
+        ));
+        assert!(is_reversible("SET GLOBAL innodb_monitor_disable = 'all'"));
         assert_eq!(
             variable("SET GLOBAL long_query_time = 1").as_deref(),
             Some("long_query_time")
@@ -444,7 +453,7 @@ mod tests {
             "UPDATE performance_schema.setup_actors SET ENABLED = 'NO'",
             "SET SESSION a = 1",
         ] {
-            assert!(!is_known(sql), "{sql}");
+            assert!(!is_reversible(sql), "{sql}");
         }
     }
 
@@ -453,8 +462,8 @@ mod tests {
         let state = |stage: &str, wait: &str| -> State {
             let value = |text: &str| vec![Some(text.to_owned())];
             BTreeMap::from([
-                ((What::Sampling, "stage".to_owned()), value(stage)),
-                ((What::Sampling, "wait".to_owned()), value(wait)),
+                ((Setting::Sampling, "stage".to_owned()), value(stage)),
+                ((Setting::Sampling, "wait".to_owned()), value(wait)),
             ])
         };
         let every = state("every", "every");
@@ -476,8 +485,11 @@ mod tests {
         let server = recipe.server("tare").expect("there");
         let of = |name: &str| -> Vec<&str> {
             let configuration = recipe.configuration(server, name).expect("there");
-            let together = together(&recipe, server, configuration);
-            together.iter().map(|each| each.name.as_str()).collect()
+            let shared_process = shared_process(&recipe, server, configuration);
+            shared_process
+                .iter()
+                .map(|each| each.name.as_str())
+                .collect()
         };
         let shared = [
             "off",
@@ -503,8 +515,8 @@ mod tests {
             again,
         };
         let off = key("off", false);
-        assert_eq!(seated(&turns, &off).len(), 6);
-        assert!(seated(&turns, &key("off", true)).is_empty());
+        assert_eq!(shared_process_of_cell(&turns, &off).len(), 6);
+        assert!(shared_process_of_cell(&turns, &key("off", true)).is_empty());
         assert!(!one_process(&turns, &off, &key("off", true)));
         assert!(one_process(&turns, &off, &key("thread timed", false)));
         let twins = |name: &str| Twins::of(&turns, &off, &key(name, false));
@@ -517,7 +529,7 @@ mod tests {
             Twins::of(&same, &off, &key("thread timed", false)),
             Twins::Both
         );
-        assert_eq!(seated(&same, &key("off", true)).len(), 6);
+        assert_eq!(shared_process_of_cell(&same, &key("off", true)).len(), 6);
         turns.run.turns = 0;
         assert_eq!(
             Twins::of(&turns, &off, &key("disabled", false)),
@@ -527,16 +539,16 @@ mod tests {
         let mut plain = recipe.clone();
         plain.baseline = Some("disabled".into());
         let timed = plain.configuration(server, "thread timed").expect("there");
-        assert!(super::together(&plain, server, timed).is_empty());
+        assert!(super::shared_process(&plain, server, timed).is_empty());
         let mut apart = recipe.clone();
         apart.run.switch = false;
         let off = apart.configuration(server, "off").expect("there");
-        assert!(super::together(&apart, server, off).is_empty());
+        assert!(super::shared_process(&apart, server, off).is_empty());
         // An A/A pair with nothing beside it is one process.
-        let mut alone = recipe.clone();
-        alone.configurations.retain(|each| each.name == "off");
-        let off = alone.configuration(server, "off").expect("there");
-        assert_eq!(super::together(&alone, server, off).len(), 1);
+        let mut only_off = recipe.clone();
+        only_off.configurations.retain(|each| each.name == "off");
+        let off = only_off.configuration(server, "off").expect("there");
+        assert_eq!(super::shared_process(&only_off, server, off).len(), 1);
     }
 
     #[test]
@@ -549,10 +561,10 @@ mod tests {
         };
         let state = |timed: &str, metric: &str, limit: &str| -> State {
             [
-                ((What::Instrument, "a"), value(&["YES", timed])),
-                ((What::Instrument, "b"), value(&["YES", "YES"])),
-                ((What::Metric, "m"), value(&[metric])),
-                ((What::Variable, "v"), value(&[limit])),
+                ((Setting::Instrument, "a"), value(&["YES", timed])),
+                ((Setting::Instrument, "b"), value(&["YES", "YES"])),
+                ((Setting::Metric, "m"), value(&[metric])),
+                ((Setting::Variable, "v"), value(&[limit])),
             ]
             .into_iter()
             .map(|((what, name), value)| ((what, name.to_owned()), value))
@@ -560,7 +572,7 @@ mod tests {
         };
         let sxlock = |enabled: &str| -> State {
             let name = "wait/synch/sxlock/innodb/x".to_owned();
-            [((What::Instrument, name), value(&[enabled, "NO"]))].into()
+            [((Setting::Instrument, name), value(&[enabled, "NO"]))].into()
         };
         assert_eq!(
             between(&sxlock("NO"), &sxlock("YES")),
@@ -581,8 +593,8 @@ mod tests {
         );
         assert_eq!(between(&other, &one).len(), 3);
         let mut mixed = one.clone();
-        mixed.insert((What::Metric, "n".into()), value(&["disable"]));
-        mixed.insert((What::Metric, "o".into()), value(&["enable"]));
+        mixed.insert((Setting::Metric, "n".into()), value(&["disable"]));
+        mixed.insert((Setting::Metric, "o".into()), value(&["enable"]));
         let all = ["disable = 'all'", "enable = 'o'"]
             .map(|end| format!("SET GLOBAL innodb_monitor_{end}"));
         assert_eq!(metrics(&one, &mixed), all);

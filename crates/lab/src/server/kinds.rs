@@ -6,16 +6,16 @@ use std::process::{Command, Stdio};
 use tare_client::Address;
 use tare_client::secrets::SECRETS;
 
-use super::places::NO_PLAIN;
-use super::{Launch, Running};
+use super::binaries::PLAIN_BUILD_NEEDED;
+use super::{Launch, RunningServer};
+use crate::error::CellError;
 use crate::recipe::{Build, Engine, Kind};
-use crate::trouble::Trouble;
 
 /// `tare run --require` of a server that it cannot bring Tare's engine into.
 pub const NOT_SERVED: i32 = 4;
 
 /// A command that starts a server, and where that will be.
-pub struct Started {
+pub struct StartCommand {
     /// The command.
     pub command: Command,
     /// Its socket.
@@ -42,21 +42,21 @@ fn common(launch: &Launch) -> Vec<String> {
 }
 
 /// The command of a server of ours, its data directory made. `remote` is where TCP listens.
-pub fn command(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble> {
-    std::fs::create_dir_all(launch.directory).map_err(Trouble::at(launch.directory.display()))?;
+pub fn command(launch: &Launch, remote: Option<(&str, u16)>) -> Result<StartCommand, CellError> {
+    std::fs::create_dir_all(launch.directory).map_err(CellError::at(launch.directory.display()))?;
     match launch.server.kind {
         Kind::Tare => tare(launch, remote),
         _ => mysqld(launch, remote),
     }
 }
 
-fn tare(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble> {
-    let places = launch.places;
-    let program = match (launch.configuration.build, &places.plain) {
-        (Build::Instrumented, _) => &places.tare,
+fn tare(launch: &Launch, remote: Option<(&str, u16)>) -> Result<StartCommand, CellError> {
+    let binaries = launch.binaries;
+    let program = match (launch.configuration.build, &binaries.plain) {
+        (Build::Instrumented, _) => &binaries.tare,
         (Build::Plain, Some(plain)) => plain,
         (Build::Plain, None) => {
-            return Err(Trouble::Skipped(NO_PLAIN.into()));
+            return Err(CellError::Skipped(PLAIN_BUILD_NEEDED.into()));
         }
     };
     let socket = launch.directory.join("tare.sock");
@@ -86,14 +86,14 @@ fn tare(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble
         .iter()
         .chain(&launch.configuration.options);
     command.arg(connections).args(options);
-    Ok(Started {
+    Ok(StartCommand {
         command,
         socket,
         pid_file: launch.directory.join("pid"),
     })
 }
 
-fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Trouble> {
+fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<StartCommand, CellError> {
     let words = match &launch.server.program {
         Some(program) => own(launch, Path::new(program))?,
         None => scripted(launch)?,
@@ -115,7 +115,7 @@ fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Troub
     let mut command = match launch.configuration.engine {
         Engine::Stock => Command::new(&words[0]),
         Engine::Tare => {
-            let mut command = Command::new(&launch.places.tare);
+            let mut command = Command::new(&launch.binaries.tare);
             // A server that the door does not know is a failure, not one without Tare.
             command.args(["run", "--require", "--", &words[0]]);
             // Where it saves the segment of a server that dies.
@@ -124,7 +124,7 @@ fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Troub
         }
     };
     command.args(&words[1..]);
-    Ok(Started {
+    Ok(StartCommand {
         command,
         socket: launch.directory.join("mysql.sock"),
         pid_file: launch.directory.join("pid"),
@@ -132,15 +132,15 @@ fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<Started, Troub
 }
 
 /// From scripts/servers: the data directory, then the command line.
-fn scripted(launch: &Launch) -> Result<Vec<String>, Trouble> {
+fn scripted(launch: &Launch) -> Result<Vec<String>, CellError> {
     let version = launch.server.version.as_deref().unwrap_or("mariadb");
-    let Some(script) = &launch.places.servers else {
-        return Err(Trouble::Skipped(format!(
+    let Some(script) = &launch.binaries.servers else {
+        return Err(CellError::Skipped(format!(
             "scripts/servers is not here, which gets {version}: run tare from its checkout, or give the server's \
              own program = '/path/of/mysqld'"
         )));
     };
-    let run = |action: &str| -> Result<String, Trouble> {
+    let run = |action: &str| -> Result<String, CellError> {
         let mut command = Command::new(script);
         for secret in SECRETS {
             command.env_remove(secret);
@@ -149,11 +149,11 @@ fn scripted(launch: &Launch) -> Result<Vec<String>, Trouble> {
             .args([action, version])
             .arg(launch.directory)
             .stdin(Stdio::null());
-        let output = command.output().map_err(Trouble::at(script.display()))?;
+        let output = command.output().map_err(CellError::at(script.display()))?;
         let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
         match output.status.success() {
             true => Ok(words(&output.stdout)),
-            false => Err(Trouble::Skipped(words(&output.stderr))),
+            false => Err(CellError::Skipped(words(&output.stderr))),
         }
     };
     if !launch.directory.join("data").exists() {
@@ -163,7 +163,7 @@ fn scripted(launch: &Launch) -> Result<Vec<String>, Trouble> {
 }
 
 /// Of the user's own program.
-fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, Trouble> {
+fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, CellError> {
     let base = program
         .parent()
         .and_then(Path::parent)
@@ -189,9 +189,9 @@ fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, Trouble> {
             }
             _ => command.arg("--initialize-insecure"),
         };
-        let output = command.output().map_err(Trouble::at(program.display()))?;
+        let output = command.output().map_err(CellError::at(program.display()))?;
         if !output.status.success() {
-            return Err(Trouble::Failed {
+            return Err(CellError::Failed {
                 reason: format!("{} could not make a data directory", program.display()),
                 log: String::from_utf8_lossy(&output.stderr).into_owned(),
             });
@@ -210,10 +210,10 @@ fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, Trouble> {
 /// The address for loads over TCP, with a user that may come from there.
 pub fn remote(
     launch: &Launch,
-    running: &mut Running,
+    running: &mut RunningServer,
     host: String,
     port: u16,
-) -> Result<Address, Trouble> {
+) -> Result<Address, CellError> {
     let mut address = Address {
         host: Some(host),
         port: Some(port),
@@ -223,7 +223,7 @@ pub fn remote(
     };
     if launch.server.kind == Kind::Tare {
         let file = launch.directory.join("data/password");
-        let password = std::fs::read_to_string(&file).map_err(Trouble::at(file.display()))?;
+        let password = std::fs::read_to_string(&file).map_err(CellError::at(file.display()))?;
         address.password = password.lines().next().map(str::to_owned);
         return Ok(address);
     }
@@ -233,26 +233,26 @@ pub fn remote(
         Some("8.0") => "WITH mysql_native_password ",
         _ => "",
     };
-    let mut ask = |sql: &str| {
+    let mut query = |sql: &str| {
         running
-            .ask
+            .connection
             .query(sql)
-            .map_err(Trouble::at("cannot make a user for TCP"))
+            .map_err(CellError::at("cannot make a user for TCP"))
     };
     // Its data directory may have been here before.
-    let there = ask("SELECT COUNT(*) FROM mysql.user WHERE User = 'weigh'")?;
+    let there = query("SELECT COUNT(*) FROM mysql.user WHERE User = 'weigh'")?;
     if there
         .first()
         .and_then(|row| row.first().cloned().flatten())
         .as_deref()
         != Some("0")
     {
-        ask("DROP USER 'weigh'@'%'")?;
+        query("DROP USER 'weigh'@'%'")?;
     }
-    ask(&format!(
+    query(&format!(
         "CREATE USER 'weigh'@'%' IDENTIFIED {native}BY '{password}'"
     ))?;
-    ask("GRANT ALL ON *.* TO 'weigh'@'%'")?;
+    query("GRANT ALL ON *.* TO 'weigh'@'%'")?;
     address.user = "weigh".into();
     address.password = Some(password);
     Ok(address)

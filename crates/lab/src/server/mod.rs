@@ -1,8 +1,8 @@
 //! The servers: started on a directory of ours, asked, and stopped.
 
+mod binaries;
 mod kinds;
 pub mod namespace;
-mod places;
 pub mod preload;
 mod running;
 
@@ -12,24 +12,24 @@ use std::time::Duration;
 
 use tare_client::{Address, Dsn, process};
 
-use crate::ask::Ask;
 use crate::child::{self, Child};
+use crate::connection::Connection;
+use crate::error::CellError;
 use crate::events;
 use crate::interrupt::Interrupt;
 use crate::recipe::{Configuration, Engine, From, Kind, Server};
-use crate::trouble::Trouble;
 
+pub use binaries::Binaries;
 use namespace::Namespace;
-pub use places::Places;
-pub use running::{Running, last_line};
+pub use running::{RunningServer, last_line};
 
 /// How long a server may take until it answers.
-const PATIENCE: Duration = Duration::from_secs(120);
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What a server is started with.
 pub struct Launch<'a> {
     /// Programs.
-    pub places: &'a Places,
+    pub binaries: &'a Binaries,
     /// Which server.
     pub server: &'a Server,
     /// Under which configuration.
@@ -57,18 +57,18 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// It cannot be had, does not start, or refuses a statement.
-    pub fn start(&self) -> Result<Running, Trouble> {
+    pub fn start(&self) -> Result<RunningServer, CellError> {
         let mut running = match self.server.kind {
-            Kind::None => return Ok(Running::nobody()),
-            Kind::Dsn => self.reach()?,
+            Kind::None => return Ok(RunningServer::without_server()),
+            Kind::Dsn => self.connect_to_running()?,
             Kind::Command => self.start_command()?,
             Kind::Tare | Kind::Mariadb | Kind::Mysql => self.start_server()?,
         };
-        if !matches!(running.ask, Ask::Nobody) {
+        if !matches!(running.connection, Connection::Absent) {
             send(&mut running, &self.server.sql)?;
         }
         self.configure(&mut running)?;
-        events::unseen(&mut running.ask);
+        events::exclude_own_connection(&mut running.connection);
         Ok(running)
     }
 
@@ -76,7 +76,7 @@ impl Launch<'_> {
     ///
     /// # Errors
     /// The server refuses it, or a command fails.
-    pub fn configure(&self, running: &mut Running) -> Result<(), Trouble> {
+    pub fn configure(&self, running: &mut RunningServer) -> Result<(), CellError> {
         send(running, &self.configuration.sql)?;
         (self.configuration.switch.iter()).try_for_each(|command| running.shell(command))
     }
@@ -87,22 +87,27 @@ impl Launch<'_> {
         4 * self.connections + 100
     }
 
-    fn reach(&self) -> Result<Running, Trouble> {
+    fn connect_to_running(&self) -> Result<RunningServer, CellError> {
         let dsn = self
             .dsn
-            .ok_or_else(|| Trouble::failed("the server has no DSN"))?;
-        let mut ask =
-            Ask::reach(&dsn.address).map_err(Trouble::at(format!("cannot connect to {}", dsn)))?;
-        let pid = process::find(&dsn.address, || ask.value("SELECT @@pid_file"));
-        Ok(Running::new(None, pid, ask, dsn.address.clone()))
+            .ok_or_else(|| CellError::failed("the server has no DSN"))?;
+        let mut connection = Connection::connect_with_tls(&dsn.address)
+            .map_err(CellError::at(format!("cannot connect to {}", dsn)))?;
+        let pid = process::find(&dsn.address, || connection.value("SELECT @@pid_file"));
+        Ok(RunningServer::new(
+            None,
+            pid,
+            connection,
+            dsn.address.clone(),
+        ))
     }
 
-    fn start_server(&self) -> Result<Running, Trouble> {
+    fn start_server(&self) -> Result<RunningServer, CellError> {
         let remote = match (self.from, self.namespace) {
             (From::Here, _) => None,
             (From::Tcp, _) => Some("127.0.0.1".to_owned()),
             (From::Namespace, Some(namespace)) => Some(namespace.host.clone()),
-            (From::Namespace, None) => return Err(Trouble::Skipped(namespace::NEEDED.into())),
+            (From::Namespace, None) => return Err(CellError::Skipped(namespace::NEEDED.into())),
         };
         let port = remote
             .as_ref()
@@ -110,7 +115,7 @@ impl Launch<'_> {
             .transpose()?;
         let started = kinds::command(self, remote.as_deref().zip(port))?;
         let mut command = started.command;
-        self.dress(&mut command)?;
+        self.set_preload(&mut command)?;
         let mut child = Child::start(command, &self.directory.join("log"), None)?;
         let address = Address {
             socket: Some(started.socket.clone()),
@@ -118,13 +123,14 @@ impl Launch<'_> {
             database: "sbtest".into(),
             ..Address::default()
         };
-        let ask = self.until_it_answers(&mut child, || Ask::connect(address.options()).ok())?;
+        let connection =
+            self.wait_until_ready(&mut child, || Connection::connect(address.options()).ok())?;
         let pid = child.id();
-        let mut running = Running::new(Some(child), Some(pid), ask, address);
+        let mut running = RunningServer::new(Some(child), Some(pid), connection, address);
         if self.configuration.engine == Engine::Tare {
             let pid = std::fs::read_to_string(&started.pid_file).ok();
             let pid = pid.and_then(|text| text.trim().parse().ok());
-            let pid = pid.ok_or_else(|| Trouble::failed("the server wrote no pid file"))?;
+            let pid = pid.ok_or_else(|| CellError::failed("the server wrote no pid file"))?;
             running.pid = Some(pid);
             running.segment = Some(
                 self.segment(pid)
@@ -135,13 +141,13 @@ impl Launch<'_> {
             running.address = kinds::remote(self, &mut running, host, port)?;
         }
         if let Some(segment) = running.segment.take() {
-            running.ask = segment;
+            running.connection = segment;
         }
         Ok(running)
     }
 
     /// Preloaded allocator and environment.
-    fn dress(&self, command: &mut Command) -> Result<(), Trouble> {
+    fn set_preload(&self, command: &mut Command) -> Result<(), CellError> {
         command.envs(&self.configuration.environment);
         if let Some(allocator) = &self.configuration.preload
             && let Some(library) = preload::library(allocator)?
@@ -151,71 +157,74 @@ impl Launch<'_> {
         Ok(())
     }
 
-    fn until_it_answers<T>(
+    fn wait_until_ready<T>(
         &self,
         child: &mut Child,
-        mut ask: impl FnMut() -> Option<T>,
-    ) -> Result<T, Trouble> {
-        let answer = self.interrupt.wait(PATIENCE, || {
+        mut try_connect: impl FnMut() -> Option<T>,
+    ) -> Result<T, CellError> {
+        let answer = self.interrupt.wait(START_TIMEOUT, || {
             if !child.has_ended() {
-                return Ok(ask());
+                return Ok(try_connect());
             }
             let status = child.reap()?;
             let log = child.log();
             let last = last_line(&log);
             if self.configuration.engine == Engine::Tare && status.code() == Some(kinds::NOT_SERVED)
             {
-                return Err(Trouble::Skipped(format!("the door is closed: {last}")));
+                return Err(CellError::Skipped(format!("the door is closed: {last}")));
             }
             let reason = format!(
                 "the server did not start: it {}: {last}",
                 child::ended(status)
             );
-            Err(Trouble::Failed { reason, log })
+            Err(CellError::Failed { reason, log })
         })?;
-        answer.ok_or_else(|| Trouble::Failed {
-            reason: format!("the server did not answer within {} s", PATIENCE.as_secs()),
+        answer.ok_or_else(|| CellError::Failed {
+            reason: format!(
+                "the server did not answer within {} s",
+                START_TIMEOUT.as_secs()
+            ),
             log: child.log(),
         })
     }
 
     /// The segment of a process of ours.
-    fn segment(&self, pid: u32) -> Result<Ask, Trouble> {
-        let mut ask = Ask::Segment {
-            tare: self.places.tare.clone(),
+    fn segment(&self, pid: u32) -> Result<Connection, CellError> {
+        let mut connection = Connection::Segment {
+            tare: self.binaries.tare.clone(),
             pid,
         };
-        match ask.query("SELECT 1") {
-            Ok(_) => Ok(ask),
-            Err(error) => Err(Trouble::failed(format!(
+        match connection.query("SELECT 1") {
+            Ok(_) => Ok(connection),
+            Err(error) => Err(CellError::failed(format!(
                 "process {pid} has no segment to ask: {error}"
             ))),
         }
     }
 
     /// The user's own.
-    fn start_command(&self) -> Result<Running, Trouble> {
+    fn start_command(&self) -> Result<RunningServer, CellError> {
         let port = namespace::free_port()?;
         let socket = self.directory.join("socket");
         let fill = |text: &String| {
             let text = text.replace("{port}", &port.to_string());
             text.replace("{socket}", &socket.to_string_lossy())
         };
-        std::fs::create_dir_all(self.directory).map_err(Trouble::at(self.directory.display()))?;
+        std::fs::create_dir_all(self.directory).map_err(CellError::at(self.directory.display()))?;
         let words = self.server.command.iter().chain(&self.server.options);
         let words: Vec<String> = words.chain(&self.configuration.options).map(fill).collect();
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]);
-        self.dress(&mut command)?;
+        self.set_preload(&mut command)?;
         let mut child = Child::start(command, &self.directory.join("log"), None)?;
         let pid = child.id();
-        let ask = match self.configuration.engine {
+        let connection = match self.configuration.engine {
             // That it has a segment says that it is up.
-            Engine::Tare => self.until_it_answers(&mut child, || {
+            Engine::Tare => self.wait_until_ready(&mut child, || {
                 std::thread::sleep(Duration::from_millis(50));
                 self.segment(pid).ok()
             })?,
-            Engine::Stock => Ask::Nobody,
+            Engine::Stock => Connection::Absent,
         };
         // A socket's file is there before anybody listens on it.
         let listens = || {
@@ -228,7 +237,7 @@ impl Launch<'_> {
                     let how = child::ended(child.reap()?);
                     let log = child.log();
                     let reason = format!("the server {how}: {}", last_line(&log));
-                    Err(Trouble::Failed { reason, log })
+                    Err(CellError::Failed { reason, log })
                 }
                 false => Ok(listens().then_some(())),
             })?;
@@ -237,14 +246,19 @@ impl Launch<'_> {
             port: Some(port),
             ..Address::default()
         };
-        Ok(Running::new(Some(child), Some(pid), ask, address))
+        Ok(RunningServer::new(
+            Some(child),
+            Some(pid),
+            connection,
+            address,
+        ))
     }
 }
 
-fn send(running: &mut Running, statements: &[String]) -> Result<(), Trouble> {
+fn send(running: &mut RunningServer, statements: &[String]) -> Result<(), CellError> {
     for statement in statements {
-        running.ask.query(statement).map_err(|error| {
-            Trouble::failed(format!("the server refused '{statement}': {error}"))
+        running.connection.query(statement).map_err(|error| {
+            CellError::failed(format!("the server refused '{statement}': {error}"))
                 .with_log(running.log())
         })?;
     }

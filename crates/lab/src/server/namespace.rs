@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
-use crate::trouble::Trouble;
+use crate::error::CellError;
 
 /// Why a cell from a namespace is skipped.
 pub const NEEDED: &str =
@@ -24,9 +24,9 @@ impl Namespace {
     ///
     /// # Errors
     /// Not root, no ip(8), or the kernel refuses.
-    pub fn new() -> Result<Self, Trouble> {
+    pub fn new() -> Result<Self, CellError> {
         if !rustix::process::geteuid().is_root() {
-            return Err(Trouble::Skipped(NEEDED.into()));
+            return Err(CellError::Skipped(NEEDED.into()));
         }
         let id = std::process::id();
         // 198.18.0.0/15 is for benchmarks between networks (RFC 2544); device names have 15 letters at most.
@@ -68,17 +68,17 @@ impl Drop for Namespace {
     }
 }
 
-fn ip(arguments: &[&str]) -> Result<(), Trouble> {
+fn ip(arguments: &[&str]) -> Result<(), CellError> {
     let output = Command::new("ip")
         .args(arguments)
         .stdin(Stdio::null())
         .output();
     match output {
-        Err(_) => Err(Trouble::Skipped(NEEDED.into())),
+        Err(_) => Err(CellError::Skipped(NEEDED.into())),
         Ok(output) if !output.status.success() => {
             let error = String::from_utf8_lossy(&output.stderr);
             let step = arguments.join(" ");
-            Err(Trouble::Skipped(format!(
+            Err(CellError::Skipped(format!(
                 "no network namespace: ip {step}: {}",
                 error.trim()
             )))
@@ -91,10 +91,10 @@ fn ip(arguments: &[&str]) -> Result<(), Trouble> {
 ///
 /// # Errors
 /// There is none.
-pub fn free_port() -> Result<u16, Trouble> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(Trouble::at("no free port"))?;
+pub fn free_port() -> Result<u16, CellError> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(CellError::at("no free port"))?;
     Ok(listener
         .local_addr()
-        .map_err(Trouble::at("no free port"))?
+        .map_err(CellError::at("no free port"))?
         .port())
 }

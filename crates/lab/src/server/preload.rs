@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::trouble::Trouble;
+use crate::error::CellError;
 
 /// Name, its library, and the Debian package that brings it.
 const ALLOCATORS: [(&str, &str, &str); 3] = [
@@ -28,20 +28,20 @@ const FOLDERS: [&str; 5] = [
 ///
 /// # Errors
 /// It is not there.
-pub fn library(allocator: &str) -> Result<Option<PathBuf>, Trouble> {
+pub fn library(allocator: &str) -> Result<Option<PathBuf>, CellError> {
     if allocator == "libc" {
         return Ok(None);
     }
-    let known = ALLOCATORS.iter().find(|(name, ..)| *name == allocator);
-    let found = match known {
+    let allocator_row = ALLOCATORS.iter().find(|(name, ..)| *name == allocator);
+    let path = match allocator_row {
         Some((_, library, _)) => {
             let mut paths = FOLDERS.iter().map(|folder| Path::new(folder).join(library));
             paths.find(|path| path.exists())
         }
         None => Some(PathBuf::from(allocator)).filter(|path| path.exists()),
     };
-    found.map(Some).ok_or_else(|| {
-        Trouble::Skipped(match known {
+    path.map(Some).ok_or_else(|| {
+        CellError::Skipped(match allocator_row {
             Some((name, library, package)) => {
                 format!("{name} ({library}) is not installed: apt-get install {package}")
             }

@@ -5,44 +5,49 @@ use std::process::{Command, Stdio};
 use tare_client::Address;
 use tare_client::secrets::SECRETS;
 
-use crate::ask::Ask;
 use crate::child::{self, Child};
-use crate::trouble::Trouble;
+use crate::connection::Connection;
+use crate::error::CellError;
 
 /// A server that answers.
-pub struct Running {
+pub struct RunningServer {
     child: Option<Child>,
     /// The process whose CPU is the server's; none of a server elsewhere.
     pub pid: Option<u32>,
     /// To ask its Performance Schema.
-    pub ask: Ask,
-    /// Until it takes the place of `ask`: Tare's engine in the server.
-    pub(super) segment: Option<Ask>,
+    pub connection: Connection,
+    /// Until it takes the place of `connection`: Tare's engine in the server.
+    pub(super) segment: Option<Connection>,
     /// For loads.
     pub address: Address,
 }
 
-impl Running {
-    pub(super) fn new(child: Option<Child>, pid: Option<u32>, ask: Ask, address: Address) -> Self {
+impl RunningServer {
+    pub(super) fn new(
+        child: Option<Child>,
+        pid: Option<u32>,
+        connection: Connection,
+        address: Address,
+    ) -> Self {
         Self {
             child,
             pid,
-            ask,
+            connection,
             segment: None,
             address,
         }
     }
 
     /// Nothing runs: the load is what is measured.
-    pub(crate) fn nobody() -> Self {
-        Self::new(None, None, Ask::Nobody, Address::default())
+    pub(crate) fn without_server() -> Self {
+        Self::new(None, None, Connection::Absent, Address::default())
     }
 
     /// A failure, when it has ended.
     ///
     /// # Errors
     /// How it ended, and its log.
-    pub fn alive(&mut self) -> Result<(), Trouble> {
+    pub fn check_alive(&mut self) -> Result<(), CellError> {
         let Some(child) = self.child.as_mut() else {
             return Ok(());
         };
@@ -53,7 +58,7 @@ impl Running {
             .reap()
             .map_or_else(|error| error.to_string(), child::ended);
         let log = child.log();
-        Err(Trouble::Failed {
+        Err(CellError::Failed {
             reason: format!(
                 "the server {how} while it was measured: {}",
                 last_line(&log)
@@ -63,7 +68,7 @@ impl Running {
     }
 
     /// A command of the user's with its blanks filled: `{socket}`, `{port}` and `{pid}`.
-    pub fn filled(&self, command: &str) -> String {
+    pub fn fill_placeholders(&self, command: &str) -> String {
         let socket = self.address.socket.as_ref();
         let socket = socket.map(|socket| socket.display().to_string());
         (command.replace("{socket}", &socket.unwrap_or_default()))
@@ -75,17 +80,17 @@ impl Running {
     ///
     /// # Errors
     /// It fails, or there is no shell.
-    pub fn shell(&self, command: &str) -> Result<(), Trouble> {
-        let command = self.filled(command);
+    pub fn shell(&self, command: &str) -> Result<(), CellError> {
+        let command = self.fill_placeholders(command);
         let mut shell = Command::new("sh");
         for secret in SECRETS {
             shell.env_remove(secret);
         }
         let ended = (shell.args(["-c", &command]).stdin(Stdio::null()).output())
-            .map_err(Trouble::at("cannot start sh"))?;
+            .map_err(CellError::at("cannot start sh"))?;
         match ended.status.success() {
             true => Ok(()),
-            false => Err(Trouble::failed(format!("'{command}' failed"))
+            false => Err(CellError::failed(format!("'{command}' failed"))
                 .with_log(String::from_utf8_lossy(&ended.stderr).into_owned())),
         }
     }
@@ -98,7 +103,7 @@ impl Running {
     /// Stops it; the data stays.
     pub fn stop(mut self) {
         // Our own connection first: servers wait for those.
-        self.ask = Ask::Nobody;
+        self.connection = Connection::Absent;
         if let Some(child) = &mut self.child {
             child.stop();
         }
@@ -120,9 +125,9 @@ pub fn last_line(log: &str) -> String {
         after.is_some_and(|byte| byte.is_ascii_digit())
     };
     let lines = || log.lines().rev().filter(|line| !line.trim().is_empty());
-    let found = lines()
+    let line = lines()
         .find(numbered)
         .or_else(|| lines().find(telling))
         .or_else(|| lines().next());
-    found.unwrap_or("its log is empty").trim().to_owned()
+    line.unwrap_or("its log is empty").trim().to_owned()
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::interval::{FEWEST, Interval};
 use super::mean;
-use super::starts::{Claim, Components, LEAST_STARTS, Start, effect};
+use super::starts::{Components, Coverage, LEAST_STARTS, Start, effect};
 
 /// When a value was measured: only values of the same moment are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +47,8 @@ pub struct Comparison {
     #[serde(default)]
     pub turns: usize,
     /// What the interval is of.
-    #[serde(default)]
-    pub claim: Claim,
+    #[serde(rename = "claim", default)]
+    pub coverage: Coverage,
     /// How starts and turns vary, of logarithms.
     #[serde(default)]
     pub components: Option<Components>,
@@ -96,9 +96,9 @@ impl Baseline {
     }
 
     /// The A/A comparison.
-    pub fn control(&self, claim: Claim) -> Option<Interval> {
+    pub fn control(&self, coverage: Coverage) -> Option<Interval> {
         let starts = self.control_starts();
-        (!starts.is_empty()).then(|| effect(&starts, claim).map(percent))
+        (!starts.is_empty()).then(|| effect(&starts, coverage).map(percent))
     }
 
     /// What a control calls a difference when there is none: its own, or half of its interval.
@@ -121,13 +121,13 @@ impl Baseline {
         values: &Logs,
         control: Option<&Interval>,
         stable: bool,
-        claim: Claim,
+        coverage: Coverage,
     ) -> Option<Comparison> {
         let starts = self.starts(values);
         if starts.is_empty() {
             return None;
         }
-        let interval = effect(&starts, claim).map(percent);
+        let interval = effect(&starts, coverage).map(percent);
         let verdict = if !stable {
             Verdict::Unstable
         } else if interval.low.is_none() {
@@ -143,7 +143,7 @@ impl Baseline {
             floor_percent: control.map(Self::floor),
             pairs: starts.len(),
             turns: starts.iter().map(|start| start.turns).sum(),
-            claim,
+            coverage,
             components: Components::of(&starts),
             verdict,
         })
@@ -173,9 +173,9 @@ impl Comparison {
             }
             Verdict::TooFew => {
                 let pairs = self.pairs;
-                let needed = match self.claim {
-                    Claim::SoFar => LEAST_STARTS,
-                    Claim::Fixed | Claim::Ended => FEWEST,
+                let needed = match self.coverage {
+                    Coverage::Anytime => LEAST_STARTS,
+                    Coverage::FixedSize | Coverage::Stopped => FEWEST,
                 };
                 format!("{interval} without an interval: {pairs} of {needed} repetitions")
             }

@@ -1,4 +1,4 @@
-//! Starts and the turns within them: both variances, the effect, its interval, and where to spend time.
+//! Starts and the turns within them: both variances, the effect, its interval, and the allocation of time.
 //!
 //! docs/statistics.md has the model and says why the intervals are valid.
 
@@ -9,54 +9,54 @@ use serde::{Deserialize, Serialize};
 use super::interval::{FEWEST, Interval};
 use super::{deviation, mean, student};
 
-/// The part of a start's turns that is left out at either end.
-const TRIM: f64 = 0.2;
+/// The part of a start's turns that is trimmed at either end.
+const TRIMMED_PART: f64 = 0.2;
 
-/// What the intervals of a run of a fixed size are of.
-const FIXED: f64 = 0.95;
+/// The confidence of a run of a fixed size.
+const FIXED_CONFIDENCE: f64 = 0.95;
 
-/// Of the run's 5 % to err, what looks may spend, and what is left for the end.
-const LOOKS: f64 = 0.01;
-const END: f64 = 0.04;
+/// Alpha spending: 1 % for interim looks, 4 % for the final one.
+const INTERIM_ALPHA: f64 = 0.01;
+const FINAL_ALPHA: f64 = 0.04;
 
-/// The variance of the effects that the confidence sequence is tightest for, in units of a start's.
-const MIXTURE: f64 = 1.0;
+/// The variance of effects for which the confidence sequence is tightest, in units of a start's variance.
+const MIXTURE_VARIANCE: f64 = 1.0;
 
 /// The least number of starts at which a run may stop by itself.
 pub const LEAST_STARTS: usize = 10;
 
-/// Blocks of a start: below, trimming leaves out nothing; above, a start is as good as it gets.
-const LEAST_TURNS: usize = 6;
-const MOST_TURNS: usize = 600;
+/// Blocks of a start: with fewer, trimming removes nothing; more make a start no better.
+const MIN_TURNS: usize = 6;
+const MAX_TURNS: usize = 600;
 
-/// How fast the number of turns may change from one start to the next.
-const STEP: usize = 4;
+/// The largest ratio of the numbers of turns of two successive starts.
+const MAX_TURNS_RATIO: usize = 4;
 
-/// What one start says of a difference.
+/// The difference that one start measured.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Start {
     /// The trimmed mean of its turns' differences.
     pub mean: f64,
-    /// How many turns.
+    /// The number of its turns.
     pub turns: usize,
-    /// The variance of that mean that comes from its turns; `None` of a start that is one value.
-    pub error: Option<f64>,
+    /// The variance of that mean due to the turns; `None` for a start of one value.
+    pub within_variance: Option<f64>,
 }
 
 impl Start {
-    /// Of the differences of its turns.
+    /// The start of these turns' differences.
     pub fn of(turns: &[f64]) -> Self {
         Self::of_each(&[turns.to_vec()])
     }
 
-    /// Of the differences of its turns from each of several that are the same: the mean of what each says.
+    /// The start of the turns' differences from each of several equal baselines: the mean over the baselines.
     ///
-    /// They are trimmed one by one. The difference of two turns is symmetric whatever a burst does, because it hits either as
-    /// often. That of a turn from the mean of two is not, and its trimmed mean would be beside the truth.
+    /// Each column is trimmed by itself. The difference of two turns is symmetric, because a burst hits either as
+    /// often. The difference of a turn from the mean of two is not, so its trimmed mean would be biased.
     pub fn of_each(columns: &[Vec<f64>]) -> Self {
         let inner: Vec<Inner> = columns.iter().map(|turns| Inner::of(turns)).collect();
         let n = columns.iter().map(Vec::len).max().unwrap_or(0);
-        let whole = columns.iter().all(|turns| turns.len() == n);
+        let complete = columns.iter().all(|turns| turns.len() == n);
         let winsorised = |at: usize| {
             let each = columns.iter().zip(&inner);
             let clamped: Vec<f64> = each
@@ -64,25 +64,25 @@ impl Start {
                 .collect();
             mean(&clamped)
         };
-        let kept = inner.first().map_or(1.0, |inner| inner.kept);
-        let error = (whole && n >= 3).then(|| {
+        let share = inner.first().map_or(1.0, |inner| inner.share);
+        let variance = (complete && n >= 3).then(|| {
             let all: Vec<f64> = (0..n).map(winsorised).collect();
-            deviation(&all).powi(2) / (kept * kept * n as f64)
+            deviation(&all).powi(2) / (share * share * n as f64)
         });
         Self {
             mean: mean(&inner.iter().map(|inner| inner.mean).collect::<Vec<_>>()),
             turns: n,
-            error: error.filter(|error| error.is_finite()),
+            within_variance: variance.filter(|variance| variance.is_finite()),
         }
     }
 }
 
-/// What is left of turns after trimming.
+/// The turns that trimming leaves.
 struct Inner {
     mean: f64,
     low: f64,
     high: f64,
-    kept: f64,
+    share: f64,
 }
 
 impl Inner {
@@ -90,44 +90,47 @@ impl Inner {
         let mut sorted = turns.to_vec();
         sorted.sort_by(f64::total_cmp);
         let n = sorted.len();
-        let cut = (n as f64 * TRIM) as usize;
+        let cut = (n as f64 * TRIMMED_PART) as usize;
         let inner = &sorted[cut..n - cut];
         let end = |at: Option<&f64>| at.copied().unwrap_or(f64::NAN);
         Self {
             mean: mean(inner),
             low: end(inner.first()),
             high: end(inner.last()),
-            kept: inner.len() as f64 / n as f64,
+            share: inner.len() as f64 / n as f64,
         }
     }
 }
 
-/// Which interval a run may claim.
+/// The guarantee that a run's intervals have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Claim {
-    /// Of a run of a fixed size: 95 %.
+pub enum Coverage {
+    /// 95 %, for a run of a fixed size.
     #[default]
-    Fixed,
-    /// Of one that ended by its own rule, which is blind to the means: 96 %, so that 1 % is left for the looks.
-    Ended,
-    /// Of one that goes on or was interrupted: 99 % at every look.
-    SoFar,
+    #[serde(rename = "fixed")]
+    FixedSize,
+    /// 96 %, for a run that stopped by its rule, which does not see the means; interim looks spend 1 %.
+    #[serde(rename = "ended")]
+    Stopped,
+    /// 99 % at every look, for a run that continues or was interrupted.
+    #[serde(rename = "so_far")]
+    Anytime,
 }
 
-impl Claim {
-    /// How sure its intervals are, in percent.
+impl Coverage {
+    /// The confidence of the intervals in percent.
     pub fn confidence(self) -> u32 {
         let sure = match self {
-            Self::Fixed => FIXED,
-            Self::Ended => 1.0 - END,
-            Self::SoFar => 1.0 - LOOKS,
+            Self::FixedSize => FIXED_CONFIDENCE,
+            Self::Stopped => 1.0 - FINAL_ALPHA,
+            Self::Anytime => 1.0 - INTERIM_ALPHA,
         };
         (100.0 * sure).round() as u32
     }
 }
 
-/// Both variances, of logarithms.
+/// Both variances of the logarithms.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Components {
     /// Between starts.
@@ -137,28 +140,27 @@ pub struct Components {
 }
 
 impl Components {
-    /// Of the starts of one comparison; `None` below two starts.
+    /// Estimates them from the starts of one comparison; `None` below two starts.
     pub fn of(starts: &[Start]) -> Option<Self> {
         if starts.len() < 2 {
             return None;
         }
-        let errors: Vec<f64> = starts
-            .iter()
-            .map(|start| start.error.unwrap_or(0.0))
+        let variances: Vec<f64> = (starts.iter())
+            .map(|start| start.within_variance.unwrap_or(0.0))
             .collect();
         let turns: f64 = starts.iter().map(|start| start.turns as f64).sum();
-        let within = (starts.iter().zip(&errors))
-            .map(|(start, error)| error * (start.turns as f64).powi(2))
+        let within = (starts.iter().zip(&variances))
+            .map(|(start, variance)| variance * (start.turns as f64).powi(2))
             .sum::<f64>()
             / turns;
         let means: Vec<f64> = starts.iter().map(|start| start.mean).collect();
         Some(Self {
-            between: (deviation(&means).powi(2) - mean(&errors)).max(0.0),
+            between: (deviation(&means).powi(2) - mean(&variances)).max(0.0),
             within,
         })
     }
 
-    /// The variance of a start of so many turns.
+    /// The variance of a start with this number of turns.
     fn of_start(self, turns: usize) -> f64 {
         self.between + self.within / turns.max(1) as f64
     }
@@ -173,10 +175,10 @@ pub fn pooled(all: &[Components]) -> Option<Components> {
     })
 }
 
-/// The effect, with the interval that the run may claim.
-pub fn effect(starts: &[Start], claim: Claim) -> Interval {
+/// The effect with its interval.
+pub fn effect(starts: &[Start], coverage: Coverage) -> Interval {
     let components = Components::of(starts).unwrap_or_default();
-    // A variance between starts that happens to look like none must not let the longest of them decide alone.
+    // If the estimate between starts happens to be near zero, the longest start must not decide by itself.
     let most = starts.iter().map(|start| start.turns).max().unwrap_or(1);
     let components = Components {
         between: components
@@ -187,7 +189,7 @@ pub fn effect(starts: &[Start], claim: Claim) -> Interval {
     let weight = |start: &Start| 1.0 / components.of_start(start.turns);
     let weights: Vec<f64> = match components.of_start(1) > 0.0 {
         true => starts.iter().map(weight).collect(),
-        // All are equal.
+        // All starts are equal.
         false => vec![1.0; starts.len()],
     };
     let sum: f64 = weights.iter().sum();
@@ -200,7 +202,7 @@ pub fn effect(starts: &[Start], claim: Claim) -> Interval {
         .sum();
     let error = (squares / (starts.len() as f64 - 1.0) / sum).sqrt();
     let half = (starts.len() >= FEWEST)
-        .then(|| error * reach(starts.len(), claim))
+        .then(|| error * critical_value(starts.len(), coverage))
         .filter(|half| half.is_finite());
     Interval {
         mean,
@@ -209,15 +211,15 @@ pub fn effect(starts: &[Start], claim: Claim) -> Interval {
     }
 }
 
-/// How many standard errors an interval of so many starts reaches; infinite where it has no end.
-pub fn reach(starts: usize, claim: Claim) -> f64 {
-    match claim {
-        Claim::Fixed => student::quantile(FIXED, starts - 1),
-        Claim::Ended => student::quantile(1.0 - END, starts - 1),
-        Claim::SoFar => {
+/// The half width of an interval in standard errors; infinite where the interval has no end.
+pub fn critical_value(starts: usize, coverage: Coverage) -> f64 {
+    match coverage {
+        Coverage::FixedSize => student::quantile(FIXED_CONFIDENCE, starts - 1),
+        Coverage::Stopped => student::quantile(1.0 - FINAL_ALPHA, starts - 1),
+        Coverage::Anytime => {
             let n = starts as f64;
-            let k = 1.0 + n * MIXTURE;
-            let ratio = (k / LOOKS.powi(2)).powf(1.0 / n);
+            let k = 1.0 + n * MIXTURE_VARIANCE;
+            let ratio = (k / INTERIM_ALPHA.powi(2)).powf(1.0 / n);
             match ratio < k {
                 true => ((n - 1.0) * (ratio - 1.0) / (1.0 - ratio / k)).sqrt(),
                 false => f64::INFINITY,
@@ -226,39 +228,41 @@ pub fn reach(starts: usize, claim: Claim) -> f64 {
     }
 }
 
-/// What time costs, in seconds.
+/// What starts and blocks take, in seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Costs {
-    /// To start everything, until the first turn.
+    /// Starting all servers, until the first turn.
     pub start: f64,
     /// One block: a turn of each configuration.
     pub block: f64,
 }
 
-/// What comes next.
+/// The size of the next start.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Allocation {
     /// Blocks of the next start.
     pub turns: usize,
-    /// Starts that the target needs in all; none without a target.
+    /// Starts that the target needs in total; `None` without a target.
     pub starts: Option<usize>,
-    /// Seconds that the rest takes.
+    /// The seconds that the remaining starts take.
     pub seconds_left: Option<f64>,
 }
 
-/// The most starts that are reckoned with: who needs more needs a quieter machine.
-const MOST_STARTS: usize = 1_000;
+/// The most starts that are considered: a run that needs more needs a quieter machine.
+const MAX_STARTS: usize = 1_000;
 
-/// Starts that intervals of this half width need, when each has so many turns.
+/// The starts of so many turns that intervals of this half width need.
 fn needed(components: Components, turns: usize, half: f64) -> usize {
-    static REACH: LazyLock<Vec<f64>> = LazyLock::new(|| {
-        let starts = 2..=MOST_STARTS;
-        starts.map(|starts| reach(starts, Claim::Ended)).collect()
+    static CRITICAL_VALUES: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        let starts = 2..=MAX_STARTS;
+        starts
+            .map(|starts| critical_value(starts, Coverage::Stopped))
+            .collect()
     });
     let deviation = components.of_start(turns).sqrt();
-    let enough = |n: usize| REACH[n - 2] * deviation / (n as f64).sqrt() <= half;
-    // Grows with n: bisect.
-    let (mut low, mut high) = (LEAST_STARTS, MOST_STARTS);
+    let enough = |n: usize| CRITICAL_VALUES[n - 2] * deviation / (n as f64).sqrt() <= half;
+    // `enough` is monotonic in n: bisect.
+    let (mut low, mut high) = (LEAST_STARTS, MAX_STARTS);
     if enough(low) {
         return low;
     }
@@ -272,8 +276,9 @@ fn needed(components: Components, turns: usize, half: f64) -> usize {
     high
 }
 
-/// How to go on after `done` starts, the last of `last` blocks. `kinds` has the components of each kind of comparison, one at least: within
-/// a process, and between two. `half` is the target, of logarithms; `left` the seconds that remain.
+/// The allocation after `done` starts, the last of `last` blocks. `kinds` has the components of each kind of
+/// comparison, at least one: within a process, and between two. `half` is the target half width of the logarithms;
+/// `left` is the remaining time in seconds.
 pub fn allocate(
     kinds: &[Components],
     costs: Costs,
@@ -283,17 +288,17 @@ pub fn allocate(
     left: Option<f64>,
 ) -> Allocation {
     let block = costs.block.max(1e-6);
-    let least = (last / STEP).max(LEAST_TURNS);
-    let mut most = (last * STEP).clamp(least, MOST_TURNS);
+    let least = (last / MAX_TURNS_RATIO).max(MIN_TURNS);
+    let mut most = (last * MAX_TURNS_RATIO).clamp(least, MAX_TURNS);
     if let Some(left) = left {
-        // Of what time is left, as many starts have to come as an interval needs.
+        // The remaining time must hold the starts that an interval needs.
         let starts = LEAST_STARTS.saturating_sub(done).max(1) as f64;
         let turns = ((left / starts - costs.start) / block).max(0.0) as usize;
         most = turns.clamp(least, most);
     }
     let time = |turns: usize, starts: usize| starts as f64 * (costs.start + block * turns as f64);
     let Some(half) = half else {
-        // The kind that is known least decides.
+        // The kind with the largest variance decides.
         let variance = |kind: &&Components| kind.of_start(last);
         let widest = (kinds.iter()).max_by(|one, other| variance(one).total_cmp(&variance(other)));
         let widest = widest.copied().unwrap_or_default();
@@ -329,16 +334,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sequence_is_wider_than_the_interval_of_the_end_and_closes() {
+    fn the_confidence_sequence_is_wider_than_the_final_interval() {
         for starts in [8, 20, 100, 1_000] {
-            let (so_far, ended) = (reach(starts, Claim::SoFar), reach(starts, Claim::Ended));
+            let (so_far, ended) = (
+                critical_value(starts, Coverage::Anytime),
+                critical_value(starts, Coverage::Stopped),
+            );
             assert!(
                 so_far > 1.3 * ended && so_far < 3.5 * ended,
                 "{starts}: {so_far} {ended}"
             );
         }
-        // Two starts cannot be told from anything at 99 %.
-        assert!(reach(2, Claim::SoFar).is_infinite());
+        // Two starts have no interval at 99 %.
+        assert!(critical_value(2, Coverage::Anytime).is_infinite());
     }
 
     #[test]
@@ -347,11 +355,11 @@ mod tests {
         turns[..8].fill(0.7);
         let start = Start::of(&turns);
         assert!((start.mean - 0.02).abs() < 1e-9 && start.turns == 40);
-        assert_eq!(Start::of(&[0.1]).error, None);
+        assert_eq!(Start::of(&[0.1]).within_variance, None);
     }
 
     #[test]
-    fn time_goes_to_where_the_variance_is() {
+    fn time_is_allocated_to_the_larger_variance() {
         let costs = Costs {
             start: 3.0,
             block: 0.2,
@@ -369,30 +377,33 @@ mod tests {
         assert!(few.turns <= 10 && many.turns > 80, "{few:?} {many:?}");
         assert!(few.starts > many.starts, "{few:?} {many:?}");
         // Kalibera and Jones: sqrt(3/0.2 * 0.04/0.0009) = 25.8.
-        let known = Components {
+        let example = Components {
             between: 9e-4,
             within: 4e-2,
         };
-        assert_eq!(allocate(&[known], costs, 2, 40, None, None).turns, 25);
-        // What is known least decides, not the mean of all.
+        assert_eq!(allocate(&[example], costs, 2, 40, None, None).turns, 25);
+        // The largest variance decides, not the mean of all.
         let both = allocate(&[noisy_starts, noisy_turns], costs, 2, 40, Some(0.01), None);
         assert!(
             both.starts >= few.starts && both.turns > few.turns,
             "{both:?}"
         );
-        // With half a minute left for six more starts none may take more than five seconds.
+        // With 30 s left for six more starts, none may take more than 5 s.
         let hurried = allocate(&[noisy_turns], costs, 2, 40, None, Some(30.0));
         assert_eq!(hurried.turns, 10);
     }
 
     #[test]
-    fn components_are_found() {
+    fn components_are_estimated() {
         let turns = |level: f64| [level - 0.01, level, level + 0.01, level, level].map(|x| x);
         let starts: Vec<Start> = [0.0, 0.04, -0.04, 0.02]
             .map(|level| Start::of(&turns(level)))
             .into();
-        let found = Components::of(&starts).expect("several");
-        assert!(found.between > 8e-4 && found.within < 2e-4, "{found:?}");
+        let components = Components::of(&starts).expect("several");
+        assert!(
+            components.between > 8e-4 && components.within < 2e-4,
+            "{components:?}"
+        );
         assert_eq!(Components::of(&starts[..1]), None);
     }
 }

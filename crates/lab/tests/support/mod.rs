@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use fastrand::Rng;
-use tare_lab::cell::{self, Cpu, Latency, MachineCpu, Measured, Memory, Outcome};
+use tare_lab::cell::{self, Cpu, Latency, MachineCpu, Measurement, Memory, Outcome};
 use tare_lab::events::Event;
 use tare_lab::recipe::Recipe;
 use tare_lab::store::Plan;
@@ -119,10 +119,10 @@ pub fn run() -> (Plan, Vec<cell::Result>) {
     (plan, results)
 }
 
-fn measured(throughput: f64, cpu: f64) -> Measured {
+fn measured(throughput: f64, cpu: f64) -> Measurement {
     let (seconds, transactions) = (10.0, throughput * 10.0);
     let used = transactions * 300e-6 * cpu;
-    Measured {
+    Measurement {
         seconds,
         transactions,
         queries: transactions * 16.0,
@@ -168,6 +168,6 @@ fn measured(throughput: f64, cpu: f64) -> Measured {
             count: (transactions * 59.0) as u64,
             sum_ps: 1_000_000,
         }],
-        ..Measured::default()
+        ..Measurement::default()
     }
 }

@@ -132,11 +132,11 @@ fn cell(plan: &Plan, row: &Row, strongest: f64) -> String {
 
 /// Each once, in the order of their first.
 fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
-    let mut seen = Vec::new();
+    let mut distinct = Vec::new();
     for each in all {
-        if !seen.contains(&each) {
-            seen.push(each);
+        if !distinct.contains(&each) {
+            distinct.push(each);
         }
     }
-    seen
+    distinct
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::plot::{Frame, Point, Series, lines};
+use super::plot::{Curve, Frame, Point, lines};
 use crate::cell;
 use crate::matrix::Key;
 use crate::recipe::Measure;
@@ -30,7 +30,7 @@ pub fn draw(plan: &Plan, results: &[cell::Result]) -> Option<(String, String)> {
         return None;
     }
     let each = moments.len().div_ceil(POINTS);
-    let mut series: Vec<Series> = Vec::new();
+    let mut series: Vec<Curve> = Vec::new();
     for (at, chunk) in moments.chunks(each).enumerate() {
         // A chunk may begin with one server and end with another: its first has it.
         let name = &chunk[0].server;
@@ -47,7 +47,7 @@ pub fn draw(plan: &Plan, results: &[cell::Result]) -> Option<(String, String)> {
         };
         match series.iter_mut().find(|series| series.name == *name) {
             Some(series) => series.points.push(point),
-            None => series.push(Series {
+            None => series.push(Curve {
                 name: name.clone(),
                 points: vec![point],
             }),

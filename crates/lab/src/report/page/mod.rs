@@ -38,7 +38,11 @@ pub fn page(plan: &Plan, results: &[cell::Result], analysis: &Analysis) -> Strin
     html.push_str("</div>\n");
     if let Some(picture) = Picture::of(plan, analysis) {
         let baseline = plan.recipe.baseline.as_deref().unwrap_or("the baseline");
-        html.push_str(&forest::draw(&picture, baseline, plan.claim().confidence()));
+        html.push_str(&forest::draw(
+            &picture,
+            baseline,
+            plan.coverage().confidence(),
+        ));
     }
     how(&mut html, plan, results, analysis);
     section(
@@ -147,11 +151,11 @@ fn figures(plan: &Plan, analysis: &Analysis) -> String {
 }
 
 fn without_figures(html: &mut String, analysis: &Analysis) {
-    if analysis.troubles.is_empty() {
+    if analysis.failures.is_empty() {
         return;
     }
     let rows = analysis
-        .troubles
+        .failures
         .iter()
         .map(|(cell, why)| vec![cell.clone(), why.clone()]);
     html.push_str(&table(&Table {
@@ -209,16 +213,16 @@ fn folded_figure(html: &mut String, title: &str, plot: &str) {
 }
 
 /// A table, shown on request.
-fn folded(shown: &Table) -> String {
+fn folded(content: &Table) -> String {
     let bare = Table {
         title: String::new(),
-        heading: shown.heading.clone(),
-        rows: shown.rows.clone(),
-        note: shown.note.clone(),
+        heading: content.heading.clone(),
+        rows: content.rows.clone(),
+        note: content.note.clone(),
     };
     format!(
         "<details><summary>{}</summary>{}</details>\n",
-        escape(&shown.title),
+        escape(&content.title),
         table(&bare)
     )
 }

@@ -37,7 +37,7 @@ pub struct Point {
 }
 
 /// A line of points.
-pub struct Series {
+pub struct Curve {
     /// Its name in the legend.
     pub name: String,
     /// From left to right.
@@ -180,10 +180,10 @@ pub fn dot(
 }
 
 /// Lines over a number, with their intervals as bands: throughput by connections, latency by milliseconds.
-pub fn lines(frame: &Frame, series: &[Series]) -> String {
+pub fn lines(frame: &Frame, series: &[Curve]) -> String {
     let points = || series.iter().flat_map(|each| &each.points);
     let fold = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));
-    let (low, high) = seen(points()).fold((f64::MAX, f64::MIN), fold);
+    let (low, high) = visible_values(points()).fold((f64::MAX, f64::MIN), fold);
     let (first, last) = points()
         .map(|point| point.x)
         .fold((f64::MAX, f64::MIN), fold);
@@ -231,19 +231,25 @@ pub fn lines(frame: &Frame, series: &[Series]) -> String {
 }
 
 /// Zero, all values, and the intervals that are not far wider than others: one such would press all lines into one.
-fn seen<'a>(points: impl Iterator<Item = &'a Point> + Clone) -> impl Iterator<Item = f64> {
+fn visible_values<'a>(
+    points: impl Iterator<Item = &'a Point> + Clone,
+) -> impl Iterator<Item = f64> {
     let halves: Vec<f64> = (points.clone())
         .filter_map(|point| point.interval)
         .map(|(low, high)| (high - low) / 2.0)
         .collect();
-    let room = if halves.is_empty() {
+    let max_half_width = if halves.is_empty() {
         0.0
     } else {
         3.0 * median(&halves)
     };
     let ends = points.flat_map(move |point| {
         let (low, high) = point.interval.unwrap_or((point.y, point.y));
-        [point.y, low.max(point.y - room), high.min(point.y + room)]
+        [
+            point.y,
+            low.max(point.y - max_half_width),
+            high.min(point.y + max_half_width),
+        ]
     });
     ends.chain([0.0])
 }
@@ -265,7 +271,7 @@ fn names_below(svg: &mut String, frame: &Frame, x: &Scale) {
 }
 
 /// Bands and lines: in a picture of their own that is stretched, because polygons know no percent.
-fn areas(svg: &mut String, series: &[Series], x: &Scale, y: &Scale, joined: bool) {
+fn areas(svg: &mut String, series: &[Curve], x: &Scale, y: &Scale, joined: bool) {
     if !joined {
         return;
     }
@@ -415,7 +421,7 @@ mod tests {
             interval: Some((y - 1.0, y + 1.0)),
             unstable: false,
         };
-        let series = [Series {
+        let series = [Curve {
             name: "a < b".into(),
             points: vec![point(1.0, 5.0), point(8.0, 9.5)],
         }];
@@ -437,7 +443,7 @@ mod tests {
             interval: None,
             unstable: true,
         };
-        let one = [Series {
+        let one = [Curve {
             name: "one".into(),
             points: vec![flat],
         }];
@@ -450,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scale_keeps_within_its_plot() {
+    fn a_scale_stays_within_its_plot() {
         let scale = Scale::across(-10.0, 30.0);
         assert_eq!((scale.at(-99.0), scale.at(99.0)), (SIDE, 100.0 - SIDE));
         assert!((scale.at(10.0) - 50.0).abs() < 1e-9);

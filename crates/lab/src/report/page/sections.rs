@@ -1,6 +1,6 @@
 //! What stands below the first picture: curves by connections, the CPU split, what was counted, and each cell over its time.
 
-use super::plot::{self, Frame, Point, Series};
+use super::plot::{self, Curve, Frame, Point};
 use super::{figure, folded_figure};
 use crate::analysis::{Analysis, Row};
 use crate::events::KINDS;
@@ -31,11 +31,11 @@ pub fn curves(plan: &Plan, analysis: &Analysis) -> String {
         let difference = |row: &Row| Some(row.comparisons.get(&own)?.percent);
         let name = format!("{title}: difference in {}", own.title());
         curve(&mut html, &name, "percent", &rows, difference);
-        let mut shown = vec![Measure::Throughput];
+        let mut measures = vec![Measure::Throughput];
         if own != Measure::Throughput {
-            shown.push(own);
+            measures.push(own);
         }
-        for measure in shown {
+        for measure in measures {
             let unit = if measure == Measure::Throughput {
                 "transactions/s"
             } else {
@@ -60,7 +60,7 @@ fn curve(
     rows: &[Row],
     value: impl Fn(&Row) -> Option<Interval>,
 ) {
-    let mut series: Vec<Series> = Vec::new();
+    let mut series: Vec<Curve> = Vec::new();
     let mut connections: Vec<f64> = Vec::new();
     for row in rows {
         let Some(Interval { mean, low, high }) = value(row) else {
@@ -75,7 +75,7 @@ fn curve(
         let name = row.key.label();
         match series.iter_mut().find(|each| each.name == name) {
             Some(each) => each.points.push(point),
-            None => series.push(Series {
+            None => series.push(Curve {
                 name,
                 points: vec![point],
             }),
@@ -172,8 +172,8 @@ pub fn counted(plan: &Plan, analysis: &Analysis) -> String {
         .filter(|row| !row.load.is_empty() && !row.key.again)
         .map(|row| {
             let of = |kind: &str| -> f64 {
-                let of_kind = row.load.iter().filter(|seen| seen.kind == kind);
-                of_kind.map(|seen| seen.per_statement).sum()
+                let of_kind = row.load.iter().filter(|event| event.kind == kind);
+                of_kind.map(|event| event.per_statement).sum()
             };
             (labels.of_row(row), KINDS.map(of).to_vec())
         })
@@ -186,7 +186,7 @@ pub fn counted(plan: &Plan, analysis: &Analysis) -> String {
             &plot::bars(title, "events", &KINDS, &items),
         );
     }
-    html.extend(tables::asked(plan, analysis).iter().map(super::folded));
+    html.extend(tables::answers(plan, analysis).iter().map(super::folded));
     html.extend(
         tables::load(plan, analysis, super::NAMES)
             .iter()
@@ -210,7 +210,7 @@ fn latencies(html: &mut String, title: &str, rows: &[Row]) {
     let mut connections: Vec<u32> = rows.iter().map(|row| row.key.connections).collect();
     connections.dedup();
     for connections in connections {
-        let series: Vec<Series> = (rows.iter())
+        let series: Vec<Curve> = (rows.iter())
             .filter(|row| row.key.connections == connections && !row.histogram.is_empty())
             .map(|row| {
                 let all: u64 = row.histogram.iter().map(|(_, count)| count).sum();
@@ -219,7 +219,7 @@ fn latencies(html: &mut String, title: &str, rows: &[Row]) {
                     .histogram
                     .iter()
                     .map(|&(x, count)| plain(x, of_all(count)));
-                Series {
+                Curve {
                     name: row.key.label(),
                     points: points.collect(),
                 }
@@ -265,13 +265,13 @@ fn over_time(html: &mut String, title: &str, rows: &[Row]) {
         .filter(|row| Some(row.key.connections) == most)
         .collect();
     let mut plot = |what: &str, unit: &str, of: &dyn Fn(&Row) -> Vec<(f64, f64)>| {
-        let series: Vec<Series> = (rows.iter())
+        let series: Vec<Curve> = (rows.iter())
             .map(|row| {
                 // The scale is of logarithms: the first moment is not at zero.
                 let points = of(row)
                     .into_iter()
                     .map(|(x, y)| plain(x.max(SECONDS[0]), y));
-                Series {
+                Curve {
                     name: row.key.label(),
                     points: points.collect(),
                 }

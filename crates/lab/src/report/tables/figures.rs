@@ -2,7 +2,7 @@
 
 use super::labels::{groups, label, measures, with_unit};
 use super::table::Table;
-use crate::analysis::{Analysis, Row, shown};
+use crate::analysis::{Analysis, Row, format_interval};
 use crate::recipe::Measure;
 use crate::report::picture::short;
 use crate::store::Plan;
@@ -35,7 +35,7 @@ pub fn figures(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
                 fields.push(
                     row.values
                         .get(measure)
-                        .map(shown)
+                        .map(format_interval)
                         .unwrap_or_else(|| "-".into()),
                 );
                 if compares && *measure == plan.recipe.measure {

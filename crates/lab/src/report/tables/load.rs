@@ -2,7 +2,7 @@
 
 use super::labels::{PLACE, place};
 use super::table::Table;
-use crate::analysis::{Analysis, Row, Seen};
+use crate::analysis::{Analysis, EventRate, Row};
 use crate::events::KINDS;
 use crate::store::Plan;
 
@@ -16,7 +16,7 @@ pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
     let mut kinds: Vec<&str> = KINDS.to_vec();
     kinds.retain(|kind| {
         rows.iter()
-            .any(|row| row.load.iter().any(|seen| seen.kind == *kind))
+            .any(|row| row.load.iter().any(|event| event.kind == *kind))
     });
     let mut types = heading(&["events a second", "events a statement"]);
     types.extend(kinds.iter().map(|kind| format!("{kind} a statement")));
@@ -52,14 +52,14 @@ fn heading(more: &[&str]) -> Vec<String> {
 
 /// A row's events in all, and of each kind.
 fn by_type(row: &Row, kinds: &[&str]) -> Vec<String> {
-    let sum = |of: &dyn Fn(&Seen) -> f64| row.load.iter().map(of).sum::<f64>();
+    let sum = |of: &dyn Fn(&EventRate) -> f64| row.load.iter().map(of).sum::<f64>();
     let mut line = place(row);
-    line.push(format!("{:.0}", sum(&|seen| seen.per_second)));
-    line.push(format!("{:.2}", sum(&|seen| seen.per_statement)));
+    line.push(format!("{:.0}", sum(&|event| event.per_second)));
+    line.push(format!("{:.2}", sum(&|event| event.per_statement)));
     for kind in kinds {
-        let of_kind = sum(&|seen| {
-            if seen.kind == *kind {
-                seen.per_statement
+        let of_kind = sum(&|event| {
+            if event.kind == *kind {
+                event.per_statement
             } else {
                 0.0
             }
@@ -71,24 +71,24 @@ fn by_type(row: &Row, kinds: &[&str]) -> Vec<String> {
 
 /// A row's most frequent events, so many of them, and those whose names match a pattern.
 fn by_name(row: &Row, most: usize, patterns: &[String]) -> Vec<Vec<String>> {
-    let asked = |name: &str| patterns.iter().any(|pattern| like(pattern, name));
-    let shown = row
+    let is_requested = |name: &str| patterns.iter().any(|pattern| like(pattern, name));
+    let listed = row
         .load
         .iter()
         .enumerate()
-        .filter(|(at, seen)| *at < most || asked(&seen.name));
-    let line = |seen: &Seen| {
+        .filter(|(at, event)| *at < most || is_requested(&event.name));
+    let line = |event: &EventRate| {
         let mut line = place(row);
         line.extend([
-            seen.kind.clone(),
-            seen.name.clone(),
-            format!("{:.0}", seen.per_second),
-            format!("{:.3}", seen.per_statement),
-            format!("{:.0}", seen.mean_ns),
+            event.kind.clone(),
+            event.name.clone(),
+            format!("{:.0}", event.per_second),
+            format!("{:.3}", event.per_statement),
+            format!("{:.0}", event.mean_ns),
         ]);
         line
     };
-    shown.map(|(_, seen)| line(seen)).collect()
+    listed.map(|(_, event)| line(event)).collect()
 }
 
 /// SQL's LIKE, with `%` alone.

@@ -1,6 +1,6 @@
 //! What is the same on the terminal and on the page: tables of texts.
 
-mod asked;
+mod answers;
 mod figures;
 mod labels;
 mod load;
@@ -8,7 +8,7 @@ mod resources;
 mod table;
 mod targets;
 
-pub use asked::asked;
+pub use answers::answers;
 pub use figures::{figures, relative};
 pub use labels::groups;
 pub use load::load;

@@ -2,7 +2,7 @@
 
 use super::labels::{PLACE, label, place, with_unit};
 use super::table::Table;
-use crate::analysis::{Analysis, Row, shown};
+use crate::analysis::{Analysis, Row, format_interval};
 use crate::recipe::Measure;
 use crate::store::Plan;
 
@@ -107,7 +107,7 @@ pub fn rates(analysis: &Analysis) -> Option<Table> {
 
 /// Resident memory in absolute figures: percents of a server's memory say little.
 pub fn memory(plan: &Plan, analysis: &Analysis) -> Option<Table> {
-    const SHOWN: [Measure; 4] = [
+    const MEASURES: [Measure; 4] = [
         Measure::MemoryStart,
         Measure::MemoryConnection,
         Measure::SegmentStart,
@@ -127,17 +127,17 @@ pub fn memory(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     let line = |row: &Row| {
         let start = value(row, Measure::MemoryStart)?;
         let mut line = place(row);
-        line.extend(SHOWN.map(|measure| {
+        line.extend(MEASURES.map(|measure| {
             value(row, measure)
                 .as_ref()
-                .map_or_else(|| "-".into(), shown)
+                .map_or_else(|| "-".into(), format_interval)
         }));
         let more = base(row).map(|base| format!("{:+.1}", (start.mean - base) / 1024.0));
         line.push(more.unwrap_or_else(|| "-".into()));
         Some(line)
     };
     let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
-    heading.extend(SHOWN.map(with_unit));
+    heading.extend(MEASURES.map(with_unit));
     heading.push("at start, more than the baseline, MiB".into());
     let table = Table {
         title: "Resident memory".into(),
@@ -157,7 +157,7 @@ pub fn per_event(plan: &Plan, analysis: &Analysis) -> Option<Table> {
         let comparison = row.comparisons.get(&Measure::ServerCpu)?;
         let cpu_us = row.values.get(&Measure::ServerCpu)?.mean;
         let throughput = row.values.get(&Measure::Throughput)?.mean;
-        let events = row.load.iter().map(|seen| seen.per_second).sum::<f64>() / throughput;
+        let events = row.load.iter().map(|event| event.per_second).sum::<f64>() / throughput;
         if events == 0.0 {
             return None;
         }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// What kept a cell from being measured.
 #[derive(Debug, Clone, Error)]
-pub enum Trouble {
+pub enum CellError {
     /// Something went wrong; the matrix goes on.
     #[error("{reason}")]
     Failed {
@@ -21,7 +21,7 @@ pub enum Trouble {
     Interrupted,
 }
 
-impl Trouble {
+impl CellError {
     /// A failure without a log.
     pub fn failed(reason: impl std::fmt::Display) -> Self {
         Self::Failed {

@@ -8,16 +8,16 @@ use std::time::Duration;
 use rustix::process::Signal;
 
 use crate::child::{self, Child};
+use crate::error::CellError;
 use crate::recipe::Configuration;
-use crate::server::{Running, last_line};
-use crate::trouble::Trouble;
+use crate::server::{RunningServer, last_line};
 
 /// How long they run before they first stand still: until they have found their server, and do what they will do.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// The programs of the configurations of one process, by configuration.
 #[derive(Default)]
-pub(super) struct Beside(BTreeMap<String, Vec<Program>>);
+pub(super) struct Sidecars(BTreeMap<String, Vec<Program>>);
 
 struct Program {
     command: String,
@@ -31,22 +31,22 @@ impl Drop for Program {
     }
 }
 
-impl Beside {
+impl Sidecars {
     /// Starts them all, and has them stand still. `tare` is this program, and `directory` one for their files.
     pub(super) fn start(
-        running: &Running,
+        running: &RunningServer,
         configurations: &[&Configuration],
         tare: &Path,
         directory: &Path,
-    ) -> Result<Self, Trouble> {
+    ) -> Result<Self, CellError> {
         let mut all = Self::default();
         for configuration in configurations {
-            for command in &configuration.beside {
+            for command in &configuration.sidecars {
                 let number = all.0.values().map(Vec::len).sum::<usize>();
                 let own = directory.join(format!("beside{number}"));
-                std::fs::create_dir_all(&own).map_err(Trouble::at(own.display()))?;
+                std::fs::create_dir_all(&own).map_err(CellError::at(own.display()))?;
                 let filled = running
-                    .filled(command)
+                    .fill_placeholders(command)
                     .replace("{tare}", &tare.display().to_string())
                     .replace("{directory}", &own.display().to_string());
                 let mut shell = Command::new("sh");
@@ -62,17 +62,17 @@ impl Beside {
         if !all.0.is_empty() {
             std::thread::sleep(SETTLE);
         }
-        (all.0.values_mut().flatten()).try_for_each(Program::stand_still)?;
+        (all.0.values_mut().flatten()).try_for_each(Program::pause)?;
         Ok(all)
     }
 
     /// Those of a configuration run from here on, and no others.
-    pub(super) fn to(&mut self, name: &str) -> Result<(), Trouble> {
+    pub(super) fn switch_to(&mut self, name: &str) -> Result<(), CellError> {
         for (of, programs) in &mut self.0 {
             for program in programs {
                 match of == name {
-                    true => program.go_on()?,
-                    false => program.stand_still()?,
+                    true => program.resume()?,
+                    false => program.pause()?,
                 }
             }
         }
@@ -81,25 +81,25 @@ impl Beside {
 }
 
 impl Program {
-    fn stand_still(&mut self) -> Result<(), Trouble> {
-        self.tell(Signal::STOP)
+    fn pause(&mut self) -> Result<(), CellError> {
+        self.send_signal(Signal::STOP)
     }
 
-    fn go_on(&mut self) -> Result<(), Trouble> {
-        self.tell(Signal::CONT)
+    fn resume(&mut self) -> Result<(), CellError> {
+        self.send_signal(Signal::CONT)
     }
 
-    fn tell(&mut self, signal: Signal) -> Result<(), Trouble> {
+    fn send_signal(&mut self, signal: Signal) -> Result<(), CellError> {
         let command = &self.command;
         if self.child.has_ended() {
             let how = child::ended(self.child.reap()?);
             let log = self.child.log();
             let reason = format!("'{command}', beside the server, {how}: {}", last_line(&log));
-            return Err(Trouble::Failed { reason, log });
+            return Err(CellError::Failed { reason, log });
         }
         self.child
             .signal(signal)
-            .map_err(|error| Trouble::failed(format!("cannot signal '{command}': {error}")))
+            .map_err(|error| CellError::failed(format!("cannot signal '{command}': {error}")))
     }
 }
 
@@ -115,22 +115,22 @@ mod tests {
     }
 
     #[track_caller]
-    fn wait_for(what: &str, is_so: impl Fn() -> bool) {
+    fn wait_for(what: &str, condition: impl Fn() -> bool) {
         let deadline = std::time::Instant::now() + Duration::from_secs(60);
-        while !is_so() {
+        while !condition() {
             assert!(std::time::Instant::now() < deadline, "{what}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
     #[test]
-    fn programs_run_in_their_own_configuration_alone_and_are_gone_at_the_end() {
+    fn programs_run_only_in_their_own_configuration_and_end_with_it() {
         let recipe = Recipe::find("watch").expect("shipped");
         let mut configurations = recipe.configurations.clone();
         configurations.truncate(3);
         for (configuration, name) in configurations.iter_mut().zip(["alone", "one", "other"]) {
             configuration.name = name.to_owned();
-            configuration.beside = match name {
+            configuration.sidecars = match name {
                 "alone" => Vec::new(),
                 // One process: a shell that starts others waits uninterruptibly for one that is stopped before
                 // it runs its program, and then is stopped as well, but not in state T.
@@ -140,8 +140,9 @@ mod tests {
         let directory = std::env::temp_dir().join(format!("tare-beside-{}", std::process::id()));
         let all: Vec<&Configuration> = configurations.iter().collect();
         let tare = Path::new("tare");
-        let mut beside =
-            Beside::start(&Running::nobody(), &all, tare, &directory).expect("started");
+        let mut sidecars =
+            Sidecars::start(&RunningServer::without_server(), &all, tare, &directory)
+                .expect("started");
         let pid = |number: usize, name: &str| {
             let path = directory.join(format!("beside{number}")).join(name);
             std::fs::read_to_string(path)
@@ -150,21 +151,19 @@ mod tests {
                 .to_owned()
         };
         let (one, other) = (pid(0, "one"), pid(1, "other"));
-        let stands_still = |pid: &str| state(pid) == Some('T');
+        let is_stopped = |pid: &str| state(pid) == Some('T');
         wait_for("both stand still", || {
-            stands_still(&one) && stands_still(&other)
+            is_stopped(&one) && is_stopped(&other)
         });
         for (to, expected) in [
             ("one", (false, true)),
             ("other", (true, false)),
             ("alone", (true, true)),
         ] {
-            beside.to(to).expect(to);
-            wait_for(to, || {
-                (stands_still(&one), stands_still(&other)) == expected
-            });
+            sidecars.switch_to(to).expect(to);
+            wait_for(to, || (is_stopped(&one), is_stopped(&other)) == expected);
         }
-        drop(beside);
+        drop(sidecars);
         assert_eq!((state(&one), state(&other)), (None, None));
         let _ = std::fs::remove_dir_all(&directory);
     }

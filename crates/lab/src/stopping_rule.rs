@@ -12,7 +12,7 @@ use crate::recipe::Measure;
 use crate::run::switch::{self, Twins};
 use crate::stats::compare::{Baseline, Logs, Moment, Value, logs, percent};
 use crate::stats::starts::{
-    Allocation, Claim, Components, Costs, LEAST_STARTS, Start, allocate, effect, pooled,
+    Allocation, Components, Costs, Coverage, LEAST_STARTS, Start, allocate, effect, pooled,
 };
 use crate::store::Plan;
 
@@ -20,7 +20,7 @@ use crate::store::Plan;
 const FIRST_TURNS: usize = 20;
 
 /// A comparison that lacks so many of its group's starts fails again and again: nobody waits for it.
-const LACKING: usize = 4;
+const MAX_MISSING_STARTS: usize = 4;
 
 /// When a run stops by itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct Until {
 /// Why a run stopped by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum StopReason {
     /// Every interval was narrow enough.
     Narrow,
     /// The time was over.
@@ -45,13 +45,13 @@ pub enum Ended {
 
 /// How far such a run has come; part of plan.json.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Sequel {
+pub struct StoppingRule {
     /// When it stops.
     pub until: Until,
     /// Seconds that it ran, earlier runs that it goes on with included.
     pub spent: f64,
     /// Why it stopped; none while it goes on, and of one that was interrupted.
-    pub ended: Option<Ended>,
+    pub ended: Option<StopReason>,
     /// What the loads' next starts look like, by server, workload and connections.
     pub groups: BTreeMap<String, Next>,
 }
@@ -75,7 +75,7 @@ pub struct Next {
 
 /// What is known of one comparison.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct ComparisonStarts {
     /// Of which cell.
     pub key: Key,
     /// Whether the baseline is another process, so that starts differ more.
@@ -84,10 +84,10 @@ pub struct Known {
     pub starts: Vec<Start>,
 }
 
-impl Known {
+impl ComparisonStarts {
     /// Half of the width that its interval would have if the run ended now, in percent.
     fn half(&self) -> Option<f64> {
-        effect(&self.starts, Claim::Ended).map(percent).half()
+        effect(&self.starts, Coverage::Stopped).map(percent).half()
     }
 
     fn is_narrow(&self, target: f64) -> bool {
@@ -96,7 +96,7 @@ impl Known {
 
     /// What may be said of it while the run goes on.
     pub fn words(&self) -> String {
-        let so_far = effect(&self.starts, Claim::SoFar).map(percent);
+        let so_far = effect(&self.starts, Coverage::Anytime).map(percent);
         let name = self.key.label();
         match (so_far.low, so_far.high) {
             (Some(low), Some(high)) => {
@@ -107,7 +107,7 @@ impl Known {
     }
 }
 
-impl Sequel {
+impl StoppingRule {
     /// One that has not begun.
     pub fn new(until: Until) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Sequel {
     }
 
     /// What a start of a load took.
-    pub fn note(&mut self, load: &str, took: Costs) {
+    pub fn record_costs(&mut self, load: &str, took: Costs) {
         let next = self.groups.entry(load.to_owned()).or_default();
         next.costs = Some(match next.costs {
             None => took,
@@ -141,19 +141,22 @@ impl Sequel {
     }
 
     /// Whether the run is over, and why. What was found of the comparisons' means plays no part.
-    pub fn decide(&mut self, known: &BTreeMap<String, Vec<Known>>) -> Option<Ended> {
+    pub fn decide(
+        &mut self,
+        comparisons: &BTreeMap<String, Vec<ComparisonStarts>>,
+    ) -> Option<StopReason> {
         let left = self.left();
-        for (load, comparisons) in known {
+        for (load, comparisons) in comparisons {
             let next = self.groups.entry(load.clone()).or_default();
-            next.look(comparisons, self.until.percent, left);
+            next.update(comparisons, self.until.percent, left);
         }
-        let nothing = known.values().all(Vec::is_empty);
+        let nothing = comparisons.values().all(Vec::is_empty);
         self.ended = if left == Some(0.0) {
-            Some(Ended::Time)
+            Some(StopReason::Time)
         } else if nothing {
-            Some(Ended::Nothing)
-        } else if known.keys().all(|load| self.groups[load].done) {
-            Some(Ended::Narrow)
+            Some(StopReason::Nothing)
+        } else if comparisons.keys().all(|load| self.groups[load].done) {
+            Some(StopReason::Narrow)
         } else {
             None
         };
@@ -172,20 +175,29 @@ impl Sequel {
 }
 
 impl Next {
-    fn look(&mut self, comparisons: &[Known], target: Option<f64>, left: Option<f64>) {
-        let most = comparisons.iter().map(|known| known.starts.len()).max();
+    fn update(&mut self, comparisons: &[ComparisonStarts], target: Option<f64>, left: Option<f64>) {
+        let most = comparisons
+            .iter()
+            .map(|comparison| comparison.starts.len())
+            .max();
         let Some(done) = most else {
             self.done = true;
             return;
         };
-        let kept: Vec<&Known> = (comparisons.iter())
-            .filter(|known| known.starts.len() + LACKING > done)
+        let complete: Vec<&ComparisonStarts> = (comparisons.iter())
+            .filter(|comparison| comparison.starts.len() + MAX_MISSING_STARTS > done)
             .collect();
-        self.done = target.is_some_and(|target| kept.iter().all(|known| known.is_narrow(target)));
+        self.done = target.is_some_and(|target| {
+            complete
+                .iter()
+                .all(|comparison| comparison.is_narrow(target))
+        });
         let of_kind = |apart: bool| {
-            let same = kept.iter().filter(|known| known.apart == apart);
+            let same = complete
+                .iter()
+                .filter(|comparison| comparison.apart == apart);
             let all: Vec<Components> = same
-                .filter_map(|known| Components::of(&known.starts))
+                .filter_map(|comparison| Components::of(&comparison.starts))
                 .collect();
             pooled(&all)
         };
@@ -197,7 +209,10 @@ impl Next {
         let (Some(_), Some(costs)) = (self.components, self.costs) else {
             return;
         };
-        let last = (kept.iter().filter_map(|known| known.starts.last())).map(|start| start.turns);
+        let last = (complete
+            .iter()
+            .filter_map(|comparison| comparison.starts.last()))
+        .map(|start| start.turns);
         let last = last.max().unwrap_or(FIRST_TURNS);
         let half = target.map(|percent| (percent / 100.0).ln_1p());
         let Allocation {
@@ -210,18 +225,21 @@ impl Next {
 }
 
 /// What of each load is known: its comparisons with the baseline, the A/A pair's left out.
-pub fn known(plan: &Plan, results: &[cell::Result]) -> BTreeMap<String, Vec<Known>> {
+pub fn comparisons_by_load(
+    plan: &Plan,
+    results: &[cell::Result],
+) -> BTreeMap<String, Vec<ComparisonStarts>> {
     let keys = plan.recipe.keys();
     let mut groups: BTreeMap<String, Vec<Key>> = BTreeMap::new();
     for key in keys {
         groups.entry(key.load_title()).or_default().push(key);
     }
     (groups.into_iter())
-        .map(|(load, keys)| (load, of_group(plan, &keys, results)))
+        .map(|(load, keys)| (load, group_comparisons(plan, &keys, results)))
         .collect()
 }
 
-fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec<Known> {
+fn group_comparisons(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec<ComparisonStarts> {
     let is_baseline = |key: &&Key| plan.recipe.baseline.as_ref() == Some(&key.configuration);
     let Some(baseline_key) = keys.iter().find(is_baseline) else {
         return Vec::new();
@@ -233,35 +251,35 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec<Known> {
     // The steadiest measure first; of loads without a server the recipe's.
     let measure = [Measure::ServerCpu, plan.recipe.measure]
         .into_iter()
-        .find(|measure| !of_key(baseline_key, *measure, results).is_empty());
+        .find(|measure| !logs_of_key(baseline_key, *measure, results).is_empty());
     let Some(measure) = measure else {
         return Vec::new();
     };
     let baseline = Baseline {
-        first: of_key(baseline_key, measure, results),
-        again: of_key(&again, measure, results),
+        first: logs_of_key(baseline_key, measure, results),
+        again: logs_of_key(&again, measure, results),
     };
-    let mut known: Vec<Known> = (keys.iter().filter(|key| !is_baseline(key)))
-        .map(|key| Known {
+    let mut comparisons: Vec<ComparisonStarts> = (keys.iter().filter(|key| !is_baseline(key)))
+        .map(|key| ComparisonStarts {
             key: key.clone(),
             apart: !switch::one_process(&plan.recipe, baseline_key, key),
             starts: (Twins::of(&plan.recipe, baseline_key, key).baseline(&baseline))
-                .starts(&of_key(key, measure, results)),
+                .starts(&logs_of_key(key, measure, results)),
         })
         .collect();
-    if known.is_empty() {
+    if comparisons.is_empty() {
         // A/A alone.
-        known.push(Known {
+        comparisons.push(ComparisonStarts {
             apart: !switch::one_process(&plan.recipe, &again, &again),
             key: again,
             starts: baseline.control_starts(),
         });
     }
-    known.retain(|known| !known.starts.is_empty());
-    known
+    comparisons.retain(|comparison| !comparison.starts.is_empty());
+    comparisons
 }
 
-fn of_key(key: &Key, measure: Measure, results: &[cell::Result]) -> Logs {
+fn logs_of_key(key: &Key, measure: Measure, results: &[cell::Result]) -> Logs {
     let values: Vec<Value> = (results.iter().filter(|result| result.cell.key == *key))
         .flat_map(|result| {
             let repetition = result.cell.repetition;

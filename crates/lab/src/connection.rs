@@ -9,7 +9,7 @@ use tare_client::secrets::SECRETS;
 use tare_client::{Address, connect, error_text};
 
 /// A way to ask.
-pub enum Ask {
+pub enum Connection {
     /// A connection.
     Server(Box<Conn>),
     /// The segment of this process, by that `tare`.
@@ -20,13 +20,13 @@ pub enum Ask {
         pid: u32,
     },
     /// Nothing answers.
-    Nobody,
+    Absent,
 }
 
 /// A row of texts; NULL is none.
 pub type Row = Vec<Option<String>>;
 
-impl Ask {
+impl Connection {
     /// Connects.
     ///
     /// # Errors
@@ -41,7 +41,7 @@ impl Ask {
     ///
     /// # Errors
     /// In words.
-    pub fn reach(address: &Address) -> Result<Self, String> {
+    pub fn connect_with_tls(address: &Address) -> Result<Self, String> {
         connect(address, None)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|refused| refused.to_string())
@@ -83,7 +83,7 @@ impl Ask {
                 }
                 rows(&String::from_utf8_lossy(&output.stdout))
             }
-            Self::Nobody => Err("there is no server to ask".into()),
+            Self::Absent => Err("there is no server to ask".into()),
         }
     }
 

@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use crate::ask::Ask;
-use crate::cell::{Cpu, Measured, Memory, Switches, Turn};
+use crate::cell::{Cpu, Measurement, Memory, Switches, Turn};
+use crate::connection::Connection;
+use crate::error::CellError;
 use crate::events;
-use crate::load::Driven;
-use crate::load::counted::{Counted, Taken, latency};
+use crate::load::LoadReport;
+use crate::load::counted::{Counted, TurnReading, latency};
 use crate::proc::{self, Machine};
 use crate::sampler::Threads;
-use crate::server::Running;
-use crate::trouble::Trouble;
+use crate::server::RunningServer;
 
 /// The sums of a cell's turns.
 #[derive(Default)]
-pub(super) struct Noted {
+pub(super) struct Readings {
     turns: Vec<Turn>,
     server: Cpu,
     generator: Cpu,
@@ -27,33 +27,33 @@ pub(super) struct Noted {
     /// Transactions of the turns and around them, which switches and events are of.
     around: u64,
     /// Of a server that is switched: events of a stretch of their own, and its transactions.
-    seen: Option<(Vec<events::Event>, u64)>,
+    events_sample: Option<(Vec<events::Event>, u64)>,
     lead: Duration,
 }
 
 /// How long events are looked at of a configuration that shares its process.
-const SEEN: Duration = Duration::from_millis(200);
+const EVENT_SAMPLE_TIME: Duration = Duration::from_millis(200);
 
-impl Noted {
+impl Readings {
     /// One turn.
     pub(super) fn turn(
         &mut self,
         load: &mut Counted,
-        running: &mut Running,
+        running: &mut RunningServer,
         lead: Duration,
         time: Duration,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CellError> {
         let (mut of_server, mut of_generator) = (Threads::default(), Threads::default());
         let (server, generator) = (running.pid, load.id());
-        let mut see = |first: bool| {
+        let mut sample = |first: bool| {
             if let Some(pid) = server {
-                of_server.see(pid, first);
+                of_server.sample(pid, first);
             }
-            of_generator.see(generator, first);
+            of_generator.sample(generator, first);
         };
-        see(true);
+        sample(true);
         let taken = load.turn(running, lead, time)?;
-        see(false);
+        sample(false);
         self.lead = lead;
         self.of_server = plus(self.of_server, of_server.sum());
         self.of_generator = plus(self.of_generator, of_generator.sum());
@@ -70,26 +70,26 @@ impl Noted {
     }
 
     /// What the server counts meanwhile, in a stretch that is no turn: asking takes longer than one.
-    pub(super) fn see(
+    pub(super) fn sample_events(
         &mut self,
         load: &mut Counted,
-        running: &mut Running,
+        running: &mut RunningServer,
         lead: Duration,
-    ) -> Result<(), Trouble> {
-        if !matches!(running.ask, Ask::Nobody) {
+    ) -> Result<(), CellError> {
+        if !matches!(running.connection, Connection::Absent) {
             // What was under way at the switch ends, and counts as it began.
-            load.turn(running, lead, SEEN / 4)?;
-            let before = events::totals(&mut running.ask);
-            let taken = load.turn(running, lead, SEEN)?;
-            let after = events::totals(&mut running.ask);
-            self.seen = Some((events::between(&before, &after), taken.around));
+            load.turn(running, lead, EVENT_SAMPLE_TIME / 4)?;
+            let before = events::totals(&mut running.connection);
+            let taken = load.turn(running, lead, EVENT_SAMPLE_TIME)?;
+            let after = events::totals(&mut running.connection);
+            self.events_sample = Some((events::between(&before, &after), taken.around));
         }
         Ok(())
     }
 }
 
-impl Noted {
-    fn add(&mut self, taken: Taken) {
+impl Readings {
+    fn add(&mut self, taken: TurnReading) {
         self.turns.push(Turn {
             seconds: taken.seconds,
             transactions: taken.transactions as f64,
@@ -113,13 +113,13 @@ impl Noted {
     /// proportion to the transactions.
     pub(super) fn measured(
         self,
-        driven: &Driven,
+        driven: &LoadReport,
         events: &[events::Event],
-    ) -> Result<Measured, Trouble> {
+    ) -> Result<Measurement, CellError> {
         let sum = |of: fn(&Turn) -> f64| self.turns.iter().map(of).sum::<f64>();
         let transactions = sum(|turn| turn.transactions);
         if transactions == 0.0 {
-            return Err(Trouble::failed(
+            return Err(CellError::failed(
                 "no transaction ended in a turn: give more turn_ms",
             ));
         }
@@ -127,12 +127,12 @@ impl Noted {
         let of_around = transactions / self.around.max(1) as f64;
         let part = |count: u64| (count as f64 * of_around).round() as u64;
         let time = sum(|turn| turn.latency_mean_ms * turn.transactions);
-        let (events, of_seen) = match &self.seen {
+        let (events, of_events) = match &self.events_sample {
             Some((events, around)) => (events.as_slice(), transactions / (*around).max(1) as f64),
             None => (events, of_around),
         };
-        let seen = |count: u64| (count as f64 * of_seen).round() as u64;
-        Ok(Measured {
+        let events_sample = |count: u64| (count as f64 * of_events).round() as u64;
+        Ok(Measurement {
             seconds: sum(|turn| turn.seconds),
             transactions,
             queries: driven.queries * of_all,
@@ -150,8 +150,8 @@ impl Noted {
             memory: self.memory,
             events: (events.iter())
                 .map(|event| events::Event {
-                    count: seen(event.count),
-                    sum_ps: seen(event.sum_ps),
+                    count: events_sample(event.count),
+                    sum_ps: events_sample(event.sum_ps),
                     ..event.clone()
                 })
                 .filter(|event| event.count > 0)
@@ -159,7 +159,7 @@ impl Noted {
             counts: self.turns.iter().map(|turn| turn.counts).sum(),
             lead_ms: Some(self.lead.as_secs_f64() * 1e3),
             turns: self.turns,
-            ..Measured::default()
+            ..Measurement::default()
         })
     }
 }
@@ -173,10 +173,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_known_of_more_than_the_turns_is_told_in_proportion() {
-        let mut noted = Noted::default();
+    fn counts_of_more_than_the_turns_are_scaled_by_transactions() {
+        let mut readings = Readings::default();
         for transactions in [30, 50] {
-            noted.add(Taken {
+            readings.add(TurnReading {
                 seconds: 0.5,
                 transactions,
                 around: 100,
@@ -184,15 +184,15 @@ mod tests {
                     seconds: 0.25,
                     ..Cpu::default()
                 },
-                ..Taken::default()
+                ..TurnReading::default()
             });
         }
-        noted.of_server = (500, 50);
-        let driven = Driven {
+        readings.of_server = (500, 50);
+        let driven = LoadReport {
             transactions: 800.0,
             queries: 16_000.0,
             errors: 20,
-            ..Driven::default()
+            ..LoadReport::default()
         };
         let event = events::Event {
             kind: "statement".into(),
@@ -200,7 +200,7 @@ mod tests {
             count: 4_000,
             sum_ps: 9_000,
         };
-        let measured = noted.measured(&driven, &[event]).expect("transactions");
+        let measured = readings.measured(&driven, &[event]).expect("transactions");
         assert_eq!((measured.seconds, measured.transactions), (1.0, 80.0));
         assert_eq!((measured.queries, measured.errors), (1_600.0, 2));
         assert_eq!(measured.switches.server_voluntary, 200);
@@ -210,6 +210,10 @@ mod tests {
         );
         let turns = measured.by_turns(crate::recipe::Measure::Throughput);
         assert_eq!(turns, [(1, 60.0), (2, 100.0)]);
-        assert!(Noted::default().measured(&Driven::default(), &[]).is_err());
+        assert!(
+            Readings::default()
+                .measured(&LoadReport::default(), &[])
+                .is_err()
+        );
     }
 }

@@ -7,17 +7,17 @@ use crate::recipe::Question;
 use crate::store::Plan;
 
 /// What the servers answered to the recipe's questions: a table for each question.
-pub fn asked(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
+pub fn answers(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
     let of_question = |question: &Question| {
         let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();
         heading.extend(question.columns.iter().cloned());
         let mut rows = Vec::new();
         for row in analysis.rows.iter().filter(|row| !row.key.again) {
             let of_row = row
-                .asked
+                .answers
                 .iter()
-                .filter(|asked| asked.title == question.title);
-            for answer in of_row.flat_map(|asked| &asked.rows) {
+                .filter(|answers| answers.title == question.title);
+            for answer in of_row.flat_map(|answers| &answers.rows) {
                 let mut line = place(row);
                 let texts = answer
                     .iter()
@@ -35,6 +35,6 @@ pub fn asked(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
         }
         .narrow()
     };
-    let tables = plan.recipe.asks.iter().map(of_question);
+    let tables = plan.recipe.questions.iter().map(of_question);
     tables.filter(|table| !table.rows.is_empty()).collect()
 }

@@ -2,13 +2,13 @@
 
 use super::picture::{Mark, Tone};
 use super::terminal::{in_characters, wrapped};
-use crate::compare::{Compared, Comparisons, Verdict};
+use crate::compare::{CellComparison, Comparisons, Verdict};
 
 /// What the intervals of two runs are of, in percent.
 const CONFIDENCE: u32 = 95;
 
 /// All of it: a picture, what is worse, what cannot be told, and what to trust.
-pub fn compared(comparisons: &Comparisons) -> String {
+pub fn render_comparisons(comparisons: &Comparisons) -> String {
     let measure = comparisons.measure.title();
     let relative = match &comparisons.same {
         Some(same) => format!(" over {same}"),
@@ -31,7 +31,7 @@ pub fn compared(comparisons: &Comparisons) -> String {
 /// What follows, and what to know before trusting it.
 pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
     let limit = comparisons.worse_percent;
-    let of = |verdict: Verdict| -> Vec<&Compared> {
+    let of = |verdict: Verdict| -> Vec<&CellComparison> {
         comparisons
             .cells
             .iter()
@@ -39,7 +39,7 @@ pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
             .collect()
     };
     let all = comparisons.cells.len();
-    let (worse, open) = (of(Verdict::Worse), of(Verdict::CannotTell));
+    let (worse, open) = (of(Verdict::Worse), of(Verdict::Inconclusive));
     let mut sentences = Vec::new();
     match worse.as_slice() {
         [] => sentences.push(format!(
@@ -72,9 +72,9 @@ pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
             .map(|(why, count)| format!("Cannot be told ({count}): {why}.")),
     );
     sentences.extend(comparisons.warnings.iter().cloned());
-    let alone = &comparisons.in_one_alone;
-    if !alone.is_empty() {
-        sentences.push(format!("In one run alone: {}.", alone.join("; ")));
+    let only_in_one = &comparisons.only_in_one;
+    if !only_in_one.is_empty() {
+        sentences.push(format!("In one run alone: {}.", only_in_one.join("; ")));
     }
     sentences
 }
@@ -87,7 +87,7 @@ fn verb(count: usize) -> String {
     }
 }
 
-fn value(cell: &Compared) -> String {
+fn value(cell: &CellComparison) -> String {
     let percent = cell.percent;
     match percent.low.zip(percent.high) {
         Some((low, high)) => format!("{:+.1} % [{low:+.1}, {high:+.1}]", percent.mean),
@@ -95,7 +95,7 @@ fn value(cell: &Compared) -> String {
     }
 }
 
-fn mark(cell: &Compared, comparisons: &Comparisons) -> Mark {
+fn mark(cell: &CellComparison, comparisons: &Comparisons) -> Mark {
     let better = (cell.percent.mean > 0.0) == comparisons.measure.more_is_better();
     let tone = match cell.verdict {
         _ if cell.why.is_some() => Tone::Unquoted,
@@ -107,7 +107,7 @@ fn mark(cell: &Compared, comparisons: &Comparisons) -> Mark {
     let words = match cell.verdict {
         Verdict::Worse => format!("worse by more than {} %", comparisons.worse_percent),
         Verdict::NotWorse => "not worse".into(),
-        Verdict::CannotTell => "cannot be told".into(),
+        Verdict::Inconclusive => "cannot be told".into(),
     };
     Mark {
         label: cell.key.title(),

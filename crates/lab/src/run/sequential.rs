@@ -2,33 +2,33 @@
 
 use std::time::Instant;
 
-use super::{Done, PROBES, Runner, hooks, unplanned};
-use crate::ask::Ask;
-use crate::cell::{Measured, Switches};
+use super::{PROBES, RunState, Runner, hooks, unplanned};
+use crate::cell::{Measurement, Switches};
+use crate::connection::Connection;
 use crate::counters::Counters;
+use crate::error::CellError;
 use crate::events;
 use crate::load::{Drive, rate};
 use crate::matrix::{Cell, Key, Parts};
 use crate::proc;
-use crate::server::Running;
+use crate::server::RunningServer;
 use crate::stats::starts::Costs;
-use crate::trouble::Trouble;
 
 /// How many times a rate is tried until it takes the share of the CPU that was asked for.
 const TRIES: usize = 6;
 
 impl Runner<'_> {
     /// Measures one cell by itself.
-    pub(super) fn one(&mut self, cell: &Cell, done: &mut Done) -> Result<(), Trouble> {
-        done.progress.says(&cell.key.title());
+    pub(super) fn run_cell(&mut self, cell: &Cell, done: &mut RunState) -> Result<(), CellError> {
+        done.progress.set_message(&cell.key.title());
         let began = Instant::now();
         let measured = self.measure(cell);
         let start = began.elapsed().as_secs_f64() * self.cells_of(cell) as f64;
         self.took(&cell.key.load_title(), Costs { start, block: 0.0 });
         match measured {
-            Err(Trouble::Interrupted) => return Err(Trouble::Interrupted),
-            Err(Trouble::Failed { .. }) => self.start_over(&cell.key.server),
-            Err(Trouble::Skipped(_)) | Ok(_) => {}
+            Err(CellError::Interrupted) => return Err(CellError::Interrupted),
+            Err(CellError::Failed { .. }) => self.start_over(&cell.key.server),
+            Err(CellError::Skipped(_)) | Ok(_) => {}
         }
         done.cell(self, cell, measured);
         Ok(())
@@ -41,7 +41,7 @@ impl Runner<'_> {
         keys.iter().filter(|key| key.load() == load).count()
     }
 
-    fn measure(&mut self, cell: &Cell) -> Result<Measured, Trouble> {
+    fn measure(&mut self, cell: &Cell) -> Result<Measurement, CellError> {
         self.interrupt.check()?;
         let recipe = self.plan.recipe.clone();
         let parts = recipe.parts(&cell.key).ok_or_else(unplanned)?;
@@ -59,12 +59,12 @@ impl Runner<'_> {
             self.drive(parts, cell.key.connections, run.warm_up, rate)?;
         }
         if let Some((_, running)) = &mut self.running {
-            hooks::before(&recipe, &cell.key, running)?;
+            hooks::run_before(&recipe, &cell.key, running)?;
         }
         let mut measured = self.drive(parts, cell.key.connections, run.seconds, rate)?;
         if let Some((_, running)) = &mut self.running {
-            measured.asked = hooks::asked(&recipe, &cell.key, running)?;
-            hooks::after(&recipe, &cell.key, running)?;
+            measured.answers = hooks::query_answers(&recipe, &cell.key, running)?;
+            hooks::run_after(&recipe, &cell.key, running)?;
         }
         Ok(measured)
     }
@@ -76,9 +76,9 @@ impl Runner<'_> {
         connections: u32,
         seconds: u32,
         rate: Option<f64>,
-    ) -> Result<Measured, Trouble> {
+    ) -> Result<Measurement, CellError> {
         let Some((name, mut running)) = self.running.take() else {
-            return Err(Trouble::failed("no server runs"));
+            return Err(CellError::failed("no server runs"));
         };
         let data = self.plan.recipe.data.clone();
         let drive = self.drive_of(parts, connections, seconds, rate, &data);
@@ -89,7 +89,7 @@ impl Runner<'_> {
 
     /// What the baseline reaches flat out: found once for each server, workload and number of connections, and kept, so that
     /// all configurations get the same rate.
-    fn peak(&mut self, key: &Key) -> Result<f64, Trouble> {
+    fn peak(&mut self, key: &Key) -> Result<f64, CellError> {
         let name = format!("{}/{}/{}", key.server, key.workload, key.connections);
         if let Some(rate) = self.plan.rates.get(&name) {
             return Ok(*rate);
@@ -108,12 +108,12 @@ impl Runner<'_> {
         let flat_out = self.drive(parts, key.connections, recipe.run.seconds.min(5), None)?;
         let rate = flat_out.transactions / flat_out.seconds;
         self.plan.rates.insert(name, rate);
-        self.keep_plan();
+        self.write_plan();
         Ok(rate)
     }
 
     /// The rate that takes a share of the machine's CPU: found once for each server and workload, and kept.
-    fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, Trouble> {
+    fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, CellError> {
         let name = format!("{}/{}", key.server, key.workload);
         if let Some(rate) = self.plan.rates.get(&name) {
             return Ok(*rate);
@@ -132,13 +132,13 @@ impl Runner<'_> {
             busy = busy_percent(&self.drive(parts, PROBES, seconds, Some(rate))?);
         }
         self.plan.rates.insert(name, rate);
-        self.keep_plan();
+        self.write_plan();
         Ok(rate)
     }
 }
 
 /// What the server and the load generator take of the machine's CPUs, in percent: other programs do not count.
-fn busy_percent(measured: &Measured) -> f64 {
+fn busy_percent(measured: &Measurement) -> f64 {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     match measured.server {
         Some(server) => {
@@ -148,9 +148,13 @@ fn busy_percent(measured: &Measured) -> f64 {
     }
 }
 
-fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Measured, Trouble> {
-    let asks = !matches!(running.ask, Ask::Nobody);
-    let before = asks.then(|| events::totals(&mut running.ask));
+fn measure(
+    drive: &Drive,
+    running: &mut RunningServer,
+    rate: Option<f64>,
+) -> Result<Measurement, CellError> {
+    let has_connection = !matches!(running.connection, Connection::Absent);
+    let before = has_connection.then(|| events::totals(&mut running.connection));
     let machine = proc::machine();
     let cpu = running.pid.and_then(proc::cpu);
     let counted = running.pid.and_then(|pid| Counters::of(pid).ok());
@@ -160,10 +164,10 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
     let machine = proc::machine() - machine;
     let events = match before {
         None => Vec::new(),
-        Some(before) => events::between(&before, &events::totals(&mut running.ask)),
+        Some(before) => events::between(&before, &events::totals(&mut running.connection)),
     };
-    running.alive()?;
-    Ok(Measured {
+    running.check_alive()?;
+    Ok(Measurement {
         seconds: driven.seconds,
         transactions: driven.transactions,
         queries: driven.queries,
@@ -182,7 +186,7 @@ fn measure(drive: &Drive, running: &mut Running, rate: Option<f64>) -> Result<Me
         memory: driven.samples.memory,
         figure: driven.figure,
         resident: driven.resident,
-        asked: Vec::new(),
+        answers: Vec::new(),
         rate,
         events,
         counts,

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::switch::Switchboard;
+use crate::error::CellError;
 use crate::load::counted::{Counted, LEAD};
-use crate::server::Running;
+use crate::server::RunningServer;
 use crate::stats::{deviation, mean, median};
-use crate::trouble::Trouble;
 
 /// Slices that are looked at after each switch. The second half of them is what the first is compared with.
 const SLICE: Duration = Duration::from_millis(10);
@@ -20,15 +20,15 @@ const LEAST: f64 = 0.02;
 
 /// How long a load has to run after a switch until turns may be measured.
 pub(super) fn lead(
-    running: &mut Running,
+    running: &mut RunningServer,
     load: &mut Counted,
     switches: &mut Switchboard,
     configurations: &[String],
-) -> Result<Duration, Trouble> {
+) -> Result<Duration, CellError> {
     let mut differences = vec![Vec::new(); SLICES];
     for _ in 0..ROUNDS {
         for name in configurations {
-            switches.to(running, name)?;
+            switches.switch_to(running, name)?;
             let slices = load.slices(running, SLICE, SLICES)?;
             let late: Vec<f64> = slices[SLICES / 2..].iter().flatten().copied().collect();
             for (differences, slice) in differences.iter_mut().zip(&slices) {

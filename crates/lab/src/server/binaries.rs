@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use crate::recipe::{Build, Recipe};
 
 /// How one gets a tare without instrumentation.
-pub const NO_PLAIN: &str = "there is no tare without instrumentation here: build one with CARGO_TARGET_DIR=target/plain \
+pub const PLAIN_BUILD_NEEDED: &str = "there is no tare without instrumentation here: build one with CARGO_TARGET_DIR=target/plain \
                             cargo build --release -p tare-cli --no-default-features, or give --plain PATH";
 
 /// Where programs are.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct Binaries {
     /// This binary.
     pub tare: PathBuf,
     /// One without instrumentation, when `--plain` or the build folder has it.
@@ -20,9 +20,9 @@ pub struct Places {
     pub servers: Option<PathBuf>,
 }
 
-impl Places {
+impl Binaries {
     /// Looks for them beside and above the binary, and above the working directory.
-    pub fn find(tare: PathBuf, plain: Option<PathBuf>) -> Self {
+    pub fn locate(tare: PathBuf, plain: Option<PathBuf>) -> Self {
         let above = |path: &Path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>();
         let mut folders: Vec<PathBuf> = tare.parent().map(above).unwrap_or_default();
         folders.extend(std::env::current_dir().iter().flat_map(|here| above(here)));
@@ -41,13 +41,13 @@ impl Places {
     ///
     /// # Errors
     /// There is no checkout, or cargo failed: a sentence that says what else can be done.
-    pub fn complete(&mut self, recipe: &Recipe) -> Result<(), String> {
+    pub fn build_missing(&mut self, recipe: &Recipe) -> Result<(), String> {
         let (needs, others): (Vec<_>, Vec<_>) =
             (recipe.configurations.iter()).partition(|each| each.build == Build::Plain);
         if self.plain.is_some() || needs.is_empty() {
             return Ok(());
         }
-        self.plain = self.build();
+        self.plain = self.build_plain();
         if self.plain.is_some() {
             return Ok(());
         }
@@ -56,14 +56,14 @@ impl Places {
             .map(|each| format!("--configuration '{}'", each.name))
             .collect();
         Err(format!(
-            "{NO_PLAIN}. Without {}: {}",
+            "{PLAIN_BUILD_NEEDED}. Without {}: {}",
             needs.join(", "),
             others.join(" ")
         ))
     }
 
     /// Runs cargo, which tells on standard error what it does.
-    fn build(&self) -> Option<PathBuf> {
+    fn build_plain(&self) -> Option<PathBuf> {
         let checkout = self.servers.as_deref()?.parent()?.parent()?;
         let target = checkout.join("target/plain");
         eprintln!(
