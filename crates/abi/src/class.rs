@@ -6,14 +6,14 @@ use std::sync::{Mutex, PoisonError};
 
 use engine::{Class, Kind};
 
-use crate::status::{Failure, made, quiet};
+use crate::status::{Failure, catch_panic, pointer_or_null};
 use crate::text::text;
 
 /// `struct tare_class`: a class that lives for ever.
 pub type tare_class = Class;
 
 /// MySQL's limit of an instrument's name.
-const LONGEST: usize = 128;
+const MAX_NAME_BYTES: usize = 128;
 
 const SINGLETON: c_uint = 1;
 const PROGRESS: c_uint = 2;
@@ -27,7 +27,7 @@ const FLAGS: c_uint = SINGLETON | PROGRESS | USER | MUTABLE | ENABLED | DISABLED
 static CLASSES: Mutex<BTreeMap<(u8, &'static str), &'static Class>> = Mutex::new(BTreeMap::new());
 
 /// Registers all classes with an engine that has just started.
-pub fn register_known() {
+pub fn register_again() {
     for class in CLASSES
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -45,16 +45,16 @@ fn kind(number: c_int) -> Result<Kind, Failure> {
         .ok_or_else(|| Failure::invalid(format!("{number} is no kind; give a TARE_KIND_*")))
 }
 
-fn find_or_make(
+fn find_or_register(
     number: c_int,
     name: &str,
     flags: c_uint,
     documentation: &str,
 ) -> Result<&'static Class, Failure> {
     let kind = kind(number)?;
-    if !name.starts_with(kind.prefix()) || name.len() > LONGEST {
+    if !name.starts_with(kind.prefix()) || name.len() > MAX_NAME_BYTES {
         return Err(Failure::invalid(format!(
-            "{name:?} is no name for this kind: it must begin with {:?} and have at most {LONGEST} bytes",
+            "{name:?} is no name for this kind: it must begin with {:?} and have at most {MAX_NAME_BYTES} bytes",
             kind.prefix()
         )));
     }
@@ -67,16 +67,16 @@ fn find_or_make(
     if let Some(class) = classes.get(&(kind as u8, name)) {
         return Ok(class);
     }
-    // A class is referred to for ever, by locks that outlive any list of them.
+    // Locks refer to a class for ever, and outlive any list of classes.
     let name: &'static str = String::leak(name.to_owned());
     let class = Class::new(kind, name, String::leak(documentation.to_owned()));
-    let class: &'static Class = Box::leak(Box::new(flagged(class, flags)));
+    let class: &'static Class = Box::leak(Box::new(with_flags(class, flags)));
     classes.insert((kind as u8, name), class);
     class.register();
     Ok(class)
 }
 
-fn flagged(mut class: Class, flags: c_uint) -> Class {
+fn with_flags(mut class: Class, flags: c_uint) -> Class {
     if flags & SINGLETON != 0 {
         class = class.singleton();
     }
@@ -98,7 +98,7 @@ fn flagged(mut class: Class, flags: c_uint) -> Class {
     class
 }
 
-/// The class, if it is one of these kinds.
+/// The class if `fits` accepts its kind.
 ///
 /// # Safety
 /// `class` is NULL or came from `tare_register`.
@@ -107,22 +107,22 @@ pub unsafe fn of_kind(
     class: *const tare_class,
     fits: impl Fn(Kind) -> bool,
 ) -> Option<&'static Class> {
-    // SAFETY: the caller's promise; registered classes live for ever.
+    // SAFETY: rule 8 (a registered class lives for ever).
     unsafe { class.as_ref() }.filter(|class| fits(class.kind()))
 }
 
-/// The class, if it is one of these kinds, or why not.
+/// The class if `fits` accepts its kind, or the error.
 ///
 /// # Safety
 /// As [`of_kind`].
-pub unsafe fn need_kind(
+pub unsafe fn require_kind(
     class: *const tare_class,
     fits: impl Fn(Kind) -> bool,
 ) -> Result<&'static Class, Failure> {
     if class.is_null() {
         return Err(Failure::null("the class"));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or a registered class).
     unsafe { of_kind(class, fits) }.ok_or_else(|| {
         // SAFETY: as above, not NULL.
         let class = unsafe { &*class };
@@ -134,10 +134,6 @@ pub unsafe fn need_kind(
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// The texts are NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_register(
     kind: c_int,
@@ -145,10 +141,10 @@ pub unsafe extern "C" fn tare_register(
     flags: c_uint,
     documentation: *const c_char,
 ) -> *mut tare_class {
-    made(|| {
-        // SAFETY: the caller's promise.
+    pointer_or_null(|| {
+        // SAFETY: rule 5 (NULL, or a readable text).
         let (name, documentation) = unsafe { (text(name), text(documentation)) };
-        let class = find_or_make(kind, &name, flags, &documentation)?;
+        let class = find_or_register(kind, &name, flags, &documentation)?;
         Ok(std::ptr::from_ref(class).cast_mut())
     })
 }
@@ -163,27 +159,22 @@ pub struct tare_class_info {
     documentation: *const c_char,
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `infos` is NULL or of `count` elements, whose texts are as `tare_register` takes them and whose
-/// `where` is NULL or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_register_all(infos: *const tare_class_info, count: usize) -> usize {
-    quiet(count, || {
+    catch_panic(count, || {
         if infos.is_null() {
             return count;
         }
         let mut failed = 0;
         for at in 0..count {
-            // SAFETY: within `count`, the caller's promise.
+            // SAFETY: rule 5 (an element of `infos`).
             let info = unsafe { &*infos.add(at) };
             // SAFETY: as above.
             let class =
                 unsafe { tare_register(info.kind, info.name, info.flags, info.documentation) };
             failed += usize::from(class.is_null());
             if !info.place.is_null() {
-                // SAFETY: writable, the caller's promise.
+                // SAFETY: rule 6 (writable).
                 unsafe { *info.place = class };
             }
         }
@@ -203,17 +194,17 @@ mod tests {
             let class = tare_register(1, name, ENABLED, c"Once".as_ptr());
             assert!(!class.is_null());
             assert_eq!(tare_register(1, name, 0, std::ptr::null()), class);
-            assert!(need_kind(class, |kind| kind == Kind::Mutex).is_ok());
-            assert!(need_kind(class, |kind| kind == Kind::Stage).is_err());
-            assert!(need_kind(std::ptr::null(), |_| true).is_err());
+            assert!(require_kind(class, |kind| kind == Kind::Mutex).is_ok());
+            assert!(require_kind(class, |kind| kind == Kind::Stage).is_err());
+            assert!(require_kind(std::ptr::null(), |_| true).is_err());
         }
     }
 
     #[test]
     fn names_must_fit_their_kind() {
-        let long = format!("stage/{}", "x".repeat(LONGEST));
-        assert!(find_or_make(11, &long, 0, "").is_err());
-        assert!(find_or_make(11, &long[..LONGEST], 0, "").is_ok());
+        let long = format!("stage/{}", "x".repeat(MAX_NAME_BYTES));
+        assert!(find_or_register(11, &long, 0, "").is_err());
+        assert!(find_or_register(11, &long[..MAX_NAME_BYTES], 0, "").is_ok());
         for (kind, name, flags) in [
             (1, "stage/x", 0),
             (0, "stage/x", 0),
@@ -225,7 +216,7 @@ mod tests {
             (11, "stage/x", 1 << 20),
         ] {
             assert!(
-                find_or_make(kind, name, flags, "").is_err(),
+                find_or_register(kind, name, flags, "").is_err(),
                 "{kind} {name}"
             );
         }

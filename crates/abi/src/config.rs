@@ -1,38 +1,33 @@
-//! Starting and stopping.
+//! Configuration, start and stop.
 
 use std::ffi::{c_char, c_int};
 use std::os::fd::IntoRawFd;
 
 use engine::{Config, Limits, LockTiming, Setting, StartError};
 
-use crate::class::register_known;
-use crate::status::{Failure, Outcome, Status, door, made, quiet};
+use crate::class::register_again;
+use crate::status::{Failure, Outcome, Status, catch_panic, pointer_or_null, return_status};
 use crate::text::text;
 
 /// `struct tare_config`.
 pub type tare_config = Config;
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_config_new() -> *mut tare_config {
-    made(|| Ok(Box::into_raw(Box::default())))
+    pointer_or_null(|| Ok(Box::into_raw(Box::default())))
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `config` is NULL or came from `tare_config_new` and was not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_free(config: *mut tare_config) {
-    quiet((), || {
+    catch_panic((), || {
         if !config.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 2 (it is not used any more).
             drop(unsafe { Box::from_raw(config) });
         }
     });
 }
 
-/// Changes a config that is there.
+/// Changes a config, or returns the error that there is none.
 ///
 /// # Safety
 /// As [`tare_config_free`]; no other thread uses it now.
@@ -40,54 +35,46 @@ unsafe fn change(
     config: *mut tare_config,
     body: impl FnOnce(&mut Config) -> Result<(), Failure>,
 ) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
+    return_status(|| {
+        // SAFETY: rule 8 (only the calling thread uses it).
         let config = unsafe { config.as_mut() }.ok_or_else(|| Failure::null("the config"))?;
         body(config).map(|()| Outcome::Done)
     })
 }
 
-/// A text that must say something.
+/// A text that must not be NULL.
 ///
 /// # Safety
 /// `given` is NULL or NUL-terminated.
-unsafe fn said(given: *const c_char, what: &str) -> Result<String, Failure> {
+unsafe fn required_text(given: *const c_char, what: &str) -> Result<String, Failure> {
     if given.is_null() {
         return Err(Failure::null(what));
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or a readable text).
     Ok(unsafe { text(given) }.into_owned())
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`] and [`said`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_segment(
     config: *mut tare_config,
     path: *const c_char,
 ) -> c_int {
-    // SAFETY: the caller's promise, here and within.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
-            config.segment = Some(said(path, "the path")?.into());
+            config.segment = Some(required_text(path, "the path")?.into());
             Ok(())
         })
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`] and [`said`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_instrument(
     config: *mut tare_config,
     pattern: *const c_char,
     setting: c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise, here and within.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
             let setting = match setting {
@@ -102,40 +89,32 @@ pub unsafe extern "C" fn tare_config_instrument(
             };
             config
                 .instruments
-                .push((said(pattern, "the pattern")?, setting));
+                .push((required_text(pattern, "the pattern")?, setting));
             Ok(())
         })
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`] and [`said`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_consumer(
     config: *mut tare_config,
     name: *const c_char,
     on: c_int,
 ) -> c_int {
-    // SAFETY: the caller's promise, here and within.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
             config
                 .consumers
-                .push((said(name, "the consumer's name")?, on != 0));
+                .push((required_text(name, "the consumer's name")?, on != 0));
             Ok(())
         })
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_lock_timing(config: *mut tare_config, every: c_int) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
             config.lock_timing = if every == 0 {
@@ -148,13 +127,9 @@ pub unsafe extern "C" fn tare_config_lock_timing(config: *mut tare_config, every
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_memory_limit(config: *mut tare_config, bytes: u64) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
             config.memory_limit = bytes;
@@ -163,20 +138,19 @@ pub unsafe extern "C" fn tare_config_memory_limit(config: *mut tare_config, byte
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`] and [`said`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_option(
     config: *mut tare_config,
     name: *const c_char,
     value: *const c_char,
 ) -> c_int {
-    // SAFETY: the caller's promise, here and within.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
-            let (name, value) = (said(name, "the name")?, said(value, "the value")?);
+            let (name, value) = (
+                required_text(name, "the name")?,
+                required_text(value, "the value")?,
+            );
             config
                 .option(&name, &value)
                 .map_err(|error| Failure::invalid(error.to_string()))
@@ -188,7 +162,7 @@ pub unsafe extern "C" fn tare_config_option(
 fn limit<'a>(limits: &'a mut Limits, name: &str) -> Option<&'a mut usize> {
     macro_rules! by_name {
         ($($field:ident)*) => {{
-            // Complains when a limit is missing here.
+            // Does not compile if a limit is missing here.
             let Limits { $($field),* } = limits;
             match name {
                 $(stringify!($field) => Some($field),)*
@@ -203,20 +177,16 @@ fn limit<'a>(limits: &'a mut Limits, name: &str) -> Option<&'a mut usize> {
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`] and [`said`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_limit(
     config: *mut tare_config,
     name: *const c_char,
     value: usize,
 ) -> c_int {
-    // SAFETY: the caller's promise, here and within.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(config, |config| {
-            let name = said(name, "the limit's name")?;
+            let name = required_text(name, "the limit's name")?;
             *limit(&mut config.limits, &name).ok_or_else(|| {
                 Failure::invalid(format!("there is no limit {name:?}; tare.h lists them"))
             })? = value;
@@ -225,14 +195,10 @@ pub unsafe extern "C" fn tare_config_limit(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `config` is NULL or came from `tare_config_new`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_start(config: *const tare_config) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
+    return_status(|| {
+        // SAFETY: rule 2 (NULL, or not freed).
         let config = unsafe { config.as_ref() }.cloned().unwrap_or_default();
         engine::Source::only_in_c();
         engine::start(config).map_err(|error| {
@@ -243,40 +209,35 @@ pub unsafe extern "C" fn tare_start(config: *const tare_config) -> c_int {
             };
             Failure::new(status, error.to_string())
         })?;
-        register_known();
-        crate::metric::register_known();
+        register_again();
+        crate::metric::register_again();
         Ok(Outcome::Done)
     })
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_stop() {
-    quiet((), engine::stop);
+    catch_panic((), engine::stop);
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_is_running() -> c_int {
     c_int::from(engine::is_running())
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_watch_settings() {
-    quiet((), engine::watch_settings);
+    catch_panic((), engine::watch_settings);
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_failed_starts() -> u64 {
     engine::failed_starts()
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_descriptor() -> c_int {
-    quiet(-1, || {
+    catch_panic(-1, || {
         engine::descriptor().map_or(-1, IntoRawFd::into_raw_fd)
     })
 }

@@ -1,4 +1,4 @@
-//! `tare.h` is written by hand: these tests hold it against the code.
+//! Tests that `tare.h`, which is written by hand, agrees with the code.
 
 use std::collections::BTreeSet;
 
@@ -26,19 +26,19 @@ fn constants(of: &str) -> Vec<(&'static str, i32)> {
         .unwrap_or_else(|| panic!("{of}"))
         .1;
     let body = body.split_once("};").unwrap().0;
-    let mut found = Vec::new();
+    let mut pairs = Vec::new();
     for line in body.lines() {
         let code = line.split("/*").next().unwrap();
         for pair in code.split(',').filter(|pair| !pair.trim().is_empty()) {
             let (name, number) = pair.split_once('=').unwrap_or_else(|| panic!("{pair}"));
-            found.push((
+            pairs.push((
                 name.trim().strip_prefix("TARE_").unwrap(),
                 number.trim().parse().unwrap(),
             ));
         }
     }
-    assert!(!found.is_empty());
-    found
+    assert!(!pairs.is_empty());
+    pairs
 }
 
 /// `RwLock` as `RW_LOCK`.
@@ -64,7 +64,7 @@ fn kinds() {
     for (kind, (name, number)) in ours.iter().zip(constants) {
         assert_eq!(name.strip_prefix("KIND_"), Some(&*upper(kind)));
         assert_eq!(number, *kind as i32);
-        // The comment beside it says how names begin.
+        // The comment in its line says how names begin.
         let line = HEADER
             .lines()
             .find(|line| line.contains(&format!("TARE_{name} =")))
@@ -134,8 +134,8 @@ fn commands() {
             Some(*name)
         );
     }
-    let known = (0..=255).filter_map(engine::Command::from_number).count();
-    assert_eq!(known, constants.len());
+    let commands = (0..=255).filter_map(engine::Command::from_number).count();
+    assert_eq!(commands, constants.len());
 }
 
 /// Every function that is declared is defined, and the other way round.

@@ -1,4 +1,4 @@
-//! Locks that lie in the host's memory.
+//! Locks in the host's memory.
 
 use std::ffi::c_int;
 use std::mem::forget;
@@ -8,9 +8,9 @@ use engine::sync::{Condvar, Mutex, RwLock};
 use engine::{Class, Kind};
 use lock_api::GuardNoSend;
 
-use crate::class::{need_kind, tare_class};
-use crate::place::{Place, Placed, fits};
-use crate::status::{Failure, Outcome, Status, door};
+use crate::class::{require_kind, tare_class};
+use crate::place::{HostObject, Place, assert_fits};
+use crate::status::{Failure, Outcome, Status, return_status};
 
 engine::classes! {
     /// Mutexes whose host gave no class.
@@ -28,69 +28,69 @@ pub type tare_rwlock = Place<RwLock<()>>;
 /// `struct tare_cond`.
 pub type tare_cond = Place<Condvar>;
 
-impl Placed for Mutex<()> {
+impl HostObject for Mutex<()> {
     const MARK: u64 = u64::from_le_bytes(*b"taremutx");
     const NAME: &'static str = "mutex";
 }
 
-impl Placed for RwLock<()> {
+impl HostObject for RwLock<()> {
     const MARK: u64 = u64::from_le_bytes(*b"tarerwlk");
     const NAME: &'static str = "rwlock";
 }
 
-impl Placed for Condvar {
+impl HostObject for Condvar {
     const MARK: u64 = u64::from_le_bytes(*b"tarecond");
     const NAME: &'static str = "condition variable";
 }
 
 const _: () = {
-    fits::<Mutex<()>>(4);
-    fits::<RwLock<()>>(6);
-    fits::<Condvar>(4);
+    assert_fits::<Mutex<()>>(4);
+    assert_fits::<RwLock<()>>(6);
+    assert_fits::<Condvar>(4);
 };
 
-/// Initialises a lock; without a fitting class, as an unnamed one: the host needs its lock.
+/// Initialises a lock. Without a fitting class it gets an unnamed one, because the host needs its lock.
 ///
 /// # Safety
-/// `place` as [`Place::put`], `class` as [`need_kind`].
-unsafe fn init<T: Placed>(
+/// `place` as [`Place::put`], `class` as [`require_kind`].
+unsafe fn init<T: HostObject>(
     place: *mut Place<T>,
     class: *const tare_class,
     kinds: &[Kind],
     unnamed: &'static Class,
     new: impl Fn(&'static Class) -> T,
 ) -> c_int {
-    door(|| {
+    return_status(|| {
         if place.is_null() {
             return Err(Failure::null(T::NAME));
         }
         if class.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 8 (a struct of the calling thread).
             unsafe { Place::put(place, new(unnamed)) };
             return Ok(Outcome::Done);
         }
-        // SAFETY: the caller's promise.
-        let checked = unsafe { need_kind(class, |kind| kinds.contains(&kind)) };
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a struct of the calling thread).
+        let checked = unsafe { require_kind(class, |kind| kinds.contains(&kind)) };
+        // SAFETY: rule 8 (a struct of the calling thread).
         unsafe { Place::put(place, new(checked.as_ref().unwrap_or(&unnamed))) };
         checked.map(|_| Outcome::Done)
     })
 }
 
-/// Destroys what is not in use.
+/// Destroys a lock that is not held.
 ///
 /// # Safety
 /// As [`Place::take`].
-unsafe fn destroy<T: Placed>(place: *mut Place<T>, held: impl Fn(&T) -> bool) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        if held(unsafe { Place::need(place) }?) {
+unsafe fn destroy<T: HostObject>(place: *mut Place<T>, held: impl Fn(&T) -> bool) -> c_int {
+    return_status(|| {
+        // SAFETY: rule 8 (a struct that stays at its address).
+        if held(unsafe { Place::require(place) }?) {
             return Err(Failure::new(
                 Status::Busy,
                 format!("the {} is held; unlock it first", T::NAME),
             ));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a struct of the calling thread).
         drop(unsafe { Place::take(place) });
         Ok(Outcome::Done)
     })
@@ -104,9 +104,9 @@ fn not_held(what: &str) -> Failure {
     )
 }
 
-/// Keeps what a guard holds: C unlocks by hand.
+/// Forgets a guard, because C unlocks by hand.
 #[inline]
-fn kept<G>(guard: Option<G>, otherwise: Outcome) -> Result<Outcome, Failure> {
+fn forget_guard<G>(guard: Option<G>, otherwise: Outcome) -> Result<Outcome, Failure> {
     match guard {
         Some(guard) => {
             forget(guard);
@@ -116,13 +116,9 @@ fn kept<G>(guard: Option<G>, otherwise: Outcome) -> Result<Outcome, Failure> {
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_init(mutex: *mut tare_mutex, class: *mut tare_class) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe {
         init(mutex, class, &[Kind::Mutex], &UNNAMED_MUTEX, |class| {
             Mutex::new(class, ())
@@ -130,81 +126,62 @@ pub unsafe extern "C" fn tare_mutex_init(mutex: *mut tare_mutex, class: *mut tar
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`destroy`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_destroy(mutex: *mut tare_mutex) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe { destroy(mutex, |mutex| mutex.is_locked()) }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_lock(mutex: *mut tare_mutex) -> c_int {
-    // SAFETY: the caller's promise.
-    door(|| kept(Some(unsafe { Place::need(mutex) }?.lock()), Outcome::Busy))
+    // SAFETY: rule 3 (a struct that stays at its address).
+    return_status(|| {
+        forget_guard(
+            Some(unsafe { Place::require(mutex) }?.lock()),
+            Outcome::Busy,
+        )
+    })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_trylock(mutex: *mut tare_mutex) -> c_int {
-    // SAFETY: the caller's promise.
-    door(|| kept(unsafe { Place::need(mutex) }?.try_lock(), Outcome::Busy))
+    // SAFETY: rule 3 (a struct that stays at its address).
+    return_status(|| forget_guard(unsafe { Place::require(mutex) }?.try_lock(), Outcome::Busy))
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_timedlock(mutex: *mut tare_mutex, timeout_ns: u64) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        let mutex = unsafe { Place::need(mutex) }?;
-        kept(
+    return_status(|| {
+        // SAFETY: rule 3 (a struct that stays at its address).
+        let mutex = unsafe { Place::require(mutex) }?;
+        forget_guard(
             mutex.try_lock_for(Duration::from_nanos(timeout_ns)),
             Outcome::Timeout,
         )
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`]; whoever holds the mutex has agreed to this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_unlock(mutex: *mut tare_mutex) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        let mutex = unsafe { Place::need(mutex) }?;
+    return_status(|| {
+        // SAFETY: rule 3 (a struct that stays at its address).
+        let mutex = unsafe { Place::require(mutex) }?;
         if !mutex.is_locked() {
             return Err(not_held("mutex"));
         }
-        // SAFETY: it is locked, and by C: Rust's guards are all forgotten in this file.
+        // SAFETY: rule 7; the lock is held by C, because this file forgets all guards.
         unsafe { mutex.force_unlock(GuardNoSend::new()) };
         Ok(Outcome::Done)
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_init(
     rwlock: *mut tare_rwlock,
     class: *mut tare_class,
 ) -> c_int {
     let kinds = [Kind::RwLock, Kind::SxLock];
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe {
         init(rwlock, class, &kinds, &UNNAMED_RWLOCK, |class| {
             RwLock::new(class, ())
@@ -212,120 +189,99 @@ pub unsafe extern "C" fn tare_rwlock_init(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`destroy`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_destroy(rwlock: *mut tare_rwlock) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe { destroy(rwlock, |rwlock| rwlock.is_locked()) }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_rdlock(rwlock: *mut tare_rwlock) -> c_int {
-    // SAFETY: the caller's promise.
-    door(|| kept(Some(unsafe { Place::need(rwlock) }?.read()), Outcome::Busy))
+    // SAFETY: rule 3 (a struct that stays at its address).
+    return_status(|| {
+        forget_guard(
+            Some(unsafe { Place::require(rwlock) }?.read()),
+            Outcome::Busy,
+        )
+    })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_tryrdlock(rwlock: *mut tare_rwlock) -> c_int {
-    // SAFETY: the caller's promise.
-    door(|| kept(unsafe { Place::need(rwlock) }?.try_read(), Outcome::Busy))
+    // SAFETY: rule 3 (a struct that stays at its address).
+    return_status(|| forget_guard(unsafe { Place::require(rwlock) }?.try_read(), Outcome::Busy))
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`]; whoever holds the lock has agreed to this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_rdunlock(rwlock: *mut tare_rwlock) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        let rwlock = unsafe { Place::need(rwlock) }?;
+    return_status(|| {
+        // SAFETY: rule 3 (a struct that stays at its address).
+        let rwlock = unsafe { Place::require(rwlock) }?;
         if !rwlock.is_locked() || rwlock.is_locked_exclusive() {
             return Err(not_held("rwlock"));
         }
-        // SAFETY: it is locked by readers, and by C.
+        // SAFETY: rule 7; readers hold it, by C.
         unsafe { rwlock.force_unlock_read(GuardNoSend::new()) };
         Ok(Outcome::Done)
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_wrlock(rwlock: *mut tare_rwlock) -> c_int {
-    // SAFETY: the caller's promise.
-    door(|| kept(Some(unsafe { Place::need(rwlock) }?.write()), Outcome::Busy))
+    // SAFETY: rule 3 (a struct that stays at its address).
+    return_status(|| {
+        forget_guard(
+            Some(unsafe { Place::require(rwlock) }?.write()),
+            Outcome::Busy,
+        )
+    })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_trywrlock(rwlock: *mut tare_rwlock) -> c_int {
-    // SAFETY: the caller's promise.
-    door(|| kept(unsafe { Place::need(rwlock) }?.try_write(), Outcome::Busy))
+    // SAFETY: rule 3 (a struct that stays at its address).
+    return_status(|| {
+        forget_guard(
+            unsafe { Place::require(rwlock) }?.try_write(),
+            Outcome::Busy,
+        )
+    })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`]; whoever holds the lock has agreed to this.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_wrunlock(rwlock: *mut tare_rwlock) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        let rwlock = unsafe { Place::need(rwlock) }?;
+    return_status(|| {
+        // SAFETY: rule 3 (a struct that stays at its address).
+        let rwlock = unsafe { Place::require(rwlock) }?;
         if !rwlock.is_locked_exclusive() {
             return Err(not_held("rwlock"));
         }
-        // SAFETY: it is locked by a writer, and by C.
+        // SAFETY: rule 7; a writer holds it, by C.
         unsafe { rwlock.force_unlock_write(GuardNoSend::new()) };
         Ok(Outcome::Done)
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`init`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_init(cond: *mut tare_cond, class: *mut tare_class) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe { init(cond, class, &[Kind::Cond], &UNNAMED_COND, Condvar::new) }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`destroy`]; nobody waits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_destroy(cond: *mut tare_cond) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe { destroy(cond, |_| false) }
 }
 
-/// Waits, with the guard that the mutex's holder would have in Rust.
+/// Waits with a guard for the mutex, which the caller holds.
 ///
 /// # Safety
 /// Both as [`Place::get`]; the caller holds the mutex.
 unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Duration>) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        let (cond, mutex) = unsafe { (Place::need(cond)?, Place::need(mutex)?) };
+    return_status(|| {
+        // SAFETY: rule 8 (a struct that stays at its address).
+        let (cond, mutex) = unsafe { (Place::require(cond)?, Place::require(mutex)?) };
         if !mutex.is_locked() {
             return Err(not_held("mutex"));
         }
@@ -338,7 +294,7 @@ unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Dur
             }
             Some(timeout) => !cond.wait_for(&mut guard, timeout).timed_out(),
         };
-        kept(Some(guard), Outcome::Done)?;
+        forget_guard(Some(guard), Outcome::Done)?;
         Ok(if in_time {
             Outcome::Done
         } else {
@@ -347,52 +303,36 @@ unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Dur
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`wait`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_wait(cond: *mut tare_cond, mutex: *mut tare_mutex) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe { wait(cond, mutex, None) }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`wait`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_timedwait(
     cond: *mut tare_cond,
     mutex: *mut tare_mutex,
     timeout_ns: u64,
 ) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 1 and 3 (a struct that stays at its address).
     unsafe { wait(cond, mutex, Some(Duration::from_nanos(timeout_ns))) }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_signal(cond: *mut tare_cond) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        unsafe { Place::need(cond) }?.notify_one();
+    return_status(|| {
+        // SAFETY: rule 3 (a struct that stays at its address).
+        unsafe { Place::require(cond) }?.notify_one();
         Ok(Outcome::Done)
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_broadcast(cond: *mut tare_cond) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
-        unsafe { Place::need(cond) }?.notify_all();
+    return_status(|| {
+        // SAFETY: rule 3 (a struct that stays at its address).
+        unsafe { Place::require(cond) }?.notify_all();
         Ok(Outcome::Done)
     })
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use engine::metrics::{self, Metric, Type};
 
-use crate::status::{Failure, Outcome, door, made, quiet};
+use crate::status::{Failure, Outcome, catch_panic, pointer_or_null, return_status};
 use crate::text::text;
 
 /// `struct tare_metric`: a metric that lives for ever.
@@ -18,14 +18,14 @@ const ENABLED: c_uint = 256;
 static METRICS: Mutex<BTreeMap<&'static str, &'static Metric>> = Mutex::new(BTreeMap::new());
 
 /// Registers all metrics with an engine that has just started.
-pub fn register_known() {
+pub fn register_again() {
     let metrics = METRICS.lock().unwrap_or_else(PoisonError::into_inner);
     for metric in metrics.values() {
         metric.register();
     }
 }
 
-fn find_or_make(
+fn find_or_register(
     number: c_int,
     name: &str,
     subsystem: &str,
@@ -64,10 +64,6 @@ fn find_or_make(
     Ok(metric)
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// The texts are NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metric_register(
     kind: c_int,
@@ -76,36 +72,28 @@ pub unsafe extern "C" fn tare_metric_register(
     flags: c_uint,
     documentation: *const c_char,
 ) -> *mut tare_metric {
-    made(|| {
-        // SAFETY: the caller's promise.
+    pointer_or_null(|| {
+        // SAFETY: rule 5 (NULL, or a readable text).
         let (name, subsystem, documentation) =
             unsafe { (text(name), text(subsystem), text(documentation)) };
-        let metric = find_or_make(kind, &name, &subsystem, flags, &documentation)?;
+        let metric = find_or_register(kind, &name, &subsystem, flags, &documentation)?;
         Ok(std::ptr::from_ref(metric).cast_mut())
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `metric` is NULL or came from `tare_metric_register`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metric_add(metric: *mut tare_metric, n: u64) {
-    quiet((), || {
-        // SAFETY: the caller's promise; registered metrics live for ever.
+    catch_panic((), || {
+        // SAFETY: rule 1 (NULL, or a registered metric, which lives for ever).
         if let Some(metric) = unsafe { metric.as_ref() } {
             metric.add(n);
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As `tare_metric_add`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metric_set(metric: *mut tare_metric, value: i64) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: as above.
         if let Some(metric) = unsafe { metric.as_ref() } {
             metric.set(value);
@@ -113,36 +101,28 @@ pub unsafe extern "C" fn tare_metric_set(metric: *mut tare_metric, value: i64) {
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As `tare_metric_add`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metric_is_enabled(metric: *mut tare_metric) -> c_int {
-    quiet(0, || {
+    catch_panic(0, || {
         // SAFETY: as above.
         let metric = unsafe { metric.as_ref() };
         c_int::from(metric.is_some_and(Metric::is_enabled))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `asked` is NULL or NUL-terminated.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn tare_metrics_act(action: c_int, asked: *const c_char) -> c_int {
-    door(|| {
-        if asked.is_null() {
+pub unsafe extern "C" fn tare_metrics_act(action: c_int, selection: *const c_char) -> c_int {
+    return_status(|| {
+        if selection.is_null() {
             return Err(Failure::null("what is asked for"));
         }
-        // SAFETY: not NULL; the caller's promise.
-        let asked = unsafe { text(asked) };
+        // SAFETY: rule 5 (not NULL).
+        let selection = unsafe { text(selection) };
         let done = match action {
-            1 => metrics::enable(&asked),
-            2 => metrics::disable(&asked),
-            3 => metrics::reset(&asked),
-            4 => metrics::reset_all(&asked),
+            1 => metrics::enable(&selection),
+            2 => metrics::disable(&selection),
+            3 => metrics::reset(&selection),
+            4 => metrics::reset_all(&selection),
             _ => {
                 return Err(Failure::invalid(format!(
                     "{action} is no action; give a TARE_METRICS_*"
@@ -151,7 +131,7 @@ pub unsafe extern "C" fn tare_metrics_act(action: c_int, asked: *const c_char) -
         };
         if done == 0 {
             return Err(Failure::invalid(format!(
-                "{asked:?} means no metric that lets it; give `all`, `module_SUBSYSTEM`, a name or a pattern, \
+                "{selection:?} means no metric that lets it; give `all`, `module_SUBSYSTEM`, a name or a pattern, \
                  and reset all figures only of what is disabled"
             )));
         }
@@ -165,9 +145,13 @@ mod tests {
 
     #[test]
     fn one_name_is_one_metric() {
-        let made = |name: &str, kind| find_or_make(kind, name, "abi", ENABLED, "Things.");
-        let first = made("abi_things", 1).expect("new");
-        assert!(std::ptr::eq(first, made("abi_things", 1).expect("known")));
+        let pointer_or_null =
+            |name: &str, kind| find_or_register(kind, name, "abi", ENABLED, "Things.");
+        let first = pointer_or_null("abi_things", 1).expect("new");
+        assert!(std::ptr::eq(
+            first,
+            pointer_or_null("abi_things", 1).expect("known")
+        ));
         for (name, kind) in [
             ("x", 0),
             ("x", 6),
@@ -175,9 +159,9 @@ mod tests {
             ("", 1),
             (&"x".repeat(129), 1),
         ] {
-            assert!(made(name, kind).is_err(), "{name} {kind}");
+            assert!(pointer_or_null(name, kind).is_err(), "{name} {kind}");
         }
-        assert!(find_or_make(1, "x", "", 0, "").is_err());
-        assert!(find_or_make(1, "x", "abi", 1, "").is_err());
+        assert!(find_or_register(1, "x", "", 0, "").is_err());
+        assert!(find_or_register(1, "x", "abi", 1, "").is_err());
     }
 }

@@ -10,10 +10,10 @@ use engine::{
     Kind, LockDuration, LockStatus, LockType, Namespace, ObjectType, Operation, TableLock,
 };
 
-use crate::class::{need_kind, tare_class};
-use crate::place::{Place, Placed, fits};
+use crate::class::{require_kind, tare_class};
+use crate::place::{HostObject, Place, assert_fits};
 use crate::statement::{tare_statement, with};
-use crate::status::{Failure, made, quiet};
+use crate::status::{Failure, catch_panic, pointer_or_null};
 use crate::text::{text, text_of};
 use crate::wait::{begin, tare_wait};
 
@@ -30,36 +30,32 @@ pub type tare_program = Program<Box<str>>;
 /// `struct tare_call`.
 pub type tare_call = Place<Call>;
 
-impl Placed for Call {
+impl HostObject for Call {
     const MARK: u64 = u64::from_le_bytes(*b"tarecall");
     const NAME: &'static str = "call";
 }
 
-const _: () = fits::<Call>(8);
+const _: () = assert_fits::<Call>(8);
 
-/// Frees what [`made`] made.
+/// Frees an object.
 ///
 /// # Safety
 /// `object` is NULL or came from its `_new` or `_open` and was not freed.
 unsafe fn free<T>(object: *mut T) {
-    quiet((), || {
+    catch_panic((), || {
         if !object.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 8 (it is not used any more).
             drop(unsafe { Box::from_raw(object) });
         }
     });
 }
 
-/// The enum's value with this number.
-fn number<T>(given: c_int, of: impl Fn(u8) -> Option<T>, what: &str) -> Result<T, Failure> {
-    let found = u8::try_from(given).ok().and_then(of);
-    found.ok_or_else(|| Failure::invalid(format!("{given} is no {what}; see tare.h")))
+/// An enum's value by its number.
+fn enum_value<T>(given: c_int, of: impl Fn(u8) -> Option<T>, what: &str) -> Result<T, Failure> {
+    let value = u8::try_from(given).ok().and_then(of);
+    value.ok_or_else(|| Failure::invalid(format!("{given} is no {what}; see tare.h")))
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// Classes as [`need_kind`]; texts NULL or NUL-terminated; `indexes` points to `count` such texts.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_new(
     io: *mut tare_class,
@@ -69,12 +65,12 @@ pub unsafe extern "C" fn tare_table_new(
     indexes: *const *const c_char,
     count: usize,
 ) -> *mut tare_table {
-    made(|| {
-        // SAFETY: the caller's promise, throughout.
+    pointer_or_null(|| {
+        // SAFETY: rules 1 and 5 (a registered class, and texts).
         let (classes, schema, name, indexes) = unsafe {
             let classes = Classes {
-                io: need_kind(io, |kind| kind == Kind::TableIo)?,
-                lock: need_kind(lock, |kind| kind == Kind::TableLock)?,
+                io: require_kind(io, |kind| kind == Kind::TableIo)?,
+                lock: require_kind(lock, |kind| kind == Kind::TableLock)?,
             };
             let given = match indexes.is_null() {
                 true => &[],
@@ -89,88 +85,60 @@ pub unsafe extern "C" fn tare_table_new(
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_free(table: *mut tare_table) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { free(table) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// Texts are NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_dropped(schema: *const c_char, name: *const c_char) {
-    // SAFETY: the caller's promise.
-    quiet((), || unsafe {
+    // SAFETY: rule 5 (NULL, or a readable text).
+    catch_panic((), || unsafe {
         engine::table::dropped(&text(schema), &text(name));
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `table` is NULL or was made and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_open(table: *mut tare_table) -> *mut tare_table_handle {
-    made(|| {
-        // SAFETY: the caller's promise.
+    pointer_or_null(|| {
+        // SAFETY: rule 2 (NULL, or not freed).
         let table = unsafe { table.as_ref() }.ok_or_else(|| Failure::null("the table"))?;
         Ok(Box::into_raw(Box::new(table.open())))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_close(handle: *mut tare_table_handle) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { free(handle) };
 }
 
-/// Changes an object of one thread's.
+/// Changes an object that only the calling thread uses.
 ///
 /// # Safety
 /// `object` is NULL or was made and not freed; no other thread uses it now.
 unsafe fn change<T>(object: *mut T, body: impl FnOnce(&mut T)) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 8 (only the calling thread uses it).
         if let Some(object) = unsafe { object.as_mut() } {
             body(object);
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_bind(handle: *mut tare_table_handle) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe { change(handle, Handle::bind) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_unbind(handle: *mut tare_table_handle) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe { change(handle, Handle::unbind) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `wait` as [`Place::put`]; `handle` is NULL or open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_io_begin(
     wait: *mut tare_wait,
@@ -178,7 +146,7 @@ pub unsafe extern "C" fn tare_table_io_begin(
     operation: c_int,
     index: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let handle = handle.as_ref().filter(|_| !wait.is_null())?;
@@ -190,17 +158,13 @@ pub unsafe extern "C" fn tare_table_io_begin(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`tare_table_io_begin`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_lock_begin(
     wait: *mut tare_wait,
     handle: *mut tare_table_handle,
     lock: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let handle = handle.as_ref().filter(|_| !wait.is_null())?;
@@ -209,18 +173,14 @@ pub unsafe extern "C" fn tare_table_lock_begin(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_locked(
     handle: *mut tare_table_handle,
     lock: c_int,
     waited: c_int,
 ) {
-    let lock = number(lock, TableLock::from_u8, "way to lock a table");
-    // SAFETY: the caller's promise.
+    let lock = enum_value(lock, TableLock::from_u8, "way to lock a table");
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(handle, |handle| match (lock, waited) {
             (Ok(lock), 0) => handle.locked(lock),
@@ -230,13 +190,9 @@ pub unsafe extern "C" fn tare_table_locked(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_table_unlocked(handle: *mut tare_table_handle, external: c_int) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(handle, |handle| match external {
             0 => handle.unlocked_internally(),
@@ -245,10 +201,6 @@ pub unsafe extern "C" fn tare_table_unlocked(handle: *mut tare_table_handle, ext
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `class` as [`need_kind`]; texts NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metadata_lock_new(
     class: *mut tare_class,
@@ -257,24 +209,20 @@ pub unsafe extern "C" fn tare_metadata_lock_new(
     name: *const c_char,
     column: *const c_char,
 ) -> *mut tare_metadata_lock {
-    made(|| {
-        let on = number(on, Namespace::from_u8, "namespace of metadata locks")?;
-        // SAFETY: the caller's promise.
+    pointer_or_null(|| {
+        let on = enum_value(on, Namespace::from_u8, "namespace of metadata locks")?;
+        // SAFETY: rules 1 and 5 (a registered class, and texts).
         let lock = unsafe {
-            let class = need_kind(class, |kind| kind == Kind::MetadataLock)?;
+            let class = require_kind(class, |kind| kind == Kind::MetadataLock)?;
             MetadataLock::of_column(class, on, &text(schema), &text(name), &text(column))
         };
         Ok(Box::into_raw(Box::new(lock)))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metadata_lock_free(lock: *mut tare_metadata_lock) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { free(lock) };
 }
 
@@ -284,10 +232,6 @@ fn kind_and_duration(kind: c_int, duration: c_int) -> Option<(LockType, LockDura
     Some((kind, duration))
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `wait` as [`Place::put`]; `lock` as [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metadata_lock_begin(
     wait: *mut tare_wait,
@@ -295,7 +239,7 @@ pub unsafe extern "C" fn tare_metadata_lock_begin(
     kind: c_int,
     duration: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let lock = lock.as_mut().filter(|_| !wait.is_null())?;
@@ -305,10 +249,6 @@ pub unsafe extern "C" fn tare_metadata_lock_begin(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metadata_lock_set(
     lock: *mut tare_metadata_lock,
@@ -316,7 +256,7 @@ pub unsafe extern "C" fn tare_metadata_lock_set(
     duration: c_int,
     status: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe {
         change(lock, |lock| {
             let status = u8::try_from(status).ok().and_then(LockStatus::from_u8);
@@ -328,20 +268,12 @@ pub unsafe extern "C" fn tare_metadata_lock_set(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_metadata_lock_release(lock: *mut tare_metadata_lock) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe { change(lock, MetadataLock::released) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `name` is NULL or NUL-terminated, `sql` points to `length` bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_prepared_new(
     id: u64,
@@ -349,44 +281,32 @@ pub unsafe extern "C" fn tare_prepared_new(
     sql: *const c_char,
     length: usize,
 ) -> *mut tare_prepared {
-    made(|| {
-        // SAFETY: the caller's promise.
+    pointer_or_null(|| {
+        // SAFETY: rule 5 (NULL, or a readable text).
         let (name, sql) = unsafe { (text(name), text_of(sql, length)) };
         let name = (!name.is_empty()).then_some(&*name);
         Ok(Box::into_raw(Box::new(Prepared::new(id, name, &sql))))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_prepared_free(prepared: *mut tare_prepared) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { free(prepared) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`change`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_prepared_anew(prepared: *mut tare_prepared) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 2 and 4 (only the calling thread uses it).
     unsafe { change(prepared, |prepared| prepared.reprepared()) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`]; `prepared` is NULL or was made and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_prepares(
     statement: *mut tare_statement,
     prepared: *const tare_prepared,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(prepared) = prepared.as_ref() {
@@ -396,16 +316,12 @@ pub unsafe extern "C" fn tare_statement_prepares(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`tare_statement_prepares`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_executes(
     statement: *mut tare_statement,
     prepared: *const tare_prepared,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(prepared) = prepared.as_ref() {
@@ -415,60 +331,44 @@ pub unsafe extern "C" fn tare_statement_executes(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// Texts are NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_program_new(
     kind: c_int,
     schema: *const c_char,
     name: *const c_char,
 ) -> *mut tare_program {
-    made(|| {
-        let kind = number(kind, ObjectType::from_u8, "type of program")?;
+    pointer_or_null(|| {
+        let kind = enum_value(kind, ObjectType::from_u8, "type of program")?;
         if kind.is_table() {
             return Err(Failure::invalid("a table is no program; see tare.h"));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 5 (NULL, or a readable text).
         let (schema, name) = unsafe { (text(schema), text(name)) };
         let program = Program::new(kind, (&*schema).into(), (&*name).into());
         Ok(Box::into_raw(Box::new(program)))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_program_free(program: *mut tare_program) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { free(program) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`free`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_program_dropped(program: *mut tare_program) {
-    quiet((), || {
+    catch_panic((), || {
         if !program.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 2 (it is not used any more).
             unsafe { Box::from_raw(program) }.dropped();
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `call` as [`Place::put`]; `program` is NULL or was made and not freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_program_begin(call: *mut tare_call, program: *const tare_program) {
-    // SAFETY: the caller's promise.
-    quiet((), || unsafe {
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    catch_panic((), || unsafe {
         match program.as_ref() {
             Some(program) => Place::put(call, program.start()),
             None => Place::clear(call),
@@ -476,12 +376,8 @@ pub unsafe extern "C" fn tare_program_begin(call: *mut tare_call, program: *cons
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `call` as [`Place::end`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_program_end(call: *mut tare_call) {
-    // SAFETY: the caller's promise.
-    quiet((), || unsafe { Place::end(call, |_| ()) });
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    catch_panic((), || unsafe { Place::end(call, |_| ()) });
 }

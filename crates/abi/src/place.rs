@@ -1,35 +1,34 @@
-//! Objects that lie in the host's memory: of a size that `tare.h` fixes, and recognisable.
+//! Objects in the host's memory, of a size that `tare.h` fixes, with a mark that shows whether they are initialised.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::status::Failure;
 
-/// What lies in a `struct { uint64_t opaque[WORDS]; }` of the host.
+/// The contents of a `struct { uint64_t opaque[WORDS]; }` of the host.
 ///
-/// The mark tells an object that was begun from memory that was not, or that has been ended; it
-/// is the first thing looked at and the last thing written.
+/// The mark is there from the beginning of the object to its end. It is read first and written last.
 #[repr(C)]
 pub struct Place<T> {
     mark: AtomicU64,
     value: MaybeUninit<T>,
 }
 
-/// What can lie there.
-pub trait Placed {
-    /// Eight letters, that memory has by chance hardly ever.
+/// An object that can be in the host's memory.
+pub trait HostObject {
+    /// Eight letters, which other memory hardly ever has by chance.
     const MARK: u64;
-    /// What it is called in messages.
+    /// Its name in messages.
     const NAME: &'static str;
 }
 
-/// Checks, when compiled, that the object fits the host's struct of `words` words.
-pub const fn fits<T>(words: usize) {
+/// Asserts at compile time that the object fits the host's struct of `words` words.
+pub const fn assert_fits<T>(words: usize) {
     assert!(size_of::<Place<T>>() <= words * 8 && align_of::<Place<T>>() <= 8);
 }
 
-impl<T: Placed> Place<T> {
-    /// Puts an object there, whatever was there before.
+impl<T: HostObject> Place<T> {
+    /// Writes an object, whatever was there before.
     ///
     /// # Safety
     /// `place` is NULL or the host's struct, which no other thread uses now.
@@ -50,7 +49,7 @@ impl<T: Placed> Place<T> {
     /// `place` is NULL or the host's struct, which stays where it is and is not ended for `'a`.
     #[inline]
     pub unsafe fn get<'a>(place: *const Self) -> Option<&'a T> {
-        // SAFETY: NULL or valid, the caller's promise.
+        // SAFETY: rule 8 (NULL, or the host's struct).
         let place = unsafe { place.as_ref() }?;
         if place.mark.load(Ordering::Acquire) != T::MARK {
             return None;
@@ -59,20 +58,20 @@ impl<T: Placed> Place<T> {
         Some(unsafe { place.value.assume_init_ref() })
     }
 
-    /// The same, or why not.
+    /// The object, or the error that there is none.
     ///
     /// # Safety
     /// As [`Place::get`].
     #[inline]
-    pub unsafe fn need<'a>(place: *const Self) -> Result<&'a T, Failure> {
-        // SAFETY: the caller's promise.
+    pub unsafe fn require<'a>(place: *const Self) -> Result<&'a T, Failure> {
+        // SAFETY: rule 8 (a struct that stays at its address).
         match unsafe { Self::get(place) } {
             Some(value) => Ok(value),
-            None => Err(missing::<T>(place.is_null())),
+            None => Err(missing_error::<T>(place.is_null())),
         }
     }
 
-    /// Ends the object where it lies, after a last change: a second time there is none.
+    /// Drops the object in place, after a last change. A second call finds none.
     ///
     /// # Safety
     /// `place` is NULL or the host's struct, which no other thread uses now.
@@ -93,7 +92,7 @@ impl<T: Placed> Place<T> {
         }
     }
 
-    /// Takes the object away: a second time there is none.
+    /// Takes the object out. A second call finds none.
     ///
     /// # Safety
     /// `place` is NULL or the host's struct, which no other thread uses now.
@@ -109,7 +108,7 @@ impl<T: Placed> Place<T> {
         Some(unsafe { place.value.assume_init_read() })
     }
 
-    /// Says that nothing is there, whatever was.
+    /// Marks the place as empty, whatever was there before.
     ///
     /// # Safety
     /// As [`Place::put`].
@@ -123,7 +122,7 @@ impl<T: Placed> Place<T> {
 }
 
 #[cold]
-fn missing<T: Placed>(null: bool) -> Failure {
+fn missing_error<T: HostObject>(null: bool) -> Failure {
     if null {
         return Failure::null(T::NAME);
     }

@@ -7,19 +7,19 @@ use engine::statement::Statement;
 use engine::{Counter, Kind};
 
 use crate::class::{of_kind, tare_class};
-use crate::place::{Place, Placed, fits};
-use crate::status::{Failure, Outcome, door, quiet};
+use crate::place::{HostObject, Place, assert_fits};
+use crate::status::{Failure, Outcome, catch_panic, return_status};
 use crate::text::{bytes_of, text, text_of};
 
 /// `struct tare_statement`.
 pub type tare_statement = Place<Statement>;
 
-impl Placed for Statement {
+impl HostObject for Statement {
     const MARK: u64 = u64::from_le_bytes(*b"tarestmt");
     const NAME: &'static str = "statement";
 }
 
-const _: () = fits::<Statement>(40);
+const _: () = assert_fits::<Statement>(40);
 
 /// `enum tare_counter`, in its order.
 const COUNTERS: [Counter; 19] = [
@@ -48,35 +48,31 @@ pub(crate) fn counter(number: c_int) -> Option<Counter> {
     COUNTERS.get(usize::try_from(number).ok()?).copied()
 }
 
-/// Runs something on a statement that runs.
+/// Runs `body` on a statement that runs.
 ///
 /// # Safety
 /// `statement` as [`Place::get`].
 #[inline]
 pub(crate) unsafe fn with(statement: *const tare_statement, body: impl FnOnce(&Statement)) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 8 (a struct that stays at its address).
         if let Some(statement) = unsafe { Place::get(statement) } {
             body(statement);
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::put`], `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_begin(
     statement: *mut tare_statement,
     class: *mut tare_class,
 ) {
-    // SAFETY: the caller's promise, throughout.
-    quiet((), || unsafe {
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
+    catch_panic((), || unsafe {
         if statement.is_null() {
             return;
         }
-        // A statement is large: one that is not recorded is not even made.
+        // A statement is large: one that is not recorded is not built.
         let class = of_kind(class, |kind| kind == Kind::Statement);
         match class.filter(|_| engine::is_running()) {
             Some(class) => Place::put(statement, engine::statement::start(class)),
@@ -85,39 +81,27 @@ pub unsafe extern "C" fn tare_statement_begin(
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::end`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_end(statement: *mut tare_statement) {
-    // SAFETY: the caller's promise.
-    quiet((), || unsafe { Place::end(statement, |_| ()) });
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    catch_panic((), || unsafe { Place::end(statement, |_| ()) });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_is_recorded(statement: *const tare_statement) -> c_int {
-    quiet(0, || {
-        // SAFETY: the caller's promise.
+    catch_panic(0, || {
+        // SAFETY: rule 3 (a struct that stays at its address).
         let statement = unsafe { Place::get(statement) };
         c_int::from(statement.is_some_and(Statement::is_recorded))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`], `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_refine(
     statement: *mut tare_statement,
     class: *mut tare_class,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(class) = of_kind(class, |kind| kind == Kind::Statement) {
@@ -127,17 +111,13 @@ pub unsafe extern "C" fn tare_statement_refine(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`], the text as [`text_of`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_text(
     statement: *mut tare_statement,
     text: *const c_char,
     length: usize,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if statement.is_recorded() {
@@ -154,10 +134,6 @@ pub struct tare_digest {
     hash: [u8; 32],
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`], the text as [`text_of`], `digest` NULL or valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_prepared(
     statement: *mut tare_statement,
@@ -165,7 +141,7 @@ pub unsafe extern "C" fn tare_statement_prepared(
     length: usize,
     digest: *const tare_digest,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if !statement.is_recorded() {
@@ -180,30 +156,22 @@ pub unsafe extern "C" fn tare_statement_prepared(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`], `name` NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_schema(
     statement: *mut tare_statement,
     name: *const c_char,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe { with(statement, |statement| statement.schema(&text(name))) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_set(
     statement: *mut tare_statement,
     number: c_int,
     value: u64,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(counter) = counter(number) {
@@ -213,13 +181,9 @@ pub unsafe extern "C" fn tare_statement_set(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_add(statement: *mut tare_statement, number: c_int, n: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(counter) = counter(number) {
@@ -229,10 +193,6 @@ pub unsafe extern "C" fn tare_statement_add(statement: *mut tare_statement, numb
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `statement` as [`Place::get`], the texts NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_statement_error(
     statement: *mut tare_statement,
@@ -240,7 +200,7 @@ pub unsafe extern "C" fn tare_statement_error(
     sqlstate: *const c_char,
     message: *const c_char,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             statement.error(number, &text(sqlstate), &text(message));
@@ -248,29 +208,21 @@ pub unsafe extern "C" fn tare_statement_error(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `digest` is NULL or writable, the text as [`text_of`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_digest_of(
     digest: *mut tare_digest,
     text: *const c_char,
     length: usize,
 ) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
+    return_status(|| {
+        // SAFETY: rules 2 and 4 (only the calling thread uses it).
         let digest = unsafe { digest.as_mut() }.ok_or_else(|| Failure::null("the digest"))?;
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 5 (NULL, or a readable text).
         digest.hash = Digest::of(&unsafe { text_of(text, length) }).hash;
         Ok(Outcome::Done)
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// The text as [`text_of`]; `out` is NULL or of `size` writable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_digest_text(
     text: *const c_char,
@@ -278,12 +230,12 @@ pub unsafe extern "C" fn tare_digest_text(
     out: *mut c_char,
     size: usize,
 ) -> usize {
-    quiet(0, || {
+    catch_panic(0, || {
         if out.is_null() || size == 0 {
             return 0;
         }
         let mut digest = Vec::with_capacity(MAX_DIGEST_LENGTH);
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 5 (NULL, or a readable text).
         normalize(
             unsafe { bytes_of(text, length) },
             MAX_DIGEST_LENGTH.min(size - 1),
@@ -298,28 +250,22 @@ pub unsafe extern "C" fn tare_digest_text(
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_stage_set(class: *mut tare_class) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 1 (NULL, or a registered class).
         if let Some(class) = unsafe { of_kind(class, |kind| kind == Kind::Stage) } {
             engine::stage::set(class);
         }
     });
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_stage_end() {
-    quiet((), engine::stage::end);
+    catch_panic((), engine::stage::end);
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_stage_progress(completed: u64, estimated: u64) {
-    quiet((), || engine::stage::progress(completed, estimated));
+    catch_panic((), || engine::stage::progress(completed, estimated));
 }

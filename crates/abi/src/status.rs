@@ -1,4 +1,4 @@
-//! What functions return, and how panics end.
+//! Statuses, messages of errors, and the functions that catch panics.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -44,7 +44,7 @@ impl Failure {
     }
 }
 
-/// What is not worth a message: a lock that is held, a time that is over.
+/// How a function ends without an error: a lock that is busy or a timeout has no message.
 pub enum Outcome {
     Done,
     Busy,
@@ -55,11 +55,11 @@ thread_local! {
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
-/// Keeps the message of a failure for the thread, and gives its status.
+/// Stores a failure's message for the thread, and returns its status.
 #[cold]
 pub fn report(failure: Failure) -> c_int {
     let text = CString::new(failure.message.replace('\0', " ")).unwrap_or_default();
-    // A thread that is ending has no message any more; the status tells enough.
+    // A thread that is ending has no message any more; the status is enough.
     let _ = MESSAGE.try_with(|message| {
         if let Ok(mut message) = message.try_borrow_mut() {
             *message = text;
@@ -69,40 +69,40 @@ pub fn report(failure: Failure) -> c_int {
 }
 
 #[cold]
-fn panicked() -> Failure {
+fn panic_failure() -> Failure {
     Failure::new(
         Status::Panic,
         "Tare failed within and goes on without this call; please report it",
     )
 }
 
-/// Runs what a function does; its status.
+/// Runs a function's body, and returns its status.
 #[inline]
-pub fn door(body: impl FnOnce() -> Result<Outcome, Failure>) -> c_int {
+pub fn return_status(body: impl FnOnce() -> Result<Outcome, Failure>) -> c_int {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(Outcome::Done)) => OK,
         Ok(Ok(Outcome::Busy)) => Status::Busy as c_int,
         Ok(Ok(Outcome::Timeout)) => Status::Timeout as c_int,
         Ok(Err(failure)) => report(failure),
-        Err(_) => report(panicked()),
+        Err(_) => report(panic_failure()),
     }
 }
 
-/// Runs what a function without a status does; `otherwise` when it failed.
+/// Runs the body of a function without a status; returns `otherwise` if it panics.
 #[inline]
-pub fn quiet<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+pub fn catch_panic<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(value) => value,
         Err(_) => {
-            report(panicked());
+            report(panic_failure());
             otherwise
         }
     }
 }
 
-/// Runs what makes an object; NULL when it failed.
-pub fn made<T>(body: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
-    quiet(std::ptr::null_mut(), || {
+/// Runs the body of a function that creates an object; returns NULL if it fails.
+pub fn pointer_or_null<T>(body: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
+    catch_panic(std::ptr::null_mut(), || {
         body().unwrap_or_else(|failure| {
             report(failure);
             std::ptr::null_mut()
@@ -110,18 +110,16 @@ pub fn made<T>(body: impl FnOnce() -> Result<*mut T, Failure>) -> *mut T {
     })
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_error_message() -> *const c_char {
     const NONE: *const c_char = c"".as_ptr();
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         MESSAGE
             .try_with(|message| message.try_borrow().map_or(NONE, |text| text.as_ptr()))
             .unwrap_or(NONE)
     })
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
@@ -135,13 +133,13 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_status() {
-        let status = door(|| panic!("within"));
+        let status = return_status(|| panic!("within"));
         assert_eq!(status, Status::Panic as c_int);
         // SAFETY: the message is valid until the next failure of this thread.
         let message = unsafe { CStr::from_ptr(tare_error_message()) };
         assert!(message.to_str().unwrap().contains("report it"));
-        assert_eq!(quiet(7, || panic!("within")), 7);
-        assert!(made::<u8>(|| panic!("within")).is_null());
+        assert_eq!(catch_panic(7, || panic!("within")), 7);
+        assert!(pointer_or_null::<u8>(|| panic!("within")).is_null());
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Cow<'a, str> {
     if text.is_null() {
         return Cow::Borrowed("");
     }
-    // SAFETY: not NULL; the caller's promise.
+    // SAFETY: rule 8 (not NULL, so it ends with a zero).
     unsafe { CStr::from_ptr(text) }.to_string_lossy()
 }
 
@@ -20,7 +20,7 @@ pub unsafe fn text<'a>(text: *const c_char) -> Cow<'a, str> {
 /// # Safety
 /// `text` is NULL or of `length` bytes, unchanged for `'a`.
 pub unsafe fn text_of<'a>(text: *const c_char, length: usize) -> Cow<'a, str> {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 8 (NULL, or a readable text).
     String::from_utf8_lossy(unsafe { bytes_of(text, length) })
 }
 
@@ -32,7 +32,7 @@ pub unsafe fn bytes_of<'a>(text: *const c_char, length: usize) -> &'a [u8] {
     if text.is_null() || length > isize::MAX as usize {
         return &[];
     }
-    // SAFETY: not NULL, of a possible length; the caller's promise.
+    // SAFETY: rule 8 (not NULL, and of a possible length).
     unsafe { std::slice::from_raw_parts(text.cast(), length) }
 }
 

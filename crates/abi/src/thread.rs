@@ -1,4 +1,4 @@
-//! Threads, and sessions that wander between them.
+//! Threads, and sessions that move between them.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use engine::thread::{ConnectionType, Entered, Session};
 use engine::{Class, Command, Kind};
 
-use crate::class::{need_kind, of_kind, tare_class};
-use crate::status::{Failure, Outcome, Status, door, made, quiet};
+use crate::class::{of_kind, require_kind, tare_class};
+use crate::status::{Failure, Outcome, Status, catch_panic, pointer_or_null, return_status};
 use crate::text::text;
 
 type Start = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
-/// What a new thread needs to know.
-struct Birth {
+/// What a new thread needs to start.
+struct ThreadStart {
     class: Option<&'static Class>,
     parent: u64,
     start: Start,
@@ -21,7 +21,7 @@ struct Birth {
 }
 
 unsafe extern "C" {
-    // Declared here, for what the host's function throws (pthread_cancel, too) must pass through.
+    // Declared here, because what the host's function throws (and pthread_cancel) must pass through.
     fn pthread_create(
         thread: *mut libc::pthread_t,
         attributes: *const libc::pthread_attr_t,
@@ -30,26 +30,22 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-unsafe extern "C-unwind" fn born(argument: *mut c_void) -> *mut c_void {
-    // SAFETY: `tare_thread_create` made it for this thread alone.
-    let Birth {
+unsafe extern "C-unwind" fn run_thread(argument: *mut c_void) -> *mut c_void {
+    // SAFETY: `tare_thread_create` allocated it for this thread.
+    let ThreadStart {
         class,
         parent,
         start,
         argument,
-    } = *unsafe { Box::from_raw(argument.cast::<Birth>()) };
+    } = *unsafe { Box::from_raw(argument.cast::<ThreadStart>()) };
     if let Some(class) = class {
-        quiet((), || engine::thread::register_child(class, parent));
+        catch_panic((), || engine::thread::register_child(class, parent));
     }
-    // SAFETY: the host's function and its argument, as it gave them. No Rust value is alive here
-    // that would have to be dropped when the function does not return.
+    // SAFETY: the host's function with its argument. No Rust value is alive that would have to be dropped if the
+    // function does not return.
     unsafe { start(argument) }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As pthread_create; `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_thread_create(
     thread: *mut libc::pthread_t,
@@ -58,26 +54,26 @@ pub unsafe extern "C" fn tare_thread_create(
     start: Option<Start>,
     argument: *mut c_void,
 ) -> c_int {
-    door(|| {
+    return_status(|| {
         if thread.is_null() {
             return Err(Failure::null("the thread"));
         }
         let start = start.ok_or_else(|| Failure::null("the thread's function"))?;
-        // SAFETY: the caller's promise. A thread runs without a class, too.
+        // SAFETY: rule 1 (NULL, or a registered class). A thread also runs without a class.
         let class = unsafe { of_kind(class, |kind| kind == Kind::Thread) };
-        let birth = Box::into_raw(Box::new(Birth {
+        let thread_start = Box::into_raw(Box::new(ThreadStart {
             class,
             parent: engine::thread::id(),
             start,
             argument,
         }));
-        // SAFETY: the caller's promise; `birth` is the new thread's from here on.
-        let error = unsafe { pthread_create(thread, attributes, born, birth.cast()) };
+        // SAFETY: the host passes what pthread_create requires; the new thread owns `thread_start` from here on.
+        let error = unsafe { pthread_create(thread, attributes, run_thread, thread_start.cast()) };
         if error == 0 {
             return Ok(Outcome::Done);
         }
-        // SAFETY: no thread was made that could have taken it.
-        drop(unsafe { Box::from_raw(birth) });
+        // SAFETY: no thread was created that could have taken it.
+        drop(unsafe { Box::from_raw(thread_start) });
         // SAFETY: errno is the calling thread's.
         unsafe { *libc::__errno_location() = error };
         let reason = std::io::Error::from_raw_os_error(error);
@@ -88,55 +84,41 @@ pub unsafe extern "C" fn tare_thread_create(
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_thread_register(class: *mut tare_class) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 1 (NULL, or a registered class).
         if let Some(class) = unsafe { of_kind(class, |kind| kind == Kind::Thread) } {
             engine::thread::register(class);
         }
     });
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_thread_id() -> u64 {
-    quiet(0, engine::thread::id)
+    catch_panic(0, engine::thread::id)
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// The texts are NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_thread_set_account(user: *const c_char, host: *const c_char) {
-    // SAFETY: the caller's promise.
-    quiet((), || unsafe {
+    // SAFETY: rule 5 (NULL, or a readable text).
+    catch_panic((), || unsafe {
         engine::thread::set_account(&text(user), &text(host))
     });
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_thread_set_processlist_id(id: u64) {
-    quiet((), || engine::thread::set_processlist_id(id));
+    catch_panic((), || engine::thread::set_processlist_id(id));
 }
 
 /// Setters of a text.
 macro_rules! texts {
     ($($name:ident: $set:ident;)*) => {$(
-        /// See `tare.h`.
-        ///
-        /// # Safety
-        /// The text is NULL or NUL-terminated.
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name(value: *const c_char) {
-            // SAFETY: the caller's promise.
-            quiet((), || unsafe { engine::thread::$set(&text(value)) });
+            // SAFETY: rule 5 (NULL, or a readable text).
+            catch_panic((), || unsafe { engine::thread::$set(&text(value)) });
         }
     )*};
 }
@@ -148,20 +130,18 @@ texts! {
     tare_thread_set_attributes: set_attributes;
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_thread_set_command(number: c_int) {
-    quiet((), || {
+    catch_panic((), || {
         if let Some(command) = Command::from_number(number) {
             engine::thread::set_command(command);
         }
     });
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_thread_set_connection_type(number: c_int) {
-    quiet((), || {
+    catch_panic((), || {
         let connection = match number {
             0 => ConnectionType::Background,
             1 => ConnectionType::TcpIp,
@@ -173,40 +153,35 @@ pub extern "C" fn tare_thread_set_connection_type(number: c_int) {
     });
 }
 
-/// See `tare.h`.
 #[unsafe(no_mangle)]
 pub extern "C" fn tare_thread_set_os_id(id: u64) {
-    quiet((), || engine::thread::set_os_id(id));
+    catch_panic((), || engine::thread::set_os_id(id));
 }
 
 /// `struct tare_session`.
 pub struct tare_session {
-    /// The guard of the thread that is in it; refers to `session`, and is dropped before it.
+    /// The guard of the thread in the session. It refers to `session`, and is dropped before it.
     entered: Option<Entered<'static>>,
     session: Box<Session>,
-    /// Which thread is in it, by [`caller`]; 0 = none. Whoever set it owns the fields above.
+    /// The thread in the session, by [`calling_thread`]; 0 = none. The thread that set it owns the fields above.
     owner: AtomicU64,
 }
 
-/// A number of the calling thread's own, never 0.
-fn caller() -> u64 {
+/// The calling thread's own number, never 0.
+fn calling_thread() -> u64 {
     static NEXT: AtomicU64 = AtomicU64::new(1);
     thread_local! {
         static NUMBER: u64 = NEXT.fetch_add(1, Ordering::Relaxed);
     }
-    // Without a destructor: there as long as the thread is.
+    // It has no destructor, so it lives as long as the thread.
     NUMBER.with(|number| *number)
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `class` as [`need_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_session_new(class: *mut tare_class) -> *mut tare_session {
-    made(|| {
-        // SAFETY: the caller's promise.
-        let class = unsafe { need_kind(class, |kind| kind == Kind::Thread) }?;
+    pointer_or_null(|| {
+        // SAFETY: rule 1 (NULL, or a registered class).
+        let class = unsafe { require_kind(class, |kind| kind == Kind::Thread) }?;
         Ok(Box::into_raw(Box::new(tare_session {
             entered: None,
             session: Box::new(Session::new(class)),
@@ -215,7 +190,7 @@ pub unsafe extern "C" fn tare_session_new(class: *mut tare_class) -> *mut tare_s
     })
 }
 
-/// Who is in the session; fails for NULL.
+/// The owner field of the session; an error for NULL.
 ///
 /// # Safety
 /// `session` is NULL or came from `tare_session_new` and was not freed.
@@ -223,22 +198,18 @@ unsafe fn owner<'a>(session: *mut tare_session) -> Result<&'a AtomicU64, Failure
     if session.is_null() {
         return Err(Failure::null("the session"));
     }
-    // SAFETY: not NULL; the caller's promise. Other threads only touch this field.
+    // SAFETY: rule 8 (not NULL, and not freed). Other threads only touch this field.
     Ok(unsafe { &*std::ptr::addr_of!((*session).owner) })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`owner`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_session_enter(session: *mut tare_session) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
+    return_status(|| {
+        // SAFETY: rules 2 and 4 (only the calling thread uses it).
         let owner = unsafe { owner(session) }?;
         // Acquire: pairs with the release of the thread that left it before.
         if owner
-            .compare_exchange(0, caller(), Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(0, calling_thread(), Ordering::Acquire, Ordering::Relaxed)
             .is_err()
         {
             return Ok(Outcome::Busy);
@@ -253,16 +224,12 @@ pub unsafe extern "C" fn tare_session_enter(session: *mut tare_session) -> c_int
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`owner`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_session_leave(session: *mut tare_session) -> c_int {
-    door(|| {
-        // SAFETY: the caller's promise.
+    return_status(|| {
+        // SAFETY: rule 2 (NULL, or not freed).
         let owner = unsafe { owner(session) }?;
-        if owner.load(Ordering::Relaxed) != caller() {
+        if owner.load(Ordering::Relaxed) != calling_thread() {
             return Err(Failure::new(
                 Status::NotHeld,
                 "this thread has not entered the session",
@@ -276,17 +243,13 @@ pub unsafe extern "C" fn tare_session_leave(session: *mut tare_session) -> c_int
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`owner`]; it is not used any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_session_free(session: *mut tare_session) -> c_int {
-    door(|| {
+    return_status(|| {
         if session.is_null() {
             return Ok(Outcome::Done);
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: rules 2 and 4 (only the calling thread uses it).
         let owner = unsafe { owner(session) }?;
         if owner
             .compare_exchange(0, u64::MAX, Ordering::Acquire, Ordering::Relaxed)
@@ -297,7 +260,7 @@ pub unsafe extern "C" fn tare_session_free(session: *mut tare_session) -> c_int 
                 "a thread is in the session; leave it first",
             ));
         }
-        // SAFETY: nobody is in it and, by the caller's promise, nobody will be.
+        // SAFETY: rule 2 (no thread is in the session, and none will be).
         drop(unsafe { Box::from_raw(session) });
         Ok(Outcome::Done)
     })

@@ -6,18 +6,18 @@ use engine::Kind;
 use engine::transaction::{Isolation, Mode, Transaction};
 
 use crate::class::{of_kind, tare_class};
-use crate::place::{Place, Placed, fits};
-use crate::status::quiet;
+use crate::place::{HostObject, Place, assert_fits};
+use crate::status::catch_panic;
 
 /// `struct tare_transaction`.
 pub type tare_transaction = Place<Transaction>;
 
-impl Placed for Transaction {
+impl HostObject for Transaction {
     const MARK: u64 = u64::from_le_bytes(*b"taretrxn");
     const NAME: &'static str = "transaction";
 }
 
-const _: () = fits::<Transaction>(8);
+const _: () = assert_fits::<Transaction>(8);
 
 const READ_ONLY: c_uint = 1;
 const AUTOCOMMIT: c_uint = 2;
@@ -31,10 +31,6 @@ fn isolation(number: c_int) -> Isolation {
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `transaction` as [`Place::put`], `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_begin(
     transaction: *mut tare_transaction,
@@ -42,8 +38,8 @@ pub unsafe extern "C" fn tare_transaction_begin(
     level: c_int,
     flags: c_uint,
 ) {
-    // SAFETY: the caller's promise, throughout.
-    quiet((), || unsafe {
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
+    catch_panic((), || unsafe {
         if transaction.is_null() {
             return;
         }
@@ -59,83 +55,59 @@ pub unsafe extern "C" fn tare_transaction_begin(
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `transaction` as [`Place::take`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_commit(transaction: *mut tare_transaction) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rules 3 and 4 (a struct of the calling thread).
         if let Some(transaction) = unsafe { Place::take(transaction) } {
             transaction.commit();
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `transaction` as [`Place::take`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_rollback(transaction: *mut tare_transaction) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rules 3 and 4 (a struct of the calling thread).
         if let Some(transaction) = unsafe { Place::take(transaction) } {
             transaction.rollback();
         }
     });
 }
 
-/// Runs something on a transaction that runs.
+/// Runs `body` on a transaction that runs.
 ///
 /// # Safety
 /// `transaction` as [`Place::get`].
 unsafe fn with(transaction: *const tare_transaction, body: impl FnOnce(&Transaction)) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 8 (a struct that stays at its address).
         if let Some(transaction) = unsafe { Place::get(transaction) } {
             body(transaction);
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`with`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_id(transaction: *mut tare_transaction, id: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe { with(transaction, |transaction| transaction.trx_id(id)) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`with`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_savepoint(transaction: *mut tare_transaction) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe { with(transaction, Transaction::savepoint) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`with`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_rollback_to(transaction: *mut tare_transaction) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe { with(transaction, Transaction::rollback_to_savepoint) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`with`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_transaction_release(transaction: *mut tare_transaction) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 3 (a struct that stays at its address).
     unsafe { with(transaction, Transaction::release_savepoint) };
 }

@@ -5,25 +5,25 @@ use std::ffi::{c_char, c_int};
 use engine::wait::Wait;
 use engine::{Class, Kind, Operation};
 
-use crate::class::{need_kind, of_kind, tare_class};
-use crate::place::{Place, Placed, fits};
-use crate::status::{made, quiet};
+use crate::class::{of_kind, require_kind, tare_class};
+use crate::place::{HostObject, Place, assert_fits};
+use crate::status::{catch_panic, pointer_or_null};
 use crate::text::text;
 
 /// `struct tare_wait`.
 pub type tare_wait = Place<Wait>;
 
-impl Placed for Wait {
+impl HostObject for Wait {
     const MARK: u64 = u64::from_le_bytes(*b"tarewait");
     const NAME: &'static str = "wait";
 }
 
-const _: () = fits::<Wait>(8);
+const _: () = assert_fits::<Wait>(8);
 
 /// `TARE_NO_BYTES`.
 const NO_BYTES: u64 = u64::MAX;
 
-/// The operation, if it is one of this kind's. Each kind has rows for its own operations only.
+/// The operation, if it belongs to this kind. Each kind has rows for its own operations only.
 fn operation_of(kind: Kind, number: c_int) -> Option<Operation> {
     let operation = Operation::from_u8(u8::try_from(number).ok()?)?;
     let own = match kind {
@@ -43,31 +43,27 @@ fn operation_of(kind: Kind, number: c_int) -> Option<Operation> {
     own.contains(&number).then_some(operation)
 }
 
-/// Begins a wait in the host's memory; one that cannot be, is not recorded.
+/// Begins a wait in the host's memory. A wait that is not possible is not recorded.
 ///
 /// # Safety
 /// `wait` as [`Place::put`].
 #[inline]
 pub(crate) unsafe fn begin(wait: *mut tare_wait, body: impl FnOnce() -> Option<Wait>) {
-    quiet((), || match body() {
-        // SAFETY: the caller's promise.
+    catch_panic((), || match body() {
+        // SAFETY: rule 8 (a struct of the calling thread).
         Some(begun) => unsafe { Place::put(wait, begun) },
-        // SAFETY: the caller's promise.
+        // SAFETY: rule 8 (a struct of the calling thread).
         None => unsafe { Place::clear(wait) },
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `wait` as [`Place::put`], `class` as [`of_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_wait_begin(
     wait: *mut tare_wait,
     class: *mut tare_class,
     operation: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let class = of_kind(class, |_| true).filter(|_| !wait.is_null())?;
@@ -79,13 +75,9 @@ pub unsafe extern "C" fn tare_wait_begin(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`tare_wait_begin`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_idle_begin(wait: *mut tare_wait, class: *mut tare_class) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let class = of_kind(class, |kind| kind == Kind::Idle).filter(|_| !wait.is_null())?;
@@ -94,14 +86,10 @@ pub unsafe extern "C" fn tare_idle_begin(wait: *mut tare_wait, class: *mut tare_
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `wait` as [`Place::end`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_wait_end(wait: *mut tare_wait, bytes: u64) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rules 3 and 4 (a struct of the calling thread).
         unsafe {
             Place::end(wait, |wait| {
                 if bytes != NO_BYTES {
@@ -112,7 +100,7 @@ pub unsafe extern "C" fn tare_wait_end(wait: *mut tare_wait, bytes: u64) {
     });
 }
 
-/// An instance with what its operations must be of.
+/// An instance, and the class that its operations belong to.
 pub struct Instance<T> {
     inner: T,
     class: &'static Class,
@@ -123,35 +111,28 @@ pub type tare_file = Instance<engine::file::Instance>;
 /// `struct tare_socket`.
 pub type tare_socket = Instance<engine::socket::Instance>;
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `class` as [`need_kind`], `path` NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_file_open(
     class: *mut tare_class,
     path: *const c_char,
 ) -> *mut tare_file {
-    made(|| {
-        // SAFETY: the caller's promise.
-        let (class, path) = unsafe { (need_kind(class, |kind| kind == Kind::File)?, text(path)) };
+    pointer_or_null(|| {
+        // SAFETY: rules 1 and 5 (a registered class, and texts).
+        let (class, path) =
+            unsafe { (require_kind(class, |kind| kind == Kind::File)?, text(path)) };
         let inner = engine::file::Instance::open(class, &path);
         Ok(Box::into_raw(Box::new(Instance { inner, class })))
     })
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `class` as [`need_kind`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_open(
     class: *mut tare_class,
     descriptor: c_int,
 ) -> *mut tare_socket {
-    made(|| {
-        // SAFETY: the caller's promise.
-        let class = unsafe { need_kind(class, |kind| kind == Kind::Socket) }?;
+    pointer_or_null(|| {
+        // SAFETY: rule 1 (NULL, or a registered class).
+        let class = unsafe { require_kind(class, |kind| kind == Kind::Socket) }?;
         let inner = engine::socket::Instance::new(class, descriptor);
         Ok(Box::into_raw(Box::new(Instance { inner, class })))
     })
@@ -162,45 +143,33 @@ pub unsafe extern "C" fn tare_socket_open(
 /// # Safety
 /// `instance` is NULL or came from an open function and was not closed.
 unsafe fn close<T>(instance: *mut Instance<T>) {
-    quiet((), || {
+    catch_panic((), || {
         if !instance.is_null() {
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 8 (it is not used any more).
             drop(unsafe { Box::from_raw(instance) });
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`close`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_file_close(file: *mut tare_file) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { close(file) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// As [`close`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_close(socket: *mut tare_socket) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rule 2 (it is not used any more).
     unsafe { close(socket) };
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `wait` as [`Place::put`]; `file` is NULL or open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_file_begin(
     wait: *mut tare_wait,
     file: *mut tare_file,
     operation: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let file = file.as_ref().filter(|_| !wait.is_null())?;
@@ -209,17 +178,13 @@ pub unsafe extern "C" fn tare_file_begin(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `wait` as [`Place::put`]; `socket` is NULL or open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_begin(
     wait: *mut tare_wait,
     socket: *mut tare_socket,
     operation: c_int,
 ) {
-    // SAFETY: the caller's promise.
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let socket = socket.as_ref().filter(|_| !wait.is_null())?;
@@ -232,43 +197,31 @@ pub unsafe extern "C" fn tare_socket_begin(
     }
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `socket` is NULL or open, and no other thread uses it now; `ip` is NULL or NUL-terminated.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_peer(socket: *mut tare_socket, ip: *const c_char, port: u16) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rules 2 and 4 (only the calling thread uses it).
         if let Some(socket) = unsafe { socket.as_mut() } {
-            // SAFETY: the caller's promise.
+            // SAFETY: rule 5 (NULL, or a readable text).
             socket.inner.peer(&unsafe { text(ip) }, port);
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `socket` is NULL or open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_own(socket: *const tare_socket) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 2 (NULL, or not freed).
         if let Some(socket) = unsafe { socket.as_ref() } {
             socket.inner.own();
         }
     });
 }
 
-/// See `tare.h`.
-///
-/// # Safety
-/// `socket` is NULL or open.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_idle(socket: *const tare_socket, is_idle: c_int) {
-    quiet((), || {
-        // SAFETY: the caller's promise.
+    catch_panic((), || {
+        // SAFETY: rule 2 (NULL, or not freed).
         if let Some(socket) = unsafe { socket.as_ref() } {
             socket.inner.idle(is_idle != 0);
         }
@@ -279,7 +232,7 @@ pub unsafe extern "C" fn tare_socket_idle(socket: *const tare_socket, is_idle: c
 mod tests {
     use super::*;
 
-    /// An operation beyond its kind's rows would count into another class's.
+    /// An operation beyond its kind's rows would count for another class.
     #[test]
     fn operations_stay_within_their_kinds_rows() {
         for number in 0..=255 {

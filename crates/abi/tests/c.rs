@@ -177,13 +177,13 @@ fn example_counts_exactly(link: Link, name: &str) {
             .unwrap(),
     );
     let lines = BufReader::new(child.0.stdout.take().unwrap()).lines();
-    let said: Vec<String> = lines
+    let output: Vec<String> = lines
         .map(Result::unwrap)
         .take_while(|line| line != "done")
         .collect();
     let segment = Segment::attach(Target::Pid(child.0.id())).unwrap();
     let totals = Totals::of(segment.view());
-    compare(&said, &totals);
+    compare(&output, &totals);
     let banks = tare_reader::Banks::new(segment.view(), true);
     let tables = banks.tables(&banks.object_rows());
     let count =
@@ -202,9 +202,9 @@ fn example_counts_exactly(link: Link, name: &str) {
 
 /// Holds the program's own counts against Tare's.
 #[track_caller]
-fn compare(said: &[String], totals: &Totals) {
-    assert_eq!(said.len(), 16, "{said:?}");
-    for line in said {
+fn compare(output: &[String], totals: &Totals) {
+    assert_eq!(output.len(), 16, "{output:?}");
+    for line in output {
         let (name, count) = line
             .strip_prefix("expect ")
             .unwrap()
@@ -227,7 +227,7 @@ fn the_example_counts_exactly_with_the_shared_library() {
 }
 
 #[test]
-fn the_segment_of_a_program_that_has_ended_says_all() {
+fn the_segment_of_a_program_that_has_ended_is_complete() {
     let program = compiled(&C99, "examples/c/kv.c", Link::Shared, "kv-saved");
     let (path, journal) = (
         program.with_extension("segment"),
@@ -238,14 +238,14 @@ fn the_segment_of_a_program_that_has_ended_says_all() {
         .args(["-t", "3", "-c", "20", "-n", "500", "-j"])
         .arg(&journal)
         .env("TARE_SEGMENT", &path));
-    let said: Vec<String> = output
+    let output: Vec<String> = output
         .lines()
         .take_while(|line| *line != "done")
         .map(str::to_owned)
         .collect();
     let segment = Segment::attach(Target::Path(path.clone())).unwrap();
     let totals = Totals::of(segment.view());
-    compare(&said, &totals);
+    compare(&output, &totals);
     assert_eq!(totals.live_threads, 0, "slots were left behind");
     assert_eq!(totals.lost, 0);
     let inserts = totals.class("wait/synch/mutex/kv/LOCK_journal").count;
