@@ -15,16 +15,17 @@
 //! | metric | `tare_metric_*`, `tare_metrics_act` |
 //! | count | `tare_memory_*`, `tare_error_raised`, `tare_error_handled` |
 //!
-//! Every function tolerates NULL and catches panics. `tare.h` documents each function, and what it requires of the
-//! host. SAFETY comments cite these rules of `tare.h`:
+//! Every function tolerates NULL and catches panics. `tare.h` documents each function, and what it requires
+//! of the host. SAFETY comments cite these rules of `tare.h`:
 //!
 //! 1. A class or metric is NULL or came from its `tare_..._register`, and lives for ever.
-//! 2. An object is NULL or came from its `_new` or `_open` function, and is not used after it was freed or closed.
-//! 3. A struct of the host (`tare_mutex`, `tare_wait`, ...) is NULL or of its size in `tare.h`, and stays at its address
-//!    from its initialisation to its end.
+//! 2. An object is NULL or came from its `_new` or `_open` function, and is not used after it was freed or
+//!    closed.
+//! 3. A struct of the host (`tare_mutex`, `tare_wait`, ...) is NULL or of its size in `tare.h`, and stays at
+//!    its address from its initialisation to its end.
 //! 4. Only one thread at a time calls functions that begin, change or end an object or a struct.
-//! 5. A text is NULL, ends with a zero byte, or is readable for its length; a list has as many elements as its count
-//!    says. Both are unchanged during the call.
+//! 5. A text is NULL, ends with a zero byte, or is readable for its length; a list has as many elements as
+//!    its count says. Both are unchanged during the call.
 //! 6. A pointer to a result is NULL or writable.
 //! 7. The holder of a lock has agreed to a call that unlocks it.
 //! 8. The caller of an unsafe function of this crate keeps what its `# Safety` section requires.

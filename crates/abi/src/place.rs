@@ -1,4 +1,5 @@
-//! Objects in the host's memory, of a size that `tare.h` fixes, with a mark that shows whether they are initialised.
+//! Objects in the host's memory, of a size that `tare.h` fixes, with a mark that shows whether they are
+//! initialised.
 
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -41,8 +41,8 @@ unsafe extern "C-unwind" fn run_thread(argument: *mut c_void) -> *mut c_void {
     if let Some(class) = class {
         catch_panic((), || engine::thread::register_child(class, parent));
     }
-    // SAFETY: the host's function with its argument. No Rust value is alive that would have to be dropped if the
-    // function does not return.
+    // SAFETY: the host's function with its argument. No Rust value is alive that would have to be dropped if
+    // the function does not return.
     unsafe { start(argument) }
 }
 
@@ -67,7 +67,8 @@ pub unsafe extern "C" fn tare_thread_create(
             start,
             argument,
         }));
-        // SAFETY: the host passes what pthread_create requires; the new thread owns `thread_start` from here on.
+        // SAFETY: the host passes what pthread_create requires; the new thread owns `thread_start` from here
+        // on.
         let error = unsafe { pthread_create(thread, attributes, run_thread, thread_start.cast()) };
         if error == 0 {
             return Ok(Outcome::Done);
@@ -163,7 +164,8 @@ pub struct tare_session {
     /// The guard of the thread in the session. It refers to `session`, and is dropped before it.
     entered: Option<Entered<'static>>,
     session: Box<Session>,
-    /// The thread in the session, by [`calling_thread`]; 0 = none. The thread that set it owns the fields above.
+    /// The thread in the session, by [`calling_thread`]; 0 = none. The thread that set it owns the fields
+    /// above.
     owner: AtomicU64,
 }
 

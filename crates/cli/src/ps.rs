@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use tare_layout::LAYOUT_VERSION;
-use tare_reader::discover::{self, Found};
+use tare_reader::discover::{self, SegmentFile};
 use tare_reader::{Segment, Target};
 
 use crate::exit::Failure;
@@ -52,7 +52,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     ];
     let rows = Rows {
         columns: columns.map(String::from).to_vec(),
-        rows: discover::running().iter().filter_map(row).collect(),
+        rows: discover::find_running().iter().filter_map(row).collect(),
     };
     let text = rows.show(args.format.unwrap_or_else(Format::by_default));
     // Nobody reading it is no failure of ours.
@@ -61,7 +61,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// The row of one segment. `None` when its process has stopped Tare, or has ended since.
-fn row(found: &Found) -> Option<Vec<Cell>> {
+fn row(found: &SegmentFile) -> Option<Vec<Cell>> {
     let (facts, remark) = if found.layout_version == LAYOUT_VERSION {
         match Segment::attach(Target::Path(found.path.clone())) {
             Ok(segment) if !segment.is_live() => return None,

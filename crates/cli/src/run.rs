@@ -327,7 +327,7 @@ impl Watch {
     /// Opens each segment below us that we do not have yet.
     fn look(&mut self) {
         for pid in descendants(std::process::id()) {
-            for found in discover::of_process(pid) {
+            for found in discover::find_of_process(pid) {
                 if let Some(held) = self.held.get_mut(&found.identity) {
                     // A server that puts itself into the background takes its segment along.
                     if held.pid != pid

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant, SystemTime};
 use tare_layout::object::{LockStatus, target};
 use tare_layout::slot::COMMANDS;
 use tare_layout::{Kind, View};
-use tare_reader::active::{Population, Running};
+use tare_reader::active::{Population, RunningStatement};
 use tare_reader::events::Wait;
 use tare_reader::objects::Metadata;
 use tare_reader::{
-    Active, Banks, Classes, Clock, Names, Segment, active, digests, instances, threads,
+    ActiveThread, Banks, Classes, Clock, Names, Segment, active_threads, digests, instances, threads,
 };
 
 use crate::ask::Unanswered;
@@ -46,7 +46,7 @@ impl SegmentSource {
 
     /// Reads names again when they are old, or one is missing.
     fn refresh(&mut self, population: &Population) {
-        let is_known = |active: &Active| {
+        let is_known = |active: &ActiveThread| {
             let of_statement = active.statement.as_ref().map(|running| running.head.class);
             let of_wait = active.wait.map(|wait| wait.head.class);
             let mut classes = [Some(active.class), of_statement, of_wait]
@@ -64,7 +64,7 @@ impl SegmentSource {
         }
     }
 
-    fn sample(&self, active: &Active, clock: Clock, now: u64, blockers: &mut Blockers) -> Sample {
+    fn sample(&self, active: &ActiveThread, clock: Clock, now: u64, blockers: &mut Blockers) -> Sample {
         let view = self.segment.view();
         let class = |id: usize| self.classes.get(id).map(|class| Arc::clone(&class.name));
         let age = |start: Option<u64>| {
@@ -115,12 +115,12 @@ impl Source for SegmentSource {
         if !self.segment.is_live() {
             return Err(Unanswered::Lost("the server has ended".to_owned()));
         }
-        let population = active(self.segment.view());
+        let population = active_threads(self.segment.view());
         let at = SystemTime::now();
         let clock = self.segment.clock();
         let now = clock.now().unwrap_or(0);
         self.refresh(&population);
-        let is_idle = |active: &Active| {
+        let is_idle = |active: &ActiveThread| {
             let wait = active.wait.map(|wait| wait.head.class);
             let kind = (wait.and_then(|class| self.classes.get(class))).map(|class| class.kind);
             kind == Some(Kind::Idle) && active.statement.is_none()
@@ -139,7 +139,7 @@ impl Source for SegmentSource {
 }
 
 /// A statement's digest, or else its text.
-fn what_runs(view: View<'_>, running: &Running) -> (Option<Arc<str>>, Option<Arc<str>>) {
+fn what_runs(view: View<'_>, running: &RunningStatement) -> (Option<Arc<str>>, Option<Arc<str>>) {
     let (id, generation) = running.digest;
     if let Some((hash, _)) = digests::named(view, id, generation) {
         return (Some(hash), None);

@@ -1,4 +1,4 @@
-//! Threads that run a statement or wait, read often: nothing of the idle ones but two counters.
+//! Threads that run a statement or wait. They are read often, so only two counters of idle threads are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -14,7 +14,7 @@ use crate::threads::ring_text;
 
 /// A thread that runs a statement or waits. Numbers refer to [`crate::Names`] and [`crate::Classes`].
 #[derive(Clone, Debug)]
-pub struct Active {
+pub struct ActiveThread {
     /// Number of its slot.
     pub slot: usize,
     /// Its id.
@@ -30,17 +30,17 @@ pub struct Active {
     /// Its default schema, 0 = none.
     pub schema: u32,
     /// The innermost statement that runs.
-    pub statement: Option<Running>,
-    /// The stage that it is in: its class, 0 = none.
+    pub statement: Option<RunningStatement>,
+    /// The class of its stage, 0 = none.
     pub stage: usize,
-    /// What it waits for: a metadata lock if it does, else the innermost wait that is open. (Who waits
-    /// for a lock sleeps on a condition inside of that wait; the lock says more.)
+    /// Its wait: that for a metadata lock if there is one, else the innermost open wait. (A thread that waits
+    /// for a lock sleeps on a condition inside that wait; the lock is more informative.)
     pub wait: Option<Wait>,
 }
 
 /// A statement that runs.
 #[derive(Clone, Debug)]
-pub struct Running {
+pub struct RunningStatement {
     /// What all events have.
     pub head: Head,
     /// Its digest and the generation of the digest table that this is of; 0 = none yet.
@@ -52,17 +52,17 @@ pub struct Running {
 /// All threads at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Population {
-    /// How many exist.
+    /// The number of live threads.
     pub threads: usize,
     /// Those that run a statement or wait.
-    pub active: Vec<Active>,
+    pub active: Vec<ActiveThread>,
 }
 
-/// How often a slot that changes hands is looked at again before it is passed over.
-const TRIES: usize = 4;
+/// How often a slot that changes its thread is read before it is skipped.
+const MAX_READS: usize = 4;
 
-/// The threads that exist, and what the active ones do.
-pub fn active(view: View<'_>) -> Population {
+/// The number of live threads, and the active ones.
+pub fn active_threads(view: View<'_>) -> Population {
     let limit = view.geometry().limits.threads;
     let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
     let mut population = Population::default();
@@ -74,20 +74,20 @@ pub fn active(view: View<'_>) -> Population {
         population.threads += 1;
         let open = |depth: &tare_layout::primitive::AtomicU32| depth.load(Ordering::Relaxed) != 0;
         if open(&slot.statement_depth) || open(&slot.wait_depth) {
-            population.active.extend(look(view, number, slot));
+            population.active.extend(read_stable(view, number, slot));
         }
     }
     population
 }
 
-/// What the thread in a slot does; `None` if it has ended that meanwhile.
-fn look(view: View<'_>, number: usize, slot: &Slot) -> Option<Active> {
-    for _ in 0..TRIES {
+/// Reads the thread in a slot; `None` if it is no longer active.
+fn read_stable(view: View<'_>, number: usize, slot: &Slot) -> Option<ActiveThread> {
+    for _ in 0..MAX_READS {
         let sequence = slot.sequence.load(Ordering::Acquire);
-        let found = sequence.is_multiple_of(2).then(|| read(view, number, slot));
+        let reading = sequence.is_multiple_of(2).then(|| read(view, number, slot));
         fence(Ordering::Acquire);
         if slot.sequence.load(Ordering::Relaxed) == sequence
-            && let Some(active) = found
+            && let Some(active) = reading
         {
             let is_active = active.statement.is_some() || active.wait.is_some();
             return is_active.then_some(active);
@@ -97,9 +97,9 @@ fn look(view: View<'_>, number: usize, slot: &Slot) -> Option<Active> {
     None
 }
 
-fn read(view: View<'_>, number: usize, slot: &Slot) -> Active {
+fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
     let id = slot.thread_id.load(Ordering::Relaxed);
-    Active {
+    ActiveThread {
         slot: number,
         id,
         class: slot.class.load(Ordering::Relaxed) as usize,
@@ -113,8 +113,8 @@ fn read(view: View<'_>, number: usize, slot: &Slot) -> Active {
     }
 }
 
-/// The innermost of its own that has not ended.
-fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Running> {
+/// The thread's innermost statement that has not ended.
+fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<RunningStatement> {
     let depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
     let innermost = depth.min(STATEMENT_DEPTH).checked_sub(1)?;
     let words = view.statements(number)[innermost].read()?;
@@ -127,14 +127,14 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
     let text = (digest.0 == 0)
         .then(|| ring_text(view, number, words[at::TEXT_AT], length))
         .flatten();
-    Some(Running { head, digest, text })
+    Some(RunningStatement { head, digest, text })
 }
 
 fn wait(slot: &Slot, id: u64) -> Option<Wait> {
     let depth = (slot.wait_depth.load(Ordering::Relaxed) as usize).min(WAIT_DEPTH);
     let is_lock = |wait: &Wait| target::of(wait.object) == target::METADATA_LOCK;
-    let open = slot.waits[..depth].iter().filter_map(|kept| {
-        let words = kept.read()?;
+    let open = slot.waits[..depth].iter().filter_map(|record| {
+        let words = record.read()?;
         let head = Head::of(&words);
         let bytes = words[event::wait::BYTES];
         let is_open = head.end_id.is_none() && split(words[word::THREAD]).0 == id;

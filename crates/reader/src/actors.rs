@@ -12,7 +12,7 @@ use crate::classes::text;
 use crate::error::WriteError;
 use crate::truncate::TruncationLock;
 
-/// A rule.
+/// A row of setup_actors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
     /// The host, or `%`.
@@ -23,17 +23,17 @@ pub struct Actor {
     pub role: Arc<str>,
     /// Whether threads are instrumented.
     pub enabled: bool,
-    /// Whether their events are kept.
+    /// Whether their events are stored in histories.
     pub history: bool,
 }
 
 /// Why a rule was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ActorError {
-    /// One of the same host, user and role is there.
+    /// There is a rule of the same host, user and role.
     #[error("there is a rule for '{0}' already: change that one")]
     Duplicate(String),
-    /// No room.
+    /// The table is full.
     #[error(
         "setup_actors is full ({0} rules): delete some, or start the program with a larger limit \
          (performance_schema_setup_actors_size)"
@@ -44,12 +44,12 @@ pub enum ActorError {
     Write(#[from] WriteError),
 }
 
-/// The rules with their places.
+/// The rules with their numbers.
 pub fn actors(view: View<'_>) -> Vec<(usize, Actor)> {
     let all = view.actors();
     let used = view.control().actors_used.load(Ordering::Acquire) as usize;
     let read = |(i, rule): (usize, &actor::Actor)| {
-        let found = rule.read(|rule, flags| {
+        let actor = rule.read(|rule, flags| {
             (flags & USED != 0).then(|| Actor {
                 host: text(&rule.host).into(),
                 user: text(&rule.user).into(),
@@ -58,7 +58,7 @@ pub fn actors(view: View<'_>) -> Vec<(usize, Actor)> {
                 history: flags & HISTORY != 0,
             })
         });
-        found.flatten().map(|found| (i, found))
+        actor.flatten().map(|actor| (i, actor))
     };
     all[..used.min(all.len())]
         .iter()
@@ -75,7 +75,7 @@ impl Segment {
     /// Adds a rule.
     ///
     /// # Errors
-    /// [`ActorError`]: there is one, there is no room, or the segment cannot be written.
+    /// [`ActorError`]: there is such a rule, the table is full, or the segment cannot be written.
     pub fn add_actor(&self, new: &Actor) -> Result<(), ActorError> {
         let view = self.writable()?;
         let _lock = TruncationLock::take(&view.control().truncating)?;
@@ -106,7 +106,8 @@ impl Segment {
         Ok(())
     }
 
-    /// ENABLED and HISTORY of the rule at a place; `None` leaves it. A rule that is gone is left.
+    /// Sets ENABLED and HISTORY of the rule with this number, if it is there; `None` leaves a column as it
+    /// is.
     ///
     /// # Errors
     /// [`WriteError`]: the segment cannot be written.
@@ -130,7 +131,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Takes the rule at a place away.
+    /// Removes the rule with this number.
     ///
     /// # Errors
     /// [`WriteError`]: the segment cannot be written.
@@ -138,7 +139,7 @@ impl Segment {
         self.remove_actors(|i| i == place)
     }
 
-    /// Takes all rules away: no new foreground thread is instrumented.
+    /// Removes all rules: no new foreground thread is instrumented.
     ///
     /// # Errors
     /// [`WriteError`]: the segment cannot be written.

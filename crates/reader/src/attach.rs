@@ -1,13 +1,13 @@
 //! Attaching to a segment: finding it, checking it, mapping it.
 //!
-//! | what lies behind | how it is mapped |
+//! | segment | how it is mapped |
 //! |---|---|
 //! | sealed against shrinking (every memfd of a writer) | in place |
-//! | a file whose writer lives (`TARE_SEGMENT`) | in place: whoever cuts it stops the writer first |
-//! | any other file (saved segments, strangers' bytes) | a private copy of what holds data |
+//! | a file whose writer lives (`TARE_SEGMENT`) | in place: shortening it would stop the writer, too |
+//! | any other file (saved segments, unknown bytes) | a private copy of its data |
 //!
-//! So that bytes that vanish under a mapping, which would kill the reader by SIGBUS, cannot be had
-//! from a file that merely looks like a segment.
+//! A file that is shortened while it is mapped kills the reader by SIGBUS. The private copy prevents that for
+//! files that merely look like a segment.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -20,7 +20,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::header::{HEADER_BYTES, LIVE};
 use tare_layout::{Geometry, LAYOUT_VERSION, View};
 
-use crate::discover::{self, Found};
+use crate::discover::{self, SegmentFile};
 use crate::error::{AttachError, WriteError};
 use crate::mapping::{self, Mapping};
 use crate::time::Clock;
@@ -29,11 +29,11 @@ use crate::validate::validate;
 /// Which segment to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// That of a running process; the newest, if it started Tare more than once.
+    /// The segment of a running process; the newest, if it started Tare more than once.
     Pid(u32),
     /// A file: saved, or the `TARE_SEGMENT` of a running process; or `/proc/PID/fd/N`.
     Path(PathBuf),
-    /// The only one that runs on this machine.
+    /// The segment of the only running process on this machine.
     Only,
 }
 
@@ -46,12 +46,12 @@ pub struct Segment {
     file: File,
     geometry: Geometry,
     mapping: Mapping,
-    /// Made when the first setting is changed.
+    /// Mapped when the first setting is changed.
     writable: OnceLock<Mapping>,
     writer: Writer,
 }
 
-/// What is known about the process that writes a segment.
+/// The process that writes a segment.
 #[derive(Debug)]
 enum Writer {
     /// This process.
@@ -70,14 +70,14 @@ impl Segment {
     pub fn attach(target: Target) -> Result<Self, AttachError> {
         match target {
             Target::Path(path) => Self::of_path(path),
-            Target::Pid(pid) => match newest(discover::of_process(pid)) {
-                Some(found) => Self::of_found(found),
+            Target::Pid(pid) => match newest(discover::find_of_process(pid)) {
+                Some(segment) => Self::of_segment(segment),
                 None if Path::new(&format!("/proc/{pid}")).exists() => {
                     Err(AttachError::NoSegment { pid })
                 }
                 None => Err(AttachError::NoProcess { pid }),
             },
-            Target::Only => Self::of_found(only(discover::running())?),
+            Target::Only => Self::of_segment(only(discover::find_running())?),
         }
     }
 
@@ -93,10 +93,10 @@ impl Segment {
         Self::of_file(path, File::from(descriptor), Writer::Own)
     }
 
-    fn of_found(found: Found) -> Result<Self, AttachError> {
-        let file = open(&found.path)?;
-        let writer = Writer::runs(found.pid);
-        Self::of_file(found.path, file, writer)
+    fn of_segment(segment: SegmentFile) -> Result<Self, AttachError> {
+        let file = open(&segment.path)?;
+        let writer = Writer::runs(segment.pid);
+        Self::of_file(segment.path, file, writer)
     }
 
     fn of_path(path: PathBuf) -> Result<Self, AttachError> {
@@ -139,13 +139,12 @@ impl Segment {
         })
     }
 
-    /// Where it was found.
+    /// The path that opened it.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The writer's process id as this machine numbers it now; as the header has it once the
-    /// process has ended.
+    /// The writer's process id on this machine; the one in the header once the process has ended.
     pub fn pid(&self) -> u32 {
         match &self.writer {
             Writer::Runs { pid, .. } => *pid,
@@ -167,29 +166,29 @@ impl Segment {
         runs && self.view().header().state.load(Ordering::Acquire) == LIVE
     }
 
-    /// The bytes, typed. Whatever they say, no access through it leaves the mapping.
+    /// Typed access to the bytes. No access through it leaves the mapping.
     pub fn view(&self) -> View<'_> {
         self.mapping.view()
     }
 
-    /// How large everything is.
+    /// The sizes and offsets of its regions.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// The clock that its times are read by.
+    /// The clock that converts its times.
     pub fn clock(&self) -> Clock {
         Clock::new(self.view(), self.is_live())
     }
 
-    /// Bytes of memory (or disk) that the segment takes: what was touched, not what is reserved.
+    /// Bytes of memory (or disk) that the segment takes: touched pages, not reserved ones.
     pub fn resident_bytes(&self) -> u64 {
-        // 512 is what st_blocks counts in, whatever the file system's blocks are (stat(2)).
+        // st_blocks counts blocks of 512 bytes on every file system (stat(2)).
         self.file.metadata().map_or(0, |m| m.blocks() * 512)
     }
 
-    /// The bytes, with what a reader may write (`tare_layout::geometry::is_reader_writable`) mapped
-    /// for writing. Storing anywhere else through this view ends the process.
+    /// A view in which the regions that a reader may write (`tare_layout::geometry::is_reader_writable`) are
+    /// mapped for writing. A store anywhere else through this view ends the process.
     ///
     /// # Errors
     /// [`WriteError`]: the writer has ended, or is another user's.
@@ -200,7 +199,7 @@ impl Segment {
         if let Some(mapping) = self.writable.get() {
             return Ok(mapping.view());
         }
-        // The descriptor may be one for reading only; this opens the same file anew.
+        // The descriptor may be read-only; this opens the same file again.
         let file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -228,7 +227,7 @@ fn writer_of(path: &Path, file: &File) -> Result<Writer, AttachError> {
         advice: "try again",
     })?;
     let identity = (metadata.dev(), metadata.ino());
-    let is_it = |found: &Found| found.identity == identity;
+    let is_it = |segment: &SegmentFile| segment.identity == identity;
     let mut page = [0; HEADER_BYTES];
     let pid_in_header = match read_page(file, &mut page) {
         Ok(_) => {
@@ -237,24 +236,26 @@ fn writer_of(path: &Path, file: &File) -> Result<Writer, AttachError> {
         }
         Err(_) => 0,
     };
-    // The likely one first; its number may differ when it runs in a container.
-    let found = discover::of_process(pid_in_header)
+    // The process of the header's pid first. In a container its pid differs.
+    let segment = discover::find_of_process(pid_in_header)
         .into_iter()
         .find(is_it)
-        .or_else(|| discover::running().into_iter().find(is_it));
-    Ok(found.map_or(Writer::Ended, |found| Writer::runs(found.pid)))
+        .or_else(|| discover::find_running().into_iter().find(is_it));
+    Ok(segment.map_or(Writer::Ended, |segment| Writer::runs(segment.pid)))
 }
 
-fn newest(found: Vec<Found>) -> Option<Found> {
-    let (ours, other): (Vec<_>, Vec<_>) = found
+fn newest(segments: Vec<SegmentFile>) -> Option<SegmentFile> {
+    let (ours, other): (Vec<_>, Vec<_>) = segments
         .into_iter()
-        .partition(|found| found.layout_version == LAYOUT_VERSION);
-    // A process that stopped Tare and started it again may still hold its old segment; a segment of
-    // another version is better named than passed over.
-    let live = |found: &Found| first_page(&found.path).is_some_and(|page| state(&page) == LIVE);
-    let generation = |found: &Found| first_page(&found.path).map_or(0, |page| generation(&page));
+        .partition(|segment| segment.layout_version == LAYOUT_VERSION);
+    // A process that stopped Tare and started it again may still hold its old segment. A segment of another
+    // layout version is returned if there is no other, so that the error names it.
+    let live =
+        |segment: &SegmentFile| first_page(&segment.path).is_some_and(|page| state(&page) == LIVE);
+    let generation =
+        |segment: &SegmentFile| first_page(&segment.path).map_or(0, |page| generation(&page));
     ours.into_iter()
-        .max_by_key(|found| (live(found), generation(found)))
+        .max_by_key(|segment| (live(segment), generation(segment)))
         .or_else(|| other.into_iter().next_back())
 }
 
@@ -275,18 +276,18 @@ fn generation(page: &[u8; HEADER_BYTES]) -> u64 {
     u64::from_le_bytes(std::array::from_fn(|i| page[at + i]))
 }
 
-fn only(found: Vec<Found>) -> Result<Found, AttachError> {
-    let mut pids: Vec<u32> = found.iter().map(|found| found.pid).collect();
+fn only(segments: Vec<SegmentFile>) -> Result<SegmentFile, AttachError> {
+    let mut pids: Vec<u32> = segments.iter().map(|segment| segment.pid).collect();
     pids.dedup();
     match pids.as_slice() {
         [] => Err(AttachError::NothingRuns),
-        [_] => newest(found).ok_or(AttachError::NothingRuns),
+        [_] => newest(segments).ok_or(AttachError::NothingRuns),
         _ => {
-            let ours: Vec<Found> = found
+            let ours: Vec<SegmentFile> = segments
                 .into_iter()
-                .filter(|found| found.layout_version == LAYOUT_VERSION)
+                .filter(|segment| segment.layout_version == LAYOUT_VERSION)
                 .collect();
-            let mut of_ours: Vec<u32> = ours.iter().map(|found| found.pid).collect();
+            let mut of_ours: Vec<u32> = ours.iter().map(|segment| segment.pid).collect();
             of_ours.dedup();
             match of_ours.as_slice() {
                 [_] => newest(ours).ok_or(AttachError::NothingRuns),
@@ -308,7 +309,7 @@ fn open(path: &Path) -> Result<File, AttachError> {
         },
         source,
     };
-    // Not blocking: should it be a pipe, opening it must not wait for its other end.
+    // Non-blocking, so that opening a pipe does not wait for its other end.
     let file = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY)

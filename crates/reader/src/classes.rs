@@ -13,7 +13,7 @@ pub struct Class {
     pub id: usize,
     /// What it observes.
     pub kind: Kind,
-    /// Its name, as `setup_instruments` shows it (of errors: `error/CODE`).
+    /// Its name in `setup_instruments` (of errors: `error/CODE`).
     pub name: Arc<str>,
     /// One sentence about it.
     pub documentation: Option<Arc<str>>,
@@ -30,7 +30,7 @@ pub struct Classes {
 }
 
 impl Classes {
-    /// Reads those registered now.
+    /// Reads the classes that are registered now.
     pub fn read(view: View<'_>) -> Self {
         let limit = view.geometry().limits.classes;
         let used = view.shared().classes_used.0.load(Ordering::Acquire) as usize;
@@ -53,7 +53,7 @@ impl Classes {
         self.all.len()
     }
 
-    /// Whether none is registered.
+    /// Whether no class is registered.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -87,7 +87,7 @@ fn read(view: View<'_>, id: usize) -> Option<Class> {
     })
 }
 
-/// A short text of the segment; what is no UTF-8 is replaced.
+/// A short text of the segment; bytes that are not UTF-8 are replaced.
 pub fn text<const WORDS: usize>(name: &Name<WORDS>) -> String {
     let mut bytes = vec![0; name.len()];
     String::from_utf8_lossy(name.get(&mut bytes)).into_owned()

@@ -18,7 +18,7 @@ use crate::totals::Banks;
 /// The statements of one digest under one default schema. Times are ticks.
 #[derive(Clone, Debug)]
 pub struct Digest {
-    /// Its number; 0 = all that found the table full.
+    /// Its number; 0 = all statements that found the table full.
     pub id: usize,
     /// The schema, 0 = none.
     pub schema: u32,
@@ -30,7 +30,7 @@ pub struct Digest {
     pub row: [Cells; 4],
     /// Its latencies.
     pub histogram: SparseHistogram,
-    /// When it was first seen.
+    /// When its first statement began.
     pub first_seen: u64,
     /// One of its statements.
     pub sample: Sample,
@@ -39,11 +39,11 @@ pub struct Digest {
 /// A digest's sample: one of its statements in full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// The text, as much as was kept.
+    /// The text, as far as it is stored.
     pub text: Option<Arc<str>>,
     /// When it ended.
-    pub seen: u64,
-    /// What it took.
+    pub end: u64,
+    /// How long it took.
     pub wait: u64,
 }
 
@@ -53,11 +53,10 @@ fn long_text(words: &[AtomicU64], length: u32) -> Option<Arc<str>> {
     (!bytes.is_empty()).then(|| String::from_utf8_lossy(&bytes).into())
 }
 
-/// How a text ends that was cut, as in MySQL.
+/// The end of a text that was cut, as in MySQL.
 pub const ELLIPSIS: &str = "...";
 
-/// A text that was cut, marked: the mark takes the place of its last characters, so that it is no
-/// longer than it was.
+/// Marks a text that was cut. The mark replaces its last characters, so that its length does not grow.
 pub(crate) fn marked(text: Arc<str>, cut: bool) -> Arc<str> {
     if !cut {
         return text;
@@ -66,7 +65,7 @@ pub(crate) fn marked(text: Arc<str>, cut: bool) -> Arc<str> {
     format!("{}{ELLIPSIS}", &text[..end]).into()
 }
 
-/// The normalised text of a digest. Of one that was cut, all that there is and the mark.
+/// The normalised text of a digest; if it was cut, all of it and the mark.
 fn normalised(view: View<'_>, id: usize) -> Option<Arc<str>> {
     let digest = view.digest(id);
     let length = digest.text_length.load(Ordering::Relaxed);
@@ -81,15 +80,15 @@ fn hex(hash: &[AtomicU64; 4]) -> Arc<str> {
     const DIGITS: [char; 16] = [
         '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
     ];
-    // Not by formatting: a full table has 320,000 of these bytes.
+    // Formatting would be slow: a full table has 320,000 of these bytes.
     let digits = |byte: u8| [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
     let words = hash.iter().map(|word| word.load(Ordering::Relaxed));
     let text: String = words.flat_map(u64::to_le_bytes).flat_map(digits).collect();
     text.into()
 }
 
-/// Hash and normalised text of a digest that a statement names; `None` if its number has become
-/// another's since, or it is none.
+/// Hash and normalised text of a digest that a statement names; `None` if its number belongs to another
+/// digest now, or it is none.
 pub fn named(view: View<'_>, id: u32, incarnation: u32) -> Option<(Arc<str>, Option<Arc<str>>)> {
     let number = id as usize;
     if number == 0 || number >= view.geometry().limits.digests {
@@ -100,13 +99,13 @@ pub fn named(view: View<'_>, id: u32, incarnation: u32) -> Option<(Arc<str>, Opt
     ready.then(|| (hex(&digest.hash), normalised(view, number)))
 }
 
-/// How many digests the table has now, number 0 included.
+/// The number of digests in the table, including number 0.
 pub fn used(view: View<'_>) -> usize {
     let generation = view.control().digest_generation.load(Ordering::Acquire);
     let used = view.shared().digests_used.0.load(Ordering::Acquire);
     match (used >> 32) as u32 == generation {
         true => (used as u32 as usize).min(view.geometry().limits.digests),
-        // Nothing was seen since it was truncated; what number 0 holds is of before.
+        // No statement ended since the table was truncated; number 0 is of before.
         false => 0,
     }
 }
@@ -121,7 +120,7 @@ fn sample(view: View<'_>, id: usize) -> Sample {
         let text = long_text(view.digest_sample(id), length & !SAMPLE_CUT);
         let sample = Sample {
             text: text.map(|text| marked(text, cut)),
-            seen: digest.sample_seen.load(Ordering::Relaxed),
+            end: digest.sample_seen.load(Ordering::Relaxed),
             wait: digest.sample_wait.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);
@@ -140,13 +139,12 @@ struct Sum {
     histogram: Additions,
 }
 
-/// How long a reader waits for a digest to be evicted before it takes what it sees: one takes some
-/// microseconds, a writer that was killed in one leaves the sequence odd for good.
-const EVICTION_TRIES: usize = 1000;
+/// How often a reader tries while a digest is evicted before it reads all the same. An eviction takes some
+/// microseconds; a writer that was killed in one leaves the sequence odd for ever.
+const MAX_EVICTION_READS: usize = 1000;
 
 impl Banks<'_> {
-    /// The digests seen since the table was last truncated, by number; number 0 only if anything
-    /// was counted there.
+    /// The digests since the table was last truncated, by number; number 0 only if it has counted something.
     pub fn digests(&self) -> Vec<Digest> {
         let view = self.view();
         let generation = view.control().digest_generation.load(Ordering::Acquire);
@@ -157,22 +155,22 @@ impl Banks<'_> {
                 let entry = view.digest(id);
                 let ready = entry.state.load(Ordering::Acquire) as u32 == READY as u32
                     && entry.generation.load(Ordering::Relaxed) == generation;
-                // Number 0 is nobody's: it is there in every generation.
+                // Number 0 exists in every generation.
                 (id == 0 || ready).then(|| self.digest(id, sum, &mut adder))
             };
             let mut digests: Vec<Digest> = sums.enumerate().filter_map(listed).collect();
-            // One whose first statement still runs has counted nothing.
+            // A digest whose first statement still runs has counted nothing.
             digests.retain(|digest| digest.row[0][COUNT] != 0);
             digests
         };
         let sequence = &view.shared().digest_sequence.0;
-        for _ in 0..EVICTION_TRIES {
+        for _ in 0..MAX_EVICTION_READS {
             let before = sequence.load(Ordering::Acquire);
             if before.is_multiple_of(2) {
-                let found = read();
+                let digests = read();
                 fence(Ordering::Acquire);
                 if sequence.load(Ordering::Relaxed) == before {
-                    return found;
+                    return digests;
                 }
             }
             std::thread::yield_now();
@@ -191,7 +189,7 @@ impl Banks<'_> {
             };
             add(Kind::Statement, i, line, &shared);
         }
-        // Where nothing was counted the pages may not be there. (A row that wraps spills there, too.)
+        // If nothing was counted, the pages may not be allocated yet. (A row that wraps spills there, too.)
         let is_shared = entry.shared[0].get(COUNT) != 0 || row[0][COUNT] >> 32 != 0;
         let (mut shared, mut truncated): (&[_], &[_]) = (&[], &[]);
         if is_shared {
@@ -236,12 +234,13 @@ impl Banks<'_> {
                     if entry == 0 || at + 4 > arena.len() {
                         continue;
                     }
-                    let whole = Tag::unpack(arena[at].get(TAG)).is_some_and(|tag| tag.lines == 4);
-                    // Of an older generation it is forgotten.
-                    if !whole || arena[at + 1].get(TAG) != u64::from(generation) {
+                    let is_complete =
+                        Tag::unpack(arena[at].get(TAG)).is_some_and(|tag| tag.lines == 4);
+                    // A row of an older generation is ignored.
+                    if !is_complete || arena[at + 1].get(TAG) != u64::from(generation) {
                         continue;
                     }
-                    // Of one that was evicted, what it counted is all else's.
+                    // The counts of an evicted digest belong to number 0.
                     let lives = (id < limit).then(|| view.digest(id).state.load(Ordering::Acquire));
                     let lives = lives.is_some_and(|state| {
                         state as u32 == READY as u32 && (state >> 32) as u16 == (entry >> 16) as u16

@@ -1,8 +1,8 @@
-//! Where the segments of running processes are, found through `/proc` alone.
+//! Finds the segments of running processes through `/proc`.
 //!
-//! A writer either holds a memfd named `tare…` open, or maps a file shared (`TARE_SEGMENT`).
-//! Nothing is mapped here: of each candidate only the first bytes are read, whose place no layout
-//! version changes, so that segments of other versions are found too and can be named as such.
+//! A writer either holds a memfd named `tare…` open, or maps a file shared (`TARE_SEGMENT`). Nothing is
+//! mapped here. Only the first bytes of each candidate are read, whose offsets are the same in all layout
+//! versions, so that segments of other versions are found, too.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -15,50 +15,50 @@ use tare_layout::header::Header;
 
 /// A segment that a running process writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
-    /// The writer, as this process sees it (in a container, its own number differs).
+pub struct SegmentFile {
+    /// The writer's pid as this process sees it (in a container, its own number differs).
     pub pid: u32,
-    /// The writer, as the segment has it.
+    /// The writer's pid in the segment's header.
     pub writer: u32,
     /// A path that opens the segment: the file, or `/proc/PID/fd/N` for a memfd.
     pub path: PathBuf,
-    /// Device and inode: two paths to one segment agree in it.
+    /// Device and inode, which are equal for two paths to one segment.
     pub identity: (u64, u64),
     /// The layout version that the segment is written in.
     pub layout_version: u32,
 }
 
-/// The segments of all processes that this user may look at, by pid. Processes that end
-/// meanwhile, and those of other users, are passed over.
-pub fn running() -> Vec<Found> {
-    let mut found = BTreeMap::new();
+/// Finds the segments of all processes that this user may read, by pid. Processes that end meanwhile, and
+/// those of other users, are skipped.
+pub fn find_running() -> Vec<SegmentFile> {
+    let mut segments = BTreeMap::new();
     for pid in processes() {
-        for segment in of_process(pid) {
-            found
+        for segment in find_of_process(pid) {
+            segments
                 .entry((segment.pid, segment.identity))
                 .or_insert(segment);
         }
     }
-    found.into_values().collect()
+    segments.into_values().collect()
 }
 
-/// The segments that one process writes: usually none or one. Those that it only holds open or
-/// maps for reading, or inherited by fork, are not among them. Empty when the process is
-/// gone or not ours to look at.
-pub fn of_process(pid: u32) -> Vec<Found> {
+/// Finds the segments that one process writes: usually none or one. Segments that it only holds open, maps
+/// for reading or inherited by fork are left out. Empty if the process has ended or this user may not read
+/// it.
+pub fn find_of_process(pid: u32) -> Vec<SegmentFile> {
     let own_numbers = own_numbers(pid);
-    let mut found: Vec<Found> = Vec::new();
+    let mut segments: Vec<SegmentFile> = Vec::new();
     for path in memfds(pid).into_iter().chain(mapped_files(pid)) {
         let Some(segment) = probe(pid, path) else {
             continue;
         };
         if own_numbers.contains(&segment.writer)
-            && !found.iter().any(|f| f.identity == segment.identity)
+            && !segments.iter().any(|f| f.identity == segment.identity)
         {
-            found.push(segment);
+            segments.push(segment);
         }
     }
-    found
+    segments
 }
 
 fn processes() -> impl Iterator<Item = u32> {
@@ -68,7 +68,7 @@ fn processes() -> impl Iterator<Item = u32> {
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// The numbers that a process goes by: as seen here, and in each container around it.
+/// The pids of a process: here, and in each container that it runs in.
 fn own_numbers(pid: u32) -> Vec<u32> {
     let mut numbers = vec![pid];
     if let Ok(status) = fs::read_to_string(format!("/proc/{pid}/status"))
@@ -117,14 +117,14 @@ fn shared_file(line: &str) -> Option<PathBuf> {
         rest = tail;
     }
     let path = rest.trim_start();
-    // Devices are mapped shared too, and opening one may do something; /dev/shm holds files.
+    // Devices are mapped shared, too, and opening one may have effects; /dev/shm has files.
     let regular =
         path.starts_with('/') && (!path.starts_with("/dev/") || path.starts_with("/dev/shm/"));
     (perms == "rw-s" && regular).then(|| PathBuf::from(path))
 }
 
 /// Reads the first bytes of a candidate.
-fn probe(pid: u32, path: PathBuf) -> Option<Found> {
+fn probe(pid: u32, path: PathBuf) -> Option<SegmentFile> {
     let metadata = fs::metadata(&path).ok()?;
     if !metadata.is_file() {
         return None;
@@ -143,7 +143,7 @@ fn probe(pid: u32, path: PathBuf) -> Option<Found> {
             bytes[offset + 3],
         ])
     };
-    Some(Found {
+    Some(SegmentFile {
         pid,
         writer: at(std::mem::offset_of!(Header, pid)),
         path,
@@ -181,18 +181,18 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_is_found_and_an_heir_is_not() {
+    fn a_process_that_inherited_a_segment_is_not_its_writer() {
         let own = std::process::id();
         let segment = memfd(c"tare", 7, own);
         let inherited = memfd(c"tare", 7, own + 1);
         let other = memfd(c"other", 7, own);
 
-        let found = of_process(own);
+        let segments = find_of_process(own);
         let identity_of = |file: &File| {
             let metadata = file.metadata().expect("an open file has metadata");
             (metadata.dev(), metadata.ino())
         };
-        let ours = found
+        let ours = segments
             .iter()
             .find(|f| f.identity == identity_of(&segment))
             .expect("found");
@@ -202,9 +202,9 @@ mod tests {
             PathBuf::from(format!("/proc/{own}/fd/{}", segment.as_raw_fd()))
         );
         for foreign in [&inherited, &other] {
-            assert!(found.iter().all(|f| f.identity != identity_of(foreign)));
+            assert!(segments.iter().all(|f| f.identity != identity_of(foreign)));
         }
-        assert!(running().contains(ours));
+        assert!(find_running().contains(ours));
     }
 
     #[test]
@@ -232,6 +232,6 @@ mod tests {
 
     #[test]
     fn a_process_that_is_gone_has_no_segments() {
-        assert_eq!(of_process(u32::MAX >> 1), Vec::new());
+        assert_eq!(find_of_process(u32::MAX >> 1), Vec::new());
     }
 }

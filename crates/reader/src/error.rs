@@ -1,4 +1,4 @@
-//! What can go wrong, each with what to do about it.
+//! Errors, each with what to do about it.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum AttachError {
          --segment tare-{pid}.segment"
     )]
     NoProcess {
-        /// The process asked for.
+        /// The requested process.
         pid: u32,
     },
     /// The process has no segment, or not one that this user may read.
@@ -22,15 +22,15 @@ pub enum AttachError {
          it, or belongs to another user (try as that user, or as root)"
     )]
     NoSegment {
-        /// The process asked for.
+        /// The requested process.
         pid: u32,
     },
-    /// Nothing runs that could be meant.
+    /// No process with a segment runs.
     #[error(
         "no running program that uses Tare was found; start one, or give the path of a saved segment"
     )]
     NothingRuns,
-    /// Several could be meant.
+    /// Several processes with a segment run.
     #[error("{} running programs use Tare; say which by its pid: {}", .candidates.len(), list(.candidates))]
     Several {
         /// Their pids.
@@ -41,17 +41,17 @@ pub enum AttachError {
     Open {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
         /// What to do.
         advice: &'static str,
     },
-    /// The bytes are not what they should be.
+    /// The bytes are not a valid segment.
     #[error("cannot read {}: {source}", .path.display())]
     Invalid {
         /// The path.
         path: PathBuf,
-        /// What is wrong with them.
+        /// The reason.
         source: Invalid,
     },
     /// The segment cannot be mapped.
@@ -65,7 +65,7 @@ pub enum AttachError {
         path: PathBuf,
         /// Bytes of the segment.
         bytes: usize,
-        /// What the system says.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -75,40 +75,40 @@ fn list(pids: &[u32]) -> String {
     pids.join(", ")
 }
 
-/// Why bytes are no segment that this reader understands.
+/// Why bytes are no segment that this reader can read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Invalid {
     /// The first bytes are not a segment's.
     #[error("it is not a segment of Tare: it does not begin as one")]
     Magic,
-    /// A writer and a reader of different versions.
+    /// The writer has another layout version.
     #[error(
-        "written by layout version {found}, this tare reads {LAYOUT_VERSION}: use the tare that came with \
+        "written by layout version {actual}, this tare reads {LAYOUT_VERSION}: use the tare that came with \
          that program"
     )]
     Version {
         /// The writer's version.
-        found: u32,
+        actual: u32,
     },
-    /// Fewer bytes than there must be.
+    /// The file is too short.
     #[error(
-        "it is truncated: {found} bytes of {needed}; copy it again, holes included (cp --sparse)"
+        "it is truncated: {actual} bytes of {needed}; copy it again, holes included (cp --sparse)"
     )]
     Truncated {
-        /// Bytes that are there.
-        found: u64,
-        /// Bytes that its header asks for.
+        /// Bytes of the file.
+        actual: u64,
+        /// Bytes that its header requires.
         needed: u64,
     },
-    /// A header of another size.
-    #[error("its header is damaged: it says it is {found} bytes long instead of {expected}")]
+    /// The header has another size.
+    #[error("its header is damaged: it says it is {actual} bytes long instead of {expected}")]
     HeaderBytes {
-        /// What it says.
-        found: u32,
-        /// What it is in this version.
+        /// The size in the header.
+        actual: u32,
+        /// The size in this version.
         expected: u32,
     },
-    /// A limit out of bounds.
+    /// A limit is out of bounds.
     #[error("its header is damaged: limit {name} is {value}, which cannot be")]
     Limit {
         /// The limit's name.
@@ -116,18 +116,18 @@ pub enum Invalid {
         /// Its value.
         value: u64,
     },
-    /// A region elsewhere than where its limits put it.
+    /// A region is not at the offset that follows from the limits.
     #[error("its header is damaged: region {region} is not where the limits put it")]
     Region {
         /// Number of the region.
         region: usize,
     },
-    /// A size that does not follow from the limits.
-    #[error("its header is damaged: it says {found} bytes, and its limits take {expected}")]
+    /// The total size does not follow from the limits.
+    #[error("its header is damaged: it says {actual} bytes, and its limits take {expected}")]
     TotalBytes {
-        /// What it says.
-        found: u64,
-        /// What follows from its limits.
+        /// The size in the header.
+        actual: u64,
+        /// The size that follows from its limits.
         expected: u64,
     },
 }
@@ -135,7 +135,7 @@ pub enum Invalid {
 /// Why a setting could not be changed or a table not be truncated.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Nobody would obey.
+    /// The writer has ended, so no program would follow the change.
     #[error(
         "the program that wrote this segment has ended: its settings and tables can only be read"
     )]
@@ -148,10 +148,10 @@ pub enum WriteError {
     /// The segment cannot be mapped a second time.
     #[error("cannot map the segment for writing: {0}; raise `ulimit -v`")]
     Map(#[source] std::io::Error),
-    /// What should be changed is not there.
+    /// The row to be changed is not there.
     #[error("{what} {number} is not there (any more); read the table again")]
     Gone {
-        /// Which kind of thing.
+        /// The kind of row.
         what: &'static str,
         /// Its number.
         number: u64,
@@ -159,19 +159,19 @@ pub enum WriteError {
     /// Another reader is truncating a table.
     #[error("process {pid} is truncating a table of this segment; try again when it is done")]
     Busy {
-        /// Which process.
+        /// That reader's process.
         pid: u32,
     },
-    /// The program was asked and did not answer.
+    /// The server did not answer a request.
     #[error("the server did not tell its row locks in time: it hangs, or is stopped; try again")]
     Silent,
     /// The table has a row of this name.
     #[error("there is such a row already; change it instead")]
     Duplicate,
-    /// The table has no room for another row.
+    /// The table is full.
     #[error("the table has room for {rows} rows, and as many are there; delete some")]
     Full {
-        /// Its size.
+        /// Its size in rows.
         rows: usize,
     },
 }

@@ -21,11 +21,11 @@ use crate::threads::{Thread, ring_text};
 /// Which table of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Table {
-    /// What each thread does, or did last.
+    /// What each thread does now, or did last.
     Current,
     /// The last few of each thread, oldest first.
     History,
-    /// The last of all threads, in the order in which threads took room for them.
+    /// The last events of all threads, in the order in which threads took chunks for them.
     Long,
 }
 
@@ -40,7 +40,7 @@ impl Table {
     }
 }
 
-/// What events of all types have.
+/// The common fields of all events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Unique within its thread.
@@ -49,7 +49,7 @@ pub struct Head {
     pub end_id: Option<u64>,
     /// The thread.
     pub thread: u64,
-    /// Where in the host's source it began, 0 = not known; see [`crate::Sources`].
+    /// The line of the host's source where it began, 0 = unknown; see [`crate::Sources`].
     pub source: usize,
     /// The class.
     pub class: usize,
@@ -59,9 +59,9 @@ pub struct Head {
     pub end: Option<u64>,
     /// The event that it is nested in, if any.
     pub nesting: Option<(u64, Nesting)>,
-    /// How deep, among statements.
+    /// Its depth among statements.
     pub level: u8,
-    /// What it does, of a wait.
+    /// The operation of a wait.
     pub(crate) operation: u8,
 }
 
@@ -70,7 +70,7 @@ impl Head {
         let packed = Packed::unpack(words[word::PACKED]);
         let ended = packed.span != 0;
         let id = words[word::ID];
-        // One that ended and has no end began by a timer that was changed: it is not timed.
+        // An event without an end time began by a timer that was changed since: it is not timed.
         let timed = !ended || words[word::END] != 0;
         let start = Some(words[word::START]).filter(|ticks| *ticks != 0 && timed);
         let nesting = Nesting::from_u8(packed.nesting);
@@ -95,31 +95,31 @@ impl Head {
 /// A wait or an idle time.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
-    /// What all events have.
+    /// Common fields.
     pub head: Head,
-    /// What it does.
+    /// The operation.
     pub operation: Option<Operation>,
     /// The instance or file waited for, 0 = none; see [`crate::instances`].
     pub object: u64,
-    /// Bytes moved, where the operation has such.
+    /// Bytes moved, if the operation moves any.
     pub bytes: Option<u64>,
 }
 
 /// A stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// What all events have.
+    /// Common fields.
     pub head: Head,
-    /// Work completed and estimated, where it reports progress.
+    /// Work completed and estimated, if it reports progress.
     pub progress: Option<(u64, u64)>,
 }
 
 /// A transaction.
 #[derive(Clone, Copy, Debug)]
 pub struct Transaction {
-    /// What all events have.
+    /// Common fields.
     pub head: Head,
-    /// The engine's number of it.
+    /// Its number in the storage engine.
     pub trx_id: Option<u64>,
     /// Savepoints set.
     pub savepoints: u64,
@@ -140,9 +140,9 @@ pub struct Transaction {
 /// A statement.
 #[derive(Clone, Debug)]
 pub struct Statement {
-    /// What all events have.
+    /// Common fields.
     pub head: Head,
-    /// Its text, as much as was kept; `None` if none was given, or the ring has moved on.
+    /// Its text, as far as it is stored; `None` if there is none, or newer texts have overwritten it.
     pub text: Option<Arc<str>>,
     /// Its digest and the generation of the digest table that this is of; 0 = none.
     pub digest: (u32, u32),
@@ -150,7 +150,7 @@ pub struct Statement {
     pub schema: u32,
     /// The error's number, 0 = none.
     pub errno: u32,
-    /// The SQLSTATE that it ended with; `None` of one that runs, or gave rows.
+    /// Its SQLSTATE; `None` while it runs, or if it returned rows.
     pub sqlstate: Option<Arc<str>>,
     /// The error's text.
     pub message: Option<Arc<str>>,
@@ -160,7 +160,7 @@ pub struct Statement {
     pub counters: [u64; COUNTERS],
 }
 
-/// Where a record was found: what its texts are looked up by.
+/// The location of a record, by which its texts are read.
 #[derive(Clone, Copy)]
 enum Place {
     Slot(usize),
@@ -174,8 +174,8 @@ pub struct Events<'a> {
     threads: &'a [Thread],
 }
 
-/// Where the records of one type lie: in a slot's current part, its ring, and history_long.
-struct Places<'a, const N: usize> {
+/// The records of one type of events: a slot's current ones, its ring, and history_long.
+struct Rings<'a, const N: usize> {
     ring: usize,
     current: fn(View<'a>, &Thread) -> &'a [Record<N>],
     history: fn(&View<'a>, usize) -> &'a [Record<N>],
@@ -190,17 +190,17 @@ impl<'a> Events<'a> {
 
     /// Waits.
     pub fn waits(&self, table: Table) -> Vec<Wait> {
-        let places = Places {
+        let rings = Rings {
             ring: ring::WAITS,
             current: |view, thread| {
-                // The one that ended last stays where it was.
-                let shown = thread.wait_depth.clamp(1, WAIT_DEPTH);
-                &view.slot(thread.slot).waits[..shown]
+                // The wait that ended last stays in its record.
+                let count = thread.wait_depth.clamp(1, WAIT_DEPTH);
+                &view.slot(thread.slot).waits[..count]
             },
             history: View::ring_waits,
             long: |view, i| &view.long_waits()[i],
         };
-        self.read(table, &places, |record, _| {
+        self.read(table, &rings, |record, _| {
             let words = record.read()?;
             let head = Head::of(&words);
             let bytes = words[event::wait::BYTES];
@@ -215,13 +215,13 @@ impl<'a> Events<'a> {
 
     /// Stages.
     pub fn stages(&self, table: Table) -> Vec<Stage> {
-        let places = Places {
+        let rings = Rings {
             ring: ring::STAGES,
             current: |view, thread| std::slice::from_ref(&view.slot(thread.slot).current_stage),
             history: View::ring_stages,
             long: |view, i| &view.long_stages()[i],
         };
-        let stages = self.read(table, &places, |record, _| {
+        let stages = self.read(table, &rings, |record, _| {
             let words = record.read()?;
             let progress = (
                 words[event::stage::COMPLETED],
@@ -232,21 +232,21 @@ impl<'a> Events<'a> {
                 progress: (progress != (0, 0)).then_some(progress),
             })
         });
-        // Unlike the last wait or statement, the last stage is over once it ends.
-        let shown = |stage: &Stage| table != Table::Current || stage.head.end_id.is_none();
-        stages.into_iter().filter(shown).collect()
+        // Unlike the last wait or statement, the last stage is not listed once it has ended.
+        let count = |stage: &Stage| table != Table::Current || stage.head.end_id.is_none();
+        stages.into_iter().filter(count).collect()
     }
 
     /// Transactions.
     pub fn transactions(&self, table: Table) -> Vec<Transaction> {
         use event::transaction as at;
-        let places = Places {
+        let rings = Rings {
             ring: ring::TRANSACTIONS,
             current: |view, thread| std::slice::from_ref(&view.slot(thread.slot).transaction),
             history: View::ring_transactions,
             long: View::long_transaction,
         };
-        self.read(table, &places, |record, _| {
+        self.read(table, &rings, |record, _| {
             let words = record.read()?;
             let state = words[at::STATE];
             Some(Transaction {
@@ -270,16 +270,16 @@ impl<'a> Events<'a> {
 
     /// Statements.
     pub fn statements(&self, table: Table) -> Vec<Statement> {
-        let places = Places {
+        let rings = Rings {
             ring: ring::STATEMENTS,
             current: |view, thread| {
-                let shown = thread.statement_depth.clamp(1, STATEMENT_DEPTH);
-                &view.statements(thread.slot)[..shown]
+                let count = thread.statement_depth.clamp(1, STATEMENT_DEPTH);
+                &view.statements(thread.slot)[..count]
             },
             history: View::ring_statements,
             long: View::long_statement,
         };
-        self.read(table, &places, |record, place| {
+        self.read(table, &rings, |record, place| {
             with_text(record, |words| self.statement(words, place))
         })
     }
@@ -330,89 +330,89 @@ impl<'a> Events<'a> {
     fn read<const N: usize, T>(
         &self,
         table: Table,
-        places: &Places<'a, N>,
+        rings: &Rings<'a, N>,
         decode: impl Fn(&Record<N>, Place) -> Option<T>,
     ) -> Vec<T> {
-        let (control, number) = (self.view.control(), places.ring * 3 + table.number());
+        let (control, number) = (self.view.control(), rings.ring * 3 + table.number());
         let cleared = control.cleared[number].load(Ordering::Relaxed);
         let cleared_untimed = u64::from(control.cleared_untimed[number].load(Ordering::Relaxed));
-        // Rings of all types are as long as the longest that was asked for.
-        let asked = |size| self.view.shared().asked(size).unwrap_or(u64::MAX);
-        let (history, long) = sizes::of_ring(places.ring);
-        let (asked_history, asked_long) = (asked(history), asked(long));
-        let mut found = Vec::new();
-        let mut see = |record: &Record<N>, place, thread: Option<u64>| {
+        // Rings of all types are as long as the longest requested one.
+        let requested = |size| self.view.shared().requested(size).unwrap_or(u64::MAX);
+        let (history, long) = sizes::of_ring(rings.ring);
+        let (history_size, long_size) = (requested(history), requested(long));
+        let mut decoded = Vec::new();
+        let mut visit = |record: &Record<N>, place, thread: Option<u64>| {
             let ended = Packed::unpack(record.word(word::PACKED)).span != 0;
             let end = record.word(word::END);
             let gone = match record.word(word::START) {
                 0 => ended && end < cleared_untimed,
                 _ => ended && end != 0 && end <= cleared,
             };
-            // A ring may still hold what an earlier thread of the slot put there.
+            // A ring may still have events of an earlier thread of the slot.
             let own = thread.is_none_or(|id| split(record.word(word::THREAD)).0 == id);
             if !gone && own {
-                found.extend(decode(record, place));
+                decoded.extend(decode(record, place));
             }
         };
         match table {
             Table::Long => {
-                for i in self.newest(places, asked_long) {
-                    see((places.long)(&self.view, i), Place::Long(i), None);
+                for i in self.newest(rings, long_size) {
+                    visit((rings.long)(&self.view, i), Place::Long(i), None);
                 }
             }
             Table::Current => {
                 for thread in self.threads {
-                    for record in (places.current)(self.view, thread) {
-                        see(record, Place::Slot(thread.slot), Some(thread.id));
+                    for record in (rings.current)(self.view, thread) {
+                        visit(record, Place::Slot(thread.slot), Some(thread.id));
                     }
                 }
             }
             Table::History => {
                 for thread in self.threads {
-                    let pushed = thread.pushed[places.ring];
+                    let pushed = thread.pushed[rings.ring];
                     if pushed == 0 {
-                        // The ring's pages were never touched: leave them so.
+                        // The ring's pages are not allocated, and reading would allocate them.
                         continue;
                     }
-                    let events = (places.history)(&self.view, thread.slot);
-                    let kept = pushed.min(events.len() as u64).min(asked_history);
-                    for i in pushed - kept..pushed {
+                    let events = (rings.history)(&self.view, thread.slot);
+                    let count = pushed.min(events.len() as u64).min(history_size);
+                    for i in pushed - count..pushed {
                         let record = &events[(i % events.len() as u64) as usize];
-                        see(record, Place::Slot(thread.slot), Some(thread.id));
+                        visit(record, Place::Slot(thread.slot), Some(thread.id));
                     }
                 }
             }
         }
-        found
+        decoded
     }
 
-    /// The places of a history_long, without the oldest of its events where there are more than were asked for.
-    fn newest<const N: usize>(&self, places: &Places<'a, N>, asked: u64) -> Vec<usize> {
-        let all = self.long_places(places.ring);
-        if all.len() as u64 <= asked {
+    /// The records of a history_long, without the oldest events beyond the requested size.
+    fn newest<const N: usize>(&self, rings: &Rings<'a, N>, requested: u64) -> Vec<usize> {
+        let all = self.long_records(rings.ring);
+        if all.len() as u64 <= requested {
             return all;
         }
-        // What is not timed has no end to be old by.
+        // An event that is not timed has no end, so its age is unknown.
         let ended = |i: usize| {
-            let record = (places.long)(&self.view, i);
+            let record = (rings.long)(&self.view, i);
             match record.word(word::START) {
                 0 => 0,
                 _ => record.word(word::END),
             }
         };
         let mut ends: Vec<u64> = all.iter().map(|i| ended(*i)).filter(|e| *e != 0).collect();
-        let Some(surplus) = ends.len().checked_sub(asked as usize + 1) else {
+        let Some(surplus) = ends.len().checked_sub(requested as usize + 1) else {
             return all;
         };
         let (_, newest_gone, _) = ends.select_nth_unstable(surplus);
         let newest_gone = *newest_gone;
-        let is_kept = |end: u64| end == 0 || end > newest_gone;
-        all.into_iter().filter(|i| is_kept(ended(*i))).collect()
+        let is_retained = |end: u64| end == 0 || end > newest_gone;
+        all.into_iter().filter(|i| is_retained(ended(*i))).collect()
     }
 
-    /// The places of a history_long that were ever written: the shared chunks that were asked for,
-    /// oldest first, and those behind them of threads that found none free.
-    fn long_places(&self, ring: usize) -> Vec<usize> {
+    /// The records of a history_long that were ever written: the shared chunks that threads took, oldest
+    /// first, then the own chunks of threads that found none free.
+    fn long_records(&self, ring: usize) -> Vec<usize> {
         let chunks = self.view.geometry().shared_chunks;
         let tickets = self.view.shared().tickets[ring].0.load(Ordering::Acquire);
         let newest = (tickets % chunks as u64) as usize;
@@ -431,15 +431,15 @@ impl<'a> Events<'a> {
     }
 }
 
-/// A record and what belongs to it: read again until the record was the same before and after.
+/// Reads a record and its texts again until the record is the same before and after.
 fn with_text<const N: usize, T>(record: &Record<N>, read: impl Fn(&[u64; N]) -> T) -> Option<T> {
     for _ in 0..4 {
         let words = record.read()?;
-        let found = read(&words);
+        let decoded = read(&words);
         fence(Ordering::Acquire);
         let same = |i: usize| record.word(i) == words[i];
         if same(word::ID) && same(word::THREAD) {
-            return Some(found);
+            return Some(decoded);
         }
     }
     None

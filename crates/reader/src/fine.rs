@@ -12,7 +12,7 @@ use tare_layout::primitive::AtomicU64;
 
 use crate::totals::Banks;
 
-/// How long statements took: bucket `i` holds those from [`BOUNDS_PS`]`[i]` to below
+/// The latencies of statements: bucket `i` counts those from [`BOUNDS_PS`]`[i]` to below
 /// [`BOUNDS_PS`]`[i + 1]` picoseconds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FineHistogram {
@@ -34,8 +34,8 @@ impl FineHistogram {
         self.counts.iter().fold(0, |sum, n| sum.wrapping_add(*n))
     }
 
-    /// The picoseconds below which the share `q` (0 to 1) of the statements lies: where the bucket of
-    /// the statement it asks for ends, as in MySQL. `None` without statements.
+    /// The quantile `q` (0 to 1) in picoseconds: the end of that statement's bucket, as in MySQL. `None`
+    /// without statements.
     pub fn quantile_ps(&self, q: f64) -> Option<u64> {
         quantile_ps(self.counts.iter().copied().enumerate(), q)
     }
@@ -48,7 +48,7 @@ impl FineHistogram {
     }
 }
 
-/// The same of one digest among thousands: the buckets that hold statements, of which there are few.
+/// The latencies of one digest among thousands: only the buckets with statements, of which there are few.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseHistogram {
     /// Bucket and statements, by bucket.
@@ -79,25 +79,25 @@ impl SparseHistogram {
     }
 }
 
-/// Where the bucket of the statement that `q` asks for ends.
+/// The end of the bucket of the statement at quantile `q`.
 fn quantile_ps(counts: impl Iterator<Item = (usize, u64)> + Clone, q: f64) -> Option<u64> {
     let total = counts.clone().fold(0u64, |sum, (_, n)| sum.wrapping_add(n));
     if total == 0 {
         return None;
     }
     let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
-    let mut seen = 0u64;
+    let mut cumulative = 0u64;
     let mut counts = counts;
-    let found = counts.find(|(_, n)| {
-        seen = seen.saturating_add(*n);
-        seen >= rank
+    let first = counts.find(|(_, n)| {
+        cumulative = cumulative.saturating_add(*n);
+        cumulative >= rank
     });
-    let bucket = found.map_or(FINE_BUCKETS - 1, |(bucket, _)| bucket);
+    let bucket = first.map_or(FINE_BUCKETS - 1, |(bucket, _)| bucket);
     Some(BOUNDS_PS[bucket + 1])
 }
 
-/// What is known of a digest's histogram, bank by bank: what each adds to a bucket, or (of before a
-/// truncation) takes away, modulo 2^64.
+/// The counts that each bank adds to a bucket of a digest's histogram, or subtracts for the time before a
+/// truncation, modulo 2^64.
 #[derive(Debug, Default)]
 pub(crate) struct Additions(Vec<(u16, u64)>);
 
@@ -109,7 +109,7 @@ impl Additions {
     }
 }
 
-/// Adds up digest after digest in one place: a histogram for each would be 36 MB of a full table.
+/// Adds up digest after digest in one array: a histogram for each would take 36 MB for a full table.
 pub(crate) struct Adder {
     counts: [u64; FINE_BUCKETS],
 }
@@ -121,7 +121,7 @@ impl Adder {
         }
     }
 
-    /// The sum of what banks added and what many threads write, less what that was at a truncation.
+    /// The sum of the banks' additions and of the shared counts, less the shared counts at a truncation.
     pub(crate) fn sum(
         &mut self,
         additions: &Additions,
@@ -139,7 +139,7 @@ impl Adder {
         for (sum, cell) in self.counts.iter_mut().zip(truncated) {
             *sum = sum.wrapping_sub(cell.load(Ordering::Relaxed));
         }
-        // What a truncation took may for a moment be more than what was read before it.
+        // For a moment the counts at a truncation may exceed those that were read before it.
         let counts = self.counts.iter().enumerate();
         let counts = counts.filter(|(_, n)| **n != 0 && (**n as i64) > 0);
         SparseHistogram {
@@ -149,7 +149,7 @@ impl Adder {
 }
 
 impl Banks<'_> {
-    /// How long all statements took, since that was truncated.
+    /// The latencies of all statements since the histogram was truncated.
     pub fn statements(&self) -> FineHistogram {
         let view = self.view();
         self.unmerged(|| {
@@ -161,8 +161,8 @@ impl Banks<'_> {
                     *sum = sum.wrapping_add(n);
                 });
             }
-            // Counts beyond 32 bits; before there are so many nobody has touched the page. After a
-            // truncation a bucket is a difference, and these, which are of all time, are left out.
+            // Counts beyond 32 bits; their page is not allocated before. After a truncation a bucket is a
+            // difference, and these counts, which are of all time, are left out.
             if !self.fine_truncated(ALL) && self.statements_counted() >> 32 != 0 {
                 histogram.add_shared(view.fine_spill());
             }
@@ -170,7 +170,7 @@ impl Banks<'_> {
         })
     }
 
-    /// Statements of all classes: an upper bound of what one bucket can have spilt.
+    /// Statements of all classes: an upper bound of one bucket's spilt count.
     fn statements_counted(&self) -> u64 {
         let view = self.view();
         let mut sum = 0u64;
@@ -191,12 +191,13 @@ impl Banks<'_> {
         control.fine_truncated.load(Ordering::Acquire) & which != 0
     }
 
-    /// Adds the histogram of the digest's row at `row`, less what a truncation kept beside it.
+    /// Adds the histogram of the digest's row at `row`, less its baseline.
     pub(crate) fn add_fine_of_digest(&self, bank: usize, row: usize, additions: &mut Additions) {
         let view = self.view();
         let lines = view.arena(bank);
         let seeds = |lines: &[Line]| Seeds::from_cell(lines[row + SEED_LINE].get(TAG));
-        // Before the row's own: it only gains seeds, so that none is taken away that is not there.
+        // Read before the row itself, which only gains seeds, so that no seed is subtracted that was not
+        // added.
         let before = self
             .fine_truncated(DIGESTS)
             .then(|| seeds(view.baseline(baseline::TRUNCATED_GLOBAL, bank)));
@@ -211,8 +212,7 @@ impl Banks<'_> {
         });
     }
 
-    /// Calls `add` with the buckets of the blocks that a cell of a bank names, less what a truncation kept
-    /// beside them.
+    /// Calls `add` with the buckets of the blocks that a cell of a bank names, less their baselines.
     fn add_fine(&self, bank: usize, blocks: u64, which: u32, mut add: impl FnMut(usize, u64)) {
         let (view, number) = (self.view(), baseline::TRUNCATED_GLOBAL);
         let arena = view.arena(bank);
@@ -237,14 +237,14 @@ impl Banks<'_> {
         }
     }
 
-    /// Texts of statements that were read for a digest.
+    /// The number of statement texts that were read for a digest.
     pub fn read_texts(&self) -> u64 {
         let view = self.view();
         let read = |bank| view.bank(bank).read_texts.load(Ordering::Relaxed);
         self.unmerged(|| (0..self.count()).fold(0, |sum: u64, bank| sum.wrapping_add(read(bank))))
     }
 
-    /// Texts of statements and digests that were cut.
+    /// The numbers of statement texts and of digest texts that were cut.
     pub fn cut_texts(&self) -> (u64, u64) {
         let view = self.view();
         self.unmerged(|| {
@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_end_the_bucket_of_the_statement_they_ask_for() {
+    fn a_quantile_is_the_end_of_its_statements_bucket() {
         let mut histogram = FineHistogram::default();
         assert_eq!(histogram.quantile_ps(0.5), None);
         histogram.counts[0] = 90;

@@ -1,14 +1,15 @@
-//! `thread_instrumentation`: while it is off, sums by thread, account, user and host stand still.
+//! `thread_instrumentation`: while it is off, sums by thread, account, user and host are frozen.
 //!
-//! The writer counts on, because a thread's bank is what global sums are made of. So what was there is
-//! copied into a baseline, which is shown in place of the rows; when the consumer is on again, what was
-//! counted meanwhile is added to the baselines of truncation, so that it never shows.
+//! The writer goes on counting, because global sums are made from the threads' banks. So the rows are copied
+//! into a baseline, which is displayed in their place. When the consumer is on again, the counts of the time
+//! between are added to the baselines of truncation, so that they are never displayed.
 //!
-//! The writer does not wait for readers. Where it merges two banks while the sums go on again, what one of
-//! them counted meanwhile may be hidden twice: the sums of that account are then too low by it, never
-//! too high, and right from there on.
+//! The writer does not wait for readers. If it merges two banks while sums are thawed, the counts of one of
+//! them may be hidden twice: the sums of that account are then too low by these counts, never too high, and
+//! correct from then on.
 //!
-//! Memory goes on: what was allocated before may be freed meanwhile, and what is in use is then true.
+//! Memory is not frozen: memory that was allocated before may be freed meanwhile, and the bytes in use stay
+//! correct.
 
 use std::sync::atomic::Ordering;
 
@@ -23,7 +24,7 @@ use crate::error::WriteError;
 use crate::line::{Cells, cells, combine_extremes};
 use crate::truncate::{Filled, TruncationLock, blocks_of, fill_bank, fill_baselines, items};
 
-/// The baselines of the tables that stand still.
+/// The baselines of the tables that are frozen.
 const SCOPES: [usize; 4] = [
     baseline::TRUNCATED_ACCOUNT,
     baseline::TRUNCATED_USER,
@@ -32,7 +33,7 @@ const SCOPES: [usize; 4] = [
 ];
 
 impl Segment {
-    /// Lets sums by thread stand still, or go on.
+    /// Freezes sums by thread, or thaws them.
     pub(crate) fn switch_thread_sums(&self, on: bool) -> Result<(), WriteError> {
         let view = self.writable()?;
         let _lock = TruncationLock::take(&view.control().truncating)?;
@@ -64,12 +65,12 @@ impl Segment {
     }
 }
 
-/// Whether sums by thread stand still.
+/// Whether sums by thread are frozen.
 pub(crate) fn is_frozen(view: View<'_>) -> bool {
     view.control().consumers.load(Ordering::SeqCst) & THREAD == 0
 }
 
-/// Whether sums of this kind do.
+/// Whether sums of this kind can be frozen.
 pub(crate) fn freezes(kind: Kind) -> bool {
     kind != Kind::Memory
 }
@@ -80,7 +81,7 @@ pub(crate) fn kind_of(view: View<'_>, tag: Tag) -> Option<Kind> {
     (kind.row_lines() == tag.lines).then_some(kind)
 }
 
-/// The extremes of time line `at`: of its present thread, and of those before it.
+/// The extremes of time line `at`, of its present thread and of those before it.
 pub(crate) fn extremes(view: View<'_>, bank: usize, at: usize) -> (u64, u64) {
     let line = cells(&view.arena(bank)[at]);
     let (mut min, mut max) = (line[MIN], line[MAX]);
@@ -98,7 +99,7 @@ fn base(view: View<'_>, bank: usize, at: usize) -> Option<Cells> {
     (at < covered).then(base)
 }
 
-/// Hides what a bank counted since it stood still.
+/// Hides the counts of a bank since it was frozen.
 fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<Filled>) {
     let arena = view.arena(bank);
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
@@ -113,8 +114,8 @@ fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<Filled>) {
     }
 }
 
-/// Adds what a line counted since to the baselines, and to what stands still: so may it be done again,
-/// and shows the same at any time between.
+/// Adds a line's counts since the freeze to the baselines and to the frozen values. So it can be repeated,
+/// and the displayed values are the same at any time between.
 fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut Vec<Filled>) {
     let arena = view.arena(bank);
     let frozen = &view.baseline(baseline::FROZEN, bank)[at];
@@ -129,17 +130,17 @@ fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut
     }
     let extremes = extremes(view, bank, at);
     for scope in SCOPES {
-        let beside = &view.baseline(scope, bank)[at];
+        let target = &view.baseline(scope, bank)[at];
         let own = base(view, bank, at).filter(|_| scope == baseline::TRUNCATED_THREAD);
         for i in summed.clone() {
-            let before = beside.get(i).max(own.map_or(0, |base| base[i]));
-            // What was not shown then is not shown now.
-            let shown = then[i].saturating_sub(before);
-            beside.set(i, live[i].saturating_sub(shown));
+            let before = target.get(i).max(own.map_or(0, |base| base[i]));
+            // Counts that were hidden then stay hidden.
+            let visible = then[i].saturating_sub(before);
+            target.set(i, live[i].saturating_sub(visible));
         }
         if is_time {
-            beside.set(MIN, extremes.0);
-            beside.set(MAX, extremes.1);
+            target.set(MIN, extremes.0);
+            target.set(MAX, extremes.1);
         }
     }
     for i in summed {
@@ -161,9 +162,9 @@ fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut
                 continue;
             }
             for scope in SCOPES {
-                let beside = &view.baseline_block(scope, bank, block)[i];
-                let sum = beside.load(Ordering::Relaxed).wrapping_add(hidden);
-                beside.store(sum, Ordering::Relaxed);
+                let target = &view.baseline_block(scope, bank, block)[i];
+                let sum = target.load(Ordering::Relaxed).wrapping_add(hidden);
+                target.store(sum, Ordering::Relaxed);
             }
             then.store(now, Ordering::Relaxed);
         }

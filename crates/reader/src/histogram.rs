@@ -1,8 +1,8 @@
-//! Latency histograms: what the buckets of all banks hold together.
+//! Latency histograms: sums of the buckets of all banks.
 
 use tare_layout::histogram::{BUCKETS, bucket_high, bucket_low};
 
-/// A latency histogram of [`BUCKETS`] log-linear buckets; bucket `i` holds the times from
+/// A latency histogram of [`BUCKETS`] log-linear buckets; bucket `i` counts the times from
 /// [`bucket_low`]`(i)` to below [`bucket_high`]`(i)` ticks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
@@ -24,45 +24,44 @@ impl Histogram {
         self.counts.iter().fold(0, |sum, n| sum.wrapping_add(*n))
     }
 
-    /// Adds another.
+    /// Adds another histogram.
     pub fn add(&mut self, other: &Histogram) {
         for (sum, n) in self.counts.iter_mut().zip(&other.counts) {
             *sum = sum.wrapping_add(*n);
         }
     }
 
-    /// The ticks below which the share `q` (0 to 1) of the events lies: the end of the bucket in
-    /// which that event is, as MySQL shows it, so that it is at most a quarter too high. `None`
-    /// without events.
+    /// The quantile `q` (0 to 1) in ticks: the end of that event's bucket, as in MySQL, so at most a quarter
+    /// too high. `None` without events.
     pub fn quantile(&self, q: f64) -> Option<u64> {
         let total = self.total();
         if total == 0 {
             return None;
         }
-        // The rank of the event that q asks for, from 1.
+        // The rank of the event at quantile q, from 1.
         let rank = ((total as f64 * q).ceil() as u64).clamp(1, total);
-        let mut seen = 0u64;
+        let mut cumulative = 0u64;
         for (i, n) in self.counts.iter().enumerate() {
-            seen = seen.saturating_add(*n);
-            if seen >= rank {
+            cumulative = cumulative.saturating_add(*n);
+            if cumulative >= rank {
                 return Some(bucket_high(i) - 1);
             }
         }
         self.highest()
     }
 
-    /// The lowest time that an event can have had: where the first bucket in use begins.
+    /// A lower bound of all times: the beginning of the first bucket in use.
     pub fn lowest(&self) -> Option<u64> {
         self.counts.iter().position(|n| *n != 0).map(bucket_low)
     }
 
-    /// The highest time that an event can have had: where the last bucket in use ends.
+    /// An upper bound of all times: the end of the last bucket in use.
     pub fn highest(&self) -> Option<u64> {
         let last = self.counts.iter().rposition(|n| *n != 0)?;
         Some(bucket_high(last) - 1)
     }
 
-    /// What was counted since an earlier reading of the same histogram.
+    /// The counts since an earlier reading of the same histogram.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let mut delta = self.clone();
         for (n, before) in delta.counts.iter_mut().zip(&earlier.counts) {
@@ -78,7 +77,7 @@ mod tests {
     use tare_layout::histogram::bucket_of;
 
     #[test]
-    fn quantiles_lie_in_the_bucket_of_the_event_they_ask_for() {
+    fn a_quantile_is_in_the_bucket_of_its_event() {
         let mut histogram = Histogram::default();
         assert_eq!(histogram.quantile(0.5), None);
         let times: Vec<u64> = (1..=1000).map(|i| i * 100).collect();
@@ -92,9 +91,9 @@ mod tests {
             (0.999, 99_900),
             (1.0, 100_000),
         ] {
-            let found = histogram.quantile(q).expect("not empty");
-            assert_eq!(bucket_of(found), bucket_of(exact), "{q}");
-            assert!(found >= exact);
+            let quantile = histogram.quantile(q).expect("not empty");
+            assert_eq!(bucket_of(quantile), bucket_of(exact), "{q}");
+            assert!(quantile >= exact);
         }
         assert_eq!(histogram.total(), 1000);
         assert_eq!(histogram.lowest().map(bucket_of), Some(bucket_of(100)));
@@ -102,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_overflows_nothing() {
+    fn hostile_counts_overflow_nothing() {
         let histogram = Histogram {
             counts: [u64::MAX; BUCKETS],
         };

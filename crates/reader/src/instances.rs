@@ -1,5 +1,4 @@
-//! Locks, conditions, sockets and files, one by one: their counts, and who holds which lock. What an
-//! event waited for.
+//! Single locks, conditions, sockets and files: their counts, and the holders of locks. Objects of waits.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,24 +19,24 @@ use crate::totals::Banks;
 /// A mutex, rwlock or condition that exists.
 #[derive(Clone, Copy, Debug)]
 pub struct Instance {
-    /// What events name it by.
+    /// Its id in events.
     pub id: u32,
     /// Its class.
     pub class: usize,
     /// Its address in the host.
     pub address: u64,
-    /// What was counted for it.
+    /// Its counts.
     pub line: Cells,
-    /// Id of the thread that holds it alone.
+    /// Id of the thread that holds it exclusively.
     pub owner: Option<u64>,
-    /// How often threads hold it together with others.
+    /// The number of shared holds.
     pub readers: u32,
 }
 
 /// A socket that is open.
 #[derive(Clone, Debug)]
 pub struct Socket {
-    /// What events name it by.
+    /// Its id in events.
     pub id: u32,
     /// Its class.
     pub class: usize,
@@ -45,34 +44,34 @@ pub struct Socket {
     pub address: u64,
     /// Its file descriptor.
     pub descriptor: i32,
-    /// Where its other end is, or where it listens.
+    /// The address of its other end, or that it listens on.
     pub ip: Arc<str>,
     /// The port there.
     pub port: u16,
     /// Id of the thread that serves it.
     pub owner: Option<u64>,
-    /// Whether that thread waits for the other end to send.
+    /// Whether that thread waits for the other end to send data.
     pub is_idle: bool,
-    /// What was counted for it: reads, writes, the rest.
+    /// Its counts: reads, writes, others.
     pub row: [Cells; 3],
 }
 
 /// A file, by name.
 #[derive(Clone, Debug)]
 pub struct File {
-    /// What events name it by.
+    /// Its id in events.
     pub id: u32,
     /// Its class.
     pub class: usize,
     /// Its path.
     pub path: Arc<str>,
-    /// How often it is open.
+    /// How many times it is open.
     pub open: u32,
-    /// What was counted for it: reads, writes, the rest.
+    /// Its counts: reads, writes, others.
     pub row: [Cells; 3],
 }
 
-/// What an event waited for.
+/// The object of a wait.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
     /// A file's path, a socket's address and port, a table's name.
@@ -81,13 +80,13 @@ pub struct Object {
     pub schema: Option<Arc<str>>,
     /// The index of the table.
     pub index: Option<Arc<str>>,
-    /// What it is, where its instrument does not say.
+    /// Its type, if its instrument does not tell it.
     pub kind: Option<&'static str>,
     /// A lock's or socket's address, 0 once it has ended; a file's or table's id.
     pub begin: u64,
 }
 
-/// What the word of an event's object names.
+/// The object that a word of an event names.
 pub fn object(view: View<'_>, word: u64) -> Object {
     match target::of(word) {
         target::INSTANCE => instance(view, word as u32),
@@ -104,19 +103,19 @@ fn instance(view: View<'_>, id: u32) -> Object {
             return Object::default();
         }
         let socket = view.socket(i);
-        let known = socket.id.load(Ordering::Acquire) == id;
+        let is_current = socket.id.load(Ordering::Acquire) == id;
         let address = socket.address.load(Ordering::Relaxed);
         let (ip, port) = (text(&socket.ip), socket.port.load(Ordering::Relaxed));
         return Object {
-            name: (known && !ip.is_empty()).then(|| format!("{ip}:{port}").into()),
-            begin: if known { address } else { 0 },
+            name: (is_current && !ip.is_empty()).then(|| format!("{ip}:{port}").into()),
+            begin: if is_current { address } else { 0 },
             ..Object::default()
         };
     }
     if id & FILE != 0 && i < limits.files {
         let file = view.file(i);
-        let known = file.id.load(Ordering::Acquire) == id;
-        let name = known.then(|| text(&file.name).into());
+        let is_current = file.id.load(Ordering::Acquire) == id;
+        let name = is_current.then(|| text(&file.name).into());
         return Object {
             name,
             begin: u64::from(id),
@@ -127,19 +126,19 @@ fn instance(view: View<'_>, id: u32) -> Object {
         return Object::default();
     }
     let instance = view.instance(i);
-    let known = instance.id.load(Ordering::Acquire) == id;
+    let is_current = instance.id.load(Ordering::Acquire) == id;
     let address = instance.address.load(Ordering::Relaxed);
     Object {
-        begin: if known { address } else { 0 },
+        begin: if is_current { address } else { 0 },
         ..Object::default()
     }
 }
 
-/// In the HISTOGRAM cell of a lock's row: the thread holds it alone. Otherwise that cell counts the
-/// read locks that the thread holds.
-const HELD_ALONE: u64 = 1 << 63;
+/// Value of the HISTOGRAM cell of a lock's row if the thread holds it exclusively. Otherwise that cell counts
+/// the thread's read locks.
+const HELD_EXCLUSIVELY: u64 = 1 << 63;
 
-/// What the banks hold about instances, by id.
+/// The banks' counts of instances, by id.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     counts: HashMap<u32, [Cells; 3]>,
@@ -147,8 +146,8 @@ pub struct Rows {
     readers: HashMap<u32, u32>,
 }
 
-/// A line less what it was at the truncation. There is no histogram that could tell extremes apart:
-/// those of before stay as bounds, unless nothing was counted since.
+/// A line less its value at the truncation. Without a histogram the extremes of before remain as bounds,
+/// unless nothing was counted since.
 pub(crate) fn less(now: Cells, then: Option<Cells>) -> Cells {
     let Some(then) = then else { return now };
     let mut cells = now;
@@ -181,7 +180,7 @@ impl Banks<'_> {
             let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
             let mut rows = Rows::default();
             for bank in 0..self.count() {
-                let (arena, beside) = (
+                let (arena, base_lines) = (
                     view.arena(bank),
                     view.baseline(baseline::TRUNCATED_GLOBAL, bank),
                 );
@@ -193,7 +192,7 @@ impl Banks<'_> {
                 {
                     let sums = rows.counts.entry(tag.id).or_insert([NOTHING; 3]);
                     for (i, sum) in sums.iter_mut().enumerate().take(tag.lines) {
-                        let then = truncated.then(|| cells(&beside[at + i]));
+                        let then = truncated.then(|| cells(&base_lines[at + i]));
                         add(Kind::File, i, sum, &less(cells(&arena[at + i]), then));
                     }
                     if let Some(thread) = thread.filter(|_| tag.id & (FILE | SOCKET) == 0) {
@@ -268,7 +267,7 @@ impl Banks<'_> {
         (0..used.min(limit)).filter_map(socket).collect()
     }
 
-    /// The files seen.
+    /// The files that were ever opened.
     pub fn files(&self, rows: &Rows) -> Vec<File> {
         let view = self.view();
         let used = view.shared().files_used.0.load(Ordering::Acquire) as usize;
@@ -300,7 +299,7 @@ impl Banks<'_> {
 
 impl Rows {
     fn hold(&mut self, id: u32, thread: u64, held: u64) {
-        if held == HELD_ALONE {
+        if held == HELD_EXCLUSIVELY {
             self.owners.insert(id, thread);
         } else if held != 0 {
             let more = u32::try_from(held).unwrap_or(u32::MAX);

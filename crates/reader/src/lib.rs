@@ -7,8 +7,8 @@
 //! # Ok::<(), tare_reader::AttachError>(())
 //! ```
 //!
-//! The bytes are treated as hostile: whatever they say, a figure may be wrong, and no access leaves
-//! the mapping, no loop is longer than the limits allow, and nothing panics.
+//! The bytes are treated as hostile. They may make a figure wrong, but no access leaves the mapping, no loop
+//! is longer than the limits allow, and nothing panics.
 #![deny(unsafe_code)]
 
 pub mod active;
@@ -39,12 +39,12 @@ pub mod totals;
 mod truncate;
 pub mod validate;
 
-pub use active::{Active, active};
+pub use active::{ActiveThread, active_threads};
 pub use actors::{Actor, ActorError, actors};
 pub use attach::{Segment, Target};
 pub use classes::{Class, Classes};
 pub use digests::Digest;
-pub use discover::running;
+pub use discover::find_running;
 pub use error::{AttachError, Invalid, WriteError};
 pub use events::Events;
 pub use fine::{FineHistogram, SparseHistogram};
@@ -56,4 +56,4 @@ pub use sources::Sources;
 pub use threads::{Thread, threads};
 pub use time::Clock;
 pub use totals::{Banks, Scope, Selection, Totals};
-pub use truncate::{Instances, Whose};
+pub use truncate::{ConnectionTable, Instances};

@@ -1,14 +1,14 @@
-//! What one line of a bank counts for a table, and how lines add up.
+//! The value of a bank's line in a table, and the sum of lines.
 //!
-//! | cell | the table's figure |
+//! | cell | the table's value |
 //! |---|---|
 //! | counts, sums | now, less the later of base (for one thread) and the table's truncation |
 //! | min, max | of the present thread; those of threads before it are in base |
-//! | moments (last seen) | now |
+//! | times (last seen) | now |
 //!
-//! Extremes cannot be subtracted. After a truncation one that is beyond what it was then is exact;
-//! of another is known in which bucket of the histogram it lies, so that it is within 25 %; where
-//! there is no histogram (instances), the extreme of before stands as the bound it is.
+//! Extremes cannot be subtracted. After a truncation, an extreme beyond its value at the truncation is exact.
+//! For any other the histogram's bucket is known, which is within 25 %. Where there is no histogram
+//! (instances), the extreme of before remains as a bound.
 
 use std::sync::atomic::{AtomicU32, Ordering, fence};
 
@@ -22,14 +22,14 @@ use crate::histogram::Histogram;
 /// A copy of a line's cells; their meaning is [`tare_layout::line`]'s.
 pub type Cells = [u64; CELLS];
 
-/// A time line of nothing.
+/// A time line that counted nothing.
 pub const NOTHING: Cells = {
     let mut cells = [0; CELLS];
     cells[MIN] = NO_MIN;
     cells
 };
 
-/// What a fresh line `i` of a row of this kind holds.
+/// The initial cells of line `i` of a row of this kind.
 pub const fn nothing(kind: Kind, i: usize) -> Cells {
     if kind.is_time_line(i) {
         NOTHING
@@ -44,27 +44,27 @@ pub fn cells(line: &Line) -> Cells {
     std::array::from_fn(|i| line.get(i))
 }
 
-/// A line that many threads write keeps its minimum inverted; this is how others have it.
+/// A copy of a line that many threads write, which stores its minimum inverted, in the form of other lines.
 pub fn shared_cells(line: &Line) -> Cells {
     let mut cells = cells(line);
     cells[MIN] = !cells[MIN];
     cells
 }
 
-/// Where a line's baselines lie.
+/// The baselines of a bank's lines.
 #[derive(Clone, Copy)]
-pub(crate) struct Beside<'a> {
-    /// The baseline of what the bank held when its present thread came.
+pub(crate) struct Baselines<'a> {
+    /// The bank's lines when its present thread began.
     pub base: &'a [Line],
-    /// How many lines of it count.
+    /// The number of lines of it that are valid.
     pub base_used: &'a AtomicU32,
     /// The baseline of the table's truncation, if it ever was truncated.
     pub truncated: Option<&'a [Line]>,
-    /// Whether the table is about the present thread alone.
+    /// Whether the table counts only the present thread.
     pub of_thread: bool,
 }
 
-impl Beside<'_> {
+impl Baselines<'_> {
     fn base(&self, at: usize) -> Option<Cells> {
         // Read after the line itself: a thread that begins moves the line's extremes into base
         // first, so that no reader misses them in both.
@@ -78,9 +78,9 @@ impl Beside<'_> {
         self.truncated?.get(at).map(cells)
     }
 
-    /// Adds time line `at` to a sum if nothing lies beside it, as is usual; false (and nothing done)
-    /// if something does. Cell by cell: a copy written in words and read in larger pieces costs a
-    /// core more than all the rest (14 of 20 ns, measured on Zen 4).
+    /// Adds time line `at` to a sum if it has no baseline, as is usual; returns false, and adds nothing, if
+    /// it has one. Cell by cell, because a copy that is written in words and read in larger pieces costs more
+    /// than all the rest (14 of 20 ns, measured on Zen 4).
     #[inline]
     pub fn add_plain(&self, kind: Kind, at: usize, line: &Line, sum: &mut Cells) -> bool {
         let [count, contended, ticks] = [COUNT, CONTENDED, SUM].map(|i| line.get(i));
@@ -105,8 +105,8 @@ impl Beside<'_> {
         true
     }
 
-    /// What time line `at`, which reads `now`, counts. `histogram` gives what it counted since the
-    /// truncation, when that is needed.
+    /// The value of time line `at`, whose cells are `now`. `histogram` returns its events since the
+    /// truncation, if they are needed.
     #[inline]
     pub fn time_line(
         &self,
@@ -140,15 +140,15 @@ impl Beside<'_> {
         if kind != Kind::Statement {
             cells[EXTRA] = now[EXTRA].saturating_sub(from[EXTRA]);
         }
-        // A truncation before the thread came is in base already.
+        // A truncation before the thread began is in base already.
         if let Some(then) = truncated.filter(|then| then[COUNT] > began_at) {
             extremes_since(kind, &mut cells, &then, histogram);
         }
         cells
     }
 
-    /// What time line `at`, which read `then` (with all threads' extremes) when sums by thread began
-    /// to stand still and reads `live`, counts.
+    /// The value of time line `at`, whose cells were `then` (with all threads' extremes) when sums by thread
+    /// were frozen, and are `live` now.
     pub fn frozen_time_line(
         &self,
         kind: Kind,
@@ -159,7 +159,7 @@ impl Beside<'_> {
     ) -> Cells {
         fence(Ordering::Acquire);
         let base = self.base(at).filter(|_| self.of_thread);
-        let mut found = then;
+        let mut counted = then;
         let mut from = base.unwrap_or_default();
         let began_at = from[COUNT];
         let truncated = self.truncated(at);
@@ -167,31 +167,31 @@ impl Beside<'_> {
             *from = (*from).max(then);
         }
         for i in [COUNT, CONTENDED, SUM] {
-            found[i] = then[i].saturating_sub(from[i]);
+            counted[i] = then[i].saturating_sub(from[i]);
         }
         if kind != Kind::Statement {
-            found[EXTRA] = then[EXTRA].saturating_sub(from[EXTRA]);
+            counted[EXTRA] = then[EXTRA].saturating_sub(from[EXTRA]);
         }
-        if found[COUNT] == 0 {
-            (found[MIN], found[MAX]) = (NO_MIN, 0);
-            return found;
+        if counted[COUNT] == 0 {
+            (counted[MIN], counted[MAX]) = (NO_MIN, 0);
+            return counted;
         }
         if base.is_some() {
-            // The extremes of one of several threads are in the line alone, with those since.
-            (found[MIN], found[MAX]) = (live[MIN], live[MAX]);
+            // The extremes of one of several threads are only in the line, with those since.
+            (counted[MIN], counted[MAX]) = (live[MIN], live[MAX]);
             if live[COUNT] != then[COUNT] {
                 let mut any = NOTHING;
                 (any[MIN], any[MAX]) = (0, u64::MAX);
-                extremes_since(kind, &mut found, &any, &histogram);
+                extremes_since(kind, &mut counted, &any, &histogram);
             }
         }
         if let Some(then) = truncated.filter(|then| then[COUNT] > began_at) {
-            extremes_since(kind, &mut found, &then, histogram);
+            extremes_since(kind, &mut counted, &then, histogram);
         }
-        found
+        counted
     }
 
-    /// What a line that counts no times counts: a statement's counters.
+    /// The value of a line that counts no times: a statement's counters.
     pub fn counter_line(&self, at: usize, now: Cells) -> Cells {
         fence(Ordering::Acquire);
         let base = self.base(at).filter(|_| self.of_thread);
@@ -204,8 +204,8 @@ impl Beside<'_> {
         cells
     }
 
-    /// What the line of an error counts. When it was first seen since a truncation is not known:
-    /// the moment of before stands.
+    /// The value of an error's line. When the error was first raised since a truncation is not known: the
+    /// earlier time remains.
     pub fn error_line(&self, at: usize, now: Cells) -> Cells {
         let mut cells = self.counter_line(at, now);
         for i in [error::FIRST_SEEN, error::LAST_SEEN] {
@@ -215,11 +215,11 @@ impl Beside<'_> {
         cells
     }
 
-    /// What the two lines of a memory class, which read `now`, count.
+    /// The values of the two lines of a memory class, whose cells are `now`.
     ///
-    /// Memory in use stays in use when its table is truncated: of allocations and frees as many are
-    /// forgotten as there were frees, as in MySQL. One bank's figures may be negative (who frees need
-    /// not be who allocated); they wrap, and the sum over banks is right.
+    /// Memory in use stays in use when its table is truncated: as many allocations and frees are subtracted
+    /// as there were frees, as in MySQL. One bank's values may be negative, because another thread may free
+    /// memory; they wrap, and the sum over banks is correct.
     pub fn memory_lines(&self, at: usize, now: [Cells; 2]) -> [Cells; 2] {
         fence(Ordering::Acquire);
         let two = |first: Option<Cells>, second: Option<Cells>| Some([first?, second?]);
@@ -237,8 +237,8 @@ impl Beside<'_> {
             });
             rows[0][alloc] = own(alloc).wrapping_sub(forgotten);
             rows[0][free] = own(free).wrapping_sub(forgotten);
-            // A mark that has not moved is of before; then what was in use at the truncation and what is now
-            // are what is known.
+            // A mark that has not changed is older than the truncation. Then only the bytes in use at the
+            // truncation and now are known.
             let used = own(alloc).wrapping_sub(own(free)) as i64;
             let used_before = start[0][alloc].wrapping_sub(start[0][free]);
             let since = truncated.filter(|then| then[0][alloc] >= start[0][alloc]);
@@ -250,23 +250,24 @@ impl Beside<'_> {
                 (0, HIGH[mark], used.max(used_then)),
                 (1, LOW[mark], used.min(used_then)),
             ];
-            for (line, cell, known) in marks {
+            for (line, cell, fallback) in marks {
                 let mut before = [base, truncated].into_iter().flatten();
                 rows[line][cell] = match before.any(|then| then[line][cell] == now[line][cell]) {
-                    true => known as u64,
+                    true => fallback as u64,
                     false => now[line][cell].wrapping_sub(used_before),
                 };
             }
         }
         for cell in memory::SAMPLED..=memory::BYTES_VARIANCE {
-            // What is in use stays in use when its table is truncated, and how far that may be off does.
+            // Memory in use stays in use when its table is truncated, and so does the variance of its
+            // estimate.
             rows[1][cell] = now[1][cell].wrapping_sub(start[1][cell]);
         }
         rows
     }
 }
 
-/// Allocations and frees: of counts, of bytes.
+/// The cells of allocations and frees: counts, then bytes.
 const BALANCES: [(usize, usize); 2] = [
     (memory::ALLOC_COUNT, memory::FREE_COUNT),
     (memory::ALLOC_BYTES, memory::FREE_BYTES),
@@ -289,15 +290,13 @@ fn extremes_since(
         (cells[MIN], cells[MAX]) = (NO_MIN, 0);
         return;
     }
-    // A line of zeros is one that was never copied; `then` has counted something, so its extremes
-    // are known where anything was timed.
+    // `then` has counted something, so its extremes are known where anything was timed.
     let (min_is_old, max_is_old) = (cells[MIN] >= then[MIN], cells[MAX] <= then[MAX]);
     if !min_is_old && !max_is_old {
         return;
     }
     let histogram = histogram();
-    // A thread's newest time may not be in its histogram yet: no extreme is on the wrong side of
-    // the average, whatever the buckets say.
+    // A thread's newest time may not be in its histogram yet, so the average also bounds the extremes.
     let average = cells[SUM] / cells[timed];
     if min_is_old {
         let bound = histogram.lowest().unwrap_or(0);
@@ -318,7 +317,7 @@ pub fn add(kind: Kind, i: usize, sum: &mut Cells, line: &Cells) {
             sum[cell] = sum[cell].wrapping_add(line[cell]);
         }
         sum[EXTRA] = match kind {
-            // The moment of the last one.
+            // The time of the last one.
             Kind::Statement => sum[EXTRA].max(line[EXTRA]),
             _ => sum[EXTRA].wrapping_add(line[EXTRA]),
         };
@@ -351,7 +350,7 @@ pub fn combine_extremes(sum: &mut Cells, line: &Cells) {
     }
 }
 
-/// Takes an earlier reading of a sum away from it.
+/// Subtracts an earlier reading from a sum.
 pub(crate) fn subtract(kind: Kind, i: usize, line: &mut Cells, before: &Cells) {
     if kind.is_time_line(i) {
         for cell in [COUNT, CONTENDED, SUM] {

@@ -25,8 +25,8 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// Maps a whole segment for reading. The caller has checked that `file` is as long as
-    /// `geometry` says, and that nobody cuts it (see `attach`).
+    /// Maps a segment for reading. The caller has checked that `file` is as long as `geometry` says, and
+    /// stays so (see `attach`).
     pub fn new(file: &File, geometry: Geometry) -> io::Result<Self> {
         let fd = file.as_raw_fd();
         // SAFETY: a new mapping at an address of the kernel's choice.
@@ -46,21 +46,21 @@ impl Mapping {
         Ok(Self { base, geometry })
     }
 
-    /// The same, and what a reader may write mapped for writing.
+    /// Maps a segment, and for writing the regions that a reader may write.
     pub fn writable(file: &File, geometry: Geometry) -> io::Result<Self> {
         let mapping = Self::new(file, geometry)?;
         for (i, extent) in geometry.regions.iter().enumerate() {
             if is_reader_writable(i) {
-                mapping.make_writable(file, extent)?;
+                mapping.remap_writable(file, extent)?;
             }
         }
         Ok(mapping)
     }
 
-    fn make_writable(&self, file: &File, extent: &Extent) -> io::Result<()> {
+    fn remap_writable(&self, file: &File, extent: &Extent) -> io::Result<()> {
         let bytes = extent.bytes().next_multiple_of(PAGE);
-        // SAFETY: regions begin on pages and take whole ones, so that the range lies within our own
-        // mapping, which it replaces by the same bytes of the same file.
+        // SAFETY: regions begin and end on pages, so the range is within our own mapping, which is replaced
+        // by the same bytes of the same file.
         let place = unsafe {
             libc::mmap(
                 self.base.byte_add(extent.offset),
@@ -80,14 +80,14 @@ impl Mapping {
     /// Typed access.
     pub fn view(&self) -> View<'_> {
         // SAFETY: mapped page-aligned for `total_bytes` as long as `self`, which the view borrows.
-        // The file is as long and stays so (`new`'s contract). Stores go through `writable` alone.
+        // The file is as long and stays so (`new`'s contract). Only views of `writable` are stored through.
         unsafe { View::new(self.base.cast(), self.geometry) }
     }
 }
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: our own mapping, to which no view is left: they borrow `self`.
+        // SAFETY: our own mapping. No view of it is left, because views borrow `self`.
         unsafe { libc::munmap(self.base, self.geometry.total_bytes) };
     }
 }
@@ -98,21 +98,21 @@ pub(crate) fn wake(word: &AtomicU32) {
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
-/// Whether nobody can make the file shorter.
+/// Whether the file is sealed against shrinking.
 pub(crate) fn is_sealed(file: &File) -> bool {
     // SAFETY: fcntl on an open descriptor; files that know no seals give an error.
     let seals = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS) };
     seals >= 0 && seals & libc::F_SEAL_SHRINK != 0
 }
 
-/// A private copy of the first `bytes` of a file, of which only what holds data takes memory.
+/// A private copy of the first `bytes` of a file, in which only data takes memory.
 pub(crate) fn private_copy(from: &File, bytes: usize) -> io::Result<File> {
     // SAFETY: the name is a C string; the result is checked.
     let fd = unsafe { libc::memfd_create(c"tare-reader".as_ptr(), libc::MFD_CLOEXEC) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: just made, owned by nobody else.
+    // SAFETY: a new descriptor, which nothing else owns.
     let to = unsafe { File::from_raw_fd(fd) };
     to.set_len(bytes as u64)?;
     let mut buffer = vec![0; 1 << 20];
@@ -130,7 +130,7 @@ pub(crate) fn private_copy(from: &File, bytes: usize) -> io::Result<File> {
                     "it became shorter while it was read",
                 ));
             }
-            // A file that was copied carelessly has its holes filled with zeros.
+            // A copied file may have its holes filled with zeros.
             for (i, page) in buffer[..got].chunks(PAGE).enumerate() {
                 if page.iter().any(|byte| *byte != 0) {
                     to.write_all_at(page, at + (i * PAGE) as u64)?;
@@ -142,7 +142,7 @@ pub(crate) fn private_copy(from: &File, bytes: usize) -> io::Result<File> {
     Ok(to)
 }
 
-/// The next range from `at` on that holds data, cut at `bytes`.
+/// The next range of data from `at` on, up to `bytes`.
 fn next_data(file: &File, at: u64, bytes: u64) -> io::Result<Option<(u64, u64)>> {
     if at >= bytes {
         return Ok(None);
@@ -157,7 +157,7 @@ fn next_data(file: &File, at: u64, bytes: u64) -> io::Result<Option<(u64, u64)>>
 }
 
 fn seek(file: &File, at: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
-    // SAFETY: lseek on an open descriptor; everybody here reads at given places.
+    // SAFETY: lseek on an open descriptor, whose position is not used.
     let place = unsafe { libc::lseek(file.as_raw_fd(), at as libc::off_t, whence) };
     match u64::try_from(place) {
         Ok(place) => Ok(Some(place)),
@@ -168,11 +168,11 @@ fn seek(file: &File, at: u64, whence: libc::c_int) -> io::Result<Option<u64>> {
     }
 }
 
-/// Something to ask whether a process still lives, even when its number is used again.
+/// A descriptor of a process, which stays valid when its pid is used again.
 pub(crate) fn pidfd(pid: u32) -> Option<OwnedFd> {
     // SAFETY: a system call without pointers; a kernel without it gives an error.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid as libc::pid_t, 0) };
-    // SAFETY: just made, owned by nobody else.
+    // SAFETY: a new descriptor, which nothing else owns.
     (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
@@ -188,12 +188,11 @@ pub(crate) fn has_ended(pidfd: &OwnedFd) -> bool {
     ready > 0 && poll.revents & libc::POLLIN != 0
 }
 
-/// Now, in the ticks of a writer on this machine.
+/// The current time in the ticks of a writer on this machine.
 pub(crate) fn ticks(are_cycles: bool) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if are_cycles {
-        // SAFETY: every x86-64 processor has the instruction, and the writer, on this machine,
-        // found it trustworthy.
+        // SAFETY: every x86-64 processor has the instruction.
         return unsafe { core::arch::x86_64::_rdtsc() };
     }
     let _ = are_cycles;
@@ -211,7 +210,7 @@ pub(crate) fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Asks for a line to be in the cache soon.
+/// Prefetches a line.
 #[inline(always)]
 pub(crate) fn prefetch(line: &Line) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

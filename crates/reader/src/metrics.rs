@@ -1,4 +1,4 @@
-//! Metrics as they stand.
+//! The current values of metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -13,7 +13,7 @@ pub use tare_layout::metric_switch::Action;
 use crate::attach::Segment;
 use crate::error::WriteError;
 
-/// Figures of a metric: of all time, or since the last reset.
+/// Figures of a metric, of all time or since the last reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     /// COUNT.
@@ -22,7 +22,7 @@ pub struct Figures {
     pub max: Option<i64>,
     /// MIN_COUNT; counters have none.
     pub min: Option<i64>,
-    /// AVG_COUNT: what a counter counted in a second.
+    /// AVG_COUNT: a counter's count per second.
     pub average: Option<f64>,
 }
 
@@ -31,11 +31,11 @@ pub struct Figures {
 pub struct Metric {
     /// Its name.
     pub name: String,
-    /// What it belongs to.
+    /// Its subsystem.
     pub subsystem: String,
     /// One sentence about it.
     pub documentation: String,
-    /// What it is.
+    /// Its type.
     pub kind: Type,
     /// Whether it is gathered.
     pub enabled: bool,
@@ -77,7 +77,7 @@ fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     let until = if enabled { Some(now_s) } else { disabled_s };
     let seconds = |from: Option<u64>| Some(until?.saturating_sub(from?));
     let elapsed_s = seconds(enabled_s);
-    // What one time of a set gave is a value, how often there was one is a count.
+    // A set's member has a value if it was set, else a count.
     let was_set = state.seen.load(Ordering::Relaxed) & seen::EVER != 0;
     let (ever, since_reset) = if kind == Type::Value || (kind == Type::SetMember && was_set) {
         values(state)
@@ -104,7 +104,7 @@ fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     })
 }
 
-/// A counter only grows: its largest count is the last.
+/// The figures of a counter. It only grows, so its largest count is the last.
 fn counted(count: i64, seconds: Option<u64>) -> Figures {
     Figures {
         count,
@@ -115,11 +115,11 @@ fn counted(count: i64, seconds: Option<u64>) -> Figures {
 }
 
 fn values(state: &State) -> (Figures, Figures) {
-    let known = state.seen.load(Ordering::Relaxed);
+    let bits = state.seen.load(Ordering::Relaxed);
     let count = state.value.load(Ordering::Relaxed) as i64;
     let figures = |bit: u32, high: &AtomicU64, low: &AtomicU64| {
         let extreme =
-            |cell: &AtomicU64| (known & bit != 0).then(|| cell.load(Ordering::Relaxed) as i64);
+            |cell: &AtomicU64| (bits & bit != 0).then(|| cell.load(Ordering::Relaxed) as i64);
         Figures {
             count,
             max: extreme(high),
@@ -140,18 +140,18 @@ fn now_s() -> u64 {
 }
 
 impl Segment {
-    /// Switches or resets the metrics that are meant: `all`, `module_SUBSYSTEM`, a name, or a pattern
-    /// with `%`. How many were meant, and how many of them let it: one that is gathered cannot be reset
-    /// in all its figures.
+    /// Switches or resets the selected metrics: `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
+    /// Returns how many are selected, and how many of them were changed: an enabled metric cannot be reset in
+    /// all its figures.
     ///
     /// # Errors
     /// [`WriteError`]: the writer has ended or is another user's.
     pub fn act_on_metrics(
         &self,
-        asked: &str,
+        selection: &str,
         action: Action,
     ) -> Result<(usize, usize), WriteError> {
         let view = self.writable()?;
-        Ok(metric_switch::act_on(view, asked, action, now_s()))
+        Ok(metric_switch::act_on(view, selection, action, now_s()))
     }
 }

@@ -12,7 +12,7 @@ use crate::classes::text;
 /// A user at a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// The user; `None` = none (background threads, and what found no room).
+    /// The user; `None` = none (background threads, and accounts beyond the limit).
     pub user: Option<Arc<str>>,
     /// The host, likewise.
     pub host: Option<Arc<str>>,
@@ -24,22 +24,22 @@ pub struct Account {
     pub current: u64,
     /// Connections ever, since the table was truncated.
     pub total: u64,
-    /// Whether its table lists it: one without connections since a truncation is gone, and one beyond the limit was
-    /// never there.
+    /// Whether its table lists it: not if it has had no connection since a truncation, or is beyond the
+    /// limit.
     pub listed: bool,
 }
 
 /// A user or a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct NameEntry {
     /// Its name.
     pub name: Arc<str>,
     /// Connections now.
     pub current: u64,
     /// Connections ever, since the table was truncated.
     pub total: u64,
-    /// Whether its table lists it: one without connections since a truncation is gone, and one beyond the limit was
-    /// never there.
+    /// Whether its table lists it: not if it has had no connection since a truncation, or is beyond the
+    /// limit.
     pub listed: bool,
 }
 
@@ -49,25 +49,25 @@ pub struct Names {
     /// By number; number 0 is that of threads without an account.
     pub accounts: Vec<Account>,
     /// By number - 1.
-    pub users: Vec<Option<Named>>,
+    pub users: Vec<Option<NameEntry>>,
     /// By number - 1.
-    pub hosts: Vec<Option<Named>>,
+    pub hosts: Vec<Option<NameEntry>>,
     /// By number - 1.
-    pub schemas: Vec<Option<Named>>,
+    pub schemas: Vec<Option<NameEntry>>,
 }
 
 fn used(count: &AtomicU32, limit: usize) -> usize {
     (count.load(Ordering::Acquire) as usize).min(limit)
 }
 
-fn named(entry: &account::Named, has_room: bool) -> Option<Named> {
+fn entry(entry: &account::Named, is_within_limit: bool) -> Option<NameEntry> {
     (entry.state.load(Ordering::Acquire) == READY).then(|| {
         let (current, total, listed) = counts(&entry.current, &entry.total, &entry.forgotten);
-        Named {
+        NameEntry {
             name: text(&entry.name).into(),
             current,
             total,
-            listed: listed && has_room,
+            listed: listed && is_within_limit,
         }
     })
 }
@@ -81,36 +81,36 @@ fn counts(current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64) -> (u64
     (current, since, since != 0 || forgotten == 0)
 }
 
-fn name_of(all: &[Option<Named>], number: u32) -> Option<Arc<str>> {
-    let named = all.get((number as usize).checked_sub(1)?)?;
-    named.as_ref().map(|named| named.name.clone())
+fn name_of(all: &[Option<NameEntry>], number: u32) -> Option<Arc<str>> {
+    let entry = all.get((number as usize).checked_sub(1)?)?;
+    entry.as_ref().map(|entry| entry.name.clone())
 }
 
 impl Names {
-    /// Reads those given until now.
+    /// Reads the names that the host has registered until now.
     pub fn read(view: View<'_>) -> Self {
         let (shared, limits) = (view.shared(), view.geometry().limits);
         let mut names = Names {
             users: (1..used(&shared.users_used.0, limits.users + UNLISTED))
-                .map(|i| named(view.user(i), i < limits.users))
+                .map(|i| entry(view.user(i), i < limits.users))
                 .collect(),
             hosts: (1..used(&shared.hosts_used.0, limits.hosts + UNLISTED))
-                .map(|i| named(view.host(i), i < limits.hosts))
+                .map(|i| entry(view.host(i), i < limits.hosts))
                 .collect(),
             schemas: (1..used(&shared.schemas_used.0, limits.schemas))
-                .map(|i| named(view.schema(i), true))
+                .map(|i| entry(view.schema(i), true))
                 .collect(),
             accounts: Vec::new(),
         };
         let account = |i: usize| {
             let account = view.account(i);
-            // Of hostile bytes: a number without a name is none.
-            let known = |all: &[Option<Named>], number: u32| match name_of(all, number) {
+            // Hostile bytes may have a number without a name: it counts as none.
+            let resolve = |all: &[Option<NameEntry>], number: u32| match name_of(all, number) {
                 Some(name) => (number, Some(name)),
                 None => (0, None),
             };
-            let (user_number, user) = known(&names.users, account.user.load(Ordering::Relaxed));
-            let (host_number, host) = known(&names.hosts, account.host.load(Ordering::Relaxed));
+            let (user_number, user) = resolve(&names.users, account.user.load(Ordering::Relaxed));
+            let (host_number, host) = resolve(&names.hosts, account.host.load(Ordering::Relaxed));
             let (current, total, listed) =
                 counts(&account.current, &account.total, &account.forgotten);
             Account {
@@ -129,7 +129,7 @@ impl Names {
         names
     }
 
-    /// The account with this number; `None` for one newer than the names.
+    /// The account with this number; `None` if it is newer than these names.
     pub fn account(&self, number: u32) -> Option<&Account> {
         self.accounts.get(number as usize)
     }

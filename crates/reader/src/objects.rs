@@ -1,4 +1,4 @@
-//! Tables, programs, and what sessions hold: open tables, metadata locks, prepared statements.
+//! Tables, programs, and objects of sessions: open tables, metadata locks, prepared statements.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::instances::{Object, less};
 use crate::line::{Cells, NOTHING, add, cells, shared_cells};
 use crate::totals::Banks;
 
-/// A table with what was counted for it.
+/// A table with its counts.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// What events name it by.
+    /// Its id in events.
     pub id: u32,
     /// TABLE or TEMPORARY TABLE.
     pub kind: ObjectType,
@@ -29,17 +29,17 @@ pub struct Table {
     pub schema: Arc<str>,
     /// Its name.
     pub name: Arc<str>,
-    /// Whether setup_objects has it counted.
+    /// Whether setup_objects enables it.
     pub is_counted: bool,
-    /// Its io by index, the last that without one: fetches, inserts, updates, deletes.
+    /// Its I/O by index, last that without an index: fetches, inserts, updates, deletes.
     pub io: Vec<(Option<Arc<str>>, [Cells; IO_LINES])>,
-    /// Its io through indexes that found no room of their own.
+    /// Its I/O through indexes beyond the limit.
     pub unnamed: [Cells; IO_LINES],
     /// Its locks, by [`TableLock`].
     pub locks: [Cells; TABLE_LOCKS],
 }
 
-/// A stored program with what was counted for it.
+/// A stored program with its counts.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// EVENT, FUNCTION, PROCEDURE or TRIGGER.
@@ -63,16 +63,16 @@ pub struct Handle {
     pub owner: Option<u64>,
     /// The event in which it was opened.
     pub event: u64,
-    /// How the server has locked it.
+    /// The server's lock on it.
     pub internal: Option<TableLock>,
-    /// How its storage engine has.
+    /// Its storage engine's lock on it.
     pub external: Option<TableLock>,
 }
 
 /// A metadata lock that is held or waited for.
 #[derive(Clone, Debug)]
 pub struct Metadata {
-    /// What it is on.
+    /// The type of the locked object.
     pub on: Namespace,
     /// The schema.
     pub schema: Option<Arc<str>>,
@@ -86,13 +86,13 @@ pub struct Metadata {
     pub kind: LockType,
     /// How long it is held.
     pub duration: LockDuration,
-    /// Whether it is.
+    /// Whether it is held.
     pub status: LockStatus,
     /// Thread id of its owner.
     pub owner: u64,
-    /// The event in which it was asked for.
+    /// The event in which it was requested.
     pub event: u64,
-    /// Where in the host's source it was, 0 = not known; see [`crate::Sources`].
+    /// The line of the host's source, 0 = unknown; see [`crate::Sources`].
     pub source: usize,
 }
 
@@ -103,7 +103,7 @@ pub struct Prepared {
     pub address: u64,
     /// Its number in the client's protocol.
     pub statement_id: u64,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: Option<Arc<str>>,
     /// Its text.
     pub text: Arc<str>,
@@ -117,12 +117,12 @@ pub struct Prepared {
     pub rows: [Cells; PREPARED_LINES],
 }
 
-/// Type, schema and name of an object that is there.
+/// Type, schema and name of an existing object.
 fn identity(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
     named_while(view, id, |object| object.id.load(Ordering::Acquire) == id)
 }
 
-/// The same of one that may have ended, as long as nobody else has its place.
+/// Type, schema and name of an object that may have ended, until another one has its entry.
 fn identity_even_if_ended(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
     named_while(view, id, |object| {
         object.generation.load(Ordering::Acquire) == id >> INDEX_BITS
@@ -163,7 +163,7 @@ fn indexes(view: View<'_>, id: u32) -> impl Iterator<Item = (usize, &Index)> {
     .take(part::MAX_INDEXES)
 }
 
-/// What an event's table is.
+/// The object of a wait for a table.
 pub(crate) fn named(view: View<'_>, id: u32, part: u8) -> Object {
     let Some((kind, schema, name)) = identity_even_if_ended(view, id) else {
         return Object::default();
@@ -179,30 +179,30 @@ pub(crate) fn named(view: View<'_>, id: u32, part: u8) -> Object {
     }
 }
 
-/// What an event's metadata lock is.
+/// The object of a wait for a metadata lock.
 pub(crate) fn locked(view: View<'_>, index: u32) -> Object {
     let index = (index as usize).checked_sub(1);
     let index = index.filter(|i| *i < view.geometry().limits.metadata_locks);
-    let Some(found) = index.and_then(|i| metadata(view, i)) else {
+    let Some(lock) = index.and_then(|i| metadata(view, i)) else {
         return Object::default();
     };
     Object {
-        name: found.name,
-        schema: found.schema,
+        name: lock.name,
+        schema: lock.schema,
         index: None,
-        kind: Some(found.on.text()),
-        begin: found.address,
+        kind: Some(lock.on.text()),
+        begin: lock.address,
     }
 }
 
 fn metadata(view: View<'_>, i: usize) -> Option<Metadata> {
     let entry = view.metadata_lock(i);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_READS {
         let sequence = entry.sequence.load(Ordering::Acquire);
         let state = entry.state.load(Ordering::Acquire);
         let (on, kind, duration, status) = MetadataLock::unpack(state)?;
         let some = |text: String| (!text.is_empty()).then(|| text.into());
-        let found = Metadata {
+        let lock = Metadata {
             on,
             schema: some(text(&entry.schema)),
             name: some(text(&entry.name)),
@@ -219,16 +219,16 @@ fn metadata(view: View<'_>, i: usize) -> Option<Metadata> {
         let same = entry.sequence.load(Ordering::Relaxed) == sequence
             && entry.state.load(Ordering::Relaxed) == state;
         if sequence.is_multiple_of(2) && same {
-            return Some(found);
+            return Some(lock);
         }
     }
     None
 }
 
 /// How often an entry that changes is read again.
-const TRIES: usize = 16;
+const MAX_READS: usize = 16;
 
-/// What the banks hold about objects, by id and part.
+/// The banks' counts of objects, by id and part.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectRows {
     counts: HashMap<(u32, u8), [Cells; PROGRAM_LINES]>,
@@ -257,10 +257,10 @@ fn add_line(is_program: bool, i: usize, sum: &mut Cells, now: Cells, then: Optio
 }
 
 impl ObjectRows {
-    /// What threads counted for indexes behind so many of a table's.
-    fn unnamed(&self, id: u32, known: usize) -> [Cells; IO_LINES] {
+    /// The threads' counts of a table's indexes from this number on.
+    fn unnamed(&self, id: u32, index_count: usize) -> [Cells; IO_LINES] {
         let mut sums = [NOTHING; IO_LINES];
-        for number in known..part::MAX_INDEXES {
+        for number in index_count..part::MAX_INDEXES {
             let own = self.counts.get(&(id, part::index(number)));
             for (sum, line) in sums.iter_mut().zip(own.into_iter().flatten()) {
                 add(Kind::TableIo, 0, sum, line);
@@ -269,7 +269,7 @@ impl ObjectRows {
         sums
     }
 
-    /// What all threads together counted: rows of theirs, and what they share.
+    /// The counts of all threads: their own rows, and the shared one.
     fn sum<const N: usize>(
         &self,
         (id, part): (u32, u8),
@@ -297,7 +297,7 @@ impl ObjectRows {
 }
 
 impl Banks<'_> {
-    /// What the banks hold about tables and programs.
+    /// The banks' counts of tables and programs.
     pub fn object_rows(&self) -> ObjectRows {
         let view = self.view();
         self.unmerged(|| {
@@ -309,7 +309,7 @@ impl Banks<'_> {
                 ..ObjectRows::default()
             };
             for bank in 0..self.count() {
-                let (arena, beside) = (
+                let (arena, base_lines) = (
                     view.arena(bank),
                     view.baseline(baseline::TRUNCATED_GLOBAL, bank),
                 );
@@ -322,7 +322,7 @@ impl Banks<'_> {
                         })
                     });
                     for (i, sum) in sums.iter_mut().enumerate().take(tag.lines) {
-                        let then = truncated.then(|| cells(&beside[at + i]));
+                        let then = truncated.then(|| cells(&base_lines[at + i]));
                         add_line(is_program, i, sum, cells(&arena[at + i]), then);
                     }
                 }
@@ -359,12 +359,12 @@ impl Banks<'_> {
                 })
                 .collect();
             let (shared, truncated) = (&object.shared, &object.truncated);
-            let known = io.len();
-            // What no index serves is listed once it was done, and stays when it is truncated.
-            let whole = (id, part::WHOLE);
+            let index_count = io.len();
+            // I/O without an index is listed once there was some, and stays listed after a truncation.
+            let total = (id, part::WHOLE);
             let counted = |line: &Line| line.cells[COUNT].load(Ordering::Relaxed) != 0;
-            if rows.counts.contains_key(&whole) || shared[..IO_LINES].iter().any(counted) {
-                io.push((None, rows.sum(whole, false, shared, truncated)));
+            if rows.counts.contains_key(&total) || shared[..IO_LINES].iter().any(counted) {
+                io.push((None, rows.sum(total, false, shared, truncated)));
             }
             let lock = |i: usize| {
                 let lock = TableLock::ALL[i];
@@ -379,14 +379,14 @@ impl Banks<'_> {
                 name,
                 is_counted: mask != 0,
                 io,
-                unnamed: rows.unnamed(id, known),
+                unnamed: rows.unnamed(id, index_count),
                 locks: std::array::from_fn(lock),
             })
         };
         self.objects().filter_map(table).collect()
     }
 
-    /// The programs that are counted by setup_objects.
+    /// The programs that setup_objects enables.
     pub fn programs(&self, rows: &ObjectRows) -> Vec<Program> {
         let view = self.view();
         let program = |(id, kind, schema, name): (u32, ObjectType, _, _)| {
@@ -475,7 +475,7 @@ fn prepared(view: View<'_>, i: usize) -> Option<Prepared> {
             _ => counters_less(now, then),
         }
     });
-    let found = Prepared {
+    let statement = Prepared {
         address: entry.address.load(Ordering::Relaxed),
         statement_id: entry.statement_id.load(Ordering::Relaxed),
         name: (!name.is_empty()).then(|| name.into()),
@@ -486,5 +486,5 @@ fn prepared(view: View<'_>, i: usize) -> Option<Prepared> {
         rows,
     };
     fence(Ordering::Acquire);
-    (entry.id.load(Ordering::Relaxed) == id).then_some(found)
+    (entry.id.load(Ordering::Relaxed) == id).then_some(statement)
 }

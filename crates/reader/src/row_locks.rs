@@ -1,4 +1,4 @@
-//! Row locks: a server that can tell them is asked, and answers for one moment.
+//! Row locks, which a server that supports it writes on request, for one moment.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -13,16 +13,16 @@ use crate::classes::text;
 use crate::error::WriteError;
 use crate::mapping;
 
-/// Whose a lock is.
+/// A lock, and the transaction, thread and event that it belongs to.
 #[derive(Clone, Debug)]
-pub struct Party {
+pub struct LockOwner {
     /// The engine's name for the lock.
     pub id: Arc<str>,
     /// The transaction's number in its engine.
     pub transaction: u64,
     /// The thread, if it is known.
     pub thread: Option<u64>,
-    /// The event that asked for it, if it is known.
+    /// The event that requested it, if it is known.
     pub event: Option<u64>,
     /// The lock's address in the host.
     pub address: u64,
@@ -33,8 +33,8 @@ pub struct Party {
 pub struct RowLock {
     /// The storage engine.
     pub engine: Arc<str>,
-    /// Whose it is.
-    pub of: Party,
+    /// Its owner.
+    pub owner: LockOwner,
     /// Schema, table, partition, subpartition and index.
     pub object: [Option<Arc<str>>; 5],
     /// Mode, type and status.
@@ -43,18 +43,18 @@ pub struct RowLock {
     pub data: Option<Arc<str>>,
 }
 
-/// Who waits for whom.
+/// A wait of one lock for another.
 #[derive(Clone, Debug)]
 pub struct RowLockWait {
     /// The storage engine.
     pub engine: Arc<str>,
-    /// Who waits.
-    pub requesting: Party,
-    /// Who is waited for.
-    pub blocking: Party,
+    /// The lock that waits.
+    pub requesting: LockOwner,
+    /// The lock that it waits for.
+    pub blocking: LockOwner,
 }
 
-/// What was told.
+/// The server's row locks.
 #[derive(Clone, Debug, Default)]
 pub struct RowLocks {
     /// Locks.
@@ -63,29 +63,29 @@ pub struct RowLocks {
     pub waits: Vec<RowLockWait>,
 }
 
-/// How long an answer may take. A server tells for at most a second, and may be telling somebody else.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long an answer may take. A server writes for at most a second, and may be answering another reader.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Segment {
-    /// Asks the server for its row locks. Empty if it tells none, or has ended.
+    /// Requests the server's row locks. Empty if it does not support it, or has ended.
     ///
     /// # Errors
-    /// [`WriteError`]: asking needs to write, and the server may not answer.
+    /// [`WriteError`]: the request is written, and the server may not answer.
     pub fn row_locks(&self) -> Result<RowLocks, WriteError> {
         let board = self.view().row_lock_board();
         if board.state.load(Ordering::SeqCst) != SERVING || !self.is_live() {
             return Ok(RowLocks::default());
         }
-        let asked = &self.writable()?.control().row_lock_requests;
-        let ticket = asked.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
-        mapping::wake(asked);
-        let deadline = Instant::now() + PATIENCE;
+        let requests = &self.writable()?.control().row_lock_requests;
+        let ticket = requests.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
+        mapping::wake(requests);
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
         loop {
             let behind = ticket.wrapping_sub(board.answered.load(Ordering::Acquire));
             if behind.cast_signed() <= 0
-                && let Some(told) = told(self.view())
+                && let Some(locks) = read_row_locks(self.view())
             {
-                return Ok(told);
+                return Ok(locks);
             }
             if Instant::now() >= deadline {
                 return Err(WriteError::Silent);
@@ -95,39 +95,39 @@ impl Segment {
     }
 }
 
-/// What was told last; none while it is written.
-pub fn told(view: View<'_>) -> Option<RowLocks> {
+/// The newest answer; `None` while the server writes it.
+pub fn read_row_locks(view: View<'_>) -> Option<RowLocks> {
     let board = view.row_lock_board();
     let sequence = board.sequence.load(Ordering::Acquire);
     let locks = board.locks.load(Ordering::Relaxed) as usize;
     let waits = board.waits.load(Ordering::Relaxed) as usize;
-    let told = RowLocks {
+    let row_locks = RowLocks {
         locks: view.row_locks().iter().take(locks).map(lock).collect(),
         waits: view.row_lock_waits().iter().take(waits).map(wait).collect(),
     };
-    // Pairs with the fence of who writes.
+    // Pairs with the writer's fence.
     fence(Ordering::Acquire);
-    let is_whole = sequence & 1 == 0 && board.sequence.load(Ordering::Relaxed) == sequence;
-    is_whole.then_some(told)
+    let is_consistent = sequence & 1 == 0 && board.sequence.load(Ordering::Relaxed) == sequence;
+    is_consistent.then_some(row_locks)
 }
 
-fn known(cell: &AtomicU64) -> Option<u64> {
+fn nonzero(cell: &AtomicU64) -> Option<u64> {
     Some(cell.load(Ordering::Relaxed)).filter(|number| *number != 0)
 }
 
-fn shown<const WORDS: usize>(name: &Name<WORDS>) -> Arc<str> {
+fn name_text<const WORDS: usize>(name: &Name<WORDS>) -> Arc<str> {
     text(name).into()
 }
 
 fn lock(entry: &row_lock::RowLock) -> RowLock {
-    let some = |name| Some(shown(name)).filter(|text: &Arc<str>| !text.is_empty());
+    let some = |name| Some(name_text(name)).filter(|text: &Arc<str>| !text.is_empty());
     RowLock {
-        engine: shown(&entry.engine),
-        of: Party {
-            id: shown(&entry.id),
+        engine: name_text(&entry.engine),
+        owner: LockOwner {
+            id: name_text(&entry.id),
             transaction: entry.transaction.load(Ordering::Relaxed),
-            thread: known(&entry.thread),
-            event: known(&entry.event),
+            thread: nonzero(&entry.thread),
+            event: nonzero(&entry.event),
             address: entry.address.load(Ordering::Relaxed),
         },
         object: [
@@ -138,22 +138,22 @@ fn lock(entry: &row_lock::RowLock) -> RowLock {
             &entry.index,
         ]
         .map(some),
-        lock: [&entry.mode, &entry.kind, &entry.status].map(shown),
-        data: Some(shown(&entry.data)).filter(|text| !text.is_empty()),
+        lock: [&entry.mode, &entry.kind, &entry.status].map(name_text),
+        data: Some(name_text(&entry.data)).filter(|text| !text.is_empty()),
     }
 }
 
 fn wait(entry: &row_lock::RowLockWait) -> RowLockWait {
-    let party = |side: &row_lock::Side| Party {
-        id: shown(&side.id),
-        transaction: side.transaction.load(Ordering::Relaxed),
-        thread: known(&side.thread),
-        event: known(&side.event),
-        address: side.address.load(Ordering::Relaxed),
+    let owner = |entry: &row_lock::Side| LockOwner {
+        id: name_text(&entry.id),
+        transaction: entry.transaction.load(Ordering::Relaxed),
+        thread: nonzero(&entry.thread),
+        event: nonzero(&entry.event),
+        address: entry.address.load(Ordering::Relaxed),
     };
     RowLockWait {
-        engine: shown(&entry.engine),
-        requesting: party(&entry.requesting),
-        blocking: party(&entry.blocking),
+        engine: name_text(&entry.engine),
+        requesting: owner(&entry.requesting),
+        blocking: owner(&entry.blocking),
     }
 }

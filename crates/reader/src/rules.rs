@@ -1,5 +1,5 @@
-//! setup_objects: which tables and programs are counted. Effective at once, also on those that are
-//! there.
+//! setup_objects: the rules of which tables and programs are counted. A change has immediate effect, also on
+//! existing tables.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +16,7 @@ use crate::error::WriteError;
 /// A row of setup_objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rule {
-    /// Its place.
+    /// Its number in the table of rules.
     pub place: usize,
     /// OBJECT_TYPE.
     pub kind: ObjectType,
@@ -30,7 +30,7 @@ pub struct Rule {
     pub timed: bool,
 }
 
-/// ENABLED and TIMED, each where it is to be changed.
+/// New values of ENABLED and TIMED; `None` leaves one as it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Switch {
     /// ENABLED.
@@ -56,7 +56,7 @@ impl Rule {
         })
     }
 
-    /// The rows there are.
+    /// All rows.
     pub fn all(view: View<'_>) -> Vec<Self> {
         (0..view.geometry().limits.setup_objects)
             .filter_map(|place| Self::read(view, place))
@@ -73,7 +73,7 @@ impl Segment {
     /// Adds a row.
     ///
     /// # Errors
-    /// [`WriteError::Duplicate`] where there is one of this name, [`WriteError::Full`]; and as
+    /// [`WriteError::Duplicate`] if there is one of this name, [`WriteError::Full`]; and as
     /// [`Segment::set_instrument`].
     pub fn add_rule(
         &self,
@@ -88,11 +88,11 @@ impl Segment {
         if rules.any(|r| r.kind == kind && *r.schema == *schema && *r.name == *name) {
             return Err(WriteError::Duplicate);
         }
-        let room = match view.control().has_none_of(sizes::OBJECTS) {
+        let capacity = match view.control().has_none_of(sizes::OBJECTS) {
             true => 0,
             false => view.geometry().limits.setup_objects,
         };
-        for place in 0..room {
+        for place in 0..capacity {
             let entry = view.object_rule(place);
             let order = Ordering::Relaxed;
             let taken = (entry.state).compare_exchange(0, MAKING, Ordering::AcqRel, order);
@@ -107,7 +107,7 @@ impl Segment {
             object_mask::recompute(&view);
             return Ok(());
         }
-        Err(WriteError::Full { rows: room })
+        Err(WriteError::Full { rows: capacity })
     }
 
     /// Changes a row, if it is still there.
@@ -126,14 +126,14 @@ impl Segment {
         Ok(())
     }
 
-    /// Takes rows away.
+    /// Removes rows.
     ///
     /// # Errors
     /// As [`Segment::set_instrument`].
-    pub fn remove_rules(&self, places: &[usize]) -> Result<(), WriteError> {
+    pub fn remove_rules(&self, numbers: &[usize]) -> Result<(), WriteError> {
         let view = self.writable()?;
         let limit = view.geometry().limits.setup_objects;
-        for place in places.iter().filter(|place| **place < limit) {
+        for place in numbers.iter().filter(|place| **place < limit) {
             let state = &view.object_rule(*place).state;
             let order = Ordering::Relaxed;
             let _ = state.compare_exchange(READY, 0, Ordering::AcqRel, order);

@@ -11,7 +11,8 @@ use crate::settings::gone;
 use crate::totals::Selection;
 
 impl Segment {
-    /// How the events of a group (of [`tare_layout::sampling`]) are sampled. Events that run keep their weight.
+    /// How the events of a group (of [`tare_layout::sampling`]) are sampled. Events that run keep their
+    /// weight.
     ///
     /// # Errors
     /// As [`Segment::set_instrument`].
@@ -38,8 +39,8 @@ impl Segment {
     }
 }
 
-/// Whether anything was ever sampled: as long as nothing was, there are no samples, and reading them would make their
-/// pages.
+/// Whether anything was ever sampled: as long as nothing was, there are no samples, and reading them would
+/// make their pages.
 pub fn was_sampled(view: View<'_>) -> bool {
     view.control().sampling_version.load(Ordering::Relaxed) != 0
 }

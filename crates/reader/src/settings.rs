@@ -1,4 +1,4 @@
-//! Changing what a running program records: the setup tables. Effective at once.
+//! Changes the settings of a running program (the setup tables), with immediate effect.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,11 +20,11 @@ impl Segment {
         change(view);
         view.controls()
             .recompute(|class| classes::kind(view, class));
-        tell_host(view);
+        notify_host(view);
         Ok(())
     }
 
-    /// ENABLED and TIMED of an instrument; `None` leaves it.
+    /// Sets ENABLED and TIMED of an instrument; `None` leaves a column as it is.
     ///
     /// # Errors
     /// [`WriteError`]: the writer has ended or is another user's, or there is no such class.
@@ -51,7 +51,7 @@ impl Segment {
 
     /// Switches a consumer, by its number in [`CONSUMERS`].
     ///
-    /// Without `thread_instrumentation`, sums by thread, account, user and host stand still.
+    /// Without `thread_instrumentation`, sums by thread, account, user and host are frozen.
     ///
     /// # Errors
     /// As [`Segment::set_instrument`]; of `thread_instrumentation`, as [`Segment::truncate_classes`].
@@ -72,7 +72,7 @@ impl Segment {
         })
     }
 
-    /// Seconds after which a digest's sample gives way to any newer statement, 0 = never.
+    /// Sets the seconds after which any newer statement replaces a digest's sample, 0 = never.
     ///
     /// # Errors
     /// As [`Segment::set_instrument`].
@@ -97,7 +97,7 @@ impl Segment {
         })
     }
 
-    /// ENABLED and HISTORY of a class of threads; `None` leaves it. New threads of it obey.
+    /// Sets ENABLED and HISTORY of a class of threads, for new threads; `None` leaves a column as it is.
     ///
     /// # Errors
     /// As [`Segment::set_instrument`].
@@ -122,7 +122,8 @@ impl Segment {
         })
     }
 
-    /// INSTRUMENTED and HISTORY of the thread with this id in this slot; `None` leaves it.
+    /// Sets INSTRUMENTED and HISTORY of the thread with this id in this slot; `None` leaves a column as it
+    /// is.
     ///
     /// # Errors
     /// [`WriteError::Gone`] if the thread has ended; otherwise as [`Segment::set_instrument`].
@@ -150,14 +151,15 @@ impl Segment {
     }
 }
 
-/// How long a host may take to follow a change. It sleeps in a futex, so this is a matter of being scheduled; one that
-/// is stopped or hangs is not waited for longer.
-const PATIENCE: Duration = Duration::from_millis(200);
+/// How long to wait for a host to follow a change. It sleeps in a futex, so it only has to be scheduled. A
+/// host that is stopped or hangs may take longer.
+const HOST_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Tells a host whose calls do not all arrive that something else may have to, and waits until they do.
-fn tell_host(view: View<'_>) {
+/// Notifies a host that bypasses unused calls of a change, and waits until it has followed.
+fn notify_host(view: View<'_>) {
     let control = view.control();
-    // One that has not followed the last change hangs, most likely: an UPDATE of a thousand rows waits once.
+    // A host that has not followed the last change most likely hangs: an UPDATE of a thousand rows waits
+    // once.
     let is_behind =
         control.followed.load(Ordering::SeqCst) != control.changes.load(Ordering::SeqCst);
     let change = control
@@ -171,7 +173,7 @@ fn tell_host(view: View<'_>) {
     if is_behind {
         return;
     }
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + HOST_TIMEOUT;
     let has_followed = || {
         let behind = change.wrapping_sub(control.followed.load(Ordering::SeqCst));
         behind.cast_signed() <= 0

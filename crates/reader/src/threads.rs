@@ -1,4 +1,4 @@
-//! Threads: who is there, and what each does.
+//! The live threads, and what each does.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -26,12 +26,12 @@ pub struct Thread {
     pub account: u32,
     /// Its connection, 0 = a background thread.
     pub processlist_id: u64,
-    /// The thread that made it, 0 = none.
+    /// The thread that created it, 0 = none.
     pub parent_id: u64,
     /// Its id in the operating system, 0 = unknown.
     pub os_id: u64,
-    /// Number in [`tare_layout::slot::COMMANDS`]; none of them while the host is not told what threads do
-    /// ([`host::THREADS_UNKNOWN`]). Then the stage, the state and the text it gave are not known, either.
+    /// Number in [`tare_layout::slot::COMMANDS`]; out of its range while the host does not report what
+    /// threads do ([`host::THREADS_UNKNOWN`]). Then stage, state and text are unknown, too.
     pub command: usize,
     /// Ticks when that command began.
     pub command_since: u64,
@@ -41,15 +41,15 @@ pub struct Thread {
     pub schema: u32,
     /// The class of the stage it is in, 0 = none.
     pub stage: usize,
-    /// What the host says of its state, if it does.
+    /// Its state as the host reports it.
     pub state: Option<Arc<str>>,
-    /// What the host says it runs; else the text of the outermost statement that runs.
+    /// The text that the host reports; else that of the outermost statement that runs.
     pub info: Option<Arc<str>>,
-    /// What its client said of itself: `name=value` lines.
+    /// Its client's attributes: `name=value` lines.
     pub attributes: Arc<str>,
     /// Whether its events are recorded.
     pub instrumented: bool,
-    /// Whether they are kept in histories.
+    /// Whether they are stored in histories.
     pub history: bool,
     /// Events ever pushed into each of its rings.
     pub pushed: [u64; RINGS],
@@ -59,8 +59,8 @@ pub struct Thread {
     pub statement_depth: usize,
 }
 
-/// How often a slot that changes hands is looked at again before it is passed over.
-const TRIES: usize = 16;
+/// How often a slot that changes its thread is read before it is skipped.
+const MAX_READS: usize = 16;
 
 /// The live threads, by id.
 pub fn threads(view: View<'_>) -> Vec<Thread> {
@@ -73,19 +73,19 @@ pub fn threads(view: View<'_>) -> Vec<Thread> {
     threads
 }
 
-/// The thread in a slot; `None` if none lives there, or they come and go too fast.
+/// The thread in a slot; `None` if there is none, or threads begin and end too fast.
 fn thread(view: View<'_>, number: usize) -> Option<Thread> {
     let slot = view.slot(number);
-    for _ in 0..TRIES {
+    for _ in 0..MAX_READS {
         if slot.state.load(Ordering::Acquire) != LIVE {
             return None;
         }
         let sequence = slot.sequence.load(Ordering::Acquire);
-        let found = sequence.is_multiple_of(2).then(|| read(view, number));
+        let reading = sequence.is_multiple_of(2).then(|| read(view, number));
         fence(Ordering::Acquire);
         let same = slot.sequence.load(Ordering::Relaxed) == sequence;
-        if same && slot.state.load(Ordering::Relaxed) == LIVE && found.is_some() {
-            return found;
+        if same && slot.state.load(Ordering::Relaxed) == LIVE && reading.is_some() {
+            return reading;
         }
         std::hint::spin_loop();
     }
@@ -95,8 +95,8 @@ fn thread(view: View<'_>, number: usize) -> Option<Thread> {
 fn read(view: View<'_>, number: usize) -> Thread {
     let slot = view.slot(number);
     let mask = view.thread_masks()[number].load(Ordering::Relaxed);
-    let is_known = view.control().host.load(Ordering::Relaxed) & host::THREADS_UNKNOWN == 0;
-    let said = |said: String| (is_known && !said.is_empty()).then(|| said.into());
+    let is_reported = view.control().host.load(Ordering::Relaxed) & host::THREADS_UNKNOWN == 0;
+    let reported = |text: String| (is_reported && !text.is_empty()).then(|| text.into());
     let statement_depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
     Thread {
         slot: number,
@@ -107,19 +107,19 @@ fn read(view: View<'_>, number: usize) -> Thread {
         processlist_id: slot.processlist_id.load(Ordering::Relaxed),
         parent_id: slot.parent_id.load(Ordering::Relaxed),
         os_id: slot.os_id.load(Ordering::Relaxed),
-        command: match is_known {
+        command: match is_reported {
             true => slot.command.load(Ordering::Relaxed) as usize,
             false => usize::MAX,
         },
         command_since: slot.command_since.load(Ordering::Relaxed),
         connection_type: slot.connection_type.load(Ordering::Relaxed) as usize,
         schema: slot.schema.load(Ordering::Relaxed),
-        stage: match is_known {
+        stage: match is_reported {
             true => slot.stage.load(Ordering::Relaxed) as usize,
             false => 0,
         },
-        state: said(text(&slot.state_text)),
-        info: said(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
+        state: reported(text(&slot.state_text)),
+        info: reported(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
         attributes: text(&slot.attributes).into(),
         instrumented: is_instrumented(mask),
         history: mask & effective::HISTORY != 0,
@@ -140,7 +140,7 @@ fn running_text(view: View<'_>, slot: usize, depth: usize) -> Option<Arc<str>> {
     ring_text(view, slot, running[at::TEXT_AT], length)
 }
 
-/// Text of a slot's ring; `None` if the ring has moved on over it.
+/// A text of a slot's ring; `None` if newer texts have overwritten it.
 pub(crate) fn ring_text(
     view: View<'_>,
     slot: usize,
@@ -149,7 +149,7 @@ pub(crate) fn ring_text(
 ) -> Option<Arc<str>> {
     let ring = view.text_ring(slot);
     let capacity = ring.len() as u64 * 8;
-    // All of it was written, and nothing was since that lies a ring's length further on.
+    // The whole text was written, and no newer text has overwritten it.
     let is_there = || {
         let at = view.slot(slot).text_at.load(Ordering::Acquire);
         let end = position.checked_add(length as u64);

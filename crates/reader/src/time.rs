@@ -1,7 +1,6 @@
-//! Ticks, and what people read instead.
+//! Converts ticks.
 //!
-//! A segment has one time line, in ticks. MySQL's tables have picoseconds since the start, and
-//! moments of the wall clock.
+//! All times of a segment are in ticks. MySQL's tables have picoseconds since the start, and times of day.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,18 +13,18 @@ use crate::mapping;
 /// Picoseconds in a second.
 const PS: u128 = 1_000_000_000_000;
 
-/// How a segment's ticks are read.
+/// A segment's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clock {
     /// Ticks at the start: zero of every TIMER_START.
     pub start_ticks: u64,
-    /// Ticks a second; never 0.
+    /// Ticks per second; never 0.
     pub ticks_per_second: u64,
-    /// Wall clock at the start, in nanoseconds since 1970.
+    /// The start in nanoseconds since 1970.
     pub start_unix_ns: u64,
     /// Whether ticks are the time stamp counter; otherwise they are CLOCK_MONOTONIC's nanoseconds.
     pub cycles: bool,
-    /// Whether the writer lives, so that there is a "now".
+    /// Whether the writer lives, so that its clock still runs.
     pub live: bool,
 }
 
@@ -52,28 +51,28 @@ impl Clock {
         ticks as f64 * 1e9 / self.ticks_per_second.max(1) as f64
     }
 
-    /// A moment in picoseconds since the start; moments before it are 0.
+    /// A time in picoseconds since the start; times before it are 0.
     pub fn since_start_ps(&self, ticks: u64) -> u64 {
         self.ps(ticks.saturating_sub(self.start_ticks))
     }
 
-    /// A moment in nanoseconds since 1970.
+    /// A time in nanoseconds since 1970.
     pub fn unix_ns(&self, ticks: u64) -> u64 {
         self.start_unix_ns
             .saturating_add(self.since_start_ps(ticks) / 1000)
     }
 
-    /// A moment of the wall clock.
-    pub fn wall(&self, ticks: u64) -> SystemTime {
+    /// A time as the system's clock has it.
+    pub fn system_time(&self, ticks: u64) -> SystemTime {
         UNIX_EPOCH + Duration::from_nanos(self.unix_ns(ticks))
     }
 
-    /// The ticks of now, or `None` when the writer has ended and its time with it.
+    /// The current time in ticks; `None` if the writer has ended.
     pub fn now(&self) -> Option<u64> {
         self.live.then(|| mapping::ticks(self.cycles))
     }
 
-    /// Now by another timer of `setup_timers`, as the writer converts it to ticks. `None` for a
+    /// The current time of another timer of `setup_timers`, as the writer converts it to ticks. `None` for a
     /// thread's CPU time, which only that thread can read.
     pub fn now_by(&self, timer: Timer) -> Option<u64> {
         let now = self.now()?;
@@ -111,7 +110,7 @@ mod tests {
         assert_eq!(clock.since_start_ps(1005), 2000);
         assert_eq!(clock.since_start_ps(5), 0);
         assert_eq!(clock.unix_ns(1000 + 2_500_000_000), 6_000_000_000);
-        assert_eq!(clock.wall(1000), UNIX_EPOCH + Duration::from_secs(5));
+        assert_eq!(clock.system_time(1000), UNIX_EPOCH + Duration::from_secs(5));
     }
 
     #[test]

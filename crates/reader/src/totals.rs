@@ -1,8 +1,8 @@
 //! Sums over banks: by event name, for all threads, for each account, for one thread.
 //!
-//! Cells only grow, and banks are never emptied but by being merged into another, during which
-//! `merge_sequence` is odd: sums read meanwhile are read again. So a total never goes backwards, and
-//! once the load stops it is exact.
+//! Cells only grow, and a bank is only emptied when it is merged into another. `merge_sequence` is odd
+//! meanwhile, and sums that were read then are read again. So a total never decreases, and is exact once the
+//! load stops.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering, fence};
@@ -16,26 +16,26 @@ use tare_layout::{Kind, Region, View};
 
 use crate::classes::Classes;
 use crate::histogram::Histogram;
-use crate::line::{Beside, Cells, add, cells, nothing};
+use crate::line::{Baselines, Cells, add, cells, nothing};
 use crate::mapping;
 
-/// Whom a table is about. TRUNCATE of a table with one scope leaves the others as they are.
+/// Whose events a table counts. TRUNCATE of a table of one scope leaves the others as they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// All threads, those that have gone included.
+    /// All threads, including those that have ended.
     Global,
-    /// All threads of an account, those that have gone included.
+    /// All threads of an account, including those that have ended.
     Account,
     /// All threads of a user: a sum of accounts.
     User,
     /// All threads of a host: a sum of accounts.
     Host,
-    /// One thread that is there.
+    /// One live thread.
     Thread,
 }
 
 impl Scope {
-    /// The baseline that remembers what there was when a table of this scope was truncated.
+    /// The baseline with the rows at the last truncation of a table of this scope.
     pub const fn baseline(self) -> usize {
         match self {
             Scope::Global => baseline::TRUNCATED_GLOBAL,
@@ -47,12 +47,12 @@ impl Scope {
     }
 }
 
-/// Which classes to sum, and where their rows stand in the sum. Made once for many sums.
+/// The classes to sum, and the offsets of their rows in the sum. Built once for many sums.
 #[derive(Clone, Debug)]
 pub struct Selection {
     wanted: Arc<[Wanted]>,
     /// First line + 1 by class, 0 = not wanted.
-    places: Arc<[u32]>,
+    first_lines: Arc<[u32]>,
     lines: usize,
 }
 
@@ -62,43 +62,43 @@ struct Wanted {
     kind: Kind,
     /// First line in the sum.
     place: u32,
-    /// What the row's first cell says.
+    /// The tag in the row's first cell.
     tag: u64,
 }
 
 impl Selection {
     /// The classes that `wanted` accepts.
     pub fn new(classes: &Classes, wanted: impl Fn(Kind) -> bool) -> Self {
-        let mut places = vec![0; classes.len()];
+        let mut first_lines = vec![0; classes.len()];
         let mut lines = 0;
-        let mut found = Vec::new();
+        let mut selected = Vec::new();
         for class in classes.iter().filter(|class| wanted(class.kind)) {
             let tag = Tag::of_class(class.kind, class.id as u32);
-            found.push(Wanted {
+            selected.push(Wanted {
                 class: class.id as u32,
                 kind: class.kind,
                 place: lines as u32,
                 tag: tag.pack(),
             });
-            if let Some(place) = places.get_mut(class.id) {
+            if let Some(place) = first_lines.get_mut(class.id) {
                 *place = lines as u32 + 1;
             }
             lines += class.kind.row_lines();
         }
         Self {
-            wanted: found.into(),
-            places: places.into(),
+            wanted: selected.into(),
+            first_lines: first_lines.into(),
             lines,
         }
     }
 
     /// Whether a class is among them.
     pub fn has(&self, class: usize) -> bool {
-        self.places.get(class).is_some_and(|place| *place != 0)
+        self.first_lines.get(class).is_some_and(|place| *place != 0)
     }
 }
 
-/// How many rows ahead memory is asked for: about as many as a core keeps in flight.
+/// How many rows ahead memory is prefetched: about as many loads as a core keeps in flight.
 const AHEAD: usize = 64;
 
 /// The rows of one scope, by class.
@@ -109,7 +109,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Nothing counted yet.
+    /// An empty sum.
     pub fn new(selection: &Selection) -> Self {
         let mut lines = Vec::with_capacity(selection.lines);
         for wanted in selection.wanted.iter() {
@@ -133,15 +133,15 @@ impl Totals {
         }
     }
 
-    /// The lines of a class's row; `None` if it never fired in this scope, or was not asked for.
-    /// What the cells mean is [`tare_layout::line`]'s to say; times are in ticks.
+    /// The lines of a class's row; `None` if it never fired in this scope, or was not selected.
+    /// [`tare_layout::line`] documents the cells; times are in ticks.
     pub fn row(&self, class: usize) -> Option<&[Cells]> {
-        let place = self.selection.places.get(class)?.checked_sub(1)? as usize;
+        let place = self.selection.first_lines.get(class)?.checked_sub(1)? as usize;
         let tag = Tag::unpack(self.lines.get(place)?[TAG])?;
         self.lines.get(place..place + tag.lines)
     }
 
-    /// Class and row of all that fired, by number of the class.
+    /// The classes that fired and their rows, by number of the class.
     pub fn rows(&self) -> impl Iterator<Item = (usize, &[Cells])> {
         let wanted = self.selection.wanted.iter();
         wanted.filter_map(|wanted| Some((wanted.class as usize, self.row(wanted.class as usize)?)))
@@ -165,8 +165,8 @@ impl Totals {
     fn add_bank(&mut self, bank: Bank<'_>) {
         let all = Arc::clone(&self.selection.wanted);
         for (i, wanted) in all.iter().enumerate() {
-            // Rows lie a few lines apart, on pages by the thousand: without looking ahead, each would
-            // be waited for in sequence.
+            // Rows are a few lines apart, on thousands of pages: without prefetching, each load would wait
+            // for the one before.
             if let Some(next) = all.get(i + AHEAD) {
                 bank.prefetch(next);
             }
@@ -184,7 +184,7 @@ impl Totals {
         sums[0][TAG] = wanted.tag;
         if wanted.kind == Kind::Memory {
             let now = [cells(&bank.arena[at]), cells(&bank.arena[at + 1])];
-            let rows = bank.beside.memory_lines(at, now);
+            let rows = bank.baselines.memory_lines(at, now);
             for (i, (sum, line)) in sums.iter_mut().zip(&rows).enumerate() {
                 add(wanted.kind, i, sum, line);
             }
@@ -199,7 +199,8 @@ impl Totals {
         }
         for (i, sum) in sums.iter_mut().enumerate() {
             let line = &bank.arena[at + i];
-            if wanted.kind.is_time_line(i) && bank.beside.add_plain(wanted.kind, at + i, line, sum)
+            if wanted.kind.is_time_line(i)
+                && bank.baselines.add_plain(wanted.kind, at + i, line, sum)
             {
                 continue;
             }
@@ -208,8 +209,8 @@ impl Totals {
         }
     }
 
-    /// What was counted since an earlier reading: counts and sums are subtracted, extremes are those
-    /// of all time where they moved and unknown (none) where they did not.
+    /// The counts since an earlier reading. Counts and sums are subtracted; extremes are those of all time
+    /// where they changed, and unknown (none) where they did not.
     pub fn since(&self, earlier: &Totals) -> Totals {
         let mut delta = self.clone();
         for wanted in self.selection.wanted.iter() {
@@ -232,8 +233,8 @@ struct Bank<'a> {
     number: usize,
     index: &'a [AtomicU16],
     arena: &'a [Line],
-    beside: Beside<'a>,
-    /// The baseline to read in the rows' place while sums of this scope stand still.
+    baselines: Baselines<'a>,
+    /// The baseline to read in place of the rows while sums of this scope are frozen.
     frozen: Option<&'a [Line]>,
     baseline: usize,
 }
@@ -248,7 +249,7 @@ impl<'a> Bank<'a> {
             number,
             index: view.class_index(number),
             arena: view.arena(number),
-            beside: Beside {
+            baselines: Baselines {
                 base: view.baseline(baseline::OWNER, number),
                 base_used: &view.bank(number).base_used,
                 truncated: truncated.then(|| view.baseline(baseline, number)),
@@ -259,26 +260,26 @@ impl<'a> Bank<'a> {
         }
     }
 
-    /// Where the row of a class begins in the arena, if there is one here.
+    /// The first line of a class's row in the arena, if the bank has one.
     #[inline]
     fn row_of(&self, wanted: &Wanted) -> Option<usize> {
-        // Acquire: who finds the row finds it made.
+        // Acquire: a row that is found here is complete.
         let entry = self
             .index
             .get(wanted.class as usize)?
             .load(Ordering::Acquire);
-        let at = match self.beside.of_thread {
+        let at = match self.baselines.of_thread {
             true => bank::awake_line_of(entry),
             false => bank::line_of(entry),
         };
         if at == 0 {
             return None;
         }
-        let whole = at + wanted.kind.row_lines() <= self.arena.len();
-        (whole && self.arena[at].get(TAG) == wanted.tag).then_some(at)
+        let fits = at + wanted.kind.row_lines() <= self.arena.len();
+        (fits && self.arena[at].get(TAG) == wanted.tag).then_some(at)
     }
 
-    /// Asks for the row of a class that will be read soon.
+    /// Prefetches the row of a class that will be read soon.
     #[inline]
     fn prefetch(&self, wanted: &Wanted) {
         let at = self
@@ -294,19 +295,19 @@ impl<'a> Bank<'a> {
     fn line(&self, kind: Kind, i: usize, at: usize, now: Cells) -> Cells {
         if kind.is_time_line(i) {
             let blocks = now[HISTOGRAM];
-            self.beside.time_line(kind, at, now, || {
+            self.baselines.time_line(kind, at, now, || {
                 let mut histogram = Histogram::default();
                 self.add_histogram(blocks, Some(self.baseline), &mut histogram);
                 histogram
             })
         } else if kind == Kind::Error {
-            self.beside.error_line(at, now)
+            self.baselines.error_line(at, now)
         } else {
-            self.beside.counter_line(at, now)
+            self.baselines.counter_line(at, now)
         }
     }
 
-    /// What a line counts while sums of this scope stand still.
+    /// The value of a line while sums of this scope are frozen.
     #[cold]
     fn frozen_line(&self, frozen: &[Line], kind: Kind, i: usize, at: usize) -> Cells {
         let Some(then) = frozen.get(at).map(cells) else {
@@ -316,14 +317,14 @@ impl<'a> Bank<'a> {
             return self.line(kind, i, at, then);
         }
         let live = cells(&self.arena[at]);
-        self.beside.frozen_time_line(kind, at, then, live, || {
+        self.baselines.frozen_time_line(kind, at, then, live, || {
             let mut histogram = Histogram::default();
             self.add_histogram(live[HISTOGRAM], Some(self.baseline), &mut histogram);
             histogram
         })
     }
 
-    /// Adds the blocks that a line names, less what a baseline holds beside them.
+    /// Adds the blocks that a line names, less their values in a baseline.
     fn add_histogram(&self, blocks: u64, less: Option<usize>, histogram: &mut Histogram) {
         for block in 0..BLOCKS {
             let at = usize::from((blocks >> (16 * block)) as u16);
@@ -353,8 +354,8 @@ pub(crate) fn banks_used(view: View<'_>) -> usize {
     used.min(limit)
 }
 
-/// Whether a bank is of a thread that logs in: what it counts by class is moved to its account's, and is not seen
-/// before, so that it is never seen twice.
+/// Whether a bank belongs to a thread that logs in. Its counts by class move to its account's bank later;
+/// they are hidden until then, so that they are never counted twice.
 pub(crate) fn is_nobodys(view: View<'_>, bank: usize) -> bool {
     let account = view.bank(bank).account.load(Ordering::Acquire) as usize;
     account == view.geometry().nobody() + 1
@@ -365,30 +366,30 @@ fn summed(view: View<'_>) -> impl Iterator<Item = usize> {
     (0..banks_used(view)).filter(move |bank| !is_nobodys(view, *bank))
 }
 
-/// How long a reader waits for a merge that does not get on before it takes what it sees. A merge copies
-/// half a megabyte at most; a writer that was killed in one leaves the sequence odd for good.
-const MERGE_PATIENCE: Duration = Duration::from_millis(200);
+/// How long a reader waits for a merge without progress before it reads all the same. A merge copies at most
+/// half a megabyte; a writer that was killed in one leaves the sequence odd for ever.
+const MERGE_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// How long it waits for merges that follow one another.
-const MERGES_PATIENCE: Duration = Duration::from_secs(2);
+/// How long it waits for several merges in a row.
+const MERGES_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Runs `read` until no two banks were merged while it ran.
 pub(crate) fn unmerged<T>(view: View<'_>, live: bool, mut read: impl FnMut() -> T) -> T {
     let sequence = &view.shared().merge_sequence.0;
     let begin = Instant::now();
-    let (mut seen, mut since) = (sequence.load(Ordering::Acquire), begin);
+    let (mut last, mut since) = (sequence.load(Ordering::Acquire), begin);
     loop {
         let before = sequence.load(Ordering::Acquire);
-        if before != seen {
-            (seen, since) = (before, Instant::now());
+        if before != last {
+            (last, since) = (before, Instant::now());
         }
-        let is_patient = since.elapsed() < MERGE_PATIENCE && begin.elapsed() < MERGES_PATIENCE;
-        let patient = live && is_patient;
-        if before.is_multiple_of(2) || !patient {
-            let found = read();
+        let in_time = since.elapsed() < MERGE_TIMEOUT && begin.elapsed() < MERGES_TIMEOUT;
+        let may_wait = live && in_time;
+        if before.is_multiple_of(2) || !may_wait {
+            let result = read();
             fence(Ordering::Acquire);
-            if !patient || sequence.load(Ordering::Relaxed) == before {
-                return found;
+            if !may_wait || sequence.load(Ordering::Relaxed) == before {
+                return result;
             }
         }
         std::thread::yield_now();
@@ -408,8 +409,8 @@ impl<'a> Banks<'a> {
         Self { view, live }
     }
 
-    /// Runs `read` until no two banks were merged while it ran: for figures of banks that are not
-    /// summed here (instances, digests).
+    /// Runs `read` until no two banks were merged while it ran, for counts that are not summed here
+    /// (instances, digests).
     pub fn unmerged<T>(&self, read: impl FnMut() -> T) -> T {
         unmerged(self.view, self.live, read)
     }
@@ -418,7 +419,7 @@ impl<'a> Banks<'a> {
         self.view
     }
 
-    /// How many banks were ever used.
+    /// The number of banks that were ever used.
     pub fn count(&self) -> usize {
         banks_used(self.view)
     }
@@ -454,7 +455,7 @@ impl<'a> Banks<'a> {
         totals
     }
 
-    /// The same into a sum that is there already, whose memory is used again.
+    /// As [`Banks::global`], into an existing sum, whose memory is reused.
     pub fn global_into(&self, totals: &mut Totals) {
         unmerged(self.view, self.live, || {
             totals.clear();
@@ -470,8 +471,8 @@ impl<'a> Banks<'a> {
         self.accounts_of(Scope::Account, selection)
     }
 
-    /// The same in a scope of its own: users and hosts, which are sums of accounts, are truncated
-    /// apart from them.
+    /// As [`Banks::accounts`], in another scope: users and hosts are sums of accounts, but are truncated
+    /// separately.
     pub fn accounts_of(&self, scope: Scope, selection: &Selection) -> Vec<Option<Totals>> {
         let limit = self.view.geometry().limits.accounts;
         unmerged(self.view, self.live, || {
@@ -493,8 +494,8 @@ impl<'a> Banks<'a> {
         })
     }
 
-    /// What the thread in `slot` did since it came; `None` if it has gone or moves to another bank
-    /// just now. `bank` is the number that the slot gives: a thread that has counted nothing has none.
+    /// The counts of the thread in `slot` since it began; `None` if it has ended or moves to another bank
+    /// just now. `bank` is the slot's number of its bank: a thread that has counted nothing has none.
     pub fn thread(&self, selection: &Selection, slot: usize, bank: usize) -> Option<Totals> {
         if bank == NO_BANK as usize {
             return Some(Totals::new(selection));
@@ -504,7 +505,7 @@ impl<'a> Banks<'a> {
         }
         let owner = self.view.bank(bank);
         let mut totals = Totals::new(selection);
-        for _ in 0..TURN_TRIES {
+        for _ in 0..MAX_TURN_READS {
             let sequence = owner.sequence.load(Ordering::Acquire);
             if owner.slot.load(Ordering::Relaxed) as usize != slot + 1 {
                 return None;
@@ -531,8 +532,8 @@ impl<'a> Banks<'a> {
 
     /// The latency histogram of one class.
     pub fn histogram(&self, selection: &Selection, class: usize) -> Option<Histogram> {
-        let mut found = self.histograms_of(selection, |id| id == class);
-        found.get_mut(class).and_then(Option::take)
+        let mut histograms = self.histograms_of(selection, |id| id == class);
+        histograms.get_mut(class).and_then(Option::take)
     }
 
     fn histograms_of(
@@ -541,7 +542,7 @@ impl<'a> Banks<'a> {
         wanted: impl Fn(usize) -> bool,
     ) -> Vec<Option<Histogram>> {
         unmerged(self.view, self.live, || {
-            let mut all: Vec<Option<Histogram>> = vec![None; selection.places.len()];
+            let mut all: Vec<Option<Histogram>> = vec![None; selection.first_lines.len()];
             let mut counts = vec![0u64; all.len()];
             let baselines = self.baselines();
             let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
@@ -572,8 +573,8 @@ impl<'a> Banks<'a> {
     /// right for 2^32 events; the spill row is of all time.)
     fn add_spill(&self, all: &mut [Option<Histogram>], counts: &[u64]) {
         for (class, histogram) in all.iter_mut().enumerate() {
-            // A bucket spills at 2^32 events: before, nobody has touched the row's page, and
-            // looking at it would make it.
+            // A bucket spills at 2^32 events. Before that the row's page is not allocated, and reading it
+            // would allocate it.
             let Some(histogram) = histogram.as_mut().filter(|_| counts[class] >> 32 != 0) else {
                 continue;
             };
@@ -584,6 +585,6 @@ impl<'a> Banks<'a> {
     }
 }
 
-/// How often what one thread did is read anew because its bank changed hands. It does so in a
-/// microsecond or two, and rarely.
-const TURN_TRIES: usize = 64;
+/// How often a thread's counts are read again because its bank changes its thread. That takes one or two
+/// microseconds, and is rare.
+const MAX_TURN_READS: usize = 64;

@@ -1,8 +1,8 @@
-//! TRUNCATE: a table starts from here. Nothing of the writer's is touched; readers keep beside it,
-//! in the baselines, what was there.
+//! TRUNCATE: a table counts from now on. The writer's rows stay as they are; readers copy them into
+//! baselines, which are subtracted from then on.
 //!
-//! While rows are copied, two banks may be merged and their places given to other rows. Then what was
-//! copied may lie beside a row that it is not of: such places are made zero, and all is copied again.
+//! While rows are copied, two banks may be merged and their lines given to other rows. Then a copy may be in
+//! the baseline of another row: such baselines are cleared, and all rows are copied again.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -22,16 +22,16 @@ use crate::error::WriteError;
 use crate::freeze::{extremes, freezes, is_frozen, kind_of};
 use crate::totals::{Scope, Selection, banks_used, is_nobodys};
 
-/// How long one truncation waits for another to end. One takes milliseconds.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a truncation waits for another to end. One takes milliseconds.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often rows are copied again because banks were merged meanwhile. Merging needs as many
-/// accounts as there are banks, and frees one bank at a time.
-const TRIES: usize = 64;
+/// How often rows are copied again because banks were merged meanwhile. Banks are merged when there are as
+/// many accounts as banks, one at a time.
+const MAX_COPIES: usize = 64;
 
 impl Segment {
-    /// Truncates the tables by event name of a scope, as far as the selected classes go (those of one
-    /// event type, usually).
+    /// Truncates the tables by event name of a scope, for the selected classes (usually those of one event
+    /// type).
     ///
     /// # Errors
     /// [`WriteError`]: the writer has ended, is another user's, or another reader truncates.
@@ -45,7 +45,7 @@ impl Segment {
         }
     }
 
-    /// Truncates the tables by instance: of all instances, of files alone, or of sockets alone.
+    /// Truncates the tables by instance: all, or only those of files or sockets.
     ///
     /// # Errors
     /// As [`Segment::truncate_classes`].
@@ -131,7 +131,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Truncates the table of prepared statements: their figures, not them.
+    /// Truncates the table of prepared statements: it clears their counts, and leaves their rows.
     ///
     /// # Errors
     /// As [`Segment::truncate_classes`].
@@ -150,31 +150,31 @@ impl Segment {
         Ok(())
     }
 
-    /// Truncates accounts, users or hosts: those without connections are gone, the others count anew
-    /// from those that they have. The sums of what they did are [`Segment::truncate_classes`]'.
+    /// Truncates accounts, users or hosts: those without connections disappear, the others count from the
+    /// connections that they have. [`Segment::truncate_classes`] truncates the sums of their events.
     ///
     /// # Errors
     /// As [`Segment::truncate_classes`].
-    pub fn truncate_connections(&self, whose: Whose) -> Result<(), WriteError> {
+    pub fn truncate_connections(&self, table: ConnectionTable) -> Result<(), WriteError> {
         let view = self.writable()?;
         let _lock = TruncationLock::take(&view.control().truncating)?;
         let (shared, limits) = (view.shared(), view.geometry().limits);
         let count =
             |used: &AtomicU32, limit: usize| (used.load(Ordering::Acquire) as usize).min(limit);
-        match whose {
-            Whose::Accounts => {
+        match table {
+            ConnectionTable::Accounts => {
                 for i in 1..count(&shared.accounts_used.0, limits.accounts + UNLISTED) {
                     let account = view.account(i);
                     forget(&account.current, &account.total, &account.forgotten);
                 }
             }
-            Whose::Users => {
+            ConnectionTable::Users => {
                 for i in 1..count(&shared.users_used.0, limits.users + UNLISTED) {
                     let user = view.user(i);
                     forget(&user.current, &user.total, &user.forgotten);
                 }
             }
-            Whose::Hosts => {
+            ConnectionTable::Hosts => {
                 for i in 1..count(&shared.hosts_used.0, limits.hosts + UNLISTED) {
                     let host = view.host(i);
                     forget(&host.current, &host.total, &host.forgotten);
@@ -208,7 +208,7 @@ impl Segment {
         })
     }
 
-    /// Truncates the histograms of digests, and nothing else of them.
+    /// Truncates only the histograms of digests.
     ///
     /// # Errors
     /// As [`Segment::truncate_classes`].
@@ -216,18 +216,18 @@ impl Segment {
         self.fill_fine(DIGESTS, |view, bank, filled| {
             let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
             let arena = view.arena(bank);
-            let beside = view.baseline(baseline::TRUNCATED_GLOBAL, bank);
+            let target = view.baseline(baseline::TRUNCATED_GLOBAL, bank);
             let is_row = |tag: &Tag| tag.item == Item::Digest && tag.lines > SEED_LINE;
             for (at, tag) in items(arena, used).filter(|(_, tag)| is_row(tag)) {
                 filled.push((bank, at, tag.pack()));
-                beside[at + SEED_LINE].set(TAG, arena[at + SEED_LINE].get(TAG));
+                target[at + SEED_LINE].set(TAG, arena[at + SEED_LINE].get(TAG));
                 fill_fine_blocks(view, bank, arena[at].get(HISTOGRAM), filled);
             }
         })?;
         let view = self.writable()?;
         let _lock = TruncationLock::take(&view.control().truncating)?;
         for id in 0..crate::digests::used(view) {
-            // Where nothing was counted the pages may not be there.
+            // If nothing was counted, the pages may not be allocated yet.
             if view.digest(id).shared[0].get(COUNT) != 0 {
                 let pairs = view.digest_histogram(id).iter();
                 for (from, to) in pairs.zip(view.digest_histogram_truncated(id)) {
@@ -238,7 +238,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Fills the baseline beside statement histograms.
+    /// Fills the baselines of statement histograms.
     fn fill_fine(
         &self,
         which: u32,
@@ -246,7 +246,7 @@ impl Segment {
     ) -> Result<(), WriteError> {
         let flags = &self.writable()?.control().fine_truncated;
         self.fill(baseline::TRUNCATED_GLOBAL, |view, bank, filled| {
-            // Only now is the baseline one that the writer keeps.
+            // Only now does the writer maintain the baseline.
             flags.fetch_or(which, Ordering::AcqRel);
             fill(view, bank, filled);
         })
@@ -300,7 +300,7 @@ pub(crate) fn fill_baselines(
     baselines: &[usize],
     fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
 ) {
-    // First: from now on the writer clears the baselines beside each row that it makes.
+    // First, so that from now on the writer clears the baselines of each row that it creates.
     let bits = baselines
         .iter()
         .fold(0, |bits, baseline| bits | 1 << baseline);
@@ -309,7 +309,7 @@ pub(crate) fn fill_baselines(
         .fetch_or(bits, Ordering::AcqRel);
     let merge_sequence = &view.shared().merge_sequence.0;
     let mut filled = Vec::new();
-    for _ in 0..TRIES {
+    for _ in 0..MAX_COPIES {
         let before = merge_sequence.load(Ordering::Acquire);
         for bank in 0..banks_used(view) {
             fill(view, bank, &mut filled);
@@ -321,7 +321,7 @@ pub(crate) fn fill_baselines(
         std::thread::yield_now();
         for (bank, at, tag) in filled.drain(..) {
             for baseline in baselines {
-                clear_strange(view, *baseline, bank, at, tag);
+                clear_foreign(view, *baseline, bank, at, tag);
             }
         }
     }
@@ -329,7 +329,7 @@ pub(crate) fn fill_baselines(
 
 /// Which table of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum ConnectionTable {
     /// accounts
     Accounts,
     /// users
@@ -338,10 +338,10 @@ pub enum Whose {
     Hosts,
 }
 
-/// Of all connections ever, remembers those that have ended as forgotten. Who connects meanwhile moves
+/// Stores the number of connections that have ended as forgotten. A connection that begins meanwhile changes
 /// both counts; then they are read again.
 fn forget(current: &AtomicU64, total: &AtomicU64, forgotten: &AtomicU64) {
-    for _ in 0..TRIES {
+    for _ in 0..MAX_COPIES {
         let before = total.load(Ordering::Acquire);
         let now = current.load(Ordering::Acquire);
         if total.load(Ordering::Acquire) == before {
@@ -383,7 +383,7 @@ pub(crate) fn fill_bank(
     wanted: impl Fn(Tag) -> bool,
     filled: &mut Vec<Filled>,
 ) {
-    let (arena, beside) = (view.arena(bank), view.baseline(baseline, bank));
+    let (arena, target) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
     let is_summed = !is_nobodys(view, bank);
     for (at, tag) in items(arena, used) {
@@ -391,7 +391,7 @@ pub(crate) fn fill_bank(
             continue;
         }
         filled.push((bank, at, tag.pack()));
-        // While sums by thread stand still, what stands there is what is forgotten.
+        // While sums by thread are frozen, the frozen values are what the truncation hides.
         let kind = kind_of(view, tag);
         let frozen = (baseline != baseline::TRUNCATED_GLOBAL && baseline != baseline::FROZEN)
             && kind.is_some_and(freezes)
@@ -401,16 +401,17 @@ pub(crate) fn fill_bank(
             false => arena,
         };
         for i in at..at + tag.lines {
-            copy(&from[i], &beside[i]);
-            // A line has the extremes of its present thread alone: sums of all also know those before.
+            copy(&from[i], &target[i]);
+            // A line has only its present thread's extremes: sums of all threads also have those of earlier
+            // threads.
             let of_all = baseline != baseline::TRUNCATED_THREAD && !frozen;
             if of_all && kind.is_some_and(|kind| kind.is_time_line(i - at)) {
                 let (min, max) = extremes(view, bank, i);
-                beside[i].set(MIN, min);
-                beside[i].set(MAX, max);
+                target[i].set(MIN, min);
+                target[i].set(MAX, max);
             }
         }
-        // Lines that count no times have no blocks: what stands in that cell may be any number.
+        // Lines that count no times have no blocks: that cell may be any number.
         let time_lines = at..at + tag.lines;
         for line in time_lines.filter(|_| tag.item == Item::Class) {
             let blocks = arena[line].get(HISTOGRAM);
@@ -441,7 +442,7 @@ pub(crate) fn blocks_of(arena: &[Line], blocks: u64) -> impl Iterator<Item = (us
     })
 }
 
-/// Copies the blocks of a statement histogram that a cell names into the baseline beside them.
+/// Copies the blocks of a statement histogram that a cell names into their baseline.
 fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<Filled>) {
     let baseline = baseline::TRUNCATED_GLOBAL;
     let arena = view.arena(bank);
@@ -465,9 +466,9 @@ fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<F
     }
 }
 
-/// Makes a baseline zero beside an item that is no longer there.
-fn clear_strange(view: View<'_>, baseline: usize, bank: usize, at: usize, tag: u64) {
-    let (arena, beside) = (view.arena(bank), view.baseline(baseline, bank));
+/// Clears the baseline of an item that is no longer there.
+fn clear_foreign(view: View<'_>, baseline: usize, bank: usize, at: usize, tag: u64) {
+    let (arena, target) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
     let blocks = view.bank(bank).blocks.load(Ordering::Acquire) as usize;
     let lines = Tag::unpack(tag).map_or(0, |tag| tag.lines);
@@ -475,22 +476,22 @@ fn clear_strange(view: View<'_>, baseline: usize, bank: usize, at: usize, tag: u
     if in_use && arena[at].get(TAG) == tag {
         return;
     }
-    for line in &beside[at..at + lines] {
+    for line in &target[at..at + lines] {
         for i in 0..CELLS {
             line.set(i, 0);
         }
     }
 }
 
-/// The items of an arena with their first lines; stops at what is none.
+/// The items of an arena with their first lines, up to the first line that begins none.
 pub(crate) fn items(arena: &[Line], used: usize) -> impl Iterator<Item = (usize, Tag)> + '_ {
     let used = used.min(arena.len());
     let mut at = 1;
     std::iter::from_fn(move || {
         let tag = Tag::unpack(arena.get(at).filter(|_| at < used)?.get(TAG))?;
-        let found = at;
+        let first = at;
         at += tag.lines;
-        (at <= used).then_some((found, tag))
+        (at <= used).then_some((first, tag))
     })
 }
 
@@ -500,21 +501,21 @@ fn copy(from: &Line, to: &Line) {
     }
 }
 
-/// Copies a shared line. One that counted nothing is left: its page may not be there yet.
+/// Copies a shared line, unless it counted nothing: its page may not be allocated yet.
 fn copy_counted(from: &Line, to: &Line) {
     if from.get(COUNT) != 0 || to.get(COUNT) != 0 {
         copy(from, to);
     }
 }
 
-/// The same of a line that may count other things than events.
+/// As [`copy_counted`], for a line that may not count events.
 fn copy_any(from: &Line, to: &Line) {
     if (0..CELLS).any(|i| from.get(i) != 0 || to.get(i) != 0) {
         copy(from, to);
     }
 }
 
-/// The right to truncate: one at a time.
+/// The lock that lets one reader truncate at a time.
 pub(crate) struct TruncationLock<'a>(&'a AtomicU32);
 
 impl<'a> TruncationLock<'a> {
@@ -526,12 +527,12 @@ impl<'a> TruncationLock<'a> {
                 Ok(_) => return Ok(TruncationLock(cell)),
                 Err(holder) => holder,
             };
-            // Who died in the middle holds nobody up.
+            // A reader that died while it held the lock does not block others.
             if holder != own && !Path::new(&format!("/proc/{holder}")).exists() {
                 let _ = cell.compare_exchange(holder, 0, Ordering::AcqRel, Ordering::Relaxed);
                 continue;
             }
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > LOCK_TIMEOUT {
                 return Err(WriteError::Busy { pid: holder });
             }
             std::thread::sleep(Duration::from_millis(1));

@@ -1,14 +1,14 @@
-//! Whether bytes are a segment. Works on a copy of the first page, before anything is mapped.
+//! Checks whether bytes are a segment, on a copy of the first page, before anything is mapped.
 //!
 //! | checked | how |
 //! |---|---|
 //! | magic, layout version, header's size | equal to this reader's |
 //! | each limit | within its bounds |
 //! | each region's offset, stride and count | equal to what follows from the limits |
-//! | total bytes | equal to what follows, and no more than there are |
+//! | total bytes | equal to what follows from the limits, and no more than the file has |
 //!
-//! From here on only the geometry computed here is used. Numbers inside the segment (of classes,
-//! banks, lines, ...) are checked where they are used.
+//! Readers use only the geometry that is computed here. Numbers inside the segment (of classes, banks, lines,
+//! ...) are checked where they are used.
 
 use std::mem::offset_of;
 
@@ -21,23 +21,23 @@ use crate::error::Invalid;
 /// A copy of a segment's first page.
 pub type FirstPage = [u8; HEADER_BYTES];
 
-/// The places of everything in a segment that begins with `page` and is `bytes` long.
+/// Checks a segment that begins with `page` and is `bytes` long, and computes its geometry.
 ///
 /// # Errors
-/// Says what about it is not as it must be.
+/// [`Invalid`], with the first field that is wrong.
 pub fn validate(page: &FirstPage, bytes: u64) -> Result<Geometry, Invalid> {
     if word(page, offset_of!(Header, magic)) != MAGIC {
         return Err(Invalid::Magic);
     }
     let version = half(page, offset_of!(Header, layout_version));
     if version != LAYOUT_VERSION {
-        return Err(Invalid::Version { found: version });
+        return Err(Invalid::Version { actual: version });
     }
     let header_bytes = half(page, offset_of!(Header, header_bytes));
     let expected = size_of::<Header>() as u32;
     if header_bytes != expected {
         return Err(Invalid::HeaderBytes {
-            found: header_bytes,
+            actual: header_bytes,
             expected,
         });
     }
@@ -47,19 +47,19 @@ pub fn validate(page: &FirstPage, bytes: u64) -> Result<Geometry, Invalid> {
     let geometry = Geometry::new(limits);
     for (region, extent) in geometry.regions.iter().enumerate() {
         let place = offset_of!(Header, regions) + region * size_of::<Place>();
-        let found = [0, 8, 16].map(|i| word(page, place + i));
-        if found != [extent.offset, extent.stride, extent.count].map(|n| n as u64) {
+        let actual = [0, 8, 16].map(|i| word(page, place + i));
+        if actual != [extent.offset, extent.stride, extent.count].map(|n| n as u64) {
             return Err(Invalid::Region { region });
         }
     }
     let expected = geometry.total_bytes as u64;
-    let found = word(page, offset_of!(Header, total_bytes));
-    if found != expected {
-        return Err(Invalid::TotalBytes { found, expected });
+    let actual = word(page, offset_of!(Header, total_bytes));
+    if actual != expected {
+        return Err(Invalid::TotalBytes { actual, expected });
     }
     if bytes < expected {
         return Err(Invalid::Truncated {
-            found: bytes,
+            actual: bytes,
             needed: expected,
         });
     }
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(
             damaged(version, 6),
             Invalid::Version {
-                found: LAYOUT_VERSION + 6
+                actual: LAYOUT_VERSION + 6
             }
         );
         assert!(matches!(
@@ -154,7 +154,7 @@ mod tests {
                 ..
             }
         ));
-        // A limit that could be, but is not what the regions were laid out by.
+        // A limit within its bounds, which does not fit the regions.
         assert!(matches!(
             damaged(offset_of!(Header, limits), 1),
             Invalid::Region { .. }
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(
             validate(&good, bytes - 1),
             Err(Invalid::Truncated {
-                found: bytes - 1,
+                actual: bytes - 1,
                 needed: bytes
             })
         );

@@ -158,7 +158,7 @@ fn last_statement(segment: &Segment) -> String {
 }
 
 #[test]
-fn a_running_process_is_found_by_pid_and_its_settings_can_be_changed() {
+fn a_running_process_is_attached_by_pid_and_its_settings_can_be_changed() {
     let writer = Writer::start("stays", None);
     let pid = writer.0.id();
     let segment = Segment::attach(Target::Pid(pid)).expect("attaches");
@@ -192,7 +192,7 @@ fn a_running_process_is_found_by_pid_and_its_settings_can_be_changed() {
     ));
     assert!(matches!(
         Segment::attach(Target::Pid(pid)),
-        Err(AttachError::NoProcess { pid: found }) if found == pid
+        Err(AttachError::NoProcess { pid: missing }) if missing == pid
     ));
 }
 
@@ -238,7 +238,7 @@ fn each_threads_last_events_survive_a_kill_at_full_load() {
     let read = Events::new(view, &threads);
     let current = read.statements(Table::Current);
     let history = read.statements(Table::History);
-    let (waits, kept_waits) = (read.waits(Table::Current), read.waits(Table::History));
+    let (waits, history_waits) = (read.waits(Table::Current), read.waits(Table::History));
     let mut loaders = 0;
     for thread in &threads {
         let newest = |statements: &[tare_reader::events::Statement]| {
@@ -246,11 +246,11 @@ fn each_threads_last_events_survive_a_kill_at_full_load() {
             own.filter_map(|s| s.text.as_deref().map(str::to_owned))
                 .next_back()
         };
-        let Some(kept) = newest(&history) else {
+        let Some(newest_wait) = newest(&history) else {
             continue;
         };
         // One that was just beginning may have no text, or not be there yet.
-        let running = newest(&current).unwrap_or_else(|| kept.clone());
+        let running = newest(&current).unwrap_or_else(|| newest_wait.clone());
         let round = |text: &str| -> u64 {
             let words: Vec<&str> = text.split(' ').collect();
             assert!(
@@ -260,11 +260,11 @@ fn each_threads_last_events_survive_a_kill_at_full_load() {
             words[1].parse().expect("a number")
         };
         assert!(
-            round(&kept) >= 90 && round(&running) >= round(&kept),
-            "{running} {kept}"
+            round(&newest_wait) >= 90 && round(&running) >= round(&newest_wait),
+            "{running} {newest_wait}"
         );
         let is_its = |wait: &tare_reader::events::Wait| wait.head.thread == thread.id;
-        assert!(waits.iter().chain(&kept_waits).any(is_its));
+        assert!(waits.iter().chain(&history_waits).any(is_its));
         loaders += 1;
     }
     assert_eq!(loaders, LOADERS);
@@ -286,7 +286,7 @@ fn each_threads_last_events_survive_a_kill_at_full_load() {
 }
 
 #[test]
-fn a_program_that_stopped_is_told_from_one_that_runs() {
+fn a_program_that_stopped_is_not_live() {
     let directory = directory("stopped");
     let file = directory.join("of.segment");
     let mut writer = Writer::start("ends", Some(&file));
@@ -308,12 +308,12 @@ fn a_program_that_stopped_is_told_from_one_that_runs() {
 #[test]
 fn what_is_no_segment_is_refused_in_words_that_help() {
     let directory = directory("refused");
-    let refused = |name: &str, make: &dyn Fn(&Path)| {
+    let refused = |name: &str, write: &dyn Fn(&Path)| {
         let path = directory.join(name);
-        make(&path);
+        write(&path);
         Segment::attach(Target::Path(path)).expect_err(name)
     };
-    let invalid = |name: &str, make: &dyn Fn(&Path)| match refused(name, make) {
+    let invalid = |name: &str, write: &dyn Fn(&Path)| match refused(name, write) {
         AttachError::Invalid { source, .. } => source,
         other => panic!("{name}: {other}"),
     };
@@ -336,11 +336,11 @@ fn what_is_no_segment_is_refused_in_words_that_help() {
         file.write_all_at(bytes, at).expect("written");
     };
     let version = std::mem::offset_of!(tare_layout::header::Header, layout_version) as u64;
-    let found = invalid("version", &|path| other(path, version, &[77, 0, 0, 0]));
-    assert_eq!(found, Invalid::Version { found: 77 });
+    let error = invalid("version", &|path| other(path, version, &[77, 0, 0, 0]));
+    assert_eq!(error, Invalid::Version { actual: 77 });
     let ours = tare_layout::LAYOUT_VERSION;
-    let told = format!("written by layout version 77, this tare reads {ours}");
-    assert!(found.to_string().contains(&told), "{found}");
+    let message = format!("written by layout version 77, this tare reads {ours}");
+    assert!(error.to_string().contains(&message), "{error}");
     let truncated = invalid("truncated", &|path| {
         other(path, 0, b"TARE");
         let file = std::fs::File::options()
@@ -349,7 +349,7 @@ fn what_is_no_segment_is_refused_in_words_that_help() {
             .expect("opened");
         file.set_len(1 << 20).expect("cut");
     });
-    assert!(matches!(truncated, Invalid::Truncated { found, .. } if found == 1 << 20));
+    assert!(matches!(truncated, Invalid::Truncated { actual, .. } if actual == 1 << 20));
 
     let missing = refused("missing", &|_| {});
     assert!(missing.to_string().contains("tare ps"), "{missing}");
@@ -362,11 +362,11 @@ fn what_is_no_segment_is_refused_in_words_that_help() {
     );
     // A pipe nobody writes to must not be waited for.
     let pipe = refused("pipe", &|path| {
-        let made = Command::new("mkfifo")
+        let status = Command::new("mkfifo")
             .arg(path)
             .status()
             .expect("mkfifo runs");
-        assert!(made.success());
+        assert!(status.success());
     });
     assert!(pipe.to_string().contains("pipe"), "{pipe}");
 

@@ -87,10 +87,10 @@ fn global(running: &Running) -> u64 {
 /// Counts of the first two accounts with users, in each of the scopes, which must be the same.
 fn accounts(running: &Running) -> [u64; 2] {
     let of = |scope| [1, 2].map(|i| count(running, &of_account(running, scope, i)));
-    let found = of(Scope::Account);
-    assert_eq!(of(Scope::User), found);
-    assert_eq!(of(Scope::Host), found);
-    found
+    let counts = of(Scope::Account);
+    assert_eq!(of(Scope::User), counts);
+    assert_eq!(of(Scope::Host), counts);
+    counts
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn sums_by_thread_and_account_stand_still_and_go_on_from_there() {
 }
 
 #[test]
-fn what_stands_still_can_be_truncated() {
+fn frozen_sums_can_be_truncated() {
     let running = Running::new();
     let mut alice = session("alice");
     let mut bob = session("bob");
@@ -290,7 +290,7 @@ fn banks_may_be_merged_meanwhile() {
         let sequence = &running.segment.view().shared().merge_sequence.0;
         sequence.load(Ordering::Relaxed) / 2
     };
-    let shown = || -> u64 {
+    let displayed = || -> u64 {
         let all = running.banks().accounts(&running.selection());
         all.iter()
             .flatten()
@@ -298,7 +298,7 @@ fn banks_may_be_merged_meanwhile() {
             .sum()
     };
     (0..100).for_each(|round| visit(round, 4));
-    assert_eq!((shown(), global(&running)), (800, 800));
+    assert_eq!((displayed(), global(&running)), (800, 800));
     switch(&running, false);
     let before = merges();
     (0..100).for_each(|round| visit(round, 1));
@@ -306,13 +306,13 @@ fn banks_may_be_merged_meanwhile() {
         merges() > before,
         "no banks were merged: the test tests nothing"
     );
-    assert_eq!((shown(), global(&running)), (800, 1000));
+    assert_eq!((displayed(), global(&running)), (800, 1000));
     switch(&running, true);
-    assert_eq!((shown(), global(&running)), (800, 1000));
+    assert_eq!((displayed(), global(&running)), (800, 1000));
     let before = merges();
     (0..100).for_each(|round| visit(round, 2));
     assert!(merges() > before);
-    assert_eq!((shown(), global(&running)), (1200, 1400));
+    assert_eq!((displayed(), global(&running)), (1200, 1400));
 
     // Switched while banks are merged: nothing shows that was not counted, and it comes to rest. What was
     // counted while it stood still may be hidden twice there, so there is no lower bound.
@@ -326,23 +326,23 @@ fn banks_may_be_merged_meanwhile() {
         while !done.load(Ordering::Acquire) {
             switch(&running, on);
             on = !on;
-            assert!(shown() <= 2600);
+            assert!(displayed() <= 2600);
         }
         load.join().expect("no panic");
     });
     assert_eq!(global(&running), 2600);
     switch(&running, true);
-    let rest = shown();
+    let rest = displayed();
     assert!(rest <= 2600, "{rest}");
     (0..100).for_each(|round| visit(round, 1));
-    assert_eq!((shown(), global(&running)), (rest + 200, 2800));
+    assert_eq!((displayed(), global(&running)), (rest + 200, 2800));
     running.truncate(Scope::Account);
-    assert_eq!(shown(), 0);
+    assert_eq!(displayed(), 0);
 }
 
 /// Whatever another program writes into the baselines makes figures wrong, and nothing else.
 #[test]
-fn nonsense_in_the_baselines_makes_figures_wrong_and_nothing_else() {
+fn hostile_baselines_only_give_wrong_figures() {
     let running = Running::new();
     let mut alice = session("alice");
     let view = running.segment.writable().expect("we live");

@@ -6,7 +6,7 @@ mod hostile_bytes;
 
 use std::cell::RefCell;
 
-use hostile_bytes::{Buffer, first_page, places, real, temporary};
+use hostile_bytes::{Buffer, first_page, offsets, real, temporary};
 use proptest::prelude::*;
 use tare_layout::header::HEADER_BYTES;
 use tare_reader::validate::validate;
@@ -68,11 +68,11 @@ proptest! {
 
     #[test]
     fn a_segment_cut_off_is_refused(length in 0..real().len()) {
-        let found = validate(&first_page(&real()[..length]), length as u64);
-        prop_assert!(found.is_err(), "{} bytes of {}: {:?}", length, real().len(), found);
+        let result = validate(&first_page(&real()[..length]), length as u64);
+        prop_assert!(result.is_err(), "{} bytes of {}: {:?}", length, real().len(), result);
         if length >= HEADER_BYTES {
             let needed = real().len() as u64;
-            prop_assert_eq!(found, Err(Invalid::Truncated { found: length as u64, needed }));
+            prop_assert_eq!(result, Err(Invalid::Truncated { actual: length as u64, needed }));
         }
     }
 
@@ -84,7 +84,7 @@ proptest! {
             static BUFFER: RefCell<Buffer> = RefCell::new(Buffer::new());
         }
         let changes: Vec<(usize, u64)> =
-            changes.iter().map(|(at, value)| (*at.get(places()), *value)).collect();
+            changes.iter().map(|(at, value)| (*at.get(offsets()), *value)).collect();
         BUFFER.with_borrow_mut(|buffer| buffer.read_with(&changes));
     }
 }
@@ -94,13 +94,13 @@ proptest! {
 
     /// The whole way, through a file.
     #[test]
-    fn damaged_files_attach_or_say_why_not(
+    fn damaged_files_attach_or_give_an_error(
         changes in prop::collection::vec((any::<prop::sample::Index>(), number()), 0..8),
         in_header in prop::collection::vec((0..HEADER_BYTES / 8, number()), 0..2),
         cut in prop_oneof![3 => Just(None), 1 => (0..real().len()).prop_map(Some)],
     ) {
         let mut bytes = real().to_vec();
-        let changes = changes.iter().map(|(at, value)| (*at.get(places()), *value));
+        let changes = changes.iter().map(|(at, value)| (*at.get(offsets()), *value));
         for (at, value) in changes.chain(in_header) {
             bytes[at * 8..at * 8 + 8].copy_from_slice(&value.to_le_bytes());
         }
@@ -122,7 +122,7 @@ proptest! {
 /// The walk finds what was recorded: else it would prove nothing.
 #[test]
 fn what_is_damaged_is_a_real_segment() {
-    assert!(places().len() > 500, "{}", places().len());
+    assert!(offsets().len() > 500, "{}", offsets().len());
     Buffer::new().read_with(&[]);
     let path = temporary("intact");
     std::fs::write(&path, real()).unwrap();

@@ -24,9 +24,9 @@ tare::metrics! {
 
 fn named(segment: &Segment, name: &str) -> Metric {
     let all = metrics(segment.view());
-    let mut found = all.into_iter().filter(|m| m.name == name);
-    let one = found.next().unwrap_or_else(|| panic!("{name}"));
-    assert_eq!(found.next(), None);
+    let mut matches = all.into_iter().filter(|m| m.name == name);
+    let one = matches.next().unwrap_or_else(|| panic!("{name}"));
+    assert_eq!(matches.next(), None);
     one
 }
 

@@ -52,19 +52,19 @@ fn reading_every_table_touches_no_new_page() {
     rows += banks.instances(&instances).len() + banks.files(&instances).len();
     rows += banks.digests().len() + Names::read(view).accounts.len();
     assert!(rows >= 15, "{rows}");
-    let made = running.segment.resident_bytes() - before;
-    assert_eq!(made, 0, "bytes were made by looking at {rows} rows");
+    let allocated = running.segment.resident_bytes() - before;
+    assert_eq!(allocated, 0, "bytes were made by looking at {rows} rows");
 
     // Of history_long whole chunks are looked at, each of which a thread may have begun only.
     let chunks = view.shared().tickets[ring::STATEMENTS]
         .0
         .load(Ordering::Relaxed);
     let chunk = view.geometry().long(ring::STATEMENTS).stride * CHUNK_EVENTS;
-    let kept = events.statements(Table::Long).len();
-    assert_eq!(kept, 20);
-    let made = running.segment.resident_bytes() - before;
+    let count = events.statements(Table::Long).len();
+    assert_eq!(count, 20);
+    let allocated = running.segment.resident_bytes() - before;
     assert!(
-        made <= chunks * chunk.next_multiple_of(PAGE) as u64,
-        "{made} bytes"
+        allocated <= chunks * chunk.next_multiple_of(PAGE) as u64,
+        "{allocated} bytes"
     );
 }

@@ -72,7 +72,7 @@ fn own_slot(running: &Running) -> (usize, usize) {
 }
 
 #[test]
-fn each_scope_is_truncated_alone() {
+fn each_scope_is_truncated_separately() {
     let running = Running::new();
     reads(7);
     assert_eq!(counts(&running), [7, 7, 7]);

@@ -90,7 +90,7 @@ impl Observed {
     fn attach_successor(&self, before: &Segment, ended: f64) -> Option<Arc<Segment>> {
         let program = self.program.as_deref()?;
         let own = std::process::id();
-        let successor = discover::running()
+        let successor = discover::find_running()
             .into_iter()
             .filter(|process| process.pid != before.pid() && process.pid != own)
             .filter(|process| is_program(process.pid, program))

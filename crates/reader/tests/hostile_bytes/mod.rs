@@ -162,9 +162,9 @@ pub fn first_page(bytes: &[u8]) -> FirstPage {
 }
 
 /// Places of the 64-bit words worth changing: all that are not zero, and those beside them.
-pub fn places() -> &'static [usize] {
-    static PLACES: OnceLock<Vec<usize>> = OnceLock::new();
-    PLACES.get_or_init(|| {
+pub fn offsets() -> &'static [usize] {
+    static OFFSETS: OnceLock<Vec<usize>> = OnceLock::new();
+    OFFSETS.get_or_init(|| {
         let words: Vec<bool> = real()
             .chunks(8)
             .map(|word| word.iter().any(|byte| *byte != 0))
@@ -203,7 +203,7 @@ impl Buffer {
         Self { file, segment }
     }
 
-    /// Changes 64-bit words, by their place among [`places`], reads everything, and changes them
+    /// Changes 64-bit words, by their place among [`offsets`], reads everything, and changes them
     /// back. What is read is nonsense; that it is read to the end is what counts.
     pub fn read_with(&mut self, changes: &[(usize, u64)]) {
         for (at, value) in changes {
@@ -236,7 +236,7 @@ pub fn read_everything(segment: &Segment) {
     for number in [0, 1, 2, 100, 8191, 8192, 65_535, usize::MAX] {
         black_box(sources.get(view, number));
     }
-    black_box(row_locks::told(view));
+    black_box(row_locks::read_row_locks(view));
     let events = Events::new(view, &threads);
     for table in [Table::Current, Table::History, Table::Long] {
         for wait in events.waits(table) {
@@ -304,7 +304,7 @@ pub fn read_times(clock: Clock) {
             clock.ns(ticks),
             clock.since_start_ps(ticks),
         ));
-        black_box((clock.unix_ns(ticks), clock.wall(ticks)));
+        black_box((clock.unix_ns(ticks), clock.system_time(ticks)));
     }
     black_box(clock.now());
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tare_reader::Whose;
+use tare_reader::ConnectionTable;
 
 use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
@@ -64,7 +64,7 @@ static ACCOUNTS: Spec<Connections> = Spec::new(
 )
 .keys(&[Key::Unique("ACCOUNT", &["USER", "HOST"])])
 .expect(50)
-.truncate(|view| view.snapshot.truncate_connections(Whose::Accounts));
+.truncate(|view| view.snapshot.truncate_connections(ConnectionTable::Accounts));
 
 static USERS: Spec<Connections> = Spec::new(
     "performance_schema",
@@ -75,7 +75,7 @@ static USERS: Spec<Connections> = Spec::new(
 )
 .keys(&[Key::Unique("USER", &["USER"])])
 .expect(50)
-.truncate(|view| view.snapshot.truncate_connections(Whose::Users));
+.truncate(|view| view.snapshot.truncate_connections(ConnectionTable::Users));
 
 static HOSTS: Spec<Connections> = Spec::new(
     "performance_schema",
@@ -86,7 +86,7 @@ static HOSTS: Spec<Connections> = Spec::new(
 )
 .keys(&[Key::Unique("HOST", &["HOST"])])
 .expect(50)
-.truncate(|view| view.snapshot.truncate_connections(Whose::Hosts));
+.truncate(|view| view.snapshot.truncate_connections(ConnectionTable::Hosts));
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&ACCOUNTS, &USERS, &HOSTS];

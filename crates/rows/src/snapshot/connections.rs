@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::sizes;
 use tare_layout::slot::{COMMANDS, CONNECTION_TYPES};
 use tare_reader::names::{Account, Named};
-use tare_reader::{Names, Scope, Selection, Thread as Slot, Whose};
+use tare_reader::{Names, Scope, Selection, Thread as Slot, ConnectionTable};
 
 use super::host::Host;
 use super::truncate::done;
@@ -205,16 +205,16 @@ impl Snapshot {
 
     /// TRUNCATE accounts, users, hosts. As in MySQL, accounts go with users and hosts, and with each
     /// the sums of what they did, and those by thread.
-    pub fn truncate_connections(&self, whose: Whose) -> Done {
+    pub fn truncate_connections(&self, whose: ConnectionTable) -> Done {
         let host = self.present()?;
-        let (tables, scopes): (&[Whose], &[Scope]) = match whose {
-            Whose::Accounts => (&[Whose::Accounts], &[Scope::Account, Scope::Thread]),
-            Whose::Users => (
-                &[Whose::Accounts, Whose::Users],
+        let (tables, scopes): (&[ConnectionTable], &[Scope]) = match whose {
+            ConnectionTable::Accounts => (&[ConnectionTable::Accounts], &[Scope::Account, Scope::Thread]),
+            ConnectionTable::Users => (
+                &[ConnectionTable::Accounts, ConnectionTable::Users],
                 &[Scope::Account, Scope::User, Scope::Thread],
             ),
-            Whose::Hosts => (
-                &[Whose::Accounts, Whose::Hosts],
+            ConnectionTable::Hosts => (
+                &[ConnectionTable::Accounts, ConnectionTable::Hosts],
                 &[Scope::Account, Scope::Host, Scope::Thread],
             ),
         };

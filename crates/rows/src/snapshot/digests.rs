@@ -51,7 +51,7 @@ impl Snapshot {
             last_seen_us: moment(line[EXTRA].max(digest.first_seen)),
             quantiles: [quantile(0.95), quantile(0.99), quantile(0.999)],
             sample_text: digest.sample.text.clone(),
-            sample_seen_us: moment(digest.sample.seen),
+            sample_seen_us: moment(digest.sample.end),
             sample_timer_wait: clock.ps(digest.sample.wait),
         }
     }
