@@ -139,7 +139,7 @@ fn the_header_is_clean_in_every_language() {
 }
 
 #[test]
-fn misuse_stops_no_host() {
+fn misuse_does_not_stop_the_host() {
     let c = compiled(&C99, "crates/abi/tests/misuse.c", Link::Static, "misuse-c");
     assert_eq!(run(&mut Command::new(c)), "done\n");
     let mut cpp = CPP17.to_vec();

@@ -179,8 +179,8 @@ impl Image {
         self.map.get(start..start.checked_add(length)?)
     }
 
-    /// The pointers that the loader writes: the address of each, and its value, in the order of the file. Linkers sort
-    /// them by address.
+    /// The pointers that the loader writes: the address of each, and its value, in the order of the file.
+    /// Linkers sort them by address.
     pub fn relocations(&self) -> impl Iterator<Item = (u64, u64)> {
         let word = |bytes: &[u8]| {
             bytes
@@ -226,7 +226,8 @@ fn section(elf: &Elf, map: &[u8], name: &str) -> Option<(u64, Range<usize>)> {
     (end <= map.len()).then_some((section.address(), start..end))
 }
 
-/// A function's name without the types of its arguments, if it is exported by its C++ name (`_Z`, length, name).
+/// A function's name without the types of its arguments, if it is exported by its C++ name (`_Z`, length,
+/// name).
 pub fn unmangled(name: &str) -> &str {
     let Some(rest) = name.strip_prefix("_Z") else {
         return name;

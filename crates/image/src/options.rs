@@ -78,8 +78,8 @@ impl UserOptions {
         is_off.then_some(text)
     }
 
-    /// Why a server of this release does not initialise its Performance Schema: the option that switches it off, or
-    /// that none switches it on where it is off by default.
+    /// Why a server of this release does not initialise its Performance Schema: the option that switches it
+    /// off, or that none switches it on where it is off by default.
     pub fn off_reason(&self, release: Release) -> Option<String> {
         let is_silent = !self
             .options
@@ -91,8 +91,9 @@ impl UserOptions {
         self.off_switch()
     }
 
-    /// The options of instruments, consumers and sizes, as Tare's engine names them: `instrument`, `consumer_...`,
-    /// `digests_size`. The smallest size is left out: `tare run` itself sets it, to keep the server's own engine small.
+    /// The options of instruments, consumers and sizes, as Tare's engine names them: `instrument`,
+    /// `consumer_...`, `digests_size`. The smallest size is left out: `tare run` itself sets it, to keep the
+    /// server's own engine small.
     pub fn engine_options(&self) -> impl Iterator<Item = (String, &str)> {
         self.options.iter().filter_map(|(name, value)| {
             let of = name.strip_prefix(SWITCH)?.strip_prefix('-')?;

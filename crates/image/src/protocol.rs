@@ -1,4 +1,5 @@
-//! What `tare run` and the library that it preloads agree on: variables, an exit code, and which programs they leave alone.
+//! What `tare run` and the library that it preloads agree on: variables, an exit code, and which programs
+//! they leave alone.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -9,15 +10,16 @@ pub const PRELOAD: &str = "LD_PRELOAD";
 /// Set by `tare run --require`: a server that Tare cannot serve must not start.
 pub const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
 
-/// Set by `tare run` before the start: the library reports whether it can serve the server, changes nothing, and exits.
+/// Set by `tare run` before the start: the library reports whether it can serve the server, changes nothing,
+/// and exits.
 pub const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
 
-/// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`], and of a `tare run` that does
-/// not start one; MySQL and MariaDB themselves use 1 and 2.
+/// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`], and of a `tare run` that
+/// does not start one; MySQL and MariaDB themselves use 1 and 2.
 pub const REFUSED: u8 = 4;
 
-/// Options with which a server prints something or creates a data directory, and exits. It does not initialise its own
-/// Performance Schema then, so there is nothing to serve.
+/// Options with which a server prints something or creates a data directory, and exits. It does not
+/// initialise its own Performance Schema then, so there is nothing to serve.
 const SHORT_LIVED: [&str; 9] = [
     "help",
     "version",

@@ -67,8 +67,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Whether this very version was tested. Another version of its release is served if its code passes every check of
-    /// the interface.
+    /// Whether this very version was tested. Another version of its release is served if its code passes
+    /// every check of the interface.
     pub fn is_tested(&self) -> bool {
         tested_versions(self.release).contains(&version_number(&self.version))
     }
@@ -106,9 +106,10 @@ const VERSIONS: &[(Release, &[&str])] = &[
     (Release::Mariadb118, &["11.8.6"]),
 ];
 
-/// Releases whose untested versions are served if they pass every check, with the prefix of their versions. The checks
-/// are: a table of as many functions, of the same types where names tell them, and fields confirmed by the code that
-/// uses them. MySQL's names before 9.7 do not tell the types (5.6, 5.7), or the interface changed within the release (8.0).
+/// Releases whose untested versions are served if they pass every check, with the prefix of their versions.
+/// The checks are: a table of as many functions, of the same types where names tell them, and fields
+/// confirmed by the code that uses them. MySQL's names before 9.7 do not tell the types (5.6, 5.7), or the
+/// interface changed within the release (8.0).
 const UNTESTED_PREFIXES: [(Release, &str); 4] = [
     (Release::Mysql97, "9.7."),
     (Release::Mariadb1011, "10.11."),
@@ -144,7 +145,8 @@ impl Image {
     /// Recognises the server.
     pub fn recognise(&self) -> Recognition {
         let has = |name| self.symbol(name).is_some();
-        // A MariaDB exports the symbols of MySQL 5.6; older ones export `using_custom_server_version` as well.
+        // A MariaDB exports the symbols of MySQL 5.6; older ones export `using_custom_server_version` as
+        // well.
         let mariadb = match has("PSI_server") {
             true => self.mariadb_version(),
             false => None,

@@ -1,4 +1,4 @@
-//! Starting the engine within a server.
+//! Starts the engine within a server.
 
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
 use tare_image::options::UserOptions;
@@ -7,7 +7,7 @@ use crate::door::frequent::FREQUENT_NUMBERS;
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction};
 use crate::interface::{Interface, Registration, word};
 
-/// Instruments that the server's own engine registers by itself, and what is known of its locks.
+/// Instruments that the server's own engine registers by itself, and whether InnoDB's lock words are known.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     /// Rows of tables.
@@ -20,12 +20,12 @@ pub struct BuiltIn {
     pub idle: &'static str,
     /// Transactions; empty = there are none.
     pub transaction: &'static str,
-    /// Whether InnoDB's latches are as [`rwlock`] says.
+    /// Whether InnoDB's latches have the words of [`crate::interface::word`].
     pub innodb_words: bool,
 }
 
 impl BuiltIn {
-    /// Those of MySQL from 5.7 on.
+    /// The instruments of MySQL from 5.7 on.
     pub const MYSQL: Self = Self {
         table_io: "wait/io/table/sql/handler",
         table_lock: "wait/lock/table/sql/handler",
@@ -36,22 +36,22 @@ impl BuiltIn {
     };
 }
 
-/// Options for the engine, as NAME=VALUE in lines: what `tare run` was told.
+/// The variable with the engine's options of `tare run`, as lines NAME=VALUE.
 const OPTIONS: &str = "TARE_OPTIONS";
-/// A server has more instruments than the default has room for.
-const CLASSES: usize = 3072;
+/// The limit of classes: a server has more instruments than the default.
+const MAX_CLASSES: usize = 3072;
 
-/// Starts the engine. Before `main`: the server's own options say how, and then the environment.
+/// Starts the engine, before `main`, with the server's own options and then those of the environment.
 ///
 /// # Errors
 /// [`StartError`]; nothing may be patched then.
 pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), StartError> {
     let mut config = Config::default();
-    config.limits.classes = CLASSES;
+    config.limits.classes = MAX_CLASSES;
     config.frequent_classes = FREQUENT_NUMBERS;
     config.digests_keep_positions = S::DIGESTS_HAVE_POSITIONS;
     for (name, value) in own.engine_options() {
-        // What Tare does not have, or cannot be set so, the server itself has or complains about.
+        // The server itself reports an option that is wrong; one that Tare lacks is the server's own.
         let _ = config.option(&name, value);
     }
     let options = std::env::var(OPTIONS).unwrap_or_default();
@@ -63,13 +63,13 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
             ("lock_instances", "every") => lock::count_all_of_instances(),
             ("lock_instances", "contended") => {}
             (name @ ("lock_timing" | "lock_instances"), _) => {
-                left_out(&format!(
+                report_ignored(&format!(
                     "{name} cannot be '{value}': give every or contended"
                 ));
             }
             (name, _) => {
                 if let Err(error) = config.option(name, value) {
-                    left_out(&error.to_string());
+                    report_ignored(&error.to_string());
                 }
             }
         }
@@ -79,7 +79,7 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
     if !lock::are_unlocks_counted() {
         host_lock::without_holders();
     }
-    // Until it has a thread: see `door::thread`.
+    // Until the server has threads: see `door::thread`.
     engine::follow_forks(S::DAEMONIZES);
     word::self_check(built_in.innodb_words);
     let class = |kind, name| class::<S>(kind, name);
@@ -101,8 +101,8 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
     Ok(())
 }
 
-/// Says in the server's error log that an option was not taken; the server goes on without it.
-fn left_out(why: &str) {
+/// Reports in the server's error log that an option is ignored.
+fn report_ignored(why: &str) {
     eprintln!("tare: TARE_OPTIONS: {why}; the option is left out");
 }
 

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_that_ended_has_no_now() {
+    fn a_writer_that_ended_has_no_current_time() {
         assert_eq!(clock().now(), None);
         assert_eq!(clock().now_by(Timer::Nanosecond), None);
         let live = Clock {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hostile_frequency_divides_nothing_by_zero() {
+    fn a_hostile_frequency_of_zero_does_not_panic() {
         let clock = Clock {
             ticks_per_second: 0,
             ..clock()

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_damage_is_named() {
+    fn each_damaged_field_is_named() {
         let (good, geometry) = page_of(Limits::default());
         let bytes = geometry.total_bytes as u64;
         let damaged = |at: usize, by: u8| {

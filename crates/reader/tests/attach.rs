@@ -197,7 +197,7 @@ fn a_running_process_is_attached_by_pid_and_its_settings_can_be_changed() {
 }
 
 #[test]
-fn the_file_of_a_killed_process_answers() {
+fn the_file_of_a_killed_process_can_be_read() {
     let directory = directory("killed");
     let file = directory.join("of.segment");
     let writer = Writer::start("stays", Some(&file));
@@ -306,7 +306,7 @@ fn a_program_that_stopped_is_not_live() {
 }
 
 #[test]
-fn what_is_no_segment_is_refused_in_words_that_help() {
+fn a_file_that_is_no_segment_gives_a_helpful_error() {
     let directory = directory("refused");
     let refused = |name: &str, write: &dyn Fn(&Path)| {
         let path = directory.join(name);

@@ -94,7 +94,7 @@ fn accounts(running: &Running) -> [u64; 2] {
 }
 
 #[test]
-fn sums_by_thread_and_account_stand_still_and_go_on_from_there() {
+fn sums_by_thread_and_account_freeze_and_thaw() {
     let running = Running::new();
     let mut alice = session("alice");
     let own_of = |session: &mut Session| within(session, || count(&running, &own(&running)));
@@ -178,7 +178,7 @@ fn frozen_sums_can_be_truncated() {
 }
 
 #[test]
-fn times_and_extremes_are_those_of_before() {
+fn times_and_extremes_are_frozen() {
     let running = Running::new();
     let class = running.class(READ.name());
     let mut alice = session("alice");
@@ -216,7 +216,7 @@ fn times_and_extremes_are_those_of_before() {
 }
 
 #[test]
-fn stages_and_errors_stand_still_and_memory_goes_on() {
+fn stages_and_errors_freeze_and_memory_does_not() {
     let running = Running::new();
     let mut alice = session("alice");
     let work = || {
@@ -250,9 +250,9 @@ fn stages_and_errors_stand_still_and_memory_goes_on() {
     assert_eq!(sums(&running.global()), [8, 8, 8]);
 }
 
-/// Who starts without the consumer begins with nothing.
+/// A host that starts without the consumer has empty sums.
 #[test]
-fn a_host_may_begin_so() {
+fn sums_by_thread_may_be_frozen_from_the_start() {
     let running = Running::with(|config| {
         config
             .consumers
@@ -272,7 +272,7 @@ fn a_host_may_begin_so() {
 
 /// Sums stand still, and go on from there, whatever banks are merged meanwhile.
 #[test]
-fn banks_may_be_merged_meanwhile() {
+fn frozen_sums_survive_a_merge_of_banks() {
     let running = Running::with_limits(tare::Limits {
         threads: 8,
         accounts: 16,

@@ -121,7 +121,7 @@ proptest! {
 
 /// The walk finds what was recorded: else it would prove nothing.
 #[test]
-fn what_is_damaged_is_a_real_segment() {
+fn the_damaged_segment_was_a_real_one() {
     assert!(offsets().len() > 500, "{}", offsets().len());
     Buffer::new().read_with(&[]);
     let path = temporary("intact");

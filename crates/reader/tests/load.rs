@@ -127,7 +127,7 @@ fn lost(running: &Running) -> Vec<u64> {
 }
 
 #[test]
-fn totals_never_go_back_and_end_exact_while_64_threads_write() {
+fn totals_never_decrease_and_end_exact_while_64_threads_write() {
     const THREADS: u64 = 64;
     const TIMES: u64 = 2_000;
     let running = Running::new();
@@ -301,7 +301,7 @@ fn live_worker(running: &Running) -> (usize, usize) {
 
 /// A thread sees its own figures alone, though its bank holds those of threads before.
 #[test]
-fn a_threads_figures_begin_at_zero_in_a_bank_used_before() {
+fn a_threads_counts_begin_at_zero_in_a_reused_bank() {
     let running = Running::new();
     let selection = running.selection();
     tare::thread::spawn(&WORKER, || (0..100).for_each(|_| work()))
@@ -357,7 +357,7 @@ fn a_threads_figures_begin_at_zero_in_a_bank_used_before() {
 
 /// The same where threads before it counted in other rows, and in more than the process keeps a list of.
 #[test]
-fn a_threads_figures_are_its_own_wherever_threads_before_it_counted() {
+fn a_threads_counts_exclude_earlier_threads_of_its_bank() {
     const MANY: usize = 300;
     let running = Running::new();
     let classes: &'static [tare::Class] = (0..MANY)

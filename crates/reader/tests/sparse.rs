@@ -17,7 +17,7 @@ tare::classes! {
 }
 
 #[test]
-fn reading_every_table_touches_no_new_page() {
+fn reading_every_table_allocates_no_page() {
     let running = Running::new();
     for i in 0..20 {
         let work = move || {

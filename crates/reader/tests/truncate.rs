@@ -108,7 +108,7 @@ fn only_the_selected_classes_are_truncated() {
 }
 
 #[test]
-fn sums_and_histograms_begin_at_zero_and_extremes_are_of_since() {
+fn truncated_sums_histograms_and_extremes_begin_anew() {
     let running = Running::new();
     let class = running.class(READ.name());
     long_read(std::time::Duration::from_millis(5));
@@ -159,7 +159,7 @@ fn sums_and_histograms_begin_at_zero_and_extremes_are_of_since() {
 
 /// What a thread before it saw is in the bank, but not in the present thread's line.
 #[test]
-fn extremes_of_a_thread_that_had_gone_before_are_of_before() {
+fn extremes_of_an_earlier_thread_are_truncated() {
     let running = Running::new();
     let class = running.class(READ.name());
     let milliseconds = std::time::Duration::from_millis;
@@ -215,7 +215,7 @@ fn memory_in_use_stays_in_use() {
 }
 
 #[test]
-fn a_thread_that_comes_after_a_truncation_counts_its_own() {
+fn a_thread_that_begins_after_a_truncation_counts_from_zero() {
     let running = Running::new();
     let mut first = Session::new(&WORKER);
     {
@@ -237,7 +237,7 @@ fn a_thread_that_comes_after_a_truncation_counts_its_own() {
 
 /// Truncating while banks are merged loses no later event and shows no earlier one.
 #[test]
-fn truncations_hold_while_banks_are_merged() {
+fn truncations_survive_a_merge_of_banks() {
     let running = Running::with_limits(tare::Limits {
         threads: 8,
         accounts: 16,
@@ -301,7 +301,7 @@ fn truncations_hold_while_banks_are_merged() {
 }
 
 #[test]
-fn files_are_truncated_apart_from_their_class_and_while_banks_are_merged() {
+fn files_are_truncated_separately_from_their_class() {
     let running = Running::with_limits(tare::Limits {
         threads: 8,
         accounts: 16,

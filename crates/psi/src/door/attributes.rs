@@ -28,12 +28,12 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
 /// One byte more than the engine stores of a session's attributes.
 const BUFFER_BYTES: usize = 256;
 
-/// Pairs of texts, each after its length, as lines; what does not fit is cut off. Line breaks within texts become
-/// spaces.
+/// Pairs of texts, each after its length, as lines; what does not fit is cut off. Line breaks within texts
+/// become spaces.
 fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
     let (used, separators) = copy(bytes, buffer, |_| {});
-    // The whole buffer is counted, because its length is constant: sixteen bytes at a time. A byte holds the count, which
-    // is below 256, because one byte is an equals sign.
+    // The whole buffer is counted, because its length is constant: sixteen bytes at a time. A byte holds the
+    // count, which is below 256, because one byte is an equals sign.
     let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte == b'\n'));
     if usize::from(buffer.iter().fold(0, count)) > separators {
         copy(bytes, buffer, |text| {
@@ -44,7 +44,8 @@ fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
     lossy(&buffer[..used])
 }
 
-/// Copies the pairs, and calls `change` on each copied text. Returns the bytes copied, and the separators of pairs.
+/// Copies the pairs, and calls `change` on each copied text. Returns the bytes copied, and the separators of
+/// pairs.
 fn copy(mut bytes: &[u8], buffer: &mut [u8], mut change: impl FnMut(&mut [u8])) -> (usize, usize) {
     let (mut used, mut separators) = (0, 0);
     let mut is_first = true;

@@ -1,7 +1,7 @@
 //! The instances of locks by the locks' addresses, in a table that is read without a lock.
 //!
-//! Each connection creates and destroys some twenty locks in one structure of the server. So locks in the same region of
-//! addresses share a bucket, which is a cache line.
+//! Each connection creates and destroys some twenty locks in one structure of the server. So locks in the
+//! same region of addresses share a bucket, which is a cache line.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,8 +14,8 @@ const REGION_BITS: u32 = 10;
 /// The buckets that an entry may be in: its own, and those after it.
 const PROBES: usize = 4;
 
-/// The bits of an entry with the index of its instance. Above them is the address without its lowest two bits, which
-/// are 0.
+/// The bits of an entry with the index of its instance. Above them is the address without its lowest two
+/// bits, which are 0.
 const INDEX_BITS: u32 = 19;
 const INDEX_MASK: u64 = (1 << INDEX_BITS) - 1;
 const ALIGN_BITS: u32 = 2;
@@ -51,8 +51,8 @@ impl ByAddress {
         (0..PROBES).map(move |probe| &self.0[(first + probe) % BUCKETS].0)
     }
 
-    /// Adds the instance of a lock. It replaces an entry of the same address: the server reused the memory of a lock that
-    /// it did not destroy.
+    /// Adds the instance of a lock. It replaces an entry of the same address: the server reused the memory of
+    /// a lock that it did not destroy.
     pub fn insert(&self, address: usize, index: usize) -> Inserted {
         let (Some(key), true) = (key(address), index as u64 <= INDEX_MASK) else {
             return Inserted::Full;

@@ -54,7 +54,8 @@ pub fn set_names(address: usize, bytes: usize) {
 fn lookup(code: u32) -> Option<(String, String)> {
     let &(address, bytes) = NAMES.get()?;
     let table = std::ptr::with_exposed_provenance::<Row>(address);
-    // SAFETY: `set_names` got the address and the size from the program's file; the rows are constants of the server.
+    // SAFETY: `set_names` got the address and the size from the program's file; the rows are constants of the
+    // server.
     let rows = unsafe { std::slice::from_raw_parts(table, bytes / size_of::<Row>()) };
     let row = rows
         .iter()

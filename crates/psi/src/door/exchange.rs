@@ -52,8 +52,8 @@ pub(crate) unsafe fn lend<T>(state: *mut c_void, value: T) -> *mut c_void {
     state
 }
 
-/// Builds a wait in a state of the server, and returns it as a locker if it runs. The wait also ends in place: see
-/// [`end_wait`].
+/// Builds a wait in a state of the server, and returns it as a locker if it runs. The wait also ends in
+/// place: see [`end_wait`].
 ///
 /// # Safety
 /// As [`lend`].

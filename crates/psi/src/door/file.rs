@@ -15,39 +15,39 @@ use super::exchange::{NONE, end, give, lend, quiet, source, take_back};
 use super::keys::{self, Instrument};
 use crate::interface::text::c_text;
 
-/// What the server keeps for an open file.
+/// What the server stores for an open file.
 #[derive(Debug)]
 struct File {
     instance: Instance,
 }
 
-/// Descriptors that are followed; a server opens no more unless it was told to.
+/// The number of descriptors that are tracked: servers open no more by default.
 const DESCRIPTORS: usize = 1 << 16;
 
 /// The file of each descriptor.
 static OPEN: [AtomicPtr<File>; DESCRIPTORS] =
     [const { AtomicPtr::new(ptr::null_mut()) }; DESCRIPTORS];
 
-/// What an operation needs until its end: in the state that the server lends, of 72 bytes.
+/// The data of an operation until its end, in the state of 72 bytes that the server lends.
 struct Locker {
     wait: Option<Wait>,
     on: On,
-    /// Of a file that is named: the key of its class. 0 = it is open.
+    /// The key of the class of a file that is named; 0 = the file is open.
     key: u32,
     operation: Operation,
 }
 
-/// What an operation is on.
+/// The file of an operation.
 union On {
     file: *mut File,
     name: *const c_char,
 }
 
 impl Locker {
-    /// The open file, null = it is named.
+    /// The open file; null = the file is named.
     fn file(&self) -> *mut File {
         match self.key {
-            // SAFETY: without a key it was made of a file.
+            // SAFETY: without a key the locker has a file.
             0 => unsafe { self.on.file },
             _ => ptr::null_mut(),
         }
@@ -55,7 +55,7 @@ impl Locker {
 
     /// The class and the name of a file that is not open.
     fn named(&self) -> Option<(&'static Instrument, *const c_char)> {
-        // SAFETY: with a key it was made of a name.
+        // SAFETY: with a key the locker has a name.
         (self.key != 0).then(|| Some((keys::get(self.key)?, unsafe { self.on.name })))?
     }
 }
@@ -83,7 +83,7 @@ const OPERATIONS: [Operation; 17] = [
     Operation::Sync,
 ];
 
-/// The path of a file that the server names: from the root, without detours.
+/// The absolute path of a file that the server names, without `.` and `..`.
 fn full_path(name: &str) -> String {
     let mut path = PathBuf::new();
     let given = Path::new(name);
@@ -113,13 +113,13 @@ fn slot(descriptor: c_int) -> Option<&'static AtomicPtr<File>> {
 
 unsafe fn bind(descriptor: c_int, file: *mut File) {
     let Some(slot) = slot(descriptor) else {
-        // SAFETY: nobody knows it.
+        // SAFETY: the file was not shared yet.
         drop(unsafe { take_back::<File>(file.cast()) });
         return;
     };
     let before = slot.swap(file, Ordering::AcqRel);
-    // Closed by a way that is not instrumented: nobody uses it under this number any more.
-    // SAFETY: in the table there are only files of `new_file`, each once.
+    // The server closed it by a call that is not instrumented, so the number is free.
+    // SAFETY: the table has only files of `new_file`, each once.
     drop(unsafe { take_back::<File>(before.cast()) });
 }
 
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn get_thread_file_descriptor_locker(
     };
     let closes = matches!(OPERATIONS.get(operation as usize), Some(Operation::Close));
     let file = match closes {
-        // From here on the number may be another file's.
+        // From now on the number may belong to another file.
         true => slot.swap(ptr::null_mut(), Ordering::AcqRel),
         false => slot.load(Ordering::Acquire),
     };
@@ -259,7 +259,7 @@ pub unsafe extern "C" fn start_file_wait(
     unsafe { start_wait(locker, file, line) };
 }
 
-/// Ends the opening of a file by name: if it was opened, the wait is the file's.
+/// Ends the opening of a file by name. If it succeeded, the wait counts for the file.
 unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *mut File {
     if locker.is_null() {
         return ptr::null_mut();
@@ -273,7 +273,7 @@ unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *
         let name = if name.is_null() { given } else { name };
         // SAFETY: rule 1 (NULL, or an object that is not destroyed).
         let file = new_file(instrument, &unsafe { c_text(name) });
-        // SAFETY: just made.
+        // SAFETY: just created.
         if let (Some(file), Some(wait)) = (unsafe { file.as_ref() }, &mut locker.wait) {
             wait.about_file(&file.instance);
         }
@@ -323,7 +323,7 @@ pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
     }
     // SAFETY: rule 2 (the event ends here).
     let mut locker = unsafe { end::<Locker>(locker) };
-    // Of a change of size, the new one.
+    // A change of size reports the new size.
     let has_bytes = matches!(
         locker.operation,
         Operation::Read | Operation::Write | Operation::ChangeSize
@@ -338,7 +338,7 @@ pub unsafe extern "C" fn end_file_wait(locker: *mut c_void, bytes: usize) {
     unsafe { apply_to_named_file(&mut locker, true) };
 }
 
-/// What is done to a file by its name counts for the file.
+/// Counts an operation by name for the file of this name.
 unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
     let Some((instrument, name)) = locker.named() else {
         return;
@@ -351,14 +351,14 @@ unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
         let name = full_path(&unsafe { c_text(name) });
         match locker.operation {
             Operation::Delete => Instance::deleted(instrument.class, &name),
-            // 5.6 says neither what it was called nor that it is called otherwise now: the class counts it.
+            // 5.6 reports neither the old nor the new name, so only the class counts it.
             Operation::Rename => {}
             _ => {
                 let instance = Instance::open(instrument.class, &name);
                 if let Some(wait) = &mut locker.wait {
                     wait.about_file(&instance);
                 }
-                // The wait ends with its file there.
+                // The wait ends while its file exists.
                 locker.wait = None;
             }
         }
@@ -376,7 +376,7 @@ pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int)
     let (file, closes) = (locker.file(), locker.operation == Operation::Close);
     drop(locker);
     if closes {
-        // Whether or not the system said so, the descriptor is gone.
+        // The descriptor is closed even if the system reported an error.
         // SAFETY: rule 1 (the object is destroyed here).
         drop(quiet(None, || unsafe { take_back::<File>(file.cast()) }));
     }

@@ -1,8 +1,8 @@
-//! Locks and conditions of servers that look at what they keep: a byte at its beginning says whether it is
-//! instrumented, and only then is a wait for it reported.
+//! Locks and conditions of servers that read the first byte of what they store: it tells whether the object
+//! is instrumented, and only then do they report a wait for it.
 //!
-//! What the server gets is the address of a [`Record`]. The rest is as for other servers: the record leads to the
-//! word or the object that they would have got.
+//! These servers store the address of a [`Record`], which has the word or the object that other servers
+//! store.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -13,12 +13,13 @@ use super::lock::{Tagged, unlock};
 use super::{cond, mutex, rwlock};
 use crate::interface::word::{is_free, is_mutex_free_as};
 
-/// What the server keeps for a lock or a condition.
+/// What the server stores for a lock or a condition.
 #[repr(C)]
 struct Record {
-    /// What the server reads. It stays 1: what is off has its calls resting ([`crate::hook`]), for all locks at once.
+    /// The byte that the server reads. It stays 1: the calls of a kind that is off rest ([`crate::hook`]) for
+    /// all locks.
     is_enabled: u8,
-    /// What other servers keep.
+    /// What other servers store.
     lock: *mut c_void,
 }
 
@@ -34,21 +35,21 @@ fn flagged(lock: *mut c_void) -> *mut c_void {
     }
 }
 
-/// What other servers keep for the lock; NULL for NULL.
+/// The lock of a record; NULL for NULL.
 ///
 /// # Safety
 /// `record` is NULL or came from [`flagged`].
 #[inline(always)]
-unsafe fn of(record: *mut c_void) -> *mut c_void {
+unsafe fn lock_of(record: *mut c_void) -> *mut c_void {
     // SAFETY: rule 8 (NULL, or from `flagged`).
     unsafe { record.cast::<Record>().as_ref() }.map_or(NONE, |record| record.lock)
 }
 
-/// The same of one that is gone.
+/// Frees a record and returns its lock.
 ///
 /// # Safety
-/// As [`of`], and it is not used any more.
-unsafe fn take(record: *mut c_void) -> *mut c_void {
+/// As [`lock_of`], and it is not used any more.
+unsafe fn take_lock(record: *mut c_void) -> *mut c_void {
     // SAFETY: rule 8 (NULL, or from `flagged`, and not used any more).
     let record = quiet(None, || unsafe { take_back::<Record>(record) });
     record.map_or(NONE, |record| record.lock)
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c
 
 pub unsafe extern "C" fn destroy_mutex(record: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    unsafe { mutex::destroy_mutex(take(record)) };
+    unsafe { mutex::destroy_mutex(take_lock(record)) };
 }
 
 #[unsafe(link_section = "tare_hot")]
@@ -73,7 +74,7 @@ pub unsafe extern "C" fn start_mutex_wait(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    let lock = unsafe { of(record) };
+    let lock = unsafe { lock_of(record) };
     if let Some(tagged) = Tagged::of(lock) {
         // SAFETY: rule 7 (the lock is at its address).
         let is_free = || unsafe { is_mutex_free_as(tagged.word(), tagged.at()) };
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn start_mutex_wait(
 
 pub unsafe extern "C" fn unlock_mutex(record: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    unsafe { unlock(of(record), Operation::Lock) };
+    unsafe { unlock(lock_of(record), Operation::Lock) };
 }
 
 pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut 
 
 pub unsafe extern "C" fn destroy_rwlock(record: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    unsafe { rwlock::destroy_rwlock(take(record)) };
+    unsafe { rwlock::destroy_rwlock(take_lock(record)) };
 }
 
 #[unsafe(link_section = "tare_hot")]
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    let lock = unsafe { of(record) };
+    let lock = unsafe { lock_of(record) };
     if let Some(tagged) = Tagged::of(lock) {
         let is_free = || match rwlock::OPERATIONS.get(operation as usize) {
             // SAFETY: rule 7 (the lock is at its address).
@@ -124,10 +125,10 @@ pub unsafe extern "C" fn start_rwlock_wait(
     unsafe { rwlock::start_rwlock_wait_slow(state, lock, operation, file, line) }
 }
 
-/// It says how the lock was held: 0 = not known.
+/// The operation tells how the lock was held; 0 = unknown.
 pub unsafe extern "C" fn unlock_rwlock(record: *mut c_void, _operation: c_int) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    unsafe { unlock(of(record), Operation::ReadLock) };
+    unsafe { unlock(lock_of(record), Operation::ReadLock) };
 }
 
 pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_void {
@@ -137,7 +138,7 @@ pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_
 
 pub unsafe extern "C" fn destroy_cond(record: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    unsafe { cond::destroy_cond(take(record)) };
+    unsafe { cond::destroy_cond(take_lock(record)) };
 }
 
 pub unsafe extern "C" fn start_cond_wait(
@@ -149,5 +150,5 @@ pub unsafe extern "C" fn start_cond_wait(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: rule 8 (the arguments are passed on).
-    unsafe { cond::start_cond_wait(state, of(record), mutex, operation, file, line) }
+    unsafe { cond::start_cond_wait(state, lock_of(record), mutex, operation, file, line) }
 }

@@ -1,8 +1,8 @@
-//! Instruments that nearly every statement of a common load has events of: sysbench's oltp_point_select and
-//! oltp_read_write on MySQL 5.7 and 9.7 and MariaDB 10.11, on 2026-11-26. What each event looks at by the number of its
-//! class then lies in a dozen cache lines, and not in as many as there are instruments.
+//! Instruments with events in nearly every statement of a common load: sysbench's oltp_point_select and
+//! oltp_read_write on MySQL 5.7 and 9.7 and MariaDB 10.11, on 2026-11-26. Data by class number that each
+//! event reads is then in a dozen cache lines, instead of one for each instrument.
 
-/// Numbers, of classes and of keys, that are kept for them: more than any server has of them.
+/// The numbers of classes and of keys that are reserved for them: more than any server needs.
 pub const FREQUENT_NUMBERS: usize = 191;
 
 /// Whether an instrument is one of them.

@@ -18,7 +18,8 @@ pub unsafe extern "C" fn get_current_thread_internal_id() -> u64 {
     thread::current().map_or(0, |thread| thread.session.id())
 }
 
-/// Marks a pointer that is a thread's number, because the thread may end at any time. Objects have even addresses.
+/// Marks a pointer that is a thread's number, because the thread may end at any time. Objects have even
+/// addresses.
 const IS_NUMBER: usize = 1;
 
 /// A pointer that stands for the thread of a connection. The server queries only its number next.

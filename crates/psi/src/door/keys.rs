@@ -1,4 +1,4 @@
-//! Keys: the numbers by which the server names its instruments.
+//! Keys: the server's numbers of its instruments.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
@@ -15,26 +15,28 @@ use crate::interface::text::c_text;
 use crate::interface::word::Word;
 use crate::interface::{Info, Interface, Registration, flag};
 
-/// Keys that may be given: more than any server registers, its plugins included.
+/// The number of keys: more than any server with its plugins registers.
 pub(super) const KEYS: usize = 8192;
 /// MySQL's limit of an instrument's name.
 const MAX_NAME_BYTES: usize = 128;
 
-/// What a key stands for. Lives for ever.
+/// The instrument of a key. It lives for ever.
 #[derive(Debug)]
 pub struct Instrument {
-    /// The class. A zero follows its name.
+    /// The class. A zero byte follows its name.
     pub class: &'static Class,
-    /// What digests of a prepared statement begin with, of a class of statements that do something with one.
+    /// The verb that the digest of a prepared statement begins with, if the class prepares, executes or
+    /// deallocates one.
     pub verb: &'static str,
 }
 
 static TABLE: [AtomicPtr<Instrument>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
 
-/// The same of each key in a word, in a sixteenth of the memory of what [`TABLE`] leads to. 0 = it was never given.
+/// Each key's instrument in a word, in a sixteenth of the memory of [`TABLE`]'s instruments. 0 = the key was
+/// never given.
 static PACKED: [AtomicU32; KEYS] = [const { AtomicU32::new(0) }; KEYS];
 
-/// What a key stands for, as far as locks, memory and statements need it.
+/// The data of an instrument that locks, memory and statements need.
 ///
 /// | bits 0-15 | bits 16-20 | bits 21-24 | bit 25 |
 /// |---|---|---|---|
@@ -59,34 +61,34 @@ impl PackedInstrument {
         self.0 as u16
     }
 
-    /// Whether it is of this kind.
+    /// Whether its class is of this kind.
     #[inline(always)]
     pub fn is(self, kind: Kind) -> bool {
         self.0 >> 16 & 31 == u32::from(kind as u8)
     }
 
-    /// How a lock of its class is seen to be free.
+    /// The lock word of its class.
     #[inline(always)]
     pub fn word(self) -> Word {
         Word::from_u8((self.0 >> 21 & 15) as u8)
     }
 
-    /// Memory of its class is charged to a connection that may not have too much of it.
+    /// Whether memory of its class counts for a connection's limit.
     #[inline(always)]
     pub fn is_limited(self) -> bool {
         self.0 >> 25 & 1 != 0
     }
 }
 
-/// What a key stands for, in a word.
+/// A key's instrument in a word.
 #[inline(always)]
 pub fn packed(key: u32) -> Option<PackedInstrument> {
     let packed = PACKED.get(key as usize)?.load(Ordering::Relaxed);
     (packed != 0).then_some(PackedInstrument(packed))
 }
 
-/// What a key stands for, as far as its stage is concerned: bits 0-14 the number of its class, 0 = it stands for none;
-/// bit 15: it reports its progress. By itself, so that a server's stages lie in a few lines.
+/// The stage of each key. Bits 0-14: the number of its class, 0 = no stage; bit 15: it reports its progress.
+/// A separate array, so that a server's stages are in a few cache lines.
 static STAGES: [AtomicU16; KEYS] = [const { AtomicU16::new(0) }; KEYS];
 const PROGRESS: u16 = 1 << 15;
 const _: () = assert!(CLASSES <= PROGRESS as usize);
@@ -98,31 +100,31 @@ fn stage_word(key: u32) -> u16 {
         .map_or(0, |word| word.load(Ordering::Relaxed))
 }
 
-/// The number of the class of the stage that a key stands for, 0 = it stands for none.
+/// The class number of a key's stage, 0 = it has none.
 #[inline(always)]
 pub fn stage(key: u32) -> u16 {
     stage_word(key) & !PROGRESS
 }
 
-/// Whether the stage that a key stands for reports its progress.
+/// Whether a key's stage reports its progress.
 #[inline(always)]
 pub fn has_progress(key: u32) -> bool {
     stage_word(key) & PROGRESS != 0
 }
 
-/// The number of the class of a stage that reports no progress, as nearly all are: one comparison for all of that.
+/// The class number of a key's stage if it reports no progress, like nearly all: one comparison checks both.
 #[inline(always)]
 pub fn plain_stage(key: u32) -> Option<u16> {
     let word = stage_word(key);
     (word as i16 > 0).then_some(word)
 }
 
-/// Keys by the numbers of their classes, 0 = none.
+/// Keys by class number, 0 = none.
 static KEY_OF: [AtomicU16; CLASSES] = [const { AtomicU16::new(0) }; CLASSES];
-/// More than the segment has room for.
+/// More classes than the segment has.
 const CLASSES: usize = 4096;
 
-/// What the class with this number is.
+/// The instrument of a class number.
 pub fn by_number(number: u16) -> Option<&'static Instrument> {
     let key = KEY_OF.get(usize::from(number))?.load(Ordering::Relaxed);
     get(u32::from(key))
@@ -131,7 +133,7 @@ pub fn by_number(number: u16) -> Option<&'static Instrument> {
 struct Names {
     by_name: HashMap<(u8, String), u32>,
     next: u32,
-    /// The next of those that are kept for [frequent](super::frequent) instruments.
+    /// The next key that is reserved for [frequent](super::frequent) instruments.
     next_frequent: u32,
 }
 
@@ -144,7 +146,7 @@ impl Names {
         }
     }
 
-    /// A key that nobody has, if there is one left.
+    /// A free key, if there is one left.
     fn new_key(&mut self, is_frequent: bool) -> Option<u32> {
         let next = match is_frequent && self.next_frequent as usize <= FREQUENT_NUMBERS {
             true => &mut self.next_frequent,
@@ -158,21 +160,21 @@ impl Names {
 
 static NAMES: Mutex<Option<Names>> = Mutex::new(None);
 
-/// What a key stands for; 0 and numbers that were never given stand for nothing.
+/// A key's instrument; `None` for 0 and keys that were never given.
 #[inline]
 pub fn get(key: u32) -> Option<&'static Instrument> {
     let cell = TABLE.get(key as usize)?;
-    // SAFETY: null, or leaked by `register` and whole before it was stored.
+    // SAFETY: null, or leaked by `register`, and complete before it was stored.
     unsafe { cell.load(Ordering::Acquire).as_ref() }
 }
 
-/// The same, if it is of this kind.
+/// A key's instrument if it is of this kind.
 #[inline]
 pub fn of_kind(key: u32, kind: Kind) -> Option<&'static Instrument> {
     get(key).filter(|instrument| instrument.class.kind() == kind)
 }
 
-/// What a class of statements does with a prepared statement.
+/// The verb of a class of statements that prepares, executes or deallocates a prepared statement.
 fn verb_of(name: &str) -> &'static str {
     match name {
         "statement/com/Prepare" | "statement/sql/prepare_sql" => "PREPARE",
@@ -182,7 +184,7 @@ fn verb_of(name: &str) -> &'static str {
     }
 }
 
-/// The key of an instrument; of one that is known by this name already, the same.
+/// Registers an instrument and returns its key: the same key if the name is registered already.
 pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u32 {
     if name.len() > MAX_NAME_BYTES || !kind.owns(name) {
         return 0;
@@ -196,7 +198,7 @@ pub fn register<S: Interface>(kind: Kind, name: &str, info: &Registration) -> u3
     let Some(key) = names.new_key(is_frequent) else {
         return 0;
     };
-    // With C's end, behind the name.
+    // With a C string's end after the name.
     let leaked: &'static str = &String::leak(format!("{name}\0"))[..name.len()];
     let documentation: &'static str = String::leak(info.documentation.clone());
     let mut class = Class::new(kind, leaked, documentation).volatile(info.volatility);
@@ -270,7 +272,7 @@ unsafe fn register_all<S: Interface>(
     }
 }
 
-/// `register_*` of infos that lie one behind the other.
+/// `register_*` of an array of infos.
 pub unsafe extern "C" fn register_row<S: Interface, const KIND: u8>(
     category: *const c_char,
     infos: *mut S::Info,
@@ -287,7 +289,7 @@ pub unsafe extern "C" fn register_row<S: Interface, const KIND: u8>(
     });
 }
 
-/// `register_stage`: the infos are named by a row of pointers.
+/// `register_stage` of an array of pointers to infos.
 pub unsafe extern "C" fn register_stage<S: Interface>(
     category: *const c_char,
     infos: *const *mut S::Info,

@@ -1,10 +1,10 @@
-//! Memory of servers that limit what a connection may have (`connection_memory_limit`): whoever counts the memory tells
-//! the server, which raises the error.
+//! Memory of servers with a limit per connection (`connection_memory_limit`): the engine that counts memory
+//! reports it to the server, which raises the error.
 //!
-//! The server charges the THD that its thread serves (`set_thread_THD`), or has named since (`set_mem_cnt_THD`). It does so
-//! for classes that say they are limited, and for as long as they are counted. A key with its highest bit set says that
-//! memory was charged, as in the server's own engine; the owner is the thread, and only what a thread frees itself is
-//! credited.
+//! Memory is charged to the THD that the thread serves (`set_thread_THD`), or that the server has set since
+//! (`set_mem_cnt_THD`), for classes that are limited and counted. A key with its highest bit set marks memory
+//! that was charged, as in the server's own engine. The owner is the thread, and only memory that a thread
+//! frees itself is credited.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -17,7 +17,7 @@ use super::{keys, memory, thread};
 /// `bool thd_mem_cnt_alloc(THD*, unsigned long)` and `thd_mem_cnt_free`.
 type Count = unsafe extern "C" fn(*mut c_void, usize) -> bool;
 
-/// What the server is told.
+/// The server's functions that charge and credit memory.
 #[derive(Clone, Copy)]
 struct Counter {
     alloc: Count,
@@ -26,20 +26,20 @@ struct Counter {
 
 static COUNTER: OnceLock<Counter> = OnceLock::new();
 
-/// The server's functions, which it exports.
+/// The names of the exported functions that charge and credit memory.
 pub const NEEDED: [&str; 2] = ["_Z17thd_mem_cnt_allocP3THDm", "_Z16thd_mem_cnt_freeP3THDm"];
 
-/// Looks for the server's functions. Before any thread runs.
+/// Finds the server's functions. Called before any other thread runs.
 pub fn find() {
     let [alloc, free] = NEEDED.map(|name| {
         let name = CString::new(name).unwrap_or_default();
-        // SAFETY: a C string; the symbol is only looked for.
+        // SAFETY: a C string; dlsym only looks up the symbol.
         unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
     });
     if alloc.is_null() || free.is_null() {
         return;
     }
-    // SAFETY: their mangled names say what they take. What they return is not looked at.
+    // SAFETY: their mangled names have their arguments' types. Their results are ignored.
     let counter = unsafe {
         Counter {
             alloc: std::mem::transmute::<*mut c_void, Count>(alloc),
@@ -49,7 +49,7 @@ pub fn find() {
     let _ = COUNTER.set(counter);
 }
 
-/// Set in the key of memory that was charged.
+/// The bit in the key of memory that was charged.
 const CHARGED: u32 = 1 << 31;
 
 /// The THD that the calling thread's memory is charged to; null = none.
@@ -57,8 +57,8 @@ fn charged(thread: &thread::Thread) -> *mut c_void {
     thread.charged.get()
 }
 
-/// Charges memory of class `key`, which was counted, or another in its place: `counted` is its key. The key to free it
-/// by.
+/// Charges memory of class `key`, whose counted key is `counted`, or 0 if sampling left it out. Returns the
+/// key to free it by.
 #[inline(always)]
 unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     let is_limited =
@@ -73,8 +73,8 @@ unsafe fn charge(key: u32, counted: u32, bytes: usize, owner: *mut *mut c_void) 
     }
 }
 
-/// Charges memory that was not counted, if another allocation was in its place and its class is not off. In no session
-/// nobody is charged, and to ask there whether a class is counted would be counted as a loss.
+/// Charges memory that sampling left out, if its class is on. Outside a session nothing is charged; to query
+/// there whether a class is counted would be counted as a loss.
 #[inline(never)]
 unsafe fn charge_left_out(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32 {
     let instrument = keys::of_kind(memory::class_key(key), Kind::Memory);
@@ -119,7 +119,7 @@ unsafe fn credit(key: u32, bytes: usize, owner: *mut c_void) {
     }
 }
 
-/// From here on the calling thread's memory is charged to `thd`; who it was before is told.
+/// Charges the calling thread's memory to `thd` from now on, and returns the THD before it.
 pub unsafe extern "C" fn set_mem_cnt_thd(thd: *mut c_void, before: *mut *mut c_void) {
     let place = thread::current().map(|thread| &thread.charged);
     let was = place.map_or(ptr::null_mut(), |place| place.replace(thd));
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn set_mem_cnt_thd(thd: *mut c_void, before: *mut *mut c_v
     }
 }
 
-/// A thread serves `thd`, and is charged for it.
+/// Sets the THD that a thread serves, and that its memory is charged to.
 pub unsafe extern "C" fn set_thread_thd(thread: *mut c_void, thd: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(thread) = unsafe { thread.cast::<thread::Thread>().as_ref() } {
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn memory_realloc(
     }
 }
 
-/// Memory goes to another thread: one gives it up, the other one claims it.
+/// Memory moves to another thread: one gives it up, the other claims it.
 pub unsafe extern "C" fn memory_claim(
     key: u32,
     bytes: usize,

@@ -1,13 +1,13 @@
-//! What the server keeps for a mutex or a rwlock: a word of ours, in place of a pointer.
+//! The word that the server stores for a mutex or a rwlock, in place of a pointer.
 //!
 //! | bits 60-63 | bits 48-59 | bit 47 | bits 0-46 |
 //! |---|---|---|---|
-//! | number of its [`Word`] | number of its class | it has an instance | where its word is |
+//! | number of its [`Word`] | number of its class | it has an instance | address of its lock word |
 //! | 0 | 0 | 0 | address of an [`Object`] |
 //!
-//! The first kind says all that an acquisition of a free lock needs, so that nothing of ours is read for it. Only
-//! who has to wait looks for the instance, by the address. Mutexes whose word is not known have an object, and all
-//! locks have with `lock_instances=every`, where each acquisition is the instance's business.
+//! The first form has all that an acquisition of a free lock needs, so no memory of ours is read for it. Only
+//! a thread that has to wait looks up the instance, by the address. Mutexes whose word is unknown have an
+//! object, and so have all locks with `lock_instances=every`, which counts each acquisition for its instance.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -24,10 +24,10 @@ const WORD_AT: u32 = 60;
 const CLASS_AT: u32 = 48;
 const CLASS_MASK: usize = (1 << (WORD_AT - CLASS_AT)) - 1;
 const HAS_INSTANCE: usize = 1 << 47;
-/// Addresses of a program have no more bits than these 47.
+/// The bits of a program's addresses.
 const ADDRESS_MASK: usize = HAS_INSTANCE - 1;
 
-/// A lock, or a condition, of which more is kept than fits into a word.
+/// A lock or condition whose data does not fit into a word.
 #[derive(Debug)]
 pub struct Object {
     at: *const AtomicU32,
@@ -37,16 +37,16 @@ pub struct Object {
     word: Word,
 }
 
-/// Locks of each class, by number, that have an instance.
+/// The number of locks that have an instance, by number of their class.
 static WITH_INSTANCE: [AtomicU32; CLASS_MASK + 1] = [const { AtomicU32::new(0) }; CLASS_MASK + 1];
 
-/// Locks of a class that have instances: classes with more (InnoDB's page latches) would fill a table that
-/// nobody reads. What has none is counted as lost. Conditions all have: there are few.
-const INSTANCES: u32 = 1024;
+/// The most locks of a class that get instances: larger classes (InnoDB's page latches) would fill a table
+/// that nobody reads. Locks beyond are counted as lost. All conditions get one, because there are few.
+const MAX_INSTANCES: u32 = 1024;
 
-/// The instance of one more lock of a class, 0 = none: if it is one of the first, and observed. The server's
-/// own locks, which are there before its first client, have one in any case, because their instrument may be
-/// switched on.
+/// The instance of a new lock, 0 = none. It gets one if its class has not reached the maximum, and is
+/// observed. Locks that the server creates before its first client always get one, because their instrument
+/// may be enabled later.
 fn new_instance(instrument: PackedInstrument, address: usize) -> u32 {
     let class = instrument.number();
     if SERVES.load(Ordering::Relaxed) && !host_lock::is_observed(class) {
@@ -55,7 +55,7 @@ fn new_instance(instrument: PackedInstrument, address: usize) -> u32 {
     let Some(count) = WITH_INSTANCE.get(usize::from(class)) else {
         return 0;
     };
-    if count.load(Ordering::Relaxed) >= INSTANCES && !instrument.is(Kind::Cond) {
+    if count.load(Ordering::Relaxed) >= MAX_INSTANCES && !instrument.is(Kind::Cond) {
         host_lock::instance_lost(class);
         return 0;
     }
@@ -75,31 +75,32 @@ fn end_instance(class: u16, instance: u32) {
     }
 }
 
-/// Whether a client has come, yet.
+/// Whether a client has connected yet.
 static SERVES: AtomicBool = AtomicBool::new(false);
 
-/// A client comes.
+/// Notes that a client connects.
 pub(super) fn note_client() {
-    // Looked at first: a line that all threads read.
+    // Read first, because all threads read this cache line.
     if !SERVES.load(Ordering::Relaxed) {
         SERVES.store(true, Ordering::Relaxed);
     }
 }
 
-/// Whether instances count every acquisition: option `lock_instances=every`.
+/// Whether instances count every acquisition (option `lock_instances=every`).
 static COUNTS_ALL: AtomicBool = AtomicBool::new(false);
 
-/// Instances count every acquisition from here on, and show who holds their locks. Before any thread runs.
+/// Makes instances count every acquisition, and display who holds their locks. Called before any other thread
+/// runs.
 pub fn count_all_of_instances() {
     COUNTS_ALL.store(true, Ordering::Relaxed);
 }
 
-/// Whether anything is done when a lock is let go.
+/// Whether an unlock is recorded.
 pub fn are_unlocks_counted() -> bool {
     COUNTS_ALL.load(Ordering::Relaxed)
 }
 
-/// What the server keeps for a lock or a condition.
+/// Creates what the server stores for a lock or a condition.
 pub(super) fn new_lock(instrument: PackedInstrument, identity: *const c_void) -> *mut c_void {
     let instance = new_instance(instrument, identity.addr());
     let at = identity.wrapping_byte_add(instrument.word().offset());
@@ -119,7 +120,7 @@ pub(super) fn new_lock(instrument: PackedInstrument, identity: *const c_void) ->
     })
 }
 
-/// A lock is gone.
+/// Ends a lock that the server destroys.
 ///
 /// # Safety
 /// `lock` came from [`new_lock`].
@@ -137,7 +138,8 @@ unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
     quiet((), || {
         let (class, instance) = match tagged {
             Some(tagged) => (tagged.class(), tagged.take_instance()),
-            // SAFETY: without a word's number it is the address of an object, and the server is done with it.
+            // SAFETY: rule 1; without a word's number it is the address of an object, which is destroyed
+            // here.
             None => match unsafe { take_back::<Object>(lock) } {
                 Some(object) => (object.class, object.instance),
                 None => return,
@@ -147,7 +149,8 @@ unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
     });
 }
 
-/// The lock's numbers, and where its word is of what kind: for what is not [`Tagged`], or has to wait.
+/// The lock's numbers, and the kind and address of its word: for locks that are not [`Tagged`], and for
+/// waits.
 ///
 /// # Safety
 /// `lock` came from [`new_lock`], and is not NULL.
@@ -170,7 +173,7 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (HostLock, Word, *const Atomi
     (lock, object.word.if_verified(), object.at)
 }
 
-/// A lock is let go.
+/// Records an unlock.
 ///
 /// # Safety
 /// As [`resolve`], or NULL.
@@ -188,19 +191,19 @@ pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
     }
 }
 
-/// All that is known of a lock, in a word.
+/// A lock's data in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tagged(usize);
 
 impl Tagged {
-    /// Without an instance.
+    /// A word without an instance; `None` if the data does not fit.
     fn new(instrument: PackedInstrument, at: usize) -> Option<Self> {
         let (class, word) = (
             usize::from(instrument.number()),
             instrument.word().if_verified(),
         );
         let fits = at <= ADDRESS_MASK && class != 0 && class <= CLASS_MASK;
-        // A mutex's word is looked at without a question what it is.
+        // The fast path of a mutex does not check the kind of its word.
         let is_unknown_mutex = word == Word::Unknown && instrument.is(Kind::Mutex);
         if !fits || is_unknown_mutex || are_unlocks_counted() {
             return None;
@@ -212,7 +215,7 @@ impl Tagged {
         std::ptr::without_provenance_mut(self.0)
     }
 
-    /// Of what the server kept, if that is no object.
+    /// The word that the server stored, if it is no object's address.
     #[inline(always)]
     pub fn of(lock: *mut c_void) -> Option<Self> {
         (lock.addr() >> WORD_AT != 0).then_some(Self(lock.addr()))
@@ -247,7 +250,7 @@ impl Tagged {
         index.map_or(0, host_lock::instance_at)
     }
 
-    /// The same with this instance; `None` where there is no room for it.
+    /// Adds an instance; `None` if the table of instances is full.
     fn with_instance(self, instance: u32) -> Option<Self> {
         let index = host_lock::index_of(instance);
         match BY_ADDRESS.insert(self.0 & ADDRESS_MASK, index) {
@@ -260,7 +263,7 @@ impl Tagged {
         Some(Self(self.0 | HAS_INSTANCE))
     }
 
-    /// Its instance, which is nobody's now; 0 = none.
+    /// Removes its instance from the table, and returns it; 0 = none.
     fn take_instance(self) -> u32 {
         let index = BY_ADDRESS.remove(self.0 & ADDRESS_MASK);
         index.map_or(0, host_lock::instance_at)

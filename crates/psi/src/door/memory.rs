@@ -1,7 +1,7 @@
 //! Memory.
 //!
-//! The server keeps for each allocation a key that it got, and gives it back when it frees that. So the key tells what the
-//! allocation was counted as:
+//! The server stores the key that it gets for each allocation, and passes it back when it frees the memory.
+//! So the key tells how the allocation was counted:
 //!
 //! | bits 0-12 | bits 13-28 | bit 31 |
 //! |---|---|---|
@@ -22,13 +22,13 @@ const WEIGHTS: u32 = 0xffff;
 const UNCOUNTED: u32 = 1;
 const _: () = assert!(KEYS.is_power_of_two() && WEIGHT_AT + WEIGHTS.trailing_ones() <= 31);
 
-/// The class's key, of what the server kept.
+/// The class's key in a key that the server stored.
 #[inline(always)]
 pub(super) fn class_key(key: u32) -> u32 {
     key & (KEYS as u32 - 1)
 }
 
-/// What an allocation was counted as.
+/// The number of allocations that an allocation was counted as.
 #[inline(always)]
 fn weight(key: u32) -> u16 {
     match key >> WEIGHT_AT & WEIGHTS {
@@ -38,12 +38,12 @@ fn weight(key: u32) -> u16 {
     }
 }
 
-/// The key of what was not counted, and is to be given back all the same.
+/// The key of memory that was not counted, but has a key all the same.
 pub(super) fn uncounted(key: u32) -> u32 {
     class_key(key) | UNCOUNTED << WEIGHT_AT
 }
 
-/// The number of the class that a key stands for.
+/// The number of a key's class.
 #[inline(always)]
 fn class(key: u32) -> Option<u16> {
     let instrument =
@@ -62,7 +62,7 @@ fn count(key: u32, bytes: usize) -> u32 {
     }
 }
 
-/// By itself, so that the others save no registers for it.
+/// A separate function, so that the callers save no registers for it.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 extern "C" fn count_slow(class: u16, key: u32, bytes: usize) -> u32 {
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn memory_alloc(key: u32, bytes: usize, owner: *mut *mut c
     count(key, bytes)
 }
 
-/// Memory belongs to the class alone: whoever frees it, the balance is right.
+/// Clears the owner: memory belongs only to its class, so the balance is correct whichever thread frees it.
 ///
 /// # Safety
 /// `owner` is NULL or writable.
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn memory_claim(key: u32, _bytes: usize, owner: *mut *mut 
 
 #[inline(always)]
 fn free(key: u32, bytes: usize) {
-    // Most that sampling leaves out end here.
+    // Most allocations that sampling leaves out end here.
     if key == 0 {
         return;
     }
@@ -125,7 +125,7 @@ fn free(key: u32, bytes: usize) {
     }
 }
 
-/// By itself, as [`count_slow`].
+/// A separate function, as [`count_slow`].
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 extern "C" fn free_slow(class: u16, bytes: usize, weight: u16) {

@@ -37,8 +37,8 @@ impl LockRecord {
     }
 }
 
-/// Locks that a thread caches after the server has destroyed them. The next statement often locks the same table, and
-/// then no name is copied and nothing is allocated.
+/// Locks that a thread caches after the server has destroyed them. The next statement often locks the same
+/// table, and then no name is copied and nothing is allocated.
 pub(super) type LockCache = Vec<Box<LockRecord>>;
 
 /// The number of locks in a thread's cache.

@@ -1,15 +1,15 @@
 //! What each call of the interface does in Tare's engine, written once.
 //!
-//! What differs between releases (a field's offset in a structure of the server, how a class is registered) comes from
-//! [`crate::interface::Interface`].
+//! What differs between releases (a field's offset in a structure of the server, how a class is registered)
+//! comes from [`crate::interface::Interface`].
 //!
-//! The server stores the pointers that it gets from us and passes them back, but never dereferences them, except for
-//! one byte in newer servers ([`flagged`]). What a call needs until its event ends is in the state that the server
-//! lends for it.
+//! The server stores the pointers that it gets from us and passes them back, but never dereferences them,
+//! except for one byte in newer servers ([`flagged`]). What a call needs until its event ends is in the state
+//! that the server lends for it.
 //!
-//! The functions that a statement runs through are next to each other, in the section `tare_hot` of the library, and
-//! so are those of the engine that they call. Spread over all of the code they would take three times as many pages,
-//! and a server that evicts them from the TLB pays for each page (docs/overhead.md).
+//! The functions that a statement runs through are next to each other, in the section `tare_hot` of the
+//! library, and so are those of the engine that they call. Spread over all of the code they would take three
+//! times as many pages, and a server that evicts them from the TLB pays for each page (docs/overhead.md).
 
 #![allow(
     missing_docs,
@@ -45,7 +45,8 @@ pub mod table;
 pub mod thread;
 pub mod transaction;
 
-/// Whether a function does nothing with the options that Tare was started with: then its calls need not arrive.
+/// Whether a function does nothing with the options that Tare was started with: then its calls need not
+/// arrive.
 pub fn does_nothing(function: *const ()) -> bool {
     let unlocks: [*const (); 4] = [
         mutex::unlock_mutex as *const (),

@@ -37,8 +37,8 @@ pub unsafe extern "C" fn start_mutex_wait(
             return NONE;
         }
     }
-    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing is
-    // saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing
+    // is saved above.
     unsafe { start_mutex_wait_slow(state, mutex, operation, file, line) }
 }
 

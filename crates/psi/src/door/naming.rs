@@ -1,5 +1,5 @@
-//! Threads of servers that name them to the system: ps, top and debuggers show what the server registers for each kind
-//! of thread, with a number where there are several.
+//! Threads of servers that name them for the system: ps, top and debuggers display the name that the server
+//! registers for each kind of thread, with a number if there are several.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use super::thread::{self, Routine, Thread};
 use crate::interface::text::c_text;
 use crate::interface::{Interface, Registration};
 
-/// How a thread is registered: its name for the system comes before the flags.
+/// The info of a thread's instrument: its name for the system comes before the flags.
 #[repr(C)]
 #[derive(Debug)]
 pub struct NamedInfo {
@@ -27,12 +27,12 @@ pub struct NamedInfo {
 
 const _: () = assert!(size_of::<NamedInfo>() == 40);
 
-/// The server's flags: there is one such thread; the threads are numbered as they come; they have no number.
+/// The server's flags: there is one such thread; threads are numbered in their order; threads have no number.
 const SINGLETON: u32 = 1;
 const COUNTED: u32 = 1 << 10;
 const UNNUMBERED: u32 = 1 << 11;
 
-/// What the threads of a key are called. Lives for ever.
+/// The name of a key's threads. It lives for ever.
 struct Naming {
     name: String,
     flags: u32,
@@ -41,10 +41,10 @@ struct Naming {
 
 static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
 
-/// A name as the system keeps it: 15 characters and a zero.
+/// A name as the system stores it: 15 characters and a zero.
 pub type SystemName = [u8; 16];
 
-/// The name of one more thread; empty = it keeps the one that it has.
+/// The name of a new thread; empty = it keeps its present name.
 fn next_name(key: u32, number: u32) -> SystemName {
     let mut name = SystemName::default();
     let Some(place) = NAMINGS.get(key as usize) else {
@@ -69,13 +69,13 @@ fn next_name(key: u32, number: u32) -> SystemName {
     name
 }
 
-/// Names the calling thread.
+/// Sets the calling thread's name.
 pub(super) fn set_system_name(name: &SystemName) {
-    // The first thread has the program's name, by which it is looked for.
-    // SAFETY: asks for numbers.
+    // The first thread keeps the program's name, by which users find it.
+    // SAFETY: both calls only return numbers.
     let is_first = unsafe { libc::gettid() == libc::getpid() };
     if name[0] != 0 && !is_first {
-        // SAFETY: a name of at most 15 characters and a zero. It cannot fail otherwise, and a name is all that is lost.
+        // SAFETY: a name of at most 15 characters and a zero. If the call fails, only the name is lost.
         unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
     }
 }
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn new_thread(
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let thread = unsafe { thread::new_thread(key, identity, processlist_id) };
-    // SAFETY: NULL or just made, and nobody else knows it.
+    // SAFETY: NULL or just created, and not shared yet.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
         thread
             .name

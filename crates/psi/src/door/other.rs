@@ -2,12 +2,13 @@
 
 use std::ffi::c_int;
 
-/// Does nothing, for calls about: query ids, plugins that are unloaded, InnoDB's own locks (which the server's own
-/// tables read), notifications of sessions (nobody can register for them), signals of conditions, XA states, the time at
-/// which a thread's command began (`PROCESSLIST_TIME` counts from the newest command), and its state (the stage's name).
+/// Does nothing, for calls about: query ids, plugins that are unloaded, InnoDB's own locks (which the
+/// server's own tables read), notifications of sessions (nobody can register for them), signals of
+/// conditions, XA states, the time at which a thread's command began (`PROCESSLIST_TIME` counts from the
+/// newest command), and its state (the stage's name).
 ///
-/// Never inlined: [`super::does_nothing`] recognises it by its address, and of a function this small the compiler would
-/// make several copies, one for each unit of code generation.
+/// Never inlined: [`super::does_nothing`] recognises it by its address, and of a function this small the
+/// compiler would make several copies, one for each unit of code generation.
 #[inline(never)]
 pub unsafe extern "C" fn ignore() {}
 

@@ -23,8 +23,8 @@ pub unsafe extern "C" fn create_prepared_stmt(
         let name = (!name.is_empty()).then_some(&*name);
         let prepared = Prepared::new(u64::from(id), name, &sql);
         // SAFETY: rule 2 (the event has not ended).
-        if let Some(of) = unsafe { statement::of(locker) } {
-            of.statement.prepares(&prepared);
+        if let Some(running) = unsafe { statement::locker_at(locker) } {
+            running.statement.prepares(&prepared);
         }
         give(prepared)
     })
@@ -46,10 +46,11 @@ pub unsafe extern "C" fn reprepare_prepared_stmt(prepared: *mut c_void) {
 pub unsafe extern "C" fn execute_prepared_stmt(locker: *mut c_void, prepared: *mut c_void) {
     // SAFETY: rules 1 and 2 (the statement has not ended, and the prepared one is not destroyed).
     unsafe {
-        if let (Some(of), Some(prepared)) =
-            (statement::of(locker), prepared.cast::<Prepared>().as_ref())
-        {
-            of.statement.executes(prepared);
+        if let (Some(running), Some(prepared)) = (
+            statement::locker_at(locker),
+            prepared.cast::<Prepared>().as_ref(),
+        ) {
+            running.statement.executes(prepared);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Stored programs. The server uses a program's record even after it has dropped the program, so records are never
-//! freed.
+//! Stored programs. The server uses a program's record even after it has dropped the program, so records are
+//! never freed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,20 +1,20 @@
-//! InnoDB's row locks, for readers that ask: read through the interface by which the server's own table data_locks
-//! reads them.
+//! Reports InnoDB's row locks to readers on request, through the interface that the server's own table
+//! data_locks uses.
 //!
-//! | of | what we have |
+//! | part | source |
 //! |---|---|
-//! | the server | its class of containers, for what the engine finds: where each method lies in its table of methods |
-//! | InnoDB | iterators over its locks: made, asked for more, and destroyed by functions that the server exports |
-//! | us | a container whose methods put what they get into the segment |
+//! | class of containers, with the order of its methods | the server's exported table of virtual methods |
+//! | iterators over locks | InnoDB: exported functions create, advance and destroy them |
+//! | container whose methods write into the segment | this module |
 //!
-//! An iterator needs no session: it takes InnoDB's own latches, a part of the lock system at a time, as for any SELECT
-//! from data_locks. The locked row (column LOCK_DATA) is read where its page is in the buffer pool: InnoDB reads no file
-//! for it.
+//! An iterator needs no session: it takes InnoDB's own latches, a part of the lock system at a time, as for
+//! any SELECT from data_locks. The locked row (column LOCK_DATA) is only read if its page is in the buffer
+//! pool.
 //!
-//! **As long as InnoDB lives**: its master thread starts when everything is there, and InnoDB takes nothing down before it
-//! has ended, its session included. While locks are read that session cannot end ([`GATE`]). 8.0 waits for the thread's
-//! work alone, and not for its session: there nothing is read. It is told by the method `cache_identifier`, which came
-//! later.
+//! **InnoDB's lifetime**: its master thread starts when InnoDB is complete, and InnoDB shuts down only after
+//! that thread's session has ended. While locks are read that session cannot end ([`GATE`]). 8.0 waits only
+//! for the thread's work, not for its session, so its locks are not read. It is recognised by its lack of the
+//! method `cache_identifier`.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -26,15 +26,15 @@ use engine::row_locks::{self, LockOwner, RowLock, Sheet};
 
 use super::exchange::quiet;
 
-/// InnoDB's thread that lives as long as what we read.
+/// InnoDB's thread that lives as long as its locks.
 const MASTER: &str = "thread/innodb/srv_master_thread";
 
-/// Address of what the server keeps for the master thread, 0 = it does not run. Held while locks are read.
+/// Address of the master thread's record, 0 = it does not run. The mutex is held while locks are read.
 static GATE: Mutex<usize> = Mutex::new(0);
-/// The same, to be looked at without waiting.
+/// The same address, readable without waiting.
 static LIVES: AtomicUsize = AtomicUsize::new(0);
 
-/// A thread of the server's begins.
+/// Notes that a thread of the server begins.
 pub(super) fn note_start(class: &str, thread: usize) {
     if class == MASTER {
         *GATE.lock().unwrap_or_else(PoisonError::into_inner) = thread;
@@ -42,7 +42,7 @@ pub(super) fn note_start(class: &str, thread: usize) {
     }
 }
 
-/// One ends: the master thread waits until nobody reads.
+/// Notes that a thread ends; the master thread waits until no reader needs it.
 pub(super) fn note_end(thread: usize) {
     if LIVES.load(Ordering::Acquire) == thread {
         *GATE.lock().unwrap_or_else(PoisonError::into_inner) = 0;
@@ -50,7 +50,7 @@ pub(super) fn note_end(thread: usize) {
     }
 }
 
-/// Has readers answered, if the server is one that can tell. To be called by its threads.
+/// Starts to serve readers, if the server supports it. Called by the server's threads.
 pub(super) fn serve_readers() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -60,9 +60,9 @@ pub(super) fn serve_readers() {
     });
 }
 
-/// Functions of InnoDB's.
+/// InnoDB's functions.
 struct Innodb {
-    /// What an inspector begins with: it has nothing else.
+    /// The table of an inspector's methods, its only field.
     inspector: *const c_void,
     locks: Iterators,
     waits: Iterators,
@@ -82,15 +82,15 @@ unsafe impl Send for Innodb {}
 // SAFETY: as above.
 unsafe impl Sync for Innodb {}
 
-/// Where the server has what it exports under this name; NULL = it does not.
+/// The address of an exported symbol; NULL = there is none.
 fn symbol(name: &CStr) -> *const () {
-    // SAFETY: a C string; it looks among what is loaded, the program first.
+    // SAFETY: a C string; dlsym searches the loaded files, the program first.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
         .cast_const()
         .cast()
 }
 
-/// The methods of a container by the names that the server's own are exported under: their types are in the names.
+/// The methods of a container by the exported names of the server's own, which have their types.
 type Methods = &'static [(&'static CStr, *const ())];
 
 const LOCK_METHODS: &[(&CStr, *const ())] = &[
@@ -158,33 +158,33 @@ const WAIT_METHODS: &[(&CStr, *const ())] = &[
     ),
 ];
 
-/// The methods of a class whose table the server exports, as many as that is long. None where there is no such table.
+/// The methods in a class's exported table; `None` if there is no such table.
 fn methods_of(table: &CStr) -> Option<&'static [*const ()]> {
-    /// dladdr1(3): has it tell the symbol, and with it the length.
+    /// dladdr1(3): return the symbol, which has the table's size.
     const SYMBOL_ENTRY: c_int = 1;
-    /// Two words before the methods: an offset, and what type it is.
+    /// The words before the methods: an offset, and the type.
     const BEFORE: usize = 2;
     let at = symbol(table);
     let (mut info, mut entry) = (MaybeUninit::<libc::Dl_info>::uninit(), ptr::null_mut());
-    // SAFETY: both places are writable; an address of nothing loaded is answered with 0.
+    // SAFETY: both results are writable; dladdr1 returns 0 for an address that is not loaded.
     let is_loaded =
         unsafe { libc::dladdr1(at.cast(), info.as_mut_ptr(), &raw mut entry, SYMBOL_ENTRY) };
     if at.is_null() || is_loaded == 0 || entry.is_null() {
         return None;
     }
-    // SAFETY: filled, because it was found.
+    // SAFETY: dladdr1 has filled both.
     let (info, entry) = unsafe { (info.assume_init(), &*entry.cast::<libc::Elf64_Sym>()) };
     let words = usize::try_from(entry.st_size).ok()? / size_of::<*const ()>();
     if info.dli_saddr.cast_const().cast() != at || words < BEFORE {
         return None;
     }
-    // SAFETY: so many words are the symbol's, a constant of the server, which stays loaded.
+    // SAFETY: the symbol has so many words, constants of the server, which stays loaded.
     let table = unsafe { std::slice::from_raw_parts(at.cast::<*const ()>(), words) };
     table.get(BEFORE..)
 }
 
-/// Puts our methods where the server's class has its own. None, if a method is not found there, or the class has one more:
-/// then it is another interface.
+/// Our methods in the order of the server's class. `None` if the class lacks a method or has another one:
+/// then the interface is another.
 fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
     let slots = methods_of(table)?;
     let there: Vec<_> = (methods.iter())
@@ -205,7 +205,7 @@ fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
     Some(ordered)
 }
 
-/// What is needed of the server, all of it or nothing.
+/// InnoDB's functions, if the server has all of them.
 fn innodb() -> Option<&'static Innodb> {
     static INNODB: std::sync::OnceLock<Option<Innodb>> = std::sync::OnceLock::new();
     INNODB.get_or_init(find_innodb).as_ref()
@@ -229,8 +229,8 @@ fn find_innodb() -> Option<Innodb> {
     let locks = in_order(c"_ZTV23PFS_data_lock_container", LOCK_METHODS)?;
     let waits = in_order(c"_ZTV28PFS_data_lock_wait_container", WAIT_METHODS)?;
     let iterators = |create: *const (), destroy: *const (), scan: *const (), methods| {
-        // SAFETY: functions of these types, as their names say. A method gets its object first, and the scan of waits
-        // takes no second argument: one more does no harm.
+        // SAFETY: functions of these types, as their names tell. A method's first argument is its object. The
+        // scan of waits takes no second argument, and ignores it.
         unsafe {
             Iterators {
                 create: std::mem::transmute::<
@@ -256,12 +256,12 @@ fn find_innodb() -> Option<Innodb> {
     })
 }
 
-/// Has InnoDB tell its locks, and who waits for them.
+/// Writes InnoDB's locks and waits into a reader's sheet.
 fn report_locks(sheet: &mut Sheet<'_>) {
     let Some(innodb) = innodb() else { return };
     let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
     if *gate != 0 {
-        // Waits first: of the locks, theirs are what is wanted most.
+        // Waits first, because the locks of waits matter most.
         innodb.scan(&innodb.waits, sheet, |sheet| sheet.accept_more_waits());
         innodb.scan(&innodb.locks, sheet, |sheet| sheet.accept_more_locks());
     }
@@ -279,8 +279,9 @@ impl Innodb {
             texts: Vec::new(),
             sheet,
         };
-        // SAFETY: InnoDB lives, because the caller holds the gate; its inspector begins with the table of its methods and
-        // reads nothing else of itself. The iterator is used by this thread alone and destroyed once.
+        // SAFETY: InnoDB lives, because the caller holds the gate; its inspector begins with the table of its
+        // methods and reads nothing else of itself. The iterator is used by this thread alone and destroyed
+        // once.
         unsafe {
             let iterator = (iterators.create)(&raw const self.inspector);
             if iterator.is_null() {
@@ -297,17 +298,17 @@ impl Innodb {
     }
 }
 
-/// What InnoDB puts its locks into: a class of the server's, of which this is ours.
+/// The container that InnoDB adds its locks to: our subclass of the server's class.
 #[repr(C)]
 struct Container<'a> {
     methods: *const *const (),
-    /// Texts that the iterator had kept until it has told what it found.
+    /// Texts that the iterator needs until it has added its rows.
     texts: Vec<CString>,
     sheet: *mut Sheet<'a>,
 }
 
-// The methods. **Safety**: called by InnoDB on the thread that scans, with the container that it was given, while that and
-// its sheet are there; texts are as long as it says, or C strings; NULL = none.
+// The methods. **Safety**: InnoDB calls them on the thread that scans, with the container that it got, which
+// lives as long as its sheet. Texts are readable for their length, or C strings; NULL = none.
 
 extern "C" fn nothing(_: *mut Container<'_>) {}
 
@@ -357,14 +358,14 @@ unsafe fn bytes<'a>(at: *const c_char, length: usize) -> &'a [u8] {
     }
 }
 
-/// Keeps bytes until what was found has been told.
+/// Stores bytes until the iterator has added its rows.
 ///
 /// # Safety
 /// As the methods.
 unsafe fn store_text(container: *mut Container<'_>, bytes: &[u8]) -> *const c_char {
     let mut zero = bytes.to_vec();
     zero.push(0);
-    // SAFETY: it ends with a zero; another within, which no name has, ends it for who reads it so.
+    // SAFETY: it ends with a zero. Another zero within, which no name has, would only end the text early.
     let text = unsafe { CString::from_vec_with_nul_unchecked(zero) };
     let at = text.as_ptr();
     // SAFETY: see above.
@@ -389,7 +390,7 @@ unsafe fn lossy_c_text<'a>(at: *const c_char) -> std::borrow::Cow<'a, str> {
     }
 }
 
-/// A text of the server's: where it is, and its length.
+/// A text of the server: its address and its length.
 type Text = (*const c_char, usize);
 
 #[allow(clippy::too_many_arguments)]

@@ -11,14 +11,14 @@ use engine::{Kind, Operation};
 use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
 use super::keys;
 
-/// What the server keeps for a socket.
+/// What the server stores for a socket.
 #[derive(Debug)]
 #[repr(C)]
 struct Socket {
-    /// What newer servers read before they call: see [`super::flagged`].
+    /// The byte that newer servers read before they call: see [`super::flagged`].
     is_enabled: u8,
     instance: Instance,
-    /// Its thread waits for the client: that is idle, not a wait.
+    /// Whether its thread waits for the client, which counts as idle time, not as a wait.
     is_idle: AtomicBool,
 }
 
@@ -44,7 +44,7 @@ const OPERATIONS: [Operation; 15] = [
     Operation::Select,
 ];
 
-/// The other end's address and port.
+/// The address and port of the other end.
 ///
 /// # Safety
 /// `address` is NULL or readable for `length` bytes.

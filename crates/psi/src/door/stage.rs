@@ -16,8 +16,8 @@ pub unsafe extern "C" fn start_stage(key: u32, file: *const c_char, line: c_int)
     {
         return NONE;
     }
-    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing is
-    // saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing
+    // is saved above.
     unsafe { start_stage_slow(key, file, line) }
 }
 
@@ -101,8 +101,8 @@ pub unsafe extern "C" fn start_stage_unobserved(
     if stage::set_state_only(keys::stage(key)) {
         return NONE;
     }
-    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing is
-    // saved above.
+    // SAFETY: rule 8 (the arguments are passed on). As its last act, with the arguments that it got: nothing
+    // is saved above.
     unsafe { start_stage_resumed(key, file, line) }
 }
 

@@ -13,21 +13,22 @@ use super::thread;
 use crate::interface::text::text;
 use crate::interface::{Interface, Outcome, Tokens};
 
-/// What a statement needs until its end: in the state that the server lends, of more than 300 bytes.
+/// The data of a statement until its end, in the state of at least 256 bytes that the server lends.
 pub(super) struct Locker {
     pub statement: Statement,
-    /// The text, as long as the statement runs.
+    /// The text, which lives as long as the statement.
     text: *const c_char,
     length: u32,
-    /// The parser's tokens: it may say them before the text (which it may yet change: passwords), and
-    /// keeps them until the statement ends. NULL = none, or the digest is there.
+    /// The parser's tokens, which live as long as the statement. The server may report them before the text,
+    /// in which it may still replace passwords. NULL = there are none, or the digest is computed.
     storage: *const c_void,
-    /// Tokens were given. Those that follow are of a view that the statement opens, or of what it prepares.
+    /// Whether tokens were reported. Later ones are those of a view that the statement opens, or of a
+    /// statement that it prepares.
     has_tokens: bool,
 }
 
 impl Locker {
-    /// Finds the digest once tokens and text are there.
+    /// Computes the digest once tokens and text are there.
     unsafe fn digest<S: Interface>(&mut self, verb: &str) {
         if self.storage.is_null() || self.text.is_null() {
             return;
@@ -35,7 +36,7 @@ impl Locker {
         // SAFETY: rule 4 (text and tokens live as long as the statement).
         let tokens = match unsafe { S::FIELDS.tokens(self.storage) } {
             Tokens::None => None,
-            // The text tells it.
+            // The text is normalised instead.
             Tokens::Some => Some(&[][..]),
             Tokens::All(tokens) => Some(tokens),
         };
@@ -53,7 +54,7 @@ const _: () = assert!(size_of::<Locker>() <= 256);
 /// # Safety
 /// `locker` is NULL or came from [`get_thread_statement_locker`] and has not ended.
 #[inline(always)]
-pub(super) unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
+pub(super) unsafe fn locker_at<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
     // SAFETY: rule 8 (NULL, or a locker that has not ended).
     unsafe { locker.cast::<Locker>().as_mut() }
 }
@@ -87,18 +88,18 @@ pub unsafe extern "C" fn get_thread_statement_locker(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(of) = (unsafe { of(locker) }) else {
+    let Some(locker) = (unsafe { locker_at(locker) }) else {
         return NONE;
     };
     let Some(instrument) = keys::packed(key).filter(|instrument| instrument.is(Kind::Statement))
     else {
         return locker;
     };
-    of.statement.refine_number(instrument.number());
-    if of.statement.is_counted() {
+    locker.statement.refine_number(instrument.number());
+    if locker.statement.is_counted() {
         return locker;
     }
-    // What turns out to be of a class that is off is not counted at all.
+    // A statement whose refined class is off is not counted at all.
     // SAFETY: rule 2 (the event ends here).
     unsafe { end::<Locker>(locker) }.statement.discard();
     NONE
@@ -113,11 +114,11 @@ pub unsafe extern "C" fn start_statement(
     line: u32,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(of) = (unsafe { of(locker) }) else {
+    let Some(locker) = (unsafe { locker_at(locker) }) else {
         return;
     };
     // SAFETY: rule 4 (`file` is a C string).
-    of.statement.source(unsafe { source(file, line) });
+    locker.statement.source(unsafe { source(file, line) });
     // SAFETY: rule 4 (readable for its length).
     let name = match schema.is_null() {
         true => &[][..],
@@ -125,7 +126,9 @@ pub unsafe extern "C" fn start_statement(
         false => unsafe { std::slice::from_raw_parts(schema.cast(), length as usize) },
     };
     if !thread::is_default_schema(name) {
-        quiet((), || of.statement.schema(&String::from_utf8_lossy(name)));
+        quiet((), || {
+            locker.statement.schema(&String::from_utf8_lossy(name))
+        });
     }
 }
 
@@ -136,34 +139,34 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
     length: u32,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(of) = unsafe { of(locker) } {
-        of.text = statement;
-        of.length = length;
+    if let Some(locker) = unsafe { locker_at(locker) } {
+        locker.text = statement;
+        locker.length = length;
         quiet((), || {
-            // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is not
-            // looked at.
+            // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is
+            // not looked at.
             let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
-            of.statement.text_alone(&text);
+            locker.statement.text_alone(&text);
             // SAFETY: rule 4 (text and tokens live as long as the statement).
-            unsafe { of.digest::<S>("") };
+            unsafe { locker.digest::<S>("") };
         });
     }
 }
 
-/// Bytes of a text that are looked at: more than anybody keeps or normalises.
+/// The bytes of a text that are read: more than are stored or normalised.
 const MAX_TEXT_BYTES: usize = 65_536;
 
-/// The text, as far as it is looked at.
-unsafe fn sql_text<'a>(of: &Locker) -> Cow<'a, str> {
+/// The text, as far as it is read.
+unsafe fn sql_text<'a>(locker: &Locker) -> Cow<'a, str> {
     // SAFETY: rule 4 (readable for its length).
-    unsafe { text(of.text, (of.length as usize).min(MAX_TEXT_BYTES)) }
+    unsafe { text(locker.text, (locker.length as usize).min(MAX_TEXT_BYTES)) }
 }
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
     // SAFETY: rule 2 (the event has not ended).
-    match unsafe { of(locker) } {
-        Some(of) if of.statement.wants_digest() => locker,
+    match unsafe { locker_at(locker) } {
+        Some(running) if running.statement.wants_digest() => locker,
         _ => NONE,
     }
 }
@@ -171,31 +174,33 @@ pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: *const c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(of) = (unsafe { of(locker) }) else {
+    let Some(locker) = (unsafe { locker_at(locker) }) else {
         return;
     };
-    if of.has_tokens {
+    if locker.has_tokens {
         return;
     }
-    of.has_tokens = true;
-    of.storage = storage;
+    locker.has_tokens = true;
+    locker.storage = storage;
     // SAFETY: rule 4 (text and tokens live as long as the statement).
-    quiet((), || unsafe { of.digest::<S>("") });
+    quiet((), || unsafe { locker.digest::<S>("") });
 }
 
-/// The tokens of what is executed, which somebody else has parsed: they take the place of those that were given.
+/// Replaces the statement's tokens with those of the prepared statement that it executes.
 pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: *const c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(of) = (unsafe { of(locker) }) else {
+    let Some(locker) = (unsafe { locker_at(locker) }) else {
         return;
     };
-    of.has_tokens = true;
-    of.storage = storage;
+    locker.has_tokens = true;
+    locker.storage = storage;
     // SAFETY: rule 4 (text and tokens live as long as the statement).
-    quiet((), || unsafe { of.digest::<S>(verb(&of.statement)) });
+    quiet((), || unsafe {
+        locker.digest::<S>(verb(&locker.statement))
+    });
 }
 
-/// What the tokens of a prepared statement begin with, by what is done with it.
+/// The verb that the tokens of a prepared statement begin with.
 fn verb(statement: &Statement) -> &'static str {
     keys::by_number(statement.class_number()).map_or("", |instrument| instrument.verb)
 }
@@ -205,8 +210,8 @@ macro_rules! counters {
         #[unsafe(link_section = "tare_hot")]
         pub unsafe extern "C" fn $set(locker: *mut c_void, count: $type) {
             // SAFETY: rule 2 (the event has not ended).
-            if let Some(of) = unsafe { of(locker) } {
-                of.statement.$method(Counter::$counter, count);
+            if let Some(locker) = unsafe { locker_at(locker) } {
+                locker.statement.$method(Counter::$counter, count);
             }
         }
     )*};
@@ -231,22 +236,22 @@ counters! {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_statement_lock_time(locker: *mut c_void, us: u64) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(of) = unsafe { of(locker) } {
-        of.statement.lock_time_us(us);
+    if let Some(locker) = unsafe { locker_at(locker) } {
+        locker.statement.lock_time_us(us);
     }
 }
 
 pub unsafe extern "C" fn set_statement_no_index_used(locker: *mut c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(of) = unsafe { of(locker) } {
-        of.statement.set(Counter::NoIndexUsed, 1);
+    if let Some(locker) = unsafe { locker_at(locker) } {
+        locker.statement.set(Counter::NoIndexUsed, 1);
     }
 }
 
 pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(of) = unsafe { of(locker) } {
-        of.statement.set(Counter::NoGoodIndexUsed, 1);
+    if let Some(locker) = unsafe { locker_at(locker) } {
+        locker.statement.set(Counter::NoGoodIndexUsed, 1);
     }
 }
 
@@ -256,23 +261,24 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     diagnostics: *const c_void,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(of) = (unsafe { of(locker) }) else {
+    let Some(locker) = (unsafe { locker_at(locker) }) else {
         return;
     };
     // SAFETY: rule 5 (laid out as the release declares).
     match unsafe { S::FIELDS.outcome(diagnostics) } {
-        Outcome::Unknown => of.statement.without_sqlstate(),
+        Outcome::Unknown => locker.statement.without_sqlstate(),
         Outcome::Changed { rows, warnings } => {
             let counters = [
                 (Counter::RowsAffected, rows),
                 (Counter::Warnings, u64::from(warnings)),
             ];
-            of.statement.set_all(counters);
+            locker.statement.set_all(counters);
         }
         Outcome::Gave { warnings } => {
-            of.statement
+            locker
+                .statement
                 .set_all([(Counter::Warnings, u64::from(warnings))]);
-            of.statement.without_sqlstate();
+            locker.statement.without_sqlstate();
         }
         Outcome::Failed {
             number,
@@ -284,12 +290,13 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
                 String::from_utf8_lossy(message),
             );
             match S::REPORTS_ERRORS {
-                true => of.statement.failed(number, &state, &message),
-                false => of.statement.error(number, &state, &message),
+                true => locker.statement.failed(number, &state, &message),
+                false => locker.statement.error(number, &state, &message),
             }
         }),
     }
-    // It ends where it lies: a copy would be loaded in other pieces than it was stored in, which waits for the stores.
+    // It ends in place: a copy would be loaded in other pieces than it was stored in, which stalls on the
+    // stores.
     // SAFETY: rule 2 (the event ends here).
-    quiet((), || unsafe { ptr::drop_in_place(of) });
+    quiet((), || unsafe { ptr::drop_in_place(locker) });
 }

@@ -1,8 +1,8 @@
-//! Threads: whose work is counted for whom.
+//! Threads, which decide whom events are counted for.
 //!
-//! A `PSI_thread` is a session of the engine's. The server makes one for each connection and each of its
-//! own threads, says which thread of the system has it, and deletes it; in between, a thread of the
-//! system that has none records nothing but memory.
+//! A `PSI_thread` is a session of the engine. The server creates one for each connection and each of its own
+//! threads, attaches it to a thread of the system, and deletes it. A thread of the system without one records
+//! only memory.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_int, c_void};
@@ -20,28 +20,28 @@ use super::naming::{self, SystemName};
 use super::row_locks;
 use crate::interface::text::text;
 
-/// What the server keeps for a thread.
+/// What the server stores for a thread.
 #[derive(Debug)]
 pub struct Thread {
     pub(super) session: Session,
     instrument: &'static Instrument,
-    /// What the system calls it, of servers that say so.
+    /// Its name for the system, in servers that give one.
     pub(super) name: Cell<SystemName>,
-    /// Whom the server charges for its memory, of servers that limit it.
+    /// The THD that its memory is charged to, in servers that limit memory.
     pub(super) charged: Cell<*mut c_void>,
-    /// The idle time that runs: the server's state is too small for it.
+    /// The idle time that runs, because the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
-    /// Metadata locks that the server is done with.
+    /// Metadata locks that the server has destroyed.
     pub(super) metadata: UnsafeCell<LockCache>,
-    /// It has a number in the list of processes.
+    /// Whether it has a number in the list of processes.
     serves_client: Cell<bool>,
-    /// PROCESSLIST_INFO was given by itself.
+    /// Whether the server has set PROCESSLIST_INFO itself.
     has_info: Cell<bool>,
-    /// The default schema as it was told last.
+    /// The default schema that the server set last.
     schema: UnsafeCell<Schema>,
 }
 
-/// MySQL's limit of a schema's name: 64 characters.
+/// MySQL's limit of a schema's name: 64 characters of three bytes.
 const MAX_SCHEMA_BYTES: usize = 64 * 3;
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ struct Schema {
 
 impl Schema {
     fn set(&mut self, name: &[u8]) {
-        // A longer one is none of the server's.
+        // No name of the server's is longer.
         let fits = name.len() <= MAX_SCHEMA_BYTES;
         self.length = if fits { name.len() } else { 0 };
         self.name[..self.length].copy_from_slice(&name[..self.length]);
@@ -63,12 +63,12 @@ impl Schema {
     }
 }
 
-/// Threads of clients, which log in first. What they do until the server says who they are counts for that account, as
-/// in the server's own engine.
+/// Threads of clients. Their events before the login ends count for the account that logs in, as in the
+/// server's own engine.
 const CONNECTION: &str = "thread/sql/one_connection";
 
 thread_local! {
-    /// Its destructor ends the session of a thread of the system that ends with one.
+    /// Its destructor ends the session of a thread of the system that ends.
     static ENDING: Ending = const { Ending };
 }
 
@@ -76,19 +76,19 @@ struct Ending;
 
 impl Drop for Ending {
     fn drop(&mut self) {
-        // SAFETY: the session that this thread has, if it has one.
+        // SAFETY: no argument; it ends this thread's session, if it has one.
         quiet((), || unsafe { delete_current_thread() });
     }
 }
 
-/// The session that the calling thread has.
+/// The calling thread's session.
 #[inline(always)]
 pub(super) fn current<'a>() -> Option<&'a Thread> {
-    // SAFETY: null, or made by `new_record`, and not deleted as long as a thread has it.
+    // SAFETY: null, or created by `new_record`, and not deleted while a thread has it.
     unsafe { current_place().as_ref() }
 }
 
-/// The same, null = none.
+/// The calling thread's session, null = none.
 #[inline(always)]
 fn current_place() -> *mut Thread {
     thread::of_host().cast()
@@ -110,7 +110,7 @@ fn new_record(instrument: &'static Instrument, parent: u64) -> *mut Thread {
         }),
     }));
     if instrument.class.name() == CONNECTION {
-        // SAFETY: just made.
+        // SAFETY: just created.
         unsafe { &*thread }.session.await_account();
     }
     row_locks::note_start(instrument.class.name(), thread.addr());
@@ -123,19 +123,19 @@ impl Drop for Thread {
     }
 }
 
-/// Makes the thread at `place` the calling one's, or none.
+/// Attaches the record at `place` to the calling thread, or detaches its record if `place` is null.
 ///
 /// # Safety
 /// `place` is null or made by `new_record`, and no other thread's.
 unsafe fn attach(place: *mut Thread) {
-    // Too late in a thread's life, nobody would tell when it ends.
+    // A thread that is ending could not end the session any more.
     if ENDING.try_with(|_| {}).is_err() && !place.is_null() {
         return;
     }
     thread::set_of_host(place.cast());
     // SAFETY: rule 8 (null, or from `new_record`).
     match unsafe { place.as_ref() } {
-        // SAFETY: left by `attach` of another or by `delete_*` before it is freed.
+        // SAFETY: `attach` of another or `delete_*` leaves it before it is freed.
         Some(thread) => unsafe { thread.session.stay() },
         None => thread::leave_session(),
     }
@@ -149,7 +149,7 @@ struct Start {
     argument: *mut c_void,
 }
 
-/// What a thread runs.
+/// The function that a thread runs.
 pub type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
 
 extern "C" fn begin(start: *mut c_void) -> *mut c_void {
@@ -157,13 +157,13 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
     let (routine, argument) = (start.routine, start.argument);
     quiet((), || {
-        // A server that has threads does not go into the background any more.
+        // A server that has threads does not fork into the background any more.
         engine::follow_forks(false);
         engine::settings::watch();
         row_locks::serve_readers();
         if let Some(instrument) = start.instrument {
             let session = new_record(instrument, start.parent);
-            // SAFETY: just made.
+            // SAFETY: just created.
             unsafe {
                 (*session).session.set_os_id(thread::os_id());
                 (*session).name.set(start.name);
@@ -188,7 +188,7 @@ pub unsafe extern "C" fn spawn_thread(
     unsafe { spawn_named(key, name, handle, attributes, routine, argument) }
 }
 
-/// The same with a name for the system, which may be empty.
+/// As [`spawn_thread`], with a name for the system, which may be empty.
 pub(super) unsafe fn spawn_named(
     key: u32,
     name: SystemName,
@@ -207,7 +207,7 @@ pub(super) unsafe fn spawn_named(
     // SAFETY: rule 8 (handle and attributes are as pthread_create takes them).
     let failed = unsafe { libc::pthread_create(handle, attributes, begin, start.cast()) };
     if failed != 0 {
-        // SAFETY: no thread was made that could use it.
+        // SAFETY: no thread was created that could use it.
         drop(unsafe { Box::from_raw(start) });
     }
     failed
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn new_thread(
         };
         let parent = current().map_or(0, |thread| thread.session.id());
         let thread = new_record(instrument, parent);
-        // SAFETY: just made.
+        // SAFETY: just created.
         let Thread {
             session,
             serves_client,
@@ -253,8 +253,8 @@ pub unsafe extern "C" fn set_thread_id(thread: *mut c_void, id: u64) {
 
 pub unsafe extern "C" fn set_thread_os_id(thread: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    if let Some(of) = unsafe { thread.cast::<Thread>().as_ref() } {
-        of.session.set_os_id(thread::os_id());
+    if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
+        thread.session.set_os_id(thread::os_id());
     }
 }
 
@@ -262,7 +262,7 @@ pub unsafe extern "C" fn get_thread() -> *mut c_void {
     current_place().cast()
 }
 
-/// What the calling thread's instrument is called; NULL if it has none.
+/// The name of the calling thread's instrument; NULL if it has none.
 pub unsafe extern "C" fn get_thread_class_name() -> *const c_char {
     current().map_or(ptr::null(), |thread| {
         thread.instrument.class.name().as_ptr().cast()
@@ -283,7 +283,7 @@ pub unsafe extern "C" fn get_thread_event_id(thread: *mut u64, event: *mut u64) 
 }
 
 pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
-    // InnoDB's purge threads say that they are not instrumented after they said that they are.
+    // InnoDB's purge threads report that they are not instrumented after they reported that they are.
     let stays = thread.is_null() && current().is_some_and(|thread| !thread.serves_client.get());
     if !stays {
         // SAFETY: rule 1 (the thread is not destroyed, and no other thread of the system has it).
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
     }
 }
 
-/// For servers that put a session aside while they delete another: what they say is what is meant.
+/// `set_thread` of servers that detach a session while they delete another: NULL always detaches.
 pub unsafe extern "C" fn switch_thread(thread: *mut c_void) {
     // SAFETY: rule 1 (the thread is not destroyed, and no other thread of the system has it).
     quiet((), || unsafe { attach(thread.cast()) });
@@ -301,7 +301,7 @@ pub unsafe extern "C" fn delete_current_thread() {
     quiet((), || {
         let thread = current_place();
         if !thread.is_null() {
-            // SAFETY: this thread's, and it leaves it.
+            // SAFETY: this thread's record, which it leaves first.
             unsafe {
                 attach(ptr::null_mut());
                 drop(Box::from_raw(thread));
@@ -354,14 +354,14 @@ pub unsafe extern "C" fn set_thread_db(name: *const c_char, length: c_int) {
         let Some(thread) = current() else { return };
         // SAFETY: rule 4 (readable for its length).
         let name = unsafe { text(name, length.max(0) as usize) };
-        // SAFETY: this thread's alone, and nothing below comes back here.
+        // SAFETY: only this thread uses it, and nothing below re-enters this module.
         let schema = unsafe { &mut *thread.schema.get() };
         schema.set(name.as_bytes());
         thread::set_db(&name);
     });
 }
 
-/// Whether a schema is the thread's default one, as it was told last.
+/// Whether a schema is the thread's default schema.
 pub(super) fn is_default_schema(name: &[u8]) -> bool {
     // SAFETY: as in `set_thread_db`.
     current().is_some_and(|thread| unsafe { &*thread.schema.get() }.is(name))
@@ -369,7 +369,7 @@ pub(super) fn is_default_schema(name: &[u8]) -> bool {
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_thread_command(command: c_int) {
-    // MySQL's numbers are Tare's; those that have none here are shown as what comes closest.
+    // MySQL's numbers are Tare's; others are displayed as the closest one.
     thread::set_command(Command::from_number(command).unwrap_or(Command::Daemon));
 }
 
@@ -386,7 +386,7 @@ pub unsafe extern "C" fn set_connection_type(kind: c_int) {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
     let Some(thread) = current() else { return };
-    // The text of a statement that runs is shown from its record.
+    // The text of a running statement is displayed from its record.
     let is_given = !info.is_null() && length != 0 && !engine::statement::is_open();
     if is_given || thread.has_info.get() {
         quiet((), || {

@@ -57,7 +57,7 @@ pub unsafe extern "C" fn get_thread_transaction_locker(
 pub unsafe extern "C" fn start_transaction(locker: *mut c_void, file: *const c_char, line: u32) {
     // SAFETY: rules 2 and 4 (the transaction has not ended, and `file` is a C string).
     unsafe {
-        if let Some(transaction) = of(locker) {
+        if let Some(transaction) = transaction_at(locker) {
             transaction.source(source(file, line));
         }
     }
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn set_transaction_gtid(
 ) {
 }
 
-unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a Transaction> {
+unsafe fn transaction_at<'a>(locker: *mut c_void) -> Option<&'a Transaction> {
     // SAFETY: rule 2 (the transaction has not ended).
     unsafe { locker.cast::<Transaction>().as_ref() }
 }
@@ -87,28 +87,28 @@ unsafe fn of<'a>(locker: *mut c_void) -> Option<&'a Transaction> {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_transaction_trxid(locker: *mut c_void, id: *const u64) {
     // SAFETY: rules 2 and 6 (the transaction has not ended).
-    if let (Some(transaction), Some(&id)) = unsafe { (of(locker), id.as_ref()) } {
+    if let (Some(transaction), Some(&id)) = unsafe { (transaction_at(locker), id.as_ref()) } {
         transaction.trx_id(id);
     }
 }
 
 pub unsafe extern "C" fn inc_transaction_savepoints(locker: *mut c_void, count: u64) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(transaction) = unsafe { of(locker) } {
+    if let Some(transaction) = unsafe { transaction_at(locker) } {
         (0..count.min(MANY)).for_each(|_| transaction.savepoint());
     }
 }
 
 pub unsafe extern "C" fn inc_transaction_rollback_to_savepoint(locker: *mut c_void, count: u64) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(transaction) = unsafe { of(locker) } {
+    if let Some(transaction) = unsafe { transaction_at(locker) } {
         (0..count.min(MANY)).for_each(|_| transaction.rollback_to_savepoint());
     }
 }
 
 pub unsafe extern "C" fn inc_transaction_release_savepoint(locker: *mut c_void, count: u64) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(transaction) = unsafe { of(locker) } {
+    if let Some(transaction) = unsafe { transaction_at(locker) } {
         (0..count.min(MANY)).for_each(|_| transaction.release_savepoint());
     }
 }

@@ -1,9 +1,9 @@
-//! Whether a server of a version that nobody has tested still has its fields where ours read them: its own functions say
-//! so, which read the same fields.
+//! Checks that an untested version of a server still has its fields at our offsets, by the server's own
+//! functions that read these fields.
 //!
-//! A field's place stands in an instruction as a number of four bytes, if it is 128 or more. All such places of a structure
-//! must occur in the function that the structure is handed to, or in what that function calls. Smaller places are not looked
-//! for: one byte is found anywhere.
+//! An instruction has a field's offset as a number of four bytes, if it is 128 or more. All such offsets of a
+//! structure must occur in the function that gets the structure, or in the functions that it calls. Smaller
+//! offsets are not searched for, because one byte occurs anywhere.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::host::Host;
 use super::targets::Target;
 use crate::releases::entry::ServerHooks;
 
-/// What is not where it is expected.
+/// A field that is not at its expected offset.
 #[derive(Debug, thiserror::Error)]
 #[error("{structure} has nothing at {offset:#x} that {function} reads: its fields have moved")]
 pub struct MovedField {
@@ -20,16 +20,16 @@ pub struct MovedField {
     function: &'static str,
 }
 
-/// How deep calls are followed.
+/// The depth to which calls are followed.
 const MAX_DEPTH: usize = 3;
-/// Functions that are looked into, at most: those that a table's share is handed to have a few dozen.
+/// The number of functions that are searched: those that get a table's share call a few dozen.
 const MAX_FUNCTIONS: usize = 4096;
-/// Places below have one byte.
+/// Smaller offsets take one byte.
 const MIN_OFFSET: usize = 128;
 /// `call` and `jmp` by a distance of four bytes.
 const CALLS: [u8; 2] = [0xe8, 0xe9];
 
-/// Looks for all places of a release.
+/// Searches for all offsets of a release.
 pub fn check_fields(
     host: &Host,
     release: &ServerHooks,
@@ -91,7 +91,7 @@ fn code_of(host: &Host, function: u64) -> Vec<&[u8]> {
             };
             code.push(bytes);
             for callee in callees(function, bytes) {
-                // Only where a function begins: bytes that look like a call lead elsewhere.
+                // Bytes that only look like a call seldom lead to the beginning of a function.
                 let is_new = host.image.function_bytes(callee).is_some() && visited.insert(callee);
                 if is_new && visited.len() < MAX_FUNCTIONS {
                     next.push(callee);

@@ -89,8 +89,8 @@ fn without(list: &OsStr, own: &Path) -> OsString {
 fn own_file() -> PathBuf {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     let here = own_file as *const ();
-    // SAFETY: `info` is only read if the call says that it was filled; its name lives as long as the library, which is
-    // never unloaded.
+    // SAFETY: `info` is only read if the call says that it was filled; its name lives as long as the library,
+    // which is never unloaded.
     unsafe {
         if libc::dladdr(here.cast(), info.as_mut_ptr()) == 0 {
             return PathBuf::new();

@@ -80,7 +80,8 @@ pub fn open() {
     }
 }
 
-/// Answers `tare run` on standard output, with `served` and the server, or `refused` and the reason, and exits.
+/// Answers `tare run` on standard output, with `served` and the server, or `refused` and the reason, and
+/// exits.
 fn report_to_tare_run(host: &Host, recognition: Recognition) -> ! {
     let (text, code) = match find_checked_targets(host, recognition) {
         Ok((server, ..)) => (format!("served {server}"), 0),

@@ -1,12 +1,13 @@
 //! Overwrites each entry with a jump, or with a return where our function would do nothing.
 //!
-//! A jump reads its target's address from memory. All addresses are in one page near the server's code: behind the
-//! jumps they would take an entry of the TLB for each page of entries (in a point select of 5.7 some fifty misses of
-//! its first level: docs/overhead.md). Where the system gives no such page, they are behind the jumps.
+//! A jump reads its target's address from memory. All addresses are in one page near the server's code:
+//! behind the jumps they would take an entry of the TLB for each page of entries (in a point select of 5.7
+//! some fifty misses of its first level: docs/overhead.md). Where the system gives no such page, they are
+//! behind the jumps.
 //!
-//! Before `main` this is the only thread, so no thread runs the code that is overwritten. Pages stay executable all
-//! along. If one of them cannot be made writable, nothing has been written yet; if one cannot be made read-only again,
-//! the server works nevertheless.
+//! Before `main` this is the only thread, so no thread runs the code that is overwritten. Pages stay
+//! executable all along. If one of them cannot be made writable, nothing has been written yet; if one cannot
+//! be made read-only again, the server works nevertheless.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -31,7 +32,8 @@ const JUMP_BYTES: usize = JUMP.len() + size_of::<i32>();
 /// `ret`.
 const RETURN: u8 = 0xc3;
 
-/// Overwrites all targets or none: with a return where `does_nothing` is true. Returns the switches of those with a rule.
+/// Overwrites all targets or none: with a return where `does_nothing` is true. Returns the switches of those
+/// with a rule.
 pub fn write(
     targets: &[Target],
     does_nothing: impl Fn(*const ()) -> bool,
@@ -55,8 +57,8 @@ pub fn write(
                 addresses.jump(i, *target)
             }
         };
-        // SAFETY: `find_targets` has checked that a function of at least `TARGET_BYTES` bytes begins there, and its pages
-        // are writable now. No thread runs through it: there is only this one.
+        // SAFETY: `find_targets` has checked that a function of at least `TARGET_BYTES` bytes begins there,
+        // and its pages are writable now. No thread runs through it: there is only this one.
         unsafe {
             std::ptr::copy_nonoverlapping(code.as_ptr(), target.address as *mut u8, code.len())
         };
@@ -122,7 +124,8 @@ impl Addresses {
         code
     }
 
-    /// The switch that leads the calls of target `i` to the return behind its jump and back, if it has a rule.
+    /// The switch that leads the calls of target `i` to the return behind its jump and back, if it has a
+    /// rule.
     fn switch(&self, i: usize, target: Target) -> Option<Switch> {
         let rule = rule(target.name).filter(|_| self.table != 0)?;
         let behind_jump = target.address as usize + JUMP_BYTES;
@@ -205,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_jump_arrives() {
+    fn a_jump_leads_to_its_function() {
         let size = page_size();
         // A page of returns, executable and not writable, as a program's code is.
         // SAFETY: a new private mapping, filled before it is made code.

@@ -1,43 +1,45 @@
-//! Which calls need not arrive: while nothing that a call is for is active, or observed, its jump leads to a return.
+//! Rules of the calls that rest: while nothing that a call records is active or observed, its jump leads to a
+//! return.
 //!
-//! A call that finds nothing to do costs little by itself. What costs is arriving: the library's code, its flags and
-//! the thread's slot, each on a page that server and client have pushed out of the caches since the last one
-//! (docs/overhead.md). So the addresses that the jumps read are exchanged when settings change. The return lies behind the
-//! jump, in the same 16 bytes, and a call that rests touches nothing of ours but the page of addresses.
+//! A call that finds nothing to do is cheap in itself. Its cost is the library's code, its flags and the
+//! thread's slot, each on a page that server and client have evicted from the caches since the last call
+//! (docs/overhead.md). So the addresses that the jumps read are exchanged when settings change. The return is
+//! behind the jump, in the same 16 bytes, and a call that rests reads only the page of addresses.
 //!
-//! A call that ends something is only made with what its start returned, so it can arrive at any time.
+//! A call that ends an event is only made with the result of its start, so it can arrive at any time.
 
 use engine::Kind;
 use engine::settings::Active;
 
 use crate::door::{stage, table};
 
-/// What a call is for.
+/// When a call rests, and what happens then.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// It rests while none of this is active.
+    /// The call rests while none of this is active.
     pub needs: Active,
-    /// It begins an event, and rests outside of the windows of sampling, too.
+    /// The call begins an event, and also rests outside of the windows of sampling.
     pub begins: bool,
-    /// It does not rest any more once that was active: what it would end or give back may be there.
+    /// The call never rests again once `needs` was active, because there may be objects that it ends.
     pub for_good: bool,
-    /// What it returns while it rests.
+    /// The result of the call while it rests.
     pub returns: Returns,
-    /// Takes its place after it has rested, if what happened meanwhile has to be forgotten.
+    /// Replaces the function after a rest, if missed events have to be forgotten.
     pub resumed: Option<*const ()>,
-    /// What happened before it came to rest, and will not be told to have ended, is forgotten: called when it comes to
-    /// rest, and when it does so no more.
+    /// Forgets events whose end will be missed. Called when the call begins to rest, and when it arrives
+    /// again.
     pub forgets: Option<fn()>,
-    /// Takes its place outside of the windows of sampling, and what it begins is not observed there.
+    /// Replaces the function outside of the windows of sampling; the events that it begins are not observed
+    /// there.
     pub unobserved: Option<(Active, *const ())>,
 }
 
-/// What a call returns while it rests.
+/// The result of a call while it rests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Returns {
     /// 0: no locker, no object.
     Zero,
-    /// What it got as its third argument.
+    /// Its third argument.
     Third,
 }
 
@@ -51,7 +53,7 @@ impl Returns {
     }
 }
 
-/// Everything that a statement is for: what happens in it may want to know of it.
+/// All kinds that need a statement: their events are nested in it.
 const STATEMENT: Active = Active::THREADS
     .or(Active::of(Kind::Mutex))
     .or(Active::of(Kind::RwLock))
@@ -105,7 +107,7 @@ pub fn rule(name: &str) -> Option<Rule> {
             begins(Active::of(Kind::RwLock).or(Active::of(Kind::SxLock)))
         }
         "start_cond_wait" => begins(Active::of(Kind::Cond)),
-        // Not by windows: opening and closing are such operations, and what they open and close is to be known.
+        // Not by windows, because opening and closing files must always arrive.
         "get_thread_file_name_locker"
         | "get_thread_file_stream_locker"
         | "get_thread_file_descriptor_locker" => rests(Active::of(Kind::File)),
@@ -133,7 +135,7 @@ pub fn rule(name: &str) -> Option<Rule> {
         "get_thread_statement_locker" => rests(STATEMENT),
         "get_thread_transaction_locker" => begins(Active::of(Kind::Transaction)),
         "memory_alloc" => rests(Active::of(Kind::Memory)),
-        // Without memory that was counted, every key is 0.
+        // As long as no memory was counted, every key is 0.
         "memory_realloc" | "memory_claim" | "memory_free" => until(Active::of(Kind::Memory)),
         "set_thread_info" | "set_thread_command" | "set_thread_connect_attrs" => {
             rests(Active::THREADS)
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_ends_something_rests() {
+    fn calls_that_end_an_event_never_rest() {
         for name in [
             "end_mutex_wait",
             "end_statement",

@@ -1,4 +1,4 @@
-//! Leading calls to a return while they rest, and back.
+//! Leads calls to a return while they rest, and back to our functions.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,14 +9,14 @@ use super::patch::{page_size, protect};
 use super::rules::Rule;
 use crate::door::stage;
 
-/// One entry's address, which its jump reads.
+/// The address of an entry, which its jump reads.
 #[derive(Debug)]
 pub struct Switch {
     rule: Rule,
-    /// Where the address lies: in the page of addresses, or of a test.
+    /// The cell with the address: in the page of addresses, or in a test.
     cell: usize,
     function: *const (),
-    /// The code that returns.
+    /// The address of the return.
     behind_jump: usize,
     has_rested: AtomicBool,
     is_for_good: AtomicBool,
@@ -28,7 +28,7 @@ unsafe impl Send for Switch {}
 unsafe impl Sync for Switch {}
 
 impl Switch {
-    /// `cell` is an address that a jump reads, in a page of its own kind, which lives as long as the process.
+    /// `cell` is a cell that a jump reads, in a page of addresses that lives as long as the process.
     pub fn new(rule: Rule, cell: usize, function: *const (), behind_jump: usize) -> Self {
         Self {
             rule,
@@ -40,7 +40,7 @@ impl Switch {
         }
     }
 
-    /// Where its calls shall lead, if so much is active and so much of it observed.
+    /// The target of its calls with these active and observed kinds.
     fn target(&self, active: Active, observed: Active) -> *const () {
         let wanted = if self.rule.begins { observed } else { active };
         let is_needed = wanted.meets(self.rule.needs);
@@ -62,19 +62,19 @@ impl Switch {
         self.cell().load(Ordering::Relaxed).addr() == self.behind_jump
     }
 
-    /// Whether its calls rest now, and what they would have told is to be forgotten once they do not.
+    /// Whether its calls rest now, and missed events have to be forgotten when they arrive again.
     fn is_to_forget(&self) -> bool {
         self.rests() && self.rule.resumed.is_some()
     }
 
-    /// What is to be forgotten when its calls come to rest, or arrive again.
+    /// The function to call when its calls begin to rest, or arrive again.
     fn forgets_on_the_way_to(&self, target: *mut ()) -> Option<fn()> {
         let will_rest = target.addr() == self.behind_jump;
         (self.rule.forgets).filter(|_| self.rests() != will_rest)
     }
 
     fn cell(&self) -> &AtomicPtr<()> {
-        // SAFETY: the promise of `new`; aligned as a pointer, and everybody else only reads it, in one load.
+        // SAFETY: the contract of `new`; it is aligned as a pointer, and jumps only read it, in one load.
         unsafe { &*(self.cell as *const AtomicPtr<()>) }
     }
 }
@@ -82,7 +82,7 @@ impl Switch {
 static SWITCHES: OnceLock<Vec<Switch>> = OnceLock::new();
 static SWITCHING: Mutex<()> = Mutex::new(());
 
-/// Leads calls from here on as what is active asks.
+/// From now on, leads calls by the active kinds.
 pub fn lead(switches: Vec<Switch>) {
     if SWITCHES.set(switches).is_ok() {
         engine::settings::follow(follow);
@@ -111,7 +111,8 @@ fn set(switches: &[Switch], active: Active, observed: Active) {
     let mut pages: Vec<usize> = changes.iter().map(|(switch, _)| page_of(switch)).collect();
     pages.dedup();
     for &page in &pages {
-        // A private mapping of ours, whole: the system has no reason to refuse. If it does, calls lead where they led.
+        // The system has no reason to refuse, because the mapping is private. If it does, calls stay as they
+        // are.
         if protect(page, libc::PROT_READ | libc::PROT_WRITE).is_err() {
             return;
         }
@@ -122,8 +123,7 @@ fn set(switches: &[Switch], active: Active, observed: Active) {
     for &page in &pages {
         let _ = protect(page, libc::PROT_READ);
     }
-    // After the last call has arrived, but for those that are on their way: what they tell is forgotten when calls arrive
-    // again.
+    // Calls that are on their way may still arrive. What they record is forgotten when calls arrive again.
     forgotten.iter().for_each(|forget| forget());
 }
 
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn owners_of_tables_are_forgotten_when_their_calls_come_to_rest_and_when_they_arrive_again() {
+    fn owners_of_tables_are_forgotten_at_both_ends_of_a_rest() {
         for name in ["rebind_table", "unbind_table", "unlock_table"] {
             let rule = rules::rule(name).expect("it rests");
             let (arrives, rests) = (itself as *const (), 16 as *const ());

@@ -1,8 +1,8 @@
 //! Finds a release's entries in this process, and checks that they can be overwritten.
 //!
-//! An entry can be overwritten with a jump if its code equals the file's, begins a function on a boundary of 16 bytes,
-//! and has 16 bytes to itself. A list of entries that omits a function that the server exports is refused, because
-//! the server's own function would take our objects for its own.
+//! An entry can be overwritten with a jump if its code equals the file's, begins a function on a boundary of
+//! 16 bytes, and has 16 bytes to itself. A list of entries that omits a function that the server exports is
+//! refused, because the server's own function would take our objects for its own.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -148,7 +148,8 @@ fn symbol(host: &Host, name: &str) -> Result<tare_image::Symbol, TargetError> {
 /// The pointer in a table's slot, which ld.so has relocated.
 fn read_slot(host: &Host, table: u64, index: usize) -> u64 {
     let address = host.in_memory(table + index as u64 * POINTER);
-    // SAFETY: the table is a symbol, or was checked to lie in the program's data, which is mapped; it has that slot.
+    // SAFETY: the table is a symbol, or was checked to lie in the program's data, which is mapped; it has
+    // that slot.
     unsafe { (address as *const u64).read_unaligned() }
 }
 
@@ -161,7 +162,8 @@ fn check_code(host: &Host, name: &'static str, address: u64) -> Result<(), Targe
     }
     let expected = host.image.bytes(linked, TARGET_BYTES);
     let expected = expected.ok_or(TargetError::NoFunction(name))?;
-    // SAFETY: a function of this length begins there, so these bytes are in an executable part of the program, which is mapped.
+    // SAFETY: a function of this length begins there, so these bytes are in an executable part of the
+    // program, which is mapped.
     let code = unsafe { std::slice::from_raw_parts(address as *const u8, TARGET_BYTES) };
     match code == expected {
         true => Ok(()),
@@ -268,7 +270,8 @@ fn check_slots(table: &str, listed: &[usize], count: usize) -> Result<(), Target
     })
 }
 
-/// The table that `PSI_server` will point to, if the release has entries in it. It must equal the one in memory.
+/// The table that `PSI_server` will point to, if the release has entries in it. It must equal the one in
+/// memory.
 fn read_psi_server_table(host: &Host, entries: &[Entry]) -> Result<Option<Table>, TargetError> {
     let mut listed: Vec<usize> = entries
         .iter()

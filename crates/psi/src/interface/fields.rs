@@ -26,25 +26,25 @@ pub struct Fields {
     pub key: Key,
 }
 
-/// Of a TABLE_SHARE and its KEYs.
+/// Offsets of a TABLE_SHARE and its KEYs.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "named after what lies there")]
 pub struct Share {
     pub keys: usize,
     pub key_bytes: usize,
     pub key_name: usize,
-    /// Whether a key's name is a text with a length; else it is a C string.
+    /// Whether a key's name has a length; else it is a C string.
     pub key_name_is_counted: bool,
     /// Text and length.
     pub schema: (usize, usize),
     /// Text and length.
     pub name: (usize, usize),
     pub key_count: usize,
-    /// Bytes of which each says that it is not instrumented: views, and what is no table of its own.
+    /// Bytes that are not 0 in shares that are not instrumented: views, and shares that are no base tables.
     pub excluded_if: &'static [usize],
 }
 
-/// Of a Diagnostics_area.
+/// Offsets of a Diagnostics_area, and its statuses.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "named after what lies there")]
 pub struct Area {
@@ -54,60 +54,60 @@ pub struct Area {
     pub number: usize,
     pub rows: usize,
     pub warnings: usize,
-    /// What its status is of a statement that changed rows.
+    /// The statuses of a statement that changed rows.
     pub changed: &'static [u32],
-    /// Of one that gave rows.
+    /// The statuses of a statement that returned rows.
     pub gave: &'static [u32],
-    /// Of one that failed.
+    /// The status of a statement that failed.
     pub failed: u32,
 }
 
-/// What a server's parser stored of a statement's tokens.
+/// The tokens that a server's parser stored for a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tokens<'a> {
-    /// Nothing: the statement has no digest.
+    /// No tokens: the statement has no digest.
     None,
-    /// As many as `max_digest_length` has room for: they do not tell it from others that begin alike.
+    /// Only the first tokens, up to `max_digest_length`: other statements may begin with them, too.
     Some,
-    /// All.
+    /// All tokens.
     All(&'a [u8]),
 }
 
-/// Of a sql_digest_storage.
+/// Offsets of a sql_digest_storage.
 #[derive(Debug)]
 #[allow(missing_docs, reason = "named after what lies there")]
 pub struct Digest {
     pub is_full: usize,
-    /// How many bytes of tokens there are. Of eight bytes the lower four are enough.
+    /// The bytes of tokens. The lower four bytes of this number are read.
     pub bytes: usize,
     pub tokens: usize,
 }
 
-/// Of a metadata lock's key: the length of all (two bytes), that of the schema (two), then whatever; then kind,
-/// schema, 0, name, 0.
+/// Offsets of a metadata lock's key. It begins with its length (two bytes) and the schema's (two); after
+/// other fields follow kind, schema, 0, name, 0.
 #[derive(Debug)]
 pub struct Key {
-    /// Where the kind is. From here on, the bytes tell one key from others.
+    /// The kind's offset. The bytes from here on identify the key.
     pub kind: usize,
-    /// Kinds, by number.
+    /// The kinds by number.
     pub namespaces: &'static [Namespace],
 }
 
-/// How a statement ended, as the server's diagnostics area has it.
+/// How a statement ended, from the server's diagnostics area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
-    /// Nothing is known.
+    /// The area has no result.
     Unknown,
     /// It changed rows.
     Changed {
-        /// How many.
+        /// The number of rows.
         rows: u64,
-        /// Conditions that it left.
+        /// Its warnings.
         warnings: u32,
     },
-    /// It gave rows.
+    /// It returned rows.
     Gave {
-        /// Conditions that it left.
+        /// Its warnings.
         warnings: u32,
     },
     /// It failed.
@@ -116,7 +116,7 @@ pub enum Outcome<'a> {
         number: u32,
         /// Five characters.
         sqlstate: &'a [u8],
-        /// What it says.
+        /// The error's text.
         message: &'a [u8],
     },
 }
@@ -128,12 +128,12 @@ pub struct TableShare<'a> {
     pub schema: Cow<'a, str>,
     /// Its name.
     pub name: Cow<'a, str>,
-    /// Those of its indexes, by their number.
+    /// The names of its indexes, by number.
     pub indexes: Vec<Cow<'a, str>>,
 }
 
 impl Fields {
-    /// Names of a table and of its indexes; `None` = it is not instrumented.
+    /// The names of a table and of its indexes; `None` = it is not instrumented.
     ///
     /// # Safety
     /// `at` is NULL or a table's share of this release.
@@ -164,7 +164,7 @@ impl Fields {
         }
     }
 
-    /// What a metadata lock is on: its kind, schema and name.
+    /// The locked object of a metadata lock: its kind, schema and name.
     ///
     /// # Safety
     /// `key` is NULL or a metadata lock's key of this release.
@@ -191,7 +191,7 @@ impl Fields {
         }
     }
 
-    /// The same as the bytes that tell one from the other.
+    /// The bytes that identify the locked object.
     ///
     /// # Safety
     /// As [`Fields::metadata_key`].
@@ -259,7 +259,7 @@ impl Fields {
     }
 }
 
-/// A text whose address and length stand at these places.
+/// A text whose address and length are at these offsets.
 ///
 /// # Safety
 /// As [`field`], and the text is readable as long as `'a` lasts.
@@ -268,7 +268,7 @@ unsafe fn text_at<'a>(base: *const c_void, at: usize, length: usize) -> Cow<'a, 
     unsafe { text(field(base, at), field::<usize>(base, length)) }
 }
 
-/// Bytes up to a zero, at most so many.
+/// The bytes up to a zero, at most `most`.
 ///
 /// # Safety
 /// `base` has so many bytes at `offset`, as long as `'a` lasts.

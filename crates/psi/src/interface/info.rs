@@ -1,4 +1,4 @@
-//! Instruments as the server registers them.
+//! The infos by which the server registers instruments.
 
 use std::ffi::c_char;
 
@@ -6,38 +6,38 @@ use engine::Kind;
 
 use super::text::{c_text, field};
 
-/// What a server says of an instrument besides its name.
+/// The data of an instrument besides its name.
 #[derive(Clone, Debug, Default)]
 pub struct Registration {
     /// Bits of [`flag`].
     pub flags: u32,
-    /// How short its objects live.
+    /// How short-lived its objects are.
     pub volatility: u32,
-    /// One sentence.
+    /// One sentence about it.
     pub documentation: String,
 }
 
-/// What a server says of an instrument when it registers it.
+/// An info that registers an instrument.
 pub trait Info {
-    /// Its name behind the category.
+    /// Its name after the category.
     fn name(&self) -> *const c_char;
 
-    /// The rest.
+    /// Its other data.
     ///
     /// # Safety
     /// Its texts are C strings or NULL.
     unsafe fn registration(&self) -> Registration;
 
-    /// Gives it its key.
+    /// Writes its key.
     ///
     /// # Safety
-    /// Where the key goes is writable.
+    /// The key's address is writable.
     unsafe fn set_key(&mut self, kind: Kind, key: u32);
 }
 
 /// Bits of a registration's flags, as MySQL 8.0 has them.
 pub mod flag {
-    /// There is one object of this class.
+    /// The class has one object.
     pub const SINGLETON: u32 = 1;
     /// A statement that is refined later.
     pub const MUTABLE: u32 = 1 << 1;
@@ -45,18 +45,18 @@ pub mod flag {
     pub const USER: u32 = 1 << 2;
     /// A stage that reports its progress.
     pub const PROGRESS: u32 = 1 << 3;
-    /// A rwlock that can be locked in the third way.
+    /// A rwlock with the mode SX.
     pub const SX: u32 = 1 << 4;
     /// Counted globally only.
     pub const GLOBAL_STATISTICS: u32 = 1 << 5;
-    /// A rwlock that lets readers go first, from 8.0.28 on.
+    /// A rwlock that prefers readers, from 8.0.28 on.
     pub const READERS_FIRST: u32 = 1 << 6;
-    /// Memory that a connection may not have too much of, from 8.0.28 on.
+    /// Memory that counts for a connection's limit, from 8.0.28 on.
     pub const LIMITED: u32 = 1 << 7;
 }
 
-/// How instruments are registered in 5.7 and before: stages and statements have their key in the info
-/// itself, all others have a pointer to where it goes.
+/// The info of 5.7 and before: stages and statements have their key in the info itself, all others a pointer
+/// to it.
 #[repr(C)]
 #[derive(Debug)]
 pub struct PlainInfo {
@@ -65,7 +65,7 @@ pub struct PlainInfo {
     flags: u32,
 }
 
-/// A key, or where it goes.
+/// A key, or a pointer to it.
 #[repr(C)]
 union Key {
     here: u32,
@@ -80,7 +80,7 @@ impl std::fmt::Debug for Key {
 
 impl Key {
     /// # Safety
-    /// It is of an info of this kind, as the server made it.
+    /// The key is that of an info of this kind, as the server initialised it.
     unsafe fn set(&mut self, kind: Kind, key: u32) {
         match kind {
             Kind::Stage | Kind::Statement => self.here = key,
@@ -112,8 +112,8 @@ impl Info for PlainInfo {
     }
 }
 
-/// How instruments are registered in 8.0: volatility (stages and statements have none, and nothing in its
-/// place) and a sentence of documentation are said, too.
+/// The info of 8.0, which also has a volatility (uninitialised in stages and statements) and a sentence of
+/// documentation.
 #[repr(C)]
 #[derive(Debug)]
 pub struct DocumentedInfo {
@@ -121,7 +121,7 @@ pub struct DocumentedInfo {
     documentation: *const c_char,
 }
 
-/// What lies behind the flags: volatility, or nothing.
+/// The offset of the volatility, which stages and statements lack.
 const VOLATILITY: usize = 20;
 
 const _: () = assert!(size_of::<DocumentedInfo>() == 32);
@@ -138,7 +138,7 @@ impl Info for DocumentedInfo {
             unsafe { (field::<u32>(at, VOLATILITY), c_text(self.documentation)) };
         Registration {
             flags: self.plain.flags,
-            // Behind a stage's or statement's flags lies whatever lay there.
+            // Stages and statements have uninitialised bytes there.
             volatility: if volatility <= 8 { volatility } else { 0 },
             documentation: documentation.into_owned(),
         }

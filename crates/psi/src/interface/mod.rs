@@ -1,7 +1,7 @@
 //! The ground floor: what a release's interface declares, and how its structures and texts are read.
 //!
-//! [`crate::releases`] describes the interface of each release with these types, and [`crate::door`] reads with them
-//! what the server hands over.
+//! [`crate::releases`] describes the interface of each release with these types, and [`crate::door`] reads
+//! with them what the server hands over.
 
 mod fields;
 mod info;
@@ -14,39 +14,39 @@ pub use info::{DocumentedInfo, Info, PlainInfo, Registration, flag};
 use engine::{Kind, Namespace, ObjectType, TableLock};
 use word::Word;
 
-/// What the interface calls a function, and ours.
+/// A function's name in the interface, and our function.
 pub type Function = (&'static str, *const ());
 
 /// What differs between the interfaces of releases.
 pub trait Interface: 'static {
-    /// How instruments are registered.
+    /// The info that registers an instrument.
     type Info: Info;
 
-    /// Whether it tells of each error when it is raised.
+    /// Whether the server reports each error when it is raised.
     const REPORTS_ERRORS: bool;
 
-    /// Whether it can fork to go into the background.
+    /// Whether the server can fork into the background.
     const DAEMONIZES: bool = false;
 
-    /// Its digests keep the number of a column in GROUP BY and ORDER BY.
+    /// Whether its digests have the number of a column in GROUP BY and ORDER BY.
     const DIGESTS_HAVE_POSITIONS: bool = false;
 
-    /// It shows the names of stored programs, and of their databases, as they were written. Others show them in lower
-    /// case.
+    /// Whether it displays the names of stored programs and of their databases as they were written. Others
+    /// display them in lower case.
     const PROGRAMS_ARE_CASE_SENSITIVE: bool = false;
 
-    /// Where its structures have what the interface hands over.
+    /// The offsets of its structures.
     const FIELDS: Fields;
 
-    /// Functions that take something else than those of other releases.
+    /// Functions whose arguments differ from those of other releases.
     const OWN: &'static [Function] = &[];
 
-    /// Its numbers of the ways to lock a table.
+    /// The lock of a table by the server's number.
     fn table_lock(number: i32) -> Option<TableLock> {
         table_lock(number)
     }
 
-    /// Its numbers of the types of stored programs.
+    /// The type of a stored program by the server's number.
     fn program(number: u32) -> Option<ObjectType> {
         match number {
             1 => Some(ObjectType::Function),
@@ -57,15 +57,15 @@ pub trait Interface: 'static {
         }
     }
 
-    /// How locks of a class are seen to be free.
+    /// The lock word of a class.
     fn word(kind: Kind, name: &str) -> Word {
         Word::of(kind, name)
     }
 
-    /// A registration's flags as [`flag`] has them.
+    /// A registration's flags as bits of [`flag`].
     fn flags(kind: Kind, flags: u32) -> u32 {
         match kind {
-            // Of memory, the flag says that it is counted for the server as a whole.
+            // Memory with this flag is counted globally only.
             Kind::Memory if flags & 1 != 0 => flag::GLOBAL_STATISTICS,
             Kind::Memory => 0,
             _ => flags & (flag::SINGLETON | flag::MUTABLE | flag::PROGRESS | flag::SX),
@@ -83,7 +83,7 @@ pub trait Interface: 'static {
     }
 }
 
-/// What metadata locks are on, by number, in 8.0; before it as far as there were such locks.
+/// The types of objects of metadata locks, by number in 8.0; earlier releases have only the first ones.
 pub(crate) const NAMESPACES: [Namespace; 17] = [
     Namespace::Global,
     Namespace::Tablespace,
@@ -104,8 +104,7 @@ pub(crate) const NAMESPACES: [Namespace; 17] = [
     Namespace::ForeignKey,
 ];
 
-/// The ways to lock a table of the server's own locks, from 5.7 on. Those that the parser alone knows
-/// are none.
+/// The server's own locks of a table by number, from 5.7 on. Numbers that only the parser uses are none.
 pub(crate) fn table_lock(number: i32) -> Option<TableLock> {
     Some(match number {
         2 => TableLock::Read,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_void};
 
-/// A text of the server's.
+/// A text of the server.
 ///
 /// # Safety
 /// `at` is NULL or readable for `length` bytes as long as `'a` lasts.
@@ -17,14 +17,14 @@ pub(crate) unsafe fn text<'a>(at: *const c_char, length: usize) -> Cow<'a, str> 
 
 /// Bytes as a text.
 pub(crate) fn lossy(bytes: &[u8]) -> Cow<'_, str> {
-    // This reads eight bytes at a time, the other one by one.
+    // `from_utf8` reads eight bytes at a time, `from_utf8_lossy` one.
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
         Err(_) => String::from_utf8_lossy(bytes),
     }
 }
 
-/// A text of the server's that ends with a zero byte.
+/// A C string of the server.
 ///
 /// # Safety
 /// `at` is NULL or a C string, as long as `'a` lasts.
@@ -36,7 +36,7 @@ pub(crate) unsafe fn c_text<'a>(at: *const c_char) -> Cow<'a, str> {
     unsafe { CStr::from_ptr(at) }.to_string_lossy()
 }
 
-/// A word of a structure of the server's.
+/// A field of a structure of the server.
 ///
 /// # Safety
 /// `base` has a `T` at `offset`.

@@ -1,6 +1,6 @@
-//! What is known of lock words.
+//! Lock words, by which a lock is recognised as free without a call.
 //!
-//! | word | free for readers | free for a writer | for an SX lock | whose |
+//! | word | free for readers | free for a writer | for an SX lock | locks |
 //! |---|---|---|---|---|
 //! | Mutex | 0 | 0 | | glibc's `pthread_mutex_t`, InnoDB's mutexes |
 //! | Posix | not (1 and 2) | no bit but 1 | | glibc's `pthread_rwlock_t`, from 2.25 on |
@@ -9,20 +9,20 @@
 //! | OldInnoDb | above 0 | 2^20 | | InnoDB's latches, 5.6 |
 //! | OldInnoDbMutex | 0 | 0 | | a byte behind a pointer in InnoDB's mutexes, 5.6 |
 //! | Owner | 0 | 0 | | InnoDB's mutexes, 9.7: eight bytes that name the owner |
-//! | Unknown | never: timed | | | whatever else |
+//! | Unknown | never: timed | | | all others |
 //!
-//! Of a mutex the first byte is looked at, the lowest of a word. (Those of 5.6 have nothing but this byte, and not as
-//! the first: their address is that of the byte.)
+//! Only the first byte of a mutex is read, the lowest of its word. (In 5.6 the mutex has only this byte,
+//! whose address is used.)
 //!
-//! A lock that one thread may take twice (InnoDB's) looks taken to it the second time: that is
-//! counted as contended, with the short time that it took.
+//! A lock that a thread may take twice (InnoDB's) is not free to it the second time: that is counted as
+//! contended, with the short time that it took.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use engine::class::READERS_FIRST;
 use engine::{Kind, Operation};
 
-/// How a lock is seen to be free.
+/// The kinds of lock words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Word {
@@ -38,13 +38,13 @@ pub enum Word {
     OldInnoDb = 5,
     /// See the table above.
     OldInnoDbMutex = 6,
-    /// It is not known how: its waits are timed.
+    /// An unknown word: all waits are timed.
     Unknown = 7,
     /// See the table above.
     Owner = 8,
 }
 
-/// Classes of the server's own locks that let readers go first. Newer servers say it in the name.
+/// Classes of the server's own locks that prefer readers. In newer servers their names tell it.
 const PREFER_READER: [&str; 2] = [
     "wait/synch/rwlock/sql/MDL_lock::rwlock",
     "wait/synch/rwlock/sql/MDL_context::LOCK_waiting_for",
@@ -65,7 +65,7 @@ impl Word {
         }
     }
 
-    /// Where a lock has it, in bytes.
+    /// Its offset in a lock, in bytes.
     pub(crate) fn offset(self) -> usize {
         match self {
             Word::OldInnoDbMutex => 8,
@@ -73,7 +73,7 @@ impl Word {
         }
     }
 
-    /// This word if it was seen to be what the table says.
+    /// This word if it agrees with the table, else `Unknown`.
     pub(crate) fn if_verified(self) -> Self {
         match VERIFIED.load(Ordering::Relaxed) & self.bit() {
             0 => Word::Unknown,
@@ -101,11 +101,11 @@ impl Word {
     }
 }
 
-/// Of each word that was seen to be what the table says, the bit of its number.
+/// The words that agree with the table, a bit for each number.
 static VERIFIED: AtomicU16 = AtomicU16::new(0);
 
-/// Looks whether the C library's locks are what the table says; InnoDB's are where the release says so.
-/// Before any thread runs.
+/// Checks whether the C library's locks agree with the table; InnoDB's do where the release says so. Called
+/// before any other thread runs.
 pub fn self_check(innodb: bool) {
     let mut verified = match innodb {
         true => {
@@ -165,12 +165,13 @@ const fn posix_write(word: u32) -> bool {
     word & !1 == 0
 }
 
-/// Where the server's own lock counts its readers: behind a mutex and a condition of 40 and 48 bytes.
+/// The offset of the readers' count in the server's own lock, after a mutex and a condition of 40 and 48
+/// bytes.
 const READERS: usize = 88 / 4;
-/// InnoDB's word of a free latch, and above what it must be for SX.
+/// The word of a free InnoDB latch, and the value that it must exceed for SX.
 const INNODB_FREE: u32 = 1 << 29;
 const INNODB_SX: i32 = 1 << 28;
-/// The same of 5.6, whose word has eight bytes: the lower four tell it all.
+/// The word of a free latch in 5.6. It has eight bytes, of which the lower four are enough.
 const OLD_INNODB_FREE: u32 = 1 << 20;
 
 /// # Safety
@@ -181,7 +182,7 @@ pub(crate) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
     unsafe { &*at.cast::<AtomicU8>() }.load(Ordering::Relaxed) == 0
 }
 
-/// The same of a mutex whose word may be of eight bytes.
+/// As [`is_mutex_free`], for a mutex whose word may have eight bytes.
 ///
 /// # Safety
 /// As [`is_mutex_free`], with a word of this kind.
@@ -248,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn innodbs_words() {
+    fn words_of_innodbs_latches() {
         let free = |word, operation| free(Word::InnoDb, word, operation);
         use Operation::{ExclusiveLock as X, SharedExclusiveLock as Sx, SharedLock as S};
         // Free, two readers, SX, X, a writer that waits for readers.
@@ -267,7 +268,7 @@ mod tests {
         }
     }
     #[test]
-    fn innodbs_words_in_5_6() {
+    fn words_of_innodbs_latches_in_5_6() {
         use Operation::{ReadLock as S, WriteLock as X};
         // Free, two readers, X, X twice, a writer that waits for readers.
         for (word, s, x) in [

@@ -2,33 +2,33 @@
 
 use crate::interface::Fields;
 
-/// Where the server has one of the functions that its instrument points call.
+/// The location of a function that the server's instrument points call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// A function that the server exports, under this name.
+    /// The function with this exported name.
     Symbol(&'static str),
-    /// What slot `index` of an exported table of functions points to.
+    /// The function that slot `index` of an exported table points to.
     Slot {
         /// The table's symbol.
         table: &'static str,
         /// The slot.
         index: usize,
     },
-    /// Slot `index` of the table that `PSI_server` will point to.
+    /// The function in slot `index` of the table that `PSI_server` will point to.
     Behind {
         /// The slot.
         index: usize,
     },
 }
 
-/// One function of the interface, and what takes its place.
+/// A function of the interface, and the one that replaces it.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// What the interface calls it.
+    /// Its name in the interface.
     pub name: &'static str,
-    /// Where the server has it.
+    /// Its location.
     pub location: Location,
-    /// Ours; NULL = the server's own stays, because it takes nothing of ours.
+    /// Our function; NULL = the server's own is not replaced.
     pub function: *const (),
 }
 
@@ -42,13 +42,12 @@ pub struct ServerHooks {
     pub release: tare_image::Release,
     /// All functions that its instrument points may call.
     pub entries: &'static [Entry],
-    /// What functions that tables lead to are called where they are exported by their C++ names: each by the name of
-    /// its entry.
+    /// The exported C++ names of functions that tables lead to, by the name of their entry.
     pub signatures: &'static [(&'static str, &'static str)],
-    /// Functions of the server that ours call.
+    /// The server's functions that ours call.
     pub needs: &'static [&'static str],
-    /// Where its structures have what ours read.
+    /// The offsets of its structures.
     pub fields: &'static Fields,
-    /// Starts Tare's engine for it; to be called before anything is patched.
+    /// Starts Tare's engine. Called before anything is patched.
     pub start: fn(&tare_image::options::UserOptions) -> Result<(), engine::StartError>,
 }

@@ -1,5 +1,5 @@
-//! Our functions by the names of the interface. A release says which it calls, in its order, and what it has of
-//! its own in place of one of these.
+//! Our functions by their names in the interface. Each release lists those that it calls, in its order, and
+//! its own functions that replace some of these.
 
 use engine::Kind;
 
@@ -7,7 +7,7 @@ use super::entry::{Entry, Location};
 use crate::door::*;
 use crate::interface::{Function, Interface};
 
-/// Names of the interface's functions; ours, as they are for all releases but those that say otherwise.
+/// The names of the interface's functions, and our functions for all releases without their own.
 macro_rules! functions {
     ($($name:literal => $function:expr;)*) => {
         impl<S: Interface> Shared<S> {
@@ -16,11 +16,11 @@ macro_rules! functions {
     };
 }
 
-/// In place of a function: the server's own stays. It is about what Tare does not record (row locks, meters, loggers, TLS
-/// channels), and knows none of our objects.
+/// In place of a function: the server's own is not replaced. It records what Tare does not (row locks,
+/// meters, loggers, TLS channels), and uses none of our objects.
 pub(super) const SERVERS_OWN: *const () = std::ptr::null();
 
-/// What the releases have in common.
+/// The functions that releases share.
 struct Shared<S>(std::marker::PhantomData<S>);
 
 const fn row(kind: Kind) -> u8 {
@@ -242,7 +242,7 @@ functions! {
 pub(super) const fn entry<S: Interface>(name: &'static str, location: Location) -> Entry {
     let function = match (find(S::OWN, name), find(Shared::<S>::ALL, name)) {
         (Some(function), _) | (None, Some(function)) => function,
-        // Ends the build and says which name is in neither list.
+        // Fails the build with a name that is in neither list.
         (None, None) => panic!("{}", name),
     };
     Entry {
@@ -252,8 +252,8 @@ pub(super) const fn entry<S: Interface>(name: &'static str, location: Location) 
     }
 }
 
-/// The entries in the slots of tables: each with its symbol, but for the one behind `PSI_server`, and the names of
-/// its functions from the first slot to the last.
+/// The entries in the slots of tables. Each table has its symbol (except the one behind `PSI_server`), and
+/// the names of its functions in the order of its slots.
 pub(super) const fn slots<S: Interface, const N: usize>(
     tables: &[(Option<&'static str>, &[&'static str])],
 ) -> [Entry; N] {
@@ -299,7 +299,7 @@ const fn find(functions: &[Function], name: &str) -> Option<*const ()> {
     None
 }
 
-/// `a == b`, of which a constant can be made.
+/// `a == b` in a constant.
 const fn is_same(a: &[u8], b: &[u8]) -> bool {
     let mut i = 0;
     while i < a.len() && i < b.len() && a[i] == b[i] {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn no_function_is_without_a_release() {
+    fn every_function_is_used_by_a_release() {
         for (name, _) in Shared::<Mysql57>::ALL {
             let mut entries = all().flat_map(|release| release.entries);
             assert!(entries.any(|entry| entry.name == *name), "{name}");
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_release_has_of_its_own_takes_its_place() {
+    fn a_releases_own_functions_replace_shared_ones() {
         for (release, own) in [
             (&mysql56::HOOKS, mysql56::Mysql56::OWN),
             (&mariadb1011::HOOKS, mariadb1011::Mariadb1011::OWN),

@@ -1,12 +1,13 @@
-//! What MariaDB's releases have in common. Calls go to functions that are not exported. They stand in one table,
-//! to which `PSI_server` points once the server has read performance_schema=ON; crates/image finds it in the
-//! program's file.
+//! The common part of MariaDB's releases. Their functions are not exported. They are in one table, to which
+//! `PSI_server` points once the server has read performance_schema=ON; crates/image finds it in the program's
+//! file.
 //!
-//! Swapping `PSI_server` would not be enough: the compiler has put direct calls in place of most of those
-//! through it (1,559 of them in 11.4.5).
+//! It would not be enough to replace `PSI_server`: the compiler has replaced most calls through it with
+//! direct calls (1,559 of them in 11.4.5).
 //!
-//! The table's order is that of mysql/psi/psi.h in libmariadbd-dev 10.11, counted by a program, and that of `PSI_v1`
-//! in the DWARF of 11.4.5. `scripts/offsets` derives each release's places from the server's machine code.
+//! The table's order is that of mysql/psi/psi.h in libmariadbd-dev 10.11, counted by a program, and that of
+//! `PSI_v1` in the DWARF of 11.4.5. `scripts/offsets` derives each release's offsets from the server's
+//! machine code.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -16,15 +17,14 @@ use crate::door::{metadata, prepared, thread, transaction};
 use crate::interface::{Area, Digest, Fields, Function, Interface, MetadataKey, Share};
 use crate::start;
 
-/// What the server's own engine would register by itself.
+/// The instruments of the server's own engine.
 pub(super) static BUILT_IN: start::BuiltIn = start::BuiltIn {
-    // InnoDB tries a latch before it calls, and says so.
+    // InnoDB tries a latch before it reports a wait.
     innodb_words: false,
     ..start::BuiltIn::MYSQL
 };
 
-/// What metadata locks are on, by number. What MariaDB calls the backup lock is MySQL's of the same
-/// name, a package's body is shown as a procedure.
+/// The types of objects of metadata locks, by number. A package's body is displayed as a procedure.
 const NAMESPACES: [Namespace; 9] = [
     Namespace::BackupLock,
     Namespace::Schema,
@@ -37,7 +37,7 @@ const NAMESPACES: [Namespace; 9] = [
     Namespace::UserLevelLock,
 ];
 
-/// The places of a release: those of tables differ.
+/// The offsets of a release, whose tables differ.
 pub(super) const fn fields(share: Share) -> Fields {
     Fields {
         share,
@@ -48,7 +48,7 @@ pub(super) const fn fields(share: Share) -> Fields {
             number: 8,
             rows: 0x220,
             warnings: 0x230,
-            // The odd ones are of statements that were executed in bulk.
+            // The second status of each is that of a statement executed in bulk.
             changed: &[1, 3],
             gave: &[2, 4],
             failed: 5,
@@ -66,7 +66,7 @@ pub(super) const fn fields(share: Share) -> Fields {
     }
 }
 
-/// Functions that take something else than MySQL's.
+/// Functions whose arguments differ from MySQL's.
 pub(super) const fn own<S: Interface>() -> [Function; 4] {
     [
         (
@@ -82,7 +82,7 @@ pub(super) const fn own<S: Interface>() -> [Function; 4] {
     ]
 }
 
-/// Its numbers of the ways to lock a table.
+/// The lock of a table by the server's number.
 pub(super) fn table_lock(number: i32) -> Option<TableLock> {
     // As MySQL's, with two ways more to skip locked rows.
     Some(match number {
@@ -98,19 +98,19 @@ pub(super) fn table_lock(number: i32) -> Option<TableLock> {
     })
 }
 
-/// Its numbers of the types of stored programs.
+/// The type of a stored program by the server's number.
 pub(super) fn program(number: u32) -> Option<ObjectType> {
     match number {
         1 => Some(ObjectType::Function),
         2 => Some(ObjectType::Procedure),
-        // Packages and their bodies come in between, and are no programs that are counted.
+        // Packages and their bodies have the numbers between, and are not counted.
         5 => Some(ObjectType::Trigger),
         6 => Some(ObjectType::Event),
         _ => None,
     }
 }
 
-/// Its own lacks the statement's text, which comes by `set_prepared_stmt_text`.
+/// MariaDB passes the statement's text later, by `set_prepared_stmt_text`.
 unsafe extern "C" fn create_prepared_stmt(
     identity: *mut c_void,
     id: u32,
@@ -123,7 +123,7 @@ unsafe extern "C" fn create_prepared_stmt(
     unsafe { prepared::create_prepared_stmt(identity, id, locker, name, name_length, no_text, 0) }
 }
 
-/// Its own has the transaction's number where MySQL's has its address.
+/// MariaDB passes the transaction's number where MySQL passes its address.
 unsafe extern "C" fn get_thread_transaction_locker(
     state: *mut c_void,
     xid: *const c_void,
@@ -145,10 +145,11 @@ unsafe extern "C" fn get_thread_transaction_locker(
     }
 }
 
-/// From this kind of lock on, its numbers are MySQL's less one: it has no SHARED_WRITE_LOW_PRIO.
+/// From this kind of lock on, MariaDB's numbers are MySQL's less one, because it has no
+/// SHARED_WRITE_LOW_PRIO.
 const SHARED_UPGRADABLE: c_int = 5;
-/// The kinds of the backup lock have a list of their own. Those from here on are taken by statements
-/// that change something, the others by a backup.
+/// The backup lock has kinds of its own. Statements that change data take those from here on, a backup the
+/// others.
 const BACKUP_BY_STATEMENTS: c_int = 5;
 /// MySQL's numbers.
 const INTENTION_EXCLUSIVE: c_int = 0;
@@ -179,7 +180,7 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
     }
 }
 
-/// The names of the table's functions, with what a release has behind `get_thread`.
+/// The names of the table's functions, with a release's own ones after `get_thread`.
 macro_rules! functions {
     ($($behind_get_thread:ident)*) => {
         names! {

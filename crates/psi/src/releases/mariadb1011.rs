@@ -8,7 +8,7 @@ use super::mariadb;
 use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mariadb1011;
 
@@ -48,5 +48,5 @@ impl Interface for Mariadb1011 {
     }
 }
 
-/// All.
+/// The release's entries.
 pub static ENTRIES: &[Entry] = &slots::<Mariadb1011, 135>(&[(None, mariadb::functions! {})]);

@@ -8,7 +8,7 @@ use super::mariadb;
 use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mariadb114;
 
@@ -48,5 +48,5 @@ impl Interface for Mariadb114 {
     }
 }
 
-/// All.
+/// The release's entries.
 pub static ENTRIES: &[Entry] = &slots::<Mariadb114, 135>(&[(None, mariadb::functions! {})]);

@@ -8,7 +8,7 @@ use super::mariadb;
 use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mariadb118;
 
@@ -49,6 +49,6 @@ impl Interface for Mariadb118 {
     }
 }
 
-/// All.
+/// The release's entries.
 pub static ENTRIES: &[Entry] =
     &slots::<Mariadb118, 136>(&[(None, mariadb::functions! { get_thread_class_name })]);

@@ -1,5 +1,5 @@
-//! MySQL 5.6, as of 5.6.24: every call goes through the table behind `PSI_server`, which is the exported `PFS_v1`
-//! with 97 slots; two of them have one function.
+//! MySQL 5.6, as of 5.6.24: every call goes through the table behind `PSI_server`, which is the exported
+//! `PFS_v1` with 97 slots; two of them have one function.
 //!
 //! The server would take another table from whoever sets `PSI_hook`, but it sets that itself unless it is
 //! started with performance_schema=OFF. So the functions are replaced, as in the other releases.
@@ -15,7 +15,7 @@ use crate::interface::word::Word;
 use crate::interface::{Area, Digest, Fields, Function, Interface, MetadataKey, PlainInfo, Share};
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mysql56;
 
@@ -29,7 +29,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
     start: |options| start::start::<Mysql56>(&BUILT_IN, options),
 };
 
-/// What the server's own engine would register by itself: it tells neither of metadata locks nor of transactions.
+/// The instruments of the server's own engine, which reports neither metadata locks nor transactions.
 static BUILT_IN: start::BuiltIn = start::BuiltIn {
     metadata: "",
     transaction: "",
@@ -76,7 +76,7 @@ impl Interface for Mysql56 {
             bytes: 4,
             tokens: 0x20,
         },
-        // It tells of none.
+        // The release reports no metadata locks.
         key: MetadataKey {
             kind: 0,
             namespaces: &[],
@@ -90,7 +90,7 @@ impl Interface for Mysql56 {
     fn table_lock(number: i32) -> Option<TableLock> {
         Some(match number {
             7 => TableLock::WriteConcurrentInsert,
-            // INSERT DELAYED, which has no line of its own in later releases: it lets others go first, too.
+            // INSERT DELAYED, which has no row of its own in later releases; it also has a low priority.
             8 => TableLock::WriteLowPriority,
             number => return crate::interface::table_lock(number),
         })
@@ -108,19 +108,19 @@ impl Interface for Mysql56 {
     }
 }
 
-/// It does not say how many rows there were: one.
+/// The release does not report the number of rows, so it is one.
 unsafe extern "C" fn end_table_io_wait(locker: *mut c_void) {
     // SAFETY: rule 8 (the arguments are passed on).
     unsafe { table::end_table_io_wait(locker, 1) };
 }
 
-/// It does not say of which share it is.
+/// The release does not pass the table's share.
 unsafe extern "C" fn close_table(table: *mut c_void) {
     // SAFETY: rule 8 (the arguments are passed on).
     unsafe { table::close_table(std::ptr::null_mut(), table) };
 }
 
-/// All.
+/// The release's entries.
 pub static ENTRIES: &[Entry] = &slots::<Mysql56, 97>(&[(
     Some("PFS_v1"),
     names! {

@@ -6,7 +6,7 @@ use super::functions::entry;
 use crate::interface::{Area, Digest, Fields, Interface, MetadataKey, PlainInfo, Share};
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mysql57;
 
@@ -114,7 +114,7 @@ mod tests {
 
     /// As setup_instruments of the real server has them.
     #[test]
-    fn instruments_begin_as_the_servers_own() {
+    fn instruments_have_the_servers_defaults() {
         for (kind, name, flags, enabled) in [
             (Kind::Mutex, "wait/synch/mutex/sql/LOCK_open", 0, false),
             (Kind::File, "wait/io/file/sql/FRM", 0, true),

@@ -1,5 +1,5 @@
-//! MySQL 8.0, as of 8.0.15: sixteen tables of functions are exported, one for each kind of event; most calls do
-//! not go through them, but to the functions that they lead to.
+//! MySQL 8.0, as of 8.0.15: sixteen tables of functions are exported, one for each kind of event; most calls
+//! do not go through them, but to the functions that they lead to.
 
 use engine::Kind;
 
@@ -8,7 +8,7 @@ use super::functions::{names, slots};
 use crate::interface::{Area, Digest, DocumentedInfo, Fields, Interface, MetadataKey, Share, flag};
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mysql80;
 
@@ -36,7 +36,7 @@ impl Interface for Mysql80 {
             schema: (0x178, 0x180),
             name: (0x188, 0x190),
             key_count: 0x244,
-            // Views, and what is no table of its own.
+            // Views, and shares that are no base tables.
             excluded_if: &[0x29b, 0x340],
         },
         area: Area {
@@ -162,7 +162,7 @@ mod tests {
 
     /// As setup_instruments of the real server has them.
     #[test]
-    fn instruments_begin_as_the_servers_own() {
+    fn instruments_have_the_servers_defaults() {
         for (kind, name, flags, enabled) in [
             (Kind::Mutex, "wait/synch/mutex/sql/LOCK_open", 0, false),
             (Kind::File, "wait/io/file/sql/FRM", 0, true),

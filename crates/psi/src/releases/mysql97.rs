@@ -1,6 +1,7 @@
-//! MySQL 9.7, as of 9.7.4: 24 tables of functions, of which several are versions of one service. Mutexes, rwlocks, conditions
-//! and sockets begin with a byte that the server reads before it calls ([`crate::door::flagged`]), and memory that a
-//! connection is charged for is told to the server ([`crate::door::limited`]).
+//! MySQL 9.7, as of 9.7.4: 24 tables of functions, of which several are versions of one service. Mutexes,
+//! rwlocks, conditions and sockets begin with a byte that the server reads before it calls
+//! ([`crate::door::flagged`]), and the door reports memory with a limit per connection to the server
+//! ([`crate::door::limited`]).
 
 use engine::{Kind, Namespace};
 
@@ -14,7 +15,7 @@ use crate::interface::{
 };
 use crate::start;
 
-/// The release.
+/// The release's interface.
 #[derive(Debug)]
 pub struct Mysql97;
 
@@ -31,7 +32,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
     },
 };
 
-/// What metadata locks are on, by number.
+/// The types of objects of metadata locks, by number.
 const NAMESPACES: [Namespace; 20] = [
     Namespace::Global,
     Namespace::BackupLock,
@@ -71,7 +72,7 @@ impl Interface for Mysql97 {
             schema: (0x178, 0x180),
             name: (0x188, 0x190),
             key_count: 0x270,
-            // Views, and what is no table of its own.
+            // Views, and shares that are no base tables.
             excluded_if: &[0x2eb, 0x3a0],
         },
         area: Area {
@@ -133,7 +134,7 @@ impl Interface for Mysql97 {
         ),
     ];
 
-    /// The server's bits are others than 8.0.15's from the third on.
+    /// The server's bits differ from 8.0.15's from the third on.
     fn flags(_kind: Kind, flags: u32) -> u32 {
         const BITS: [(u32, u32); 8] = [
             (1, flag::SINGLETON),
@@ -158,16 +159,18 @@ impl Interface for Mysql97 {
 
     fn word(kind: Kind, name: &str) -> Word {
         match kind {
-            // Its own have the owner in eight bytes; those of the C library begin with eight bytes that are 0 as well.
+            // InnoDB's own mutexes have the owner in eight bytes; in a free mutex of the C library these are
+            // 0, too.
             Kind::Mutex if name.starts_with("wait/synch/mutex/innodb/") => Word::Owner,
-            // A bit of the log's sequence number, told of under the address of a pointer: no word of a latch is there.
+            // This lock is a bit of the log's sequence number, reported with a pointer's address: no latch is
+            // there.
             Kind::SxLock if name == "wait/synch/sxlock/innodb/log_sn_lock" => Word::Unknown,
             _ => Word::of(kind, name),
         }
     }
 }
 
-/// Functions that are exported and in no table.
+/// Exported functions that are in no table.
 const IN_NO_TABLE: [(&str, &str); 5] = [
     (
         "get_current_thread_event_id_v1",
@@ -191,7 +194,7 @@ const IN_NO_TABLE: [(&str, &str); 5] = [
 /// Slots of the tables.
 const SLOTS: usize = 293;
 
-/// All slots, and what is in no table.
+/// The entries of all slots, and of the functions in no table.
 pub static ENTRIES: [Entry; SLOTS + IN_NO_TABLE.len()] = {
     let slots: [Entry; SLOTS] = slots::<Mysql97, SLOTS>(TABLES);
     let mut all = [slots[0]; SLOTS + IN_NO_TABLE.len()];
@@ -210,7 +213,7 @@ pub static ENTRIES: [Entry; SLOTS + IN_NO_TABLE.len()] = {
 
 macro_rules! tables {
     ($($table:literal { $($name:ident)* })*) => {
-        /// The functions of each table, in order. Those of one name are one function.
+        /// The functions of each table, in order. Equal names are one function.
         const TABLES: &[(Option<&str>, &[&str])] = &[$((Some($table), names! { $($name)* })),*];
     };
 }
@@ -342,7 +345,7 @@ mod tests {
 
     /// As setup_instruments of the real server has them.
     #[test]
-    fn instruments_begin_as_the_servers_own() {
+    fn instruments_have_the_servers_defaults() {
         for (kind, name, flags, enabled) in [
             (Kind::Mutex, "wait/synch/mutex/sql/LOCK_open", 0, false),
             (Kind::File, "wait/io/file/sql/FRM", 0, true),

@@ -1,5 +1,5 @@
-//! What the functions of MySQL 9.7 are called in its program: their names have their arguments' types in them, so that
-//! a function that takes something else is found out before anything is written.
+//! The exported C++ names of MySQL 9.7's functions. They have the arguments' types, so that a function with
+//! other arguments is detected before anything is written.
 
 /// Of each name in [`super::mysql97::ENTRIES`] that is exported.
 pub static SIGNATURES: &[(&str, &str)] = &[
