@@ -1,5 +1,5 @@
 /*
- * tare.h - the C door of Tare, a Performance Schema for any server.
+ * tare.h - the C interface of Tare, a Performance Schema for any server.
  *
  *   #include <tare.h>                                  cc server.c -ltare -lpthread
  *

@@ -1,4 +1,4 @@
-//! C and C++ programs against the C door: compiled, linked both ways, run, and their segments read.
+//! Compiles C and C++ programs against libtare, links them both ways, runs them, and reads their segments.
 
 mod totals;
 
@@ -31,7 +31,7 @@ fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
 }
 
-/// Runs a command that must succeed; what it printed.
+/// Runs a command that must succeed, and returns its output.
 #[track_caller]
 fn run(command: &mut Command) -> String {
     let output = command
@@ -46,7 +46,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The door, built with this test's profile and installed as a user would; its prefix.
+/// Builds libtare with this test's profile, installs it as a user would, and returns its prefix.
 fn installed() -> &'static Path {
     static PREFIX: OnceLock<PathBuf> = OnceLock::new();
     PREFIX.get_or_init(|| {
@@ -75,7 +75,7 @@ enum Link {
     Shared,
 }
 
-/// Compiles a program against the installed door.
+/// Compiles a program against the installed library.
 fn compiled(compiler: &[&str], source: &str, link: Link, name: &str) -> PathBuf {
     let prefix = installed();
     let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -89,7 +89,7 @@ fn compiled(compiler: &[&str], source: &str, link: Link, name: &str) -> PathBuf 
     command.arg(root().join(source));
     match link {
         Link::Static => {
-            // `-x none`: the archive is no source, whatever the language of the file before.
+            // `-x none`: the archive is no source file.
             command
                 .args(["-x", "none"])
                 .arg(prefix.join("lib/libtare.a"));
@@ -153,7 +153,7 @@ fn misuse_does_not_stop_the_host() {
     assert_eq!(run(&mut Command::new(cpp)), "done\n");
 }
 
-/// A child that is not left behind when the test fails.
+/// A child that is killed when the test fails.
 struct Running(Child);
 
 impl Drop for Running {
@@ -200,7 +200,7 @@ fn example_counts_exactly(link: Link, name: &str) {
     assert!(!segment.is_live());
 }
 
-/// Holds the program's own counts against Tare's.
+/// Compares the program's own counts with Tare's.
 #[track_caller]
 fn compare(output: &[String], totals: &Totals) {
     assert_eq!(output.len(), 16, "{output:?}");

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use engine::thread;
 
-use super::exchange::quiet;
+use super::exchange::catch_panic;
 use crate::interface::text::lossy;
 
 pub unsafe extern "C" fn set_thread_connect_attrs(
@@ -13,7 +13,7 @@ pub unsafe extern "C" fn set_thread_connect_attrs(
     length: u32,
     _charset: *const c_void,
 ) -> c_int {
-    quiet(0, || {
+    catch_panic(0, || {
         if buffer.is_null() {
             return 0;
         }

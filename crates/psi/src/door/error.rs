@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::error;
 
-use super::exchange::quiet;
+use super::exchange::catch_panic;
 
 /// A row of the server's own table of errors.
 #[repr(C)]
@@ -25,7 +25,7 @@ const _: () = assert!(size_of::<Row>() == 48);
 static DEFINED: [AtomicU64; 1 << 10] = [const { AtomicU64::new(0) }; 1 << 10];
 
 pub unsafe extern "C" fn log_error(code: u32, operation: c_int) {
-    quiet((), || {
+    catch_panic((), || {
         if let Some(word) = DEFINED.get(code as usize / 64) {
             let bit = 1 << (code % 64);
             if word.load(Ordering::Relaxed) & bit == 0

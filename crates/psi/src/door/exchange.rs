@@ -12,7 +12,7 @@ pub const NONE: *mut c_void = ptr::null_mut();
 
 /// Catches a panic, which must not reach the server, and returns `otherwise` instead.
 #[unsafe(link_section = "tare_hot")]
-pub(crate) fn quiet<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+pub(crate) fn catch_panic<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
 }
 

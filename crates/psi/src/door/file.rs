@@ -11,7 +11,7 @@ use engine::file::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation, wait};
 
-use super::exchange::{NONE, end, give, lend, quiet, source, take_back};
+use super::exchange::{NONE, catch_panic, end, give, lend, source, take_back};
 use super::keys::{self, Instrument};
 use crate::interface::text::c_text;
 
@@ -124,7 +124,7 @@ unsafe fn bind(descriptor: c_int, file: *mut File) {
 }
 
 pub unsafe extern "C" fn create_file(key: u32, name: *const c_char, descriptor: c_int) {
-    quiet((), || {
+    catch_panic((), || {
         if let Some(instrument) = keys::of_kind(key, Kind::File)
             && descriptor >= 0
         {
@@ -269,7 +269,7 @@ unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *
     let Some((instrument, given)) = locker.named().filter(|_| is_open) else {
         return ptr::null_mut();
     };
-    quiet(ptr::null_mut(), || {
+    catch_panic(ptr::null_mut(), || {
         let name = if name.is_null() { given } else { name };
         // SAFETY: rule 1 (NULL, or an object that is not destroyed).
         let file = new_file(instrument, &unsafe { c_text(name) });
@@ -346,7 +346,7 @@ unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
     if name.is_null() || !succeeded {
         return;
     }
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 4 (readable for its length).
         let name = full_path(&unsafe { c_text(name) });
         match locker.operation {
@@ -378,7 +378,9 @@ pub unsafe extern "C" fn end_file_close_wait(locker: *mut c_void, failed: c_int)
     if closes {
         // The descriptor is closed even if the system reported an error.
         // SAFETY: rule 1 (the object is destroyed here).
-        drop(quiet(None, || unsafe { take_back::<File>(file.cast()) }));
+        drop(catch_panic(None, || unsafe {
+            take_back::<File>(file.cast())
+        }));
     }
 }
 
@@ -396,7 +398,7 @@ pub unsafe extern "C" fn end_file_rename_wait(
     let Some((instrument, _)) = locker.named().filter(|_| failed == 0) else {
         return;
     };
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 4 (readable for its length).
         let (from, to) = unsafe { (full_path(&c_text(from)), full_path(&c_text(to))) };
         Instance::renamed(instrument.class, &from, &to);

@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_int, c_void};
 
 use engine::{Operation, host_lock};
 
-use super::exchange::{NONE, give, quiet, take_back};
+use super::exchange::{NONE, catch_panic, give, take_back};
 use super::lock::{Tagged, unlock};
 use super::{cond, mutex, rwlock};
 use crate::interface::word::{is_free, is_mutex_free_as};
@@ -51,7 +51,7 @@ unsafe fn lock_of(record: *mut c_void) -> *mut c_void {
 /// As [`lock_of`], and it is not used any more.
 unsafe fn take_lock(record: *mut c_void) -> *mut c_void {
     // SAFETY: rule 8 (NULL, or from `flagged`, and not used any more).
-    let record = quiet(None, || unsafe { take_back::<Record>(record) });
+    let record = catch_panic(None, || unsafe { take_back::<Record>(record) });
     record.map_or(NONE, |record| record.lock)
 }
 

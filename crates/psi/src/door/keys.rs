@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use engine::class::READERS_FIRST;
 use engine::{Class, Kind, host_lock};
 
-use super::exchange::quiet;
+use super::exchange::catch_panic;
 use super::frequent::{FREQUENT_NUMBERS, is_frequent};
 use crate::interface::text::c_text;
 use crate::interface::word::Word;
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn register_row<S: Interface, const KIND: u8>(
     infos: *mut S::Info,
     count: c_int,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         let Some(kind) = Kind::from_u8(KIND) else {
             return;
         };
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn register_stage<S: Interface>(
     infos: *const *mut S::Info,
     count: c_int,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 5 (a list of `count` infos).
         let all = (0..count.max(0) as usize).map(|i| unsafe { *infos.add(i) });
         // SAFETY: rule 8 (the arguments are passed on).

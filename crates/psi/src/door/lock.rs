@@ -16,7 +16,7 @@ use engine::host_lock::{self, HostLock};
 use engine::{Kind, Operation};
 
 use super::by_address::{ByAddress, Inserted};
-use super::exchange::{give, quiet, take_back};
+use super::exchange::{catch_panic, give, take_back};
 use super::keys::PackedInstrument;
 use crate::interface::word::Word;
 
@@ -135,7 +135,7 @@ pub(super) unsafe fn end_lock(lock: *mut c_void) {
 
 #[inline(never)]
 unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
-    quiet((), || {
+    catch_panic((), || {
         let (class, instance) = match tagged {
             Some(tagged) => (tagged.class(), tagged.take_instance()),
             // SAFETY: rule 1; without a word's number it is the address of an object, which is destroyed

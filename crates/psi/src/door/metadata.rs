@@ -7,7 +7,7 @@ use engine::metadata::{self, MetadataLock};
 use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
+use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use super::thread;
 use crate::interface::Interface;
 
@@ -31,7 +31,7 @@ pub(super) struct LockRecord {
 
 impl LockRecord {
     fn show_again(&mut self) {
-        quiet((), || {
+        catch_panic((), || {
             self.lock.show_again(self.kind, self.duration, self.status)
         });
     }
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
     if !metadata::are_shown(class) {
         return NONE;
     }
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         // The server's numbers are Tare's less one.
         let kind = u8::try_from(kind + 1).ok().and_then(LockType::from_u8);
         let duration = u8::try_from(duration + 1)
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) 
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 1 (the object is destroyed here).
         if let Some(metadata) = unsafe { take_back::<LockRecord>(lock) } {
             put_into_cache(metadata);

@@ -7,7 +7,7 @@ use std::{ptr, slice};
 
 use engine::Kind;
 
-use super::exchange::quiet;
+use super::exchange::catch_panic;
 use super::keys::{self, KEYS};
 use super::thread::{self, Routine, Thread};
 use crate::interface::text::c_text;
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn register_thread<S: Interface>(
     infos: *mut NamedInfo,
     count: c_int,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         if infos.is_null() {
             return;
         }
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn spawn_thread(
     routine: Routine,
     argument: *mut c_void,
 ) -> c_int {
-    let name = quiet(SystemName::default(), || next_name(key, number));
+    let name = catch_panic(SystemName::default(), || next_name(key, number));
     // SAFETY: rule 8 (the arguments are passed on).
     unsafe { thread::spawn_named(key, name, handle, attributes, routine, argument) }
 }
@@ -146,9 +146,9 @@ pub unsafe extern "C" fn new_thread(
     let thread = unsafe { thread::new_thread(key, identity, processlist_id) };
     // SAFETY: NULL or just created, and not shared yet.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {
-        thread
-            .name
-            .set(quiet(SystemName::default(), || next_name(key, number)));
+        thread.name.set(catch_panic(SystemName::default(), || {
+            next_name(key, number)
+        }));
     }
     thread
 }

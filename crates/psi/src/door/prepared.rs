@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use engine::prepared::Prepared;
 
-use super::exchange::{NONE, give, quiet, take_back};
+use super::exchange::{NONE, catch_panic, give, take_back};
 use super::statement;
 use crate::interface::text::text;
 
@@ -17,7 +17,7 @@ pub unsafe extern "C" fn create_prepared_stmt(
     statement: *const c_char,
     length: usize,
 ) -> *mut c_void {
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         // SAFETY: rule 4 (readable for its length).
         let (name, sql) = unsafe { (text(name, name_length), text(statement, length)) };
         let name = (!name.is_empty()).then_some(&*name);
@@ -32,7 +32,9 @@ pub unsafe extern "C" fn create_prepared_stmt(
 
 pub unsafe extern "C" fn destroy_prepared_stmt(prepared: *mut c_void) {
     // SAFETY: rule 1 (the object is destroyed here).
-    drop(quiet(None, || unsafe { take_back::<Prepared>(prepared) }));
+    drop(catch_panic(None, || unsafe {
+        take_back::<Prepared>(prepared)
+    }));
 }
 
 pub unsafe extern "C" fn reprepare_prepared_stmt(prepared: *mut c_void) {
@@ -60,7 +62,7 @@ pub unsafe extern "C" fn set_prepared_stmt_text(
     statement: *const c_char,
     length: u32,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rules 1 and 4 (the statement is not destroyed, and its text readable).
         unsafe {
             if let Some(prepared) = prepared.cast::<Prepared>().as_ref() {

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use engine::ObjectType;
 use engine::program::{Call, Program};
 
-use super::exchange::{NONE, end, lend, quiet};
+use super::exchange::{NONE, catch_panic, end, lend};
 use crate::interface::Interface;
 use crate::interface::text::text;
 
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn get_sp_share<S: Interface>(
     name: *const c_char,
     name_length: u32,
 ) -> *mut c_void {
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         // SAFETY: rule 4 (the names are readable).
         let program_names =
             unsafe { program_names::<S>(number, (schema, schema_length), (name, name_length)) };
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn start_sp(state: *mut c_void, program: *mut c_void) -> *
     let Some(program) = (unsafe { program.cast::<StaticProgram>().as_ref() }) else {
         return NONE;
     };
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         // SAFETY: rule 3 (40 bytes).
         unsafe { lend(state, program.start()) }
     })
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn end_sp(locker: *mut c_void) {
     if !locker.is_null() {
         // SAFETY: rule 2 (the event ends here).
         let call = unsafe { end::<Call>(locker) };
-        quiet((), || drop(call));
+        catch_panic((), || drop(call));
     }
 }
 
@@ -105,7 +105,7 @@ pub unsafe extern "C" fn drop_sp<S: Interface>(
     name: *const c_char,
     name_length: u32,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 4 (the names are readable).
         let program_names =
             unsafe { program_names::<S>(number, (schema, schema_length), (name, name_length)) };

@@ -24,7 +24,7 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use engine::row_locks::{self, LockOwner, RowLock, Sheet};
 
-use super::exchange::quiet;
+use super::exchange::catch_panic;
 
 /// InnoDB's thread that lives as long as its locks.
 const MASTER: &str = "thread/innodb/srv_master_thread";
@@ -426,7 +426,7 @@ unsafe extern "C" fn add_lock(
         (subpartition, subpartition_length),
         (index, index_length),
     ];
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: see above.
         unsafe {
             let object = object.map(|(at, length)| lossy_text(at, length));
@@ -466,7 +466,7 @@ unsafe extern "C" fn add_wait(
     blocking_event: u64,
     blocking_identity: *const c_void,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: see above.
         unsafe {
             let (id, blocking) = (

@@ -8,7 +8,7 @@ use engine::socket::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
+use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use super::keys;
 
 /// What the server stores for a socket.
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn init_socket(
     address: *const libc::sockaddr,
     length: libc::socklen_t,
 ) -> *mut c_void {
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         let Some(instrument) = keys::of_kind(key, Kind::Socket) else {
             return NONE;
         };
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn init_socket(
 
 pub unsafe extern "C" fn destroy_socket(socket: *mut c_void) {
     // SAFETY: rule 1 (the object is destroyed here).
-    drop(quiet(None, || unsafe { take_back::<Socket>(socket) }));
+    drop(catch_panic(None, || unsafe { take_back::<Socket>(socket) }));
 }
 
 unsafe fn socket_at<'a>(socket: *mut c_void) -> Option<&'a mut Socket> {
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn set_socket_info(
     address: *const libc::sockaddr,
     length: libc::socklen_t,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rules 1 and 5 (the socket is not destroyed, and its address readable).
         let (socket, peer) = unsafe { (socket_at(socket), peer(address, length)) };
         if let (Some(socket), Some((ip, port))) = (socket, peer) {

@@ -7,7 +7,7 @@ use std::ptr;
 use engine::statement::{self, Statement};
 use engine::{Counter, Kind, Source};
 
-use super::exchange::{NONE, end, quiet, source};
+use super::exchange::{NONE, catch_panic, end, source};
 use super::keys;
 use super::thread;
 use crate::interface::text::text;
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn start_statement(
         false => unsafe { std::slice::from_raw_parts(schema.cast(), length as usize) },
     };
     if !thread::is_default_schema(name) {
-        quiet((), || {
+        catch_panic((), || {
             locker.statement.schema(&String::from_utf8_lossy(name))
         });
     }
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
     if let Some(locker) = unsafe { locker_at(locker) } {
         locker.text = statement;
         locker.length = length;
-        quiet((), || {
+        catch_panic((), || {
             // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is
             // not looked at.
             let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: 
     locker.has_tokens = true;
     locker.storage = storage;
     // SAFETY: rule 4 (text and tokens live as long as the statement).
-    quiet((), || unsafe { locker.digest::<S>("") });
+    catch_panic((), || unsafe { locker.digest::<S>("") });
 }
 
 /// Replaces the statement's tokens with those of the prepared statement that it executes.
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: 
     locker.has_tokens = true;
     locker.storage = storage;
     // SAFETY: rule 4 (text and tokens live as long as the statement).
-    quiet((), || unsafe {
+    catch_panic((), || unsafe {
         locker.digest::<S>(verb(&locker.statement))
     });
 }
@@ -284,7 +284,7 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
             number,
             sqlstate,
             message,
-        } => quiet((), || {
+        } => catch_panic((), || {
             let (state, message) = (
                 String::from_utf8_lossy(sqlstate),
                 String::from_utf8_lossy(message),
@@ -298,5 +298,5 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     // It ends in place: a copy would be loaded in other pieces than it was stored in, which stalls on the
     // stores.
     // SAFETY: rule 2 (the event ends here).
-    quiet((), || unsafe { ptr::drop_in_place(locker) });
+    catch_panic((), || unsafe { ptr::drop_in_place(locker) });
 }

@@ -7,7 +7,7 @@ use engine::table::{Classes, Handle, Table};
 use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
-use super::exchange::{NONE, end_wait, give, lend_wait, quiet, source, take_back};
+use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use crate::interface::Interface;
 use crate::interface::text::text;
 
@@ -22,14 +22,14 @@ const _: () = assert!(size_of::<Wait>() <= 64);
 
 /// Forgets who has tables open and how they are locked: nobody reports it while the calls rest.
 pub fn forget_owners() {
-    quiet((), table::disown_all);
+    catch_panic((), table::disown_all);
 }
 
 pub unsafe extern "C" fn get_table_share<S: Interface>(
     temporary: u8,
     share: *const c_void,
 ) -> *mut c_void {
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         let Some(classes) = CLASSES.get().filter(|_| temporary == 0) else {
             return NONE;
         };
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn get_table_share<S: Interface>(
 
 pub unsafe extern "C" fn release_table_share(share: *mut c_void) {
     // SAFETY: rule 1 (the object is destroyed here).
-    drop(quiet(None, || unsafe { take_back::<Table>(share) }));
+    drop(catch_panic(None, || unsafe { take_back::<Table>(share) }));
 }
 
 pub unsafe extern "C" fn drop_table_share(
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn drop_table_share(
     if temporary != 0 {
         return;
     }
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 4 (readable for its length).
         let (schema, name) = unsafe {
             (
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn open_table(share: *mut c_void, _identity: *const c_void
     let Some(table) = (unsafe { share.cast::<Table>().as_ref() }) else {
         return NONE;
     };
-    quiet(NONE, || give(table.open()))
+    catch_panic(NONE, || give(table.open()))
 }
 
 unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
@@ -109,7 +109,7 @@ pub unsafe extern "C" fn rebind_table(
 
 pub unsafe extern "C" fn close_table(_share: *mut c_void, table: *mut c_void) {
     // SAFETY: rule 1 (the object is destroyed here).
-    drop(quiet(None, || unsafe { take_back::<Handle>(table) }));
+    drop(catch_panic(None, || unsafe { take_back::<Handle>(table) }));
 }
 
 const OPERATIONS: [Operation; 4] = [

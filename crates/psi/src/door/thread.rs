@@ -12,7 +12,7 @@ use engine::thread::{self, ConnectionType, Session};
 use engine::wait::Wait;
 use engine::{Command, Kind};
 
-use super::exchange::{NONE, quiet};
+use super::exchange::{NONE, catch_panic};
 use super::keys::{self, Instrument};
 use super::lock;
 use super::metadata::LockCache;
@@ -77,7 +77,7 @@ struct Ending;
 impl Drop for Ending {
     fn drop(&mut self) {
         // SAFETY: no argument; it ends this thread's session, if it has one.
-        quiet((), || unsafe { delete_current_thread() });
+        catch_panic((), || unsafe { delete_current_thread() });
     }
 }
 
@@ -156,7 +156,7 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
     // SAFETY: leaked by `spawn_thread` for this thread alone.
     let start = unsafe { Box::from_raw(start.cast::<Start>()) };
     let (routine, argument) = (start.routine, start.argument);
-    quiet((), || {
+    catch_panic((), || {
         // A server that has threads does not fork into the background any more.
         engine::follow_forks(false);
         engine::settings::watch();
@@ -198,7 +198,7 @@ pub(super) unsafe fn spawn_named(
     argument: *mut c_void,
 ) -> c_int {
     let start = Box::into_raw(Box::new(Start {
-        instrument: quiet(None, || keys::of_kind(key, Kind::Thread)),
+        instrument: catch_panic(None, || keys::of_kind(key, Kind::Thread)),
         name,
         parent: current().map_or(0, |thread| thread.session.id()),
         routine,
@@ -218,7 +218,7 @@ pub unsafe extern "C" fn new_thread(
     _identity: *const c_void,
     processlist_id: u64,
 ) -> *mut c_void {
-    quiet(NONE, || {
+    catch_panic(NONE, || {
         let Some(instrument) = keys::of_kind(key, Kind::Thread) else {
             return NONE;
         };
@@ -287,18 +287,18 @@ pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
     let stays = thread.is_null() && current().is_some_and(|thread| !thread.serves_client.get());
     if !stays {
         // SAFETY: rule 1 (the thread is not destroyed, and no other thread of the system has it).
-        quiet((), || unsafe { attach(thread.cast()) });
+        catch_panic((), || unsafe { attach(thread.cast()) });
     }
 }
 
 /// `set_thread` of servers that detach a session while they delete another: NULL always detaches.
 pub unsafe extern "C" fn switch_thread(thread: *mut c_void) {
     // SAFETY: rule 1 (the thread is not destroyed, and no other thread of the system has it).
-    quiet((), || unsafe { attach(thread.cast()) });
+    catch_panic((), || unsafe { attach(thread.cast()) });
 }
 
 pub unsafe extern "C" fn delete_current_thread() {
-    quiet((), || {
+    catch_panic((), || {
         let thread = current_place();
         if !thread.is_null() {
             // SAFETY: this thread's record, which it leaves first.
@@ -311,7 +311,7 @@ pub unsafe extern "C" fn delete_current_thread() {
 }
 
 pub unsafe extern "C" fn delete_thread(thread: *mut c_void) {
-    quiet((), || {
+    catch_panic((), || {
         let thread = thread.cast::<Thread>();
         if thread.is_null() {
             return;
@@ -337,7 +337,7 @@ pub unsafe extern "C" fn set_thread_account(
     host: *const c_char,
     host_length: c_int,
 ) {
-    quiet((), || {
+    catch_panic((), || {
         // SAFETY: rule 4 (readable for its length).
         let (user, host) = unsafe {
             (
@@ -350,7 +350,7 @@ pub unsafe extern "C" fn set_thread_account(
 }
 
 pub unsafe extern "C" fn set_thread_db(name: *const c_char, length: c_int) {
-    quiet((), || {
+    catch_panic((), || {
         let Some(thread) = current() else { return };
         // SAFETY: rule 4 (readable for its length).
         let name = unsafe { text(name, length.max(0) as usize) };
@@ -389,7 +389,7 @@ pub unsafe extern "C" fn set_thread_info(info: *const c_char, length: u32) {
     // The text of a running statement is displayed from its record.
     let is_given = !info.is_null() && length != 0 && !engine::statement::is_open();
     if is_given || thread.has_info.get() {
-        quiet((), || {
+        catch_panic((), || {
             let info = match is_given {
                 // SAFETY: rule 4 (readable for its length).
                 true => unsafe { text(info, length as usize) },
