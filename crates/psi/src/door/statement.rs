@@ -88,15 +88,15 @@ pub unsafe extern "C" fn get_thread_statement_locker(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(locker) = (unsafe { locker_at(locker) }) else {
+    let Some(running) = (unsafe { locker_at(locker) }) else {
         return NONE;
     };
     let Some(instrument) = keys::packed(key).filter(|instrument| instrument.is(Kind::Statement))
     else {
         return locker;
     };
-    locker.statement.refine_number(instrument.number());
-    if locker.statement.is_counted() {
+    running.statement.refine_number(instrument.number());
+    if running.statement.is_counted() {
         return locker;
     }
     // A statement whose refined class is off is not counted at all.
@@ -114,11 +114,11 @@ pub unsafe extern "C" fn start_statement(
     line: u32,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(locker) = (unsafe { locker_at(locker) }) else {
+    let Some(running) = (unsafe { locker_at(locker) }) else {
         return;
     };
     // SAFETY: rule 4 (`file` is a C string).
-    locker.statement.source(unsafe { source(file, line) });
+    running.statement.source(unsafe { source(file, line) });
     // SAFETY: rule 4 (readable for its length).
     let name = match schema.is_null() {
         true => &[][..],
@@ -127,7 +127,7 @@ pub unsafe extern "C" fn start_statement(
     };
     if !thread::is_default_schema(name) {
         catch_panic((), || {
-            locker.statement.schema(&String::from_utf8_lossy(name))
+            running.statement.schema(&String::from_utf8_lossy(name))
         });
     }
 }
@@ -139,16 +139,16 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
     length: u32,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(locker) = unsafe { locker_at(locker) } {
-        locker.text = statement;
-        locker.length = length;
+    if let Some(running) = unsafe { locker_at(locker) } {
+        running.text = statement;
+        running.length = length;
         catch_panic((), || {
             // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is
             // not looked at.
             let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
-            locker.statement.text_alone(&text);
+            running.statement.text_alone(&text);
             // SAFETY: rule 4 (text and tokens live as long as the statement).
-            unsafe { locker.digest::<S>("") };
+            unsafe { running.digest::<S>("") };
         });
     }
 }
@@ -174,29 +174,29 @@ pub unsafe extern "C" fn digest_start(locker: *mut c_void) -> *mut c_void {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn digest_end<S: Interface>(locker: *mut c_void, storage: *const c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(locker) = (unsafe { locker_at(locker) }) else {
+    let Some(running) = (unsafe { locker_at(locker) }) else {
         return;
     };
-    if locker.has_tokens {
+    if running.has_tokens {
         return;
     }
-    locker.has_tokens = true;
-    locker.storage = storage;
+    running.has_tokens = true;
+    running.storage = storage;
     // SAFETY: rule 4 (text and tokens live as long as the statement).
-    catch_panic((), || unsafe { locker.digest::<S>("") });
+    catch_panic((), || unsafe { running.digest::<S>("") });
 }
 
 /// Replaces the statement's tokens with those of the prepared statement that it executes.
 pub unsafe extern "C" fn digest_set<S: Interface>(locker: *mut c_void, storage: *const c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(locker) = (unsafe { locker_at(locker) }) else {
+    let Some(running) = (unsafe { locker_at(locker) }) else {
         return;
     };
-    locker.has_tokens = true;
-    locker.storage = storage;
+    running.has_tokens = true;
+    running.storage = storage;
     // SAFETY: rule 4 (text and tokens live as long as the statement).
     catch_panic((), || unsafe {
-        locker.digest::<S>(verb(&locker.statement))
+        running.digest::<S>(verb(&running.statement))
     });
 }
 
@@ -210,8 +210,8 @@ macro_rules! counters {
         #[unsafe(link_section = "tare_hot")]
         pub unsafe extern "C" fn $set(locker: *mut c_void, count: $type) {
             // SAFETY: rule 2 (the event has not ended).
-            if let Some(locker) = unsafe { locker_at(locker) } {
-                locker.statement.$method(Counter::$counter, count);
+            if let Some(running) = unsafe { locker_at(locker) } {
+                running.statement.$method(Counter::$counter, count);
             }
         }
     )*};
@@ -236,22 +236,22 @@ counters! {
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_statement_lock_time(locker: *mut c_void, us: u64) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(locker) = unsafe { locker_at(locker) } {
-        locker.statement.lock_time_us(us);
+    if let Some(running) = unsafe { locker_at(locker) } {
+        running.statement.lock_time_us(us);
     }
 }
 
 pub unsafe extern "C" fn set_statement_no_index_used(locker: *mut c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(locker) = unsafe { locker_at(locker) } {
-        locker.statement.set(Counter::NoIndexUsed, 1);
+    if let Some(running) = unsafe { locker_at(locker) } {
+        running.statement.set(Counter::NoIndexUsed, 1);
     }
 }
 
 pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
     // SAFETY: rule 2 (the event has not ended).
-    if let Some(locker) = unsafe { locker_at(locker) } {
-        locker.statement.set(Counter::NoGoodIndexUsed, 1);
+    if let Some(running) = unsafe { locker_at(locker) } {
+        running.statement.set(Counter::NoGoodIndexUsed, 1);
     }
 }
 
@@ -261,24 +261,24 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     diagnostics: *const c_void,
 ) {
     // SAFETY: rule 2 (the event has not ended).
-    let Some(locker) = (unsafe { locker_at(locker) }) else {
+    let Some(running) = (unsafe { locker_at(locker) }) else {
         return;
     };
     // SAFETY: rule 5 (laid out as the release declares).
     match unsafe { S::FIELDS.outcome(diagnostics) } {
-        Outcome::Unknown => locker.statement.without_sqlstate(),
+        Outcome::Unknown => running.statement.without_sqlstate(),
         Outcome::Changed { rows, warnings } => {
             let counters = [
                 (Counter::RowsAffected, rows),
                 (Counter::Warnings, u64::from(warnings)),
             ];
-            locker.statement.set_all(counters);
+            running.statement.set_all(counters);
         }
         Outcome::Gave { warnings } => {
-            locker
+            running
                 .statement
                 .set_all([(Counter::Warnings, u64::from(warnings))]);
-            locker.statement.without_sqlstate();
+            running.statement.without_sqlstate();
         }
         Outcome::Failed {
             number,
@@ -290,13 +290,13 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
                 String::from_utf8_lossy(message),
             );
             match S::REPORTS_ERRORS {
-                true => locker.statement.failed(number, &state, &message),
-                false => locker.statement.error(number, &state, &message),
+                true => running.statement.failed(number, &state, &message),
+                false => running.statement.error(number, &state, &message),
             }
         }),
     }
     // It ends in place: a copy would be loaded in other pieces than it was stored in, which stalls on the
     // stores.
     // SAFETY: rule 2 (the event ends here).
-    catch_panic((), || unsafe { ptr::drop_in_place(locker) });
+    catch_panic((), || unsafe { ptr::drop_in_place(running) });
 }

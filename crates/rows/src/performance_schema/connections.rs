@@ -64,7 +64,10 @@ static ACCOUNTS: Spec<Connections> = Spec::new(
 )
 .keys(&[Key::Unique("ACCOUNT", &["USER", "HOST"])])
 .expect(50)
-.truncate(|view| view.snapshot.truncate_connections(ConnectionTable::Accounts));
+.truncate(|view| {
+    view.snapshot
+        .truncate_connections(ConnectionTable::Accounts)
+});
 
 static USERS: Spec<Connections> = Spec::new(
     "performance_schema",

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 
 use tare_layout::sizes;
 use tare_layout::slot::{COMMANDS, CONNECTION_TYPES};
-use tare_reader::names::{Account, Named};
-use tare_reader::{Names, Scope, Selection, Thread as Slot, ConnectionTable};
+use tare_reader::names::{Account, NameEntry};
+use tare_reader::{ConnectionTable, Names, Scope, Selection, Thread as Slot};
 
 use super::host::Host;
 use super::truncate::done;
@@ -186,7 +186,7 @@ impl Snapshot {
         &self,
         host: &Host,
         size: usize,
-        names: &[Option<Named>],
+        names: &[Option<NameEntry>],
         row: impl Fn(Arc<str>) -> Connections,
     ) -> Listed<Connections> {
         if host.has_none_of(size) {
@@ -208,7 +208,10 @@ impl Snapshot {
     pub fn truncate_connections(&self, whose: ConnectionTable) -> Done {
         let host = self.present()?;
         let (tables, scopes): (&[ConnectionTable], &[Scope]) = match whose {
-            ConnectionTable::Accounts => (&[ConnectionTable::Accounts], &[Scope::Account, Scope::Thread]),
+            ConnectionTable::Accounts => (
+                &[ConnectionTable::Accounts],
+                &[Scope::Account, Scope::Thread],
+            ),
             ConnectionTable::Users => (
                 &[ConnectionTable::Accounts, ConnectionTable::Users],
                 &[Scope::Account, Scope::User, Scope::Thread],

@@ -8,7 +8,7 @@ use tare_layout::histogram::{bucket_high, bucket_low};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
 use tare_layout::sizes;
 use tare_reader::line::{Cells, NOTHING, add};
-use tare_reader::names::{Account, Named};
+use tare_reader::names::{Account, NameEntry};
 use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
 use super::events::cpu_ps;
@@ -293,7 +293,7 @@ impl Snapshot {
         }
     }
 
-    fn is_listed(&self, names: &[Option<Named>], number: usize) -> bool {
+    fn is_listed(&self, names: &[Option<NameEntry>], number: usize) -> bool {
         let named = names.get(number.wrapping_sub(1)).and_then(Option::as_ref);
         named.is_some_and(|named| named.listed)
     }
