@@ -66,7 +66,11 @@ fn a_server_starts_where_files_may_not_be_as_large_as_a_segment() {
 fn a_soft_limit_is_raised_only_for_the_segment() {
     let directory = Directory::new("fsize");
     let (child, log, pid) = start(&directory, "200000000:", "");
-    assert_eq!(tare_reader::discover::find_of_process(pid).len(), 1, "{log}");
+    assert_eq!(
+        tare_reader::discover::find_of_process(pid).len(),
+        1,
+        "{log}"
+    );
     let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).expect("readable");
     let line = limits.lines().find(|l| l.starts_with("Max file size"));
     assert!(line.is_some_and(|l| l.contains("200000000")), "{limits}");

@@ -274,7 +274,10 @@ fn off_means_no_segment() {
     let directory = Directory::new("off");
     let served = serve(&directory, &["--performance-schema=OFF"]);
     assert_eq!(served.answer("SELECT @@performance_schema"), "0\n");
-    assert_eq!(tare_reader::discover::find_of_process(served.running.pid()), []);
+    assert_eq!(
+        tare_reader::discover::find_of_process(served.running.pid()),
+        []
+    );
 }
 
 #[test]

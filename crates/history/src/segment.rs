@@ -10,7 +10,8 @@ use tare_reader::active::{Population, RunningStatement};
 use tare_reader::events::Wait;
 use tare_reader::objects::Metadata;
 use tare_reader::{
-    ActiveThread, Banks, Classes, Clock, Names, Segment, active_threads, digests, instances, threads,
+    ActiveThread, Banks, Classes, Clock, Names, Segment, active_threads, digests, instances,
+    threads,
 };
 
 use crate::ask::Unanswered;
@@ -64,7 +65,13 @@ impl SegmentSource {
         }
     }
 
-    fn sample(&self, active: &ActiveThread, clock: Clock, now: u64, blockers: &mut Blockers) -> Sample {
+    fn sample(
+        &self,
+        active: &ActiveThread,
+        clock: Clock,
+        now: u64,
+        blockers: &mut Blockers,
+    ) -> Sample {
         let view = self.segment.view();
         let class = |id: usize| self.classes.get(id).map(|class| Arc::clone(&class.name));
         let age = |start: Option<u64>| {
