@@ -144,8 +144,7 @@ fn equal_in_constant_time(a: &[u8], b: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
-    use mysql_common::auth::plugins::mysql_native_password::scramble_native;
+    use mysql_common::scramble::{scramble_native, scramble_sha256};
 
     use super::*;
 
