@@ -6,32 +6,32 @@ use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value::Value;
 use tare_store::Cursor;
 
-/// The type of a table's column (database, table, column), where the definitions tell.
-pub type Known<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;
+/// Looks up the type of a table's column (database, table, column) in the definitions.
+pub type TypeLookup<'k> = &'k dyn Fn(&str, &str, &str) -> Option<WireType>;
 
-/// No table of a user's is there.
-pub fn nothing_known(_database: &str, _table: &str, _column: &str) -> Option<WireType> {
+/// The lookup where there are no tables of users.
+pub fn no_definitions(_database: &str, _table: &str, _column: &str) -> Option<WireType> {
     None
 }
 
-/// The types of a result's columns, kept from one execution to the next.
+/// The types of a result's columns, stored between executions.
 #[derive(Debug, Default)]
 pub struct Types {
     /// How each column's values are written.
     pub wire: Vec<WireType>,
     /// Which version of the prepared statement they belong to; 0 is none yet.
     pub version: i32,
-    /// Whether the values of the first row had a say.
+    /// Whether the type of some column is that of the first row's value.
     pub guessed: bool,
 }
 
-/// Finds the columns' types, and tells each column: of the table, of the expression, or else of the
-/// first row's values.
+/// Finds the columns' types, and hands each column over. The type is the table's, the expression's, or
+/// else that of the first row's value.
 pub fn describe(
     cursor: &Cursor<'_>,
     sql: &Sql,
     types: &mut Types,
-    known: Known<'_>,
+    lookup: TypeLookup<'_>,
     has_row: bool,
     each: &mut dyn FnMut(&Column<'_>),
 ) {
@@ -60,14 +60,14 @@ pub fn describe(
         let hint = hints.0.get(i).or_else(|| hints.1.get(n - 1 - i));
         let declared = cursor
             .decltype(i)
-            .map(|d| (d, origin.and_then(|(d, t, c)| known(d, t, c))));
+            .map(|d| (d, origin.and_then(|(d, t, c)| lookup(d, t, c))));
         let wire = match (declared, hint.copied().flatten()) {
-            (Some((_, Some(known))), _) => known,
+            (Some((_, Some(defined))), _) => defined,
             (Some((text, None)), _) => wire_type(&text.to_lowercase(), true),
             (None, Some(hint)) => hint,
             (None, None) => {
                 types.guessed = true;
-                guessed(cursor, i, has_row)
+                guess_type(cursor, i, has_row)
             }
         };
         types.wire.push(wire);
@@ -83,8 +83,8 @@ pub fn describe(
     }
 }
 
-/// A type for the value of the row at hand.
-fn guessed(cursor: &Cursor<'_>, column: usize, has_row: bool) -> WireType {
+/// The type of the current row's value.
+fn guess_type(cursor: &Cursor<'_>, column: usize, has_row: bool) -> WireType {
     let value = match has_row {
         true => cursor.value(column),
         false => Value::Null,

@@ -1,4 +1,4 @@
-//! LIKE and WHERE over rows that are made here.
+//! LIKE and WHERE over rows that are built in memory.
 
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
@@ -10,8 +10,8 @@ use tare_dialect::admin::Filter;
 use tare_mysql::error::{Result, SqlError};
 use tare_store::connection::quote;
 
-/// Keeps the rows that LIKE or WHERE lets through: SQLite evaluates both, over the rows as JSON.
-pub fn filtered(runner: &mut dyn StatementRunner, rows: Rows, filter: &Filter) -> Result<Rows> {
+/// The rows that LIKE or WHERE matches: SQLite evaluates both, over the rows as JSON.
+pub fn apply_filter(runner: &mut dyn StatementRunner, rows: Rows, filter: &Filter) -> Result<Rows> {
     let Some(condition) = condition(runner, &rows, filter)? else {
         return Ok(rows);
     };
@@ -31,19 +31,19 @@ pub fn filtered(runner: &mut dyn StatementRunner, rows: Rows, filter: &Filter) -
         .db()
         .prepare(&sql)
         .map_err(tare_store::Error::from)?;
-    let kept: Vec<i64> = statement
+    let indexes: Vec<i64> = statement
         .query_map([&json], |r| r.get(0))
         .map_err(tare_store::Error::from)?
         .collect::<rusqlite::Result<_>>()
         .map_err(tare_store::Error::from)?;
     let mut rows = rows;
     let all = std::mem::take(&mut rows.rows);
-    let rows_kept = kept
+    let filtered_rows = indexes
         .into_iter()
         .filter_map(|i| all.get(i as usize).cloned())
         .collect();
     Ok(Rows {
-        rows: rows_kept,
+        rows: filtered_rows,
         ..rows
     })
 }
@@ -81,7 +81,7 @@ fn json(rows: &Rows) -> Result<String> {
     serde_json::to_string(&rows).map_err(|e| SqlError::new(1105, e.to_string()))
 }
 
-/// Column names of a SHOW's WHERE may be keywords in backticks; they stay as they are.
+/// In parentheses, so that column names in backticks that are keywords stay as they are.
 fn strip(expr: &Expr) -> Expr {
     Expr::Nested(Box::new(expr.clone()))
 }

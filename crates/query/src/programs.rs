@@ -49,12 +49,12 @@ pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Tabl
     if let Some(instead) = programs.instead(schema) {
         return instead.to_vec();
     }
-    let mut found: Vec<&'static dyn Table> =
+    let mut tables: Vec<&'static dyn Table> =
         registry::tables_in(programs.series(), schema).collect();
     let views = programs.tables().into_iter();
-    found.extend(views.filter(|t| t.schema().eq_ignore_ascii_case(schema)));
-    found.sort_by_key(|t| t.name());
-    found
+    tables.extend(views.filter(|t| t.schema().eq_ignore_ascii_case(schema)));
+    tables.sort_by_key(|t| t.name());
+    tables
 }
 
 /// The system schemas stay as they are: 1044 for a change of them, and 1142 for a DROP of their tables. `None` for a

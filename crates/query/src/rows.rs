@@ -1,4 +1,4 @@
-//! The rows of a statement that runs, on their way to whoever asked.
+//! The rows of a statement that runs, on their way to a [`Sink`].
 
 use rusqlite::types::Value;
 use tare_dialect::plan::Sql;
@@ -7,25 +7,25 @@ use tare_mysql::watch;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_store::Cursor;
 
-use crate::columns::{Known, Types, describe};
+use crate::columns::{TypeLookup, Types, describe};
 use crate::result::{Rows, owned};
 
-/// Whoever takes a result: the columns, then the rows.
+/// The receiver of a result: the columns, then the rows.
 pub trait Sink {
-    /// The columns are told anew: those that were known are out of date.
+    /// The columns follow: those received before are out of date.
     fn describe(&mut self);
     /// A column.
     fn column(&mut self, column: &Column<'_>);
-    /// The columns are known; rows follow.
+    /// Rows follow, of these types.
     fn begin(&mut self, types: &[WireType]);
-    /// The row at which the cursor stands.
+    /// The current row of the cursor.
     ///
     /// # Errors
     /// The sink takes no more rows: the statement ends with this error.
     fn row(&mut self, cursor: &Cursor<'_>, types: &[WireType]) -> Result<()>;
 }
 
-/// Steps through the rows of a statement whose parameters are bound; how many there were.
+/// Steps through the rows of a statement whose parameters are bound, and counts them.
 ///
 /// # Errors
 /// The statement's, or the sink's.
@@ -33,14 +33,14 @@ pub fn each_row<S: Sink>(
     cursor: &mut Cursor<'_>,
     sql: &Sql,
     types: &mut Types,
-    known: Known<'_>,
+    lookup: TypeLookup<'_>,
     sink: &mut S,
 ) -> Result<u64> {
     let mut row = cursor.step()?;
     let version = cursor.reprepared() + 1;
     if types.version != version || types.guessed {
         sink.describe();
-        describe(cursor, sql, types, known, row, &mut |column| {
+        describe(cursor, sql, types, lookup, row, &mut |column| {
             sink.column(column);
         });
         types.version = version;
@@ -56,7 +56,7 @@ pub fn each_row<S: Sink>(
     Ok(rows)
 }
 
-/// 1329, a warning: SELECT ... INTO has found nothing, and the variables stay.
+/// 1329, a warning: SELECT ... INTO has no row, and the variables stay as they are.
 pub const NO_DATA: &str = "No data - zero rows fetched, selected, or processed";
 
 /// The one row of SELECT ... INTO.
@@ -68,12 +68,12 @@ pub struct OneRow {
 }
 
 impl OneRow {
-    /// For so many variables.
+    /// For this number of variables.
     pub fn of(width: usize) -> Self {
         Self { width, row: None }
     }
 
-    /// Takes the row at which the cursor stands.
+    /// Takes the current row of the cursor.
     ///
     /// # Errors
     /// 1222 where it has another number of columns, 1172 where it is the second.

@@ -1,4 +1,4 @@
-//! What the dialect is told: the tables of the system schemas, and a connection's databases.
+//! The tables that the dialect looks up: those of the system schemas and of a connection's databases.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub struct SystemSchema<'c> {
 /// The users' databases.
 #[derive(Debug)]
 enum Databases<'c> {
-    /// They are not looked at.
+    /// They are not looked up.
     Unknown,
     /// There are none.
     None,
@@ -33,7 +33,7 @@ enum Databases<'c> {
 }
 
 impl<'c> SystemSchema<'c> {
-    /// The system schemas; users' databases are not looked at.
+    /// The system schemas; users' databases are not looked up.
     pub fn new(programs: &'static dyn Programs) -> Self {
         Self {
             programs,
@@ -42,7 +42,7 @@ impl<'c> SystemSchema<'c> {
     }
 
     /// The system schemas, and no other database.
-    pub fn alone(programs: &'static dyn Programs) -> Self {
+    pub fn without_databases(programs: &'static dyn Programs) -> Self {
         Self {
             programs,
             databases: Databases::None,
@@ -58,7 +58,7 @@ impl<'c> SystemSchema<'c> {
     }
 }
 
-/// What the dialect asks of a column.
+/// A column as the dialect reads it.
 pub fn system_column(meta: &Meta) -> SystemColumn {
     SystemColumn {
         name: meta.name,
@@ -77,8 +77,8 @@ impl Schema for SystemSchema<'_> {
     }
 
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
-        let found = programs::table(self.programs, schema, table)?;
-        Some(found.columns().iter().map(system_column).collect())
+        let table = programs::table(self.programs, schema, table)?;
+        Some(table.columns().iter().map(system_column).collect())
     }
 
     fn view(&self, name: &str) -> Option<&'static dyn View> {
@@ -116,21 +116,21 @@ pub const DEFINITIONS: ReadDefinition = ReadDefinition {
     },
 };
 
-/// The tables of one database, as they are read.
+/// The tables of one database that have been read so far.
 #[derive(Debug)]
 struct OneDatabase<'t> {
     database: &'t str,
     tables: &'t Tables,
-    /// A table was asked for that is not known, or not yet.
+    /// A table was looked up that is not there, or not yet.
     missing: bool,
 }
 
 impl Schema for OneDatabase<'_> {
     fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
-        let known = (database == self.database).then(|| self.tables.get(table));
-        let found = known.flatten().cloned();
-        self.missing |= found.is_none() && !table.eq_ignore_ascii_case("dual");
-        Ok(found)
+        let is_own = database == self.database;
+        let definition = self.tables.get(table).filter(|_| is_own).cloned();
+        self.missing |= definition.is_none() && !table.eq_ignore_ascii_case("dual");
+        Ok(definition)
     }
 
     fn system_table(&self, _schema: &str, _table: &str) -> Option<Vec<SystemColumn>> {

@@ -1,4 +1,4 @@
-//! What SET of some variables means, whoever has the session.
+//! SET of variables that a server and a segment's reader share.
 
 use tare_mysql::charset;
 use tare_mysql::error::{Result, SqlError};
@@ -6,8 +6,8 @@ use tare_mysql::variable::Variable;
 use tare_reader::Segment;
 use tare_reader::metrics::Action;
 
-/// What a variable does to metrics when it is set.
-pub fn monitor(variable: &str) -> Option<Action> {
+/// The action on metrics of a variable's SET.
+pub fn metric_action(variable: &str) -> Option<Action> {
     Some(match variable {
         "innodb_monitor_enable" => Action::Enable,
         "innodb_monitor_disable" => Action::Disable,
@@ -20,25 +20,25 @@ pub fn monitor(variable: &str) -> Option<Action> {
 /// 1105, a warning of SET GLOBAL innodb_monitor_reset_all.
 pub const STILL_ENABLED: &str = "Metrics that are enabled keep their figures: disable them first";
 
-/// SET GLOBAL of a variable of [`monitor`]; whether all metrics that were meant let it be done,
-/// otherwise [`STILL_ENABLED`] is to be told.
+/// SET GLOBAL of a variable of [`metric_action`]. Returns whether it was done to all metrics of the name or
+/// pattern; otherwise the caller warns with [`STILL_ENABLED`].
 ///
 /// # Errors
-/// 1231 where no metric is meant, 1105 where the segment cannot be written to.
+/// 1231 where no metric has the name, 1105 where the segment cannot be written to.
 pub fn act_on_metrics(
     segment: Option<&Segment>,
     variable: &Variable,
-    asked: &str,
+    pattern: &str,
     action: Action,
 ) -> Result<bool> {
     let (meant, done) = match segment {
         Some(segment) => segment
-            .act_on_metrics(asked, action)
+            .act_on_metrics(pattern, action)
             .map_err(|e| SqlError::new(1105, e.to_string()))?,
         None => (0, 0),
     };
     match meant {
-        0 => Err(variable.wrong(asked)),
+        0 => Err(variable.wrong(pattern)),
         _ => Ok(done == meant),
     }
 }
@@ -64,7 +64,7 @@ pub fn set_sample_age(segment: Option<&Segment>, seconds: &str) -> Result<()> {
 ///
 /// # Errors
 /// 1115, 1253 or 1273.
-pub fn names(charset: &str, collation: Option<&str>) -> Result<Vec<(&'static str, String)>> {
+pub fn set_names(charset: &str, collation: Option<&str>) -> Result<Vec<(&'static str, String)>> {
     let charset = charset.to_ascii_lowercase();
     if !charset::is_known(&charset) && charset != "default" {
         return Err(SqlError::new(
@@ -86,7 +86,7 @@ pub fn names(charset: &str, collation: Option<&str>) -> Result<Vec<(&'static str
     Ok(set)
 }
 
-/// A collation has to be known, and to be its character set's.
+/// 1273 for an unknown collation, 1253 for one of another character set.
 fn check_collation(collation: &str, charset: &str) -> Result<()> {
     let of = charset::charset_of(collation)
         .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;

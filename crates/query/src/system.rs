@@ -10,7 +10,7 @@ use tare_rows::source::Source;
 use tare_store::{Connection, Control, Cursor, Databases, StatementId, UnknownColumn};
 
 use crate::catalog::{self, Catalog};
-use crate::columns::{Types, nothing_known};
+use crate::columns::{Types, no_definitions};
 use crate::programs::Programs;
 use crate::result::{Rows, borrowed};
 use crate::rows::each_row;
@@ -28,9 +28,9 @@ pub fn register(
     programs.register(db, session)
 }
 
-/// Why SQLite does not prepare a statement. Of a column it tells the name alone; the plan knows where it
-/// is written.
-pub fn refused(error: tare_store::Error, sql: &Sql) -> SqlError {
+/// The error of a statement that SQLite does not prepare. SQLite reports a column's name alone; the plan
+/// knows the clause that names it.
+pub fn prepare_error(error: tare_store::Error, sql: &Sql) -> SqlError {
     match error.column() {
         Some(UnknownColumn::None(name)) => sql.names.unknown(name).into(),
         Some(UnknownColumn::Several(name)) => sql.names.ambiguous(name).into(),
@@ -39,14 +39,14 @@ pub fn refused(error: tare_store::Error, sql: &Sql) -> SqlError {
 }
 
 /// The system schemas in a connection of their own, so that a transaction's rollback does not touch
-/// them. Their tables are made as statements name them.
+/// them. Their tables are created as statements name them.
 pub struct System {
     connection: Connection,
     catalog: Catalog,
 }
 
 impl System {
-    /// Opens a connection to them, with functions that ask this session.
+    /// Opens a connection to them, whose functions read this session.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
@@ -67,7 +67,7 @@ impl System {
         })
     }
 
-    /// Makes the tables that a statement names: schema and table.
+    /// Creates the tables that a statement names: schema and table.
     ///
     /// # Errors
     /// SQLite's.
@@ -77,12 +77,12 @@ impl System {
         Ok(self)
     }
 
-    /// The connection, and what is known of the schemas without a statement.
+    /// The connection and its catalog.
     pub fn parts(&mut self) -> (&mut Connection, &Catalog) {
         (&mut self.connection, &self.catalog)
     }
 
-    /// What is known of the schemas without a statement.
+    /// The catalog, which answers without a statement.
     pub fn catalog(&self) -> &Catalog {
         &self.catalog
     }
@@ -107,7 +107,7 @@ impl System {
         let id = self
             .connection
             .prepare(&sql.text)
-            .map_err(|error| refused(error, sql))?;
+            .map_err(|error| prepare_error(error, sql))?;
         let result = self.run(id, parameters, run);
         self.connection.close(id);
         result
@@ -134,13 +134,12 @@ impl System {
         self.once(sql, parameters, |cursor| {
             let mut rows = Rows::new(&[]);
             let mut types = Types::default();
-            each_row(cursor, sql, &mut types, &nothing_known, &mut rows)?;
+            each_row(cursor, sql, &mut types, &no_definitions, &mut rows)?;
             Ok(rows)
         })
     }
 
-    /// Runs INSERT, UPDATE or DELETE; how many rows it changed. To be checked before, see
-    /// [`System::check_change`].
+    /// Runs INSERT, UPDATE or DELETE; how many rows it changed. [`System::check_change`] comes before.
     ///
     /// # Errors
     /// The statement's.
@@ -152,7 +151,7 @@ impl System {
         Ok(self.connection.changes())
     }
 
-    /// Whether the system table that a statement writes to lets itself be changed so.
+    /// Refuses a change that the system table does not allow.
     ///
     /// # Errors
     /// 1142, 1146, 1288 or 1471.
@@ -171,7 +170,7 @@ impl System {
     /// TRUNCATE of a system table.
     ///
     /// # Errors
-    /// 1142, in MariaDB 1683, where the table does not let itself be emptied, 1146 where it is none.
+    /// 1142, in MariaDB 1683, where the table cannot be emptied; 1146 where there is no such table.
     pub fn truncate(&self, schema: &str, table: &str) -> Result<()> {
         let done = self.catalog.truncate(schema, table);
         done.unwrap_or_else(|| Err(SqlError::no_such_table(schema, table)))

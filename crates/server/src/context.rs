@@ -82,7 +82,7 @@ impl SessionFacts for SessionContext {
     }
 
     fn is_open(&self, database: &str) -> bool {
-        self.shared.databases.known(database).is_some()
+        self.shared.databases.cached_definitions(database).is_some()
     }
 
     fn tables(&self, database: &str) -> Vec<Arc<TableDef>> {

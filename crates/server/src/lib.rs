@@ -85,7 +85,7 @@ impl Server {
             .name("main".into())
             .spawn(move || {
                 tare::thread::register(&points::THREAD_MAIN);
-                tare_store::metrics::settle();
+                tare_store::metrics::publish_constants();
                 listeners.run(&scheduler);
                 own.stopping.store(true, Ordering::Release);
                 own.registry.kill_all();

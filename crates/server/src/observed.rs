@@ -133,7 +133,7 @@ fn is_program(pid: u32, wanted: &Path) -> bool {
 }
 
 fn warn(text: String) {
-    log::say(Priority::Warning, "Server", text);
+    log::write(Priority::Warning, "Server", text);
 }
 
 /// Watches the attached process until the server stops. Logs its end and, with `follow`, attaches to its

@@ -122,7 +122,7 @@ fn catch_panic<R>(shared: &Shared, run: impl FnOnce() -> R) -> Option<R> {
             let what = what.or_else(|| panic.downcast_ref::<&str>().copied());
             // The panic has printed itself to standard error.
             let text = format!("a session ended by a panic: {}", what.unwrap_or("unknown"));
-            log::keep(Priority::Error, "Server", text);
+            log::record(Priority::Error, "Server", text);
             shared.counters.panics.fetch_add(1, Ordering::Relaxed);
             None
         }

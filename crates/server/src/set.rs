@@ -9,7 +9,9 @@ use crate::session::Session;
 use crate::transaction;
 use tare_dialect::admin::{Characteristics, SetItem};
 use tare_mysql::variable::{Scope, find_in, mode_warnings};
-use tare_query::set::{SAMPLE_AGE, STILL_ENABLED, act_on_metrics, monitor, names, set_sample_age};
+use tare_query::set::{
+    SAMPLE_AGE, STILL_ENABLED, act_on_metrics, metric_action, set_names, set_sample_age,
+};
 
 const SHOW_PROCESSLIST: &str = "'@@performance_schema_show_processlist' is deprecated and will be removed in a \
     future release. When it is removed, SHOW PROCESSLIST will always use the performance schema implementation.";
@@ -23,7 +25,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                 session.state.user_variables.set(name, value);
             }
             SetItem::Names(charset, collation) => {
-                for (name, value) in names(charset, collation.as_deref())? {
+                for (name, value) in set_names(charset, collation.as_deref())? {
                     let value = Some(Value::Text(value));
                     session.state.set(Scope::Session, name, value, true)?;
                 }
@@ -34,7 +36,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     Some(expr) => Some(prepare::evaluate(session, expr.clone())?),
                     None => None,
                 };
-                let value = match monitor(name) {
+                let value = match metric_action(name) {
                     Some(action) => Some(Value::Text(set_monitor(
                         session, *scope, name, action, value,
                     )?)),

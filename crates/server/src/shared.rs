@@ -119,7 +119,7 @@ impl Shared {
             status::value(&counted, Counter::SlowQueries),
             status::value(&counted, Counter::OpenedTables),
             self.counters.flushes.load(Ordering::Relaxed) + 1,
-            self.databases.known_tables(),
+            self.databases.cached_table_count(),
             questions as f64 / uptime as f64
         )
     }

@@ -130,7 +130,7 @@ impl Source for SessionContext {
     }
 
     fn error_log(&self) -> Vec<LogLine> {
-        let lines = tare_store::log::log().lines.into_iter();
+        let lines = tare_store::log::snapshot().lines.into_iter();
         let line = |line: tare_store::log::Line| LogLine {
             logged_us: line.logged_us,
             priority: line.priority.name(),

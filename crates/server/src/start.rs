@@ -100,7 +100,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
     let lock = lock_data(&config)?;
     let (version, pid) = (config.series.version(), std::process::id());
     let text = format!("tare serve {version} starts as process {pid}");
-    log::keep(Priority::System, "Server", text);
+    log::record(Priority::System, "Server", text);
     tare_store::sqlite::configure();
     let own = start_recording(&config);
     // If the recording could not be started, the variable performance_schema is OFF.
@@ -201,12 +201,12 @@ fn lock_data(config: &Config) -> Result<fs::File, StartError> {
 }
 
 fn log_and_print(priority: Priority, text: String) {
-    log::say(priority, "Server", text);
+    log::write(priority, "Server", text);
 }
 
 /// Logs the addresses, which `tare serve` prints.
 fn log_endpoints(endpoints: &Endpoints) {
-    let log_line = |text: String| log::keep(Priority::System, "Server", text);
+    let log_line = |text: String| log::record(Priority::System, "Server", text);
     log_line(format!("Listening on {}", endpoints.socket.display()));
     if let Some(tcp) = endpoints.tcp {
         log_line(format!("Listening on {tcp}"));

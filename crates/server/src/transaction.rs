@@ -42,7 +42,10 @@ pub fn queue_as_writer(session: &mut Session, database: &str) {
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(pass) = writers.expect() {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
-        session.locks.transaction.add(database, pass.shown(lock));
+        session
+            .locks
+            .transaction
+            .add(database, pass.with_metadata_lock(lock));
     }
 }
 
@@ -56,7 +59,7 @@ pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<Write
             .status()
             .add(Counter::TableLocksImmediate, 1);
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
-        return Ok(pass.shown(lock));
+        return Ok(pass.with_metadata_lock(lock));
     }
     // A session that holds a write lock and waits for another one may be part of a deadlock: it gives up
     // soon.
@@ -86,7 +89,7 @@ pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<Write
     match entered {
         Some(pass) => {
             lock.granted(LockType::Exclusive, LockDuration::Transaction);
-            Ok(pass.shown(lock))
+            Ok(pass.with_metadata_lock(lock))
         }
         None if session.control.must_stop() => Err(SqlError::interrupted()),
         None if holds => {

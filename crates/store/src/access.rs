@@ -80,7 +80,7 @@ struct Op {
 
 /// What a cursor of a program is open on, and how it is moved.
 #[derive(Default)]
-struct Moved {
+struct CursorUse {
     database: i64,
     root: i64,
     writes: bool,
@@ -93,7 +93,7 @@ struct Moved {
     backward: bool,
 }
 
-impl Moved {
+impl CursorUse {
     fn reads(&self) -> Reads {
         if self.full {
             Reads::Scan
@@ -158,20 +158,20 @@ fn mysql_index(table: &str, name: &str) -> String {
     own.unwrap_or("PRIMARY").to_owned()
 }
 
-fn cursors(ops: &[Op]) -> Vec<(i64, Moved)> {
-    let mut cursors: Vec<(i64, Moved)> = Vec::new();
+fn cursors(ops: &[Op]) -> Vec<(i64, CursorUse)> {
+    let mut cursors: Vec<(i64, CursorUse)> = Vec::new();
     for op in ops {
         match op.name.as_str() {
             "OpenRead" | "OpenWrite" | "ReopenIdx"
                 if op.name != "OpenWrite" || op.p5 & ROOT_IN_REGISTER == 0 =>
             {
-                let known = cursors.iter().any(|(cursor, _)| *cursor == op.p1);
-                if !known {
-                    let moved = Moved {
+                let is_open = cursors.iter().any(|(cursor, _)| *cursor == op.p1);
+                if !is_open {
+                    let moved = CursorUse {
                         database: op.p3,
                         root: op.p2,
                         writes: op.name == "OpenWrite",
-                        ..Moved::default()
+                        ..CursorUse::default()
                     };
                     cursors.push((op.p1, moved));
                 }
@@ -215,20 +215,20 @@ fn ends_with_key(ops: &[Op], seek: usize) -> bool {
 }
 
 /// What a statement does to the tables of attached databases.
-pub fn of(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program> {
+pub fn analyze(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program> {
     let ops = program(db, sql)?;
     let cursors = cursors(&ops);
     let roots = roots(db)?;
-    let of_table = |moved: &Moved| roots.get(&(moved.database, moved.root));
-    let mut found: Vec<Access> = Vec::new();
+    let of_table = |moved: &CursorUse| roots.get(&(moved.database, moved.root));
+    let mut accesses: Vec<Access> = Vec::new();
     for (_, moved) in &cursors {
         let Some((database, table, _)) = of_table(moved) else {
             continue;
         };
         let same = |a: &&mut Access| a.database == *database && a.table == *table;
-        match found.iter_mut().find(same) {
+        match accesses.iter_mut().find(same) {
             Some(access) => access.writes |= moved.writes,
-            None => found.push(Access {
+            None => accesses.push(Access {
                 database: database.clone(),
                 table: table.clone(),
                 index: None,
@@ -243,7 +243,7 @@ pub fn of(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program
             continue;
         };
         let same = |a: &&mut Access| a.database == *database && a.table == *table;
-        let Some(access) = found.iter_mut().find(same) else {
+        let Some(access) = accesses.iter_mut().find(same) else {
             continue;
         };
         // An INSERT looks whether its key is there: nobody asked for that row.
@@ -261,12 +261,12 @@ pub fn of(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program
         (access.reads, access.backward) = (moved.reads(), moved.backward);
     }
     Ok(Program {
-        accesses: found,
+        accesses: accesses,
         single_loop: single_loop(&ops, &cursors),
     })
 }
 
-fn single_loop(ops: &[Op], cursors: &[(i64, Moved)]) -> Option<Loop> {
+fn single_loop(ops: &[Op], cursors: &[(i64, CursorUse)]) -> Option<Loop> {
     let mut over_tables = None;
     let mut others = Vec::new();
     for (at, op) in ops.iter().enumerate() {
@@ -319,8 +319,8 @@ mod tests {
     }
 
     fn accesses(sql: &str, inserts: bool) -> Vec<(String, Option<String>, bool)> {
-        let found = of(&connection(), sql, inserts).unwrap().accesses;
-        found
+        let accesses = analyze(&connection(), sql, inserts).unwrap().accesses;
+        accesses
             .into_iter()
             .map(|a| (a.table, a.index, a.writes))
             .collect()
@@ -370,10 +370,12 @@ mod tests {
     }
 
     #[test]
-    fn lookups_ranges_and_scans_are_told_apart() {
+    fn lookups_ranges_and_scans_are_distinguished() {
         let read = |sql| {
-            let found = of(&connection(), sql, false).unwrap().accesses;
-            let all = found.iter().map(|a| (a.reads, a.index.clone(), a.backward));
+            let accesses = analyze(&connection(), sql, false).unwrap().accesses;
+            let all = accesses
+                .iter()
+                .map(|a| (a.reads, a.index.clone(), a.backward));
             all.collect::<Vec<_>>()
         };
         let index = |name: &str| Some(name.to_owned());
@@ -408,10 +410,10 @@ mod tests {
     }
 
     #[test]
-    fn steps_tell_the_rows_that_an_aggregate_visits() {
+    fn an_aggregate_s_visited_rows_follow_from_its_steps() {
         let db = connection();
         let visited = |sql: &str, sent: u64| {
-            let steps = of(&db, sql, false).unwrap().single_loop;
+            let steps = analyze(&db, sql, false).unwrap().single_loop;
             let mut statement = db.prepare(sql).unwrap();
             let mut rows = statement.query([]).unwrap();
             while rows.next().unwrap().is_some() {}

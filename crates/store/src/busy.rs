@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use tare_mysql::watch;
 
-use super::databases::WAIT;
+use super::databases::BUSY_TIMEOUT;
 
 /// Waits for another process that writes, unless the statement must end meanwhile.
 pub(crate) fn others_write(tries: c_int) -> bool {
     const PAUSE: Duration = Duration::from_millis(5);
-    let goes_on = PAUSE * (tries as u32) < WAIT && !watch::must_stop();
+    let goes_on = PAUSE * (tries as u32) < BUSY_TIMEOUT && !watch::must_stop();
     if goes_on {
         thread::sleep(PAUSE);
     }

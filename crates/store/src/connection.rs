@@ -17,7 +17,7 @@ use super::databases::{Databases, FORMAT, SORTED};
 use super::error::{Error, Result};
 use super::log::{self, Priority};
 use super::memory;
-use super::metrics::{self, CACHE_KIB, Told};
+use super::metrics::{self, CACHE_KIB, CacheUsage};
 use super::stack;
 use super::statement::{StatementId, Statements};
 use super::tables;
@@ -48,13 +48,13 @@ pub struct Connection {
     /// Statements until the next look at what SQLite has counted.
     gather_in: u32,
     /// Its caches.
-    told: Told,
+    cache_usage: CacheUsage,
 }
 
 impl Drop for Connection {
     fn drop(&mut self) {
         self.gather();
-        self.told.now(Told::default());
+        self.cache_usage.update(CacheUsage::default());
     }
 }
 
@@ -86,7 +86,7 @@ impl Connection {
         db.busy_handler(Some(busy::others_write))?;
         control.runs_on(&db);
         let progress = move || {
-            memory::look();
+            memory::update_counting();
             control.must_stop() && !watch::is_shared()
         };
         db.progress_handler(PROGRESS_STEPS, Some(progress))?;
@@ -105,7 +105,7 @@ impl Connection {
             raw,
             databases,
             gather_in: GATHER_EACH,
-            told: Told::default(),
+            cache_usage: CacheUsage::default(),
         })
     }
 
@@ -150,7 +150,7 @@ impl Connection {
         if metrics::BUFFER_POOL_SPILLS.is_enabled() {
             metrics::BUFFER_POOL_SPILLS.add(since_last(ffi::SQLITE_DBSTATUS_CACHE_SPILL));
         }
-        self.told.now(Told {
+        self.cache_usage.update(CacheUsage {
             caches: self.attached.len() as i64,
             bytes: since_last(ffi::SQLITE_DBSTATUS_CACHE_USED) as i64,
         });
@@ -294,7 +294,7 @@ impl Connection {
                 .db
                 .execute_batch(&format!("REINDEX {quoted}.{}", quote(&index)));
             if let Err(error) = sorted {
-                log::say(
+                log::write(
                     Priority::Warning,
                     "SQLite",
                     format!(
@@ -324,7 +324,7 @@ impl Connection {
         }
         // Where the system's time is UTC's, nothing is to be done.
         if !Zone::system().is_utc() {
-            log::say(
+            log::write(
                 Priority::Warning,
                 "SQLite",
                 format!(
@@ -419,11 +419,11 @@ impl Connection {
     pub fn definitions(&mut self, name: &str) -> Result<Arc<super::databases::Definitions>> {
         self.attach(name)?;
         let databases = self.databases.clone();
-        let known = databases.definitions(name, || {
+        let definitions = databases.definitions(name, || {
             stack::with_stack(true, || tables::load(&self.db, name, name, databases.read))
         })?;
-        self.views |= known.views;
-        Ok(known)
+        self.views |= definitions.views;
+        Ok(definitions)
     }
 
     /// One table of a database.
@@ -437,7 +437,7 @@ fn counted<T>(result: rusqlite::Result<T>) -> Result<T> {
     result.map_err(|error| {
         let error = Error::from(error);
         if let Some(code) = error.sqlite_code() {
-            metrics::refused(code);
+            metrics::count_refusal(code);
         }
         error
     })

@@ -11,7 +11,7 @@ use rusqlite::ffi;
 use tare_mysql::wire::value::Value;
 
 use super::error::{Error, Result};
-use super::replaced::Counting;
+use super::replaced::ReplaceCounter;
 use super::stack;
 use super::statement::failure;
 
@@ -122,9 +122,9 @@ impl<'c> Cursor<'c> {
     }
 
     /// Counts the rows that a REPLACE deletes, from now on.
-    pub fn count_replaced(&self) -> Counting {
+    pub fn count_replaced(&self) -> ReplaceCounter {
         // SAFETY: the connection is open for as long as its cursor lives, which is this thread's.
-        unsafe { Counting::new(self.db) }
+        unsafe { ReplaceCounter::new(self.db) }
     }
 
     /// Steps of SQLite's machine since the last call.

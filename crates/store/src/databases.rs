@@ -28,10 +28,10 @@ pub(crate) const FORMAT: i64 = 2;
 pub(crate) const SORTED: i64 = 1;
 
 /// For another process that has the file.
-pub(crate) const WAIT: Duration = Duration::from_secs(5);
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Of a database's files.
-const MODE: u32 = 0o640;
+const FILE_MODE: u32 = 0o640;
 
 /// All databases of a data directory.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub struct Definitions {
 /// files have the same mode. SQLite gives the files beside it the mode that it has.
 fn create_file(path: &Path) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create_new(true).mode(MODE);
+    options.write(true).create_new(true).mode(FILE_MODE);
     options.open(path).map(drop)
 }
 
@@ -80,15 +80,15 @@ fn close_to_others(directory: &Path) {
         let ours = [".db", ".db-wal", ".db-shm"]
             .iter()
             .any(|e| name.ends_with(e));
-        let Ok(known) = entry.metadata() else {
+        let Ok(metadata) = entry.metadata() else {
             continue;
         };
-        let mode = known.permissions().mode() & 0o777;
-        if ours && known.is_file() && mode & !MODE != 0 {
+        let mode = metadata.permissions().mode() & 0o777;
+        if ours && metadata.is_file() && mode & !FILE_MODE != 0 {
             // Who may not change them may not be their owner: they stay as they are.
             let _ = std::fs::set_permissions(
                 entry.path(),
-                std::fs::Permissions::from_mode(mode & MODE),
+                std::fs::Permissions::from_mode(mode & FILE_MODE),
             );
         }
     }
@@ -204,7 +204,7 @@ impl Databases {
     }
 
     /// Says that a schema has changed.
-    pub fn changed(&self) {
+    pub fn schema_changed(&self) {
         // Pairs with the Acquire load in `generation`: who sees the number sees the new schema.
         self.generation.fetch_add(1, Ordering::Release);
     }
@@ -216,10 +216,10 @@ impl Databases {
         load: impl FnOnce() -> Result<HashMap<String, Arc<TableDef>>>,
     ) -> Result<Arc<Definitions>> {
         let generation = self.generation();
-        if let Some(known) = self.definitions.lock().get(name)
-            && known.generation == generation
+        if let Some(cached) = self.definitions.lock().get(name)
+            && cached.generation == generation
         {
-            return Ok(known.clone());
+            return Ok(cached.clone());
         }
         let tables = watch::shared(load)?;
         let fresh = Arc::new(Definitions {
@@ -246,7 +246,7 @@ impl Databases {
     ) -> Result<Arc<Definitions>> {
         self.definitions(name, || {
             let db = rusqlite::Connection::open(self.path(name)?)?;
-            db.busy_timeout(WAIT)?;
+            db.busy_timeout(BUSY_TIMEOUT)?;
             prepare(&db)?;
             // Views nest, whatever the statement's own text is.
             stack::with_stack(true, || load(&db, "main", name, self.read))
@@ -265,17 +265,17 @@ impl Databases {
             "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
              CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
         ))?;
-        self.changed();
+        self.schema_changed();
         Ok(())
     }
 
     /// The tables of a database as they were last read.
-    pub fn known(&self, name: &str) -> Option<Arc<Definitions>> {
+    pub fn cached_definitions(&self, name: &str) -> Option<Arc<Definitions>> {
         self.definitions.lock().get(name).cloned()
     }
 
     /// How many tables' definitions are known.
-    pub fn known_tables(&self) -> usize {
+    pub fn cached_table_count(&self) -> usize {
         self.definitions
             .lock()
             .values()

@@ -155,22 +155,22 @@ mod tests {
     }
 
     fn fail(db: &Connection, sql: &str) -> rusqlite::Error {
-        let asked = db.query_row(sql, [], |row| row.get::<_, i64>(0));
-        asked.expect_err("it is refused")
+        let result = db.query_row(sql, [], |row| row.get::<_, i64>(0));
+        result.expect_err("it is refused")
     }
 
     #[test]
-    fn what_a_function_raises_comes_back_whole() {
+    fn an_error_that_a_function_raises_comes_back_unchanged() {
         let db = connection();
-        let told = SqlError::from(Error::from(fail(&db, "SELECT refuse('a:b')")));
-        assert_eq!(told, SqlError::new(1683, "a:b"));
+        let error = SqlError::from(Error::from(fail(&db, "SELECT refuse('a:b')")));
+        assert_eq!(error, SqlError::new(1683, "a:b"));
         let deep = "SELECT sum(x) FROM (SELECT refuse('c') AS x UNION SELECT 1) ORDER BY 1";
-        let told = SqlError::from(Error::from(fail(&db, deep)));
-        assert_eq!(told, SqlError::new(1683, "c"));
+        let error = SqlError::from(Error::from(fail(&db, deep)));
+        assert_eq!(error, SqlError::new(1683, "c"));
     }
 
     #[test]
-    fn an_error_that_nobody_took_is_not_told_for_another() {
+    fn an_error_that_nobody_took_does_not_replace_a_later_one() {
         let db = connection();
         let first = fail(&db, "SELECT refuse('first')");
         // SQLite's own error comes after one of ours that nobody has looked at.
@@ -189,8 +189,8 @@ mod tests {
         let theirs = std::thread::spawn(|| fail(&connection(), "SELECT refuse('theirs')"));
         let theirs = theirs.join().unwrap();
         let _ours = raise(SqlError::no_database());
-        let told = SqlError::from(Error::from(theirs));
-        assert_eq!(told.code, 1105);
+        let error = SqlError::from(Error::from(theirs));
+        assert_eq!(error.code, 1105);
     }
 
     #[test]
@@ -203,7 +203,7 @@ mod tests {
             Err(raise(SqlError::new(1683, "out")))
         })
         .unwrap();
-        let told = SqlError::from(Error::from(fail(&db, "SELECT within()")));
-        assert_eq!(told.message, "out");
+        let error = SqlError::from(Error::from(fail(&db, "SELECT within()")));
+        assert_eq!(error.message, "out");
     }
 }

@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 
 use tare_mysql::table::Figures;
 
-use crate::databases::{Databases, WAIT};
+use crate::databases::{BUSY_TIMEOUT, Databases};
 use crate::error::Result;
 use crate::tables::META;
 
 /// How long counting may take. A database of some gigabytes takes longer: nothing is known of it then.
-const PATIENCE: Duration = Duration::from_secs(1);
+const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A database of so many pages, 8 MiB, is counted anew whenever it is asked for: some milliseconds.
-const CHEAP: u32 = 2048;
+const MAX_UNCACHED_PAGES: u32 = 2048;
 /// What was counted of a larger one is kept for so many times as long as it took.
-const KEPT: u32 = 20;
+const CACHE_TIMES: u32 = 20;
 /// Pages between two looks at the clock.
-const PAGES: u32 = 256;
+const PAGES_BETWEEN_CLOCK_READS: u32 = 256;
 
 /// The figures of a database's tables, by name.
 pub type Tables = HashMap<String, Figures>;
@@ -38,18 +38,18 @@ impl Databases {
     /// the database is so large that counting would take too long.
     pub fn figures(&self, name: &str) -> Arc<Tables> {
         let begun = Instant::now();
-        if let Some(known) = self.counted.lock().get(name)
-            && begun < known.until
+        if let Some(cached) = self.counted.lock().get(name)
+            && begun < cached.until
         {
-            return known.tables.clone();
+            return cached.tables.clone();
         }
         let mut pages = 0;
         let counted = self.count(name, begun, &mut pages);
         let tables = Arc::new(counted.unwrap_or_default());
-        if pages > CHEAP {
+        if pages > MAX_UNCACHED_PAGES {
             let counted = Counted {
                 tables: tables.clone(),
-                until: begun + begun.elapsed() * (KEPT + 1),
+                until: begun + begun.elapsed() * (CACHE_TIMES + 1),
             };
             self.counted.lock().insert(name.to_owned(), counted);
         }
@@ -79,9 +79,9 @@ impl Databases {
     }
 
     /// Counts, on a connection of its own: the session's runs the statement that asks.
-    fn count(&self, name: &str, begun: Instant, looked: &mut u32) -> Result<Tables> {
+    fn count(&self, name: &str, begun: Instant, visited_pages: &mut u32) -> Result<Tables> {
         let db = rusqlite::Connection::open(self.path(name)?)?;
-        db.busy_timeout(WAIT)?;
+        db.busy_timeout(BUSY_TIMEOUT)?;
         let mut tables = Tables::new();
         // Tables, and the indexes whose pages are theirs.
         let mut owners: HashMap<String, (String, bool)> = HashMap::new();
@@ -95,12 +95,12 @@ impl Databases {
             tables.entry(table.clone()).or_default();
             owners.insert(row.get(0)?, (table, row.get(2)?));
         }
-        for (table, next) in numbers(&db)? {
+        for (table, next) in next_numbers(&db)? {
             if let Some(figures) = tables.get_mut(&table) {
                 figures.next_id = Some(next);
             }
         }
-        for (table, created) in made(&db) {
+        for (table, created) in creation_times(&db) {
             if let Some(figures) = tables.get_mut(&table) {
                 figures.created = Some(created);
             }
@@ -108,8 +108,10 @@ impl Databases {
         let mut pages = db.prepare("SELECT name, pagetype = 'leaf', ncell, pgsize FROM dbstat")?;
         let mut rows = pages.query([])?;
         while let Some(row) = rows.next()? {
-            *looked += 1;
-            if looked.is_multiple_of(PAGES) && begun.elapsed() > PATIENCE {
+            *visited_pages += 1;
+            if visited_pages.is_multiple_of(PAGES_BETWEEN_CLOCK_READS)
+                && begun.elapsed() > COUNT_TIMEOUT
+            {
                 for figures in tables.values_mut() {
                     figures.size = None;
                 }
@@ -138,7 +140,7 @@ impl Databases {
 }
 
 /// The next number of each table with AUTO_INCREMENT that has given one.
-fn numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
+fn next_numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
     let there = db.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'",
         [],
@@ -156,7 +158,7 @@ fn numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
 }
 
 /// When each table was made, in seconds since 1970. A database of an earlier version does not say.
-fn made(db: &rusqlite::Connection) -> Vec<(String, i64)> {
+fn creation_times(db: &rusqlite::Connection) -> Vec<(String, i64)> {
     let read = || -> rusqlite::Result<Vec<(String, i64)>> {
         let sql = format!("SELECT name, created FROM {META} WHERE created IS NOT NULL");
         let mut all = db.prepare(&sql)?;

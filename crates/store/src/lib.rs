@@ -36,7 +36,7 @@ pub use cursor::Cursor;
 pub use databases::Databases;
 pub use error::{Error, Result};
 pub use large::Large;
-pub use replaced::{Counting, Replaced};
+pub use replaced::{ReplaceCounter, ReplaceCounts};
 pub use statement::StatementId;
 pub use vfs::{opened_files, temporary_files};
 pub use words::UnknownColumn;

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tare::sync::PlainMutex;
 
 /// How many lines are kept. They are few and short: a server that works says nothing.
-const KEPT: usize = 1000;
+const MAX_LINES: usize = 1000;
 
 /// How grave a line is, by MySQL's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Log {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |since| since.as_micros() as u64);
         let after = self.lines.back().map_or(0, |last| last.logged_us + 1);
-        if self.lines.len() == KEPT {
+        if self.lines.len() == MAX_LINES {
             self.lines.pop_front();
             self.expired += 1;
         }
@@ -80,18 +80,18 @@ impl Log {
 }
 
 /// Keeps a line that is said elsewhere.
-pub fn keep(priority: Priority, subsystem: &'static str, text: String) {
+pub fn record(priority: Priority, subsystem: &'static str, text: String) {
     LOG.lock().push(priority, subsystem, text);
 }
 
 /// Says a line to standard error, and keeps it.
-pub fn say(priority: Priority, subsystem: &'static str, text: String) {
+pub fn write(priority: Priority, subsystem: &'static str, text: String) {
     eprintln!("tare: {text}");
-    keep(priority, subsystem, text);
+    record(priority, subsystem, text);
 }
 
 /// What there is.
-pub fn log() -> Log {
+pub fn snapshot() -> Log {
     LOG.lock().clone()
 }
 
@@ -100,15 +100,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_are_kept_each_at_its_own_time() {
+    fn the_last_lines_are_stored_with_distinct_times() {
         let mut log = Log {
             lines: VecDeque::new(),
             expired: 0,
         };
-        for n in 0..KEPT + 5 {
+        for n in 0..MAX_LINES + 5 {
             log.push(Priority::Warning, "Server", n.to_string());
         }
-        assert_eq!((log.lines.len(), log.expired), (KEPT, 5));
+        assert_eq!((log.lines.len(), log.expired), (MAX_LINES, 5));
         assert_eq!(log.lines[0].text, "5");
         let times: Vec<u64> = log.lines.iter().map(|line| line.logged_us).collect();
         assert!(times.is_sorted_by(|a, b| a < b));

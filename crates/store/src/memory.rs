@@ -61,7 +61,7 @@ impl Drop for Statement {
 }
 
 /// Looks again, while a statement runs, whether its memory is counted.
-pub(super) fn look() {
+pub(super) fn update_counting() {
     if UNCOUNTED.get() {
         UNCOUNTED.set(!tare::memory::is_counted(&SQLITE_HEAP));
     }

@@ -77,16 +77,16 @@ static CACHED: AtomicI64 = AtomicI64::new(0);
 
 /// What a connection has told of its caches.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct CacheUsage {
     /// How many there are: one for each database.
     pub(crate) caches: i64,
     /// What they take.
     pub(crate) bytes: i64,
 }
 
-impl Told {
+impl CacheUsage {
     /// Tells what is so now, in place of what was told before.
-    pub(crate) fn now(&mut self, now: Self) {
+    pub(crate) fn update(&mut self, now: Self) {
         CACHES.fetch_add(now.caches - self.caches, Ordering::Relaxed);
         CACHED.fetch_add(now.bytes - self.bytes, Ordering::Relaxed);
         *self = now;
@@ -103,7 +103,7 @@ pub fn caches() -> (u64, u64) {
 }
 
 /// Counts a refusal of SQLite's, by its extended code.
-pub fn refused(code: i32) {
+pub fn count_refusal(code: i32) {
     if code & 0xff == ffi::SQLITE_BUSY {
         LOCK_BUSY.add(1);
         if code == ffi::SQLITE_BUSY_SNAPSHOT {
@@ -113,7 +113,7 @@ pub fn refused(code: i32) {
 }
 
 /// Says what never changes.
-pub fn settle() {
+pub fn publish_constants() {
     BUFFER_POOL_SIZE.set(CACHE_KIB * 1024);
     PAGE_SIZE.set(PAGE_BYTES as i64);
 }

@@ -15,7 +15,7 @@ const _: () = assert!(
 
 /// What a REPLACE has deleted.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Replaced {
+pub struct ReplaceCounts {
     /// Rows, those that came back as they were included.
     pub deleted: u64,
     /// Rows that came back as they were.
@@ -24,27 +24,27 @@ pub struct Replaced {
 
 /// A value, kept.
 #[derive(PartialEq)]
-enum Kept {
+enum OwnedValue {
     Null,
-    Number(f64),
-    Whole(i64),
+    Real(f64),
+    Integer(i64),
     Bytes(c_int, Vec<u8>),
 }
 
 #[derive(Default)]
 struct Counts {
-    replaced: Replaced,
+    replaced: ReplaceCounts,
     /// The row that was deleted last, until the row for which it was is inserted.
-    last: Option<Vec<Kept>>,
+    last: Option<Vec<OwnedValue>>,
 }
 
 /// Counts until it is ended or dropped.
-pub struct Counting {
+pub struct ReplaceCounter {
     db: NonNull<ffi::sqlite3>,
     counts: NonNull<Counts>,
 }
 
-impl Counting {
+impl ReplaceCounter {
     /// Begins to count what a connection's REPLACE deletes.
     ///
     /// # Safety
@@ -52,18 +52,20 @@ impl Counting {
     pub(crate) unsafe fn new(db: NonNull<ffi::sqlite3>) -> Self {
         let counts = NonNull::from(Box::leak(Box::<Counts>::default()));
         // SAFETY: the connection is open; `drop` takes the hook away before it frees the counts.
-        unsafe { ffi::sqlite3_preupdate_hook(db.as_ptr(), Some(told), counts.as_ptr().cast()) };
+        unsafe {
+            ffi::sqlite3_preupdate_hook(db.as_ptr(), Some(count_change), counts.as_ptr().cast())
+        };
         Self { db, counts }
     }
 
     /// What was deleted.
-    pub fn end(self) -> Replaced {
+    pub fn end(self) -> ReplaceCounts {
         // SAFETY: the counts live until `drop`, and SQLite looks at them only while it steps.
         unsafe { self.counts.as_ref() }.replaced
     }
 }
 
-impl Drop for Counting {
+impl Drop for ReplaceCounter {
     fn drop(&mut self) {
         // SAFETY: the connection is open (see `new`); the counts came from a box, and nobody knows them
         // once the hook is gone.
@@ -75,7 +77,7 @@ impl Drop for Counting {
 }
 
 /// Told of each row before it changes.
-unsafe extern "C" fn told(
+unsafe extern "C" fn count_change(
     counts: *mut c_void,
     db: *mut ffi::sqlite3,
     operation: c_int,
@@ -114,34 +116,34 @@ unsafe extern "C" fn told(
 unsafe fn row(
     db: *mut ffi::sqlite3,
     value: unsafe extern "C" fn(*mut ffi::sqlite3, c_int, *mut *mut ffi::sqlite3_value) -> c_int,
-) -> Vec<Kept> {
+) -> Vec<OwnedValue> {
     // SAFETY: in the hook.
     let columns = unsafe { ffi::sqlite3_preupdate_count(db) };
-    let kept = |i| {
-        let mut found = ptr::null_mut();
+    let column = |i| {
+        let mut pointer = ptr::null_mut();
         // SAFETY: in the hook, of a column that there is.
-        match unsafe { value(db, i, &raw mut found) } {
+        match unsafe { value(db, i, &raw mut pointer) } {
             // SAFETY: SQLite gave it, and it lives until the hook returns.
-            ffi::SQLITE_OK if !found.is_null() => unsafe { keep(found) },
-            _ => Kept::Null,
+            ffi::SQLITE_OK if !pointer.is_null() => unsafe { copy_value(pointer) },
+            _ => OwnedValue::Null,
         }
     };
-    (0..columns).map(kept).collect()
+    (0..columns).map(column).collect()
 }
 
 /// # Safety
 /// A value that lives.
-unsafe fn keep(value: *mut ffi::sqlite3_value) -> Kept {
+unsafe fn copy_value(value: *mut ffi::sqlite3_value) -> OwnedValue {
     // SAFETY: the value lives; bytes are copied before SQLite can change them.
     unsafe {
         match ffi::sqlite3_value_type(value) {
-            ffi::SQLITE_INTEGER => Kept::Whole(ffi::sqlite3_value_int64(value)),
+            ffi::SQLITE_INTEGER => OwnedValue::Integer(ffi::sqlite3_value_int64(value)),
             ffi::SQLITE_FLOAT => {
                 let number = ffi::sqlite3_value_double(value);
                 // SQLite stores a double without a fraction as an integer, and tells of it as either.
                 match number as i64 {
-                    whole if whole as f64 == number => Kept::Whole(whole),
-                    _ => Kept::Number(number),
+                    integer if integer as f64 == number => OwnedValue::Integer(integer),
+                    _ => OwnedValue::Real(number),
                 }
             }
             kind @ (ffi::SQLITE_TEXT | ffi::SQLITE_BLOB) => {
@@ -151,9 +153,9 @@ unsafe fn keep(value: *mut ffi::sqlite3_value) -> Kept {
                     true => Vec::new(),
                     false => slice::from_raw_parts(bytes, length).to_vec(),
                 };
-                Kept::Bytes(kind, copy)
+                OwnedValue::Bytes(kind, copy)
             }
-            _ => Kept::Null,
+            _ => OwnedValue::Null,
         }
     }
 }

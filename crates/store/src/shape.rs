@@ -36,7 +36,7 @@ fn is_ordered(sql: &str) -> bool {
 }
 
 /// What SQLite's plan for a statement says.
-pub fn of(db: &rusqlite::Connection, sql: &str) -> Result<Shape> {
+pub fn analyze(db: &rusqlite::Connection, sql: &str) -> Result<Shape> {
     let explain = format!("EXPLAIN QUERY PLAN {sql}");
     let mut statement = stack::with_stack(true, || db.prepare(&explain))?;
     // Its parameters have no values now: what it does is known without.
@@ -105,16 +105,16 @@ mod tests {
                 0,
             ),
         ] {
-            let shape = of(&db, sql).expect(sql);
+            let shape = analyze(&db, sql).expect(sql);
             assert_eq!(
                 (shape.sorts, shape.temporaries),
                 (sorts, temporaries),
                 "{sql}"
             );
         }
-        let keyed = of(&db, "SELECT * FROM t ORDER BY id LIMIT 1").expect("a plan");
+        let keyed = analyze(&db, "SELECT * FROM t ORDER BY id LIMIT 1").expect("a plan");
         assert!(keyed.ordered_by_key);
-        let joined = of(&db, "SELECT * FROM t JOIN t AS u ON u.b = t.b").expect("a plan");
+        let joined = analyze(&db, "SELECT * FROM t JOIN t AS u ON u.b = t.b").expect("a plan");
         assert!(joined.full_join);
     }
 }

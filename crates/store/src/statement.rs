@@ -63,7 +63,7 @@ pub(super) unsafe fn failure(db: *mut ffi::sqlite3) -> Error {
             CStr::from_ptr(message).to_string_lossy(),
         )
     };
-    metrics::refused(code);
+    metrics::count_refusal(code);
     Error::from_sqlite(code, message)
 }
 
@@ -97,14 +97,14 @@ impl Statements {
             return Err(unsafe { failure(db) });
         }
         let raw = NonNull::new(raw).ok_or(Error::Empty)?;
-        let kept = Some((raw, deep));
+        let slot = Some((raw, deep));
         let id = match self.free.pop() {
             Some(id) => {
-                self.slots[id as usize] = kept;
+                self.slots[id as usize] = slot;
                 id
             }
             None => {
-                self.slots.push(kept);
+                self.slots.push(slot);
                 (self.slots.len() - 1) as u32
             }
         };

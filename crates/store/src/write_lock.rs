@@ -48,13 +48,13 @@ pub struct WriteGuard {
     of: Arc<WriteLock>,
     number: u64,
     /// Its row of metadata_locks.
-    shown: Option<tare::metadata::MetadataLock>,
+    metadata_lock: Option<tare::metadata::MetadataLock>,
 }
 
 impl WriteGuard {
     /// The same, shown in metadata_locks.
-    pub fn shown(mut self, lock: tare::metadata::MetadataLock) -> Self {
-        self.shown = Some(lock);
+    pub fn with_metadata_lock(mut self, lock: tare::metadata::MetadataLock) -> Self {
+        self.metadata_lock = Some(lock);
         self
     }
 
@@ -72,7 +72,7 @@ impl WriteGuard {
 }
 
 impl WriteLock {
-    fn held(self: &Arc<Self>, holder: &mut Option<Holder>, expects: bool) -> WriteGuard {
+    fn grant(self: &Arc<Self>, holder: &mut Option<Holder>, expects: bool) -> WriteGuard {
         let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
         *holder = Some(Holder {
             guard: number,
@@ -81,7 +81,7 @@ impl WriteLock {
         WriteGuard {
             of: self.clone(),
             number,
-            shown: None,
+            metadata_lock: None,
         }
     }
 
@@ -116,16 +116,20 @@ impl WriteLock {
             if left.is_zero() || stop() {
                 return None;
             }
-            let look = if now.expects { GRACE } else { LOOK };
-            self.left.wait_for(&mut holder, left.min(look));
+            let timeout = if now.expects {
+                GRACE
+            } else {
+                STOP_CHECK_INTERVAL
+            };
+            self.left.wait_for(&mut holder, left.min(timeout));
         }
-        Some(self.held(&mut holder, false))
+        Some(self.grant(&mut holder, false))
     }
 
     /// Takes the right to write if nobody has it.
     pub fn try_acquire(self: &Arc<Self>) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
-        holder.is_none().then(|| self.held(&mut holder, false))
+        holder.is_none().then(|| self.grant(&mut holder, false))
     }
 
     /// For a transaction that reads now and may write later: waits for at most [`GRACE`].
@@ -139,16 +143,16 @@ impl WriteLock {
             }
             self.left.wait_for(&mut holder, left);
         }
-        Some(self.held(&mut holder, true))
+        Some(self.grant(&mut holder, true))
     }
 }
 
 /// How often who waits looks whether it has to stop.
-const LOOK: Duration = Duration::from_millis(50);
+const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
-        self.shown = None;
+        self.metadata_lock = None;
         let mut holder = self.of.holder.lock();
         if holder.as_ref().is_some_and(|h| h.guard == self.number) {
             *holder = None;

@@ -30,12 +30,12 @@ pub struct SysConfig {
 impl SysConfig {
     /// The rows that a file has; the defaults where there is none, or none that can be read.
     pub fn load(path: Option<PathBuf>) -> Self {
-        let kept = path
+        let stored = path
             .as_ref()
             .and_then(|path| std::fs::read_to_string(path).ok())
             .and_then(|text| parse(&text));
         SysConfig {
-            rows: Mutex::new(kept.unwrap_or_else(defaults)),
+            rows: Mutex::new(stored.unwrap_or_else(defaults)),
             path,
         }
     }
@@ -53,7 +53,7 @@ impl SysConfig {
         row.value.clone()
     }
 
-    fn keep(&self, rows: &[Setting]) -> Result<(), SqlError> {
+    fn save(&self, rows: &[Setting]) -> Result<(), SqlError> {
         let Some(path) = &self.path else {
             return Ok(());
         };
@@ -97,7 +97,7 @@ impl Options for SysConfig {
             set_time: Some(datetime(SystemTime::now())),
             set_by: Some(who.to_owned()),
         });
-        self.keep(&rows)
+        self.save(&rows)
     }
 
     fn update(&self, id: i64, value: Option<String>, who: &str) -> Result<(), SqlError> {
@@ -107,13 +107,13 @@ impl Options for SysConfig {
             row.set_time = Some(datetime(SystemTime::now()));
             row.set_by = Some(who.to_owned());
         }
-        self.keep(&rows)
+        self.save(&rows)
     }
 
     fn delete(&self, id: i64) -> Result<(), SqlError> {
         let mut rows = self.lock();
         rows.retain(|r| r.id != id);
-        self.keep(&rows)
+        self.save(&rows)
     }
 }
 

@@ -123,10 +123,10 @@ impl Routine for Function {
             let name = format!("tare_sys_{}", self.name);
             return Ok((node::call(&name, arguments), &[]));
         };
-        let made = self
+        let rewritten = self
             .rewritten
             .get_or_init(|| watch::shared(|| self.rewrite(select, schema)));
-        let Rewritten { query, catalog } = made.as_ref().map_err(Clone::clone)?;
+        let Rewritten { query, catalog } = rewritten.as_ref().map_err(Clone::clone)?;
         let mut query = query.clone();
         let filled = fill(&mut query, &arguments);
         if filled != arguments.len() {

@@ -2,7 +2,7 @@
 
 /// A path whose beginning one of these variables names, by that variable.
 pub fn format_path(path: &str, variables: &[(&str, String)]) -> String {
-    let known = variables
+    let variables = variables
         .iter()
         .filter(|(_, value)| value.trim_end_matches('/').len() > 1)
         .filter_map(|(name, value)| {
@@ -11,7 +11,7 @@ pub fn format_path(path: &str, variables: &[(&str, String)]) -> String {
             (rest.is_empty() || rest.starts_with('/')).then_some((value.len(), name, rest))
         })
         .max_by_key(|(length, ..)| *length);
-    match known {
+    match variables {
         Some((_, name, rest)) => format!("@@{name}{rest}"),
         None => path.to_owned(),
     }
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn files_tell_their_database() {
+    fn a_file_s_path_has_its_database() {
         assert_eq!(schema_of_file("/d/test.db-wal"), Some("test"));
         assert_eq!(table_of_file("/d/test.db-wal"), None);
         assert_eq!(

@@ -33,12 +33,12 @@ pub(super) fn format_bytes(ctx: &Call<'_>) -> Answer {
 }
 
 pub(super) fn format_path(ctx: &Call<'_>) -> Answer {
-    let known = |name| match ctx.session.variable("session", name) {
+    let path_of = |name| match ctx.session.variable("session", name) {
         Value::Text(path) => Some((name, path)),
         _ => None,
     };
-    let known: Vec<(&str, String)> = PATHS.into_iter().filter_map(known).collect();
-    opt(text(ctx, 0).map(|path| names::format_path(&path, &known)))
+    let paths: Vec<(&str, String)> = PATHS.into_iter().filter_map(path_of).collect();
+    opt(text(ctx, 0).map(|path| names::format_path(&path, &paths)))
 }
 
 pub(super) fn format_statement(ctx: &Call<'_>) -> Answer {

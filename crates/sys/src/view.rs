@@ -175,7 +175,7 @@ impl View {
     /// The view or the pair that a file describes.
     pub(super) fn of_file(series: Series, name: &'static str, text: &'static str) -> Vec<Self> {
         let mut doc = "";
-        let mut shown: HashMap<&str, &str> = HashMap::new();
+        let mut formats: HashMap<&str, &str> = HashMap::new();
         let mut body = text;
         while let Some(rest) = body.strip_prefix("-- ") {
             let (line, rest) = rest.split_once('\n').unwrap_or((rest, ""));
@@ -183,7 +183,7 @@ impl View {
             match line.split_once(": ") {
                 Some((function @ ("time" | "bytes" | "statement" | "path"), columns)) => {
                     for column in columns.split_ascii_whitespace() {
-                        shown.insert(column, function);
+                        formats.insert(column, function);
                     }
                 }
                 _ => doc = line,
@@ -204,7 +204,7 @@ impl View {
             Some((raw, _)) => {
                 let items: Vec<String> = columns_of(series, name)
                     .iter()
-                    .map(|c| match shown.get(c.name) {
+                    .map(|c| match formats.get(c.name) {
                         Some(function) => format!("sys.format_{function}(v.{0}) AS {0}", c.name),
                         None => format!("v.{}", c.name),
                     })
@@ -236,10 +236,10 @@ impl View {
         };
         let rewriter = Rewriter::new(Some("sys"), schema, Mode::default());
         let untyped = rewriter.untyped(&query, self.columns().len());
-        let found = rewriter.rewritten(*query, &self.definition)?;
+        let rewritten = rewriter.rewritten(*query, &self.definition)?;
         Ok(Rewritten {
-            query: self.typed(found.query, &untyped),
-            ..found
+            query: self.typed(rewritten.query, &untyped),
+            ..rewritten
         })
     }
 
@@ -278,10 +278,10 @@ impl tare_dialect::schema::View for View {
             .collect()
     }
     fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {
-        let made = self
+        let rewritten = self
             .rewritten
             .get_or_init(|| watch::shared(|| self.rewrite(schema)));
-        made.as_ref().map_err(Clone::clone)
+        rewritten.as_ref().map_err(Clone::clone)
     }
 }
 

@@ -73,7 +73,7 @@ impl Command {
 pub struct Catalog {
     state: Arc<State>,
     /// The tables that the connection has.
-    made: Arc<Mutex<HashSet<(&'static str, &'static str)>>>,
+    created: Arc<Mutex<HashSet<(&'static str, &'static str)>>>,
 }
 
 /// While this lives, every table shows one snapshot.
@@ -93,7 +93,7 @@ pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<C
     let catalog = install_schemas(conn, source)?;
     conn.execute_batch("BEGIN")?;
     for table in registry::all(series) {
-        catalog.make(conn, *table)?;
+        catalog.create(conn, *table)?;
     }
     conn.execute_batch("COMMIT")?;
     Ok(catalog)
@@ -112,7 +112,7 @@ pub fn install_schemas(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::
     }
     Ok(Catalog {
         state,
-        made: Arc::default(),
+        created: Arc::default(),
     })
 }
 
@@ -122,7 +122,7 @@ impl Catalog {
     pub fn ensure(&self, conn: &Connection, named: &[(String, String)]) -> rusqlite::Result<()> {
         for (schema, name) in named {
             if let Some(table) = self.find(schema, name) {
-                self.make(conn, table)?;
+                self.create(conn, table)?;
             }
         }
         Ok(())
@@ -132,10 +132,10 @@ impl Catalog {
         self.state.find(schema, name)
     }
 
-    fn make(&self, conn: &Connection, table: &'static dyn Table) -> rusqlite::Result<()> {
+    fn create(&self, conn: &Connection, table: &'static dyn Table) -> rusqlite::Result<()> {
         let key = (table.schema(), table.name());
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if made.contains(&key) {
+        let mut created = self.created.lock().unwrap_or_else(PoisonError::into_inner);
+        if created.contains(&key) {
             return Ok(());
         }
         let module = match table.update() {
@@ -146,7 +146,7 @@ impl Catalog {
         conn.execute_batch(&format!(
             "CREATE VIRTUAL TABLE {schema}.\"{name}\" USING {module}"
         ))?;
-        made.insert(key);
+        created.insert(key);
         Ok(())
     }
 

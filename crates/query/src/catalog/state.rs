@@ -11,12 +11,12 @@ use tare_rows::view::View;
 /// A connection's state, shared by its virtual tables.
 pub(super) struct State {
     source: Arc<dyn Source>,
-    shown: Mutex<Shown>,
+    view: Mutex<StatementView>,
 }
 
 /// What the tables show, and how long they go on to.
 #[derive(Default)]
-struct Shown {
+struct StatementView {
     view: Option<View>,
     /// Statements announced by `Catalog::statement` and not yet ended.
     statements: u32,
@@ -24,7 +24,7 @@ struct Shown {
     cursors: u32,
 }
 
-impl Shown {
+impl StatementView {
     fn forget_unless_used(&mut self) {
         if self.statements == 0 && self.cursors == 0 {
             self.view = None;
@@ -36,7 +36,7 @@ impl State {
     pub(super) fn new(source: Arc<dyn Source>) -> Self {
         State {
             source,
-            shown: Mutex::default(),
+            view: Mutex::default(),
         }
     }
 
@@ -51,18 +51,18 @@ impl State {
         registry::find_with(extension, self.source.series(), schema, name)
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_view(&self) -> MutexGuard<'_, StatementView> {
+        self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The statement's view; taken now if this is its first table.
     pub(super) fn view(&self) -> View {
-        let mut shown = self.shown();
-        if let Some(view) = &shown.view {
+        let mut shared = self.lock_view();
+        if let Some(view) = &shared.view {
             return view.clone();
         }
         let view = self.fresh();
-        shown.view = Some(view.clone());
+        shared.view = Some(view.clone());
         view
     }
 
@@ -72,26 +72,26 @@ impl State {
     }
 
     pub(super) fn begin_statement(&self) {
-        let mut shown = self.shown();
-        if shown.statements == 0 {
-            shown.view = None;
+        let mut shared = self.lock_view();
+        if shared.statements == 0 {
+            shared.view = None;
         }
-        shown.statements += 1;
+        shared.statements += 1;
     }
 
     pub(super) fn end_statement(&self) {
-        let mut shown = self.shown();
-        shown.statements = shown.statements.saturating_sub(1);
-        shown.forget_unless_used();
+        let mut shared = self.lock_view();
+        shared.statements = shared.statements.saturating_sub(1);
+        shared.forget_unless_used();
     }
 
     pub(super) fn open_cursor(&self) {
-        self.shown().cursors += 1;
+        self.lock_view().cursors += 1;
     }
 
     pub(super) fn close_cursor(&self) {
-        let mut shown = self.shown();
-        shown.cursors = shown.cursors.saturating_sub(1);
-        shown.forget_unless_used();
+        let mut shared = self.lock_view();
+        shared.cursors = shared.cursors.saturating_sub(1);
+        shared.forget_unless_used();
     }
 }

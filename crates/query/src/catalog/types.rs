@@ -1,4 +1,4 @@
-//! MySQL's column types as SQLite is told them.
+//! MySQL's column types as they are declared to SQLite.
 
 use tare_mysql::types::parts;
 use tare_rows::describe::{Meta, Table};

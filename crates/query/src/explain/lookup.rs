@@ -12,7 +12,7 @@ use tare_rows::describe::{Key, Meta, Table};
 use super::steps::Step;
 
 /// Rows that a lookup is expected to find where its key is not whole.
-const FOUND: u64 = 10;
+const ROWS_OF_KEY: u64 = 10;
 
 /// How many bytes of a column stand in a key.
 fn key_bytes(meta: &Meta) -> u64 {
@@ -51,11 +51,11 @@ impl Plan<'_> {
 
     /// The conditions that look up a key: one for each of its first columns that has an equality.
     fn equal(&self, key: &Key) -> Vec<usize> {
-        let found = key.columns().iter().map_while(|column| {
+        let equalities = key.columns().iter().map_while(|column| {
             let mut on = self.on(column);
             on.find(|(_, compares)| matches!(compares, Compares::Equal { .. }))
         });
-        found.map(|(at, _)| at).collect()
+        equalities.map(|(at, _)| at).collect()
     }
 
     fn meta(&self, column: &str) -> Option<&Meta> {
@@ -116,8 +116,8 @@ pub(super) fn step(
         table: Some(lookup.name.clone()),
         ..Step::default()
     };
-    let whole = |key: &&&Key| key.unique() && plan.equal(key).len() == key.columns().len();
-    if let Some(key) = possible.iter().find(whole) {
+    let is_complete = |key: &&&Key| key.unique() && plan.equal(key).len() == key.columns().len();
+    if let Some(key) = possible.iter().find(is_complete) {
         let used = plan.equal(key);
         let texts: Vec<&str> = used
             .iter()
@@ -147,7 +147,7 @@ pub(super) fn step(
     let (kind, expected, used) = match best {
         Some((key, used)) => {
             describe(&mut step, &plan, &possible, key, used.len());
-            ("ref", FOUND, used)
+            ("ref", ROWS_OF_KEY, used)
         }
         None => {
             step.possible = names(&possible);

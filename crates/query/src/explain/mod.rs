@@ -16,7 +16,7 @@ use self::steps::steps;
 use crate::programs;
 use crate::result::Rows;
 use crate::runner::StatementRunner;
-use crate::system::refused;
+use crate::system::prepare_error;
 
 /// A line of EXPLAIN QUERY PLAN.
 #[derive(Debug, Clone)]
@@ -33,10 +33,10 @@ pub struct Line {
 pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
     stack::with_stack(true, || {
         let prepared = db.prepare(&sql.text);
-        let mut statement = prepared.map_err(|error| refused(error.into(), sql))?;
+        let mut statement = prepared.map_err(|error| prepare_error(error.into(), sql))?;
         let mut lines = Vec::new();
-        let mut found = statement.raw_query();
-        while let Some(row) = found.next().map_err(tare_store::Error::from)? {
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().map_err(tare_store::Error::from)? {
             lines.push(Line {
                 id: row.get(0).map_err(tare_store::Error::from)?,
                 parent: row.get(1).map_err(tare_store::Error::from)?,
@@ -48,7 +48,7 @@ pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
 }
 
 /// The result of EXPLAIN.
-pub fn explained(lines: &[Line], format: Format) -> Rows {
+pub fn format_plan(lines: &[Line], format: Format) -> Rows {
     match format {
         Format::Traditional => table_of(&steps(lines)),
         Format::Json => {
@@ -68,16 +68,16 @@ pub fn explained(lines: &[Line], format: Format) -> Rows {
 ///
 /// # Errors
 /// Those of the statement itself.
-pub fn looked_up(
+pub fn explain_lookup(
     runner: &mut dyn StatementRunner,
     sql: &Sql,
     lookup: &Lookup,
     format: Format,
 ) -> Result<Rows> {
-    // What SQLite refuses is refused here, too.
+    // A statement that SQLite refuses is refused here, too.
     let lines = runner.query_plan(sql)?;
     let Some(table) = programs::table(runner.programs(), &lookup.schema, &lookup.table) else {
-        return Ok(explained(&lines, format));
+        return Ok(format_plan(&lines, format));
     };
     let (schema, name) = (table.schema(), table.name());
     let called = &lookup.name;

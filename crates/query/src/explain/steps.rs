@@ -171,14 +171,14 @@ pub(super) fn steps(lines: &[Line]) -> Vec<Step> {
         }
     }
     // A table that a row of another one looks up by a whole key.
-    let mut seen: Vec<i64> = Vec::new();
+    let mut visited: Vec<i64> = Vec::new();
     for step in &mut steps {
         let id = step.id.unwrap_or(1);
-        if seen.contains(&id) && step.kind == Some("const") {
+        if visited.contains(&id) && step.kind == Some("const") {
             step.kind = Some("eq_ref");
             step.reference = Some("func".into());
         }
-        seen.push(id);
+        visited.push(id);
     }
     if steps.is_empty() {
         steps.push(Step {

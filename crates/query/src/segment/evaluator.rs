@@ -1,4 +1,4 @@
-//! The evaluator: a plan and a segment, made into a result.
+//! The evaluator: runs a plan on a segment.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,15 +26,15 @@ use crate::rows::{NO_DATA, OneRow};
 use crate::runner::StatementRunner;
 use crate::schema::SystemSchema;
 use crate::show::names::check_access;
-use crate::show::{self, keeps_warnings};
+use crate::show::{self, preserves_warnings};
 use crate::system::System;
 
-/// What a statement gave.
+/// The result of a statement.
 #[derive(Debug, Clone)]
 pub enum Outcome {
     /// A result.
     Rows(Rows),
-    /// No result; so many rows were changed.
+    /// No result; the number of changed rows.
     Changed(u64),
 }
 
@@ -55,11 +55,11 @@ impl fmt::Debug for Evaluator {
     }
 }
 
-/// Nobody waits at the other end of a connection.
+/// The client of a session without a connection.
 #[derive(Debug)]
-struct Nobody;
+struct NoClient;
 
-impl Client for Nobody {
+impl Client for NoClient {
     fn has_gone(&self) -> bool {
         false
     }
@@ -81,7 +81,7 @@ impl Evaluator {
         tare_store::sqlite::configure();
         let context = Arc::new(SegmentContext::new(segment, programs, options));
         let evaluation: Arc<dyn EvaluationContext> = context.clone();
-        let control = Arc::new(Control::new(Arc::new(Nobody)));
+        let control = Arc::new(Control::new(Arc::new(NoClient)));
         let databases = Arc::new(Databases::none());
         Ok(Self {
             system: System::open(databases, control, context.clone(), &evaluation, programs)?,
@@ -103,13 +103,13 @@ impl Evaluator {
         self.evaluate(&plan, &[])
     }
 
-    /// Evaluates a plan with its parameters. CALL is for whoever has the procedures.
+    /// Evaluates a plan with its parameters, but for CALL: the crate that has the procedures runs it.
     ///
     /// # Errors
     /// MySQL's; 1235 for what a segment cannot do.
     pub fn evaluate(&mut self, plan: &Plan, parameters: &[Value]) -> Result<Outcome> {
         let _memory = memory::statement(memory::DEFAULT);
-        if !keeps_warnings(&plan.action) {
+        if !preserves_warnings(&plan.action) {
             self.context.values().warnings.clear();
         }
         let refused = || {
@@ -132,7 +132,7 @@ impl Evaluator {
             }
             Action::Into(sql, names) => self.select_into(sql, names, parameters)?,
             Action::Do(sql) => {
-                self.names_no_database(sql)?;
+                self.require_no_database(sql)?;
                 self.system.select(sql, parameters)?;
             }
             Action::Set(items) => self.set(items)?,
@@ -153,7 +153,7 @@ impl Evaluator {
             Action::Execute(name, using) => return self.execute(name, using),
             Action::Deallocate(name) => {
                 if self.named.remove(&name.to_lowercase()).is_none() {
-                    return Err(unknown(name, "DEALLOCATE PREPARE"));
+                    return Err(unknown_statement(name, "DEALLOCATE PREPARE"));
                 }
             }
             // The tables of the system schemas take no part in transactions, in MySQL as here.
@@ -178,7 +178,7 @@ impl Evaluator {
     }
 
     /// 1049: a segment has no databases but the system schemas.
-    pub(super) fn names_no_database(&self, sql: &Sql) -> Result<()> {
+    pub(super) fn require_no_database(&self, sql: &Sql) -> Result<()> {
         match sql.databases.first() {
             Some(name) => Err(SqlError::unknown_database(name)),
             None => Ok(()),
@@ -186,14 +186,14 @@ impl Evaluator {
     }
 
     fn rows(&mut self, sql: &Sql, parameters: &[Value]) -> Result<Outcome> {
-        self.names_no_database(sql)?;
+        self.require_no_database(sql)?;
         let rows = self.system.select(sql, parameters)?;
-        let mut found = rows.rows.len() as i64;
+        let mut found_rows = rows.rows.len() as i64;
         if let Some(count) = &sql.found_rows {
-            found = self.system.connection().number(count).unwrap_or(found);
+            found_rows = self.system.connection().number(count).unwrap_or(found_rows);
         }
         let mut values = self.context.values();
-        values.found_rows = found;
+        values.found_rows = found_rows;
         values.row_count = -1;
         drop(values);
         Ok(Outcome::Rows(rows))
@@ -201,7 +201,7 @@ impl Evaluator {
 
     /// INSERT, UPDATE or DELETE; how many rows.
     fn change(&mut self, sql: &Sql, change: Change, parameters: &[Value]) -> Result<u64> {
-        self.names_no_database(sql)?;
+        self.require_no_database(sql)?;
         self.check_change(sql, change)?;
         let changed = self.system.change(sql, parameters)?;
         self.context.values().row_count = changed as i64;
@@ -210,7 +210,7 @@ impl Evaluator {
 
     /// SELECT ... INTO @a, @b.
     fn select_into(&mut self, sql: &Sql, names: &[String], parameters: &[Value]) -> Result<()> {
-        self.names_no_database(sql)?;
+        self.require_no_database(sql)?;
         let mut one = OneRow::of(names.len());
         self.system.once(sql, parameters, |cursor| {
             while cursor.step()? {
@@ -231,10 +231,10 @@ impl Evaluator {
 
     /// The value of an expression.
     pub(super) fn value(&mut self, expr: Expr) -> Result<Value> {
-        let mut schema = SystemSchema::alone(self.programs);
+        let mut schema = SystemSchema::without_databases(self.programs);
         let database = self.context.database();
         let sql = translate::expression(expr, database.as_deref(), &mut schema)?;
-        self.names_no_database(&sql)?;
+        self.require_no_database(&sql)?;
         let rows = self.system.select(&sql, &[])?.rows;
         let first = rows
             .into_iter()
@@ -248,7 +248,7 @@ impl Evaluator {
     /// # Errors
     /// Those of the expressions.
     pub fn values(&mut self, sql: &Sql) -> Result<Vec<Value>> {
-        self.names_no_database(sql)?;
+        self.require_no_database(sql)?;
         let rows = self.system.select(sql, &[])?.rows;
         Ok(rows.into_iter().next().unwrap_or_default())
     }
@@ -264,7 +264,9 @@ impl Evaluator {
 
     fn execute(&mut self, name: &str, using: &[Expr]) -> Result<Outcome> {
         let text = self.named.get(&name.to_lowercase());
-        let text = text.cloned().ok_or_else(|| unknown(name, "EXECUTE"))?;
+        let text = text
+            .cloned()
+            .ok_or_else(|| unknown_statement(name, "EXECUTE"))?;
         let plan = self.plan(&text)?;
         if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
@@ -285,7 +287,7 @@ impl StatementRunner for Evaluator {
     }
 
     fn plan(&mut self, text: &str) -> Result<Plan> {
-        let mut schema = SystemSchema::alone(self.programs);
+        let mut schema = SystemSchema::without_databases(self.programs);
         let database = self.context.database();
         let mode = self.context.mode();
         Ok(translate::translate(
@@ -306,14 +308,14 @@ impl StatementRunner for Evaluator {
     }
 
     fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
-        self.names_no_database(sql)?;
+        self.require_no_database(sql)?;
         let system = self.system.ensure(&sql.catalog)?;
         explain::lines(system.connection().db(), sql)
     }
 }
 
 /// 1243.
-fn unknown(name: &str, command: &str) -> SqlError {
+fn unknown_statement(name: &str, command: &str) -> SqlError {
     SqlError::new(
         1243,
         format!("Unknown prepared statement handler ({name}) given to {command}"),

@@ -10,7 +10,9 @@ use tare_mysql::variable::{Scope, Variable, find};
 use super::evaluator::Evaluator;
 use super::variables::{is_own, may_change};
 use crate::result::borrowed;
-use crate::set::{SAMPLE_AGE, STILL_ENABLED, act_on_metrics, monitor, names, set_sample_age};
+use crate::set::{
+    SAMPLE_AGE, STILL_ENABLED, act_on_metrics, metric_action, set_names, set_sample_age,
+};
 
 impl Evaluator {
     pub(super) fn set(&mut self, items: &[SetItem]) -> Result<()> {
@@ -21,7 +23,7 @@ impl Evaluator {
                     self.context.set_user_variable(name, value);
                 }
                 SetItem::Names(charset, collation) => {
-                    for (name, value) in names(charset, collation.as_deref())? {
+                    for (name, value) in set_names(charset, collation.as_deref())? {
                         self.set_system(Scope::Session, name, Some(Value::Text(value)))?;
                     }
                 }
@@ -48,7 +50,7 @@ impl Evaluator {
             None => variable.default.to_owned(),
             Some(value) => variable.checked(borrowed(value))?,
         };
-        if let Some(action) = monitor(variable.name) {
+        if let Some(action) = metric_action(variable.name) {
             let segment = self.context.segment.as_deref();
             if !act_on_metrics(segment, variable, &text, action)? {
                 self.context.warn(1105, STILL_ENABLED);

@@ -1,4 +1,4 @@
-//! SHOW: what is asked for, and the rows that answer it.
+//! SHOW: the rows of each statement.
 
 mod absent;
 mod account;
@@ -13,7 +13,7 @@ mod state;
 mod status;
 
 use crate::explain;
-use crate::filter::filtered;
+use crate::filter::apply_filter;
 use crate::result::Rows;
 use crate::runner::StatementRunner;
 use tare_dialect::admin::{Filter, Format, Show, What};
@@ -23,26 +23,26 @@ use tare_mysql::error::{Result, SqlError};
 /// The rows of a SHOW, or of EXPLAIN.
 ///
 /// # Errors
-/// MySQL's, where the session may not see what is asked for, or it is not there.
+/// MySQL's, where the session may not see the object, or there is no such object.
 pub fn rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
-    let rows = made(runner, show)?;
-    let mut rows = filtered(runner, rows, &show.filter)?;
+    let rows = unfiltered_rows(runner, show)?;
+    let mut rows = apply_filter(runner, rows, &show.filter)?;
     if let (Filter::Like(pattern), What::Tables(_) | What::Databases) = (&show.filter, &show.what) {
-        // MySQL says what was looked for in the heading.
+        // As in MySQL, the pattern is in the heading.
         rows.names[0].push_str(&format!(" ({pattern})"));
     }
     Ok(rows)
 }
 
-/// SHOW WARNINGS leaves the warnings of the statement before.
-pub fn keeps_warnings(action: &Action) -> bool {
+/// Whether a statement leaves the warnings of the one before: SHOW WARNINGS does.
+pub fn preserves_warnings(action: &Action) -> bool {
     let Action::Show(show) = action else {
         return false;
     };
     matches!(show.what, What::Warnings { .. } | What::WarningCount { .. })
 }
 
-fn made(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
+fn unfiltered_rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
     match &show.what {
         What::Databases => Ok(schema::databases(runner)),
         What::Tables(database) => schema::tables(runner, database, show.full),
@@ -100,9 +100,9 @@ fn made(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
         What::Absent(absent) => Ok(absent::rows(*absent)),
         What::Explain(sql, format, lookup) => {
             if let (Some(lookup), true) = (lookup, *format != Format::Tree) {
-                return explain::looked_up(runner, sql, lookup, *format);
+                return explain::explain_lookup(runner, sql, lookup, *format);
             }
-            Ok(explain::explained(&runner.query_plan(sql)?, *format))
+            Ok(explain::format_plan(&runner.query_plan(sql)?, *format))
         }
     }
 }

@@ -59,12 +59,12 @@ pub fn show_program(
         Program::Routine(routine) => routine,
     };
     let word = routine.word();
-    let found = runner.select(
+    let routines_of_name = runner.select(
         "SELECT ROUTINE_NAME, SQL_MODE, ROUTINE_DEFINITION FROM information_schema.ROUTINES \
          WHERE ROUTINE_SCHEMA = ? AND ROUTINE_NAME = ? AND ROUTINE_TYPE = ?",
         &[&database, name, word],
     )?;
-    let Some(row) = found.rows.first() else {
+    let Some(row) = routines_of_name.rows.first() else {
         return Err(SqlError::new(1305, format!("{word} {name} does not exist")));
     };
     let title = match routine {

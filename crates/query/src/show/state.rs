@@ -9,7 +9,7 @@ use tare_rows::source::Variable;
 use crate::result::Rows;
 use crate::runner::StatementRunner;
 
-fn listed(all: Vec<Variable>) -> Rows {
+fn variable_rows(all: Vec<Variable>) -> Rows {
     let mut rows = Rows::new(&["Variable_name", "Value"]);
     for variable in all {
         rows.push([variable.name.into(), variable.value.into()]);
@@ -19,16 +19,16 @@ fn listed(all: Vec<Variable>) -> Rows {
 
 /// SHOW VARIABLES.
 pub fn variables(runner: &mut dyn StatementRunner, of: Scope) -> Result<Rows> {
-    Ok(listed(runner.system()?.catalog().variables(of)))
+    Ok(variable_rows(runner.system()?.catalog().variables(of)))
 }
 
 /// SHOW STATUS.
 pub fn status(runner: &mut dyn StatementRunner, of: Scope) -> Result<Rows> {
-    Ok(listed(runner.system()?.catalog().status(of)))
+    Ok(variable_rows(runner.system()?.catalog().status(of)))
 }
 
-/// Characters of a statement that SHOW PROCESSLIST without FULL shows, as MySQL does.
-const SHOWN: usize = 100;
+/// The longest statement in SHOW PROCESSLIST without FULL, as in MySQL.
+const MAX_INFO_CHARACTERS: usize = 100;
 
 /// SHOW PROCESSLIST.
 pub fn processes(runner: &mut dyn StatementRunner, full: bool) -> Result<Rows> {
@@ -36,7 +36,7 @@ pub fn processes(runner: &mut dyn StatementRunner, full: bool) -> Result<Rows> {
     if !full {
         for info in rows.rows.iter_mut().filter_map(|row| row.last_mut()) {
             if let Value::Text(text) = info
-                && let Some((end, _)) = text.char_indices().nth(SHOWN)
+                && let Some((end, _)) = text.char_indices().nth(MAX_INFO_CHARACTERS)
             {
                 text.truncate(end);
             }

@@ -65,7 +65,7 @@ pub fn table_status(runner: &mut dyn StatementRunner, database: &Option<String>)
 fn of_system(programs: &dyn Programs, rows: &mut Rows, database: &str) {
     for t in programs::tables_in(programs, database) {
         let view = t.view_definition().is_some();
-        // Of a view nothing is known but its name.
+        // A view has nothing but its name.
         let number = |n: i64| (!view).then_some(n);
         rows.push([
             t.name().into(),
@@ -95,12 +95,12 @@ fn of_user(runner: &mut dyn StatementRunner, rows: &mut Rows, database: &str) ->
     let figures = runner.context().figures(database);
     for def in names::definitions(runner, &database)? {
         let view = def.view.is_some();
-        let known = figures.get(&def.name).filter(|_| !view);
-        let known = known.copied().unwrap_or_default();
-        let bytes = |of: fn(&Size) -> u64| known.size.as_ref().map(|s| of(s) as i64);
+        let own = figures.get(&def.name).filter(|_| !view);
+        let own = own.copied().unwrap_or_default();
+        let bytes = |of: fn(&Size) -> u64| own.size.as_ref().map(|s| of(s) as i64);
         let counts = !view && def.auto_increment().is_some();
-        let next = counts.then(|| known.next_id.unwrap_or(1) as i64);
-        let created = known.created.map(|at| local(at).text_with(0));
+        let next = counts.then(|| own.next_id.unwrap_or(1) as i64);
+        let created = own.created.map(|at| local(at).text_with(0));
         let (engine, comment) = if view {
             (None, "VIEW")
         } else {

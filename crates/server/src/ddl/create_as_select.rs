@@ -4,7 +4,7 @@ use tare_dialect::ddl::TableName;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
-use tare_query::system::refused;
+use tare_query::system::prepare_error;
 
 use super::{exclusive, table};
 use crate::execute::prepare;
@@ -21,7 +21,7 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sq
 
 fn insert_rows(session: &mut Session, rows: &Sql) -> Result<u64> {
     let connection = session.connections.own()?;
-    let refused = |error| refused(error, rows);
+    let refused = |error| prepare_error(error, rows);
     let id = connection.prepare(&rows.text).map_err(refused)?;
     let filled = (|| {
         let mut cursor = connection.run(id)?;

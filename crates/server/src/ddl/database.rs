@@ -52,7 +52,7 @@ pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
         tare::table::dropped(name, table);
     }
     std::mem::drop(pass);
-    session.shared.databases.changed();
+    session.shared.databases.schema_changed();
     if session.state.database().as_deref() == Some(name) {
         session.state.set_database(None);
         session.registration.set_database(None);

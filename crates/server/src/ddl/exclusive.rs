@@ -28,7 +28,7 @@ pub fn run<R>(
     let result = in_transaction(session, changes);
     session.connections.apply_foreign_key_checks()?;
     drop(pass);
-    session.shared.databases.changed();
+    session.shared.databases.schema_changed();
     result
 }
 

@@ -19,7 +19,7 @@ pub fn describe_prepared(
     let databases = session.shared.databases.clone();
     let cursor = session.connections.with(id)?.run(id)?;
     let column_type = |database: &str, table: &str, column: &str| {
-        let definitions = databases.known(database)?;
+        let definitions = databases.cached_definitions(database)?;
         let table = definitions.tables.get(table)?;
         table.column(column).map(|c| wire_in(table, c))
     };

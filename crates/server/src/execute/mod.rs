@@ -25,7 +25,7 @@ use super::status::Counter;
 use tare_dialect::plan::{Action, Plan};
 use tare_mysql::error::Result;
 use tare_mysql::memory;
-use tare_query::show::keeps_warnings;
+use tare_query::show::preserves_warnings;
 
 /// Runs a plan and sends its answer.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
@@ -41,7 +41,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         status.add(Counter::MaxExecutionTimeSet, 1);
     }
     session.control.begin(at_most);
-    if !keeps_warnings(&plan.action) {
+    if !preserves_warnings(&plan.action) {
         session.state.warnings.clear();
         session.tally.warns = true;
         warn_of_end(session);

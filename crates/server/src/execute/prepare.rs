@@ -10,7 +10,7 @@ use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::schema::SystemSchema;
-use tare_query::system::refused;
+use tare_query::system::prepare_error;
 use tare_store::{Cursor, StatementId};
 use tare_sys::Sys;
 
@@ -196,7 +196,7 @@ pub fn statement(
     }
     tare::stage::set(&points::OPENING_TABLES);
     let connection = session.connections.of(sql)?;
-    let refused = |error| refused(error, sql);
+    let refused = |error| prepare_error(error, sql);
     let id = if sql.is_system() {
         let id = connection.prepare(&sql.text).map_err(refused)?;
         id.of_system()

@@ -112,7 +112,7 @@ fn send(
     let mut cursor = connection.run(id)?;
     bind(&mut cursor)?;
     let column_type = |database: &str, table: &str, column: &str| {
-        let defs = databases.known(database)?;
+        let defs = databases.cached_definitions(database)?;
         let table = defs.tables.get(table)?;
         table.column(column).map(|c| wire_in(table, c))
     };

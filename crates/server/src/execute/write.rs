@@ -12,7 +12,7 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 use tare_query::runner::StatementRunner as _;
 use tare_store::write_lock::WriteGuard;
-use tare_store::{Counting, Replaced, StatementId};
+use tare_store::{ReplaceCounter, ReplaceCounts, StatementId};
 
 /// The number of [`SqlError::data_truncated`].
 const DATA_TRUNCATED: u16 = 1265;
@@ -23,7 +23,7 @@ struct Outcome {
     examined: u64,
     changed: u64,
     /// The rows that a REPLACE has deleted.
-    replaced: Replaced,
+    replaced: ReplaceCounts,
     last_id: i64,
 }
 
@@ -131,7 +131,7 @@ fn step(
                 Err(e) => break Err(e),
             }
         };
-        let replaced = counting.map(Counting::end).unwrap_or_default();
+        let replaced = counting.map(ReplaceCounter::end).unwrap_or_default();
         rows.scanned = cursor.scan_status().0 as u64;
         if uses.is_some_and(Uses::counts_steps) {
             rows.steps = cursor.steps();

@@ -144,7 +144,7 @@ impl Tables {
             return Ok(cached.clone());
         }
         let inserts = matches!(change, Some(Change::Insert | Change::Replace));
-        let program = access::of(connection.db(), &sql.text, inserts)?;
+        let program = access::analyze(connection.db(), &sql.text, inserts)?;
         let mut all = Vec::new();
         for access in program.accesses {
             let Some(def) = connection.table(&access.database, &access.table)? else {
@@ -162,7 +162,7 @@ impl Tables {
                 backward: access.backward,
             });
         }
-        let shape = shape::of(connection.db(), &sql.text)?;
+        let shape = shape::analyze(connection.db(), &sql.text)?;
         let is_lookup = change.is_none()
             && (shape.sorts, shape.temporaries, shape.full_join) == (0, 0, false)
             && matches!(&all[..], [one] if one.reads == Reads::Lookup && !one.backward);

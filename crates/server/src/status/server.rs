@@ -211,9 +211,9 @@ impl Shared {
             ("Open_files", open as u64),
             (
                 "Open_table_definitions",
-                self.databases.known_tables() as u64,
+                self.databases.cached_table_count() as u64,
             ),
-            ("Open_tables", self.databases.known_tables() as u64),
+            ("Open_tables", self.databases.cached_table_count() as u64),
             ("Opened_files", tare_store::opened_files()),
             ("Prepared_stmt_count", c.prepared.load(Relaxed)),
             ("Ssl_accepts", c.tls_accepts.load(Relaxed)),

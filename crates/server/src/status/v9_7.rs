@@ -213,7 +213,7 @@ impl Shared {
         let setting = |name| self.globals.get(name).unwrap_or_default();
         let current = CURRENT_TLS.iter();
         status.extend(current.map(|(name, of)| ((*name).to_owned(), setting(of))));
-        let log = tare_store::log::log();
+        let log = tare_store::log::snapshot();
         let bytes = log.lines.iter().map(|line| line.text.len() as u64).sum();
         let unwritten = self.databases.unwritten_pages() * PAGE_BYTES;
         let counters = &self.counters;

@@ -32,7 +32,7 @@ pub fn load(
     read: ReadDefinition,
 ) -> Result<Tables> {
     let quoted = quote(attached);
-    let kept: HashMap<String, String> = match db
+    let definitions: HashMap<String, String> = match db
         .query_row(
             &format!("SELECT 1 FROM {quoted}.sqlite_schema WHERE name = ?1"),
             [META],
@@ -56,7 +56,7 @@ pub fn load(
         .collect::<rusqlite::Result<_>>()?;
     let (mut tables, mut views) = (Tables::new(), Vec::new());
     for (name, kind) in names {
-        let def = match kept.get(&name).map(|text| (read.table)(text)) {
+        let def = match definitions.get(&name).map(|text| (read.table)(text)) {
             Some(Ok(mut def)) => {
                 def.name.clone_from(&name);
                 if kind == "view" {
@@ -65,7 +65,7 @@ pub fn load(
                 }
                 def
             }
-            _ => observe(db, attached, &name)?,
+            _ => reflect_table(db, attached, &name)?,
         };
         tables.insert(name, Arc::new(def));
     }
@@ -74,20 +74,20 @@ pub fn load(
     while !views.is_empty() {
         let before = views.len();
         views.retain_mut(|def| {
-            let made = |text| (read.view)(text, database, &tables);
-            let Some(made) = def.view.as_deref().and_then(made) else {
+            let columns = |text| (read.view)(text, database, &tables);
+            let Some(columns) = def.view.as_deref().and_then(columns) else {
                 return true;
             };
-            let found = seen(db, attached, def, Some(made));
-            if found.is_err() {
-                done = found;
+            let filled = fill_view_columns(db, attached, def, Some(columns));
+            if filled.is_err() {
+                done = filled;
             }
             tables.insert(def.name.clone(), Arc::new(std::mem::take(def)));
             false
         });
         if views.len() == before {
             for mut def in std::mem::take(&mut views) {
-                seen(db, attached, &mut def, None)?;
+                fill_view_columns(db, attached, &mut def, None)?;
                 tables.insert(def.name.clone(), Arc::new(def));
             }
         }
@@ -99,30 +99,30 @@ pub fn load(
 /// A view's columns: their names as SQLite has them, their types as their expressions say. One that names
 /// what is gone has no columns, as in MySQL. What ends here because a statement was killed is an error: it
 /// is kept for others, too.
-fn seen(
+fn fill_view_columns(
     db: &rusqlite::Connection,
     attached: &str,
     view: &mut TableDef,
-    made: Option<Vec<ColumnDef>>,
+    columns: Option<Vec<ColumnDef>>,
 ) -> Result<()> {
-    let observed = match observe(db, attached, &view.name) {
+    let reflected = match reflect_table(db, attached, &view.name) {
         Err(error) if error.is_interruption() => return Err(error),
         Err(_) => return Ok(()),
-        Ok(observed) => observed,
+        Ok(reflected) => reflected,
     };
-    view.columns = observed.columns;
-    let Some(made) = made.filter(|made| made.len() == view.columns.len()) else {
+    view.columns = reflected.columns;
+    let Some(columns) = columns.filter(|columns| columns.len() == view.columns.len()) else {
         return Ok(());
     };
-    for (column, made) in view.columns.iter_mut().zip(made) {
+    for (column, columns) in view.columns.iter_mut().zip(columns) {
         let name = std::mem::take(&mut column.name);
-        *column = ColumnDef { name, ..made };
+        *column = ColumnDef { name, ..columns };
     }
     Ok(())
 }
 
 /// A table that another program made: what SQLite knows of it.
-fn observe(db: &rusqlite::Connection, database: &str, name: &str) -> Result<TableDef> {
+fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Result<TableDef> {
     let mut def = TableDef {
         name: name.to_owned(),
         ..TableDef::default()
@@ -199,8 +199,8 @@ pub(crate) fn timestamps(
     attached: &str,
 ) -> Result<Vec<(String, String)>> {
     let quoted = quote(attached);
-    let kept = format!("SELECT count(*) FROM {quoted}.sqlite_schema WHERE name = ?1");
-    if db.query_row(&kept, [META], |row| row.get::<_, i64>(0))? == 0 {
+    let definitions = format!("SELECT count(*) FROM {quoted}.sqlite_schema WHERE name = ?1");
+    if db.query_row(&definitions, [META], |row| row.get::<_, i64>(0))? == 0 {
         return Ok(Vec::new());
     }
     let mut all = db.prepare(&format!(

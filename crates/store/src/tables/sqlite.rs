@@ -54,7 +54,7 @@ impl ToSqlite for TableDef {
             if is_text(&column.column_type) && !column.binary {
                 sql.push_str(" COLLATE NOCASE");
             }
-            if let Some((error, check)) = fits(column, is_rowid) {
+            if let Some((error, check)) = value_check(column, is_rowid) {
                 let name = quote(&format!("tare:{error}:{}", column.name));
                 let _ = write!(sql, " CONSTRAINT {name} CHECK ({check})");
             }
@@ -137,7 +137,7 @@ impl IndexToSqlite for IndexDef {
 
 /// What a value of the column has to be, and the error that says that it is not: strict mode,
 /// which SQLite leaves to constraints.
-fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
+fn value_check(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
     let name = quote(&column.name);
     let kind = column.column_type.as_str();
     let unsigned = kind.contains("unsigned");
@@ -146,7 +146,7 @@ fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
             .and_then(|(_, rest)| rest.split_once([')', ',']))
             .and_then(|(n, _)| n.trim().parse::<u64>().ok())
     };
-    let whole = |bits: u32| {
+    let integer_range = |bits: u32| {
         let (low, high) = if unsigned {
             (0, (1i128 << bits) - 1)
         } else {
@@ -156,10 +156,10 @@ fn fits(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
     };
     match base_type(kind) {
         "enum" => Some((1265, format!("{name} IN {}", &kind["enum".len()..]))),
-        "tinyint" => whole(8),
-        "smallint" => whole(16),
-        "mediumint" => whole(24),
-        "int" => whole(32),
+        "tinyint" => integer_range(8),
+        "smallint" => integer_range(16),
+        "mediumint" => integer_range(24),
+        "int" => integer_range(32),
         "bigint" if unsigned => Some((
             1264,
             format!(

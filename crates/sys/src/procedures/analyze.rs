@@ -88,7 +88,7 @@ impl Call<'_> {
         match action.as_str() {
             "snapshot" => {
                 let taken = self.snapshot()?;
-                self.keep("", taken);
+                self.store("", taken);
             }
             "create_table" | "create_tmp" => {
                 if named.is_empty() {
@@ -100,7 +100,7 @@ impl Call<'_> {
                         format!("Table '{named}' already exists"),
                     ));
                 }
-                self.keep(&named, Snapshot::default());
+                self.store(&named, Snapshot::default());
             }
             "save" => {
                 if named.is_empty() {
@@ -108,11 +108,11 @@ impl Call<'_> {
                 }
                 self.stored(&named)?;
                 let last = self.stored("")?;
-                self.keep(&named, last);
+                self.store(&named, last);
             }
             "cleanup" => self.caller.state().snapshots.clear(),
             "overall" => {
-                let shown = match table.as_deref() {
+                let snapshot = match table.as_deref() {
                     None => match self.stored("") {
                         Ok(last) => last,
                         Err(_) => self.snapshot()?,
@@ -121,12 +121,12 @@ impl Call<'_> {
                         if now.to_ascii_uppercase().starts_with("NOW") || now.starts_with("20") =>
                     {
                         let taken = self.snapshot()?;
-                        self.keep("", taken.clone());
+                        self.store("", taken.clone());
                         taken
                     }
                     Some(_) => self.stored(&named)?,
                 };
-                self.views(&shown)?;
+                self.views(&snapshot)?;
             }
             "delta" => {
                 if named.is_empty() {
@@ -151,7 +151,7 @@ impl Call<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, name: &str, snapshot: Snapshot) {
+    fn store(&mut self, name: &str, snapshot: Snapshot) {
         self.caller
             .state()
             .snapshots
@@ -186,15 +186,15 @@ impl Call<'_> {
     }
 
     fn views(&mut self, snapshot: &Snapshot) -> Result<()> {
-        let asked = self.text(2);
-        let asked: Vec<String> = match asked.as_deref() {
+        let names = self.text(2);
+        let names: Vec<String> = match names.as_deref() {
             None | Some("") => VIEWS.iter().map(|(name, _)| (*name).to_owned()).collect(),
             Some(list) => list
                 .split(',')
                 .map(|v| v.trim().to_ascii_lowercase())
                 .collect(),
         };
-        for view in asked {
+        for view in names {
             let name = match VIEWS.iter().find(|(short, _)| *short == view) {
                 Some((_, name)) => (*name).to_owned(),
                 None if view == "custom" => self.custom()?,
@@ -238,14 +238,14 @@ impl Call<'_> {
             .enumerate()
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
             .collect();
-        let made = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
+        let source = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
         let expanded = view
             .query(&mut SystemSchema::new(self.caller.runner().programs()))?
             .clone();
         let text = expanded
             .query
             .to_string()
-            .replace(&format!("\"performance_schema\".\"{TABLE}\""), &made);
+            .replace(&format!("\"performance_schema\".\"{TABLE}\""), &source);
         let json = Json::from(
             snapshot
                 .rows
@@ -361,7 +361,7 @@ mod tests {
             ],
         };
         let at = |name: &str| columns.iter().position(|c| *c == name).expect(name);
-        let found: Vec<(String, i64, i64)> = later
+        let averages: Vec<(String, i64, i64)> = later
             .since(&earlier, Series::V8_0)
             .rows
             .iter()
@@ -376,7 +376,7 @@ mod tests {
             .collect();
         // c was emptied between.
         assert_eq!(
-            found,
+            averages,
             [("a".into(), 2, 30), ("d".into(), 1, 7), ("c".into(), 2, 2)]
         );
     }

@@ -117,11 +117,11 @@ impl Call<'_> {
             ));
         }
         let undo = self.configure(&setup)?;
-        let shown = self.diagnose(seconds, every);
+        let result = self.diagnose(seconds, every);
         for statement in undo {
             self.change(&statement, &[])?;
         }
-        shown
+        result
     }
 
     /// Enables more than is enabled now; gives what undoes it.
@@ -171,11 +171,11 @@ impl Call<'_> {
         }
         let first = self.select(METRICS, &[])?;
         let statements = self.snapshot()?;
-        let mut look = 0u32;
+        let mut sample = 0u32;
         self.watch(seconds, every, |call| {
-            look += 1;
+            sample += 1;
             for (title, sql) in EACH {
-                call.section(&format!("{title}, look {look}"), sql)?;
+                call.section(&format!("{title}, look {sample}"), sql)?;
             }
             Ok(())
         })?;

@@ -77,11 +77,11 @@ impl Call<'_> {
 fn table_exists(call: &mut Call<'_>) -> Result<Value> {
     let database = call.text(0).unwrap_or_default();
     let table = call.text(1).unwrap_or_default();
-    let found = call.select(
+    let rows = call.select(
         "SELECT TABLE_TYPE FROM information_schema.TABLES WHERE TABLE_SCHEMA = ? AND TABLE_NAME = ?",
         &[&database, &table],
     )?;
-    Ok(Value::Text(match found.rows.first().map(|row| &row[0]) {
+    Ok(Value::Text(match rows.rows.first().map(|row| &row[0]) {
         Some(Value::Text(kind)) if kind.ends_with("VIEW") => "VIEW".into(),
         Some(_) => "BASE TABLE".into(),
         None => String::new(),

@@ -69,8 +69,8 @@ impl Call<'_> {
             "ps_truncate_all_tables" => return self.truncate_all(),
             _ => {}
         }
-        if let Some(shown) = switch.strip_prefix("show_") {
-            return self.show_setup(shown);
+        if let Some(subject) = switch.strip_prefix("show_") {
+            return self.show_setup(subject);
         }
         let (on, what) = match switch.split_once('_') {
             Some(("enable", what)) => (true, what),

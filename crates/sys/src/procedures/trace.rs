@@ -42,11 +42,11 @@ impl Call<'_> {
         &mut self,
         seconds: f64,
         every: f64,
-        mut look: impl FnMut(&mut Self) -> Result<()>,
+        mut sample: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
         let end = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_S));
         loop {
-            look(self)?;
+            sample(self)?;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
@@ -138,10 +138,10 @@ impl Call<'_> {
             "tmp_tables",
             "full_scan",
         ]);
-        let mut shown: Vec<Value> = vec![longest[0].clone()];
-        shown.extend([time(number(longest, 2)), time(number(longest, 3))]);
-        shown.extend(longest[4..9].iter().cloned());
-        one.rows.push(shown);
+        let mut row: Vec<Value> = vec![longest[0].clone()];
+        row.extend([time(number(longest, 2)), time(number(longest, 3))]);
+        row.extend(longest[4..9].iter().cloned());
+        one.rows.push(row);
         self.send(one)?;
         let sql = cell(longest, 9);
         self.send_text("sql_text", sql.clone())?;
@@ -205,16 +205,16 @@ impl Call<'_> {
         }
         let mut by_time: Vec<_> = by_name.into_iter().collect();
         by_time.sort_by_key(|(_, (_, wait))| std::cmp::Reverse(*wait));
-        let mut shown = Rows::new(&["event_name", "count", "latency"]);
+        let mut summary = Rows::new(&["event_name", "count", "latency"]);
         for (name, (count, wait)) in by_time {
-            shown
+            summary
                 .rows
                 .push(vec![Value::Text(name), Value::Integer(count), time(wait)]);
         }
-        if shown.rows.is_empty() {
+        if summary.rows.is_empty() {
             return Ok(());
         }
-        self.send(shown)
+        self.send(summary)
     }
 
     /// ps_trace_thread.
