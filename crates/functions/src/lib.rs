@@ -18,7 +18,6 @@ mod evaluation;
 mod exact;
 mod format;
 mod given;
-mod gtid;
 mod interval;
 mod json;
 mod lock;
@@ -56,7 +55,6 @@ pub static FAMILIES: &[&[Function]] = &[
     date::FUNCTIONS,
     encode::FUNCTIONS,
     format::FUNCTIONS,
-    gtid::FUNCTIONS,
     interval::FUNCTIONS,
     json::FUNCTIONS,
     json::path::FUNCTIONS,

@@ -49,11 +49,6 @@ pub enum Maintenance {
     Optimize,
     /// CHECK.
     Check,
-    /// CHECKSUM.
-    Checksum {
-        /// QUICK: what the table keeps, and no more.
-        quick: bool,
-    },
 }
 
 impl Maintenance {
@@ -63,7 +58,6 @@ impl Maintenance {
             Self::Analyze => "analyze",
             Self::Optimize => "optimize",
             Self::Check => "check",
-            Self::Checksum { .. } => "checksum",
         }
     }
 }
@@ -159,7 +153,7 @@ pub enum Ddl {
     Rename(Vec<(TableName, TableName)>),
     /// TRUNCATE.
     Truncate(TableName),
-    /// ANALYZE, OPTIMIZE, CHECK, CHECKSUM TABLE.
+    /// ANALYZE, OPTIMIZE or CHECK TABLE.
     Maintain(Vec<TableName>, Maintenance),
 }
 

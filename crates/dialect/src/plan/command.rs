@@ -193,7 +193,6 @@ impl Command {
                 Ddl::Truncate(_) => Self::Truncate,
                 Ddl::Maintain(_, Maintenance::Optimize) => Self::Optimize,
                 Ddl::Maintain(_, Maintenance::Check) => Self::Check,
-                Ddl::Maintain(_, Maintenance::Checksum { .. }) => Self::Checksum,
                 Ddl::Maintain(_, Maintenance::Analyze) => Self::Analyze,
             },
             Action::Show(show) => match &show.what {

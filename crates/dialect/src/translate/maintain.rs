@@ -1,6 +1,6 @@
-//! ANALYZE, OPTIMIZE, CHECK and CHECKSUM TABLE.
+//! ANALYZE, OPTIMIZE and CHECK TABLE.
 
-use crate::error::{Result, at};
+use crate::error::{Error, Result, at};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
@@ -8,7 +8,7 @@ use crate::ddl::{Ddl, Maintenance, TableName};
 use crate::plan::Action;
 use crate::read::end;
 
-/// ANALYZE, OPTIMIZE, CHECK and REPAIR TABLE, with a list of tables.
+/// Reads ANALYZE, OPTIMIZE or CHECK TABLE with its list of tables.
 pub(super) fn maintenance(
     parser: &mut Parser<'_>,
     database: Option<&str>,
@@ -16,17 +16,16 @@ pub(super) fn maintenance(
     let Token::Word(first) = parser.peek_token().token else {
         return Ok(None);
     };
-    let mut operation = match first.value.to_ascii_uppercase().as_str() {
+    let operation = match first.value.to_ascii_uppercase().as_str() {
         "ANALYZE" => Maintenance::Analyze,
         "OPTIMIZE" => Maintenance::Optimize,
         "CHECK" => Maintenance::Check,
-        "CHECKSUM" => Maintenance::Checksum { quick: false },
+        "CHECKSUM" => return Err(Error::unsupported("CHECKSUM TABLE")),
         _ => return Ok(None),
     };
     parser.next_token();
     let is = |p: &Parser<'_>, what: &str| matches!(p.peek_token().token, Token::Word(w) if w.value.eq_ignore_ascii_case(what));
-    let sums = matches!(operation, Maintenance::Checksum { .. });
-    while !sums && (is(parser, "local") || is(parser, "no_write_to_binlog")) {
+    while is(parser, "local") || is(parser, "no_write_to_binlog") {
         parser.next_token();
     }
     if !is(parser, "table") && !is(parser, "tables") {
@@ -41,15 +40,9 @@ pub(super) fn maintenance(
             break;
         }
     }
-    if sums && (is(parser, "quick") || is(parser, "extended")) {
-        let quick = is(parser, "quick");
-        operation = Maintenance::Checksum { quick };
-        parser.next_token();
-    }
-    while !sums
-        && ["quick", "fast", "medium", "extended", "changed"]
-            .iter()
-            .any(|w| is(parser, w))
+    while ["quick", "fast", "medium", "extended", "changed"]
+        .iter()
+        .any(|w| is(parser, w))
     {
         parser.next_token();
     }

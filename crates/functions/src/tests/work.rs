@@ -58,7 +58,7 @@ const READ: &[&str] = &[
     "current_time_", "current_user", "database", "date", "date_format", "datediff", "dayname",
     "dayofmonth", "dayofweek", "dayofyear", "degrees", "elt", "exp", "field", "floor", "format",
     "format_bytes", "format_pico_time", "found_rows", "from_days", "from_unixtime", "get_format",
-    "get_lock", "gtid_subset", "gtid_subtract", "hour", "inet6_aton", "inet6_ntoa", "inet_aton",
+    "get_lock", "hour", "inet6_aton", "inet6_ntoa", "inet_aton",
     "inet_ntoa", "is_free_lock", "is_ipv4", "is_ipv4_compat", "is_ipv4_mapped", "is_ipv6",
     "is_used_lock", "is_uuid", "isnull", "last_day", "last_insert_id", "ln", "log", "log10", "log2",
     "makedate", "maketime", "microsecond", "minute", "mod", "month", "monthname", "now", "oct",

@@ -1,7 +1,6 @@
 //! Changes of the schema. Each commits the open transaction first, as in MySQL, and is one transaction.
 
 mod alter;
-mod checksum;
 mod create_as_select;
 mod database;
 mod exclusive;
@@ -19,7 +18,7 @@ use super::points;
 use super::session::Session;
 use super::transaction;
 use tare_dialect::ddl::FromSql;
-use tare_dialect::ddl::{Ddl, Maintenance, TableName};
+use tare_dialect::ddl::{Ddl, TableName};
 use tare_query::programs;
 use tare_store::connection::quote;
 
@@ -55,10 +54,6 @@ fn drop_statistics(ddl: &Ddl) {
 
 /// Runs a change. Returns the affected rows, or `None` if it has answered with rows.
 pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u64>> {
-    if let Ddl::Maintain(tables, Maintenance::Checksum { quick }) = ddl {
-        checksum::checksum(session, tables, *quick, answer)?;
-        return Ok(None);
-    }
     if let Ddl::Maintain(tables, operation) = ddl {
         maintain::maintain(session, tables, *operation, answer)?;
         return Ok(None);

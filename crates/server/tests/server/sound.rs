@@ -137,13 +137,8 @@ fn small_facts_are_mysqls() {
         ),
         "1|2"
     );
-    let subtract = "SELECT GTID_SUBTRACT('3E11FA47-71CA-11E1-9E33-C80AA9429562:1-10', '3E11FA47-71CA-11E1-9E33-C80AA9429562:3')";
-    assert_eq!(
-        one(&mut conn, subtract),
-        "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-2:4-10"
-    );
-    assert_eq!(one(&mut conn, "SELECT GTID_SUBSET('', '')"), "1");
-    assert_eq!(errno(&mut conn, "SELECT GTID_SUBTRACT('x', '')"), 1772);
+    assert_eq!(errno(&mut conn, "CHECKSUM TABLE w"), 1235);
+    assert_eq!(errno(&mut conn, "SELECT GTID_SUBSET('', '')"), 1305);
     assert!(rows(&mut conn, "HELP 'select'").is_empty());
     for table in [
         "innodb_index_stats",
