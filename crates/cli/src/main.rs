@@ -41,7 +41,6 @@ use clap::{Parser, Subcommand};
 
 use exit::Failure;
 use tare_mysql::memory::Counted;
-use tare_store::Large;
 
 tare::classes! {
     /// What the server allocates itself; SQLite's share has a class of its own.
@@ -49,8 +48,8 @@ tare::classes! {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counted<tare::memory::Tracked<Large<System>>> =
-    Counted(tare::memory::Tracked::new(Large(System), &HEAP));
+static ALLOCATOR: Counted<tare::memory::Tracked<System>> =
+    Counted(tare::memory::Tracked::new(System, &HEAP));
 
 /// A Performance Schema for any server.
 ///

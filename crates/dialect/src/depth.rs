@@ -8,7 +8,6 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use tare_mysql::error::SqlError;
-use tare_mysql::watch;
 
 use crate::error::{Error, Result};
 
@@ -75,7 +74,6 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
     let mut run = 0;
     let mut before = &Token::EOF;
     for token in tokens {
-        watch::pace()?;
         if matches!(token.token, Token::Whitespace(_)) {
             continue;
         }

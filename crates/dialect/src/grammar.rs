@@ -8,7 +8,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
-use tare_mysql::watch;
+use tare_mysql::interrupt;
 
 use super::tokens::COMPOSITE_UNITS;
 
@@ -108,7 +108,7 @@ impl Dialect for Grammar {
     }
 
     fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
-        if let Err(error) = goes_on() {
+        if let Err(error) = check_interrupt() {
             return Some(Err(error));
         }
         let precedence = match &parser.peek_token_ref().token {
@@ -120,7 +120,7 @@ impl Dialect for Grammar {
     }
 
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
-        if let Err(error) = goes_on() {
+        if let Err(error) = check_interrupt() {
             return Some(Err(error));
         }
         match &parser.peek_token_ref().token {
@@ -150,9 +150,9 @@ impl Dialect for Grammar {
     }
 }
 
-/// Whether the statement that is read goes on; the parser passes on errors of its own alone.
-fn goes_on() -> Result<(), ParserError> {
-    watch::pace().map_err(|error| ParserError::ParserError(error.message))
+/// Checks whether the statement may go on. The parser passes on errors of its own alone.
+fn check_interrupt() -> Result<(), ParserError> {
+    interrupt::check_step().map_err(|error| ParserError::ParserError(error.message))
 }
 
 impl Grammar {

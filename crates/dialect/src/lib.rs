@@ -13,7 +13,6 @@ pub mod function;
 pub mod grammar;
 pub mod hint;
 mod join;
-mod long;
 pub mod lookup;
 mod mode;
 pub mod name;

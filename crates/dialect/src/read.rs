@@ -3,7 +3,7 @@
 use sqlparser::ast::Statement;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
-use tare_mysql::watch;
+use tare_mysql::interrupt;
 
 use crate::depth;
 use crate::error::{Result, at};
@@ -57,7 +57,7 @@ pub fn parsed<T>(result: Result<T, ParserError>) -> Result<T> {
     match result {
         Ok(read) => Ok(read),
         Err(error) => {
-            watch::look()?;
+            interrupt::check()?;
             Err(error.into())
         }
     }

@@ -6,9 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use sqlparser::dialect::Dialect;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 use tare_mysql::error::SqlError;
-use tare_mysql::watch;
-
-use crate::long::Shortened;
+use tare_mysql::interrupt;
 
 /// Why a text has no tokens.
 #[derive(Debug)]
@@ -21,37 +19,23 @@ pub enum Unread {
 
 /// The tokens of a text.
 pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Unread> {
-    let tokens = match Shortened::of(sql).map_err(Unread::Ended)? {
-        None => read(dialect, sql, |token| token)?,
-        Some(mut shortened) => {
-            let short = mem::take(&mut shortened.sql);
-            match read(dialect, &short, |token| shortened.token(token)) {
-                Ok(tokens) if shortened.is_whole() => tokens,
-                Err(Unread::Ended(error)) => return Err(Unread::Ended(error)),
-                Ok(_) | Err(Unread::Text(_)) => read(dialect, sql, |token| token)?,
-            }
-        }
-    };
+    let tokens = read(dialect, sql)?;
     Ok(match tokens.iter().any(|t| is_otherwise(&t.token)) {
         true => mysqls(tokens),
         false => tokens,
     })
 }
 
-/// The same, as sqlparser has them, each of which `each` may change.
-fn read(
-    dialect: &dyn Dialect,
-    sql: &str,
-    mut each: impl FnMut(TokenWithSpan) -> TokenWithSpan,
-) -> Result<Vec<TokenWithSpan>, Unread> {
+/// The tokens that sqlparser has.
+fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Unread> {
     /// What the tokenizer is left with: it has no other way out.
     struct Ended(SqlError);
     let mut tokens = Vec::new();
     let all = catch_unwind(AssertUnwindSafe(|| {
         Tokenizer::new(dialect, sql).tokenize_with_location_into_buf_with_mapper(
             &mut tokens,
-            |token| match watch::pace() {
-                Ok(()) => each(token),
+            |token| match interrupt::check_step() {
+                Ok(()) => token,
                 Err(error) => resume_unwind(Box::new(Ended(error))),
             },
         )

@@ -15,8 +15,8 @@ use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use tare_dialect::{Mode, translate::translate};
 use tare_mysql::Result;
 use tare_mysql::error::SqlError;
+use tare_mysql::interrupt::{StopSignal, begin_statement};
 use tare_mysql::table::TableDef;
-use tare_mysql::watch::{Watch, watched};
 use tare_mysql::wire::column::WireType;
 
 thread_local! {
@@ -232,7 +232,7 @@ struct Nth {
     stop_at: u64,
 }
 
-impl Watch for Nth {
+impl StopSignal for Nth {
     fn must_stop(&self) -> bool {
         let looks = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
         self.stop_at > 0 && looks >= self.stop_at
@@ -250,7 +250,7 @@ fn looks(text: &str, stop_at: u64) -> (u64, u16) {
         ..Nth::default()
     });
     let mut schema = Counting::default();
-    let _watched = watched(&watch);
+    let _statement = begin_statement(&watch);
     let plan = translate(text, Some("test"), &mut schema, 1, Mode::default());
     (
         watch.looks.load(Ordering::Relaxed),
@@ -259,7 +259,7 @@ fn looks(text: &str, stop_at: u64) -> (u64, u16) {
 }
 
 #[test]
-fn whatever_translates_a_statement_looks_whether_it_was_killed() {
+fn a_killed_statement_ends_while_it_is_translated() {
     for construct in CHAINS {
         let text = nested(construct, 2000);
         let (all, code) = looks(&text, 0);
@@ -274,7 +274,7 @@ fn whatever_translates_a_statement_looks_whether_it_was_killed() {
 }
 
 #[test]
-fn whatever_translates_a_statement_is_bounded() {
+fn lists_of_a_statement_have_limits() {
     let list = |item: &str, count: usize| vec![item; count].join(", ");
     for (text, code) in [
         (format!("SELECT {}", list("1", 4096)), 0),

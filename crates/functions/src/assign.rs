@@ -5,7 +5,6 @@
 
 use tare_mysql::decimal::Decimal;
 use tare_mysql::real::Real;
-use tare_mysql::watch::lossy;
 
 use crate::exact::{decimal, integer, largest};
 use crate::prelude::*;
@@ -219,7 +218,7 @@ fn then(ctx: &Call<'_>) -> Answer {
         ValueRef::Blob(b) => b.len() > most,
         // Spaces at the end are cut without a word.
         ValueRef::Text(t) => {
-            let text = lossy(t);
+            let text = String::from_utf8_lossy(t);
             text.trim_end_matches(' ').chars().count() > most
         }
         _ => text(ctx, 0).is_some_and(|t| t.len() > most),

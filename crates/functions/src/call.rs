@@ -9,19 +9,10 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Error, Result, ffi};
 use tare_mysql::date::{DateTime, LONGEST};
 use tare_mysql::error::{SqlError, raised};
-use tare_mysql::memory;
+use tare_mysql::interrupt;
 use tare_mysql::number::Number;
-use tare_mysql::watch::lossy;
 
 use crate::evaluation::EvaluationContext;
-
-/// Bytes that a function computes with before it looks whether its statement must end: some milliseconds.
-/// A multiple of 2, as UNHEX wants it, and of 57, as lines of base64 do. Tests count the looks at texts
-/// that are smaller than those that clients send, by the same factor.
-pub(crate) const STEP: usize = 57 * if cfg!(test) { 16 } else { 8192 };
-
-/// Rounds of a small loop between two such looks.
-pub(crate) const ROUNDS: usize = 1 << if cfg!(test) { 7 } else { 16 };
 
 /// A call's value.
 pub type Answer = Result<Value>;
@@ -49,49 +40,6 @@ impl<'a> Call<'a> {
         self.chosen.set(Some(i));
         Ok(Value::Null)
     }
-
-    /// 1317, where the statement must end, and 1041, where it has taken more memory than it may. To be
-    /// asked between steps of a few milliseconds.
-    pub(crate) fn go_on(&self) -> Result<()> {
-        go_on(self.session)
-    }
-
-    /// 1041, where the statement may not take so many bytes more. To be asked before a large text is made:
-    /// memory is counted when it is there, and the allocator cannot refuse it.
-    pub(crate) fn room(&self, bytes: usize) -> Result<()> {
-        room(bytes)
-    }
-
-    /// The same in a loop, now and then: `i` is the round.
-    #[inline]
-    pub(crate) fn go_on_at(&self, i: usize) -> Result<()> {
-        match i % ROUNDS {
-            0 if i > 0 => self.go_on(),
-            _ => Ok(()),
-        }
-    }
-
-    /// Hands bytes over in steps, and ends between two of them where the statement must.
-    pub(crate) fn in_steps<'b>(&self, all: &'b [u8], mut each: impl FnMut(&'b [u8])) -> Result<()> {
-        for step in all.chunks(STEP) {
-            if all.len() > STEP {
-                self.go_on()?;
-            }
-            each(step);
-        }
-        Ok(())
-    }
-
-    /// The same of a text: a step ends where a character does.
-    pub(crate) fn in_texts<'b>(&self, all: &'b str, mut each: impl FnMut(&'b str)) -> Result<()> {
-        for step in pieces(all) {
-            if all.len() > STEP {
-                self.go_on()?;
-            }
-            each(step);
-        }
-        Ok(())
-    }
 }
 
 impl<'a> Deref for Call<'a> {
@@ -102,41 +50,13 @@ impl<'a> Deref for Call<'a> {
     }
 }
 
-/// A text piece by piece. A piece is as long as a step, and ends where a character does.
-pub(crate) fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let (piece, more) = text.split_at(text.floor_char_boundary(STEP));
-        text = more;
-        (!piece.is_empty()).then_some(piece)
-    })
-}
-
-/// Whether the statement of this thread may take so much: see [`Call::room`].
-pub(crate) fn room(bytes: usize) -> Result<()> {
-    match bytes > STEP && !memory::has_room(bytes) {
-        true => Err(raise(memory::exhausted())),
-        false => Ok(()),
-    }
-}
-
-/// Whether a session's statement goes on: see [`Call::go_on`].
-pub(crate) fn go_on(session: &dyn EvaluationContext) -> Result<()> {
-    if session.must_stop() {
-        return Err(raise(SqlError::interrupted()));
-    }
-    match memory::has_room(0) {
-        true => Ok(()),
-        false => Err(raise(memory::exhausted())),
-    }
-}
-
 /// An argument as text. SQLite's own is not copied.
 pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string().into()),
         ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x).into()),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(lossy(t)),
+        ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t)),
     }
 }
 
@@ -226,24 +146,30 @@ pub fn raise(error: SqlError) -> Error {
     Error::SqliteFailure(ffi::Error::new(code), None)
 }
 
+/// A step of work that grows faster than the arguments: see [`interrupt::check_step`].
+///
+/// # Errors
+/// The statement must end.
+#[inline]
+pub(crate) fn check_step() -> Result<()> {
+    interrupt::check_step().map_err(raise)
+}
+
 /// Fills a buffer with random bytes from the system.
 pub(crate) fn random(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes).map_err(|e| Error::UserFunctionError(Box::new(e)))
 }
 
 /// Bytes as hexadecimal digits.
-pub(crate) fn hex(ctx: &Call<'_>, bytes: &[u8], upper: bool) -> Result<String> {
+pub(crate) fn hex(bytes: &[u8], upper: bool) -> String {
     let digits: &[u8; 16] = match upper {
         true => b"0123456789ABCDEF",
         false => b"0123456789abcdef",
     };
-    ctx.room(bytes.len() * 2)?;
     let mut out = String::with_capacity(bytes.len() * 2);
-    ctx.in_steps(bytes, |step| {
-        for b in step {
-            out.push(char::from(digits[usize::from(b >> 4)]));
-            out.push(char::from(digits[usize::from(b & 15)]));
-        }
-    })?;
-    Ok(out)
+    for b in bytes {
+        out.push(char::from(digits[usize::from(b >> 4)]));
+        out.push(char::from(digits[usize::from(b & 15)]));
+    }
+    out
 }

@@ -6,31 +6,10 @@ use tare_mysql::collation;
 
 use crate::prelude::*;
 
-/// How two texts stand to each other.
-pub(crate) fn compared(ctx: &Call<'_>, a: &str, b: &str) -> rusqlite::Result<std::cmp::Ordering> {
-    let found = collation::compare_bytes(a.as_bytes(), b.as_bytes(), &|| ctx.go_on().is_err());
-    if a.len().min(b.len()) > STEP {
-        ctx.go_on()?;
-    }
-    Ok(found)
-}
-
 /// How two texts stand to each other in lower case.
-pub(crate) fn without_case(
-    ctx: &Call<'_>,
-    a: &str,
-    b: &str,
-) -> rusqlite::Result<std::cmp::Ordering> {
-    let mut a = a.chars().flat_map(char::to_lowercase);
-    let mut b = b.chars().flat_map(char::to_lowercase);
-    for i in 0.. {
-        ctx.go_on_at(i)?;
-        match (a.next(), b.next()) {
-            (Some(a), Some(b)) if a == b => {}
-            (a, b) => return Ok(a.cmp(&b)),
-        }
-    }
-    Ok(std::cmp::Ordering::Equal)
+pub(crate) fn compare_lowercase(a: &str, b: &str) -> std::cmp::Ordering {
+    let a = a.chars().flat_map(char::to_lowercase);
+    a.cmp(b.chars().flat_map(char::to_lowercase))
 }
 
 /// The character after which a pattern's next one stands for itself; an empty text is none.
@@ -43,38 +22,28 @@ fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
     }
 }
 
-/// A text, a pattern, what escapes, and whether to stop.
-type Fits = fn(&str, &str, Option<char>, &dyn Fn() -> bool) -> bool;
+/// Whether a text is like a pattern, in which a character escapes others.
+type Like = fn(&str, &str, Option<char>) -> tare_mysql::Result<bool>;
 
 /// An argument's bytes as text: each is a character.
-fn characters<'c>(ctx: &'c Call<'_>, i: usize) -> rusqlite::Result<Option<Cow<'c, str>>> {
-    let Some(bytes) = bytes(ctx, i) else {
-        return Ok(None);
-    };
-    let mut text = String::with_capacity(bytes.len());
-    ctx.in_steps(&bytes, |step| {
-        text.extend(step.iter().copied().map(char::from));
-    })?;
-    Ok(Some(text.into()))
+fn characters<'c>(ctx: &'c Call<'_>, i: usize) -> Option<Cow<'c, str>> {
+    let bytes = bytes(ctx, i)?;
+    Some(bytes.iter().copied().map(char::from).collect())
 }
 
 /// LIKE; NULL where the text or the pattern is.
-pub(crate) fn like(ctx: &Call<'_>, fits: Fits) -> Answer {
+pub(crate) fn like(ctx: &Call<'_>, is_like: Like) -> Answer {
     let escape = escape(ctx, 2)?;
     let is_bytes = |i: usize| matches!(ctx.get_raw(i), ValueRef::Blob(_));
     let read = |i: usize| match is_bytes(0) || is_bytes(1) {
         true => characters(ctx, i),
-        false => Ok(text(ctx, i)),
+        false => text(ctx, i),
     };
-    let Some((text, pattern)) = read(0)?.zip(read(1)?) else {
+    let Some((text, pattern)) = read(0).zip(read(1)) else {
         return Ok(Value::Null);
     };
-    ctx.room(collation::pattern_bytes(pattern.len()))?;
-    let fits = fits(&text, &pattern, escape, &|| ctx.go_on().is_err());
-    if text.len().max(pattern.len()) > STEP {
-        ctx.go_on()?;
-    }
-    Ok(Value::Integer(fits.into()))
+    let is_like = is_like(&text, &pattern, escape).map_err(raise)?;
+    Ok(Value::Integer(is_like.into()))
 }
 
 /// A bound of the texts that are like a pattern; NULL of NULL.
@@ -94,7 +63,7 @@ pub(crate) fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
         };
         let better = match &best {
             None => true,
-            Some((_, best)) => match compared(ctx, &value, best)? {
+            Some((_, best)) => match collation::compare(&value, best) {
                 std::cmp::Ordering::Equal => way.is_gt(),
                 other => other == way,
             },

@@ -65,12 +65,6 @@ pub trait EvaluationContext: SessionFacts + Debug {
         Mode::of(&self.sql_mode()).strict
     }
 
-    /// Whether the statement must end: it was killed, its time is over, or its client has gone. Asked by
-    /// functions that take long.
-    fn must_stop(&self) -> bool {
-        false
-    }
-
     /// The error of a statement that must end.
     fn interruption(&self) -> SqlError {
         SqlError::interrupted()

@@ -1,7 +1,5 @@
 //! Dates and times as texts, and out of texts.
 
-use tare_mysql::watch;
-
 use crate::prelude::*;
 
 /// By name.
@@ -82,9 +80,6 @@ impl Reading<'_> {
     fn pattern(&mut self, pattern: &str) -> Option<()> {
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
-            if watch::may_cut(1) {
-                return None;
-            }
             if c.is_whitespace() {
                 self.rest = self.rest.trim_start();
             } else if c == '%' {

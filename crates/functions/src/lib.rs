@@ -17,11 +17,9 @@ mod encode;
 mod evaluation;
 mod exact;
 mod format;
-mod given;
 mod interval;
 mod json;
 mod lock;
-mod made;
 mod math;
 mod now;
 mod number;
@@ -33,12 +31,13 @@ mod regexp;
 mod rounding;
 mod search;
 mod text;
+mod text_builder;
 mod uuid;
 mod window;
 mod written;
 
 pub use self::evaluation::EvaluationContext;
-pub use self::record::{Called, Function, Helper, Scalar, scalar};
+pub use self::record::{Function, Helper, Scalar, scalar};
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -98,19 +97,10 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     index.get(name).copied()
 }
 
-/// All functions of ours, as SQLite calls them.
-pub fn called() -> impl Iterator<Item = Called> {
-    let functions = FAMILIES.iter().copied().flatten();
-    let helpers = HELPERS.iter().copied().flatten();
-    functions
-        .filter_map(Function::called)
-        .chain(helpers.map(Helper::called))
-}
-
 /// Gives a connection the functions and collations that SQLite lacks or has otherwise, for a
 /// session.
 pub fn register(db: &Connection, session: &Arc<dyn EvaluationContext>) -> rusqlite::Result<()> {
-    order::register(db, session)?;
+    order::register(db)?;
     for function in FAMILIES.iter().copied().flatten() {
         function.register(db, session)?;
     }

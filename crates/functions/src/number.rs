@@ -2,8 +2,8 @@
 
 use tare_mysql::number::Number;
 
-use crate::made::Made;
 use crate::prelude::*;
+use crate::text_builder::TextBuilder;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -24,7 +24,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(Value::Null);
         };
         let mut crc = flate2::Crc::new();
-        ctx.in_steps(s.as_bytes(), |step| crc.update(step))?;
+        crc.update(s.as_bytes());
         Ok(Value::Integer(crc.sum().into()))
     }),
     own("export_set", 3, 5, Text, |ctx| {
@@ -40,14 +40,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let (Some(separator), Some(n)) = (separator, n) else {
             return Ok(Value::Null);
         };
-        let mut made = Made::new(ctx.session);
+        let mut builder = TextBuilder::default();
         for i in 0..n.clamp(0, 64) {
             let part = if bits >> i & 1 == 1 { &on } else { &off };
-            if i > 0 && !made.push(&separator)? || !made.push(part)? {
-                return Ok(Value::Null);
+            if i > 0 {
+                builder.push(&separator);
             }
+            builder.push(part);
         }
-        Ok(made.value())
+        Ok(builder.into_value())
     }),
     own("format", 2, 3, Text, |ctx| {
         opt(real(ctx, 0).zip(int(ctx, 1)).map(|(x, n)| {
@@ -104,14 +105,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(bits) = int(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let mut made = Made::new(ctx.session);
+        let mut builder = TextBuilder::default();
         let members = (1..ctx.len().min(64)).filter(|i| bits >> (i - 1) & 1 == 1);
         for (n, member) in members.filter_map(|i| text(ctx, i)).enumerate() {
-            if n > 0 && !made.push(",")? || !made.push(&member)? {
-                return Ok(Value::Null);
+            if n > 0 {
+                builder.push(",");
             }
+            builder.push(&member);
         }
-        Ok(made.value())
+        Ok(builder.into_value())
     }),
     own("oct", 1, 1, Text, |ctx| {
         opt(int(ctx, 0).map(|n| format!("{n:o}")))

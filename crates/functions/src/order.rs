@@ -5,21 +5,17 @@
 
 use std::cmp::Ordering;
 use std::ffi::{CStr, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::slice;
-use std::sync::Arc;
+use std::panic::catch_unwind;
+use std::{ptr, slice};
 
 use rusqlite::{Connection, Error, ffi};
-use tare_mysql::watch;
-
-use crate::evaluation::EvaluationContext;
 
 /// An order of texts.
 trait Order {
     /// What statements call it.
     const NAME: &'static CStr;
-    /// How two texts stand to each other. They need not be UTF-8. Nobody's answer, where `stop` says so.
-    fn compare(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering;
+    /// How two texts stand to each other. They need not be UTF-8.
+    fn compare(a: &[u8], b: &[u8]) -> Ordering;
 }
 
 /// SQLite's own knows no letters but ASCII's, and counts spaces at the end.
@@ -28,8 +24,8 @@ struct General;
 impl Order for General {
     const NAME: &'static CStr = c"NOCASE";
 
-    fn compare(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering {
-        tare_mysql::collation::compare_bytes(a, b, stop)
+    fn compare(a: &[u8], b: &[u8]) -> Ordering {
+        tare_mysql::collation::compare_bytes(a, b)
     }
 }
 
@@ -39,8 +35,8 @@ struct Time;
 impl Order for Time {
     const NAME: &'static CStr = c"tare_time";
 
-    fn compare(a: &[u8], b: &[u8], _: &dyn Fn() -> bool) -> Ordering {
-        let (a, b) = (watch::lossy(a), watch::lossy(b));
+    fn compare(a: &[u8], b: &[u8]) -> Ordering {
+        let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
         tare_mysql::date::read::compare_times(&a, &b)
     }
 }
@@ -51,7 +47,7 @@ struct Exact;
 impl Order for Exact {
     const NAME: &'static CStr = c"tare_decimal";
 
-    fn compare(a: &[u8], b: &[u8], _: &dyn Fn() -> bool) -> Ordering {
+    fn compare(a: &[u8], b: &[u8]) -> Ordering {
         tare_mysql::decimal::compare(a, b)
     }
 }
@@ -62,51 +58,39 @@ struct Any;
 impl Order for Any {
     const NAME: &'static CStr = c"tare_any";
 
-    fn compare(_: &[u8], _: &[u8], _: &dyn Fn() -> bool) -> Ordering {
+    fn compare(_: &[u8], _: &[u8]) -> Ordering {
         Ordering::Equal
     }
 }
 
-/// Gives a connection all of them, for a session.
-pub fn register(db: &Connection, session: &Arc<dyn EvaluationContext>) -> rusqlite::Result<()> {
-    add::<General>(db, session)?;
-    add::<Any>(db, session)?;
-    add::<Time>(db, session)?;
-    add::<Exact>(db, session)
+/// Gives a connection all of them.
+pub fn register(db: &Connection) -> rusqlite::Result<()> {
+    add::<General>(db)?;
+    add::<Any>(db)?;
+    add::<Time>(db)?;
+    add::<Exact>(db)
 }
 
-/// What a comparison asks whether its statement must end.
-type Asked = Arc<dyn EvaluationContext>;
-
-fn add<O: Order>(db: &Connection, session: &Asked) -> rusqlite::Result<()> {
-    let asked = Box::into_raw(Box::new(session.clone()));
-    // SAFETY: the connection is open; the name ends with a zero; `asked` is an `Asked` that `forget` frees,
-    // which SQLite calls when the connection ends.
+fn add<O: Order>(db: &Connection) -> rusqlite::Result<()> {
+    // SAFETY: the connection is open, the name ends with a zero, and `compare` needs no data.
     let rc = unsafe {
         ffi::sqlite3_create_collation_v2(
             db.handle(),
             O::NAME.as_ptr(),
             ffi::SQLITE_UTF8,
-            asked.cast(),
+            ptr::null_mut(),
             Some(compare::<O>),
-            Some(forget),
+            None,
         )
     };
-    if rc == ffi::SQLITE_OK {
-        return Ok(());
+    match rc {
+        ffi::SQLITE_OK => Ok(()),
+        _ => Err(Error::SqliteFailure(ffi::Error::new(rc), None)),
     }
-    // SAFETY: it came from a box, and SQLite does not call `forget` of what it has refused.
-    drop(unsafe { Box::from_raw(asked) });
-    Err(Error::SqliteFailure(ffi::Error::new(rc), None))
-}
-
-unsafe extern "C" fn forget(asked: *mut c_void) {
-    // SAFETY: `add` made it, and SQLite gives it back once.
-    drop(unsafe { Box::from_raw(asked.cast::<Asked>()) });
 }
 
 unsafe extern "C" fn compare<O: Order>(
-    asked: *mut c_void,
+    _: *mut c_void,
     a_len: c_int,
     a: *const c_void,
     b_len: c_int,
@@ -115,18 +99,8 @@ unsafe extern "C" fn compare<O: Order>(
     // SAFETY: SQLite passes two texts and their lengths in bytes, which it leaves as they are until this
     // returns.
     let (a, b) = unsafe { (bytes(a, a_len), bytes(b, b_len)) };
-    // SAFETY: `add` made it, and it lives until SQLite calls `forget`.
-    let asked = unsafe { &*asked.cast::<Asked>() };
-    // A sort asks for nothing else. What comes of wrong answers nobody sees: a statement that changes rows
-    // gets right ones.
-    if watch::may_cut(a.len().saturating_add(b.len())) {
-        return 0;
-    }
     // A panic must not unwind into C: where nothing is known, all are equal.
-    let found = catch_unwind(AssertUnwindSafe(|| {
-        O::compare(a, b, &|| watch::may_cut_if(|| asked.must_stop()))
-    }));
-    found.unwrap_or(Ordering::Equal) as c_int
+    catch_unwind(|| O::compare(a, b)).unwrap_or(Ordering::Equal) as c_int
 }
 
 /// # Safety

@@ -1,17 +1,15 @@
 //! Parts of texts: cut off, looked for, trimmed, padded.
 
-use crate::made::{MOST, Made};
 use crate::prelude::*;
 use crate::search::offset;
+use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder};
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     code("instr", 2, 2, Int, instr),
     own("left", 2, 2, TextOf, |ctx| {
-        match text(ctx, 0).zip(int(ctx, 1)) {
-            Some((s, n)) => ctx.joined([&s[..offset(&s, n.max(0) as usize)]]),
-            None => Ok(Value::Null),
-        }
+        let arguments = text(ctx, 0).zip(int(ctx, 1));
+        opt(arguments.map(|(s, n)| s[..offset(&s, n.max(0) as usize)].to_owned()))
     }),
     own("locate", 2, 3, Int, |ctx| {
         let from = if ctx.len() == 3 {
@@ -25,14 +23,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         if from < 1 {
             return Ok(Value::Integer(0));
         }
-        let (Value::Text(what), Value::Text(s)) = (
-            ctx.mapped(&what, str::to_lowercase)?,
-            ctx.mapped(&s, str::to_lowercase)?,
-        ) else {
-            return Ok(Value::Null);
-        };
+        let (what, s) = (what.to_lowercase(), s.to_lowercase());
         let start = offset(&s, from as usize - 1);
-        let at = ctx.find(&s, &what, start)?;
+        let at = s[start..].find(&what).map(|at| start + at);
         Ok(Value::Integer(
             at.map_or(0, |at| s[..at].chars().count() as i64 + 1),
         ))
@@ -45,7 +38,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(Value::Null);
         };
         let skip = s.chars().count().saturating_sub(n.max(0) as usize);
-        ctx.joined([&s[offset(&s, skip)..]])
+        Ok(s[offset(&s, skip)..].to_owned().into())
     }),
     own("rpad", 3, 3, Text, |ctx| padded(ctx, false)),
     code("rtrim", 1, 1, Text, rtrim),
@@ -58,33 +51,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         if delimiter.is_empty() || n == 0 {
             return Ok(String::new().into());
         }
-        let many = n.unsigned_abs() as usize;
-        // The bytes before and behind the delimiter that is asked for.
-        let mut found = None;
-        if n > 0 {
-            let mut from = 0;
-            for i in 0..many {
-                ctx.go_on_at(i)?;
-                found = ctx.find(&s, &delimiter, from)?;
-                match found {
-                    Some(at) => from = at + delimiter.len(),
-                    None => break,
-                }
-            }
-        } else {
-            let mut to = s.len();
-            for i in 0..many {
-                ctx.go_on_at(i)?;
-                found = ctx.find_last(&s, &delimiter, to)?;
-                match found {
-                    Some(at) => to = at,
-                    None => break,
-                }
-            }
-        }
+        let nth = n.unsigned_abs() as usize - 1;
+        let found = match n > 0 {
+            true => s.match_indices(&*delimiter).nth(nth),
+            false => s.rmatch_indices(&*delimiter).nth(nth),
+        };
         match found {
-            Some(at) if n > 0 => ctx.joined([&s[..at]]),
-            Some(at) => ctx.joined([&s[at + delimiter.len()..]]),
+            Some((at, _)) if n > 0 => Ok(s[..at].to_owned().into()),
+            Some((at, _)) => Ok(s[at + delimiter.len()..].to_owned().into()),
             None => as_text(ctx, 0),
         }
     }),
@@ -145,66 +119,57 @@ fn trimmed(ctx: &Call<'_>, start: bool, end: bool) -> Answer {
     };
     let mut s = &*all;
     if !what.is_empty() {
-        let mut rounds = 0;
         while start && let Some(rest) = s.strip_prefix(&*what) {
-            rounds += 1;
-            ctx.go_on_at(rounds)?;
             s = rest;
         }
         while end && let Some(rest) = s.strip_suffix(&*what) {
-            rounds += 1;
-            ctx.go_on_at(rounds)?;
             s = rest;
         }
     }
     match s.len() == all.len() {
         true => as_text(ctx, 0),
-        false => ctx.joined([s]),
+        false => Ok(s.to_owned().into()),
     }
 }
 
 /// A text of a length, filled or cut.
 fn padded(ctx: &Call<'_>, left: bool) -> Answer {
-    match (text(ctx, 0), int(ctx, 1), text(ctx, 2)) {
-        (Some(s), Some(n), Some(pad)) if n >= 0 => {
-            let (n, len) = (n as usize, s.chars().count());
-            if n > MOST || (pad.is_empty() && n > len) {
-                return Ok(Value::Null);
-            }
-            let s = &s[..offset(&s, n)];
-            let missing = n.saturating_sub(len);
-            let mut made = Made::new(ctx.session);
-            let mut whole = left || made.push(s)?;
-            // Many characters of a short one at once.
-            let at_once = match pad.len() {
-                0..STEP => pad.repeat(STEP / pad.len().max(1) + 1).into(),
-                _ => pad,
-            };
-            let each = at_once.chars().count();
-            let mut filled = 0;
-            while whole && filled < missing {
-                let more = each.min(missing - filled);
-                whole = made.push(&at_once[..offset(&at_once, more)])?;
-                filled += more;
-            }
-            match whole && (!left || made.push(s)?) {
-                true => Ok(made.value()),
-                false => Ok(Value::Null),
-            }
-        }
-        _ => Ok(Value::Null),
+    let (Some(s), Some(n), Some(pad)) = (text(ctx, 0), int(ctx, 1), text(ctx, 2)) else {
+        return Ok(Value::Null);
+    };
+    let (n, length) = (usize::try_from(n).unwrap_or(usize::MAX), s.chars().count());
+    if n > MAX_TEXT_BYTES || (pad.is_empty() && n > length) {
+        return Ok(Value::Null);
     }
+    let s = &s[..offset(&s, n)];
+    let mut builder = TextBuilder::default();
+    if !left {
+        builder.push(s);
+    }
+    let missing = n.saturating_sub(length);
+    if missing > 0 {
+        let period = pad.chars().count();
+        for _ in 0..missing / period {
+            builder.push(&pad);
+        }
+        builder.push(&pad[..offset(&pad, missing % period)]);
+    }
+    if left {
+        builder.push(s);
+    }
+    Ok(builder.into_value())
 }
 
 fn substring(ctx: &Call<'_>) -> Answer {
     let (Some(s), Some(from)) = (text(ctx, 0), int(ctx, 1)) else {
         return Ok(Value::Null);
     };
-    if ctx.len() == 2 {
-        return ctx.joined([substr(&s, from, None)]);
-    }
-    match int(ctx, 2) {
-        Some(n) => ctx.joined([substr(&s, from, Some(n))]),
-        None => Ok(Value::Null),
-    }
+    let count = match ctx.len() {
+        2 => None,
+        _ => match int(ctx, 2) {
+            None => return Ok(Value::Null),
+            count => count,
+        },
+    };
+    Ok(substr(&s, from, count).to_owned().into())
 }

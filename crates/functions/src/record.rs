@@ -3,8 +3,9 @@
 use std::ffi::c_int;
 use std::sync::Arc;
 
-use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
+use rusqlite::types::{ToSqlOutput, Value};
+use rusqlite::{Connection, ToSql};
 use sqlparser::ast::Expr;
 use tare_dialect::error::Result;
 use tare_dialect::function::{ANY, Evaluation, Form, Out, Signature, SqlCall};
@@ -15,9 +16,24 @@ use crate::evaluation::EvaluationContext;
 /// Computes a call's value.
 pub type Scalar = fn(&Call<'_>) -> Answer;
 
-/// Gives a connection an aggregate function of a session, under a name and for a number of arguments.
-pub type Aggregated =
-    fn(&Connection, &Arc<dyn EvaluationContext>, &str, c_int) -> rusqlite::Result<()>;
+/// Gives a connection an aggregate function, under a name and for a number of arguments.
+pub type Aggregated = fn(&Connection, &str, c_int) -> rusqlite::Result<()>;
+
+/// What SQLite is given for a call.
+enum CallValue {
+    Computed(Value),
+    /// An argument, which SQLite has already.
+    Argument(usize),
+}
+
+impl ToSql for CallValue {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        match self {
+            Self::Computed(value) => value.to_sql(),
+            Self::Argument(i) => Ok(ToSqlOutput::Arg(*i)),
+        }
+    }
+}
 
 /// What SQLite runs.
 #[derive(Debug, Clone, Copy)]
@@ -183,12 +199,6 @@ impl Function {
         }
     }
 
-    /// What SQLite runs, where that is ours.
-    pub(crate) fn called(&self) -> Option<Called> {
-        let Signature { fewest, most, .. } = self.signature;
-        Some(self.body?.called(self.name_in_sqlite()?, (fewest, most)))
-    }
-
     pub(crate) fn register(
         &self,
         db: &Connection,
@@ -212,11 +222,6 @@ impl Helper {
     pub const fn volatile(mut self) -> Self {
         self.evaluation = Evaluation::Volatile;
         self
-    }
-
-    /// What SQLite runs.
-    pub(crate) fn called(&self) -> Called {
-        self.body.called(self.name, (self.fewest, self.most))
     }
 
     pub(crate) fn register(
@@ -243,26 +248,7 @@ pub fn scalar(
     Body::Scalar(body).register(db, session, name, arguments, evaluation)
 }
 
-/// A function of ours as SQLite calls it: for tests that try them all, and measurements.
-#[derive(Debug, Clone, Copy)]
-pub struct Called {
-    /// Its name in SQLite.
-    pub name: &'static str,
-    /// The fewest arguments, and the most.
-    pub arguments: (u8, u8),
-    /// Whether it is a function of a group's rows.
-    pub is_aggregate: bool,
-}
-
 impl Body {
-    fn called(self, name: &'static str, arguments: (u8, u8)) -> Called {
-        Called {
-            name,
-            arguments,
-            is_aggregate: matches!(self, Self::Aggregate(_)),
-        }
-    }
-
     fn register(
         self,
         db: &Connection,
@@ -284,10 +270,15 @@ impl Body {
                 Self::Scalar(body) => {
                     let session = session.clone();
                     db.create_scalar_function(name, arguments, flags, move |ctx| {
-                        Call::new(ctx, &*session).given(body)
+                        let call = Call::new(ctx, &*session);
+                        let value = body(&call)?;
+                        Ok(match call.chosen.get() {
+                            Some(i) => CallValue::Argument(i),
+                            None => CallValue::Computed(value),
+                        })
                     })?;
                 }
-                Self::Aggregate(body) => body(db, session, name, arguments)?,
+                Self::Aggregate(body) => body(db, name, arguments)?,
             }
         }
         Ok(())

@@ -3,8 +3,8 @@
 use regex::{Regex, RegexBuilder};
 use rusqlite::Result;
 
-use crate::made::Made;
 use crate::prelude::*;
+use crate::text_builder::TextBuilder;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -44,37 +44,36 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             ));
         };
         let head = &value[..value.len() - rest.len()];
-        let mut made = Made::new(ctx.session);
-        let mut whole = made.push(head)?;
+        let mut builder = TextBuilder::default();
+        builder.push(head);
         let mut done = 0;
         if nth > 0 {
             if let Some(m) = re.find_iter(rest).nth(nth as usize - 1) {
-                whole = whole && made.push(&rest[..m.start()])? && made.push(&new)?;
+                builder.push(&rest[..m.start()]);
+                builder.push(&new);
                 done = m.end();
             }
         } else {
-            for (i, groups) in re.captures_iter(rest).enumerate() {
-                ctx.go_on_at(i)?;
+            for groups in re.captures_iter(rest) {
+                check_step()?;
                 let all = groups.get_match();
-                whole = whole && made.push(&rest[done..all.start()])?;
+                builder.push(&rest[done..all.start()]);
                 // $1 is a group in both; a name behind $ is none in MySQL.
-                if new.contains('$') {
+                let fits = if new.contains('$') {
                     let mut expanded = String::new();
                     groups.expand(&new, &mut expanded);
-                    whole = whole && made.push(&expanded)?;
+                    builder.push(&expanded)
                 } else {
-                    whole = whole && made.push(&new)?;
-                }
-                if !whole {
+                    builder.push(&new)
+                };
+                if !fits {
                     break;
                 }
                 done = all.end();
             }
         }
-        match whole && made.push(&rest[done..])? {
-            true => Ok(made.value()),
-            false => Ok(Value::Null),
-        }
+        builder.push(&rest[done..]);
+        Ok(builder.into_value())
     }),
     own("regexp_substr", 2, 5, Text, |ctx| {
         let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {

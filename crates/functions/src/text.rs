@@ -1,14 +1,12 @@
 //! Texts: their letters, their length, and what is put together of them.
 
-use std::borrow::Cow;
-
 use sqlparser::ast::{BinaryOperator, DataType};
 use tare_mysql::collation;
 
-use crate::compare::{bound, compared, extreme, like, without_case};
-use crate::made::{MOST, Made};
+use crate::compare::{bound, compare_lowercase, extreme, like};
 use crate::prelude::*;
 use crate::search::offset;
+use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder, limited};
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
@@ -26,13 +24,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(separator) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let mut made = Made::new(ctx.session);
+        let mut builder = TextBuilder::default();
         for (i, part) in (1..ctx.len()).filter_map(|i| text(ctx, i)).enumerate() {
-            if i > 0 && !made.push(&separator)? || !made.push(&part)? {
-                return Ok(Value::Null);
+            if i > 0 {
+                builder.push(&separator);
             }
+            builder.push(&part);
         }
-        Ok(made.value())
+        Ok(builder.into_value())
     }),
     own("elt", 2, ANY, Text, |ctx| match int(ctx, 0) {
         Some(n) if n >= 1 && (n as usize) < ctx.len() => as_text(ctx, n as usize),
@@ -50,13 +49,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some((what, set)) = text(ctx, 0).zip(text(ctx, 1)) else {
             return Ok(Value::Null);
         };
-        for (i, part) in set.split(',').enumerate() {
-            ctx.go_on_at(i)?;
-            if part.eq_ignore_ascii_case(&what) {
-                return Ok(Value::Integer(i as i64 + 1));
-            }
-        }
-        Ok(Value::Integer(0))
+        let at = set
+            .split(',')
+            .position(|part| part.eq_ignore_ascii_case(&what));
+        Ok(Value::Integer(at.map_or(0, |at| at as i64 + 1)))
     }),
     hidden("insert", 4, 4, Text, "tare_insert", |ctx| {
         let (Some(s), Some(at), Some(n), Some(new)) =
@@ -75,16 +71,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         };
         let from = offset(&s, at as usize - 1);
         let to = from + offset(&s[from..], n as usize);
-        ctx.joined([&s[..from], &new, &s[to..]])
+        let parts = [&s[..from], &new, &s[to..]];
+        Ok(TextBuilder::from_iter(parts).into_value())
     }),
     renamed("lcase", 1, 1, TextOf, "tare_lower"),
     renamed("length", 1, 1, Int, "octet_length"),
     // SQLite's own know ASCII alone.
     hidden("lower", 1, 1, TextOf, "tare_lower", |ctx| {
-        match text(ctx, 0) {
-            Some(s) => ctx.mapped(&s, str::to_lowercase),
-            None => Ok(Value::Null),
-        }
+        opt(text(ctx, 0).map(|s| limited(s.to_lowercase())))
     }),
     sqlites("octet_length", 1, 1, Int),
     own("ord", 1, 1, Int, |ctx| {
@@ -94,34 +88,30 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(s) = text(ctx, 0) else {
             return Ok("NULL".to_owned().into());
         };
-        let mut made = Made::new(ctx.session);
-        let mut whole = made.push("'")?;
-        for mut rest in pieces(&s) {
-            while whole && let Some(at) = rest.find(['\\', '\'', '\0']) {
-                let quoted = match rest.as_bytes()[at] {
-                    b'\\' => "\\\\",
-                    b'\'' => "\\'",
-                    _ => "\\0",
-                };
-                whole = made.push(&rest[..at])? && made.push(quoted)?;
-                rest = &rest[at + 1..];
-            }
-            whole = whole && made.push(rest)?;
+        let mut builder = TextBuilder::default();
+        builder.push("'");
+        let mut rest = &*s;
+        while let Some(at) = rest.find(['\\', '\'', '\0']) {
+            builder.push(&rest[..at]);
+            builder.push(match rest.as_bytes()[at] {
+                b'\\' => "\\\\",
+                b'\'' => "\\'",
+                _ => "\\0",
+            });
+            rest = &rest[at + 1..];
         }
-        match whole && made.push("'")? {
-            true => Ok(made.value()),
-            false => Ok(Value::Null),
-        }
+        builder.push(rest);
+        builder.push("'");
+        Ok(builder.into_value())
     }),
     own("repeat", 2, 2, Text, |ctx| {
         let Some((s, n)) = text(ctx, 0).zip(int(ctx, 1)) else {
             return Ok(Value::Null);
         };
         let n = n.max(0) as usize;
-        match s.len().saturating_mul(n) {
-            0 => Ok(String::new().into()),
-            bytes if bytes > MOST => Ok(Value::Null),
-            _ => repeated(ctx, &s, n),
+        match s.len().saturating_mul(n) > MAX_TEXT_BYTES {
+            true => Ok(Value::Null),
+            false => Ok(s.repeat(n).into()),
         }
     }),
     hidden("replace", 3, 3, Text, "tare_replace", |ctx| {
@@ -131,59 +121,33 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         if from.is_empty() {
             return as_text(ctx, 0);
         }
-        let mut made = Made::new(ctx.session);
+        let mut builder = TextBuilder::default();
         let mut done = 0;
-        while let Some(at) = ctx.find(&s, &from, done)? {
-            if !made.push(&s[done..at])? || !made.push(&to)? {
-                return Ok(Value::Null);
-            }
+        for (at, _) in s.match_indices(&*from) {
+            builder.push(&s[done..at]);
+            builder.push(&to);
             done = at + from.len();
         }
-        match made.push(&s[done..])? {
-            true => Ok(made.value()),
-            false => Ok(Value::Null),
-        }
+        builder.push(&s[done..]);
+        Ok(builder.into_value())
     }),
     own("reverse", 1, 1, Text, |ctx| {
-        let Some(s) = text(ctx, 0) else {
-            return Ok(Value::Null);
-        };
-        let mut made = Made::new(ctx.session);
-        let mut rest = &*s;
-        while !rest.is_empty() {
-            let (more, piece) =
-                rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(STEP)));
-            // The last character may be longer than a step.
-            let (more, piece) = if piece.is_empty() {
-                ("", rest)
-            } else {
-                (more, piece)
-            };
-            made.push(&piece.chars().rev().collect::<String>())?;
-            rest = more;
-        }
-        Ok(made.value())
+        opt(text(ctx, 0).map(|s| s.chars().rev().collect::<String>()))
     }),
-    own("soundex", 1, 1, Text, |ctx| match text(ctx, 0) {
-        Some(s) => Ok(soundex(ctx, &s)?.into()),
-        None => Ok(Value::Null),
+    own("soundex", 1, 1, Text, |ctx| {
+        opt(text(ctx, 0).map(|s| soundex(&s)))
     }),
-    own("space", 1, 1, Text, |ctx| match int(ctx, 0) {
-        Some(n) => repeated(ctx, " ", n.clamp(0, MOST as i64) as usize),
-        None => Ok(Value::Null),
+    own("space", 1, 1, Text, |ctx| {
+        let spaces = |n: i64| " ".repeat(n.clamp(0, MAX_TEXT_BYTES as i64) as usize);
+        opt(int(ctx, 0).map(spaces))
     }),
     own("strcmp", 2, 2, Int, |ctx| {
-        let Some((a, b)) = text(ctx, 0).zip(text(ctx, 1)) else {
-            return Ok(Value::Null);
-        };
-        Ok(Value::Integer(without_case(ctx, &a, &b)? as i64))
+        let arguments = text(ctx, 0).zip(text(ctx, 1));
+        opt(arguments.map(|(a, b)| compare_lowercase(&a, &b) as i64))
     }),
     renamed("ucase", 1, 1, TextOf, "tare_upper"),
     hidden("upper", 1, 1, TextOf, "tare_upper", |ctx| {
-        match text(ctx, 0) {
-            Some(s) => ctx.mapped(&s, str::to_uppercase),
-            None => Ok(Value::Null),
-        }
+        opt(text(ctx, 0).map(|s| limited(s.to_uppercase())))
     }),
     code("weight_string", 1, 1, Bytes, weight_string),
 ];
@@ -198,7 +162,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     helper("tare_nullif_text", 2, 2, |ctx| {
         match text(ctx, 0).zip(text(ctx, 1)) {
-            Some((a, b)) if compared(ctx, &a, &b)?.is_eq() => Ok(Value::Null),
+            Some((a, b)) if collation::compare(&a, &b).is_eq() => Ok(Value::Null),
             _ => ctx.argument(0),
         }
     }),
@@ -215,16 +179,15 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("concat_", 0, ANY, concat),
     helper("tare_tuple", 0, ANY, |ctx| {
         // Rows that differ give texts that differ: each part with its length before it.
-        let mut made = Made::new(ctx.session);
+        let mut builder = TextBuilder::default();
         for i in 0..ctx.len() {
             let Some(part) = text(ctx, i) else {
                 return Ok(Value::Null);
             };
-            if !made.push(&format!("{}:", part.len()))? || !made.push(&part)? {
-                return Ok(Value::Null);
-            }
+            builder.push(&format!("{}:", part.len()));
+            builder.push(&part);
         }
-        Ok(made.value())
+        Ok(builder.into_value())
     }),
 ];
 
@@ -266,7 +229,7 @@ fn coercibility(call: SqlCall) -> Written {
     Ok(node::number(if call.is_column() { 2 } else { 4 }))
 }
 
-fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
+fn soundex(s: &str) -> String {
     let code = |c: char| match c.to_ascii_uppercase() {
         'B' | 'F' | 'P' | 'V' => '1',
         'C' | 'G' | 'J' | 'K' | 'Q' | 'S' | 'X' | 'Z' => '2',
@@ -276,18 +239,13 @@ fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
         'R' => '6',
         _ => '0',
     };
-    let mut rest = s.chars().enumerate();
-    let first = loop {
-        match rest.next() {
-            Some((_, c)) if c.is_alphabetic() => break c,
-            Some((i, _)) => ctx.go_on_at(i)?,
-            None => return Ok(String::new()),
-        }
+    let mut rest = s.chars();
+    let Some(first) = rest.find(|c| c.is_alphabetic()) else {
+        return String::new();
     };
     let mut out: String = first.to_uppercase().collect();
     let mut last = code(first);
-    for (i, c) in rest {
-        ctx.go_on_at(i)?;
+    for c in rest {
         if !c.is_alphabetic() || matches!(c.to_ascii_uppercase(), 'H' | 'W') {
             continue;
         }
@@ -301,33 +259,17 @@ fn soundex(ctx: &Call<'_>, s: &str) -> rusqlite::Result<String> {
     while out.len() < 4 && out.chars().count() < 4 {
         out.push('0');
     }
-    Ok(out)
-}
-
-/// A text so many times, of at most [`MOST`] bytes.
-fn repeated(ctx: &Call<'_>, text: &str, times: usize) -> Answer {
-    let mut made = Made::new(ctx.session);
-    // Small ones many at once.
-    let at_once = (STEP / text.len().max(1)).clamp(1, times.max(1));
-    let many = match at_once {
-        1 => text.into(),
-        _ => Cow::Owned(text.repeat(at_once)),
-    };
-    for _ in 0..times / at_once {
-        made.push(&many)?;
-    }
-    made.push(&text.repeat(times % at_once))?;
-    Ok(made.value())
+    out
 }
 
 /// The arguments one after the other.
 fn concat(ctx: &Call<'_>) -> Answer {
-    let mut made = Made::new(ctx.session);
+    let mut builder = TextBuilder::default();
     for i in 0..ctx.len() {
         match text(ctx, i) {
-            Some(t) if made.push(&t)? => {}
-            _ => return Ok(Value::Null),
+            Some(t) => _ = builder.push(&t),
+            None => return Ok(Value::Null),
         }
     }
-    Ok(made.value())
+    Ok(builder.into_value())
 }

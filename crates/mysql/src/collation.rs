@@ -1,17 +1,19 @@
 //! `utf8mb4_general_ci`: how texts compare unless a binary collation is said. One character at a
 //! time, without case and without accents, and as if the shorter text had spaces at its end.
 
-use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use unicode_normalization::char::decompose_canonical;
 
+use crate::error::Result;
+use crate::{interrupt, memory};
+
 /// The weight of all characters beyond the first plane.
 const BEYOND: u16 = 0xfffd;
 
-/// Weights of the first plane. Two texts of 64 MiB are compared in a statement that changes rows, too, which
-/// cannot be cut there: looking at Unicode's tables for each character would take seconds.
+/// Weights of the first plane. A comparison cannot be interrupted: with Unicode's tables, one of texts of
+/// 64 MiB would take seconds.
 static WEIGHTS: LazyLock<Box<[u16]>> = LazyLock::new(|| {
     let weight = |n| char::from_u32(n).map_or(0, computed);
     (0..=0xffff)
@@ -55,71 +57,37 @@ pub fn compare(a: &str, b: &str) -> Ordering {
     match compare_ascii(a.as_bytes(), b.as_bytes()) {
         Ok(found) => found,
         // What came before is ASCII: there begins a character.
-        Err(at) => compare_characters(a[at..].chars(), b[at..].chars(), &|| false),
+        Err(at) => compare_characters(a[at..].chars(), b[at..].chars()),
     }
 }
 
-/// Characters that are compared between two looks whether to go on: a millisecond or two.
-const AT_ONCE: usize = if cfg!(test) { 8 } else { 1 << 16 };
+/// Bytes that are read as UTF-8 at once.
+const PIECE_BYTES: usize = if cfg!(test) { 8 } else { 1 << 16 };
 
 /// The same of texts as SQLite has them: what is no UTF-8 in them are replacement characters. A sort asks
-/// this for each pair of rows, so that nothing is read that need not be, and nothing copied. Where `stop`
-/// says so, long texts are not compared to their ends: whoever asked is about to end.
-pub fn compare_bytes(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering {
-    let Some(mut from) = same(a, b, stop) else {
-        return Ordering::Equal;
-    };
-    loop {
-        let step = |text: &'_ [u8]| from..text.len().min(from + AT_ONCE);
-        // Both go on behind this step, and all of it may be ASCII.
-        let goes_on = a.len().min(b.len()) > from + AT_ONCE;
-        match compare_ascii(&a[step(a)], &b[step(b)]) {
-            Ok(Ordering::Equal) if goes_on => from += AT_ONCE,
-            Ok(found) if goes_on || a.len().max(b.len()) <= from + AT_ONCE => return found,
-            Ok(_) => return compare_tails(&a[from..], &b[from..], stop),
-            Err(at) => return compare_tails(&a[from + at..], &b[from + at..], stop),
-        }
-        if stop() {
-            return Ordering::Equal;
-        }
+/// this for each pair of rows, so that nothing is read that need not be, and nothing copied.
+pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
+    match compare_ascii(a, b) {
+        Ok(order) => order,
+        Err(at) => compare_tails(&a[at..], &b[at..]),
     }
-}
-
-/// How much of what both texts begin with is the same and need not be read: whole characters. `None`, where
-/// `stop` said so.
-fn same(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Option<usize> {
-    let mut at = 0;
-    for (x, y) in a.chunks_exact(AT_ONCE).zip(b.chunks_exact(AT_ONCE)) {
-        if x != y {
-            break;
-        }
-        at += AT_ONCE;
-        if stop() {
-            return None;
-        }
-    }
-    let continues = |text: &[u8], at| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    while at > 0 && (continues(a, at) || continues(b, at)) {
-        at -= 1;
-    }
-    Some(at)
 }
 
 /// From where characters have to be looked at.
-fn compare_tails(a: &[u8], b: &[u8], stop: &dyn Fn() -> bool) -> Ordering {
-    if a.len().max(b.len()) <= AT_ONCE
+fn compare_tails(a: &[u8], b: &[u8]) -> Ordering {
+    if a.len().max(b.len()) <= PIECE_BYTES
         && let (Ok(a), Ok(b)) = (str::from_utf8(a), str::from_utf8(b))
     {
-        return compare_characters(a.chars(), b.chars(), stop);
+        return compare_characters(a.chars(), b.chars());
     }
-    compare_characters(characters(a), characters(b), stop)
+    compare_characters(characters(a), characters(b))
 }
 
 /// The characters of bytes, which are read no further than they are asked for. What is no UTF-8 is
 /// replaced, as in [`String::from_utf8_lossy`].
 fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
     std::iter::from_fn(move || {
-        let piece = &bytes[..bytes.len().min(AT_ONCE)];
+        let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
         let chunk = piece.utf8_chunks().next()?;
         // A character that ends behind the piece is the next one's.
         let is_cut = chunk.invalid().len() + chunk.valid().len() == piece.len()
@@ -138,7 +106,7 @@ fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
 
 /// What ASCII decides, which is most; else where the characters begin that have to be looked at.
 #[inline]
-fn compare_ascii(a: &[u8], b: &[u8]) -> Result<Ordering, usize> {
+fn compare_ascii(a: &[u8], b: &[u8]) -> std::result::Result<Ordering, usize> {
     let same = |(x, y): (&u8, &u8)| x.is_ascii() && y.is_ascii() && x.eq_ignore_ascii_case(y);
     let at = a.iter().zip(b).take_while(|&pair| same(pair)).count();
     match (a.get(at), b.get(at)) {
@@ -153,12 +121,8 @@ fn compare_ascii(a: &[u8], b: &[u8]) -> Result<Ordering, usize> {
 fn compare_characters(
     mut a: impl Iterator<Item = char>,
     mut b: impl Iterator<Item = char>,
-    stop: &dyn Fn() -> bool,
 ) -> Ordering {
-    for i in 1usize.. {
-        if i.is_multiple_of(AT_ONCE) && stop() {
-            break;
-        }
+    loop {
         let (x, y) = match (a.next(), b.next()) {
             (None, None) => return Ordering::Equal,
             (Some(x), Some(y)) if x == y => continue,
@@ -171,7 +135,6 @@ fn compare_characters(
             other => return other,
         }
     }
-    Ordering::Equal
 }
 
 /// What a pattern of LIKE asks for, one after the other.
@@ -211,10 +174,12 @@ impl Pattern {
 
     /// Whether a text is like the pattern. The last `%` takes one character more until the rest fits:
     /// those before it have no need to.
-    fn fits<T: Iterator<Item = u32> + Clone>(&self, mut text: T) -> bool {
+    fn fits<T: Iterator<Item = u32> + Clone>(&self, mut text: T) -> Result<bool> {
         let mut at = 0;
         let mut last: Option<(T, usize)> = None;
         loop {
+            // The work is up to the product of both lengths.
+            interrupt::check_step()?;
             match self.0.get(at) {
                 Some(Part::Any) => {
                     at += 1;
@@ -222,23 +187,23 @@ impl Pattern {
                     continue;
                 }
                 Some(part) => match text.next() {
-                    None => return false,
+                    None => return Ok(false),
                     Some(weight) if matches!(part, Part::One) || *part == Part::Weight(weight) => {
                         at += 1;
                         continue;
                     }
                     Some(_) => {}
                 },
-                None if text.next().is_none() => return true,
+                None if text.next().is_none() => return Ok(true),
                 // What ends with `%` fits whatever follows.
-                None if self.0.last() == Some(&Part::Any) => return true,
+                None if self.0.last() == Some(&Part::Any) => return Ok(true),
                 None => {}
             }
             let Some((rest, after)) = &mut last else {
-                return false;
+                return Ok(false);
             };
             if rest.next().is_none() {
-                return false;
+                return Ok(false);
             }
             (text, at) = (rest.clone(), *after);
         }
@@ -246,20 +211,20 @@ impl Pattern {
 }
 
 /// Whether a text is LIKE a pattern: character by character, without case and accents. Spaces at the
-/// end count, as in MySQL. Where `stop` says so, a text that takes long ends early, and the answer is
-/// nobody's.
-pub fn like(text: &str, pattern: &str, escape: Option<char>, stop: &dyn Fn() -> bool) -> bool {
-    like_by(weight, text, pattern, escape, stop)
+/// end count, as in MySQL.
+///
+/// # Errors
+/// The statement must end.
+pub fn like(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
+    like_by(weight, text, pattern, escape)
 }
 
 /// The same where case and accents count.
-pub fn like_exactly(
-    text: &str,
-    pattern: &str,
-    escape: Option<char>,
-    stop: &dyn Fn() -> bool,
-) -> bool {
-    like_by(u32::from, text, pattern, escape, stop)
+///
+/// # Errors
+/// The statement must end.
+pub fn like_exactly(text: &str, pattern: &str, escape: Option<char>) -> Result<bool> {
+    like_by(u32::from, text, pattern, escape)
 }
 
 fn like_by(
@@ -267,29 +232,13 @@ fn like_by(
     text: &str,
     pattern: &str,
     escape: Option<char>,
-    stop: &dyn Fn() -> bool,
-) -> bool {
-    let seen = Cell::new(0);
-    let pattern = Pattern::read(watched(pattern, &seen, stop), escape, weight);
-    pattern.fits(watched(text, &seen, stop).map(weight))
-}
-
-/// A text's characters, which end where `stop` says so. Copies that go back count on.
-fn watched<'a>(
-    text: &'a str,
-    seen: &'a Cell<usize>,
-    stop: &'a dyn Fn() -> bool,
-) -> impl Iterator<Item = char> + Clone + 'a {
-    text.chars().map_while(move |c| {
-        seen.set(seen.get() + 1);
-        (!seen.get().is_multiple_of(AT_ONCE) || !stop()).then_some(c)
-    })
-}
-
-/// Memory that reading a pattern of so many bytes takes at most.
-pub fn pattern_bytes(pattern: usize) -> usize {
+) -> Result<bool> {
     // A vector doubles.
-    pattern * size_of::<Part>() * 2
+    if !memory::has_room(pattern.len() * size_of::<Part>() * 2) {
+        return Err(memory::exhausted());
+    }
+    let pattern = Pattern::read(pattern.chars(), escape, weight);
+    pattern.fits(text.chars().map(weight))
 }
 
 /// The least and the greatest text that can be like a pattern, by what it begins with. `None` for a
@@ -350,8 +299,8 @@ mod tests {
             let text = |tail: &[u8]| [same.as_bytes(), tail].concat();
             let (a, b) = (text(&a), text(&b));
             let (x, y) = (String::from_utf8_lossy(&a), String::from_utf8_lossy(&b));
-            let by_characters = compare_characters(x.chars(), y.chars(), &|| false);
-            proptest::prop_assert_eq!(compare_bytes(&a, &b, &|| false), by_characters);
+            let by_characters = compare_characters(x.chars(), y.chars());
+            proptest::prop_assert_eq!(compare_bytes(&a, &b), by_characters);
             proptest::prop_assert_eq!(compare(&x, &y), by_characters);
         }
     }
@@ -379,13 +328,13 @@ mod tests {
             ("aXbXc", "a%b%c", true),
         ] {
             assert_eq!(
-                like(text, pattern, Some('\\'), &|| false),
-                fits,
+                like(text, pattern, Some('\\')),
+                Ok(fits),
                 "{text} {pattern}"
             );
         }
-        assert!(!like_exactly("A", "a", None, &|| false));
-        assert!(like_exactly("a%", "a|%", Some('|'), &|| false));
+        assert_eq!(like_exactly("A", "a", None), Ok(false));
+        assert_eq!(like_exactly("a%", "a|%", Some('|')), Ok(true));
     }
 
     #[test]

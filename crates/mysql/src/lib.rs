@@ -9,6 +9,7 @@ pub mod collation;
 pub mod date;
 pub mod decimal;
 pub mod error;
+pub mod interrupt;
 pub mod memory;
 pub mod number;
 pub mod real;
@@ -18,7 +19,6 @@ pub mod session;
 pub mod table;
 pub mod types;
 pub mod variable;
-pub mod watch;
 pub mod wire;
 
 pub use error::{Result, SqlError};

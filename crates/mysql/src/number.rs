@@ -1,9 +1,6 @@
 //! The number that a text begins with, as MySQL reads it where it wants one.
 //!
-//! A text may have 64 MiB of digits. They are gone through in steps, between which a statement that changes
-//! nothing [may be cut](may_cut), and what no double and no integer can tell from others is not read.
-
-use crate::watch::{LOOKS, may_cut};
+//! A text may have 64 MiB of digits: those that decide neither a double nor an integer are not read.
 
 /// Digits of a double's decimal text that can decide how it is rounded (a double's exact value has 767), and
 /// one that stands for all that follow.
@@ -27,17 +24,10 @@ pub struct Number<'t> {
     rest: &'t [u8],
 }
 
-/// How far bytes of a kind go, from one on. A statement that may be cut is told less.
+/// Where bytes of a kind end that begin at `from`.
 fn end_of(bytes: &[u8], from: usize, is: fn(&u8) -> bool) -> usize {
-    let mut end = from;
-    for step in bytes.get(from..).unwrap_or_default().chunks(LOOKS) {
-        let count = step.iter().take_while(|b| is(b)).count();
-        end += count;
-        if count < LOOKS || may_cut(LOOKS) {
-            break;
-        }
-    }
-    end
+    let bytes = bytes.get(from..).unwrap_or_default();
+    from + bytes.iter().take_while(|b| is(b)).count()
 }
 
 fn is_space(byte: &u8) -> bool {

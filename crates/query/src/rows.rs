@@ -3,7 +3,6 @@
 use rusqlite::types::Value;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::watch;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_store::Cursor;
 
@@ -52,7 +51,6 @@ pub fn each_row<S: Sink>(
         sink.row(cursor, &types.wire)?;
         row = cursor.step()?;
     }
-    watch::whole()?;
     Ok(rows)
 }
 

@@ -162,10 +162,6 @@ impl EvaluationContext for SessionContext {
         self.state.zone()
     }
 
-    fn must_stop(&self) -> bool {
-        self.state.control.must_stop()
-    }
-
     fn interruption(&self) -> SqlError {
         self.state.control.interruption()
     }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use rusqlite::OpenFlags;
 use tare_mysql::date::Zone;
+use tare_mysql::interrupt;
 use tare_mysql::table::TableDef;
-use tare_mysql::watch;
 
 use super::busy;
 use super::control::Control;
@@ -87,7 +87,7 @@ impl Connection {
         control.runs_on(&db);
         let progress = move || {
             memory::update_counting();
-            control.must_stop() && !watch::is_shared()
+            control.must_stop() && !interrupt::is_ignored()
         };
         db.progress_handler(PROGRESS_STEPS, Some(progress))?;
         prepare(&db)?;

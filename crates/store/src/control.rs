@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, InterruptHandle};
 use tare::sync::PlainMutex;
 use tare_mysql::error::SqlError;
-use tare_mysql::watch::Watch;
+use tare_mysql::interrupt::StopSignal;
 
 use super::client::Client;
 
@@ -182,7 +182,7 @@ impl Control {
     }
 }
 
-impl Watch for Control {
+impl StopSignal for Control {
     fn must_stop(&self) -> bool {
         self.must_stop()
     }

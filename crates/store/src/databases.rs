@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use super::tables::{META, ReadDefinition, load};
 use tare_mysql::error::SqlError;
+use tare_mysql::interrupt;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
-use tare_mysql::watch;
 
 use super::error::{Error, Result};
 use super::figures::Counted;
@@ -221,7 +221,7 @@ impl Databases {
         {
             return Ok(cached.clone());
         }
-        let tables = watch::shared(load)?;
+        let tables = interrupt::ignore_during(load)?;
         let fresh = Arc::new(Definitions {
             generation,
             views: tables.values().any(|def| def.view.is_some()),

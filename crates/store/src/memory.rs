@@ -8,10 +8,8 @@ use std::os::raw::{c_int, c_void};
 
 use rusqlite::ffi;
 
-use super::large::{LARGE, in_large_pages};
 use super::points::SQLITE_HEAP;
 use tare_mysql::memory as budget;
-use tare_mysql::watch;
 
 /// For SQLITE_CONFIG_MALLOC.
 pub fn methods() -> *const ffi::sqlite3_mem_methods {
@@ -81,36 +79,8 @@ fn freed(bytes: usize) {
     }
 }
 
-/// Whether a block is so large that copying into it takes long, and is for a statement that must end. SQLite
-/// copies a long text from place to place, and looks at neither.
-#[inline]
-fn is_refused(bytes: usize) -> bool {
-    bytes >= LARGE && watch::may_refuse()
-}
-
-/// Has the kernel clear a large block's pages now, and not in the midst of a copy: that takes longer than the
-/// copy, some 100 ms for 60 MB where a virtual machine has to ask its host for each. False: the statement must
-/// end, and may be [refused](is_refused) the block.
-///
-/// # Safety
-/// The block has so many bytes, and nothing in it is needed.
-unsafe fn touched(memory: *mut u8, bytes: usize) -> bool {
-    /// The smallest page of any processor that this runs on.
-    const PAGE: usize = 4096;
-    /// Pages between two looks: less than a millisecond or two.
-    const PAGES: usize = 256;
-    for page in 0..bytes / PAGE {
-        if page % PAGES == 0 && watch::may_refuse() {
-            return false;
-        }
-        // SAFETY: within the block, by the caller's promise.
-        unsafe { memory.add(page * PAGE).write_volatile(0) };
-    }
-    true
-}
-
 unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
-    if is_refused(bytes as usize) || !budget::take(bytes as usize) {
+    if !budget::take(bytes as usize) {
         return std::ptr::null_mut();
     }
     // SAFETY: malloc takes any size.
@@ -119,16 +89,8 @@ unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
         budget::give(bytes as usize);
         return memory;
     }
-    // SAFETY: `memory` was just allocated, and nothing is in it yet.
-    let usable = unsafe {
-        in_large_pages(memory.cast(), bytes as usize);
-        if bytes as usize >= LARGE && !touched(memory.cast(), bytes as usize) {
-            libc::free(memory);
-            budget::give(bytes as usize);
-            return std::ptr::null_mut();
-        }
-        libc::malloc_usable_size(memory)
-    };
+    // SAFETY: `memory` was just allocated.
+    let usable = unsafe { libc::malloc_usable_size(memory) };
     // What is freed counts with its usable size.
     budget::take(usable - bytes as usize);
     allocated(usable);
@@ -151,7 +113,7 @@ unsafe extern "C" fn realloc(memory: *mut c_void, bytes: c_int) -> *mut c_void {
     // SAFETY: as in `free`; SQLite never passes null here.
     let before = unsafe { libc::malloc_usable_size(memory) };
     let more = (bytes as usize).saturating_sub(before);
-    if more > 0 && (is_refused(bytes as usize) || !budget::take(more)) {
+    if more > 0 && !budget::take(more) {
         return std::ptr::null_mut();
     }
     // SAFETY: as above.
@@ -161,10 +123,7 @@ unsafe extern "C" fn realloc(memory: *mut c_void, bytes: c_int) -> *mut c_void {
         return moved;
     }
     // SAFETY: `moved` was just allocated.
-    let after = unsafe {
-        in_large_pages(moved.cast(), bytes as usize);
-        libc::malloc_usable_size(moved)
-    };
+    let after = unsafe { libc::malloc_usable_size(moved) };
     match after >= before + more {
         true => _ = budget::take(after - before - more),
         false => budget::give(before + more - after),

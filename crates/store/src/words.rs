@@ -53,10 +53,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
         ffi::SQLITE_BUSY => SqlError::lock_timeout(),
         ffi::SQLITE_LOCKED => SqlError::deadlock(),
         ffi::SQLITE_INTERRUPT => SqlError::interrupted(),
-        // A statement that must end is refused memory, too.
-        ffi::SQLITE_NOMEM => tare_mysql::watch::look()
-            .err()
-            .unwrap_or_else(tare_mysql::memory::exhausted),
+        ffi::SQLITE_NOMEM => tare_mysql::memory::exhausted(),
         ffi::SQLITE_READONLY => {
             SqlError::new(1290, format!("The database is read-only ({message})"))
         }

@@ -19,7 +19,7 @@ use tare_dialect::rewrite::Rewriter;
 use tare_dialect::schema::{Rewritten, Routine, Schema};
 use tare_dialect::walk;
 use tare_functions::{EvaluationContext, Scalar, scalar};
-use tare_mysql::watch;
+use tare_mysql::interrupt;
 
 use crate::arguments;
 
@@ -125,7 +125,7 @@ impl Routine for Function {
         };
         let rewritten = self
             .rewritten
-            .get_or_init(|| watch::shared(|| self.rewrite(select, schema)));
+            .get_or_init(|| interrupt::ignore_during(|| self.rewrite(select, schema)));
         let Rewritten { query, catalog } = rewritten.as_ref().map_err(Clone::clone)?;
         let mut query = query.clone();
         let filled = fill(&mut query, &arguments);

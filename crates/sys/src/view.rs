@@ -20,9 +20,9 @@ use std::sync::OnceLock;
 use sqlparser::ast::{Expr, Query, SelectItem, Statement};
 use tare_dialect::error::Result;
 use tare_mysql::error::SqlError;
+use tare_mysql::interrupt;
 use tare_mysql::series::Series;
 use tare_mysql::types::parts;
-use tare_mysql::watch;
 use tare_rows::describe::{Key, Life, Meta, Scan, Table};
 use tare_rows::filter::Filter;
 
@@ -280,7 +280,7 @@ impl tare_dialect::schema::View for View {
     fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {
         let rewritten = self
             .rewritten
-            .get_or_init(|| watch::shared(|| self.rewrite(schema)));
+            .get_or_init(|| interrupt::ignore_during(|| self.rewrite(schema)));
         rewritten.as_ref().map_err(Clone::clone)
     }
 }

@@ -6,8 +6,6 @@ use sqlparser::ast::{
     Distinct, Expr, GroupByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor,
 };
 
-use tare_mysql::watch;
-
 use super::Rewriter;
 use super::select::aggregates;
 use crate::walk;
@@ -54,7 +52,6 @@ impl Rewriter<'_> {
             return Ok(());
         }
         for (i, order) in by.iter().enumerate() {
-            watch::pace()?;
             let Some(name) = column(&order.expr) else {
                 continue;
             };

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     SetExpr, TableFactor, VisitMut, VisitorMut,
 };
 
-use tare_mysql::watch;
+use tare_mysql::interrupt;
 
 use super::assign::given::GIVEN;
 use super::rewriter::{Rewriter, canonical};
@@ -108,7 +108,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Error> {
-        if let Err(error) = watch::pace() {
+        if let Err(error) = interrupt::check_step() {
             return ControlFlow::Break(error.into());
         }
         if let Expr::BinaryOp { op, .. } = expr

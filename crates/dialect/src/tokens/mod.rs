@@ -7,7 +7,6 @@ use std::mem;
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
-use tare_mysql::watch;
 
 pub use self::place::COMPOSITE_UNITS;
 use self::place::{
@@ -88,7 +87,6 @@ pub fn prepare(
         converted: Vec::new(),
     };
     while pass.at < pass.tokens.len() {
-        watch::pace()?;
         pass.step();
     }
     Ok((pass.out, params, into))
@@ -309,7 +307,6 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
     let mut params = 0;
     let mut after_operand = false;
     for token in tokens.iter_mut() {
-        watch::pace()?;
         if mode.ansi_quotes
             && let Token::DoubleQuotedString(name) = &token.token
         {

@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::sync::Arc;
 
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 use tare_mysql::error::SqlError;
+use tare_mysql::memory;
 
-use crate::call::{int, raise, real, room, text as text_of};
-use crate::evaluation::EvaluationContext;
+use crate::call::{int, raise, real, text as text_of};
 use crate::json;
-use crate::made::{MOST, Made, owned};
+use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder};
 
 /// Gives a connection an aggregate.
 pub(super) fn add<A, D>(db: &Connection, name: &str, arguments: c_int, aggregate: D) -> Result<()>
@@ -116,24 +115,23 @@ impl Aggregate<Option<u64>, Value> for Bits {
 
 /// What an array or object of JSON is made of while rows come: texts, which take less than documents do.
 pub(super) struct Gathering {
-    session: Arc<dyn EvaluationContext>,
-    name: &'static str,
+    /// What error messages call the function.
+    pub(super) name: &'static str,
+}
+
+/// 1041, where the statement may not take so much more memory: SQLite does not see what rows leave here.
+fn check_memory(bytes: usize) -> Result<()> {
+    match memory::has_room(bytes) {
+        true => Ok(()),
+        false => Err(raise(memory::exhausted())),
+    }
 }
 
 impl Gathering {
-    pub(super) fn new(session: &Arc<dyn EvaluationContext>, name: &'static str) -> Self {
-        Self {
-            session: session.clone(),
-            name,
-        }
-    }
-
     /// A value's text as JSON.
     fn text(&self, value: ValueRef<'_>) -> Result<String> {
-        // Between two rows SQLite looks whether the statement was killed; memory it does not see.
-        room(0)?;
-        let value = json::value(&*self.session, value)?;
-        match json::text(&*self.session, &value)? {
+        check_memory(0)?;
+        match json::text(&json::value(value)?) {
             Value::Text(text) => Ok(text),
             _ => Err(self.too_long()),
         }
@@ -141,7 +139,7 @@ impl Gathering {
 
     /// 1301: what comes of all rows is too long.
     fn within(&self, bytes: usize) -> Result<()> {
-        match bytes > MOST {
+        match bytes > MAX_TEXT_BYTES {
             true => Err(self.too_long()),
             false => Ok(()),
         }
@@ -151,7 +149,7 @@ impl Gathering {
         raise(SqlError::new(
             1301,
             format!(
-                "Result of {}() was larger than max_allowed_packet ({MOST}) - truncated",
+                "Result of {}() was larger than max_allowed_packet ({MAX_TEXT_BYTES}) - truncated",
                 self.name
             ),
         ))
@@ -169,7 +167,7 @@ impl Aggregate<String, Value> for Array {
         let text = self.0.text(ctx.get_raw(0))?;
         self.0.within(all.len() + text.len())?;
         if all.len() + text.len() + 2 > all.capacity() {
-            room(all.capacity())?;
+            check_memory(all.capacity())?;
         }
         all.push_str(if all.is_empty() { "[" } else { ", " });
         all.push_str(&text);
@@ -197,7 +195,7 @@ impl Aggregate<Members, Value> for Object {
 
     fn step(&self, ctx: &mut Context<'_>, members: &mut Members) -> Result<()> {
         let text = self.0.text(ctx.get_raw(1))?;
-        let key = owned(&*self.0.session, text_of(ctx, 0).unwrap_or_default())?;
+        let key = text_of(ctx, 0).unwrap_or_default().into_owned();
         members.bytes += text.len();
         let more = key.len() + 6;
         // The last of a name is kept.
@@ -212,19 +210,19 @@ impl Aggregate<Members, Value> for Object {
         let Some(members) = members else {
             return Ok(Value::Null);
         };
-        let mut made = Made::new(&*self.0.session);
-        let mut whole = made.push("{")?;
+        let mut builder = TextBuilder::from_iter(["{"]);
         for (i, ((_, key), text)) in members.all.iter().enumerate() {
-            let Value::Text(key) = json::quoted(&*self.0.session, key)? else {
+            let Value::Text(key) = json::quoted(key) else {
                 return Err(self.0.too_long());
             };
             for part in [if i > 0 { ", " } else { "" }, &*key, ": ", &**text] {
-                whole = whole && made.push(part)?;
+                builder.push(part);
             }
         }
-        match whole && made.push("}")? {
-            true => Ok(made.value()),
-            false => Err(self.0.too_long()),
+        builder.push("}");
+        match builder.into_value() {
+            Value::Null => Err(self.0.too_long()),
+            object => Ok(object),
         }
     }
 }

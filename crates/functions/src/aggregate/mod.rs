@@ -12,41 +12,27 @@ use crate::prelude::*;
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     sqlites("avg", 1, 1, Average).aggregate(),
-    aggregated(
-        "bit_and",
-        1,
-        1,
-        Unsigned,
-        "tare_bit_and",
-        |db, _, name, n| {
-            let bits = Bits {
-                start: u64::MAX,
-                join: |a, b| a & b,
-            };
-            add(db, name, n, bits)
-        },
-    ),
-    aggregated("bit_or", 1, 1, Unsigned, "tare_bit_or", |db, _, name, n| {
+    aggregated("bit_and", 1, 1, Unsigned, "tare_bit_and", |db, name, n| {
+        let bits = Bits {
+            start: u64::MAX,
+            join: |a, b| a & b,
+        };
+        add(db, name, n, bits)
+    }),
+    aggregated("bit_or", 1, 1, Unsigned, "tare_bit_or", |db, name, n| {
         let bits = Bits {
             start: 0,
             join: |a, b| a | b,
         };
         add(db, name, n, bits)
     }),
-    aggregated(
-        "bit_xor",
-        1,
-        1,
-        Unsigned,
-        "tare_bit_xor",
-        |db, _, name, n| {
-            let bits = Bits {
-                start: 0,
-                join: |a, b| a ^ b,
-            };
-            add(db, name, n, bits)
-        },
-    ),
+    aggregated("bit_xor", 1, 1, Unsigned, "tare_bit_xor", |db, name, n| {
+        let bits = Bits {
+            start: 0,
+            join: |a, b| a ^ b,
+        };
+        add(db, name, n, bits)
+    }),
     code("count", 1, ANY, Int, count).aggregate(),
     code("group_concat", 1, ANY, TextOf, group_concat).aggregate(),
     code("grouping", 1, ANY, Int, grouping),
@@ -56,7 +42,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         1,
         Json,
         "tare_json_arrayagg",
-        |db, session, name, n| add(db, name, n, Array(Gathering::new(session, "json_arrayagg"))),
+        |db, name, n| {
+            add(
+                db,
+                name,
+                n,
+                Array(Gathering {
+                    name: "json_arrayagg",
+                }),
+            )
+        },
     ),
     aggregated(
         "json_objectagg",
@@ -64,12 +59,14 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         2,
         Json,
         "tare_json_objectagg",
-        |db, session, name, n| {
+        |db, name, n| {
             add(
                 db,
                 name,
                 n,
-                Object(Gathering::new(session, "json_objectagg")),
+                Object(Gathering {
+                    name: "json_objectagg",
+                }),
             )
         },
     ),
@@ -77,31 +74,24 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     sqlites("min", 1, 1, Same(0)).aggregate(),
     renamed("std", 1, 1, Double, "tare_stddev").aggregate(),
     renamed("stddev", 1, 1, Double, "tare_stddev").aggregate(),
-    aggregated(
-        "stddev_pop",
-        1,
-        1,
-        Double,
-        "tare_stddev",
-        |db, _, name, n| {
-            add(
-                db,
-                name,
-                n,
-                Spread {
-                    sample: false,
-                    root: true,
-                },
-            )
-        },
-    ),
+    aggregated("stddev_pop", 1, 1, Double, "tare_stddev", |db, name, n| {
+        add(
+            db,
+            name,
+            n,
+            Spread {
+                sample: false,
+                root: true,
+            },
+        )
+    }),
     aggregated(
         "stddev_samp",
         1,
         1,
         Double,
         "tare_stddev_samp",
-        |db, _, name, n| {
+        |db, name, n| {
             add(
                 db,
                 name,
@@ -114,52 +104,38 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         },
     ),
     code("sum", 1, 1, Sum, sum).aggregate(),
-    aggregated(
-        "var_pop",
-        1,
-        1,
-        Double,
-        "tare_variance",
-        |db, _, name, n| {
-            add(
-                db,
-                name,
-                n,
-                Spread {
-                    sample: false,
-                    root: false,
-                },
-            )
-        },
-    ),
-    aggregated(
-        "var_samp",
-        1,
-        1,
-        Double,
-        "tare_var_samp",
-        |db, _, name, n| {
-            add(
-                db,
-                name,
-                n,
-                Spread {
-                    sample: true,
-                    root: false,
-                },
-            )
-        },
-    ),
+    aggregated("var_pop", 1, 1, Double, "tare_variance", |db, name, n| {
+        add(
+            db,
+            name,
+            n,
+            Spread {
+                sample: false,
+                root: false,
+            },
+        )
+    }),
+    aggregated("var_samp", 1, 1, Double, "tare_var_samp", |db, name, n| {
+        add(
+            db,
+            name,
+            n,
+            Spread {
+                sample: true,
+                root: false,
+            },
+        )
+    }),
     renamed("variance", 1, 1, Double, "tare_variance").aggregate(),
 ];
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    aggregated_helper("tare_only", 1, |db, _, name, n| add(db, name, n, Only)),
-    aggregated_helper("tare_avg", 1, |db, _, name, n| {
+    aggregated_helper("tare_only", 1, |db, name, n| add(db, name, n, Only)),
+    aggregated_helper("tare_avg", 1, |db, name, n| {
         exact::add(db, name, n, exact::Exact { average: true })
     }),
-    aggregated_helper("tare_sum", 1, |db, _, name, n| {
+    aggregated_helper("tare_sum", 1, |db, name, n| {
         exact::add(db, name, n, exact::Exact { average: false })
     }),
 ];

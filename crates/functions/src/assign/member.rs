@@ -51,8 +51,7 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
     let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_) | ValueRef::Blob(_));
     let (mut bits, mut unknown) = (0u64, false);
     if is_text && !value.is_empty() {
-        for (i, name) in value.split(',').enumerate() {
-            ctx.go_on_at(i)?;
+        for name in value.split(',') {
             match members.iter().position(|m| same(m, name)) {
                 Some(at) => bits |= 1 << at,
                 None => unknown = true,
@@ -96,8 +95,7 @@ pub(super) fn number_of_set(ctx: &Call<'_>) -> Answer {
     };
     let members = members(ctx, 1);
     let mut bits = 0u64;
-    for (i, name) in value.split(',').enumerate() {
-        ctx.go_on_at(i)?;
+    for name in value.split(',') {
         if let Some(at) = members.iter().position(|m| m == name) {
             bits |= 1 << at;
         }

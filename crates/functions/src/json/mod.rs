@@ -5,19 +5,17 @@ mod written;
 
 use rusqlite::Result;
 use serde_json::Value as Json;
-use tare_mysql::watch::lossy;
+use tare_mysql::interrupt;
 
 pub(crate) use self::written::{quoted, text};
 use crate::call::text as argument;
-use crate::evaluation::EvaluationContext;
-use crate::made::{Watch, owned};
 use crate::prelude::*;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     hidden("json_array", 0, ANY, Json, "tare_json_array", |ctx| {
-        let all = (0..ctx.len()).map(|i| value(ctx.session, ctx.get_raw(i)));
-        text(ctx.session, &Json::Array(all.collect::<Result<_>>()?))
+        let all = (0..ctx.len()).map(|i| value(ctx.get_raw(i)));
+        Ok(text(&Json::Array(all.collect::<Result<_>>()?)))
     }),
     hidden(
         "json_depth",
@@ -26,7 +24,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Int,
         "tare_json_depth",
         |ctx| match document(ctx, 0, "json_depth")? {
-            Some(v) => Ok(Value::Integer(depth(&Watch::new(ctx.session), &v)?)),
+            Some(v) => Ok(Value::Integer(depth(&v))),
             None => Ok(Value::Null),
         },
     ),
@@ -64,12 +62,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                     "JSON documents may not contain NULL member names.",
                 ))
             })?;
-            all.insert(
-                owned(ctx.session, key)?,
-                value(ctx.session, ctx.get_raw(i + 1))?,
-            );
+            all.insert(key.into_owned(), value(ctx.get_raw(i + 1))?);
         }
-        text(ctx.session, &Json::Object(all))
+        Ok(text(&Json::Object(all)))
     }),
     hidden(
         "json_pretty",
@@ -78,21 +73,13 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Text,
         "tare_json_pretty",
         |ctx| match document(ctx, 0, "json_pretty")? {
-            Some(v) => written::pretty(ctx.session, &v),
+            Some(v) => Ok(written::pretty(&v)),
             None => Ok(Value::Null),
         },
     ),
-    hidden(
-        "json_quote",
-        1,
-        1,
-        Text,
-        "tare_json_quote",
-        |ctx| match argument(ctx, 0) {
-            Some(t) => quoted(ctx.session, &t),
-            None => Ok(Value::Null),
-        },
-    ),
+    hidden("json_quote", 1, 1, Text, "tare_json_quote", |ctx| {
+        opt(argument(ctx, 0).map(|t| quoted(&t)))
+    }),
     hidden(
         "json_storage_size",
         1,
@@ -103,7 +90,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             let Some(v) = document(ctx, 0, "json_storage_size")? else {
                 return Ok(Value::Null);
             };
-            Ok(match text(ctx.session, &v)? {
+            Ok(match text(&v) {
                 Value::Text(t) => Value::Integer(t.len() as i64),
                 other => other,
             })
@@ -117,7 +104,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(Value::Null);
         };
         if t.starts_with('"')
-            && let Some(Json::String(s)) = parsed(ctx.session, &t)?
+            && let Some(Json::String(s)) = parsed(&t)?
         {
             return Ok(s.into());
         }
@@ -130,7 +117,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Int,
         "tare_json_valid",
         |ctx| match argument(ctx, 0) {
-            Some(t) => Ok(Value::Integer(parsed(ctx.session, &t)?.is_some().into())),
+            Some(t) => Ok(Value::Integer(parsed(&t)?.is_some().into())),
             None => Ok(Value::Null),
         },
     ),
@@ -139,26 +126,26 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[helper("tare_json", 1, 1, |ctx| {
     match document(ctx, 0, "cast_as_json")? {
-        Some(v) => text(ctx.session, &v),
+        Some(v) => Ok(text(&v)),
         None => Ok(Value::Null),
     }
 })];
 
 /// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
 /// SQLite does not tell JSON from text.
-pub(crate) fn value(session: &dyn EvaluationContext, raw: ValueRef<'_>) -> Result<Json> {
+pub(crate) fn value(raw: ValueRef<'_>) -> Result<Json> {
     Ok(match raw {
         ValueRef::Null => Json::Null,
         ValueRef::Integer(n) => n.into(),
         ValueRef::Real(x) => x.into(),
         ValueRef::Text(t) | ValueRef::Blob(t) => {
-            let text = lossy(t);
+            let text = String::from_utf8_lossy(t);
             if text.starts_with(['{', '['])
-                && let Some(parsed) = parsed(session, &text)?
+                && let Some(parsed) = parsed(&text)?
             {
                 return Ok(parsed);
             }
-            owned(session, text)?.into()
+            text.into_owned().into()
         }
     })
 }
@@ -174,46 +161,45 @@ pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Optio
     let Some(t) = argument(ctx, i) else {
         return Ok(None);
     };
-    match parsed(ctx.session, &t)? {
+    match parsed(&t)? {
         Some(document) => Ok(Some(document)),
         None => Err(invalid(i + 1, function)),
     }
 }
 
 /// A document; `None` for a text that is none.
-fn parsed(session: &dyn EvaluationContext, text: &str) -> Result<Option<Json>> {
-    if text.len() <= AT_ONCE {
+fn parsed(text: &str) -> Result<Option<Json>> {
+    if text.len() <= CHECK_BYTES {
         return Ok(serde_json::from_str(text).ok());
     }
-    let mut steps = Steps {
-        session,
+    let mut text = CheckedText {
         rest: text.as_bytes(),
-        ended: None,
+        error: None,
     };
-    let found = serde_json::from_reader(std::io::BufReader::with_capacity(AT_ONCE, &mut steps));
-    match steps.ended {
-        Some(error) => Err(error),
-        None => Ok(found.ok()),
+    let reader = std::io::BufReader::with_capacity(CHECK_BYTES, &mut text);
+    let document = serde_json::from_reader(reader);
+    match text.error {
+        Some(error) => Err(raise(error)),
+        None => Ok(document.ok()),
     }
 }
 
-/// Bytes of a text that become a document's parts between two looks. A part takes up to a hundred times
-/// as much memory as its text, which is counted when it is there.
-const AT_ONCE: usize = STEP / 8;
+/// Bytes of a text that are read between two checks of memory. A document takes up to a hundred times as
+/// much memory as its text, and is counted when it is there.
+const CHECK_BYTES: usize = 56 << 10;
 
-/// A long text that is read in steps, and ends where its statement must.
-struct Steps<'a> {
-    session: &'a dyn EvaluationContext,
+/// A long text that is read until its statement must end.
+struct CheckedText<'a> {
     rest: &'a [u8],
-    /// Why it ended: memory that was too much is given back by then.
-    ended: Option<rusqlite::Error>,
+    /// Why the reading ended: by then, memory that was too much is given back.
+    error: Option<SqlError>,
 }
 
-impl std::io::Read for Steps<'_> {
+impl std::io::Read for CheckedText<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        match go_on(self.session) {
+        match interrupt::check() {
             Err(error) => {
-                self.ended = Some(error);
+                self.error = Some(error);
                 Err(std::io::Error::other("ended"))
             }
             Ok(()) => self.rest.read(into),
@@ -221,38 +207,36 @@ impl std::io::Read for Steps<'_> {
     }
 }
 
-fn patch(watch: &Watch<'_>, target: Json, with: Json) -> Result<Json> {
+fn patch(target: Json, with: Json) -> Json {
     let Json::Object(with) = with else {
-        return Ok(with);
+        return with;
     };
     let mut all = match target {
         Json::Object(all) => all,
         _ => serde_json::Map::new(),
     };
     for (key, value) in with {
-        watch.step(key.len())?;
         if value.is_null() {
             all.remove(&key);
         } else if let Some(old) = all.get_mut(&key) {
-            *old = patch(watch, old.take(), value)?;
+            *old = patch(old.take(), value);
         } else {
-            all.insert(key, patch(watch, Json::Null, value)?);
+            all.insert(key, patch(Json::Null, value));
         }
     }
-    Ok(Json::Object(all))
+    Json::Object(all)
 }
 
-fn preserve(watch: &Watch<'_>, a: Json, b: Json) -> Result<Json> {
+fn preserve(a: Json, b: Json) -> Json {
     match (a, b) {
         (Json::Object(mut a), Json::Object(b)) => {
             for (key, value) in b {
-                watch.step(key.len())?;
                 match a.get_mut(&key) {
-                    Some(old) => *old = preserve(watch, old.take(), value)?,
+                    Some(old) => *old = preserve(old.take(), value),
                     None => _ = a.insert(key, value),
                 }
             }
-            Ok(Json::Object(a))
+            Json::Object(a)
         }
         (a, b) => {
             let list = |v| match v {
@@ -261,28 +245,18 @@ fn preserve(watch: &Watch<'_>, a: Json, b: Json) -> Result<Json> {
             };
             let mut all = list(a);
             all.extend(list(b));
-            Ok(Json::Array(all))
+            Json::Array(all)
         }
     }
 }
 
-fn depth(watch: &Watch<'_>, value: &Json) -> Result<i64> {
-    let mut deepest = 0;
-    watch.step(0)?;
-    match value {
-        Json::Array(all) => {
-            for v in all {
-                deepest = deepest.max(depth(watch, v)?);
-            }
-        }
-        Json::Object(all) => {
-            for v in all.values() {
-                deepest = deepest.max(depth(watch, v)?);
-            }
-        }
-        _ => {}
-    }
-    Ok(1 + deepest)
+fn depth(value: &Json) -> i64 {
+    let below = match value {
+        Json::Array(all) => all.iter().map(depth).max(),
+        Json::Object(all) => all.values().map(depth).max(),
+        _ => None,
+    };
+    1 + below.unwrap_or(0)
 }
 
 fn kind(value: &Json) -> &'static str {
@@ -298,7 +272,7 @@ fn kind(value: &Json) -> &'static str {
     }
 }
 
-type Join = fn(&Watch<'_>, Json, Json) -> Result<Json>;
+type Join = fn(Json, Json) -> Json;
 
 /// One document of several.
 fn merged(ctx: &Call<'_>, name: &str, join: Join) -> Answer {
@@ -309,11 +283,11 @@ fn merged(ctx: &Call<'_>, name: &str, join: Join) -> Answer {
         };
         all = Some(match all {
             None => doc,
-            Some(before) => join(&Watch::new(ctx.session), before, doc)?,
+            Some(before) => join(before, doc),
         });
     }
     match all {
-        Some(v) => text(ctx.session, &v),
+        Some(v) => Ok(text(&v)),
         None => Ok(Value::Null),
     }
 }

@@ -3,9 +3,9 @@
 use rusqlite::Result;
 use serde_json::Value as Json;
 
+use super::written::array;
 use super::{document, text, value};
 use crate::call::text as argument;
-use crate::made::Watch;
 use crate::prelude::*;
 
 /// By name.
@@ -31,10 +31,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 return Ok(Value::Null);
             };
             found.clear();
-            walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
+            walk(&doc, &legs, &mut found)?;
         }
         Ok(match found.first() {
-            Some(v) => Value::Integer(contains(&Watch::new(ctx.session), v, &wanted)?.into()),
+            Some(v) => Value::Integer(contains(v, &wanted)?.into()),
             None => Value::Null,
         })
     }),
@@ -62,7 +62,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                     return Ok(Value::Null);
                 };
                 let mut found = Vec::new();
-                walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
+                walk(&doc, &legs, &mut found)?;
                 hits += usize::from(!found.is_empty());
             }
             let yes = if how == "one" {
@@ -86,16 +86,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             many |= legs
                 .iter()
                 .any(|l| matches!(l, Leg::AnyKey | Leg::AnyIndex | Leg::Deep));
-            walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
+            walk(&doc, &legs, &mut found)?;
         }
         Ok(match found.as_slice() {
             [] => Value::Null,
-            [one] if !many => text(ctx.session, one)?,
-            all => {
-                let watch = Watch::new(ctx.session);
-                let copies = all.iter().map(|v| copy(&watch, v));
-                text(ctx.session, &Json::Array(copies.collect::<Result<_>>()?))?
-            }
+            [one] if !many => text(one),
+            all => array(all.iter().copied()),
         })
     }),
     hidden("json_insert", 3, ANY, Json, "tare_json_insert", |ctx| {
@@ -123,8 +119,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
     let Some(doc) = document(ctx, 1, "member of")? else {
         return Ok(Value::Null);
     };
-    let wanted = value(ctx.session, ctx.get_raw(0))?;
-    let found = contains(&Watch::new(ctx.session), &doc, &wanted)?;
+    let wanted = value(ctx.get_raw(0))?;
+    let found = contains(&doc, &wanted)?;
     Ok(Value::Integer(found.into()))
 })];
 
@@ -188,19 +184,14 @@ fn path(text: &str) -> Option<Vec<Leg>> {
     Some(legs)
 }
 
-fn walk<'v>(
-    watch: &Watch<'_>,
-    value: &'v Json,
-    legs: &[Leg],
-    found: &mut Vec<&'v Json>,
-) -> Result<()> {
-    watch.step(0)?;
+fn walk<'v>(value: &'v Json, legs: &[Leg], found: &mut Vec<&'v Json>) -> Result<()> {
+    check_step()?;
     let Some((leg, rest)) = legs.split_first() else {
         found.push(value);
         return Ok(());
     };
     let mut on = |v: Option<&'v Json>, legs: &[Leg]| match v {
-        Some(v) => walk(watch, v, legs, found),
+        Some(v) => walk(v, legs, found),
         None => Ok(()),
     };
     match (leg, value) {
@@ -224,19 +215,6 @@ fn walk<'v>(
         }
         _ => Ok(()),
     }
-}
-
-/// A value once more.
-fn copy(watch: &Watch<'_>, value: &Json) -> Result<Json> {
-    watch.step(value.as_str().map_or(0, str::len))?;
-    Ok(match value {
-        Json::Array(all) => Json::Array(all.iter().map(|v| copy(watch, v)).collect::<Result<_>>()?),
-        Json::Object(all) => {
-            let members = all.iter().map(|(k, v)| Ok((k.clone(), copy(watch, v)?)));
-            Json::Object(members.collect::<Result<_>>()?)
-        }
-        other => other.clone(),
-    })
 }
 
 fn legs(ctx: &Call<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
@@ -318,22 +296,22 @@ fn edit(value: &mut Json, legs: &[Leg], new: Option<&Json>, how: Edit) {
     }
 }
 
-fn contains(watch: &Watch<'_>, target: &Json, candidate: &Json) -> Result<bool> {
-    watch.step(candidate.as_str().map_or(0, str::len))?;
+fn contains(target: &Json, candidate: &Json) -> Result<bool> {
+    check_step()?;
     match (target, candidate) {
         (Json::Array(_), Json::Array(wanted)) => {
             for w in wanted {
-                if !contains_one(watch, target, w)? {
+                if !contains_one(target, w)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         }
-        (Json::Array(_), one) => contains_one(watch, target, one),
+        (Json::Array(_), one) => contains_one(target, one),
         (Json::Object(all), Json::Object(wanted)) => {
             for (key, w) in wanted {
                 match all.get(key) {
-                    Some(v) if contains(watch, v, w)? => {}
+                    Some(v) if contains(v, w)? => {}
                     _ => return Ok(false),
                 }
             }
@@ -345,9 +323,9 @@ fn contains(watch: &Watch<'_>, target: &Json, candidate: &Json) -> Result<bool> 
 }
 
 /// Whether one of an array's members contains a value.
-fn contains_one(watch: &Watch<'_>, array: &Json, wanted: &Json) -> Result<bool> {
+fn contains_one(array: &Json, wanted: &Json) -> Result<bool> {
     for v in array.as_array().into_iter().flatten() {
-        if contains(watch, v, wanted)? {
+        if contains(v, wanted)? {
             return Ok(true);
         }
     }
@@ -365,7 +343,7 @@ fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
             return Ok(Value::Null);
         };
         found.clear();
-        walk(&Watch::new(ctx.session), &doc, &legs, &mut found)?;
+        walk(&doc, &legs, &mut found)?;
     }
     Ok(match (found.first(), keys) {
         (None, _) => Value::Null,
@@ -373,7 +351,7 @@ fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
             let mut keys: Vec<&String> = all.keys().collect();
             keys.sort_by_key(|k| (k.len(), k.as_str()));
             let keys = keys.into_iter().map(|k| k.clone().into());
-            text(ctx.session, &Json::Array(keys.collect()))?
+            text(&Json::Array(keys.collect()))
         }
         (Some(_), true) => Value::Null,
         (Some(Json::Object(all)), false) => Value::Integer(all.len() as i64),
@@ -393,10 +371,10 @@ fn edited(ctx: &Call<'_>, name: &str, how: Edit) -> Answer {
             return Ok(Value::Null);
         };
         let new = match step == 2 && i + 1 < ctx.len() {
-            true => Some(value(ctx.session, ctx.get_raw(i + 1))?),
+            true => Some(value(ctx.get_raw(i + 1))?),
             false => None,
         };
         edit(&mut doc, &legs, new.as_ref(), how);
     }
-    text(ctx.session, &doc)
+    Ok(text(&doc))
 }

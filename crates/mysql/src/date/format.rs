@@ -2,7 +2,6 @@
 
 use super::DateTime;
 use super::week::{week, week_and_year};
-use crate::watch;
 
 /// The months' names.
 pub const MONTHS: [&str; 12] = [
@@ -48,9 +47,6 @@ pub fn format(at: DateTime, pattern: &str) -> String {
     let mut out = String::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
-        if watch::may_cut(1) {
-            break;
-        }
         if c != '%' {
             out.push(c);
             continue;

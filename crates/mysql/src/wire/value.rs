@@ -8,7 +8,6 @@ use mysql_common::constants::{ColumnFlags, ColumnType};
 use super::bytes::{put_lenenc_int_text, put_lenenc_str};
 use super::column::{NOT_FIXED, WireType};
 use crate::decimal::Decimal;
-use crate::watch::lossy;
 
 /// A value as SQLite has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -207,7 +206,7 @@ fn to_int(value: Value<'_>) -> i64 {
         Value::Int(n) => n,
         Value::Real(x) => x.round() as i64,
         Value::Text(t) | Value::Blob(t) => {
-            let text = lossy(t);
+            let text = String::from_utf8_lossy(t);
             let text = text.trim();
             let unsigned = || text.parse::<u64>().map(|n| n as i64);
             text.parse()
@@ -222,7 +221,7 @@ fn to_real(value: Value<'_>) -> f64 {
         Value::Null => 0.0,
         Value::Int(n) => n as f64,
         Value::Real(x) => x,
-        Value::Text(t) | Value::Blob(t) => lossy(t).trim().parse().unwrap_or(0.0),
+        Value::Text(t) | Value::Blob(t) => String::from_utf8_lossy(t).trim().parse().unwrap_or(0.0),
     }
 }
 
@@ -231,7 +230,7 @@ fn to_text(value: Value<'_>) -> Cow<'_, str> {
         Value::Null => Cow::Borrowed(""),
         Value::Int(n) => Cow::Owned(n.to_string()),
         Value::Real(x) => Cow::Owned(x.to_string()),
-        Value::Text(t) | Value::Blob(t) => lossy(t),
+        Value::Text(t) | Value::Blob(t) => String::from_utf8_lossy(t),
     }
 }
 

@@ -24,7 +24,7 @@ use super::transaction;
 use tare_dialect::plan::Command;
 use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::watch;
+use tare_mysql::interrupt;
 use tare_mysql::wire::reply;
 use tare_sys::procedures::ProcedureState;
 
@@ -57,12 +57,12 @@ pub fn serve_one(session: &mut Session) -> Next {
     let Some(mut reader) = session.client.reader.take() else {
         return Next::Quit;
     };
-    let _watched;
+    let _interruptible;
     let next = match reader.read(0) {
         Ok((packet, sequence)) => {
             session.client.writer.set_sequence(sequence);
             session.control.forget();
-            _watched = watch::watched(&session.control);
+            _interruptible = interrupt::begin_statement(&session.control);
             session.control.set_working(true);
             match packet.split_first() {
                 Some((&code, body)) if code == com::CHANGE_USER => {

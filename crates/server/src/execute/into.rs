@@ -4,7 +4,6 @@ use super::prepare::{self, Run};
 use crate::session::Session;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
-use tare_mysql::watch;
 use tare_query::rows::{NO_DATA, OneRow};
 use tare_store::Cursor;
 
@@ -42,14 +41,12 @@ fn each_row(
 ) -> Result<()> {
     prepare::ready(session, sql)?;
     let id = prepare::statement(session, sql, run.statement)?;
-    let in_transaction = session.transaction.open;
     let (connection, catalog) = session.connections.with_catalog(id, sql)?;
     let _snapshot = catalog.map(|c| c.statement());
     let mut cursor = connection.run(id)?;
     (run.bind)(&mut cursor)?;
-    let _reading = watch::reading(in_transaction);
     while cursor.step()? {
         each(&cursor)?;
     }
-    watch::whole()
+    Ok(())
 }

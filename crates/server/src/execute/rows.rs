@@ -11,7 +11,6 @@ use crate::status::Counter;
 use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::watch;
 use tare_mysql::wire::bytes::put_lenenc;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::packets::put_packet;
@@ -108,7 +107,6 @@ fn send(
     let connection = session.connections.with(id)?;
     tare::stage::set(&points::EXECUTING);
     let wait = uses.and_then(|uses| session.tables.begin(uses));
-    let _reading = watch::reading(session.transaction.open);
     let mut cursor = connection.run(id)?;
     bind(&mut cursor)?;
     let column_type = |database: &str, table: &str, column: &str| {

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{SendFlags, send};
 use tare::Operation;
-use tare_mysql::watch;
+use tare_mysql::interrupt;
 
 use crate::points::CLIENT_CONNECTION;
 
@@ -198,7 +198,7 @@ impl Stream {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 done => return done,
             }
-            let ends = watch::must_stop();
+            let ends = interrupt::must_stop();
             let waits = since.elapsed() >= limit
                 || ends
                     && stopped.get_or_insert_with(Instant::now).elapsed() >= STOPPED_WRITE_GRACE;

@@ -1,7 +1,6 @@
 //! Every function at its limit: tables of long texts, and calls that take them.
 
 use mysql::prelude::Queryable;
-use tare_dialect::function::Evaluation;
 
 use super::support::{Running, exec};
 
@@ -21,7 +20,7 @@ pub const TEXTS: [(&str, [&[u8]; 3]); 8] = [
 const OTHERS: [&str; 4] = ["'a'", "1", "'$'", "t"];
 
 /// Calls of functions whose arguments are of several kinds, or have a grammar of their own.
-pub const OWN: [&str; 30] = [
+const OWN: [&str; 30] = [
     "ADDDATE(t, INTERVAL 1 DAY)",
     "CAST(t AS DECIMAL(65,30))",
     "CONVERT(t USING latin1)",
@@ -90,7 +89,7 @@ pub fn fill(running: &Running, bytes: usize) {
 }
 
 /// The functions that can be called, each with its calls.
-pub fn functions() -> Vec<(&'static str, bool, Vec<String>)> {
+pub fn functions() -> Vec<(&'static str, Vec<String>)> {
     let only = std::env::var("TARE_TEST_FUNCTION").ok();
     let all = tare_functions::FAMILIES.iter().copied().flatten();
     all.map(|function| &function.signature)
@@ -100,10 +99,7 @@ pub fn functions() -> Vec<(&'static str, bool, Vec<String>)> {
                     .as_deref()
                     .is_none_or(|only| only.split(',').any(|name| name == f.name))
         })
-        .map(|f| {
-            let is_aggregate = f.evaluation == Evaluation::Aggregate;
-            (f.name, is_aggregate, calls(f.name, f.fewest, f.most))
-        })
+        .map(|f| (f.name, calls(f.name, f.fewest, f.most)))
         .collect()
 }
 
@@ -130,7 +126,7 @@ fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
     for all in ["a.n", "1", "'2020-01-01'", "'a'"] {
         calls.push(format!("{name}({})", vec![all; fewest.max(1)].join(", ")));
     }
-    let mut unique = std::collections::HashSet::new();
-    calls.retain(|call| unique.insert(call.clone()));
+    let mut distinct = std::collections::HashSet::new();
+    calls.retain(|call| distinct.insert(call.clone()));
     calls
 }

@@ -6,11 +6,10 @@
 use std::alloc::System;
 
 use tare_mysql::memory::Counted;
-use tare_store::Large;
 
 /// As in the program.
 #[global_allocator]
-static ALLOCATOR: Counted<Large<System>> = Counted(Large(System));
+static ALLOCATOR: Counted<System> = Counted(System);
 
 mod auth;
 mod calls;

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use rusqlite::ffi::{self, sqlite3_file, sqlite3_int64, sqlite3_io_methods};
 use tare::Operation;
-use tare_mysql::watch;
 
 use crate::metrics;
 
@@ -175,22 +174,12 @@ unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
     rc
 }
 
-/// Whether a statement that changes nothing must end: a text of 64 MiB is thousands of pages, which SQLite
-/// goes through without looking. Its own answer to an error of a file is to end the statement; with this one
-/// a transaction that it is a part of goes on.
-fn must_end(bytes: c_int) -> bool {
-    watch::may_cut(bytes as usize)
-}
-
 unsafe extern "C" fn read(
     file: *mut sqlite3_file,
     to: *mut c_void,
     n: c_int,
     at: sqlite3_int64,
 ) -> c_int {
-    if must_end(n) {
-        return ffi::SQLITE_INTERRUPT;
-    }
     // SAFETY: see `close`.
     let mut waits = unsafe { wait(file, Operation::Read) };
     let rc = pass!(file.xRead(to, n, at));
@@ -212,11 +201,6 @@ unsafe extern "C" fn write(
     n: c_int,
     at: sqlite3_int64,
 ) -> c_int {
-    // SAFETY: see `close`.
-    let is_temporary = unsafe { what(file) } == What::Other;
-    if is_temporary && must_end(n) {
-        return ffi::SQLITE_INTERRUPT;
-    }
     // SAFETY: see `close`.
     let mut waits = unsafe { wait(file, Operation::Write) };
     let rc = pass!(file.xWrite(from, n, at));

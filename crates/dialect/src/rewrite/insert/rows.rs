@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Ident, Query, SetExpr, Value, Values};
-use tare_mysql::watch;
 
 use super::Target;
 use crate::node;
@@ -29,7 +28,7 @@ impl Rewriter<'_> {
         }
         self.listed(target, values)?;
         if !values.rows.iter().all(|row| row.is_empty()) {
-            return Ok(Rows::Listed(watch::text(values)?));
+            return Ok(Rows::Listed(values.to_string()));
         }
         if values.rows.len() != 1 {
             return Err(Error::unsupported("several rows of defaults"));
@@ -41,7 +40,7 @@ impl Rewriter<'_> {
         let found = self.names.columns(&source).unwrap_or_default();
         let wires: Vec<_> = found.into_iter().map(|c| c.wire).collect();
         self.visit(&mut source)?;
-        let (text, columns) = (watch::text(&source)?, target.columns());
+        let (text, columns) = (source.to_string(), target.columns());
         let (given, left_out) = columns.split_at(columns.len() - target.filled.min(columns.len()));
         let mut filled = Vec::new();
         for column in left_out {

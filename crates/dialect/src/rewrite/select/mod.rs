@@ -13,7 +13,6 @@ use sqlparser::ast::{
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
 use tare_mysql::schema::is_system_schema;
-use tare_mysql::watch;
 
 use self::check::positions;
 use super::Rewriter;
@@ -47,11 +46,11 @@ impl Rewriter<'_> {
         let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
         let found = calculates_found_rows(query);
         self.visit(query)?;
-        self.sql.text = watch::text(query)?;
+        self.sql.text = query.to_string();
         if found {
             query.limit_clause = None;
             query.order_by = None;
-            let query = watch::text(query)?;
+            let query = query.to_string();
             self.sql.found_rows = Some(format!("SELECT count(*) FROM ({query})"));
         }
         if lock {
