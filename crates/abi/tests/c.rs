@@ -163,8 +163,8 @@ impl Drop for Running {
     }
 }
 
-/// Runs the example until it has said what it counted, and while it waits, compares with what
-/// Tare counted; then lets it end.
+/// Runs the example until it has printed its counts, compares them with Tare's while it waits, and lets it
+/// end.
 fn example_counts_exactly(link: Link, name: &str) {
     let program = compiled(&C99, "examples/c/kv.c", link, name);
     let mut child = Running(
@@ -192,7 +192,7 @@ fn example_counts_exactly(link: Link, name: &str) {
     assert_eq!(io, [[20 * 375, 0, 0, 0], [0, 20 * 125, 0, 0]]);
     assert_eq!(banks.table_handles().len(), 20);
     assert!(segment.is_live());
-    // The main thread and the clients' sessions; the workers have gone.
+    // The main thread and the clients' sessions; the workers have ended.
     assert_eq!(totals.live_threads, 1 + 20);
 
     drop(child.0.stdin.take());
@@ -261,7 +261,7 @@ fn the_segment_of_a_program_that_has_ended_is_complete() {
             "client2@localhost"
         ]
     );
-    // Two texts, whatever the keys.
+    // Two texts for all keys.
     assert_eq!(
         totals.digests,
         [

@@ -1,13 +1,13 @@
-//! How long the 25 longest waits take to find: 500 threads with 1,000 classes each, while a load
-//! runs. Writes target/bench/reader.json.
+//! Measures how long it takes to find the 25 longest waits of 500 threads with 1,000 classes each, while a
+//! load runs. Writes target/bench/reader.json.
 //!
 //!     cargo run --release -p tare-reader --example top25
 //!
 //! The reader attaches as another process would, to this process's own segment, and reads
-//! performance_schema's global waits: it sums 500,000 rows, sorts, and takes 25. Beside it are the
-//! floor (a plain sum over as many bytes in memory) and a control that must be slower (the same
-//! rows, each thread alone). On a machine with fewer processors than busy threads the reader waits for
-//! its turn: `top25_ms` has that in it, `top25_cpu_ms` has not.
+//! performance_schema's global waits: it sums 500,000 rows, sorts, and takes 25. It also measures a floor (a
+//! plain sum over as many bytes in memory) and a control that must be slower (the same rows, thread by
+//! thread). On a machine with fewer processors than busy threads the reader waits for a processor: `top25_ms`
+//! includes that, `top25_cpu_ms` does not.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Attaching from another process: to what runs, to what was killed, and to what is no segment.
+//! Attaching from another process to a running and a killed process, and to files that are no segments.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::FileExt;
@@ -16,13 +16,13 @@ tare::classes! {
     static SELECT: Statement = "statement/sql/select";
 }
 
-/// Set in the processes that [`Writer`] starts: this binary again, as a program that uses Tare.
+/// The variable that [`Writer`] sets for this binary when it runs as a program that uses Tare.
 const ROLE: &str = "TARE_READER_TEST_ROLE";
 
-/// Events that a writer counts before it says that it is ready.
+/// Events that a writer counts before it reports that it is ready.
 const EVENTS: u64 = 1234;
 
-/// What the child processes run. Run as a test, it sees one end as it should.
+/// The main function of child processes; without the variable, a test of one that ends.
 #[test]
 fn child() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -58,7 +58,7 @@ fn child() {
         }
     }
     tare::stop();
-    // Nobody reads any more what a test would still print.
+    // The parent reads no more output.
     std::process::exit(0);
 }
 
@@ -113,7 +113,7 @@ impl Writer {
         Writer(child)
     }
 
-    /// Waits for its end; whether it ended without an error.
+    /// Waits for its end, and returns whether it succeeded.
     fn ends_well(mut self) -> bool {
         self.0.wait().expect("reaped").success()
     }
@@ -171,7 +171,7 @@ fn a_running_process_is_attached_by_pid_and_its_settings_can_be_changed() {
         segment.resident_bytes()
     );
 
-    // By path, it is found to live, too.
+    // Attached by path, it is live, too.
     let path = segment.path().to_owned();
     let again = Segment::attach(Target::Path(path)).expect("attaches");
     assert!(again.is_live());
@@ -214,7 +214,7 @@ fn the_file_of_a_killed_process_can_be_read() {
     assert_eq!(events(&saved), EVENTS);
     assert_eq!(last_statement(&saved), "SELECT last_words");
 
-    // It is read from a copy: who cuts the file now takes nothing from under the reader.
+    // The reader has a copy, so shortening the file does not affect it.
     std::fs::File::options()
         .write(true)
         .open(&file)
@@ -249,7 +249,7 @@ fn each_threads_last_events_survive_a_kill_at_full_load() {
         let Some(newest_wait) = newest(&history) else {
             continue;
         };
-        // One that was just beginning may have no text, or not be there yet.
+        // A statement that was just beginning may have no text, or no record yet.
         let running = newest(&current).unwrap_or_else(|| newest_wait.clone());
         let round = |text: &str| -> u64 {
             let words: Vec<&str> = text.split(' ').collect();
@@ -269,7 +269,7 @@ fn each_threads_last_events_survive_a_kill_at_full_load() {
     }
     assert_eq!(loaders, LOADERS);
 
-    // Each statement that was counted has counted its three waits, but for those in the air.
+    // Each counted statement has counted its three waits, except those that were running.
     let classes = Classes::read(view);
     let totals = Banks::new(view, false).global(&Selection::new(&classes, |_| true));
     let count = |name: &str| {
@@ -360,7 +360,7 @@ fn a_file_that_is_no_segment_gives_a_helpful_error() {
         is_directory.to_string().contains("directory"),
         "{is_directory}"
     );
-    // A pipe nobody writes to must not be waited for.
+    // Attaching must not wait for the writer of a pipe.
     let pipe = refused("pipe", &|path| {
         let status = Command::new("mkfifo")
             .arg(path)

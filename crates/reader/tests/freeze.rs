@@ -1,4 +1,4 @@
-//! The consumer thread_instrumentation: without it, sums by thread, account, user and host stand still.
+//! The consumer thread_instrumentation: without it, sums by thread, account, user and host are frozen.
 
 mod support;
 
@@ -84,7 +84,7 @@ fn global(running: &Running) -> u64 {
     count(running, &running.global())
 }
 
-/// Counts of the first two accounts with users, in each of the scopes, which must be the same.
+/// Counts of the first two accounts with users, which must be equal in all scopes.
 fn accounts(running: &Running) -> [u64; 2] {
     let of = |scope| [1, 2].map(|i| count(running, &of_account(running, scope, i)));
     let counts = of(Scope::Account);
@@ -107,7 +107,7 @@ fn sums_by_thread_and_account_freeze_and_thaw() {
     assert_eq!(global(&running), 35);
     assert_eq!(accounts(&running), [5, 0]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [5, 0]);
-    // Nothing changes by saying it again.
+    // Switching it off again changes nothing.
     switch(&running, false);
     assert_eq!(accounts(&running), [5, 0]);
 
@@ -122,7 +122,7 @@ fn sums_by_thread_and_account_freeze_and_thaw() {
     assert_eq!(accounts(&running), [6, 2]);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [6, 2]);
 
-    // A second time, and who takes a bank that was left while it was off.
+    // A second time, with a thread that takes a bank that was left while the consumer was off.
     switch(&running, false);
     within(&mut bob, || reads(100));
     drop(bob);
@@ -194,7 +194,7 @@ fn times_and_extremes_are_frozen() {
         assert_eq!(account[cell], before[cell], "{cell}");
         assert_eq!(thread[cell], before_own[cell], "{cell}");
     }
-    // Another thread in the same bank does not change what the account shows.
+    // Another thread in the same bank does not change the account's counts.
     drop(alice);
     let mut alice = session("alice");
     within(&mut alice, || long_read(Duration::from_millis(20)));
@@ -207,7 +207,7 @@ fn times_and_extremes_are_frozen() {
         [thread[COUNT], thread[SUM], thread[MIN], thread[MAX]],
         [0, 0, NO_MIN, 0]
     );
-    // Afterwards the long one is known to be none of those that show.
+    // Afterwards the long read is not among the displayed ones.
     switch(&running, true);
     let account = row(of_account(&running, Scope::Account, 1));
     assert_eq!(account[SUM], before[SUM]);
@@ -270,7 +270,7 @@ fn sums_by_thread_may_be_frozen_from_the_start() {
     assert_eq!(global(&running), 11);
 }
 
-/// Sums stand still, and go on from there, whatever banks are merged meanwhile.
+/// Sums freeze and thaw correctly while banks are merged.
 #[test]
 fn frozen_sums_survive_a_merge_of_banks() {
     let running = Running::with_limits(tare::Limits {
@@ -314,8 +314,8 @@ fn frozen_sums_survive_a_merge_of_banks() {
     assert!(merges() > before);
     assert_eq!((displayed(), global(&running)), (1200, 1400));
 
-    // Switched while banks are merged: nothing shows that was not counted, and it comes to rest. What was
-    // counted while it stood still may be hidden twice there, so there is no lower bound.
+    // Switched while banks are merged: no event is displayed that was not counted, and the sums settle.
+    // Events while the sums were frozen may be hidden twice, so there is no lower bound.
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let load = scope.spawn(|| {
@@ -340,7 +340,7 @@ fn frozen_sums_survive_a_merge_of_banks() {
     assert_eq!(displayed(), 0);
 }
 
-/// Whatever another program writes into the baselines makes figures wrong, and nothing else.
+/// Hostile values in the baselines only make figures wrong.
 #[test]
 fn hostile_baselines_only_give_wrong_figures() {
     let running = Running::new();

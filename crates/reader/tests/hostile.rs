@@ -1,6 +1,6 @@
-//! Segments of random bytes, cut off, or damaged: a clear error or wrong figures, never a crash.
+//! Segments that are random, cut off or damaged give an error or wrong figures, and never a crash.
 //!
-//! Thousands of cases each; a million under `make test-long`, and without end under `make fuzz`.
+//! Thousands of cases each; a million under `make test-long`, and endless under `make fuzz`.
 
 mod hostile_bytes;
 
@@ -19,14 +19,14 @@ fn cases(usual: u32, long: u32) -> ProptestConfig {
     } else {
         usual
     };
-    // No files beside the tests: what fails is printed, and small once shrunk.
+    // proptest writes no files: it prints a failing case, which is small once shrunk.
     ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(cases)
     }
 }
 
-/// Numbers that break things: small ones, huge ones, bounds, and any.
+/// Hostile numbers: small ones, huge ones, bounds, and any.
 fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         0..300_u64,
@@ -59,7 +59,7 @@ proptest! {
         }
         let length = length.unwrap_or(real().len() as u64);
         if let Ok(geometry) = validate(&page, length) {
-            // Only the geometry that follows from bounded limits is ever used, and it fits.
+            // Only the geometry of bounded limits is used, and it fits into the file.
             prop_assert!(geometry.total_bytes as u64 <= length);
             let computed = tare_layout::Geometry::new(geometry.limits.clamped());
             prop_assert_eq!(geometry, computed);
@@ -92,7 +92,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(300, 5_000))]
 
-    /// The whole way, through a file.
+    /// Attaches through a file.
     #[test]
     fn damaged_files_attach_or_give_an_error(
         changes in prop::collection::vec((any::<prop::sample::Index>(), number()), 0..8),
@@ -119,7 +119,7 @@ proptest! {
     }
 }
 
-/// The walk finds what was recorded: else it would prove nothing.
+/// The undamaged segment has the recorded events: otherwise the other tests would prove nothing.
 #[test]
 fn the_damaged_segment_was_a_real_one() {
     assert!(offsets().len() > 500, "{}", offsets().len());
@@ -135,7 +135,7 @@ fn the_damaged_segment_was_a_real_one() {
         totals.row(query.id).unwrap()[0][tare_layout::line::COUNT],
         10
     );
-    // The first thread runs a statement, a stage and a wait; the second one has gone.
+    // The first thread runs a statement, a stage and a wait; the second one has ended.
     let threads = tare_reader::threads(segment.view());
     assert_eq!(threads.len(), 1);
     let events = tare_reader::Events::new(segment.view(), &threads);

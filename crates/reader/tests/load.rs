@@ -1,5 +1,5 @@
-//! Reading while threads write, come and go: no total goes back, none is counted twice, and once
-//! the load has stopped each is exactly what was done.
+//! Reading while threads write, begin and end: no total decreases, no event is counted twice, and totals are
+//! exact once the load has stopped.
 
 mod support;
 
@@ -53,7 +53,7 @@ fn assert_forward(before: &Totals, after: &Totals) {
     }
 }
 
-/// Reads totals until the load is done, and checks that they only grow. Gives the readings taken.
+/// Reads totals until the load is done, and checks that they only grow. Returns the number of readings.
 fn watch(running: &Running, selection: &Selection, done: &AtomicBool) -> u64 {
     let mut before = running.banks().global(selection);
     let mut readings = 0;
@@ -66,7 +66,7 @@ fn watch(running: &Running, selection: &Selection, done: &AtomicBool) -> u64 {
     readings
 }
 
-/// What all threads together did, against `times` that [`work`] ran.
+/// Checks the counts of all threads against the number of times that [`work`] ran.
 fn assert_exact(running: &Running, times: u64) {
     let totals = running.global();
     let row = |name| totals.row(running.class(name)).expect("it fired");
@@ -106,7 +106,7 @@ fn assert_exact(running: &Running, times: u64) {
         (files[0].row[1][COUNT], files[0].row[1][EXTRA]),
         (times, 5 * times)
     );
-    // The same by account, in other groups.
+    // The same sums by account.
     let mut sum = Totals::new(&running.selection());
     for account in running
         .banks()
@@ -233,7 +233,7 @@ fn two_thousand_live_threads_each_have_their_counts() {
     );
 }
 
-/// More accounts than banks: free ones of other accounts are merged, again and again.
+/// More accounts than banks, so that free banks of other accounts are merged again and again.
 #[test]
 fn merging_banks_neither_loses_nor_doubles() {
     const ROUNDS: u64 = 400;
@@ -288,7 +288,7 @@ fn merging_banks_neither_loses_nor_doubles() {
     );
 }
 
-/// Slot and bank of the worker that lives.
+/// Slot and bank of the live worker.
 fn live_worker(running: &Running) -> (usize, usize) {
     let (view, worker) = (running.segment.view(), running.class("thread/test/worker"));
     let slot = (0..view.shared().slots_used.0.load(Ordering::Acquire) as usize)
@@ -299,7 +299,7 @@ fn live_worker(running: &Running) -> (usize, usize) {
     (slot, bank)
 }
 
-/// A thread sees its own figures alone, though its bank holds those of threads before.
+/// A thread's figures are its own, though its bank has those of earlier threads.
 #[test]
 fn a_threads_counts_begin_at_zero_in_a_reused_bank() {
     let running = Running::new();
@@ -338,8 +338,8 @@ fn a_threads_counts_begin_at_zero_in_a_reused_bank() {
     let heap = totals
         .row(running.class("memory/test/heap"))
         .expect("it ran");
-    // No more allocations were in use than before it came, so that of their high mark is known only
-    // what is in use now, 0; of the bytes, 10 was a new height.
+    // No more allocations were in use than before the thread began, so only the allocations in use now (0)
+    // are known of their high mark; 10 bytes were a new high mark.
     assert_eq!(heap[0][1..=6], [1, 1, 10, 4, 0, 10]);
     assert_eq!(
         query[0][SUM], query[0][MAX],
@@ -355,7 +355,7 @@ fn a_threads_counts_begin_at_zero_in_a_reused_bank() {
     let _ = Banks::new(view, false).global(&selection);
 }
 
-/// The same where threads before it counted in other rows, and in more than the process keeps a list of.
+/// The same if earlier threads counted in other rows, and in more than the process lists.
 #[test]
 fn a_threads_counts_exclude_earlier_threads_of_its_bank() {
     const MANY: usize = 300;
@@ -367,7 +367,7 @@ fn a_threads_counts_exclude_earlier_threads_of_its_bank() {
         })
         .collect::<Vec<_>>()
         .leak();
-    // Who counts where, and how often: the second leaves rows asleep in which the first counted.
+    // Threads, classes and counts: the second thread does not use some rows of the first.
     let all: Vec<usize> = (0..MANY).collect();
     let turns = [
         (all.clone(), 5),

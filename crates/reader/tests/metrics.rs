@@ -1,4 +1,4 @@
-//! Metrics: what threads count is what readers see, whoever switches them.
+//! Readers read what threads count in metrics, whichever side switches them.
 
 mod support;
 
@@ -63,7 +63,7 @@ fn metrics_count_while_they_are_enabled() {
     );
     assert_eq!(named(segment, "other_things").ever.count, 20);
 
-    // A reader switches; the host obeys at once.
+    // A reader switches a metric, and the host follows at once.
     assert_eq!(
         segment
             .act_on_metrics("module_test", Action::Enable)
@@ -89,7 +89,7 @@ fn metrics_count_while_they_are_enabled() {
         (0, 0)
     );
 
-    // The host does, too.
+    // The host switches it, too.
     assert_eq!(tare::metrics::enable("test_events"), 1);
     EVENTS.add(2);
     assert_eq!(tare::metrics::reset("test_events"), 1);
@@ -107,7 +107,7 @@ fn metrics_count_while_they_are_enabled() {
     EVENTS.add(1);
     assert_eq!(named(segment, "test_events").ever.count, 1);
 
-    // Values have extremes, and the last one wins.
+    // Values have extremes; the newest one is current.
     assert_eq!(tare::metrics::enable("test_amount"), 1);
     for amount in [3, -9, 4] {
         AMOUNT.set(amount);

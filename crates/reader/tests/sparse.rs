@@ -1,4 +1,4 @@
-//! Looking makes nothing: a segment takes no more memory after every table was read.
+//! Reading allocates nothing: a segment takes no more memory after every table was read.
 
 mod support;
 
@@ -29,7 +29,7 @@ fn reading_every_table_allocates_no_page() {
         let thread = tare::thread::spawn(&WORKER, work).expect("a thread");
         thread.join().expect("no panic");
     }
-    // Some pages that every truncation makes: they are the table's, not the look's.
+    // Every truncation allocates some pages, which are not counted for the reader.
     running.truncate(Scope::Global);
     let before = running.segment.resident_bytes();
     let (view, selection, banks) = (running.segment.view(), running.selection(), running.banks());
@@ -55,7 +55,7 @@ fn reading_every_table_allocates_no_page() {
     let allocated = running.segment.resident_bytes() - before;
     assert_eq!(allocated, 0, "bytes were made by looking at {rows} rows");
 
-    // Of history_long whole chunks are looked at, each of which a thread may have begun only.
+    // All of a history_long's chunk is read, even if a thread has only begun it.
     let chunks = view.shared().tickets[ring::STATEMENTS]
         .0
         .load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! TRUNCATE by a reader, against a writer that goes on.
+//! TRUNCATE by a reader while the writer goes on.
 
 mod support;
 
@@ -39,7 +39,7 @@ fn count(totals: &Totals, class: usize) -> u64 {
     totals.row(class).map_or(0, |row| row[0][COUNT])
 }
 
-/// Ends a statement, so that histograms know all.
+/// Ends a statement, so that histograms are complete.
 fn settle() {
     drop(tare::statement::start(&NOTHING));
 }
@@ -130,7 +130,7 @@ fn truncated_sums_histograms_and_extremes_begin_anew() {
     };
     assert_eq!(histogram(&running).total(), 0);
 
-    // Longer than each short one, shorter than the longest: neither extreme of all time moves.
+    // Longer than each short read and shorter than the longest: the extremes of all time stay.
     long_read(std::time::Duration::from_millis(1));
     let one = row(&running);
     assert_eq!(one[COUNT], 1);
@@ -138,7 +138,7 @@ fn truncated_sums_histograms_and_extremes_begin_anew() {
     settle();
     let one = row(&running);
     assert_eq!(histogram(&running).total(), 1);
-    // Known to the bucket: the one event's time is the sum.
+    // The sum is the one event's time, so the bucket is known.
     assert!(
         one[MIN] <= one[SUM] && bucket_of(one[MIN]) == bucket_of(one[SUM]),
         "{one:?}"
@@ -148,7 +148,7 @@ fn truncated_sums_histograms_and_extremes_begin_anew() {
         "{one:?}"
     );
 
-    // Beyond all of before: exact.
+    // Beyond all earlier times, so exact.
     long_read(std::time::Duration::from_millis(10));
     let two = row(&running);
     let longest = two[SUM] - one[SUM];
@@ -157,7 +157,7 @@ fn truncated_sums_histograms_and_extremes_begin_anew() {
     assert_eq!(histogram(&running).total(), 2);
 }
 
-/// What a thread before it saw is in the bank, but not in the present thread's line.
+/// The bank has an earlier thread's extremes, but the present thread's line does not.
 #[test]
 fn extremes_of_an_earlier_thread_are_truncated() {
     let running = Running::new();
@@ -235,7 +235,7 @@ fn a_thread_that_begins_after_a_truncation_counts_from_zero() {
     assert_eq!(counts(&running), [16, 16, 1]);
 }
 
-/// Truncating while banks are merged loses no later event and shows no earlier one.
+/// A truncation while banks are merged loses no later event and displays no earlier one.
 #[test]
 fn truncations_survive_a_merge_of_banks() {
     let running = Running::with_limits(tare::Limits {
@@ -265,7 +265,7 @@ fn truncations_survive_a_merge_of_banks() {
     (0..100).for_each(|round| visit(round, 4));
     assert!(merges() > 0, "no banks were merged: the test tests nothing");
 
-    // Quiet while it is truncated, merging after.
+    // No merge during the truncation, but after it.
     running.truncate(Scope::Global);
     assert_eq!(count(&running.global(), class), 0);
     let before = merges();
@@ -278,7 +278,7 @@ fn truncations_survive_a_merge_of_banks() {
         .expect("it fired");
     assert_eq!(histogram.total(), 200);
 
-    // Merging while it is truncated.
+    // Merges during the truncation.
     let done = AtomicBool::new(false);
     let mut truncations = 0;
     thread::scope(|scope| {
@@ -379,7 +379,7 @@ fn events_and_digests_are_truncated_in_the_control_page() {
     assert_eq!(control().truncating.load(Ordering::Relaxed), 0);
 }
 
-/// What is not timed has no end that a truncation's moment could be compared with.
+/// An event that is not timed has no end time to compare with the truncation's.
 #[test]
 fn events_without_times_are_truncated() {
     let running = Running::with(|config| {

@@ -1,4 +1,4 @@
-//! Sums over a segment's banks, written apart from the reader's: two that agree are likely right.
+//! Sums over a segment's banks, independent of the reader's code: if both agree, they are likely correct.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -8,7 +8,7 @@ use tare_layout::geometry::Region;
 use tare_layout::line::{COUNT, EXTRA, error, memory};
 use tare_layout::{Kind, View};
 
-/// What a class counted, all threads and operations together.
+/// The counts of a class, of all threads and operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counted {
     pub count: u64,
@@ -55,7 +55,7 @@ impl Totals {
                         }
                         _ => sum.count += line.get(COUNT),
                     }
-                    // Behind their first, statements have counters and memory its low water.
+                    // After the first line, statements have counters, and memory its low marks.
                     if matches!(kind, Kind::Statement | Kind::Memory) {
                         break;
                     }

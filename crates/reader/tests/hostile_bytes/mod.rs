@@ -1,4 +1,4 @@
-//! A real segment whose bytes are then changed at will. Shared with the fuzz target `segment`.
+//! A real segment whose bytes tests change. Shared with the fuzz target `segment`.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -42,7 +42,7 @@ tare::metrics! {
     static VALUED: Value = "hostile_valued", "hostile", enabled;
 }
 
-/// As little as there can be, so that most bytes mean something.
+/// The smallest limits, so that most bytes of the segment are used.
 fn smallest() -> Limits {
     let limits = Limits {
         classes: 48,
@@ -148,12 +148,12 @@ pub fn real() -> &'static [u8] {
     })
 }
 
-/// A path that no other test has.
+/// A path that no other test uses.
 pub fn temporary(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("tare-hostile-{name}-{}", std::process::id()))
 }
 
-/// The first page of bytes, with zeros for what is not there.
+/// The first page of bytes, filled up with zeros.
 pub fn first_page(bytes: &[u8]) -> FirstPage {
     let mut page = [0; HEADER_BYTES];
     let length = bytes.len().min(HEADER_BYTES);
@@ -161,7 +161,7 @@ pub fn first_page(bytes: &[u8]) -> FirstPage {
     page
 }
 
-/// Places of the 64-bit words worth changing: all that are not zero, and those beside them.
+/// Offsets of the 64-bit words worth changing: those that are not zero, and their neighbours.
 pub fn offsets() -> &'static [usize] {
     static OFFSETS: OnceLock<Vec<usize>> = OnceLock::new();
     OFFSETS.get_or_init(|| {
@@ -196,15 +196,15 @@ impl Buffer {
             .unwrap();
         std::fs::remove_file(&path).unwrap();
         file.write_all_at(real(), 0).unwrap();
-        // Nobody records into it: else a reader would wait for a merge to end, as it should.
+        // The copy has no writer: otherwise a reader would wait for a merge to end, as it should.
         let state = offset_of!(Header, state) as u64;
         file.write_all_at(&STOPPED.to_le_bytes(), state).unwrap();
         let segment = Segment::own(file.try_clone().unwrap().into()).unwrap();
         Self { file, segment }
     }
 
-    /// Changes 64-bit words, by their place among [`offsets`], reads everything, and changes them
-    /// back. What is read is nonsense; that it is read to the end is what counts.
+    /// Changes 64-bit words, by their index in [`offsets`], reads everything, and changes them back. The
+    /// figures may be wrong, but every read must end.
     pub fn read_with(&mut self, changes: &[(usize, u64)]) {
         for (at, value) in changes {
             self.put(*at, &value.to_le_bytes());
@@ -220,7 +220,7 @@ impl Buffer {
     }
 }
 
-/// Everything that a reader reads.
+/// Reads everything that a reader can read.
 pub fn read_everything(segment: &Segment) {
     let view = segment.view();
     let classes = Classes::read(view);
@@ -295,7 +295,7 @@ fn read_totals(view: View<'_>, classes: &Classes) {
     black_box(all.since(&all).lowest());
 }
 
-/// Times from a clock whose calibration may be nonsense.
+/// Converts times with a clock whose calibration may be hostile.
 #[allow(dead_code, reason = "the fuzz target leaves the header as it is")]
 pub fn read_times(clock: Clock) {
     for ticks in [0, 1, 1 << 40, u64::MAX] {

@@ -5,10 +5,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tare_reader::{Banks, Classes, Scope, Segment, Selection, Totals};
 
-/// Tare runs once a process: tests that start it take turns.
+/// Serialises tests that start Tare, because it runs once per process.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Tare, recording everything until this is dropped.
+/// A running Tare that records everything until it is dropped.
 pub struct Running {
     pub segment: Segment,
     _turn: MutexGuard<'static, ()>,
