@@ -148,7 +148,7 @@ impl Source for SegmentSource {
 /// A statement's digest, or else its text.
 fn what_runs(view: View<'_>, running: &RunningStatement) -> (Option<Arc<str>>, Option<Arc<str>>) {
     let (id, generation) = running.digest;
-    if let Some((hash, _)) = digests::named(view, id, generation) {
+    if let Some((hash, _)) = digests::hash_and_text(view, id, generation) {
         return (Some(hash), None);
     }
     let text = running.text.clone().map(|text| match text.len() {

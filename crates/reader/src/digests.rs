@@ -12,7 +12,7 @@ use tare_layout::primitive::AtomicU64;
 use tare_layout::{Kind, View};
 
 use crate::fine::{Adder, Additions, SparseHistogram};
-use crate::line::{Cells, NOTHING, add, cells, shared_cells};
+use crate::line::{Cells, EMPTY_TIME_LINE, add, cells, shared_cells};
 use crate::totals::Banks;
 
 /// The statements of one digest under one default schema. Times are ticks.
@@ -57,7 +57,7 @@ fn long_text(words: &[AtomicU64], length: u32) -> Option<Arc<str>> {
 pub const ELLIPSIS: &str = "...";
 
 /// Marks a text that was cut. The mark replaces its last characters, so that its length does not grow.
-pub(crate) fn marked(text: Arc<str>, cut: bool) -> Arc<str> {
+pub(crate) fn mark_cut(text: Arc<str>, cut: bool) -> Arc<str> {
     if !cut {
         return text;
     }
@@ -89,7 +89,11 @@ fn hex(hash: &[AtomicU64; 4]) -> Arc<str> {
 
 /// Hash and normalised text of a digest that a statement names; `None` if its number belongs to another
 /// digest now, or it is none.
-pub fn named(view: View<'_>, id: u32, incarnation: u32) -> Option<(Arc<str>, Option<Arc<str>>)> {
+pub fn hash_and_text(
+    view: View<'_>,
+    id: u32,
+    incarnation: u32,
+) -> Option<(Arc<str>, Option<Arc<str>>)> {
     let number = id as usize;
     if number == 0 || number >= view.geometry().limits.digests {
         return None;
@@ -119,7 +123,7 @@ fn sample(view: View<'_>, id: usize) -> Sample {
         let cut = length & SAMPLE_CUT != 0;
         let text = long_text(view.digest_sample(id), length & !SAMPLE_CUT);
         let sample = Sample {
-            text: text.map(|text| marked(text, cut)),
+            text: text.map(|text| mark_cut(text, cut)),
             end: digest.sample_seen.load(Ordering::Relaxed),
             wait: digest.sample_wait.load(Ordering::Relaxed),
         };
@@ -221,7 +225,7 @@ impl Banks<'_> {
         let view = self.view();
         let limit = view.geometry().limits.digests;
         let fresh = || Sum {
-            row: [NOTHING, [0; 8], [0; 8], [0; 8]],
+            row: [EMPTY_TIME_LINE, [0; 8], [0; 8], [0; 8]],
             histogram: Additions::default(),
         };
         self.unmerged(|| {

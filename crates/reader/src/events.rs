@@ -302,7 +302,7 @@ impl<'a> Events<'a> {
             ),
         };
         let cut = words[at::TEXT_AND_PROGRAM] & at::TRUNCATED != 0;
-        let text = text.map(|text| crate::digests::marked(text, cut));
+        let text = text.map(|text| crate::digests::mark_cut(text, cut));
         let state = words[at::SQLSTATE].to_le_bytes();
         let head = Head::of(words);
         let ended = head.end_id.is_some();

@@ -11,7 +11,7 @@ use tare_layout::object::target;
 use tare_layout::{Kind, View};
 
 use crate::classes::text;
-use crate::line::{Cells, NOTHING, add, cells, shared_cells};
+use crate::line::{Cells, EMPTY_TIME_LINE, add, cells, shared_cells};
 use crate::objects;
 use crate::threads::Thread;
 use crate::totals::Banks;
@@ -90,8 +90,8 @@ pub struct Object {
 pub fn object(view: View<'_>, word: u64) -> Object {
     match target::of(word) {
         target::INSTANCE => instance(view, word as u32),
-        target::OBJECT => objects::named(view, word as u32, target::part(word)),
-        target::METADATA_LOCK => objects::locked(view, word as u32),
+        target::OBJECT => objects::table_object(view, word as u32, target::part(word)),
+        target::METADATA_LOCK => objects::metadata_lock_object(view, word as u32),
         _ => Object::default(),
     }
 }
@@ -148,14 +148,14 @@ pub struct Rows {
 
 /// A line less its value at the truncation. Without a histogram the extremes of before remain as bounds,
 /// unless nothing was counted since.
-pub(crate) fn less(now: Cells, then: Option<Cells>) -> Cells {
+pub(crate) fn since_truncation(now: Cells, then: Option<Cells>) -> Cells {
     let Some(then) = then else { return now };
     let mut cells = now;
     for i in [COUNT, CONTENDED, SUM, EXTRA] {
         cells[i] = now[i].saturating_sub(then[i]);
     }
     if cells[COUNT] == 0 {
-        return NOTHING;
+        return EMPTY_TIME_LINE;
     }
     if now[MAX] <= then[MAX] {
         cells[MAX] = now[MAX].min(cells[SUM]);
@@ -190,10 +190,15 @@ impl Banks<'_> {
                     .items(bank)
                     .filter(|(_, tag)| tag.item == Item::Instance)
                 {
-                    let sums = rows.counts.entry(tag.id).or_insert([NOTHING; 3]);
+                    let sums = rows.counts.entry(tag.id).or_insert([EMPTY_TIME_LINE; 3]);
                     for (i, sum) in sums.iter_mut().enumerate().take(tag.lines) {
                         let then = truncated.then(|| cells(&base_lines[at + i]));
-                        add(Kind::File, i, sum, &less(cells(&arena[at + i]), then));
+                        add(
+                            Kind::File,
+                            i,
+                            sum,
+                            &since_truncation(cells(&arena[at + i]), then),
+                        );
                     }
                     if let Some(thread) = thread.filter(|_| tag.id & (FILE | SOCKET) == 0) {
                         rows.hold(tag.id, *thread, arena[at].get(HISTOGRAM));
@@ -216,7 +221,7 @@ impl Banks<'_> {
                 return None;
             }
             let then = truncated.then(|| shared_cells(&instance.truncated));
-            let mut line = less(shared_cells(&instance.shared), then);
+            let mut line = since_truncation(shared_cells(&instance.shared), then);
             if let Some(counted) = rows.counts.get(&id) {
                 add(Kind::Mutex, 0, &mut line, &counted[0]);
             }
@@ -244,10 +249,14 @@ impl Banks<'_> {
             if id == 0 || index_of(id) != i {
                 return None;
             }
-            let mut row = rows.counts.get(&id).copied().unwrap_or([NOTHING; 3]);
+            let mut row = rows
+                .counts
+                .get(&id)
+                .copied()
+                .unwrap_or([EMPTY_TIME_LINE; 3]);
             for (part, sum) in row.iter_mut().enumerate() {
                 let then = truncated.then(|| shared_cells(&socket.truncated[part]));
-                let shared = less(shared_cells(&socket.shared[part]), then);
+                let shared = since_truncation(shared_cells(&socket.shared[part]), then);
                 add(Kind::Socket, part, sum, &shared);
             }
             let owner = socket.owner_thread.load(Ordering::Relaxed);
@@ -278,10 +287,14 @@ impl Banks<'_> {
             if id == 0 {
                 return None;
             }
-            let mut row = rows.counts.get(&id).copied().unwrap_or([NOTHING; 3]);
+            let mut row = rows
+                .counts
+                .get(&id)
+                .copied()
+                .unwrap_or([EMPTY_TIME_LINE; 3]);
             for (part, sum) in row.iter_mut().enumerate() {
                 let then = truncated.then(|| shared_cells(&file.truncated[part]));
-                let shared = less(shared_cells(&file.shared[part]), then);
+                let shared = since_truncation(shared_cells(&file.shared[part]), then);
                 add(Kind::File, part, sum, &shared);
             }
             Some(File {

@@ -23,16 +23,16 @@ use crate::histogram::Histogram;
 pub type Cells = [u64; CELLS];
 
 /// A time line that counted nothing.
-pub const NOTHING: Cells = {
+pub const EMPTY_TIME_LINE: Cells = {
     let mut cells = [0; CELLS];
     cells[MIN] = NO_MIN;
     cells
 };
 
 /// The initial cells of line `i` of a row of this kind.
-pub const fn nothing(kind: Kind, i: usize) -> Cells {
+pub const fn initial_cells(kind: Kind, i: usize) -> Cells {
     if kind.is_time_line(i) {
-        NOTHING
+        EMPTY_TIME_LINE
     } else {
         [0; CELLS]
     }
@@ -180,7 +180,7 @@ impl Baselines<'_> {
             // The extremes of one of several threads are only in the line, with those since.
             (counted[MIN], counted[MAX]) = (live[MIN], live[MAX]);
             if live[COUNT] != then[COUNT] {
-                let mut any = NOTHING;
+                let mut any = EMPTY_TIME_LINE;
                 (any[MIN], any[MAX]) = (0, u64::MAX);
                 extremes_since(kind, &mut counted, &any, &histogram);
             }

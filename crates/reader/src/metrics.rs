@@ -57,11 +57,11 @@ pub struct Metric {
 pub fn metrics(view: View<'_>) -> Vec<Metric> {
     let now_s = now_s();
     (1..metric_switch::used(view))
-        .filter_map(|number| one(view, number, now_s))
+        .filter_map(|number| read_metric(view, number, now_s))
         .collect()
 }
 
-fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
+fn read_metric(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     let entry = view.metric(number);
     let kind = Type::from_u32(entry.kind.load(Ordering::Acquire))?;
     let text = |get: &dyn Fn(&mut [u8]) -> usize| {
@@ -80,13 +80,13 @@ fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     // A set's member has a value if it was set, else a count.
     let was_set = state.seen.load(Ordering::Relaxed) & seen::EVER != 0;
     let (ever, since_reset) = if kind == Type::Value || (kind == Type::SetMember && was_set) {
-        values(state)
+        value_figures(state)
     } else {
         let total = metric_switch::total(view, number);
         let since = |base: &AtomicU64| total.wrapping_sub(base.load(Ordering::Relaxed)) as i64;
         (
-            counted(since(&state.base), elapsed_s),
-            counted(since(&state.base_reset), seconds(reset_s.or(enabled_s))),
+            counter_figures(since(&state.base), elapsed_s),
+            counter_figures(since(&state.base_reset), seconds(reset_s.or(enabled_s))),
         )
     };
     Some(Metric {
@@ -105,7 +105,7 @@ fn one(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
 }
 
 /// The figures of a counter. It only grows, so its largest count is the last.
-fn counted(count: i64, seconds: Option<u64>) -> Figures {
+fn counter_figures(count: i64, seconds: Option<u64>) -> Figures {
     Figures {
         count,
         max: (count != 0).then_some(count),
@@ -114,7 +114,7 @@ fn counted(count: i64, seconds: Option<u64>) -> Figures {
     }
 }
 
-fn values(state: &State) -> (Figures, Figures) {
+fn value_figures(state: &State) -> (Figures, Figures) {
     let bits = state.seen.load(Ordering::Relaxed);
     let count = state.value.load(Ordering::Relaxed) as i64;
     let figures = |bit: u32, high: &AtomicU64, low: &AtomicU64| {

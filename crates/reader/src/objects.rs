@@ -14,8 +14,8 @@ use tare_layout::object::{
 use tare_layout::{Kind, View};
 
 use crate::classes::text;
-use crate::instances::{Object, less};
-use crate::line::{Cells, NOTHING, add, cells, shared_cells};
+use crate::instances::{Object, since_truncation};
+use crate::line::{Cells, EMPTY_TIME_LINE, add, cells, shared_cells};
 use crate::totals::Banks;
 
 /// A table with its counts.
@@ -119,17 +119,17 @@ pub struct Prepared {
 
 /// Type, schema and name of an existing object.
 fn identity(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
-    named_while(view, id, |object| object.id.load(Ordering::Acquire) == id)
+    identity_while(view, id, |object| object.id.load(Ordering::Acquire) == id)
 }
 
 /// Type, schema and name of an object that may have ended, until another one has its entry.
 fn identity_even_if_ended(view: View<'_>, id: u32) -> Option<(ObjectType, Arc<str>, Arc<str>)> {
-    named_while(view, id, |object| {
+    identity_while(view, id, |object| {
         object.generation.load(Ordering::Acquire) == id >> INDEX_BITS
     })
 }
 
-fn named_while(
+fn identity_while(
     view: View<'_>,
     id: u32,
     is_it: impl Fn(&tare_layout::object::Object) -> bool,
@@ -164,7 +164,7 @@ fn indexes(view: View<'_>, id: u32) -> impl Iterator<Item = (usize, &Index)> {
 }
 
 /// The object of a wait for a table.
-pub(crate) fn named(view: View<'_>, id: u32, part: u8) -> Object {
+pub(crate) fn table_object(view: View<'_>, id: u32, part: u8) -> Object {
     let Some((kind, schema, name)) = identity_even_if_ended(view, id) else {
         return Object::default();
     };
@@ -180,7 +180,7 @@ pub(crate) fn named(view: View<'_>, id: u32, part: u8) -> Object {
 }
 
 /// The object of a wait for a metadata lock.
-pub(crate) fn locked(view: View<'_>, index: u32) -> Object {
+pub(crate) fn metadata_lock_object(view: View<'_>, index: u32) -> Object {
     let index = (index as usize).checked_sub(1);
     let index = index.filter(|i| *i < view.geometry().limits.metadata_locks);
     let Some(lock) = index.and_then(|i| metadata(view, i)) else {
@@ -240,16 +240,16 @@ fn is_time_line(is_program: bool, i: usize) -> bool {
     !is_program || i < 2
 }
 
-fn counters_less(now: Cells, then: Option<Cells>) -> Cells {
+fn counters_since_truncation(now: Cells, then: Option<Cells>) -> Cells {
     let Some(then) = then else { return now };
     std::array::from_fn(|i| now[i].saturating_sub(then[i]))
 }
 
 fn add_line(is_program: bool, i: usize, sum: &mut Cells, now: Cells, then: Option<Cells>) {
     if is_time_line(is_program, i) {
-        add(Kind::TableIo, 0, sum, &less(now, then));
+        add(Kind::TableIo, 0, sum, &since_truncation(now, then));
     } else {
-        let now = counters_less(now, then);
+        let now = counters_since_truncation(now, then);
         for (sum, cell) in sum.iter_mut().zip(now).skip(1) {
             *sum = sum.wrapping_add(cell);
         }
@@ -259,7 +259,7 @@ fn add_line(is_program: bool, i: usize, sum: &mut Cells, now: Cells, then: Optio
 impl ObjectRows {
     /// The threads' counts of a table's indexes from this number on.
     fn unnamed(&self, id: u32, index_count: usize) -> [Cells; IO_LINES] {
-        let mut sums = [NOTHING; IO_LINES];
+        let mut sums = [EMPTY_TIME_LINE; IO_LINES];
         for number in index_count..part::MAX_INDEXES {
             let own = self.counts.get(&(id, part::index(number)));
             for (sum, line) in sums.iter_mut().zip(own.into_iter().flatten()) {
@@ -282,7 +282,7 @@ impl ObjectRows {
             let is_time = is_time_line(is_program, i);
             let mut sum = match own {
                 Some(lines) => lines[i],
-                None if is_time => NOTHING,
+                None if is_time => EMPTY_TIME_LINE,
                 None => [0; 8],
             };
             let read = |line: &Line| match is_time {
@@ -317,7 +317,7 @@ impl Banks<'_> {
                     let is_program = tag.lines == PROGRAM_LINES;
                     let sums = rows.counts.entry((tag.id, tag.part)).or_insert_with(|| {
                         std::array::from_fn(|i| match is_time_line(is_program, i) {
-                            true => NOTHING,
+                            true => EMPTY_TIME_LINE,
                             false => [0; 8],
                         })
                     });
@@ -471,8 +471,8 @@ fn prepared(view: View<'_>, i: usize) -> Option<Prepared> {
         // A line of zeros is one that was never copied.
         let then = then.iter().any(|cell| *cell != 0).then_some(then);
         match line {
-            0 | PREPARING => less(now, then),
-            _ => counters_less(now, then),
+            0 | PREPARING => since_truncation(now, then),
+            _ => counters_since_truncation(now, then),
         }
     });
     let statement = Prepared {

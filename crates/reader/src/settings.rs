@@ -35,7 +35,7 @@ impl Segment {
         timed: Option<bool>,
     ) -> Result<(), WriteError> {
         if classes::kind(self.view(), class).is_none() {
-            return Err(gone("instrument", class as u64));
+            return Err(gone_error("instrument", class as u64));
         }
         self.change(|view| {
             let cell = &view.controls().setup[class];
@@ -57,7 +57,7 @@ impl Segment {
     /// As [`Segment::set_instrument`]; of `thread_instrumentation`, as [`Segment::truncate_classes`].
     pub fn set_consumer(&self, consumer: usize, on: bool) -> Result<(), WriteError> {
         if consumer >= CONSUMERS.len() {
-            return Err(gone("consumer", consumer as u64));
+            return Err(gone_error("consumer", consumer as u64));
         }
         if 1 << consumer == THREAD {
             self.switch_thread_sums(on)?;
@@ -90,7 +90,7 @@ impl Segment {
     /// As [`Segment::set_instrument`].
     pub fn set_timer(&self, event_type: usize, timer: Timer) -> Result<(), WriteError> {
         if event_type >= EVENT_TYPES {
-            return Err(gone("event type", event_type as u64));
+            return Err(gone_error("event type", event_type as u64));
         }
         self.change(|view| {
             view.control().timers[event_type].store(timer as u8, Ordering::SeqCst);
@@ -108,7 +108,7 @@ impl Segment {
         history: Option<bool>,
     ) -> Result<(), WriteError> {
         if classes::kind(self.view(), class) != Some(tare_layout::Kind::Thread) {
-            return Err(gone("thread class", class as u64));
+            return Err(gone_error("thread class", class as u64));
         }
         self.change(|view| {
             let cell = &view.controls().setup[class];
@@ -138,7 +138,7 @@ impl Segment {
         let lives = slot < view.geometry().limits.threads
             && view.slot(slot).thread_id.load(Ordering::Relaxed) == id;
         if !lives {
-            return Err(gone("thread", id));
+            return Err(gone_error("thread", id));
         }
         let mask = &view.thread_masks()[slot];
         let before = mask.load(Ordering::SeqCst);
@@ -183,6 +183,6 @@ fn notify_host(view: View<'_>) {
     }
 }
 
-pub(crate) fn gone(what: &'static str, number: u64) -> WriteError {
+pub(crate) fn gone_error(what: &'static str, number: u64) -> WriteError {
     WriteError::Gone { what, number }
 }

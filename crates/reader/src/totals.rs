@@ -16,7 +16,7 @@ use tare_layout::{Kind, Region, View};
 
 use crate::classes::Classes;
 use crate::histogram::Histogram;
-use crate::line::{Baselines, Cells, add, cells, nothing};
+use crate::line::{Baselines, Cells, add, cells, initial_cells};
 use crate::mapping;
 
 /// Whose events a table counts. TRUNCATE of a table of one scope leaves the others as they are.
@@ -113,7 +113,7 @@ impl Totals {
     pub fn new(selection: &Selection) -> Self {
         let mut lines = Vec::with_capacity(selection.lines);
         for wanted in selection.wanted.iter() {
-            lines.extend((0..wanted.kind.row_lines()).map(|i| nothing(wanted.kind, i)));
+            lines.extend((0..wanted.kind.row_lines()).map(|i| initial_cells(wanted.kind, i)));
         }
         Self {
             selection: selection.clone(),
@@ -128,7 +128,7 @@ impl Totals {
                 .iter_mut()
                 .enumerate()
             {
-                *line = nothing(wanted.kind, i);
+                *line = initial_cells(wanted.kind, i);
             }
         }
     }
@@ -311,7 +311,7 @@ impl<'a> Bank<'a> {
     #[cold]
     fn frozen_line(&self, frozen: &[Line], kind: Kind, i: usize, at: usize) -> Cells {
         let Some(then) = frozen.get(at).map(cells) else {
-            return nothing(kind, i);
+            return initial_cells(kind, i);
         };
         if !kind.is_time_line(i) {
             return self.line(kind, i, at, then);
@@ -356,14 +356,14 @@ pub(crate) fn banks_used(view: View<'_>) -> usize {
 
 /// Whether a bank belongs to a thread that logs in. Its counts by class move to its account's bank later;
 /// they are hidden until then, so that they are never counted twice.
-pub(crate) fn is_nobodys(view: View<'_>, bank: usize) -> bool {
+pub(crate) fn is_logging_in(view: View<'_>, bank: usize) -> bool {
     let account = view.bank(bank).account.load(Ordering::Acquire) as usize;
     account == view.geometry().nobody() + 1
 }
 
 /// The banks that are summed by class.
-fn summed(view: View<'_>) -> impl Iterator<Item = usize> {
-    (0..banks_used(view)).filter(move |bank| !is_nobodys(view, *bank))
+fn summed_banks(view: View<'_>) -> impl Iterator<Item = usize> {
+    (0..banks_used(view)).filter(move |bank| !is_logging_in(view, *bank))
 }
 
 /// How long a reader waits for a merge without progress before it reads all the same. A merge copies at most
@@ -460,7 +460,7 @@ impl<'a> Banks<'a> {
         unmerged(self.view, self.live, || {
             totals.clear();
             let baselines = self.baselines();
-            for number in summed(self.view) {
+            for number in summed_banks(self.view) {
                 totals.add_bank(Bank::new(self.view, number, Scope::Global, baselines));
             }
         });
@@ -547,7 +547,7 @@ impl<'a> Banks<'a> {
             let baselines = self.baselines();
             let truncated = baselines & 1 << baseline::TRUNCATED_GLOBAL != 0;
             let less = truncated.then_some(baseline::TRUNCATED_GLOBAL);
-            for number in summed(self.view) {
+            for number in summed_banks(self.view) {
                 let bank = Bank::new(self.view, number, Scope::Global, baselines);
                 for class in selection.wanted.iter() {
                     let id = class.class as usize;

@@ -20,7 +20,7 @@ use tare_layout::object::{self, ObjectType, TableLock};
 use crate::attach::Segment;
 use crate::error::WriteError;
 use crate::freeze::{extremes, freezes, is_frozen, kind_of};
-use crate::totals::{Scope, Selection, banks_used, is_nobodys};
+use crate::totals::{Scope, Selection, banks_used, is_logging_in};
 
 /// How long a truncation waits for another to end. One takes milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -385,7 +385,7 @@ pub(crate) fn fill_bank(
 ) {
     let (arena, target) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
-    let is_summed = !is_nobodys(view, bank);
+    let is_summed = !is_logging_in(view, bank);
     for (at, tag) in items(arena, used) {
         if !wanted(tag) || tag.item == Item::Class && !is_summed {
             continue;

@@ -245,7 +245,7 @@ pub fn read_everything(segment: &Segment) {
         black_box((events.stages(table), events.transactions(table)));
         for statement in events.statements(table) {
             let (id, generation) = statement.digest;
-            black_box(tare_reader::digests::named(view, id, generation));
+            black_box(tare_reader::digests::hash_and_text(view, id, generation));
         }
     }
     let banks = Banks::new(view, false);

@@ -7,7 +7,7 @@ use tare_layout::class::{COUNTERS, Counter, counter_cell, property};
 use tare_layout::histogram::{bucket_high, bucket_low};
 use tare_layout::line::{CONTENDED, COUNT, EXTRA, MAX, MIN, NO_MIN, SUM, memory};
 use tare_layout::sizes;
-use tare_reader::line::{Cells, NOTHING, add};
+use tare_reader::line::{Cells, EMPTY_TIME_LINE, add};
 use tare_reader::names::{Account, NameEntry};
 use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
@@ -76,7 +76,7 @@ pub(super) fn stat(clock: &Clock, kind: Kind, line: &Cells) -> Stat {
 
 /// All operations of a row together.
 fn whole(kind: Kind, row: &[Cells]) -> Cells {
-    let mut sum = NOTHING;
+    let mut sum = EMPTY_TIME_LINE;
     for (i, line) in row
         .iter()
         .enumerate()
@@ -458,7 +458,7 @@ impl Snapshot {
         let rows: Vec<Contention> = classes
             .filter(|c| c.kind.is_lock() && name.admits_name(&c.name))
             .map(|class| {
-                let line = group.row(class).map_or(NOTHING, |row| row[0]);
+                let line = group.row(class).map_or(EMPTY_TIME_LINE, |row| row[0]);
                 let buckets = histograms.get(class.id).and_then(Option::as_ref);
                 let at = |share| Some(clock.ps(buckets?.quantile(share)?.min(line[MAX])));
                 let percentiles = [at(0.5), at(0.95), at(0.99)];
