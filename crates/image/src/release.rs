@@ -193,14 +193,14 @@ impl Image {
         }
     }
 
-    /// "9.7.4", where the program has it with the product's name.
+    /// The version "9.7.4", if the program has it with the product's name.
     fn mysql_version(&self) -> Option<&str> {
         let texts = self.constants(MYSQL_MARK);
         let mut versions = texts.filter_map(|text| text.strip_prefix(MYSQL_MARK));
         versions.find(|text| is_version(text))
     }
 
-    /// "11.4.5-MariaDB".
+    /// The version "11.4.5-MariaDB".
     fn mariadb_version(&self) -> Option<&str> {
         let is_one = |text: &&str| {
             text.split_once(MARIADB_MARK)

@@ -24,7 +24,7 @@ pub unsafe extern "C" fn destroy_rwlock(rwlock: *mut c_void) {
     unsafe { end_lock(rwlock) };
 }
 
-/// The interface's operations: what is waited for, and whether it is only tried.
+/// The interface's operations by number, and whether each only tries.
 pub(super) const OPERATIONS: [(Operation, bool); 10] = [
     (Operation::ReadLock, false),
     (Operation::WriteLock, false),

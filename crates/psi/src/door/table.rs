@@ -20,7 +20,7 @@ pub fn set_classes(classes: Classes) {
 
 const _: () = assert!(size_of::<Wait>() <= 64);
 
-/// Forgets who has tables open and how they are locked: nobody reports it while the calls rest.
+/// Forgets the owners and locks of open tables, because calls that rest do not report them.
 pub fn forget_owners() {
     catch_panic((), table::disown_all);
 }

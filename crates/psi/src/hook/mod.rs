@@ -2,11 +2,11 @@
 //!
 //! | file | what it does |
 //! |---|---|
-//! | host | reads what process we are in: its program, its arguments, what it inherited |
+//! | host | reads the process that has loaded the library: its program, arguments and environment |
 //! | targets | finds each entry of a release in it, and checks that it can be overwritten |
 //! | confirm | checks that a version that nobody tested has its fields at our offsets |
 //! | patch | writes the jumps to our functions |
-//! | rules | says which calls need not arrive while what they are for is off |
+//! | rules | lists the calls that rest while their kinds of events are off |
 //! | switch | leads those calls to a return, and back |
 
 mod confirm;

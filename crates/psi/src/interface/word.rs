@@ -175,7 +175,7 @@ const INNODB_SX: i32 = 1 << 28;
 const OLD_INNODB_FREE: u32 = 1 << 20;
 
 /// # Safety
-/// `at` is where a mutex has its word.
+/// `at` is the address of a mutex's word.
 #[inline(always)]
 pub(crate) unsafe fn is_mutex_free(at: *const AtomicU32) -> bool {
     // SAFETY: rule 8 (a mutex has its word there). Values are 0, 1 and 2.

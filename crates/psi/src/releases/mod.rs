@@ -1,6 +1,6 @@
 //! The releases of servers that Tare serves: the offsets of their structures, and their entries.
 //!
-//! Structures are our own declarations, of facts: the offsets of the fields in what the server hands over.
+//! The offsets are our own declarations of facts about the server's structures.
 //! The tests of crates/cli (`door`) compare them with what real servers show.
 
 pub mod entry;

@@ -1,7 +1,7 @@
 //! MySQL 5.6, as of 5.6.24: every call goes through the table behind `PSI_server`, which is the exported
 //! `PFS_v1` with 97 slots; two of them have one function.
 //!
-//! The server would take another table from whoever sets `PSI_hook`, but it sets that itself unless it is
+//! The server would use another table if the library set `PSI_hook`, but it sets that itself unless it is
 //! started with performance_schema=OFF. So the functions are replaced, as in the other releases.
 
 use std::ffi::c_void;
