@@ -7,7 +7,7 @@ use tare_layout::sampling::{GROUPS, Rule, Sample};
 
 use crate::attach::Segment;
 use crate::error::WriteError;
-use crate::settings::gone;
+use crate::settings::gone_error;
 use crate::totals::Selection;
 
 impl Segment {
@@ -18,7 +18,7 @@ impl Segment {
     /// As [`Segment::set_instrument`].
     pub fn set_sampling(&self, group: usize, rule: Rule) -> Result<(), WriteError> {
         if group >= GROUPS {
-            return Err(gone("event type", group as u64));
+            return Err(gone_error("event type", group as u64));
         }
         self.change(|view| view.control().set_rule(group, rule))
     }
