@@ -173,8 +173,9 @@ impl Snapshot {
         let counters = &statement.counters;
         let counter = |c: Counter| counters[c as usize];
         let (id, generation) = statement.digest;
-        let (digest, digest_text) = tare_reader::digests::named(host.view(), id, generation)
-            .map_or((None, None), |(hash, text)| (Some(hash), text));
+        let (digest, digest_text) =
+            tare_reader::digests::hash_and_text(host.view(), id, generation)
+                .map_or((None, None), |(hash, text)| (Some(hash), text));
         let ended = statement.head.end_id.is_some();
         let program = object(host.view(), target::object(statement.program, 0));
         Some(Statement {

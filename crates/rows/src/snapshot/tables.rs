@@ -4,7 +4,7 @@ use tare_layout::Kind;
 use tare_layout::object::{ObjectType, TableLock};
 use tare_layout::sizes;
 use tare_mysql::series::Series;
-use tare_reader::line::{Cells, NOTHING, add};
+use tare_reader::line::{Cells, EMPTY_TIME_LINE, add};
 use tare_reader::objects::{Program, Table};
 
 use super::host::Host;
@@ -33,7 +33,7 @@ pub(super) fn named(
 }
 
 fn sum<'a>(lines: impl IntoIterator<Item = &'a Cells>) -> Cells {
-    let mut sum = NOTHING;
+    let mut sum = EMPTY_TIME_LINE;
     for line in lines {
         add(Kind::TableIo, 0, &mut sum, line);
     }
