@@ -27,10 +27,10 @@ pub fn procedure(
             .unwrap_or_default(),
         _ => return Err(near(&call.name)),
     };
-    let found = schemas
+    let matched = schemas
         .procedure(&name)
         .filter(|_| schema.eq_ignore_ascii_case("sys"));
-    let Some(procedure) = found else {
+    let Some(procedure) = matched else {
         return Err(Error::NoSuchRoutine {
             kind: "PROCEDURE",
             name: format!("{schema}.{name}"),

@@ -8,7 +8,7 @@ use sqlparser::ast::{
 
 use crate::error::{Clause, Error};
 use crate::join::constraint;
-use crate::name::whole_name;
+use crate::name::full_name;
 use crate::walk;
 
 /// The names of columns that a statement writes, as it writes them: `a`, `t.a`.
@@ -27,14 +27,14 @@ impl Names {
     /// among the columns.
     pub fn unknown(&self, name: &str) -> Error {
         let lower = name.to_lowercase();
-        let found = self.0.iter().find(|(_, written)| {
+        let matched = self.0.iter().find(|(_, written)| {
             // SQLite may tell more of its parts than are written, or fewer.
             let written = written.to_lowercase();
             written == lower
                 || lower.ends_with(&format!(".{written}"))
                 || written.ends_with(&format!(".{lower}"))
         });
-        let (clause, name) = match found {
+        let (clause, name) = match matched {
             Some((clause, written)) => (*clause, written.clone()),
             None => (Clause::FieldList, name.to_owned()),
         };
@@ -44,8 +44,8 @@ impl Names {
     /// 1052 for a column that several tables have: it is written without a table.
     pub fn ambiguous(&self, name: &str) -> Error {
         let mut written = self.0.iter();
-        let found = written.find(|(_, written)| written.to_lowercase() == name.to_lowercase());
-        let (clause, name) = match found {
+        let matched = written.find(|(_, written)| written.to_lowercase() == name.to_lowercase());
+        let (clause, name) = match matched {
             Some((clause, written)) => (*clause, written.clone()),
             None => (Clause::FieldList, name.to_owned()),
         };
@@ -63,7 +63,7 @@ impl Names {
             Statement::Update(update) => {
                 for assignment in &update.assignments {
                     if let AssignmentTarget::ColumnName(name) = &assignment.target {
-                        self.add(Clause::FieldList, whole_name(name));
+                        self.add(Clause::FieldList, full_name(name));
                     }
                     self.within(Clause::FieldList, &assignment.value);
                 }
@@ -74,7 +74,7 @@ impl Names {
             }
             Statement::Insert(insert) => {
                 for column in &insert.columns {
-                    self.add(Clause::FieldList, whole_name(column));
+                    self.add(Clause::FieldList, full_name(column));
                 }
                 if let Some(source) = &insert.source {
                     self.query(source);
@@ -129,7 +129,7 @@ impl Names {
                 Some(JoinConstraint::On(on)) => self.within(Clause::On, on),
                 Some(JoinConstraint::Using(columns)) => {
                     for column in columns {
-                        self.add(Clause::From, whole_name(column));
+                        self.add(Clause::From, full_name(column));
                     }
                 }
                 _ => {}
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn clauses_are_found() {
+    fn each_name_has_the_clause_that_it_is_in() {
         for (sql, clause) in [
             ("SELECT x FROM t", "field list"),
             ("SELECT 1 FROM t WHERE x = 1", "where clause"),
@@ -193,17 +193,18 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_told_as_it_is_written() {
+    fn errors_have_names_as_they_are_written() {
         let names = names("SELECT a FROM t WHERE T.B = 1 AND c = 2");
-        for (told, written) in [("t.b", "T.B"), ("d.t.b", "T.B"), ("t.c", "c"), ("e", "e")] {
-            let Error::UnknownColumn { name, .. } = names.unknown(told) else {
-                panic!("{told}");
+        for (name_in_error, written) in [("t.b", "T.B"), ("d.t.b", "T.B"), ("t.c", "c"), ("e", "e")]
+        {
+            let Error::UnknownColumn { name, .. } = names.unknown(name_in_error) else {
+                panic!("{name_in_error}");
             };
             assert_eq!(name, written);
         }
-        let told = names.ambiguous("c").to_string();
-        assert_eq!(told, "Column 'c' in where clause is ambiguous");
-        let told = names.ambiguous("b").to_string();
-        assert_eq!(told, "Column 'b' in field list is ambiguous");
+        let message = names.ambiguous("c").to_string();
+        assert_eq!(message, "Column 'c' in where clause is ambiguous");
+        let message = names.ambiguous("b").to_string();
+        assert_eq!(message, "Column 'b' in field list is ambiguous");
     }
 }

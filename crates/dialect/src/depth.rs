@@ -13,29 +13,29 @@ use crate::error::{Error, Result};
 
 /// Levels of a statement at most: operators in a chain, and what stands around it. MySQL, whose
 /// limit is its stack of 1 MiB, takes some thousands.
-pub const LEVELS: usize = 20_000;
+pub const MAX_LEVELS: usize = 20_000;
 /// Parentheses in parentheses at most. The parser's time is quadratic in these.
-pub const PARENTHESES: usize = 256;
+pub const MAX_PARENTHESES: usize = 256;
 /// Calls that the parser makes inside of one another: a subquery takes three or four.
-pub const CALLS: usize = 1200;
+pub const MAX_PARSER_CALLS: usize = 1200;
 /// Levels of a tree that a plan keeps, and that ends on a stack of any size.
-pub const KEPT: usize = 200;
+pub const MAX_RETAINED_LEVELS: usize = 200;
 /// Operators in front of one operand at most: each is a call of the parser in a call.
-const PREFIXES: usize = 1000;
+const MAX_PREFIX_OPERATORS: usize = 1000;
 /// Queries with a name (WITH) at most. SQLite recurses over those that use one another.
-const NAMED: usize = 1000;
+const MAX_NAMED_QUERIES: usize = 1000;
 /// Levels of what SQLite stores: it reads a schema whenever it has changed. 550 bytes of stack each.
-pub const STORED: usize = 4000;
+pub const MAX_STORED_LEVELS: usize = 4000;
 /// Tables of a join at most; MySQL's limit.
-pub const TABLES: usize = 61;
+pub const MAX_JOINED_TABLES: usize = 61;
 
 /// Columns of a select list, an ORDER BY, a GROUP BY or an INSERT at most; MySQL's limit. Some of what is
 /// done for each looks at all others.
-pub const COLUMNS: usize = 4096;
+pub const MAX_COLUMNS: usize = 4096;
 
-/// Error 1117 where a list is longer than [`COLUMNS`].
-pub fn few(columns: usize) -> Result<()> {
-    match columns > COLUMNS {
+/// Error 1117 where a list is longer than [`MAX_COLUMNS`].
+pub fn check_column_count(columns: usize) -> Result<()> {
+    match columns > MAX_COLUMNS {
         true => Err(SqlError::new(1117, "Too many columns").into()),
         false => Ok(()),
     }
@@ -63,7 +63,7 @@ struct Frame {
 }
 
 /// An upper bound of the depth of a statement's tree, in levels. Error 1436 when it is beyond
-/// [`LEVELS`], 1116 when a SELECT joins too many tables.
+/// [`MAX_LEVELS`], 1116 when a SELECT joins too many tables.
 pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
     let mut frames = vec![Frame::default()];
     // Of the frames around the innermost one.
@@ -87,7 +87,7 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
                 around += frame.chain + frame.sets + 1;
                 frames.push(Frame::default());
                 named += usize::from(after_as);
-                if frames.len() > PARENTHESES || named > NAMED {
+                if frames.len() > MAX_PARENTHESES || named > MAX_NAMED_QUERIES {
                     return Err(Error::TooDeep);
                 }
             }
@@ -110,7 +110,7 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
                 Keyword::SELECT | Keyword::WHERE => frame.joins = 0,
                 Keyword::JOIN | Keyword::STRAIGHT_JOIN => {
                     frame.joins += 1;
-                    if frame.joins >= TABLES {
+                    if frame.joins >= MAX_JOINED_TABLES {
                         return Err(Error::TooManyTables);
                     }
                 }
@@ -127,12 +127,12 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
                 run += 1;
             }
         }
-        if run > PREFIXES {
+        if run > MAX_PREFIX_OPERATORS {
             return Err(Error::TooDeep);
         }
         if let Some(frame) = frames.last() {
             let depth = around + frame.chain + frame.sets;
-            if depth > LEVELS {
+            if depth > MAX_LEVELS {
                 return Err(Error::TooDeep);
             }
             deepest = deepest.max(depth);

@@ -15,7 +15,7 @@ pub fn last_name(name: &ObjectName) -> String {
 }
 
 /// All parts of a name, with points between them.
-pub fn whole_name(name: &ObjectName) -> String {
+pub fn full_name(name: &ObjectName) -> String {
     let parts = name.0.iter().filter_map(|p| p.as_ident());
     let parts: Vec<&str> = parts.map(|i| i.value.as_str()).collect();
     parts.join(".")

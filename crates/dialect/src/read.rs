@@ -31,7 +31,7 @@ pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
     let (tokens, params, into) = tokens::prepare(tokens, mode)?;
     Ok(Reading {
         parser: Parser::new(&Grammar)
-            .with_recursion_limit(depth::CALLS)
+            .with_recursion_limit(depth::MAX_PARSER_CALLS)
             .with_tokens_with_locations(tokens),
         params,
         into,

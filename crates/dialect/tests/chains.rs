@@ -47,12 +47,12 @@ static ALLOCATOR: Counted = Counted;
 #[derive(Default)]
 struct Counting {
     tables: Tables,
-    asked: Cell<u64>,
+    requests: Cell<u64>,
 }
 
 impl Counting {
     fn one(&self) {
-        self.asked.set(self.asked.get() + 1);
+        self.requests.set(self.requests.get() + 1);
     }
 }
 
@@ -194,17 +194,17 @@ fn work(construct: &str, levels: usize) -> (u64, u64) {
     let plan = translate(&text, Some("test"), &mut schema, 1, Mode::default());
     let bytes = ALLOCATED.get() - before;
     assert!(plan.is_ok(), "{construct} of {levels}: {:?}", plan.err());
-    (schema.asked.get(), bytes)
+    (schema.requests.get(), bytes)
 }
 
 /// Asserts that twice the levels are at most `times` the work.
 fn grows(construct: &str, levels: usize, times: f64) {
-    let (half, whole) = (work(construct, levels / 2), work(construct, levels));
-    for (what, half, whole) in [("asked", half.0, whole.0), ("bytes", half.1, whole.1)] {
+    let (half, full) = (work(construct, levels / 2), work(construct, levels));
+    for (what, half, full) in [("requests", half.0, full.0), ("bytes", half.1, full.1)] {
         let most = half as f64 * times + 5000.0;
         assert!(
-            whole as f64 <= most,
-            "{construct} of {levels}: {what} {half}, then {whole}"
+            full as f64 <= most,
+            "{construct} of {levels}: {what} {half}, then {full}"
         );
     }
 }
@@ -228,14 +228,14 @@ fn the_work_of_what_nests_does_not_explode() {
 /// Ends a statement at its n-th look; never at 0.
 #[derive(Default)]
 struct Nth {
-    looks: AtomicU64,
+    checks: AtomicU64,
     stop_at: u64,
 }
 
 impl StopSignal for Nth {
     fn must_stop(&self) -> bool {
-        let looks = self.looks.fetch_add(1, Ordering::Relaxed) + 1;
-        self.stop_at > 0 && looks >= self.stop_at
+        let checks = self.checks.fetch_add(1, Ordering::Relaxed) + 1;
+        self.stop_at > 0 && checks >= self.stop_at
     }
 
     fn interruption(&self) -> SqlError {
@@ -244,7 +244,7 @@ impl StopSignal for Nth {
 }
 
 /// How often a statement is looked at until its `stop_at`-th look ends it, and its error.
-fn looks(text: &str, stop_at: u64) -> (u64, u16) {
+fn count_checks(text: &str, stop_at: u64) -> (u64, u16) {
     let watch = Arc::new(Nth {
         stop_at,
         ..Nth::default()
@@ -253,7 +253,7 @@ fn looks(text: &str, stop_at: u64) -> (u64, u16) {
     let _statement = begin_statement(&watch);
     let plan = translate(text, Some("test"), &mut schema, 1, Mode::default());
     (
-        watch.looks.load(Ordering::Relaxed),
+        watch.checks.load(Ordering::Relaxed),
         plan.map_or_else(|e| e.code(), |_| 0),
     )
 }
@@ -262,13 +262,13 @@ fn looks(text: &str, stop_at: u64) -> (u64, u16) {
 fn a_killed_statement_ends_while_it_is_translated() {
     for construct in CHAINS {
         let text = nested(construct, 2000);
-        let (all, code) = looks(&text, 0);
+        let (all, code) = count_checks(&text, 0);
         assert_eq!(code, 0, "{construct}");
         // Its tokens are read, measured, prepared, parsed and rewritten.
         assert!(all >= 5 * 2000 / 256, "{construct}: {all} looks");
         for stop_at in [1, all / 3, all * 2 / 3, all] {
-            let (found, code) = looks(&text, stop_at);
-            assert_eq!((found, code), (stop_at, 1317), "{construct} at {stop_at}");
+            let (count, code) = count_checks(&text, stop_at);
+            assert_eq!((count, code), (stop_at, 1317), "{construct} at {stop_at}");
         }
     }
 }
@@ -291,6 +291,6 @@ fn lists_of_a_statement_have_limits() {
         (format!("UPDATE t SET {}", list("n = 1", 4097)), 1117),
         (format!("SELECT 1 FROM t, {}", list("u", 61)), 1116),
     ] {
-        assert_eq!(looks(&text, 0).1, code, "{}", &text[..60]);
+        assert_eq!(count_checks(&text, 0).1, code, "{}", &text[..60]);
     }
 }

@@ -58,7 +58,7 @@ fn truncated(ctx: &Call<'_>, instead: Value) -> Answer {
 /// 1292, and 1366 for numbers: `kind` is what the value is not.
 fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
     let value = match ctx.get_raw(0) {
-        ValueRef::Text(t) | ValueRef::Blob(t) => told(t),
+        ValueRef::Text(t) | ValueRef::Blob(t) => quoted(t),
         _ => text(ctx, 0).unwrap_or_default().into_owned(),
     };
     let message = format!(
@@ -70,17 +70,17 @@ fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
 
 /// Whether a text says a number, a part of one, or none.
 enum Read {
-    Whole,
+    Complete,
     Part,
     None,
 }
 
 fn read(ctx: &Call<'_>) -> Read {
     let (ValueRef::Text(t) | ValueRef::Blob(t)) = ctx.get_raw(0) else {
-        return Read::Whole;
+        return Read::Complete;
     };
     if Decimal::prefix(t).1 {
-        return Read::Whole;
+        return Read::Complete;
     }
     let digits = t
         .trim_ascii_start()
@@ -99,7 +99,7 @@ fn to_int(ctx: &Call<'_>) -> Answer {
         true => (0, (1i128 << bits) - 1),
         false => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
     };
-    let found = match ctx.get_raw(0) {
+    let number = match ctx.get_raw(0) {
         ValueRef::Null => return Ok(Value::Null),
         ValueRef::Integer(n) => i128::from(n),
         // Doubles are rounded to even, everything else away from zero.
@@ -123,12 +123,12 @@ fn to_int(ctx: &Call<'_>) -> Answer {
             }
         },
     };
-    let nearest = integer(found.clamp(low, high));
+    let nearest = integer(number.clamp(low, high));
     match read(ctx) {
         Read::None => incorrect(ctx, 1366, "integer", integer(0i128.max(low))),
         Read::Part => truncated(ctx, nearest),
-        Read::Whole if !(low..=high).contains(&found) => out_of_range(ctx, nearest),
-        Read::Whole => Ok(nearest),
+        Read::Complete if !(low..=high).contains(&number) => out_of_range(ctx, nearest),
+        Read::Complete => Ok(nearest),
     }
 }
 
@@ -143,7 +143,7 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
     match read(ctx) {
         Read::None => return incorrect(ctx, 1366, "decimal", Value::Text(rounded.text())),
         Read::Part => return truncated(ctx, Value::Text(rounded.text())),
-        Read::Whole => {}
+        Read::Complete => {}
     }
     if d.is_negative() && int(ctx, 5) == Some(1) {
         let zero = Decimal::from(0i64).rounded(scale).text();
@@ -173,8 +173,8 @@ fn to_double(ctx: &Call<'_>) -> Answer {
     let nearest = Value::Real(column.stored(x.clamp(least, most)));
     match read(ctx) {
         Read::None | Read::Part => truncated(ctx, nearest),
-        Read::Whole if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
-        Read::Whole => Ok(nearest),
+        Read::Complete if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
+        Read::Complete => Ok(nearest),
     }
 }
 

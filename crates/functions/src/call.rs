@@ -61,13 +61,13 @@ pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
 }
 
 /// Bytes of a value that a message shows, as MySQL's do.
-const TOLD: usize = 128;
+const MAX_QUOTED_BYTES: usize = 128;
 
 /// What a value begins with, for a message.
-pub(crate) fn told(value: &[u8]) -> String {
+pub(crate) fn quoted(value: &[u8]) -> String {
     // A character has four bytes at most.
-    let begins = String::from_utf8_lossy(&value[..value.len().min(TOLD + 3)]);
-    begins[..begins.floor_char_boundary(TOLD)].to_owned()
+    let begins = String::from_utf8_lossy(&value[..value.len().min(MAX_QUOTED_BYTES + 3)]);
+    begins[..begins.floor_char_boundary(MAX_QUOTED_BYTES)].to_owned()
 }
 
 /// An argument as a text, and the call's value.

@@ -16,7 +16,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_convert", 2, 2, |ctx| {
         "latin1" => Ok(decoded(bytes, of_latin1)),
         "ascii" => {
             if let Some(wrong) = bytes.iter().position(|b| !b.is_ascii()) {
-                ctx.session.invalid_text(&charset, shown(&bytes[wrong..]));
+                ctx.session
+                    .invalid_text(&charset, first_bytes(&bytes[wrong..]));
             }
             let character = |b: u8| if b.is_ascii() { char::from(b) } else { '?' };
             Ok(decoded(bytes, character))
@@ -31,7 +32,7 @@ fn decoded(bytes: &[u8], character: fn(u8) -> char) -> Value {
 }
 
 /// MySQL shows three of the bytes that are no text.
-fn shown(bytes: &[u8]) -> &[u8] {
+fn first_bytes(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(3)]
 }
 
@@ -48,7 +49,7 @@ fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Answer {
         text = &text[..wide];
     }
     let rest = &bytes[text.len()..];
-    if !rest.is_empty() && ctx.session.invalid_text(charset, shown(rest)) {
+    if !rest.is_empty() && ctx.session.invalid_text(charset, first_bytes(rest)) {
         return Ok(Value::Null);
     }
     Ok(limited(text.to_owned()))

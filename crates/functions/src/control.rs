@@ -9,7 +9,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     code("any_value", 1, 1, Same(0), any_value),
     code("benchmark", 2, 2, Int, benchmark).volatile(),
     code("coalesce", 1, ANY, Merged(0), coalesce),
-    code("default", 1, 1, Same(0), kept),
+    code("default", 1, 1, Same(0), unchanged),
     renamed("greatest", 2, ANY, Merged(0), "max"),
     renamed("if", 3, 3, Merged(1), "iif"),
     sqlites("ifnull", 2, 2, Merged(0)),
@@ -29,7 +29,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     code("master_pos_wait", 2, 4, Int, nothing),
     code("name_const", 2, 2, Same(1), value),
     sqlites("nullif", 2, 2, Same(0)),
-    code("values", 1, 1, Same(0), kept),
+    code("values", 1, 1, Same(0), unchanged),
 ];
 
 /// What the dialect writes.
@@ -40,8 +40,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("isnull", 1, 1, |ctx| {
 })];
 
 /// DEFAULT and VALUES: the rewriter of INSERT knows them.
-fn kept(call: SqlCall) -> Written {
-    Ok(call.kept())
+fn unchanged(call: SqlCall) -> Written {
+    Ok(call.unchanged())
 }
 
 /// ANY_VALUE: SQLite takes the value of any row without being told.
@@ -53,7 +53,7 @@ fn any_value(call: SqlCall) -> Written {
 /// COALESCE: SQLite's takes two arguments at least.
 fn coalesce(call: SqlCall) -> Written {
     if call.len() > 1 {
-        return Ok(call.kept());
+        return Ok(call.unchanged());
     }
     let [value] = plain(call)?;
     Ok(node::nested(value))

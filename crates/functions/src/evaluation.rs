@@ -8,7 +8,7 @@ use tare_mysql::date::Zone;
 use tare_mysql::error::SqlError;
 use tare_mysql::session::SessionFacts;
 
-use crate::call::told;
+use crate::call::quoted;
 
 /// What functions read of a session beyond its facts, and what they change.
 pub trait EvaluationContext: SessionFacts + Debug {
@@ -42,16 +42,16 @@ pub trait EvaluationContext: SessionFacts + Debug {
     }
     /// 1365: a division by zero, where @@sql_mode asks for a warning. Whether it does.
     fn divided_by_zero(&self) -> bool {
-        let asks = self.sql_mode().contains("ERROR_FOR_DIVISION_BY_ZERO");
-        if asks {
+        let warns = self.sql_mode().contains("ERROR_FOR_DIVISION_BY_ZERO");
+        if warns {
             self.warn(1365, "Division by 0");
         }
-        asks
+        warns
     }
 
     /// 1292: a text that is not all of a number.
     fn truncated(&self, kind: &str, text: &[u8]) {
-        let text = told(text);
+        let text = quoted(text);
         self.warn(1292, &format!("Truncated incorrect {kind} value: '{text}'"));
     }
 

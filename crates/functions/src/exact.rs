@@ -47,11 +47,11 @@ pub(crate) static HELPERS: &[Helper] = &[
         divided(ctx, |a, b| Ok(Value::Text(a.remainder(b).text())))
     }),
     // The last argument says whether the result has no sign.
-    helper("tare_add_int", 3, 3, |ctx| whole(ctx, i128::checked_add)),
-    helper("tare_sub_int", 3, 3, |ctx| whole(ctx, i128::checked_sub)),
+    helper("tare_add_int", 3, 3, |ctx| integers(ctx, i128::checked_add)),
+    helper("tare_sub_int", 3, 3, |ctx| integers(ctx, i128::checked_sub)),
     helper("tare_mul_int", 3, 3, |ctx| {
         // As MySQL does, which reads no product as the one number that has no positive.
-        whole(ctx, |a, b| {
+        integers(ctx, |a, b| {
             a.checked_mul(b).filter(|n| *n != i128::from(i64::MIN))
         })
     }),
@@ -64,9 +64,9 @@ pub(crate) static HELPERS: &[Helper] = &[
         let integers = (0..2).all(|i| matches!(ctx.get_raw(i), ValueRef::Integer(_)));
         // Of two integers none is the one number that has no positive, as in a product.
         divided(ctx, |a, b| {
-            let found = a.div(b).to_whole();
+            let quotient = a.div(b).to_whole();
             in_range(
-                found.filter(|n| !integers || *n != i128::from(i64::MIN)),
+                quotient.filter(|n| !integers || *n != i128::from(i64::MIN)),
                 unsigned,
             )
         })
@@ -128,14 +128,14 @@ pub(crate) static HELPERS: &[Helper] = &[
             return as_text(ctx, 0);
         };
         let decimals = int(ctx, 2).and_then(|n| u8::try_from(n).ok());
-        let mut shown = shown(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
+        let mut text = shown(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
         if let Some(most) = int(ctx, 3)
             .and_then(|n| usize::try_from(n).ok())
             .filter(|n| *n > 0)
         {
-            shown.truncate(most);
+            text.truncate(most);
         }
-        Ok(Value::Text(shown))
+        Ok(Value::Text(text))
     }),
     // CAST(x AS DECIMAL(digits, scale)).
     helper("tare_decimal", 4, 4, |ctx| {
@@ -252,7 +252,7 @@ fn two(
 }
 
 /// A whole number of two.
-fn whole(ctx: &Call<'_>, f: fn(i128, i128) -> Option<i128>) -> Answer {
+fn integers(ctx: &Call<'_>, f: fn(i128, i128) -> Option<i128>) -> Answer {
     let unsigned = matches!(ctx.get_raw(2), ValueRef::Integer(1));
     let operand = |i: usize| match ctx.get_raw(i) {
         ValueRef::Null => None,
@@ -279,8 +279,8 @@ fn divided(ctx: &Call<'_>, f: impl Fn(&Decimal, &Decimal) -> Answer) -> Answer {
 /// What a division by zero gives: NULL with a warning, or 1365 where an argument says that it is an
 /// error, and @@sql_mode too.
 pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
-    let asked = ctx.session.divided_by_zero();
-    match asked && ctx.len() > refuses && int(ctx, refuses) == Some(1) {
+    let warns = ctx.session.divided_by_zero();
+    match warns && ctx.len() > refuses && int(ctx, refuses) == Some(1) {
         true => Err(raise(SqlError::new(1365, "Division by 0"))),
         false => Ok(Value::Null),
     }
@@ -288,8 +288,8 @@ pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
 
 /// Whether a DECIMAL leaves 64 bits, with a sign or without.
 fn cut(d: &Decimal, unsigned: bool) -> bool {
-    let whole = d.rounded(0).to_whole();
-    !whole.is_some_and(|n| match unsigned {
+    let integer = d.rounded(0).to_whole();
+    !integer.is_some_and(|n| match unsigned {
         true => u64::try_from(n).is_ok(),
         false => i64::try_from(n).is_ok(),
     })
@@ -317,10 +317,10 @@ fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i6
         COMPUTED if !(fits || unsigned && n == 1 << 63) => return Err(out_of_range("BIGINT")),
         COMPUTED => {}
         COLUMN if !fits || n == i128::from(i64::MIN) => {
-            let shown = tare_mysql::wire::value::display_real(x);
+            let text = tare_mysql::wire::value::display_real(x);
             truncated(
                 ctx,
-                format!("Truncated incorrect INTEGER value: '{shown}'"),
+                format!("Truncated incorrect INTEGER value: '{text}'"),
                 refuses,
             )?;
         }
@@ -338,14 +338,14 @@ fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i6
 
 /// The same, where an operand without a sign keeps its bits.
 fn cast_to_bits(d: &Decimal, unsigned: bool, bits: bool) -> Value {
-    match cast_whole(d, unsigned || bits) {
+    match cast_integer(d, unsigned || bits) {
         Value::Text(t) if !unsigned => Value::Integer(t.parse::<u64>().unwrap_or(u64::MAX) as i64),
         other => other,
     }
 }
 
 /// A number cut to 64 bits, as CAST does it.
-fn cast_whole(d: &Decimal, unsigned: bool) -> Value {
+fn cast_integer(d: &Decimal, unsigned: bool) -> Value {
     let rounded = d.rounded(0);
     let n = rounded.to_whole().unwrap_or(match rounded.is_negative() {
         true => i128::MIN,
@@ -404,7 +404,7 @@ fn bits(ctx: &Call<'_>) -> Answer {
         return Ok(Value::Null);
     };
     let by = u32::try_from(b).unwrap_or(u32::MAX);
-    let found = match text(ctx, 0).as_deref() {
+    let bits = match text(ctx, 0).as_deref() {
         Some("&") => a & b,
         Some("|") => a | b,
         Some("^") => a ^ b,
@@ -412,5 +412,5 @@ fn bits(ctx: &Call<'_>) -> Answer {
         Some(">>") => a.checked_shr(by).unwrap_or(0),
         _ => !a,
     };
-    Ok(integer(found.into()))
+    Ok(integer(bits.into()))
 }

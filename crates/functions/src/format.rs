@@ -141,9 +141,9 @@ impl Reading<'_> {
     fn digits(&mut self, most: usize) -> Option<&str> {
         let digits = self.rest.bytes().take(most);
         let digits = digits.take_while(u8::is_ascii_digit).count();
-        let (found, rest) = self.rest.split_at_checked(digits)?;
+        let (part, rest) = self.rest.split_at_checked(digits)?;
         self.rest = rest;
-        Some(found)
+        Some(part)
     }
 
     fn number(&mut self, most: usize) -> Option<i64> {
@@ -154,8 +154,8 @@ impl Reading<'_> {
     fn word(&mut self, names: &[&str], short: bool) -> Option<i64> {
         for (i, name) in names.iter().enumerate() {
             let name = if short { &name[..3] } else { name };
-            let found = self.rest.get(..name.len());
-            if found.is_some_and(|found| found.eq_ignore_ascii_case(name)) {
+            let part = self.rest.get(..name.len());
+            if part.is_some_and(|part| part.eq_ignore_ascii_case(name)) {
                 self.rest = &self.rest[name.len()..];
                 return Some(i as i64 + 1);
             }

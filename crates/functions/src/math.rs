@@ -13,16 +13,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("asin", 1, 1, Double, |ctx| unary(ctx, f64::asin)),
     code("atan", 1, 2, Double, atan),
     code("atan2", 1, 2, Double, atan),
-    own("ceil", 1, 1, Whole, |ctx| {
-        whole(ctx, f64::ceil, Decimal::ceil)
+    own("ceil", 1, 1, Integral, |ctx| {
+        to_integer(ctx, f64::ceil, Decimal::ceil)
     }),
-    renamed("ceiling", 1, 1, Whole, "ceil"),
+    renamed("ceiling", 1, 1, Integral, "ceil"),
     own("cos", 1, 1, Double, |ctx| unary(ctx, f64::cos)),
     own("cot", 1, 1, Double, |ctx| unary(ctx, |x| 1.0 / x.tan())),
     own("degrees", 1, 1, Double, |ctx| unary(ctx, f64::to_degrees)),
     own("exp", 1, 1, Double, |ctx| unary(ctx, f64::exp)),
-    own("floor", 1, 1, Whole, |ctx| {
-        whole(ctx, f64::floor, Decimal::floor)
+    own("floor", 1, 1, Integral, |ctx| {
+        to_integer(ctx, f64::floor, Decimal::floor)
     }),
     own("ln", 1, 1, Double, |ctx| unary(ctx, f64::ln)),
     own("log", 1, 2, Double, logarithm),
@@ -127,11 +127,11 @@ fn binary(ctx: &Call<'_>, f: fn(f64, f64) -> f64) -> Answer {
 }
 
 /// A whole number: one that is whole already stays as it is.
-fn whole(ctx: &Call<'_>, f: fn(f64) -> f64, of: fn(&Decimal) -> Decimal) -> Answer {
+fn to_integer(ctx: &Call<'_>, f: fn(f64) -> f64, of: fn(&Decimal) -> Decimal) -> Answer {
     Ok(match ctx.get_raw(0) {
         ValueRef::Text(_) => {
-            let whole = exact::decimal(ctx, 0).and_then(|d| of(&d).to_whole());
-            whole.map_or(Value::Null, exact::integer)
+            let integer = exact::decimal(ctx, 0).and_then(|d| of(&d).to_whole());
+            integer.map_or(Value::Null, exact::integer)
         }
         ValueRef::Integer(n) => Value::Integer(n),
         _ => real(ctx, 0).map_or(Value::Null, |x| Value::Integer(f(x) as i64)),
@@ -165,7 +165,7 @@ fn rand(ctx: &Call<'_>) -> Answer {
 /// What divides: by zero it is NULL, and a warning where @@sql_mode asks for one.
 fn divided(
     ctx: &Call<'_>,
-    whole: fn(i64, i64) -> Option<i64>,
+    of_integers: fn(i64, i64) -> Option<i64>,
     real_of: fn(f64, f64) -> Value,
 ) -> Answer {
     let (Some(a), Some(b)) = (real(ctx, 0), real(ctx, 1)) else {
@@ -175,7 +175,7 @@ fn divided(
         return exact::by_zero(ctx, 2);
     }
     if let (ValueRef::Integer(a), ValueRef::Integer(b)) = (ctx.get_raw(0), ctx.get_raw(1))
-        && let Some(n) = whole(a, b)
+        && let Some(n) = of_integers(a, b)
     {
         return Ok(Value::Integer(n));
     }

@@ -53,10 +53,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("format", 2, 3, Text, |ctx| {
         opt(real(ctx, 0).zip(int(ctx, 1)).map(|(x, n)| {
             let text = format!("{:.*}", n.clamp(0, 30) as usize, x.abs());
-            let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+            let (integer, fraction) = text.split_once('.').unwrap_or((&text, ""));
             let mut grouped = String::new();
-            for (i, c) in whole.chars().enumerate() {
-                if i > 0 && (whole.len() - i) % 3 == 0 {
+            for (i, c) in integer.chars().enumerate() {
+                if i > 0 && (integer.len() - i) % 3 == 0 {
                     grouped.push(',');
                 }
                 grouped.push(c);
@@ -70,7 +70,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }))
     }),
     own("format_bytes", 1, 1, Text, |ctx| {
-        opt(said(ctx).map(|x| {
+        opt(readable_number(ctx).map(|x| {
             let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
             let mut x = x;
             let mut unit = 0;
@@ -85,7 +85,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }))
     }),
     own("format_pico_time", 1, 1, Text, |ctx| {
-        opt(said(ctx).map(|x| {
+        opt(readable_number(ctx).map(|x| {
             let units = [
                 (864e14, "d"),
                 (36e14, "h"),
@@ -121,7 +121,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 /// A number that is for people to read, with a warning where a text is not all of one. An empty one is 0.
-fn said(ctx: &Call<'_>) -> Option<f64> {
+fn readable_number(ctx: &Call<'_>) -> Option<f64> {
     if let ValueRef::Text(t) = ctx.get_raw(0)
         && !t.is_empty()
         && !Number::of(t).is_all()
@@ -145,9 +145,9 @@ fn in_units(x: f64, unit: &str) -> String {
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    helper("tare_int", 1, 1, whole_number),
+    helper("tare_int", 1, 1, to_integer),
     helper("tare_uint", 1, 1, |ctx| {
-        Ok(match whole_number(ctx)? {
+        Ok(match to_integer(ctx)? {
             Value::Integer(n) => crate::exact::integer((n as u64).into()),
             other => other,
         })
@@ -241,15 +241,15 @@ fn number_of(x: f64) -> Value {
 }
 
 /// CAST(x AS SIGNED): a number is rounded, a text is read as far as its digits go.
-fn whole_number(ctx: &Call<'_>) -> Answer {
+fn to_integer(ctx: &Call<'_>) -> Answer {
     let ValueRef::Text(t) = ctx.get_raw(0) else {
         return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
     };
-    let whole = Number::whole_of(t);
-    if !whole.is_all() {
+    let integer = Number::whole_of(t);
+    if !integer.is_all() {
         ctx.session.truncated("INTEGER", t);
     }
-    Ok(Value::Integer(whole.bits()))
+    Ok(Value::Integer(integer.bits()))
 }
 
 #[cfg(test)]

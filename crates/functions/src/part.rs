@@ -52,11 +52,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(String::new().into());
         }
         let nth = n.unsigned_abs() as usize - 1;
-        let found = match n > 0 {
+        let matched = match n > 0 {
             true => s.match_indices(&*delimiter).nth(nth),
             false => s.rmatch_indices(&*delimiter).nth(nth),
         };
-        match found {
+        match matched {
             Some((at, _)) if n > 0 => Ok(s[..at].to_owned().into()),
             Some((at, _)) => Ok(s[at + delimiter.len()..].to_owned().into()),
             None => as_text(ctx, 0),
@@ -92,7 +92,7 @@ fn rtrim(call: SqlCall) -> Written {
 fn trim(call: SqlCall) -> Written {
     match call.len() {
         1 => without_spaces(call, "tare_trim"),
-        _ => Ok(call.kept()),
+        _ => Ok(call.unchanged()),
     }
 }
 

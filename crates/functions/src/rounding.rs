@@ -1,26 +1,26 @@
 //! Rounding of doubles. They are no decimal numbers: a half is one only by chance, and goes to the even
 //! neighbour.
 
-fn scaled(x: f64, places: i32, whole: fn(f64) -> f64) -> f64 {
-    let unit = 10f64.powi(places.abs());
-    match places < 0 {
+fn scaled(x: f64, decimals: i32, round: fn(f64) -> f64) -> f64 {
+    let unit = 10f64.powi(decimals.abs());
+    match decimals < 0 {
         _ if !x.is_finite() => x,
         true if unit.is_infinite() => 0.0,
-        true => whole(x / unit) * unit,
+        true => round(x / unit) * unit,
         // So many digits are all that it has.
         false if !(x * unit).is_finite() => x,
-        false => whole(x * unit) / unit,
+        false => round(x * unit) / unit,
     }
 }
 
 /// Rounded to so many digits behind the point; fewer than none are digits before it.
-pub(crate) fn rounded(x: f64, places: i32) -> f64 {
-    scaled(x, places, f64::round_ties_even)
+pub(crate) fn rounded(x: f64, decimals: i32) -> f64 {
+    scaled(x, decimals, f64::round_ties_even)
 }
 
 /// Cut to so many.
-pub(crate) fn truncated(x: f64, places: i32) -> f64 {
-    scaled(x, places, f64::trunc)
+pub(crate) fn truncated(x: f64, decimals: i32) -> f64 {
+    scaled(x, decimals, f64::trunc)
 }
 
 #[cfg(test)]
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn halves_go_to_the_even_neighbour() {
-        for (x, places, expected) in [
+        for (x, decimals, expected) in [
             (2.5, 0, 2.0),
             (-2.5, 0, -2.0),
             (0.5, 0, 0.0),
@@ -40,7 +40,7 @@ mod tests {
             (49.0, -2, 0.0),
             (1e300, 30, 1e300),
         ] {
-            assert_eq!(rounded(x, places), expected, "{x} {places}");
+            assert_eq!(rounded(x, decimals), expected, "{x} {decimals}");
         }
         assert_eq!(truncated(2.567, 1), 2.5);
         assert_eq!(truncated(-1.99, 1), -1.9);

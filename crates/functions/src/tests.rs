@@ -93,7 +93,7 @@ fn families_are_sorted_and_no_name_is_there_twice() {
 fn sqlite_knows_every_function() {
     let db = connection();
     // -1 is as many as one likes; below that, at least two fewer (sqlite3_create_function).
-    let mut known = db
+    let mut statement = db
         .prepare(
             "SELECT count(*) FROM pragma_function_list
              WHERE name = ?1 AND (narg IN (?2, -1) OR narg < -2 AND -2 - narg <= ?2)",
@@ -110,10 +110,10 @@ fn sqlite_knows_every_function() {
             most => most,
         };
         for n in signature.fewest..=most {
-            let found: i64 = known
+            let count: i64 = statement
                 .query_row((name, n), |row| row.get(0))
                 .expect("a number");
-            if found == 0 {
+            if count == 0 {
                 missing.push(format!("{} with {n} arguments: {name}", signature.name));
             }
         }

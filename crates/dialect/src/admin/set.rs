@@ -93,13 +93,13 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
 
 /// What SET TRANSACTION says: access and isolation.
 fn characteristics(parser: &mut Parser<'_>, scope: Option<Scope>) -> Result<Characteristics> {
-    let mut said = Characteristics {
+    let mut characteristics = Characteristics {
         scope,
         ..Characteristics::default()
     };
     loop {
         if take(parser, "READ") {
-            said.read_only = Some(
+            characteristics.read_only = Some(
                 any(parser, &["ONLY", "WRITE"]).ok_or_else(|| at(&parser.peek_token()))? == "ONLY",
             );
         } else {
@@ -113,10 +113,10 @@ fn characteristics(parser: &mut Parser<'_>, scope: Option<Scope>) -> Result<Char
                 Some("REPEATABLE") => take(parser, "READ").then_some("REPEATABLE-READ"),
                 other => other,
             };
-            said.isolation = Some(level.ok_or_else(|| at(&parser.peek_token()))?);
+            characteristics.isolation = Some(level.ok_or_else(|| at(&parser.peek_token()))?);
         }
         if !parser.consume_token(&Token::Comma) {
-            return Ok(said);
+            return Ok(characteristics);
         }
     }
 }

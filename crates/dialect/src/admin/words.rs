@@ -15,11 +15,11 @@ pub(super) fn word(parser: &Parser<'_>) -> String {
 }
 
 pub(super) fn take(parser: &mut Parser<'_>, expected: &str) -> bool {
-    let found = word(parser) == expected;
-    if found {
+    let is_next = word(parser) == expected;
+    if is_next {
         parser.next_token();
     }
-    found
+    is_next
 }
 
 pub(super) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
@@ -31,8 +31,8 @@ pub(super) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
 }
 
 pub(super) fn any<'w>(parser: &mut Parser<'_>, words: &[&'w str]) -> Option<&'w str> {
-    let found = word(parser);
-    let hit = words.iter().find(|w| **w == found).copied();
+    let next = word(parser);
+    let hit = words.iter().find(|w| **w == next).copied();
     if hit.is_some() {
         parser.next_token();
     }

@@ -177,14 +177,14 @@ pub enum Error {
     #[error(
         "Thread stack overrun: the statement nests too deep. At most {} operators in a chain and {} \
          parentheses in one another are supported",
-        depth::LEVELS,
-        depth::PARENTHESES
+        depth::MAX_LEVELS,
+        depth::MAX_PARENTHESES
     )]
     TooDeep,
     /// A SELECT joins too many tables.
     #[error(
         "Too many tables; MySQL can only use {} tables in a join",
-        depth::TABLES
+        depth::MAX_JOINED_TABLES
     )]
     TooManyTables,
     /// What whoever has the tables says.
@@ -238,9 +238,9 @@ impl Error {
     }
 
     /// The same, with a syntax error's place shown as MySQL shows it: what the text says from there on.
-    pub fn shown_in(self, sql: &str) -> Self {
+    pub fn located_in(self, sql: &str) -> Self {
         match self {
-            Self::Syntax(place) => Self::Syntax(place.shown_in(sql)),
+            Self::Syntax(place) => Self::Syntax(place.located_in(sql)),
             other => other,
         }
     }

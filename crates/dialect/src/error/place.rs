@@ -17,8 +17,8 @@ pub enum Place {
     /// Of none: the text ends too soon, or the parser gives up.
     End(String),
     /// What the text says from the place on, and in which line, from 1.
-    Shown {
-        /// The text, at most [`SHOWN`] characters.
+    Quoted {
+        /// The text, at most [`MAX_QUOTED_CHARS`] characters.
         text: String,
         /// The line.
         line: usize,
@@ -26,7 +26,7 @@ pub enum Place {
 }
 
 /// MySQL shows so many characters.
-pub const SHOWN: usize = 80;
+pub const MAX_QUOTED_CHARS: usize = 80;
 
 impl Place {
     /// The place that sqlparser tells. Its errors are texts, and where one has a place, it ends
@@ -48,7 +48,7 @@ impl Place {
     }
 
     /// The same, as MySQL shows it.
-    pub(super) fn shown_in(self, sql: &str) -> Self {
+    pub(super) fn located_in(self, sql: &str) -> Self {
         let offset = match &self {
             Self::At(at) => names::offset(sql, *at),
             Self::Near(word) if !word.is_empty() => sql
@@ -57,10 +57,14 @@ impl Place {
                 .filter(|&at| sql.is_char_boundary(at))
                 .unwrap_or(sql.len()),
             Self::Near(_) | Self::End(_) => sql.len(),
-            Self::Shown { .. } => return self,
+            Self::Quoted { .. } => return self,
         };
-        Self::Shown {
-            text: sql[offset..].trim_start().chars().take(SHOWN).collect(),
+        Self::Quoted {
+            text: sql[offset..]
+                .trim_start()
+                .chars()
+                .take(MAX_QUOTED_CHARS)
+                .collect(),
             line: sql[..offset].matches('\n').count() + 1,
         }
     }
@@ -73,7 +77,7 @@ impl Display for Place {
             Self::At(at) => write!(f, "{manual} at line {}, column {}", at.line, at.column),
             Self::Near(word) => write!(f, "{manual} near '{word}'"),
             Self::End(text) => f.write_str(text),
-            Self::Shown { text, line } => write!(f, "{manual} near '{text}' at line {line}"),
+            Self::Quoted { text, line } => write!(f, "{manual} near '{text}' at line {line}"),
         }
     }
 }
@@ -83,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_shown_from_there_on() {
+    fn a_place_quotes_the_text_from_there_on() {
         let sql = "SELECT 1\nFORM t";
         for (place, text, line) in [
             (Place::At(Location::new(2, 1)), "FORM t", 2),
@@ -94,11 +98,11 @@ mod tests {
             (Place::Near("nowhere".into()), "", 2),
             (Place::End("too deep".into()), "", 2),
         ] {
-            let shown = Place::Shown {
+            let quoted = Place::Quoted {
                 text: text.into(),
                 line,
             };
-            assert_eq!(place.shown_in(sql), shown, "{text}");
+            assert_eq!(place.located_in(sql), quoted, "{text}");
         }
     }
 

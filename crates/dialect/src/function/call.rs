@@ -71,7 +71,7 @@ impl SqlCall {
     }
 
     /// The call as it is.
-    pub fn kept(self) -> Expr {
+    pub fn unchanged(self) -> Expr {
         Expr::Function(self.call)
     }
 

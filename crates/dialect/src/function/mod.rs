@@ -10,7 +10,7 @@ pub use self::call::{SqlCall, arguments, name_of};
 pub use self::signature::{ANY, Evaluation, Form, Out, Signature};
 use super::near;
 use super::schema::Schema;
-use crate::name::{last_name, whole_name};
+use crate::name::{full_name, last_name};
 
 /// How a statement is rewritten: what a function has to know of it.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
     let written = last_name(&call.name);
     let name = name_of(&call);
     if call.name.0.len() > 1 {
-        return Err(unknown(&whole_name(&call.name), None));
+        return Err(unknown(&full_name(&call.name), None));
     }
     if matches!(call.args, FunctionArguments::Subquery(_)) {
         return Err(near(&written));
@@ -69,11 +69,11 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
         return Err(Error::ParameterCount(written));
     }
     if windowed {
-        return Ok(call.kept());
+        return Ok(call.unchanged());
     }
     match function.form {
         Form::Itself if call.is_odd() => call.renamed(&name),
-        Form::Itself => Ok(call.kept()),
+        Form::Itself => Ok(call.unchanged()),
         Form::Renamed(to) => call.renamed(to),
         Form::Code(write) => write(call),
     }

@@ -66,7 +66,7 @@ pub enum Out {
     /// ROUND, TRUNCATE: as many digits as the second argument says.
     Rounded,
     /// FLOOR, CEIL.
-    Whole,
+    Integral,
     /// MOD.
     Remainder,
     /// DOUBLE with that many digits behind the point.

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_variable_tells_its_name() {
+    fn a_user_variable_has_its_name() {
         let name = user_variable("x");
         assert_eq!(user_variable_name(&name), Some(&text("x")));
         assert_eq!(

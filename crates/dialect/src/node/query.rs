@@ -135,11 +135,11 @@ pub(crate) fn with(alias: TableAlias, query: Query) -> With {
 
 /// `WITH kept AS MATERIALIZED (query) SELECT * FROM kept`: every column of every row is computed,
 /// whoever asks for it.
-pub(crate) fn keep(query: &mut Query) {
+pub(crate) fn materialize(query: &mut Query) {
     let name = Ident::new("tare_kept");
     let rows = table(ObjectName::from(name.clone()));
-    let whole = of_body(SetExpr::Select(Box::new(select_from(vec![all()], rows))));
-    let inner = std::mem::replace(query, whole);
+    let outer = of_body(SetExpr::Select(Box::new(select_from(vec![all()], rows))));
+    let inner = std::mem::replace(query, outer);
     let mut with = with(table_alias(name, Vec::new()), inner);
     for cte in &mut with.cte_tables {
         cte.materialized = Some(CteAsMaterialized::Materialized);

@@ -104,7 +104,7 @@ pub enum Action {
 
 impl Action {
     /// Whether it holds expressions that were not made into text.
-    pub fn keeps_tree(&self) -> bool {
+    pub fn retains_tree(&self) -> bool {
         match self {
             Self::Show(show) => matches!(show.filter, Filter::Where(_)),
             Self::Set(_) | Self::Kill { .. } | Self::Prepare(..) | Self::Execute(..) => true,

@@ -33,7 +33,7 @@ pub struct Sql {
     /// Columns of the result that are a view's of schema sys, counted like `hints`.
     pub views: (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>),
     /// An INSERT into a table with AUTO_INCREMENT.
-    pub makes_ids: bool,
+    pub creates_ids: bool,
     /// The database that is written to, or locked by FOR UPDATE.
     pub writes: Option<String>,
     /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.

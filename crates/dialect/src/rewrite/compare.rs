@@ -117,7 +117,7 @@ fn as_datetime(expr: &mut Expr) {
     }
 }
 
-fn said(expr: &Expr) -> bool {
+fn is_binary(expr: &Expr) -> bool {
     match expr {
         Expr::Collate { .. } => true,
         Expr::Cast { data_type, .. } => {
@@ -125,7 +125,7 @@ fn said(expr: &Expr) -> bool {
                 && types::of_cast(data_type).code == ColumnType::MYSQL_TYPE_VAR_STRING
         }
         Expr::Prefixed { prefix, .. } => prefix.value.eq_ignore_ascii_case("_binary"),
-        Expr::Nested(inner) => said(inner),
+        Expr::Nested(inner) => is_binary(inner),
         _ => false,
     }
 }
@@ -140,7 +140,7 @@ impl Rewriter<'_> {
             system,
             column: column.is_some(),
             literal: matches!(expr, Expr::Value(_)),
-            bytes: said(expr),
+            bytes: is_binary(expr),
         }
     }
 

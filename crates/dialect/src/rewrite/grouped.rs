@@ -20,23 +20,23 @@ fn column(expr: &Expr) -> Option<&str> {
 }
 
 fn mentions(expr: &Expr, name: &str) -> bool {
-    let mut found = false;
+    let mut matched = false;
     walk::expressions(expr, &mut |e| {
-        found |= column(e).is_some_and(|c| c.eq_ignore_ascii_case(name));
+        matched |= column(e).is_some_and(|c| c.eq_ignore_ascii_case(name));
     });
-    found
+    matched
 }
 
 /// A subquery's aggregates are its own.
-fn asks_again(expr: &Expr) -> bool {
-    let mut found = false;
+fn has_subquery(expr: &Expr) -> bool {
+    let mut matched = false;
     walk::expressions(expr, &mut |e| {
-        found |= matches!(
+        matched |= matches!(
             e,
             Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. }
         );
     });
-    found
+    matched
 }
 
 impl Rewriter<'_> {
@@ -104,7 +104,8 @@ impl Rewriter<'_> {
             })
         };
         if by.is_empty()
-            && !items().any(|(expr, _)| aggregates(&*self.names.schema, expr) && !asks_again(expr))
+            && !items()
+                .any(|(expr, _)| aggregates(&*self.names.schema, expr) && !has_subquery(expr))
         {
             return Ok(());
         }
@@ -123,11 +124,11 @@ impl Rewriter<'_> {
             return Ok(());
         };
         let has = |name: &str| columns.iter().any(|c| c.eq_ignore_ascii_case(name));
-        let known = |name: &&str| {
+        let is_primary = |name: &&str| {
             has(name)
                 || items().any(|(_, alias)| alias.is_some_and(|a| a.eq_ignore_ascii_case(name)))
         };
-        if !by.iter().all(known) {
+        if !by.iter().all(is_primary) {
             return Ok(());
         }
         // A key decides the whole row.

@@ -39,8 +39,8 @@ impl Rewriter<'_> {
             } if self.is_numeric(low) && self.is_numeric(high) => self.number_of(expr),
             Expr::InList { expr, list, .. } => {
                 let null = |e: &Expr| matches!(e, Expr::Value(v) if v.value == Value::Null);
-                let mut known = list.iter().filter(|e| !null(e)).peekable();
-                if known.peek().is_some() && known.all(|e| self.is_numeric(e)) {
+                let mut values = list.iter().filter(|e| !null(e)).peekable();
+                if values.peek().is_some() && values.all(|e| self.is_numeric(e)) {
                     self.number_of(expr);
                 }
             }

@@ -39,13 +39,13 @@ fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
         let digits = if micros % 1_000_000 == 0 { digits } else { 6 };
         return Some(time_text_with(micros, digits));
     }
-    let found = date_and_time(text)?;
-    if code == ColumnType::MYSQL_TYPE_DATE && found.micros == 0 {
-        return Some(found.date_text());
+    let moment = date_and_time(text)?;
+    if code == ColumnType::MYSQL_TYPE_DATE && moment.micros == 0 {
+        return Some(moment.date_text());
     }
     let unit = 10i64.pow(6 - digits.clamp(0, 6) as u32);
-    let digits = if found.micros % unit == 0 { digits } else { 6 };
-    Some(found.text_with(digits))
+    let digits = if moment.micros % unit == 0 { digits } else { 6 };
+    Some(moment.text_with(digits))
 }
 
 impl Rewriter<'_> {
@@ -77,10 +77,10 @@ impl Rewriter<'_> {
             return Ok(false);
         }
         let classes: Vec<Class> = wires.iter().map(|w| Class::of(*w)).collect();
-        let known = operands.iter().zip(&classes).all(|(e, c)| {
+        let are_moments = operands.iter().zip(&classes).all(|(e, c)| {
             literal(e).is_some() || matches!(c, Class::Moment | Class::Null | Class::Int)
         });
-        if !known {
+        if !are_moments {
             return Ok(false);
         }
         let numbers = operands
@@ -114,8 +114,8 @@ impl Rewriter<'_> {
         };
         for (i, operand) in operands.iter_mut().enumerate() {
             if let Some((text, is_number)) = literal(operand) {
-                let made = alike(text, code, digits);
-                if let (Some(column), None, false) = (&column, &made, is_number)
+                let converted = alike(text, code, digits);
+                if let (Some(column), None, false) = (&column, &converted, is_number)
                     && !is_eased(text)
                 {
                     if refuses {
@@ -124,9 +124,9 @@ impl Rewriter<'_> {
                     **operand = node::text("0000-00-00");
                     continue;
                 }
-                let made = made.or_else(|| is_number.then(|| written(text)).flatten());
-                if let Some(made) = made {
-                    **operand = Expr::value(Value::SingleQuotedString(made));
+                let converted = converted.or_else(|| is_number.then(|| written(text)).flatten());
+                if let Some(converted) = converted {
+                    **operand = Expr::value(Value::SingleQuotedString(converted));
                 }
             } else if mixed && classes[i] == Class::Moment {
                 later.push((i, Conversion::Moment));

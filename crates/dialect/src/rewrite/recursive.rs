@@ -44,12 +44,12 @@ impl Rewriter<'_> {
 
     /// What its columns are called.
     fn columns_of(&self, cte: &Cte) -> Option<Vec<Ident>> {
-        let said = &cte.alias.columns;
-        if !said.is_empty() {
-            return Some(said.iter().map(|column| column.name.clone()).collect());
+        let listed = &cte.alias.columns;
+        if !listed.is_empty() {
+            return Some(listed.iter().map(|column| column.name.clone()).collect());
         }
-        let known = self.names.ctes.get(&cte.alias.name.value.to_lowercase())?;
-        Some(known.iter().map(|column| ident(&column.name)).collect())
+        let resolved = self.names.ctes.get(&cte.alias.name.value.to_lowercase())?;
+        Some(resolved.iter().map(|column| ident(&column.name)).collect())
     }
 }
 
@@ -185,13 +185,13 @@ fn read_as(from: &mut [TableWithJoins], name: &str, inner: &Ident) -> Option<Ide
 /// Whether a select list can be told what `*` is not to stand for.
 fn names_columns(select: &Select) -> bool {
     let mut items = select.projection.iter();
-    let alone = matches!(select.from.as_slice(), [one] if one.joins.is_empty());
-    alone || !items.any(|item| matches!(item, SelectItem::Wildcard(_)))
+    let is_single = matches!(select.from.as_slice(), [one] if one.joins.is_empty());
+    is_single || !items.any(|item| matches!(item, SelectItem::Wildcard(_)))
 }
 
 /// `*` and `c.*` are the columns that others see.
 fn hide(items: &mut Vec<SelectItem>, alias: &Ident, columns: &[Ident]) {
-    let mut shown = Vec::with_capacity(items.len());
+    let mut expanded = Vec::with_capacity(items.len());
     for item in std::mem::take(items) {
         let all = match &item {
             SelectItem::Wildcard(_) => true,
@@ -202,12 +202,12 @@ fn hide(items: &mut Vec<SelectItem>, alias: &Ident, columns: &[Ident]) {
             _ => false,
         };
         match all {
-            true => shown.extend(columns.iter().map(|column| {
+            true => expanded.extend(columns.iter().map(|column| {
                 let of = vec![alias.clone(), column.clone()];
                 SelectItem::UnnamedExpr(Expr::CompoundIdentifier(of))
             })),
-            false => shown.push(item),
+            false => expanded.push(item),
         }
     }
-    *items = shown;
+    *items = expanded;
 }

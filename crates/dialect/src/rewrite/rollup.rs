@@ -35,13 +35,13 @@ impl Rewriter<'_> {
             .collect::<Result<Vec<_>>>()?;
         let columns = columns(&select.projection)?;
         let mut all: Option<SetExpr> = None;
-        for kept in (0..=keys.len()).rev() {
+        for key_count in (0..=keys.len()).rev() {
             let level = SetExpr::Select(Box::new(level(
                 &*self.names.schema,
                 select,
                 &by,
                 &keys,
-                kept,
+                key_count,
             )));
             all = Some(query::union_all(all, level));
         }
@@ -110,7 +110,13 @@ fn columns(projection: &[SelectItem]) -> Result<Vec<String>> {
 }
 
 /// The groups by the first `kept` keys; the others are NULL.
-fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept: usize) -> Select {
+fn level(
+    schema: &dyn Schema,
+    select: &Select,
+    by: &[Expr],
+    keys: &[Expr],
+    key_count: usize,
+) -> Select {
     let mut level = select.clone();
     let rolled = |e: &mut Expr| {
         walk::change(e, &mut |e| {
@@ -118,14 +124,14 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
                 && name_of(f) == "grouping"
             {
                 let bits = arguments(f).iter().fold(0, |bits, argument| {
-                    let away = keys[kept..].iter().any(|k| same(k, argument))
-                        || by[kept..].iter().any(|k| same(k, argument));
+                    let away = keys[key_count..].iter().any(|k| same(k, argument))
+                        || by[key_count..].iter().any(|k| same(k, argument));
                     bits * 2 + i64::from(away)
                 });
                 *e = node::number(bits);
             }
         });
-        replace_keys(schema, e, &keys[kept..]);
+        replace_keys(schema, e, &keys[key_count..]);
     };
     for (i, item) in level.projection.iter_mut().enumerate() {
         if let SelectItem::ExprWithAlias { expr, .. } | SelectItem::UnnamedExpr(expr) = item {
@@ -160,7 +166,7 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
         rolled(having);
     }
     for (i, key) in keys.iter().enumerate() {
-        let gone = i >= kept;
+        let gone = i >= key_count;
         level.projection.push(SelectItem::ExprWithAlias {
             expr: if gone { node::null() } else { key.clone() },
             alias: ident(&format!("tare_k{i}")),
@@ -170,11 +176,11 @@ fn level(schema: &dyn Schema, select: &Select, by: &[Expr], keys: &[Expr], kept:
             alias: ident(&format!("tare_g{i}")),
         });
     }
-    level.group_by = if kept == 0 {
+    level.group_by = if key_count == 0 {
         // One group of all rows, if there are any.
         GroupByExpr::Expressions(vec![node::text("all")], Vec::new())
     } else {
-        GroupByExpr::Expressions(keys[..kept].to_vec(), Vec::new())
+        GroupByExpr::Expressions(keys[..key_count].to_vec(), Vec::new())
     };
     level
 }

@@ -180,7 +180,7 @@ impl VisitorMut for Rewriter<'_> {
         {
             // SQLite leaves out what nobody asks a derived table for, and computes the rest when it
             // is asked. MySQL fills the table before it reads the first row.
-            query::keep(subquery);
+            query::materialize(subquery);
         }
         match self.expand(factor) {
             Ok(()) => ControlFlow::Continue(()),

@@ -111,11 +111,11 @@ impl Rewriter<'_> {
                     continue;
                 }
             };
-            let asked = |r: &&Relation| {
+            let is_named = |r: &&Relation| {
                 of.as_ref()
                     .is_none_or(|name| r.alias.eq_ignore_ascii_case(name))
             };
-            for relation in scope.relations.iter().filter(asked) {
+            for relation in scope.relations.iter().filter(is_named) {
                 let Some(columns) = &relation.columns else {
                     return Err(Error::unsupported(
                         "* of columns that are not known; name them",

@@ -184,7 +184,9 @@ impl Names<'_> {
                         system: false,
                         members: None,
                         zoned: false,
-                        def: self.defines.then(|| Arc::new(types::made_of(wire, &name))),
+                        def: self
+                            .defines
+                            .then(|| Arc::new(types::definition_from_wire(wire, &name))),
                         name,
                     }
                 });
@@ -237,18 +239,18 @@ impl Names<'_> {
     fn item(&mut self, expr: &Expr, name: String) -> Column {
         let def = self
             .defines
-            .then(|| Arc::new(types::made(expr, &name, self)));
-        let known = self.column_of(expr);
-        let is_column = known.is_some();
+            .then(|| Arc::new(types::definition_of(expr, &name, self)));
+        let column = self.column_of(expr);
+        let is_column = column.is_some();
         // What is computed of a FLOAT is a DOUBLE.
         let result = |t: WireType| match t.code {
             ColumnType::MYSQL_TYPE_FLOAT if !is_column => fixed(t.decimals),
             _ => t,
         };
         Column {
-            stored: known.is_some_and(|c| c.stored),
-            system: known.is_some_and(|c| c.system),
-            members: known.and_then(|c| c.members.clone()),
+            stored: column.is_some_and(|c| c.stored),
+            system: column.is_some_and(|c| c.system),
+            members: column.and_then(|c| c.members.clone()),
             wire: types::of(expr, self).map(result),
             zoned: false,
             name,

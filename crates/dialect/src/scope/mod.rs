@@ -14,7 +14,7 @@ use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::{wire_of, wire_type};
 
 use crate::schema::{Schema, SystemColumn};
-use crate::types::{self, Known};
+use crate::types::{self, TypeCache};
 
 /// A column in sight.
 #[derive(Debug, Clone)]
@@ -83,9 +83,9 @@ pub struct Names<'a> {
     pub schema: &'a mut dyn Schema,
     /// Columns of common table expressions in sight, the innermost last.
     pub ctes: HashMap<String, Arc<Vec<Column>>>,
-    known: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
+    tables: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
     /// The types of what has been looked at.
-    pub(crate) types: Known,
+    pub(crate) types: TypeCache,
     /// SELECTs around the one that is looked at, the innermost last.
     pub scopes: Vec<Scope>,
     /// Whether a table or a view is made of the columns, and so their definitions are asked for.
@@ -103,8 +103,8 @@ impl<'a> Names<'a> {
             database,
             schema,
             ctes: HashMap::new(),
-            known: HashMap::new(),
-            types: Known::default(),
+            tables: HashMap::new(),
+            types: TypeCache::default(),
             scopes: Vec::new(),
             defines: false,
             zoned: false,
@@ -123,12 +123,12 @@ impl<'a> Names<'a> {
     /// The columns of a table.
     pub(crate) fn table(&mut self, database: &str, table: &str) -> Option<Arc<Vec<Column>>> {
         let key = (database.to_owned(), table.to_owned());
-        if let Some(found) = self.known.get(&key) {
-            return found.clone();
+        if let Some(columns) = self.tables.get(&key) {
+            return columns.clone();
         }
         let defines = self.defines;
-        let kept = |def: ColumnDef| defines.then(|| Arc::new(def));
-        let found = if is_system_schema(database) {
+        let definition = |def: ColumnDef| defines.then(|| Arc::new(def));
+        let columns = if is_system_schema(database) {
             let column = |c: &SystemColumn| Column {
                 name: c.name.to_owned(),
                 wire: Some(wire_type(&c.column_type.to_lowercase(), c.nullable)),
@@ -136,7 +136,7 @@ impl<'a> Names<'a> {
                 system: true,
                 members: None,
                 zoned: false,
-                def: kept(ColumnDef {
+                def: definition(ColumnDef {
                     name: c.name.to_owned(),
                     column_type: c.column_type.to_owned(),
                     nullable: c.nullable,
@@ -161,14 +161,14 @@ impl<'a> Names<'a> {
                     stored: !is_view && !zoned(c),
                     system: false,
                     members: Members::of(&c.column_type),
-                    def: kept(c.clone()),
+                    def: definition(c.clone()),
                 };
                 let columns: Vec<Column> = def.columns.iter().map(column).collect();
                 Arc::new(columns)
             })
         };
-        self.known.insert(key, found.clone());
-        found
+        self.tables.insert(key, columns.clone());
+        columns
     }
 
     /// The column that an expression names, in the innermost SELECT that has one.
@@ -194,11 +194,11 @@ impl<'a> Names<'a> {
                 let Some(columns) = &relation.columns else {
                     continue;
                 };
-                let found = columns
+                let column = columns
                     .iter()
                     .find(|c| c.name.eq_ignore_ascii_case(&name.value));
-                if found.is_some() {
-                    return found;
+                if column.is_some() {
+                    return column;
                 }
             }
         }

@@ -116,7 +116,7 @@ impl Pass {
     }
 
     /// Takes the token as it stands, and leaves out those that follow it.
-    fn keep(&mut self, left_out: usize) {
+    fn copy_token(&mut self, left_out: usize) {
         let TokenWithSpan { token, span } = &mut self.tokens[self.at];
         let token = match token {
             // May be long. Who looks back asks what it is, and not what it says.
@@ -142,7 +142,7 @@ impl Pass {
                     let name = w.value.clone();
                     self.function(&name);
                 }
-                _ => self.keep(0),
+                _ => self.copy_token(0),
             };
         };
         if *self.ahead(1) == Token::LParen {
@@ -257,16 +257,16 @@ impl Pass {
                     && is(self.ahead(2), "SET")
                     && in_cast(&self.tokens, self.at) =>
             {
-                self.keep(3);
+                self.copy_token(3);
             }
             "CHAR" if is(self.ahead(1), "CHARSET") && in_cast(&self.tokens, self.at) => {
-                self.keep(2);
+                self.copy_token(2);
             }
             "UNSIGNED" | "SIGNED"
                 if (is(self.ahead(1), "INTEGER") || is(self.ahead(1), "INT"))
                     && *self.ahead(2) == Token::RParen =>
             {
-                self.keep(1);
+                self.copy_token(1);
             }
             // A column's `CHARSET ascii` is its CHARACTER SET.
             "CHARSET"
@@ -295,9 +295,9 @@ impl Pass {
             "USING" if self.converted.last() == Some(&self.at) => {
                 self.converted.pop();
                 self.put(Token::RParen);
-                self.keep(0);
+                self.copy_token(0);
             }
-            _ => self.keep(0),
+            _ => self.copy_token(0),
         }
     }
 }
@@ -356,38 +356,38 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
 
 /// Takes INTO @a, @b out of a SELECT.
 fn into(tokens: &mut Vec<TokenWithSpan>) -> Into {
-    let mut found = Into::default();
+    let mut into = Into::default();
     let selects = tokens
         .iter()
         .find(|t| t.token != Token::LParen)
         .is_some_and(|t| is(&t.token, "SELECT") || is(&t.token, "WITH") || is(&t.token, "TABLE"));
     if !selects {
-        return found;
+        return into;
     }
     let Some(at) = tokens.iter().position(|t| is(&t.token, "INTO")) else {
-        return found;
+        return into;
     };
     let next = |n: usize| tokens.get(at + n).map(|t| &t.token);
     if next(1).is_some_and(|t| is(t, "OUTFILE") || is(t, "DUMPFILE")) {
-        found.file = true;
-        return found;
+        into.file = true;
+        return into;
     }
     let mut end = at + 1;
     while let Some(Token::Word(w)) = tokens.get(end).map(|t| &t.token)
         && let Some(name) = w.value.strip_prefix('@')
         && !name.starts_with('@')
     {
-        found.variables.push(name.to_lowercase());
+        into.variables.push(name.to_lowercase());
         end += 1;
         if tokens.get(end).map(|t| &t.token) != Some(&Token::Comma) {
             break;
         }
         end += 1;
     }
-    if !found.variables.is_empty() {
+    if !into.variables.is_empty() {
         tokens.drain(at..end);
     }
-    found
+    into
 }
 
 /// Takes [DEFAULT] ENCRYPTION = 'N' out of CREATE DATABASE, where dumps of MySQL 8.0.16 and later have it.
@@ -430,14 +430,14 @@ fn doubles(tokens: &mut Vec<TokenWithSpan>) -> Doubles {
                 let query = ["SELECT", "WITH", "TABLE", "VALUES"];
                 let follows = query.iter().any(|word| starts(next, word))
                     || tokens.get(next).is_some_and(|t| t.token == Token::LParen);
-                let found = match (starts(at, "IGNORE"), starts(at, "REPLACE")) {
+                let doubles = match (starts(at, "IGNORE"), starts(at, "REPLACE")) {
                     (true, _) => Doubles::Ignored,
                     (_, true) => Doubles::Replaced,
                     _ => continue,
                 };
                 if follows {
                     tokens.remove(at);
-                    return found;
+                    return doubles;
                 }
             }
         }

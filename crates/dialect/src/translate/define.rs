@@ -96,7 +96,7 @@ fn create_table(around: &mut Around<'_>, mut create: CreateTable) -> Result<Ddl>
             let def = TableDef::from_create_as(&create)?;
             let doubles = around.doubles;
             let rewriter = around.rewriter();
-            let (rows, def) = rewriter.made(&name, *query, text, def, doubles)?;
+            let (rows, def) = rewriter.create_as_select(&name, *query, text, def, doubles)?;
             Ddl::CreateAs {
                 name,
                 def,

@@ -26,7 +26,7 @@ pub fn translate(
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
-    plan(text, database, schema, generation, mode).map_err(|error| error.shown_in(text))
+    plan(text, database, schema, generation, mode).map_err(|error| error.located_in(text))
 }
 
 fn plan(
@@ -48,8 +48,8 @@ fn plan(
         let plan = read_plan(reading, text, database, schema, generation, mode)?;
         // Whoever has the plan would let go of its tree on a stack of any size, and SQLite reads
         // what it stores on one, too.
-        let too_deep = levels > depth::KEPT && plan.action.keeps_tree()
-            || levels > depth::STORED && plan.action.is_stored();
+        let too_deep = levels > depth::MAX_RETAINED_LEVELS && plan.action.retains_tree()
+            || levels > depth::MAX_STORED_LEVELS && plan.action.is_stored();
         match too_deep {
             true => Err(Error::TooDeep),
             false => Ok(plan),

@@ -16,7 +16,7 @@ pub const fn json() -> WireType {
 
 /// Whether values are numbers.
 pub fn is_number(t: &WireType) -> bool {
-    is_whole(t)
+    is_integer(t)
         || matches!(
             t.code,
             MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT | MYSQL_TYPE_NEWDECIMAL
@@ -24,7 +24,7 @@ pub fn is_number(t: &WireType) -> bool {
 }
 
 /// Whether values are whole numbers.
-pub fn is_whole(t: &WireType) -> bool {
+pub fn is_integer(t: &WireType) -> bool {
     matches!(
         t.code,
         MYSQL_TYPE_LONGLONG
@@ -62,7 +62,7 @@ pub fn loose(mut t: WireType) -> WireType {
 }
 
 /// BIGINT, with a sign or without.
-pub fn whole(unsigned: bool) -> WireType {
+pub fn bigint(unsigned: bool) -> WireType {
     if unsigned {
         WireType::bigint_unsigned()
     } else {
@@ -94,18 +94,18 @@ pub fn merged(a: Option<WireType>, b: Option<WireType>) -> Option<WireType> {
         },
         // No integer has both ranges.
         (a, b)
-            if is_whole(&a)
-                && is_whole(&b)
+            if is_integer(&a)
+                && is_integer(&b)
                 && (is_big(&a) && !b.is_unsigned() || is_big(&b) && !a.is_unsigned()) =>
         {
             WireType::decimal(21, 0)
         }
-        (a, b) if is_whole(&a) && is_whole(&b) => whole(a.is_unsigned() && b.is_unsigned()),
+        (a, b) if is_integer(&a) && is_integer(&b) => bigint(a.is_unsigned() && b.is_unsigned()),
         (a, b) if is_number(&a) && is_number(&b) => {
             if [a.code, b.code].contains(&MYSQL_TYPE_DOUBLE)
                 || [a.code, b.code].contains(&MYSQL_TYPE_FLOAT)
             {
-                fixed(shown(&a).max(shown(&b)))
+                fixed(display_decimals(&a).max(display_decimals(&b)))
             } else {
                 let all = WireType::decimal(a.length.max(b.length), scale(&a).max(scale(&b)));
                 signed_as(all, a.is_unsigned() && b.is_unsigned())
@@ -139,11 +139,11 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
         _ => WireType::double(),
     };
     let (a, b) = (as_number(a), as_number(b));
-    if is_whole(&a) && is_whole(&b) {
-        return whole(a.is_unsigned() || b.is_unsigned());
+    if is_integer(&a) && is_integer(&b) {
+        return bigint(a.is_unsigned() || b.is_unsigned());
     }
-    if a.code == MYSQL_TYPE_NEWDECIMAL && (b.code == MYSQL_TYPE_NEWDECIMAL || is_whole(&b))
-        || b.code == MYSQL_TYPE_NEWDECIMAL && is_whole(&a)
+    if a.code == MYSQL_TYPE_NEWDECIMAL && (b.code == MYSQL_TYPE_NEWDECIMAL || is_integer(&b))
+        || b.code == MYSQL_TYPE_NEWDECIMAL && is_integer(&a)
     {
         let digits = digits(scale(&a), scale(&b)).min(30);
         let mut sum = WireType::decimal(a.length + b.length + 1, digits);
@@ -152,11 +152,11 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
         }
         return sum;
     }
-    fixed(shown(&a).max(shown(&b)))
+    fixed(display_decimals(&a).max(display_decimals(&b)))
 }
 
 /// Digits behind the point that are shown.
-pub fn shown(t: &WireType) -> u8 {
+pub fn display_decimals(t: &WireType) -> u8 {
     match t.code {
         MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT => t.decimals.min(NOT_FIXED),
         _ if is_number(t) => 0,
@@ -175,20 +175,20 @@ pub fn fixed(decimals: u8) -> WireType {
 /// SUM of a type.
 pub fn sum(t: Option<WireType>) -> WireType {
     match t {
-        Some(t) if is_whole(&t) => WireType::decimal(t.length.max(20) + 22, 0),
+        Some(t) if is_integer(&t) => WireType::decimal(t.length.max(20) + 22, 0),
         Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => WireType::decimal(t.length + 22, t.decimals),
-        t => fixed(t.map_or(NOT_FIXED, |t| shown(&t))),
+        t => fixed(t.map_or(NOT_FIXED, |t| display_decimals(&t))),
     }
 }
 
 /// AVG of a type.
 pub fn average(t: Option<WireType>) -> WireType {
     match t {
-        Some(t) if is_whole(&t) || t.code == MYSQL_TYPE_NULL => WireType::decimal(25, 4),
+        Some(t) if is_integer(&t) || t.code == MYSQL_TYPE_NULL => WireType::decimal(25, 4),
         Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => {
             WireType::decimal(t.length + 4, (t.decimals + 4).min(30))
         }
         None => WireType::decimal(25, 4),
-        Some(t) => fixed(shown(&t).saturating_add(4)),
+        Some(t) => fixed(display_decimals(&t).saturating_add(4)),
     }
 }

@@ -4,7 +4,7 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::{DataType, Expr, UnaryOperator, Value};
 use tare_mysql::wire::column::{NOT_FIXED, WireType};
 
-use super::kind::{is_temporal, is_text, is_whole, json, signed_as, whole};
+use super::kind::{bigint, is_integer, is_temporal, is_text, json, signed_as};
 
 use ColumnType::*;
 
@@ -83,7 +83,7 @@ pub fn rounded(t: Option<WireType>, digits: Option<&Expr>) -> WireType {
         Some(e) => literal_number(e),
     };
     match t {
-        Some(t) if is_whole(&t) => whole(t.is_unsigned()),
+        Some(t) if is_integer(&t) => bigint(t.is_unsigned()),
         Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => {
             let digits = wanted.map_or(t.decimals, |n| n.clamp(0, 30) as u8);
             signed_as(WireType::decimal(t.length, digits), t.is_unsigned())

@@ -1,22 +1,22 @@
 //! The type of an expression's value, as MySQL would tell a client: from its operands', without
 //! a row. What cannot be told is `None`, and SQLite's first row decides.
 
+mod cache;
+mod definition;
 mod kind;
-mod known;
 mod literal;
-mod made;
 mod result;
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
 use tare_mysql::wire::column::WireType;
 
+pub use self::cache::TypeCache;
+pub use self::definition::{both, definition_from_wire, definition_of};
 pub use self::kind::{fixed, is_number, is_temporal, is_text, loose, merged};
-pub use self::known::Known;
 pub use self::literal::{is_interval, of_cast};
-pub use self::made::{both, made, made_of};
 
-use self::kind::{arithmetic, is_whole, json, scale, shown, signed_as, whole};
+use self::kind::{arithmetic, bigint, display_decimals, is_integer, json, scale, signed_as};
 use self::literal::{moved, of_literal};
 use self::result::result;
 use crate::function::{arguments, name_of};
@@ -48,15 +48,15 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             UnaryOperator::Not | UnaryOperator::BangNot => Some(WireType::bigint()),
             UnaryOperator::BitwiseNot => Some(WireType::bigint_unsigned()),
             UnaryOperator::Minus => of(expr, names).map(|t| match t {
-                t if is_whole(&t) => WireType::bigint(),
+                t if is_integer(&t) => WireType::bigint(),
                 t if is_text(&t) || t.code == MYSQL_TYPE_NULL => WireType::double(),
                 t => t,
             }),
             _ => of(expr, names),
         },
         Expr::BinaryOp { op, left, right } => {
-            if let Some(known) = names.types.get(left, right) {
-                return known;
+            if let Some(wire) = names.types.get(left, right) {
+                return wire;
             }
             let wire = of_binary(op, left, right, names);
             names.types.put(left, right, wire);
@@ -102,8 +102,8 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         }
         // One with an operand alone: that is its right one, too.
         Expr::Collate { expr, .. } => {
-            if let Some(known) = names.types.get(expr, expr) {
-                return known;
+            if let Some(wire) = names.types.get(expr, expr) {
+                return wire;
             }
             let wire = of(expr, names);
             names.types.put(expr, expr, wire);
@@ -152,8 +152,8 @@ fn of_binary(
             }
             match arithmetic(a, b, u8::max) {
                 // The sign is the dividend's.
-                t if *op == BinaryOperator::Modulo && is_whole(&t) => {
-                    whole(a.is_some_and(|a| a.is_unsigned()))
+                t if *op == BinaryOperator::Modulo && is_integer(&t) => {
+                    bigint(a.is_some_and(|a| a.is_unsigned()))
                 }
                 t if *op == BinaryOperator::Modulo && t.code == MYSQL_TYPE_NEWDECIMAL => {
                     signed_as(t, a.is_some_and(|a| a.is_unsigned()))
@@ -171,7 +171,7 @@ fn of_binary(
         BinaryOperator::Divide => {
             let (a, b) = both();
             let exact = |t: &WireType| {
-                is_whole(t) || matches!(t.code, MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_NULL)
+                is_integer(t) || matches!(t.code, MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_NULL)
             };
             match (a, b) {
                 (Some(a), Some(b)) if exact(&a) && exact(&b) => signed_as(
@@ -180,13 +180,17 @@ fn of_binary(
                 ),
                 (None, Some(b)) | (Some(b), None) if exact(&b) => WireType::decimal(21, 4),
                 (None, None) => WireType::decimal(21, 4),
-                (Some(a), Some(b)) => fixed(shown(&a).max(shown(&b)).saturating_add(4)),
+                (Some(a), Some(b)) => fixed(
+                    display_decimals(&a)
+                        .max(display_decimals(&b))
+                        .saturating_add(4),
+                ),
                 _ => WireType::double(),
             }
         }
         op if is_div(op) => {
             let (a, b) = both();
-            whole([a, b].iter().flatten().any(WireType::is_unsigned))
+            bigint([a, b].iter().flatten().any(WireType::is_unsigned))
         }
         BinaryOperator::BitwiseAnd
         | BinaryOperator::BitwiseOr

@@ -4,7 +4,7 @@ use mysql_common::constants::ColumnType;
 use sqlparser::ast::Expr;
 use tare_mysql::wire::column::WireType;
 
-use super::kind::{arithmetic, average, is_temporal, is_text, json, loose, merged, sum, whole};
+use super::kind::{arithmetic, average, bigint, is_temporal, is_text, json, loose, merged, sum};
 use super::literal::{fraction_of, is_interval, moved, of_format, rounded};
 use crate::scope::Names;
 
@@ -59,7 +59,7 @@ pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<
         Sum => sum(of(0)),
         Average => average(of(0)),
         Rounded => rounded(of(0), arguments.get(1).copied()),
-        Whole => match of(0) {
+        Integral => match of(0) {
             Some(t) if t.code == ColumnType::MYSQL_TYPE_DOUBLE || is_text(&t) => WireType::double(),
             Some(t) if t.is_unsigned() => WireType::bigint_unsigned(),
             _ => WireType::bigint(),
@@ -68,7 +68,7 @@ pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<
             let dividend = of(0);
             match arithmetic(dividend, of(1), u8::max) {
                 t if t.code == ColumnType::MYSQL_TYPE_LONGLONG => {
-                    whole(dividend.is_some_and(|t| t.is_unsigned()))
+                    bigint(dividend.is_some_and(|t| t.is_unsigned()))
                 }
                 t => t,
             }

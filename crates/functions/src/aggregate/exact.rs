@@ -14,7 +14,7 @@ use crate::exact::{MORE_DIGITS, integer, value};
 #[derive(Default)]
 pub(super) struct Total {
     /// Integers of 64 bits.
-    whole: i128,
+    integers: i128,
     /// DECIMALs.
     exact: Option<Decimal>,
     /// Doubles, and how many of them are in.
@@ -28,7 +28,7 @@ impl Total {
     fn take(&mut self, ctx: &Context<'_>, by: i64) {
         match ctx.get_raw(0) {
             ValueRef::Null => return,
-            ValueRef::Integer(n) => self.whole += i128::from(n) * i128::from(by),
+            ValueRef::Integer(n) => self.integers += i128::from(n) * i128::from(by),
             ValueRef::Real(_) => {
                 self.real += by;
                 self.doubles += real(ctx, 0).unwrap_or(0.0) * by as f64;
@@ -53,16 +53,16 @@ impl Total {
         }
         match &self.exact {
             _ if self.real > 0 => Value::Real(self.double()),
-            None => integer(self.whole),
+            None => integer(self.integers),
             Some(_) => Value::Text(self.decimal().text()),
         }
     }
 
     fn decimal(&self) -> Decimal {
-        let whole = Decimal::from(self.whole);
+        let integers = Decimal::from(self.integers);
         match &self.exact {
-            None => whole,
-            Some(exact) => exact.plus(&whole).unwrap_or(whole),
+            None => integers,
+            Some(exact) => exact.plus(&integers).unwrap_or(integers),
         }
     }
 

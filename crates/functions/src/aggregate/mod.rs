@@ -146,11 +146,11 @@ fn count(call: SqlCall) -> Written {
         return match call.arguments().as_slice() {
             [_, second, ..] => Err(near(format!(", {second}"))),
             [] if call.is_empty() => Err(near(")")),
-            _ => Ok(call.kept()),
+            _ => Ok(call.unchanged()),
         };
     }
     if call.len() == 1 && call.is_column() {
-        return Ok(call.kept());
+        return Ok(call.unchanged());
     }
     let mut values = call.into_arguments();
     let value = match values.len() {
@@ -164,7 +164,7 @@ fn count(call: SqlCall) -> Written {
 /// SUM, exact where SQLite's would stop.
 fn sum(call: SqlCall) -> Written {
     if !call.exact {
-        return Ok(call.kept());
+        return Ok(call.unchanged());
     }
     let distinct = call.distinct();
     let arguments = call.into_arguments();

@@ -16,7 +16,7 @@ pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
         DateTime::from_total((d.days * 86_400_000_000) + micros, true)
     });
     match rounded.filter(|d| d.civil().0 <= 9999) {
-        Some(found) => Ok(Value::Text(found.date_text())),
+        Some(moment) => Ok(Value::Text(moment.date_text())),
         None => incorrect(ctx, 1292, "date", Value::Text("0000-00-00".into())),
     }
 }
@@ -49,7 +49,7 @@ pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
         d.civil().0 <= 9999 && (within || kind == 0)
     };
     match rounded.filter(fits) {
-        Some(found) => Ok(Value::Text(found.text_with(digits))),
+        Some(moment) => Ok(Value::Text(moment.text_with(digits))),
         None => {
             let zero = match digits {
                 0 => "0000-00-00 00:00:00".to_owned(),
@@ -91,9 +91,9 @@ pub(super) fn to_year(ctx: &Call<'_>) -> Answer {
         ValueRef::Integer(n) => n,
         ValueRef::Real(x) => x.round_ties_even() as i64,
         _ => {
-            let (d, whole) =
+            let (d, is_number) =
                 tare_mysql::decimal::Decimal::prefix(&bytes(ctx, 0).unwrap_or_default());
-            if !whole {
+            if !is_number {
                 return match d.is_zero() {
                     true => incorrect(ctx, 1366, "integer", Value::Integer(0)),
                     false => truncated(ctx, Value::Integer(0)),

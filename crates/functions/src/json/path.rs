@@ -25,15 +25,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         ) else {
             return Ok(Value::Null);
         };
-        let mut found = vec![&doc];
+        let mut matches = vec![&doc];
         if ctx.len() > 2 {
             let Some(legs) = legs(ctx, 2)? else {
                 return Ok(Value::Null);
             };
-            found.clear();
-            walk(&doc, &legs, &mut found)?;
+            matches.clear();
+            walk(&doc, &legs, &mut matches)?;
         }
-        Ok(match found.first() {
+        Ok(match matches.first() {
             Some(v) => Value::Integer(contains(v, &wanted)?.into()),
             None => Value::Null,
         })
@@ -61,9 +61,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 let Some(legs) = legs(ctx, i)? else {
                     return Ok(Value::Null);
                 };
-                let mut found = Vec::new();
-                walk(&doc, &legs, &mut found)?;
-                hits += usize::from(!found.is_empty());
+                let mut matches = Vec::new();
+                walk(&doc, &legs, &mut matches)?;
+                hits += usize::from(!matches.is_empty());
             }
             let yes = if how == "one" {
                 hits > 0
@@ -77,7 +77,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(doc) = document(ctx, 0, "json_extract")? else {
             return Ok(Value::Null);
         };
-        let mut found = Vec::new();
+        let mut matches = Vec::new();
         let mut many = ctx.len() > 2;
         for i in 1..ctx.len() {
             let Some(legs) = legs(ctx, i)? else {
@@ -86,9 +86,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             many |= legs
                 .iter()
                 .any(|l| matches!(l, Leg::AnyKey | Leg::AnyIndex | Leg::Deep));
-            walk(&doc, &legs, &mut found)?;
+            walk(&doc, &legs, &mut matches)?;
         }
-        Ok(match found.as_slice() {
+        Ok(match matches.as_slice() {
             [] => Value::Null,
             [one] if !many => text(one),
             all => array(all.iter().copied()),
@@ -120,8 +120,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
         return Ok(Value::Null);
     };
     let wanted = value(ctx.get_raw(0))?;
-    let found = contains(&doc, &wanted)?;
-    Ok(Value::Integer(found.into()))
+    let is_member = contains(&doc, &wanted)?;
+    Ok(Value::Integer(is_member.into()))
 })];
 
 /// Legs of a path at most: each may be a call in a call, and a document has 128 levels.
@@ -184,14 +184,14 @@ fn path(text: &str) -> Option<Vec<Leg>> {
     Some(legs)
 }
 
-fn walk<'v>(value: &'v Json, legs: &[Leg], found: &mut Vec<&'v Json>) -> Result<()> {
+fn walk<'v>(value: &'v Json, legs: &[Leg], matches: &mut Vec<&'v Json>) -> Result<()> {
     check_step()?;
     let Some((leg, rest)) = legs.split_first() else {
-        found.push(value);
+        matches.push(value);
         return Ok(());
     };
     let mut on = |v: Option<&'v Json>, legs: &[Leg]| match v {
-        Some(v) => walk(v, legs, found),
+        Some(v) => walk(v, legs, matches),
         None => Ok(()),
     };
     match (leg, value) {
@@ -337,15 +337,15 @@ fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
     let Some(doc) = document(ctx, 0, name)? else {
         return Ok(Value::Null);
     };
-    let mut found = vec![&doc];
+    let mut matches = vec![&doc];
     if ctx.len() > 1 {
         let Some(legs) = legs(ctx, 1)? else {
             return Ok(Value::Null);
         };
-        found.clear();
-        walk(&doc, &legs, &mut found)?;
+        matches.clear();
+        walk(&doc, &legs, &mut matches)?;
     }
-    Ok(match (found.first(), keys) {
+    Ok(match (matches.first(), keys) {
         (None, _) => Value::Null,
         (Some(Json::Object(all)), true) => {
             let mut keys: Vec<&String> = all.keys().collect();

@@ -204,7 +204,7 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
         Change::Update | Change::Delete => affected.max(done.examined),
     };
     let mut insert_id = 0;
-    if matches!(change, Change::Insert | Change::Replace) && sql.makes_ids && affected > 0 {
+    if matches!(change, Change::Insert | Change::Replace) && sql.creates_ids && affected > 0 {
         // MySQL reports the first id that the statement generated.
         insert_id = done.last_id - (done.changed as i64 - 1).max(0);
         session.state.set_last_insert_id(insert_id);

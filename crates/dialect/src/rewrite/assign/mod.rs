@@ -111,8 +111,8 @@ impl Rewriter<'_> {
         ignore: bool,
     ) -> Expr {
         let strict = self.mode.strict && !ignore;
-        let found = def.and_then(|d| d.column(column));
-        let value = match found {
+        let definition = def.and_then(|d| d.column(column));
+        let value = match definition {
             // A DECIMAL is a text in SQLite, and a text's 0 is another year.
             Some(c)
                 if base_type(&c.column_type) == "year"
@@ -122,7 +122,7 @@ impl Rewriter<'_> {
             }
             _ => value,
         };
-        match found {
+        match definition {
             Some(column) if !fits(column, given, strict, self.mode.zoned) => {
                 converted(column, value, strict)
             }

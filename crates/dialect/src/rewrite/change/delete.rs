@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{Delete, FromTable, ObjectName, TableFactor, TableWithJoins};
 
-use crate::name::{last_name, quote, whole_name};
+use crate::name::{full_name, last_name, quote};
 use crate::plan::Sql;
 use crate::rewrite::Rewriter;
 
@@ -39,7 +39,7 @@ impl Rewriter<'_> {
             };
             let target = self
                 .named_target(&tables, &last_name(name))
-                .map_err(|_| Error::UnknownTarget(whole_name(name)))?;
+                .map_err(|_| Error::UnknownTarget(full_name(name)))?;
             self.sql.writes = Some(target.database.clone());
             self.sql.joined = true;
             let selection = match delete.selection.take() {

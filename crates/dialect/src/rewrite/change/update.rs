@@ -10,8 +10,8 @@ use tare_mysql::types::{base_type, parts};
 
 use super::differs;
 use super::target::Target;
-use crate::depth::few;
-use crate::name::{last_name, quote, whole_name};
+use crate::depth::check_column_count;
+use crate::name::{full_name, last_name, quote};
 use crate::plan::Sql;
 use crate::rewrite::insert::now;
 use crate::rewrite::{Rewriter, converted};
@@ -39,7 +39,7 @@ impl Rewriter<'_> {
         let mut sql = format!("UPDATE{or} {}", target.sql());
         let (mut sets, mut checks) = (Vec::new(), HashMap::new());
         let mut certain = true;
-        few(update.assignments.len())?;
+        check_column_count(update.assignments.len())?;
         for assignment in &mut update.assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));
@@ -107,13 +107,13 @@ impl Rewriter<'_> {
         // MySQL neither writes nor counts a row that stays as it is.
         if certain && !self.mode.found_rows && !is_system_schema(&target.database) {
             let changed = changed.join(" OR ");
-            let found = tail.strip_prefix(" WHERE ").unwrap_or_default();
-            sql.push_str(&match found {
+            let condition = tail.strip_prefix(" WHERE ").unwrap_or_default();
+            sql.push_str(&match condition {
                 "" => format!(" WHERE ({changed})"),
                 // SQLite may look at this condition first, and a value that is refused is an error: it is not
                 // to be computed for other rows.
-                found if found.starts_with('(') && sets.iter().any(|(_, v)| calls(v)) => {
-                    format!(" AND CASE WHEN {found} THEN ({changed}) ELSE 0 END")
+                condition if condition.starts_with('(') && sets.iter().any(|(_, v)| calls(v)) => {
+                    format!(" AND CASE WHEN {condition} THEN ({changed}) ELSE 0 END")
                 }
                 _ => format!(" AND ({changed})"),
             });
@@ -177,7 +177,7 @@ impl Rewriter<'_> {
                 return Err(near("("));
             };
             let of = owner(&self.names, name).ok_or_else(|| Error::UnknownColumn {
-                name: whole_name(name),
+                name: full_name(name),
                 clause: Clause::FieldList,
             })?;
             if called

@@ -187,7 +187,10 @@ impl Rewriter<'_> {
             return Plan::default();
         }
         if *op == Divide {
-            return called(Call::Whole("tare_over", self.refuses_zero()), Wrap::Collate);
+            return called(
+                Call::Flagged("tare_over", self.refuses_zero()),
+                Wrap::Collate,
+            );
         }
         let unsigned = [of.0, of.1].iter().flatten().any(WireType::is_unsigned);
         let wrap = if unsigned { Wrap::Collate } else { Wrap::None };
@@ -206,7 +209,12 @@ impl Rewriter<'_> {
                 }
                 Minus => "tare_sub",
                 Multiply => "tare_mul",
-                _ => return called(Call::Whole("tare_rest", self.refuses_zero()), Wrap::Collate),
+                _ => {
+                    return called(
+                        Call::Flagged("tare_rest", self.refuses_zero()),
+                        Wrap::Collate,
+                    );
+                }
             };
             return called(Call::Two(name), Wrap::Collate);
         }
@@ -237,7 +245,7 @@ impl Rewriter<'_> {
                 let unsigned = of.0.is_some_and(|t| t.is_unsigned());
                 called(Call::Divided(name, self.refuses_zero(), unsigned), wrap)
             }
-            _ => called(Call::Whole(name, unsigned), wrap),
+            _ => called(Call::Flagged(name, unsigned), wrap),
         }
     }
 
@@ -397,11 +405,12 @@ impl Rewriter<'_> {
                 called(Call::CountDistinct, Wrap::None)
             }
             "abs" if exact => called(Call::Named("tare_abs"), Wrap::Collate),
-            "mod" if exact && classes.contains(&Class::Decimal) => {
-                called(Call::Whole("tare_rest", self.refuses_zero()), Wrap::Collate)
-            }
+            "mod" if exact && classes.contains(&Class::Decimal) => called(
+                Call::Flagged("tare_rest", self.refuses_zero()),
+                Wrap::Collate,
+            ),
             "mod" if exact => called(
-                Call::Whole("tare_rest_int", first == Class::Big),
+                Call::Flagged("tare_rest_int", first == Class::Big),
                 Wrap::Collate,
             ),
             "greatest" if numbers => self.chosen_by(expr, "tare_greatest"),

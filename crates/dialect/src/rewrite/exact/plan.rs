@@ -22,7 +22,7 @@ pub(super) enum Call {
     /// Of two operands.
     Two(&'static str),
     /// Of two operands; what follows them.
-    Whole(&'static str, bool),
+    Flagged(&'static str, bool),
     /// Of two operands; whether a divisor of 0 is an error, and whether the result has no sign.
     Divided(&'static str, bool, bool),
     /// Of an operator and two operands.
@@ -74,12 +74,12 @@ fn operands(expr: Expr) -> Vec<Expr> {
 impl Plan {
     /// Puts the call in an expression's place, where there is one; whether there is.
     pub(crate) fn call(&self, expr: &mut Expr) -> bool {
-        let Some(made) = &self.call else {
+        let Some(target) = &self.call else {
             return false;
         };
         let flag = |yes: &bool| number((*yes).into());
         node::replace(expr, |expr| {
-            let (name, rest) = match made {
+            let (name, rest) = match target {
                 Call::Literal(literal) => return literal.as_ref().clone(),
                 Call::Named(name) => return named(name, expr),
                 Call::Like(like) => return like.written(expr),
@@ -93,7 +93,7 @@ impl Plan {
                     return call("tare_bits", all);
                 }
                 Call::Two(name) | Call::One(name) => (name, Vec::new()),
-                Call::Whole(name, yes) => (name, vec![flag(yes)]),
+                Call::Flagged(name, yes) => (name, vec![flag(yes)]),
                 Call::Divided(name, refuses, unsigned) => {
                     (name, vec![flag(refuses), flag(unsigned)])
                 }

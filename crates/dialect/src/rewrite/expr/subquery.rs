@@ -120,6 +120,6 @@ fn holds(left: Expr, op: BinaryOperator, bound: &str, query: Query) -> Expr {
 /// Whether a row is NULL.
 fn has_nulls(query: Query) -> Expr {
     let all = node::call_of_all("count");
-    let known = call("count", vec![column()]);
-    value_of(binary(all, BinaryOperator::Gt, known), query)
+    let not_null = call("count", vec![column()]);
+    value_of(binary(all, BinaryOperator::Gt, not_null), query)
 }

@@ -34,16 +34,16 @@ impl Rewriter<'_> {
         let Some(def) = self.names.definition(database, table) else {
             return Ok(None);
         };
-        let Some(found) = def.column(column) else {
+        let Some(definition) = def.column(column) else {
             return Err(Error::UnknownColumn {
                 name: column.to_owned(),
                 clause: Clause::FieldList,
             });
         };
-        Ok(Some(match &found.default {
-            Some(default) if default == "CURRENT_TIMESTAMP" => now(found),
+        Ok(Some(match &definition.default {
+            Some(default) if default == "CURRENT_TIMESTAMP" => now(definition),
             Some(default) => node::stored_default(default.replace("\\\\", "\\")),
-            None if found.nullable || found.auto_increment => node::null(),
+            None if definition.nullable || definition.auto_increment => node::null(),
             None => return Err(Error::NoDefault(column.to_owned())),
         }))
     }
@@ -59,7 +59,7 @@ pub(in crate::rewrite) fn now(column: &ColumnDef) -> Expr {
 impl Target<'_> {
     /// The columns that are left out and have a default that SQLite does not know: the moment, and a
     /// TIMESTAMP's, which is a time of the session's zone.
-    pub(super) fn filled(&self, zoned: bool) -> Vec<String> {
+    pub(super) fn columns_with_runtime_default(&self, zoned: bool) -> Vec<String> {
         let Some(def) = self.def.filter(|def| def.view.is_none()) else {
             return Vec::new();
         };
@@ -72,12 +72,12 @@ impl Target<'_> {
             Some(_) => zoned && base_type(&c.column_type) == "timestamp",
             None => false,
         };
-        let found = def.columns.iter().filter(is_left_out).filter(is_filled);
-        found.map(|c| c.name.clone()).collect()
+        let columns = def.columns.iter().filter(is_left_out).filter(is_filled);
+        columns.map(|c| c.name.clone()).collect()
     }
 
     /// In strict mode each column that is left out and cannot be NULL has a default.
-    pub(super) fn has_defaults(&self) -> Result<()> {
+    pub(super) fn check_required_columns(&self) -> Result<()> {
         let Some(def) = self.def.filter(|def| def.view.is_none()) else {
             return Ok(());
         };
@@ -101,7 +101,7 @@ impl Target<'_> {
     }
 
     /// Every column that is named exists.
-    pub(super) fn has_columns(&self) -> Result<()> {
+    pub(super) fn check_columns_exist(&self) -> Result<()> {
         let Some(def) = self.def else { return Ok(()) };
         match self.names.iter().find(|n| def.column(n).is_none()) {
             None => Ok(()),

@@ -14,7 +14,7 @@ use tare_mysql::table::TableDef;
 pub(super) use self::default::now;
 use self::rows::Rows;
 use super::Rewriter;
-use crate::depth::few;
+use crate::depth::check_column_count;
 use crate::name::{last_name, quote};
 use crate::node::query;
 use crate::plan::{Change, Sql};
@@ -85,15 +85,15 @@ impl Rewriter<'_> {
         };
         self.sql.writes = Some(target.database.clone());
         self.sql.replaces = insert.replace_into.then(|| target.table.clone());
-        self.sql.makes_ids = target.auto().is_some();
-        target.has_columns()?;
+        self.sql.creates_ids = target.auto().is_some();
+        target.check_columns_exist()?;
         if self.mode.strict && !insert.ignore {
-            target.has_defaults()?;
+            target.check_required_columns()?;
         }
         let source = insert.source.take().ok_or_else(|| near("DEFAULT"))?;
         let of_defaults = matches!(source.body.as_ref(), SetExpr::Values(v) if v.rows.iter().all(|r| r.is_empty()));
         if !target.names.is_empty() || of_defaults {
-            let filled = target.filled(self.mode.zoned);
+            let filled = target.columns_with_runtime_default(self.mode.zoned);
             target.filled = filled.len();
             target.names.extend(filled);
         }
@@ -149,7 +149,7 @@ fn names(insert: &mut Insert) -> Result<Vec<String>> {
         }
         insert.source = Some(Box::new(query::values(vec![row])));
     }
-    few(names.len())?;
+    check_column_count(names.len())?;
     for (i, name) in names.iter().enumerate() {
         if names[..i].iter().any(|n| n.eq_ignore_ascii_case(name)) {
             return Err(Error::AssignedTwice(name.clone()));

@@ -37,8 +37,8 @@ impl Rewriter<'_> {
     }
 
     fn selected(&mut self, target: &Target<'_>, mut source: Query) -> Result<Rows> {
-        let found = self.names.columns(&source).unwrap_or_default();
-        let wires: Vec<_> = found.into_iter().map(|c| c.wire).collect();
+        let columns = self.names.columns(&source).unwrap_or_default();
+        let wires: Vec<_> = columns.into_iter().map(|c| c.wire).collect();
         self.visit(&mut source)?;
         let (text, columns) = (source.to_string(), target.columns());
         let (given, left_out) = columns.split_at(columns.len() - target.filled.min(columns.len()));

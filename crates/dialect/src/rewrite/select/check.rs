@@ -5,7 +5,7 @@ use sqlparser::ast::{
     Expr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr, TableFactor, Value,
 };
 
-use crate::depth::{TABLES, few};
+use crate::depth::{MAX_JOINED_TABLES, check_column_count};
 use crate::join::shares_columns;
 use crate::rewrite::Rewriter;
 use crate::scope::Column;
@@ -45,7 +45,7 @@ impl Rewriter<'_> {
             return Ok(());
         };
         // What commas join is not seen in the tokens.
-        if scope.relations.len() > TABLES {
+        if scope.relations.len() > MAX_JOINED_TABLES {
             return Err(Error::TooManyTables);
         }
         for (i, one) in scope.relations.iter().enumerate() {
@@ -67,7 +67,7 @@ impl Rewriter<'_> {
         if let (SetExpr::Select(select), Some(OrderByKind::Expressions(by))) =
             (query.body.as_ref(), by)
         {
-            few(by.len())?;
+            check_column_count(by.len())?;
             positions(
                 by.iter().map(|o| &o.expr),
                 &select.projection,

@@ -16,7 +16,7 @@ use tare_mysql::schema::is_system_schema;
 
 use self::check::positions;
 use super::Rewriter;
-use crate::depth::few;
+use crate::depth::check_column_count;
 use crate::plan::Sql;
 use crate::schema::{Rewritten, Schema};
 use crate::{function, walk};
@@ -44,10 +44,10 @@ impl Rewriter<'_> {
         self.hints(query, types);
         self.sql.views = self.view_columns(query);
         let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
-        let found = calculates_found_rows(query);
+        let counts_found_rows = calculates_found_rows(query);
         self.visit(query)?;
         self.sql.text = query.to_string();
-        if found {
+        if counts_found_rows {
             query.limit_clause = None;
             query.order_by = None;
             let query = query.to_string();
@@ -61,21 +61,21 @@ impl Rewriter<'_> {
 
     /// Whether a table of a system schema is named: their counters' sums may exceed 64 bits.
     pub(in crate::rewrite) fn reads_system(&self, query: &Query) -> bool {
-        let mut found = false;
+        let mut reads = false;
         let _ = sqlparser::ast::visit_relations(query, |name| {
-            found |= self.resolve(name).is_ok_and(|(d, _)| is_system_schema(&d));
+            reads |= self.resolve(name).is_ok_and(|(d, _)| is_system_schema(&d));
             ControlFlow::<()>::Continue(())
         });
-        found
+        reads
     }
 
     pub(in crate::rewrite) fn select(&mut self, select: &mut Select) -> Result<()> {
         if select.into.is_some() {
             return Err(near("INTO"));
         }
-        few(select.projection.len())?;
+        check_column_count(select.projection.len())?;
         if let GroupByExpr::Expressions(by, _) = &select.group_by {
-            few(by.len())?;
+            check_column_count(by.len())?;
         }
         let straight = select
             .select_modifiers
@@ -149,16 +149,16 @@ impl Rewriter<'_> {
 
 /// Whether an aggregate function is called, outside of subqueries and windows.
 pub(in crate::rewrite) fn aggregates(schema: &dyn Schema, expr: &Expr) -> bool {
-    let mut found = false;
+    let mut result = false;
     walk::expressions(expr, &mut |e| {
         if let Expr::Function(f) = e
             && f.over.is_none()
             && function::is_aggregate(schema, &function::name_of(f))
         {
-            found = true;
+            result = true;
         }
     });
-    found
+    result
 }
 
 fn calculates_found_rows(query: &Query) -> bool {

@@ -21,8 +21,8 @@ impl Rewriter<'_> {
             }
         };
         let texts = names::projection(text);
-        let known = texts.len() == select.projection.len();
-        let keeps_names = self.mode.series.has_views_of_information()
+        let has_texts = texts.len() == select.projection.len();
+        let has_original_names = self.mode.series.has_views_of_information()
             && names_information_schema(&select.from, self.database);
         for (i, item) in select.projection.iter_mut().enumerate() {
             let SelectItem::UnnamedExpr(expr) = item else {
@@ -31,7 +31,7 @@ impl Rewriter<'_> {
             let name = match literal_or_column(expr) {
                 // A view's columns keep their own names, and information_schema is made of views.
                 column @ (Expr::Identifier(_) | Expr::CompoundIdentifier(_))
-                    if keeps_names && !is_variable(column) =>
+                    if has_original_names && !is_variable(column) =>
                 {
                     continue;
                 }
@@ -53,10 +53,10 @@ impl Rewriter<'_> {
                 }
                 Expr::Value(v) => match literal_name(&v.value) {
                     Some(name) => name,
-                    None if known => inner_text(&texts[i]).to_owned(),
+                    None if has_texts => inner_text(&texts[i]).to_owned(),
                     None => v.value.to_string(),
                 },
-                _ if known => texts[i].clone(),
+                _ if has_texts => texts[i].clone(),
                 other => other.to_string(),
             };
             *item = SelectItem::ExprWithAlias {

@@ -12,7 +12,7 @@ use crate::schema::SystemColumn;
 
 /// What one column of a FROM clause is: its name, and where it comes from if that is a view.
 #[derive(Debug, Clone)]
-struct Known {
+struct Origin {
     table: String,
     name: String,
     view: Option<ViewColumn>,
@@ -26,7 +26,7 @@ impl Rewriter<'_> {
     /// The columns of a view's SELECT, by number, that have no type in SQLite: there, a text would compare
     /// with their numbers as a text.
     pub fn untyped(&self, query: &Query, columns: usize) -> Vec<usize> {
-        let known: Option<Vec<Known>> = match query.body.as_ref() {
+        let origin: Option<Vec<Origin>> = match query.body.as_ref() {
             SetExpr::Select(select) => {
                 let from = self.from(select);
                 let items = select.projection.iter().map(|item| self.item(item, &from));
@@ -35,7 +35,7 @@ impl Rewriter<'_> {
             _ => None,
         };
         let typed = |i: &usize| {
-            known
+            origin
                 .as_ref()
                 .and_then(|k| k.get(*i))
                 .is_some_and(|k| k.typed)
@@ -76,9 +76,9 @@ impl Rewriter<'_> {
     }
 
     /// The columns that an item of a select list gives; `None` when they cannot be told.
-    fn item(&self, item: &SelectItem, from: &(bool, Vec<Known>)) -> Option<Vec<Known>> {
-        let one = |known: Known| Some(vec![known]);
-        let other = |name: String| Known {
+    fn item(&self, item: &SelectItem, from: &(bool, Vec<Origin>)) -> Option<Vec<Origin>> {
+        let one = |origin: Origin| Some(vec![origin]);
+        let other = |name: String| Origin {
             table: String::new(),
             name,
             view: None,
@@ -91,7 +91,7 @@ impl Rewriter<'_> {
                     return None;
                 };
                 let table = last_name(name);
-                let columns: Vec<Known> = from
+                let columns: Vec<Origin> = from
                     .1
                     .iter()
                     .filter(|k| k.table.eq_ignore_ascii_case(&table))
@@ -100,22 +100,22 @@ impl Rewriter<'_> {
                 (!columns.is_empty()).then_some(columns)
             }
             SelectItem::UnnamedExpr(e) => {
-                let known = column(e, &from.1);
-                one(known.unwrap_or_else(|| other(e.to_string())))
+                let origin = column(e, &from.1);
+                one(origin.unwrap_or_else(|| other(e.to_string())))
             }
             SelectItem::ExprWithAlias { expr, alias } => {
-                let known = column(expr, &from.1).map(|k| Known {
+                let origin = column(expr, &from.1).map(|k| Origin {
                     name: alias.value.clone(),
                     ..k
                 });
-                one(known.unwrap_or_else(|| other(alias.value.clone())))
+                one(origin.unwrap_or_else(|| other(alias.value.clone())))
             }
             _ => None,
         }
     }
 
     /// The columns of a FROM clause as far as they are known, and whether they all are.
-    fn from(&self, select: &Select) -> (bool, Vec<Known>) {
+    fn from(&self, select: &Select) -> (bool, Vec<Origin>) {
         let mut all = !shares_columns(&select.from);
         let mut columns = Vec::new();
         for table in &select.from {
@@ -130,7 +130,7 @@ impl Rewriter<'_> {
         (all, columns)
     }
 
-    fn factor(&self, factor: &TableFactor) -> Option<Vec<Known>> {
+    fn factor(&self, factor: &TableFactor) -> Option<Vec<Origin>> {
         match factor {
             TableFactor::Table { name, alias, .. } => {
                 let single = name.0.len() == 1;
@@ -144,7 +144,7 @@ impl Rewriter<'_> {
                 let columns = self.names.schema.system_table(&database, &table)?;
                 let sys = database.eq_ignore_ascii_case("sys");
                 let view = self.names.schema.view(&table).filter(|_| sys);
-                let known = |column: SystemColumn| Known {
+                let origin = |column: SystemColumn| Origin {
                     table: called.clone(),
                     name: column.name.to_owned(),
                     view: view.map(|view| ViewColumn {
@@ -154,7 +154,7 @@ impl Rewriter<'_> {
                     }),
                     typed: true,
                 };
-                Some(columns.into_iter().map(known).collect())
+                Some(columns.into_iter().map(origin).collect())
             }
             TableFactor::Derived {
                 subquery, alias, ..
@@ -169,10 +169,10 @@ impl Rewriter<'_> {
                     .unwrap_or_default();
                 let mut columns = Vec::new();
                 for item in &select.projection {
-                    for known in self.item(item, &from)? {
-                        columns.push(Known {
+                    for origin in self.item(item, &from)? {
+                        columns.push(Origin {
                             table: called.clone(),
-                            ..known
+                            ..origin
                         });
                     }
                 }
@@ -184,7 +184,7 @@ impl Rewriter<'_> {
 }
 
 /// The column that an expression names.
-fn column(expr: &Expr, from: &[Known]) -> Option<Known> {
+fn column(expr: &Expr, from: &[Origin]) -> Option<Origin> {
     let (table, name) = match expr {
         Expr::Identifier(name) => (None, name),
         Expr::CompoundIdentifier(parts) => match parts.as_slice() {

@@ -32,8 +32,8 @@ impl Rewriter<'_> {
         let Some(view) = self.names.schema.view(&table) else {
             return Ok(());
         };
-        let found = view.query(self.names.schema)?;
-        self.sql.catalog.extend(found.catalog.iter().cloned());
+        let rewritten = view.query(self.names.schema)?;
+        self.sql.catalog.extend(rewritten.catalog.iter().cloned());
         let called = alias.take().unwrap_or_else(|| TableAlias {
             explicit: true,
             name: ident(&table),
@@ -42,7 +42,7 @@ impl Rewriter<'_> {
         });
         *factor = TableFactor::Derived {
             lateral: false,
-            subquery: Box::new(found.query.clone()),
+            subquery: Box::new(rewritten.query.clone()),
             alias: Some(called),
             sample: None,
         };
@@ -57,7 +57,7 @@ impl Rewriter<'_> {
             name: format!("{schema}.{name}"),
         };
         let is_native = call.name.0.len() == 1 && name.eq_ignore_ascii_case("ps_thread_id");
-        let found = match call.name.0.as_slice() {
+        let function = match call.name.0.as_slice() {
             [_] => match self.database {
                 _ if is_native => self.names.schema.routine("tare_thread_id"),
                 Some(database) if database.eq_ignore_ascii_case("sys") => {
@@ -84,7 +84,7 @@ impl Rewriter<'_> {
             }
             _ => None,
         };
-        let Some(function) = found else {
+        let Some(function) = function else {
             return Ok(None);
         };
         let arguments = match &mut call.args {

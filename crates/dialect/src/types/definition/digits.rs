@@ -9,7 +9,7 @@ use crate::scope::Names;
 use crate::types;
 
 /// Digits in front of the point that a column of a type has.
-pub(super) fn whole_of(column_type: &str) -> u32 {
+pub(super) fn integer_digits(column_type: &str) -> u32 {
     let numeric = parts(column_type).numeric();
     numeric.map_or(20, |(all, scale)| {
         (all - scale.unwrap_or(0).min(all)) as u32
@@ -18,8 +18,8 @@ pub(super) fn whole_of(column_type: &str) -> u32 {
 
 /// All digits of an expression's number; `None` where they are not known.
 pub(super) fn precision(expr: &Expr, names: &mut Names<'_>) -> Option<u32> {
-    let (whole, scale) = digits(expr, names)?;
-    Some((whole + scale).max(1))
+    let (integer, scale) = digits(expr, names)?;
+    Some((integer + scale).max(1))
 }
 
 /// Digits in front of the point and behind it.
@@ -29,7 +29,7 @@ fn digits(expr: &Expr, names: &mut Names<'_>) -> Option<(u32, u32)> {
     }
     if let Some(def) = column(expr, names) {
         let scale = parts(&def.column_type).numeric()?.1.unwrap_or(0) as u32;
-        return Some((whole_of(&def.column_type), scale));
+        return Some((integer_digits(&def.column_type), scale));
     }
     let like = same_as(expr);
     if !like.is_empty() {
@@ -38,9 +38,9 @@ fn digits(expr: &Expr, names: &mut Names<'_>) -> Option<(u32, u32)> {
     match expr {
         Expr::Value(v) => match &v.value {
             Value::Number(n, _) if !n.contains(['e', 'E']) => {
-                let (whole, fraction) = n.split_once('.').unwrap_or((n, ""));
-                let whole = whole.trim_start_matches('0').len() as u32;
-                Some((whole, fraction.len().min(30) as u32))
+                let (integer, fraction) = n.split_once('.').unwrap_or((n, ""));
+                let integer = integer.trim_start_matches('0').len() as u32;
+                Some((integer, fraction.len().min(30) as u32))
             }
             Value::Boolean(_) => Some((1, 0)),
             Value::Null => Some((0, 0)),
@@ -98,8 +98,8 @@ fn digits(expr: &Expr, names: &mut Names<'_>) -> Option<(u32, u32)> {
 fn joined(all: &[&Expr], names: &mut Names<'_>) -> Option<(u32, u32)> {
     let mut most = (0, 0);
     for expr in all {
-        let found = digits(expr, names)?;
-        most = (most.0.max(found.0), most.1.max(found.1));
+        let one = digits(expr, names)?;
+        most = (most.0.max(one.0), most.1.max(one.1));
     }
     Some(most)
 }

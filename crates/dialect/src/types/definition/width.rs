@@ -60,10 +60,10 @@ pub(super) fn width(expr: &Expr, names: &mut Names<'_>) -> Option<u32> {
             substring_for,
             ..
         } => {
-            let whole = width(expr, names);
+            let total = width(expr, names);
             match substring_for {
-                Some(n) => least(whole, count(Some(&n.as_ref()))),
-                None => whole,
+                Some(n) => least(total, count(Some(&n.as_ref()))),
+                None => total,
             }
         }
         Expr::Cast {
@@ -154,8 +154,8 @@ fn called(name: &str, all: &[&Expr], names: &mut Names<'_>) -> Option<u32> {
         "repeat" => Some(of(0)?.saturating_mul(count(all.get(1))?)),
         "space" => count(all.first()),
         "replace" => {
-            let (whole, new) = (of(0)?, of(2)?);
-            Some(whole.saturating_mul(new.max(1)))
+            let (total, new) = (of(0)?, of(2)?);
+            Some(total.saturating_mul(new.max(1)))
         }
         "elt" => widest(all.get(1..)?, names),
         "hex" => times(of(0), 8),
@@ -177,9 +177,9 @@ fn called(name: &str, all: &[&Expr], names: &mut Names<'_>) -> Option<u32> {
 }
 
 fn sum(all: &[&Expr], names: &mut Names<'_>) -> Option<u32> {
-    let mut whole = 0u32;
+    let mut total = 0u32;
     for expr in all {
-        whole = whole.saturating_add(width(expr, names)?);
+        total = total.saturating_add(width(expr, names)?);
     }
-    Some(whole)
+    Some(total)
 }

@@ -14,7 +14,7 @@ use crate::plan::Sql;
 impl Rewriter<'_> {
     /// Completes a definition with a query's columns, and makes the INSERT that fills the table.
     /// Columns that both name are as they were defined, in the order of the query.
-    pub fn made(
+    pub fn create_as_select(
         mut self,
         name: &TableName,
         mut query: Query,
@@ -44,17 +44,17 @@ impl Rewriter<'_> {
             }
             names.push(column.name.clone());
             let at = |c: &ColumnDef| c.name.eq_ignore_ascii_case(&column.name);
-            let made = match def.columns.iter().position(at) {
+            let definition = match def.columns.iter().position(at) {
                 Some(at) => def.columns.remove(at),
                 None => match &column.def {
-                    Some(found) => ColumnDef {
+                    Some(definition) => ColumnDef {
                         name: column.name.clone(),
-                        ..found.as_value()
+                        ..definition.as_value()
                     },
                     None => return Err(Error::unsupported("a column without a type")),
                 },
             };
-            def.columns.push(made);
+            def.columns.push(definition);
         }
         def.settle();
         def.check_indexes()?;

@@ -55,8 +55,8 @@ pub(super) fn nullable(expr: &Expr, names: &mut Names<'_>) -> bool {
         Expr::Nested(e) => nullable(e, names),
         Expr::Value(v) => v.value == Value::Null,
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
-            let found = names.column_of(expr).and_then(|c| c.def.as_ref());
-            found.is_none_or(|def| def.nullable)
+            let definition = names.column_of(expr).and_then(|c| c.def.as_ref());
+            definition.is_none_or(|def| def.nullable)
         }
         Expr::UnaryOp { expr, .. } => nullable(expr, names),
         Expr::BinaryOp { left, op, right } => match op {

@@ -7,17 +7,17 @@ use sqlparser::ast::Expr;
 use tare_mysql::wire::column::WireType;
 
 /// Where an operator's operands are. They stay there while what is around them changes.
-type Place = (*const Expr, *const Expr);
+type Operands = (*const Expr, *const Expr);
 
 /// Types of operators' results, by their operands. They hold until the tree is changed.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct TypeCache {
     /// Of the tree; what was found in another one is forgotten.
     version: u64,
-    of: HashMap<Place, (u64, Option<WireType>)>,
+    of: HashMap<Operands, (u64, Option<WireType>)>,
 }
 
-impl Known {
+impl TypeCache {
     /// The tree changes, or other names come into sight.
     pub fn forget(&mut self) {
         self.version += 1;
@@ -25,8 +25,8 @@ impl Known {
 
     /// The type of what an operator makes of two operands, where it has been found.
     pub(super) fn get(&self, left: &Expr, right: &Expr) -> Option<Option<WireType>> {
-        let found = self.of.get(&(&raw const *left, &raw const *right));
-        found
+        let entry = self.of.get(&(&raw const *left, &raw const *right));
+        entry
             .filter(|(version, _)| *version == self.version)
             .map(|(_, wire)| *wire)
     }

@@ -10,7 +10,7 @@ use tare_mysql::table::{ColumnDef, literal};
 use tare_mysql::types::{base_type, parts};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
-use super::kind::is_whole;
+use super::kind::is_integer;
 use crate::function::{arguments, name_of};
 use crate::scope::Names;
 
@@ -20,7 +20,7 @@ use ColumnType::*;
 const LONGEST: u32 = 512;
 
 /// What a column that is made of an expression is. One that is a column itself has what that one has.
-pub fn made(expr: &Expr, name: &str, names: &mut Names<'_>) -> ColumnDef {
+pub fn definition_of(expr: &Expr, name: &str, names: &mut Names<'_>) -> ColumnDef {
     if let Some(def) = column(expr, names) {
         return ColumnDef {
             name: name.to_owned(),
@@ -39,7 +39,7 @@ pub fn made(expr: &Expr, name: &str, names: &mut Names<'_>) -> ColumnDef {
 }
 
 /// A column of which nothing but its type on the wire is known: of UNION and VALUES.
-pub fn made_of(wire: Option<WireType>, name: &str) -> ColumnDef {
+pub fn definition_from_wire(wire: Option<WireType>, name: &str) -> ColumnDef {
     let column_type = match wire {
         Some(wire) => written(&wire, None, None),
         None => "longblob".into(),
@@ -81,11 +81,11 @@ pub fn both(a: &ColumnDef, b: &ColumnDef, wire: Option<WireType>) -> ColumnDef {
             column_type: match wire {
                 Some(w) if w.code == MYSQL_TYPE_NEWDECIMAL => {
                     let scale = w.decimals.min(30);
-                    let whole =
-                        digits::whole_of(&a.column_type).max(digits::whole_of(&b.column_type));
+                    let integer = digits::integer_digits(&a.column_type)
+                        .max(digits::integer_digits(&b.column_type));
                     format!(
                         "decimal({},{scale})",
-                        (whole + u32::from(scale)).clamp(1, 65)
+                        (integer + u32::from(scale)).clamp(1, 65)
                     )
                 }
                 Some(w) => written(&w, None, None),
@@ -104,8 +104,8 @@ pub fn both(a: &ColumnDef, b: &ColumnDef, wire: Option<WireType>) -> ColumnDef {
 /// The definition of the column that an expression is, or that a subquery in its place has.
 fn column(expr: &Expr, names: &mut Names<'_>) -> Option<ColumnDef> {
     if let Expr::Subquery(query) = expr {
-        let found = names.columns(query)?.into_iter().next()?;
-        return found.def.map(|def| ColumnDef {
+        let column = names.columns(query)?.into_iter().next()?;
+        return column.def.map(|def| ColumnDef {
             nullable: true,
             default: None,
             on_update_now: false,
@@ -113,8 +113,8 @@ fn column(expr: &Expr, names: &mut Names<'_>) -> Option<ColumnDef> {
             ..def.as_value()
         });
     }
-    let found = names.column_of(expr)?;
-    found.def.as_deref().cloned()
+    let column = names.column_of(expr)?;
+    column.def.as_deref().cloned()
 }
 
 /// An expression's type, as MySQL writes it.
@@ -191,7 +191,7 @@ fn written(wire: &WireType, width: Option<u32>, precision: Option<u32>) -> Strin
         MYSQL_TYPE_SHORT => format!("smallint{unsigned}"),
         MYSQL_TYPE_INT24 => format!("mediumint{unsigned}"),
         MYSQL_TYPE_LONG => format!("int{unsigned}"),
-        _ if is_whole(wire) => format!("bigint{unsigned}"),
+        _ if is_integer(wire) => format!("bigint{unsigned}"),
         MYSQL_TYPE_NEWDECIMAL => {
             let scale = u32::from(wire.decimals.min(30));
             let digits = precision.unwrap_or(65).clamp(scale.max(1), 65);
