@@ -1,12 +1,12 @@
 //! Takes the locks and lists of crates/tare as they are, and puts loom's atomics into them.
 //!
-//! Locks are made in constants, which loom's atomics cannot be; so their sources are rewritten,
-//! in few and checked ways, instead of being compiled twice: the algorithms stay untouched.
+//! Locks are created in constants, which loom's atomics cannot be in; so their sources are rewritten,
+//! in few and checked ways, instead of being compiled twice: the algorithms do not change.
 
 use std::path::Path;
 use std::{env, fs};
 
-/// What is replaced in each file. Each must be found, so that no source outgrows this unnoticed.
+/// Replacements in each file. Each must match, so that a change of the source is noticed.
 const REWRITES: [(&str, &[(&str, &str)]); 4] = [
     (
         "lock/mutex.rs",

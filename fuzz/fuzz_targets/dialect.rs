@@ -1,4 +1,4 @@
-//! Any text, in any sql_mode, is a plan or an error that a client can be told.
+//! Any text, in any sql_mode, is a plan or an error for the client.
 #![no_main]
 
 #[allow(dead_code)]

@@ -6,7 +6,7 @@ mod hostile_bytes;
 
 use std::cell::RefCell;
 
-use hostile_bytes::{Buffer, first_page, places, real};
+use hostile_bytes::{Buffer, first_page, offsets, real};
 use libfuzzer_sys::fuzz_target;
 use tare_reader::validate::validate;
 
@@ -17,7 +17,7 @@ thread_local! {
 fuzz_target!(|input: (Vec<(u16, u64)>, &[u8])| {
     let (changes, page) = input;
     let _ = validate(&first_page(page), u64::MAX);
-    // The same behind a true beginning, so that the magic need not be guessed.
+    // The same after a valid first part, so that the magic need not be guessed.
     let mut damaged = first_page(real());
     let at = usize::from(page.first().copied().unwrap_or(0)) * 8;
     let length = page.len().min(damaged.len() - at);
@@ -27,7 +27,7 @@ fuzz_target!(|input: (Vec<(u16, u64)>, &[u8])| {
     }
     let changes: Vec<(usize, u64)> = changes
         .into_iter()
-        .map(|(at, value)| (places()[usize::from(at) % places().len()], value))
+        .map(|(at, value)| (offsets()[usize::from(at) % offsets().len()], value))
         .collect();
     BUFFER.with_borrow_mut(|buffer| buffer.read_with(&changes));
 });

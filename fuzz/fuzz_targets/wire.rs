@@ -1,4 +1,4 @@
-//! Whatever a client sends, as a login, as a parameter or as payloads to be sent back: never a crash.
+//! Bytes of a client, as a login, as a parameter or as payloads to be sent back, never cause a crash.
 #![no_main]
 
 #[path = "../../crates/mysql/tests/hostile_packets/mod.rs"]

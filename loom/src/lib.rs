@@ -14,7 +14,7 @@ pub mod class {
 }
 
 pub mod source {
-    /// Where a lock is taken: nobody asks.
+    /// The place where a lock is taken, which is not recorded here.
     #[derive(Debug)]
     pub struct Source;
 
@@ -25,7 +25,7 @@ pub mod source {
     }
 }
 
-/// What lock_api asks of a lock, without the constant that loom's atomics cannot be.
+/// The interface of lock_api, without the constant that loom's atomics cannot be in.
 pub mod lock_api {
     #[derive(Debug)]
     pub struct GuardNoSend(());
@@ -118,7 +118,7 @@ pub mod lock {
         }
     }
 
-    /// Nobody spins: sleeping is what can go wrong, and spinning only multiplies the ways to it.
+    /// Does not spin: sleeping can go wrong, and spinning only multiplies the interleavings.
     pub mod spin {
         pub const NOWHERE: u32 = u32::MAX;
 
@@ -140,7 +140,7 @@ pub mod lock {
         }
     }
 
-    /// A model of the kernel's: a queue of sleepers, looked at and changed by one at a time.
+    /// A model of the kernel's futex: a queue of sleepers, accessed by one thread at a time.
     pub mod futex {
         use std::time::Instant;
 
@@ -164,7 +164,7 @@ pub mod lock {
         pub fn wait(word: &AtomicU32, expected: u32, _: Option<Instant>) -> bool {
             let (woken, bell) = {
                 let mut queue = QUEUE.lock().unwrap();
-                // Under the queue's lock: who changes the word and then wakes finds us here.
+                // Under the queue's lock: a thread that changes the word and then wakes finds us here.
                 if word.load(Ordering::SeqCst) != expected {
                     return true;
                 }
@@ -248,7 +248,7 @@ pub mod sync {
         }
     }
 
-    /// As much of lock_api's mutex as the condition variable uses.
+    /// The part of lock_api's mutex that the condition variable uses.
     pub struct Mutex<T: ?Sized> {
         raw: RawMutex,
         value: std::cell::UnsafeCell<T>,

@@ -1,4 +1,4 @@
-//! The list of free slots: what is pushed is popped by one, and comes with what was written before.
+//! The list of free slots: one thread pops each pushed index, and sees what was written before.
 #![cfg(loom)]
 
 use loom::sync::Arc;
@@ -10,7 +10,7 @@ use tare_loom::freelist::{pop, push, take_new};
 struct List {
     head: AtomicU64,
     links: [AtomicU32; 3],
-    /// What the last owner wrote into the thing itself.
+    /// The last owner's writes to each entry.
     things: [AtomicU32; 3],
 }
 
@@ -27,12 +27,12 @@ impl List {
         Arc::new(list)
     }
 
-    /// Takes a thing, sees that nobody else has it, and gives it back.
+    /// Takes an index, checks that no other thread has it, and gives it back.
     fn borrow(&self) -> bool {
         let Some(index) = pop(&self.head, |index| self.links.get(index)) else {
             return false;
         };
-        // Relaxed: the list alone orders one owner before the next.
+        // Relaxed: only the list orders one owner before the next.
         assert_eq!(
             self.things[index].load(Ordering::Relaxed),
             0,
@@ -45,15 +45,15 @@ impl List {
     }
 
     fn drain(&self) -> Vec<usize> {
-        let mut found: Vec<_> =
+        let mut popped: Vec<_> =
             std::iter::from_fn(|| pop(&self.head, |index| self.links.get(index))).collect();
-        found.sort_unstable();
-        found
+        popped.sort_unstable();
+        popped
     }
 }
 
 #[test]
-fn a_thing_has_one_owner() {
+fn an_index_has_one_owner() {
     loom::model(|| {
         let list = List::new(2);
         let other = thread::spawn({
@@ -67,7 +67,7 @@ fn a_thing_has_one_owner() {
 }
 
 #[test]
-fn three_threads_and_two_things() {
+fn three_threads_share_two_indexes() {
     loom::model(|| {
         let list = List::new(2);
         let others = [(); 2].map(|()| {
@@ -83,7 +83,7 @@ fn three_threads_and_two_things() {
 }
 
 #[test]
-fn what_was_never_used_is_given_once() {
+fn an_unused_index_is_taken_once() {
     loom::model(|| {
         let used = Arc::new(AtomicU32::new(0));
         let other = thread::spawn({

@@ -1,4 +1,4 @@
-//! Nobody enters where somebody is, and nobody sleeps for ever (loom reports threads that all wait).
+//! Locks exclude, and no thread sleeps for ever (loom reports threads that all wait).
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
@@ -17,7 +17,7 @@ struct Guarded<L> {
     number: UnsafeCell<u32>,
 }
 
-// SAFETY: the number is accessed under the lock only; that this holds is what is checked.
+// SAFETY: the number is accessed only under the lock, which this test checks.
 unsafe impl<L: Sync> Sync for Guarded<L> {}
 // SAFETY: as above.
 unsafe impl<L: Send> Send for Guarded<L> {}
@@ -201,8 +201,8 @@ fn a_notification_for_all_wakes_all() {
     });
 }
 
-/// The test of the tests: without a lock loom sees both inside. (That it sees sleepers whom nobody
-/// wakes cannot be shown here: it ends the process then.)
+/// The test of the tests: without a lock loom finds two threads inside. (That it finds sleepers whom no
+/// thread wakes cannot be tested here: it then ends the process.)
 #[test]
 #[should_panic(expected = "Causality violation")]
 fn the_model_finds_two_inside() {

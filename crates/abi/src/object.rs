@@ -262,7 +262,7 @@ pub unsafe extern "C" fn tare_metadata_lock_set(
             let status = u8::try_from(status).ok().and_then(LockStatus::from_u8);
             if let Some(((kind, duration), status)) = kind_and_duration(kind, duration).zip(status)
             {
-                lock.show(kind, duration, status);
+                lock.publish(kind, duration, status);
             }
         });
     }

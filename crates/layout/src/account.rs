@@ -7,47 +7,48 @@ use crate::primitive::{AtomicU32, AtomicU64};
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Account {
-    /// 0 = free, 1 = it becomes another one's, 2 = ready.
+    /// 0 = free, 1 = it is being given to another one, 2 = ready.
     pub state: AtomicU32,
     /// Number of the user, 0 = none.
     pub user: AtomicU32,
     /// Number of the host, 0 = none.
     pub host: AtomicU32,
     _reserved: AtomicU32,
-    /// Connections now.
+    /// Present connections.
     pub current: AtomicU64,
-    /// Connections ever.
+    /// All connections so far.
     pub total: AtomicU64,
     /// Free banks: head of a list, bits 0-31 bank + 1, bits 32-63 a tag against ABA.
     pub free_banks: AtomicU64,
-    /// Of `total`, those that TRUNCATE forgot; written by readers.
+    /// The part of `total` from before the last TRUNCATE; written by readers.
     pub forgotten: AtomicU64,
 }
 
 /// A user, a host, or a schema. Number 0 is never used: 0 means "none".
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
-pub struct Named {
-    /// 0 = free, 1 = it becomes another one's, 2 = ready.
+pub struct NamedEntry {
+    /// 0 = free, 1 = it is being given to another one, 2 = ready.
     pub state: AtomicU32,
     _reserved: AtomicU32,
-    /// Connections now.
+    /// Present connections.
     pub current: AtomicU64,
-    /// Connections ever.
+    /// All connections so far.
     pub total: AtomicU64,
-    /// Of `total`, those that TRUNCATE forgot; written by readers.
+    /// The part of `total` from before the last TRUNCATE; written by readers.
     pub forgotten: AtomicU64,
     /// The name.
     pub name: Name<32>,
 }
 
-/// Accounts, users and hosts beyond the limit that was asked for, of each: threads show whose they are. Their tables do
-/// not list them, they are counted as lost, and what an account does there counts as background.
+/// Number of accounts, users and hosts each beyond the requested limit. Threads refer to them, but
+/// their tables do not list them, they are counted as lost, and events of such an account count as
+/// background.
 pub const UNLISTED: usize = 128;
 
 /// The state of an entry that can be read.
 pub const READY: u32 = 2;
-/// That of one which TRUNCATE forgot, and which becomes another one's.
+/// The state of a truncated entry that is being given to another one.
 pub const CHANGING: u32 = 1;
 /// The state of an entry that a thread is filling.
 pub const MAKING: u32 = 1;

@@ -1,8 +1,8 @@
-//! The rules of setup_actors: whose foreground threads are instrumented.
+//! The rules of setup_actors: which users' foreground threads are instrumented.
 //!
-//! Any reader adds, changes and takes rules, one reader at a time (`control.truncating`); the host
-//! reads them when a client says who it is. A rule's `sequence` is odd while it is written, and whoever
-//! reads it compares the sequence before and after.
+//! Any reader adds, changes and removes rules, one reader at a time (`control.truncating`); the host
+//! reads them when a client logs in. A rule's `sequence` is odd while it is written, and its reader
+//! compares the sequence before and after.
 
 use crate::name::Name;
 use crate::primitive::{AtomicU32, Ordering, fence};
@@ -10,11 +10,11 @@ use crate::primitive::{AtomicU32, Ordering, fence};
 /// Any user, any host, any role.
 pub const ANY: &str = "%";
 
-/// In [`Actor::flags`]: the rule is there.
+/// In [`Actor::flags`]: the rule exists.
 pub const USED: u32 = 1;
 /// In [`Actor::flags`]: threads are instrumented.
 pub const ENABLED: u32 = 2;
-/// In [`Actor::flags`]: their events are kept.
+/// In [`Actor::flags`]: their events are stored in histories.
 pub const HISTORY: u32 = 4;
 
 /// A row of setup_actors.
@@ -33,20 +33,20 @@ pub struct Actor {
     pub role: Name<16>,
 }
 
-/// How often a rule that is being written is looked at again: who writes one takes less than a
-/// microsecond, who was killed meanwhile leaves it odd for good.
-const TRIES: usize = 1000;
+/// How often a rule that is being written is read again: writing one takes less than a microsecond, and
+/// a writer that was killed meanwhile leaves it odd for good.
+const MAX_READ_TRIES: usize = 1000;
 
 impl Actor {
-    /// What `read` makes of the rule, whole; `None` if it is being written all the time.
+    /// A consistent result of `read` on the rule; `None` if it is written all the time.
     pub fn read<T>(&self, mut read: impl FnMut(&Self, u32) -> T) -> Option<T> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_READ_TRIES {
             let sequence = self.sequence.load(Ordering::Acquire);
             if sequence.is_multiple_of(2) {
-                let found = read(self, self.flags.load(Ordering::Relaxed));
+                let copy = read(self, self.flags.load(Ordering::Relaxed));
                 fence(Ordering::Acquire);
                 if self.sequence.load(Ordering::Relaxed) == sequence {
-                    return Some(found);
+                    return Some(copy);
                 }
             }
             core::hint::spin_loop();
@@ -54,7 +54,7 @@ impl Actor {
         None
     }
 
-    /// Changes the rule; the caller is the only one to do so.
+    /// Changes the rule. One caller at a time.
     pub fn write(&self, write: impl FnOnce(&Self)) {
         // A writer that was killed left the sequence odd.
         let sequence = self.sequence.load(Ordering::Relaxed) & !1;
@@ -83,8 +83,8 @@ impl Actor {
     }
 }
 
-/// INSTRUMENTED and HISTORY of a new thread of this user and host: of the rule that fits best (the
-/// exact account, then the user, then the host, then anybody); neither where none fits.
+/// INSTRUMENTED and HISTORY of a new thread of this user and host, by the rule that fits best (the
+/// exact account, then the user, then the host, then any); both false if none fits.
 pub fn resolve<'a>(
     actors: impl IntoIterator<Item = &'a Actor>,
     user: &str,
@@ -92,11 +92,11 @@ pub fn resolve<'a>(
 ) -> (bool, bool) {
     let mut best = (0, 0);
     for actor in actors {
-        let found = actor.read(|actor, flags| match flags & USED {
+        let best_fit = actor.read(|actor, flags| match flags & USED {
             0 => (0, 0),
             _ => (actor.fit(user, host), flags),
         });
-        if let Some((fit, flags)) = found
+        if let Some((fit, flags)) = best_fit
             && fit > best.0
         {
             best = (fit, flags);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_left_half_written_is_no_rule() {
+    fn a_half_written_rule_is_ignored() {
         let rule = actor("%", "%", ENABLED);
         rule.sequence.store(7, Ordering::Relaxed);
         assert_eq!(resolve([&rule], "alice", "h1"), (false, false));

@@ -1,4 +1,4 @@
-//! Instrument classes: the names of `setup_instruments`, and what a row of each kind holds.
+//! Instrument classes: the names of `setup_instruments`, and the cells of a row of each kind.
 
 use crate::line::LINE_BYTES;
 use crate::name::Name;
@@ -109,13 +109,13 @@ impl Kind {
         }
     }
 
-    /// Whether names of this kind may begin so.
+    /// Whether a name of this kind may begin like this one.
     pub const fn owns(self, name: &str) -> bool {
         starts_with(name, self.prefix())
             || matches!(self, Kind::RwLock) && starts_with(name, READERS_FIRST)
     }
 
-    /// The event type whose consumers and timer rule it; `None` for what is no timed event.
+    /// The event type whose consumers and timer apply to it; `None` if it is no timed event.
     pub const fn event_type(self) -> Option<EventType> {
         match self {
             Kind::Idle => Some(EventType::Idle),
@@ -127,10 +127,10 @@ impl Kind {
         }
     }
 
-    /// Lines that a row takes: one for each operation told apart (file and socket: read, write,
-    /// miscellaneous; table io: fetch, insert, update, delete; table lock: read, write;
-    /// transaction: read write, read only), a statement's time line and three of counters,
-    /// memory's balance and low-water line.
+    /// Lines of a row: one for each operation that is counted separately (file and socket: read, write,
+    /// miscellaneous; table io: fetch, insert, update, delete; table lock: read, write; transaction:
+    /// read write, read only), a statement's time line and three of counters, memory's balance and
+    /// low-water line.
     pub const fn row_lines(self) -> usize {
         match self {
             Kind::File | Kind::Socket => 3,
@@ -145,7 +145,7 @@ impl Kind {
         i < self.time_lines()
     }
 
-    /// How many lines do, the first ones of the row.
+    /// Number of time lines, which are the first ones of the row.
     pub const fn time_lines(self) -> usize {
         match self {
             Kind::Statement => 1,
@@ -159,8 +159,8 @@ impl Kind {
         matches!(self, Kind::Mutex | Kind::RwLock | Kind::SxLock)
     }
 
-    /// Whether MySQL 8.0 enables instruments of this kind at start. (Single names differ there;
-    /// those are the business of the program that registers them.)
+    /// Whether MySQL 8.0 enables instruments of this kind at start. (Single names differ there, which
+    /// the program that registers them sets.)
     pub const fn enabled_by_default(self) -> bool {
         !matches!(
             self,
@@ -169,10 +169,11 @@ impl Kind {
     }
 }
 
-/// What the names of rwlocks that let readers go first start with, where a server tells them apart: MySQL from 8.0.28 on.
+/// Prefix of the names of rwlocks that prefer readers, if a server distinguishes them: MySQL from
+/// 8.0.28 on.
 pub const READERS_FIRST: &str = "wait/synch/prlock/";
 
-/// Whether a text begins with another, of which a constant can be made.
+/// Whether a text begins with another, in constants.
 const fn starts_with(text: &str, prefix: &str) -> bool {
     let (text, prefix) = (text.as_bytes(), prefix.as_bytes());
     if text.len() < prefix.len() {
@@ -205,7 +206,7 @@ pub mod property {
 /// Words of an instrument's name: 128 bytes, MySQL's limit.
 pub const NAME_WORDS: usize = 16;
 
-/// One instrument class. Published by [`ClassEntry::kind`]: not zero means the rest is there.
+/// One instrument class. [`ClassEntry::kind`] publishes it: nonzero means that the rest is complete.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct ClassEntry {
@@ -218,7 +219,7 @@ pub struct ClassEntry {
     _reserved: AtomicU32,
     /// MySQL-style name.
     pub name: Name<NAME_WORDS>,
-    /// One sentence about it.
+    /// One sentence that describes it.
     pub documentation: Name<11>,
 }
 
@@ -275,7 +276,7 @@ pub enum Counter {
 /// How many statement counters there are.
 pub const COUNTERS: usize = Counter::CpuTime as usize + 1;
 
-/// The line and cell of counter `i` in a statement's row: seven to each of the lines 1 to 3.
+/// The line and cell of counter `i` in a statement's row: seven counters in each of the lines 1 to 3.
 #[inline(always)]
 pub const fn counter_cell(i: usize) -> (usize, usize) {
     (1 + i / 7, 1 + i % 7)

@@ -1,8 +1,8 @@
-//! The control page: what the setup tables say. Besides the baselines and `truncated` lines, the
-//! only part of a segment that a reader may write.
+//! The control page: the setup tables. Readers may write only this part of a segment, the baselines and
+//! the `truncated` lines.
 //!
-//! Whoever changes a setting stores it, then calls [`Controls::recompute`], which derives one
-//! *effective* byte per instrument. A point reads that byte and nothing else to know what to do.
+//! A process that changes a setting stores it, then calls [`Controls::recompute`], which derives one
+//! *effective* byte per instrument. A point reads only that byte to know what to do.
 
 use crate::class::{EVENT_TYPES, EventType, Kind};
 use crate::primitive::{AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -19,7 +19,7 @@ pub mod setup {
     pub const HISTORY: u8 = 4;
 }
 
-/// Bits of an effective byte, and of a thread's mask, which is and-ed to it.
+/// Bits of an effective byte, and of a thread's mask for it.
 pub mod effective {
     /// Count events.
     pub const COUNT: u8 = 1;
@@ -27,19 +27,19 @@ pub mod effective {
     pub const TIME: u8 = 2;
     /// Show them in events_*_current.
     pub const CURRENT: u8 = 4;
-    /// Keep them in events_*_history.
+    /// Store them in events_*_history.
     pub const HISTORY: u8 = 8;
-    /// Keep them in events_*_history_long.
+    /// Store them in events_*_history_long.
     pub const LONG: u8 = 16;
-    /// Time lock acquisitions that need not wait, too (`lock_timing = every`).
+    /// Also time lock acquisitions that do not wait (`lock_timing = every`).
     pub const EVERY: u8 = 32;
-    /// Of a statement: something is to be sampled, and nobody opens windows yet.
+    /// For statements: something is to be sampled, and no thread opens windows yet.
     pub const SAMPLED: u8 = EVERY;
-    /// The event type's timer is not the processor's counter, or of a statement: it is not the only clock.
+    /// The event type's timer is not the processor's counter. For statements: it is not the only clock.
     pub const OTHER_CLOCK: u8 = 64;
     /// Aggregate statements by digest.
     pub const DIGEST: u8 = 128;
-    /// Of other events: their type is sampled, or was. What they weigh is to be asked.
+    /// For other events: their type is sampled, or was. Points read their weight.
     pub const WEIGHED: u8 = DIGEST;
 }
 
@@ -47,7 +47,7 @@ pub mod effective {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Timer {
-    /// The processor's time stamp counter, or clock_gettime where it cannot be trusted.
+    /// The processor's time stamp counter, or clock_gettime if the counter is not trusted.
     Cycle = 0,
     /// clock_gettime in nanoseconds.
     Nanosecond = 1,
@@ -70,7 +70,7 @@ pub const TIMER_NAMES: [&str; TIMERS] = [
     "THREAD_CPU",
 ];
 
-/// Consumers by bit: those of MySQL 8.0.15 in its order, then what came later.
+/// Consumers by bit: those of MySQL 8.0.15 in its order, then newer ones.
 pub const CONSUMERS: [&str; 16] = [
     "events_stages_current",
     "events_stages_history",
@@ -109,10 +109,10 @@ pub const EVERY: u32 = 1;
 
 /// Bits of [`Control::host`].
 pub mod host {
-    /// The host follows changes: who makes one bumps `changes`, wakes who sleeps on it, and may wait until
-    /// `followed` is as far.
+    /// The host follows changes: the process that makes one increments `changes`, wakes the thread that
+    /// sleeps on it, and may wait until `followed` has the same value.
     pub const FOLLOWS: u32 = 1;
-    /// No call arrives that says what threads do: their command, state and text are not known.
+    /// The host does not report the state of threads: their command, state and text are unknown.
     pub const THREADS_UNKNOWN: u32 = 2;
 }
 
@@ -130,7 +130,7 @@ pub mod table {
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Bumped after each change, before recomputing.
+    /// Incremented after each change, before recomputing.
     pub version: AtomicU64,
     /// Bits of [`CONSUMERS`].
     pub consumers: AtomicU32,
@@ -140,54 +140,57 @@ pub struct Control {
     pub timers: [AtomicU8; 8],
     /// Generation of the digest table, from 1; TRUNCATE begins a new one.
     pub digest_generation: AtomicU32,
-    /// Bit of each [`crate::bank::baseline`] that readers have written: 0 spares reading it.
+    /// Bit of each [`crate::bank::baseline`] that readers have written; others need not be read.
     pub baselines_used: AtomicU32,
     /// Bit 0: an instance row's `truncated` lines were written.
     pub instances_truncated: AtomicU32,
-    /// Who truncates now: 0 = nobody, else a process id. Truncating is one at a time.
+    /// The process id of the reader that truncates now, 0 = none. One at a time.
     pub truncating: AtomicU32,
-    /// 1 = the processor's counter cannot be trusted: CYCLE, too, is read by clock_gettime.
+    /// 1 = the processor's counter is not trusted: CYCLE is also read by clock_gettime.
     pub no_cycles: AtomicU32,
     /// Bit 0: an object row's `truncated` lines were written.
     pub objects_truncated: AtomicU32,
     /// Bytes that banks may touch, 0 = no limit.
     pub memory_limit: AtomicU64,
-    /// Events that ended at or before these ticks are gone from the table: ring * 3 + [`table`].
+    /// Events that ended at or before these ticks are no longer in the table: ring * 3 + [`table`].
     pub cleared: [AtomicU64; 12],
-    /// Events without times that ended before so many truncations are gone, likewise.
+    /// The same for events without times: those that ended before this number of truncations.
     pub cleared_untimed: [AtomicU32; 12],
     /// Truncations of tables of events.
     pub truncations: AtomicU32,
-    /// Rules of setup_actors ever used: none behind is.
+    /// Number of rules of setup_actors that were ever used; later ones are empty.
     pub actors_used: AtomicU32,
-    /// Bumped once a change has been recomputed: a futex, on which a host sleeps that follows ([`host::FOLLOWS`]).
+    /// Incremented once a change has been recomputed: a futex on which the host's thread sleeps
+    /// ([`host::FOLLOWS`]).
     pub changes: AtomicU32,
-    /// Bumped after each change of a rule for objects, before recomputing their masks.
+    /// Incremented after each change of a rule for objects, before recomputing their masks.
     pub objects_version: AtomicU64,
-    /// Ticks after which a digest's sample gives way to any newer one, 0 = never:
+    /// Ticks after which any newer statement replaces a digest's sample, 0 = never:
     /// `performance_schema_max_digest_sample_age`.
     pub digest_sample_age: AtomicU64,
-    /// Which statement histograms were truncated: [`crate::fine::ALL`], [`crate::fine::DIGESTS`]. 0
-    /// spares reading the baseline beside them.
+    /// Which statement histograms were truncated: [`crate::fine::ALL`], [`crate::fine::DIGESTS`].
+    /// Baselines of others need not be read.
     pub fine_truncated: AtomicU32,
-    /// How much of `changes` the host has followed.
+    /// The value of `changes` that the host has followed.
     pub followed: AtomicU32,
     /// Bits of [`host`].
     pub host: AtomicU32,
-    /// Bumped after each change of what follows: whoever opens windows looks at it; 0 = nothing was ever sampled.
+    /// Incremented after each change of the following fields, for the thread that opens windows; 0 =
+    /// nothing was ever sampled.
     pub sampling_version: AtomicU32,
     /// N of each group of [`crate::sampling`]: 1/N of all time is observed; 0 or 1 = all.
     pub sampling: [AtomicU32; GROUPS],
-    /// Of a group that has a budget, whose N the governor sets: that in thousandths of a percent; otherwise 0.
+    /// Budget of each group in thousandths of a percent, for which the governor sets N; 0 = none.
     pub budgets: [AtomicU32; GROUPS],
-    /// What windows are drawn from.
+    /// The seed for windows.
     pub sampling_seed: AtomicU64,
     /// Incremented by a reader that requests the row locks: a futex on which the host's thread sleeps ([`crate::row_lock`]).
     pub row_lock_requests: AtomicU32,
-    /// Bit of each group of which an event may stand for several: its classes have [`effective::WEIGHED`]. Set with its
-    /// rule, and taken back by who opens windows, once each event stands for itself.
+    /// Bit of each group whose events may stand for several: its classes have [`effective::WEIGHED`].
+    /// Set with the rule, and cleared by the thread that opens windows, once each event stands for
+    /// itself.
     pub weighed: AtomicU32,
-    /// Sizes that were asked to be 0, by [`sizes::bit`]: nothing of them is kept.
+    /// Sizes that were requested as 0, by [`sizes::bit`]: nothing of their kind is stored.
     pub nothing_of: AtomicU64,
 }
 
@@ -195,15 +198,15 @@ pub struct Control {
 const _: () = assert!(size_of::<Control>() == 320);
 
 impl Control {
-    /// Whether a size of [`sizes`] was asked to be 0.
+    /// Whether a size of [`sizes`] was requested as 0.
     pub fn has_none_of(&self, size: usize) -> bool {
         self.nothing_of.load(Ordering::Relaxed) & sizes::bit(size) != 0
     }
 
-    /// Takes back that events of these groups may stand for several, where their rules say that each stands for itself.
-    /// Whether anything changed: then effective bytes are to be [recomputed](Controls::recompute). What began before
-    /// keeps what it stands for.
-    pub fn weigh_no_more(&self, groups: impl Fn(usize) -> bool) -> bool {
+    /// Clears the bits in `weighed` of these groups whose rules say that each event stands for itself.
+    /// Returns whether any changed: then effective bytes must be [recomputed](Controls::recompute).
+    /// Events that began before retain their weight.
+    pub fn clear_weights(&self, groups: impl Fn(usize) -> bool) -> bool {
         let mut has_changed = false;
         for group in (0..GROUPS).filter(|group| groups(*group)) {
             let bit = 1 << group;
@@ -212,7 +215,7 @@ impl Control {
                 continue;
             }
             has_changed = true;
-            // A rule that came meanwhile set a bit that is gone now.
+            // A rule set meanwhile had set the bit that is now cleared.
             if !is_every() {
                 self.weighed.fetch_or(bit, Ordering::SeqCst);
             }
@@ -226,7 +229,7 @@ impl Control {
         self.sampling.iter().any(|n| is_on(n, 2)) || self.budgets.iter().any(|b| is_on(b, 1))
     }
 
-    /// How a group is sampled.
+    /// The sampling rule of a group.
     pub fn rule(&self, group: usize) -> Rule {
         match self.budgets[group].load(Ordering::SeqCst) {
             0 => Rule::one_in(self.sampling[group].load(Ordering::SeqCst)),
@@ -234,7 +237,8 @@ impl Control {
         }
     }
 
-    /// Sets how a group is sampled. Effective bytes are to be [recomputed](Controls::recompute) then.
+    /// Sets the sampling rule of a group. Effective bytes must be [recomputed](Controls::recompute)
+    /// then.
     pub fn set_rule(&self, group: usize, rule: Rule) {
         let (n, budget) = match rule {
             Rule::Every => (1, 0),
@@ -245,10 +249,10 @@ impl Control {
         self.set_rate(group, n);
     }
 
-    /// Sets N of a group. Version 0 is none.
+    /// Sets N of a group. Version 0 is skipped.
     pub fn set_rate(&self, group: usize, n: u32) {
         self.sampling[group].store(n, Ordering::SeqCst);
-        // Behind the rule, which is looked at again by who takes the bit back.
+        // After the rule, which the thread that clears the bit reads again.
         self.weighed.fetch_or(1 << group, Ordering::SeqCst);
         if self.sampling_version.fetch_add(1, Ordering::SeqCst) == u32::MAX {
             self.sampling_version.fetch_add(1, Ordering::SeqCst);
@@ -256,7 +260,7 @@ impl Control {
     }
 }
 
-/// The control region's parts together.
+/// All parts of the control region.
 #[derive(Clone, Copy, Debug)]
 pub struct Controls<'a> {
     /// The fixed part.
@@ -270,8 +274,8 @@ pub struct Controls<'a> {
 impl Controls<'_> {
     /// Derives every effective byte from the settings. `kinds` gives the kind of each class.
     ///
-    /// Lock-free and convergent: a change that comes while we compute makes us compute again, so
-    /// that the last one to finish has seen every change.
+    /// Lock-free and convergent: a change during the computation makes it start again, so that the last
+    /// one to finish has seen every change.
     pub fn recompute(&self, kinds: impl Fn(usize) -> Option<Kind>) {
         let mut version = self.control.version.fetch_add(1, Ordering::SeqCst) + 1;
         loop {
@@ -293,8 +297,8 @@ impl Controls<'_> {
         }
     }
 
-    /// The effective byte of what is no class. Number 0 stands for all that found no number: their
-    /// events are counted, as lost.
+    /// The effective byte of a number without a class. Number 0 is for classes that got no number:
+    /// their events are counted, as lost.
     fn effective_of_none(&self, class: usize) -> u8 {
         let global = self.control.consumers.load(Ordering::SeqCst) & GLOBAL != 0;
         u8::from(class == 0 && global) * effective::COUNT
@@ -311,7 +315,7 @@ impl Controls<'_> {
         if nothing_of & sizes::of_events(kind) != 0 {
             return 0;
         }
-        let is_kept = |size| nothing_of & sizes::bit(size) == 0;
+        let is_stored = |size| nothing_of & sizes::bit(size) == 0;
         let Some(event_type) = kind.event_type() else {
             return effective::COUNT;
         };
@@ -320,15 +324,15 @@ impl Controls<'_> {
             bits |= effective::TIME;
         }
         if consumers & THREAD != 0 {
-            // Consumers of one event type stand side by side: current, history, history_long.
+            // Consumers of one event type are adjacent: current, history, history_long.
             let three = consumers >> first_consumer(event_type);
             let (history, long) = sizes::of_history(event_type);
             if three & 1 != 0 {
                 bits |= effective::CURRENT;
-                if three & 2 != 0 && is_kept(history) {
+                if three & 2 != 0 && is_stored(history) {
                     bits |= effective::HISTORY;
                 }
-                if three & 4 != 0 && is_kept(long) {
+                if three & 4 != 0 && is_stored(long) {
                     bits |= effective::LONG;
                 }
             }
@@ -343,7 +347,7 @@ impl Controls<'_> {
         {
             bits |= effective::OTHER_CLOCK;
         }
-        let has_digests = is_kept(sizes::DIGESTS) && is_kept(sizes::DIGEST_LENGTH);
+        let has_digests = is_stored(sizes::DIGESTS) && is_stored(sizes::DIGEST_LENGTH);
         if kind == Kind::Statement && consumers & DIGESTS != 0 && has_digests {
             bits |= effective::DIGEST;
         }
@@ -359,7 +363,7 @@ impl Controls<'_> {
     }
 }
 
-/// Whether statements read the CPU time of their thread: threads must be instrumented for that.
+/// Whether statements read the CPU time of their thread: only if threads are instrumented.
 pub const fn is_cpu_timed(consumers: u32) -> bool {
     consumers & (GLOBAL | THREAD | CPU) == GLOBAL | THREAD | CPU
 }
@@ -376,17 +380,18 @@ const fn first_consumer(event_type: EventType) -> u32 {
 
 const _: () = assert!(EVENT_TYPES <= 8);
 
-/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`. Without COUNT no point does anything; the
-/// other bits then only remember HISTORY. Without the consumer `thread_instrumentation` ([`THREAD`]) all threads are
-/// counted, and nothing of one of them is shown: CURRENT remembers INSTRUMENTED ([`is_instrumented`]).
+/// The mask of a thread: `threads.INSTRUMENTED` and `threads.HISTORY`. Without COUNT no point does
+/// anything; the other bits then only store HISTORY. Without the consumer `thread_instrumentation`
+/// ([`THREAD`]) all threads are counted, and no thread has single events: CURRENT then stores
+/// INSTRUMENTED ([`is_instrumented`]).
 pub const fn thread_mask(instrumented: bool, history: bool, consumers: u32) -> u8 {
-    let kept = effective::HISTORY | effective::LONG;
+    let stored = effective::HISTORY | effective::LONG;
     let counted = match (instrumented, consumers & THREAD == 0) {
-        (true, _) => !kept,
-        (false, true) => !kept & !effective::CURRENT,
+        (true, _) => !stored,
+        (false, true) => !stored & !effective::CURRENT,
         (false, false) => 0,
     };
-    if history { counted | kept } else { counted }
+    if history { counted | stored } else { counted }
 }
 
 /// `threads.INSTRUMENTED` of a thread with this mask.

@@ -3,25 +3,25 @@
 use crate::line::Line;
 use crate::primitive::{AtomicU32, AtomicU64};
 
-/// Low half of [`Digest::state`]: can be read.
+/// Low half of [`Digest::state`]: it can be read.
 pub const READY: u64 = 2;
 /// Low half of [`Digest::state`]: a thread is filling it.
 pub const MAKING: u64 = 1;
 
-/// Two numbers in one word: the value of [`Digest::state`] is an incarnation with [`READY`] or
-/// [`MAKING`], that of a place in the digest index a generation with a digest's number.
+/// Two numbers in one word: [`Digest::state`] has an incarnation and [`READY`] or [`MAKING`], an entry
+/// of the digest index has a generation and a digest's number.
 ///
-/// Digests are numbered from 1 as they come; the index, an open-addressing table by hash, finds
-/// them. What belongs to an older generation than the table's counts as free, so that TRUNCATE is
-/// one store. When all numbers are in use, the digest that was least recently used is evicted: its
-/// number becomes another's, and its incarnation, which counts how often that happened, tells what
-/// is still about the one before.
+/// Digests are numbered from 1 in order; the index, an open-addressing table by hash, finds them. An
+/// entry of an older generation than the table's counts as free, so that TRUNCATE is one store. When
+/// all numbers are in use, the least recently used digest is evicted and another gets its number. The
+/// number's incarnation, which counts how often that happened, distinguishes what still refers to the
+/// previous one.
 #[inline(always)]
 pub const fn state(high: u32, low: u64) -> u64 {
     (high as u64) << 32 | low
 }
 
-/// How many places a digest may stand from its hash.
+/// The most entries between a digest's hash and its entry.
 pub const PROBES: usize = 64;
 
 /// In [`Digest::text_flags`]: the statement was longer than the text.
@@ -29,9 +29,9 @@ pub const CUT: u32 = 1;
 /// In [`Digest::sample_length`]: the statement was longer than the sample.
 pub const SAMPLE_CUT: u32 = 1 << 31;
 
-/// The fixed part of a digest. Behind it lie the normalised text (the geometry's
-/// `digest_text_bytes`), the sample's (`sql_text_bytes`), the histogram of `shared`, and the one
-/// of when the histograms were truncated. Digest 0 is "all else": statements that found no room, and
+/// The fixed part of a digest. It is followed by the normalised text (the geometry's
+/// `digest_text_bytes`), the sample's text (`sql_text_bytes`), the histogram of `shared`, and its
+/// values at the last truncation. Digest 0 is "all else": statements without space in the table, and
 /// those of evicted digests.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
@@ -55,11 +55,11 @@ pub struct Digest {
     pub sample_sequence: AtomicU32,
     /// Bytes of sample text, and [`SAMPLE_CUT`].
     pub sample_length: AtomicU32,
-    /// Ticks when the sample ended.
-    pub sample_seen: AtomicU64,
-    /// What the sample took, in ticks.
+    /// Ticks at the end of the sampled statement.
+    pub sample_end: AtomicU64,
+    /// The duration of the sampled statement, in ticks.
     pub sample_wait: AtomicU64,
 
-    /// Counts of threads that had no row of their own left; written with atomic adds.
+    /// Counts of threads whose bank was full; written with atomic adds.
     pub shared: [Line; 4],
 }

@@ -1,4 +1,4 @@
-//! Events in current, history and history_long: which word of a record holds what.
+//! Events in current, history and history_long: the words of their records.
 //!
 //! Times are ticks of the segment's time line (see `header`). An event that is still running has
 //! end 0.
@@ -10,14 +10,15 @@ use crate::seqlock::Record;
 pub mod word {
     /// Event id, unique within its thread; 0 = no event.
     pub const ID: usize = 0;
-    /// Bits 0-47 thread id: events in history_long belong to many threads. Bits 48-63 the number of where in the
-    /// host's source it began, 0 = not known (see [`crate::source`]).
+    /// Bits 0-47 thread id: events in history_long belong to many threads. Bits 48-63 the number of the
+    /// place in the host's source where it began, 0 = unknown (see [`crate::source`]).
     pub const THREAD: usize = 1;
     /// Id of the event this one is nested in; 0 = none.
     pub const NESTING_ID: usize = 2;
     /// Ticks at the start; 0 = not timed.
     pub const START: usize = 3;
-    /// Ticks at the end; 0 = still running. Of an ended one that has no start, how many truncations there had been.
+    /// Ticks at the end; 0 = still running. For an ended event without a start: the number of
+    /// truncations then.
     pub const END: usize = 4;
     /// [`super::Packed`].
     pub const PACKED: usize = 5;
@@ -25,9 +26,9 @@ pub mod word {
 
 /// Further words of a wait.
 pub mod wait {
-    /// What it waited for, see [`crate::object::target`]; 0 = none.
+    /// The object that it waited for, see [`crate::object::target`]; 0 = none.
     pub const OBJECT: usize = 6;
-    /// Bytes moved, rows of a table; [`NO_BYTES`] where the operation has none.
+    /// Bytes moved, rows of a table; [`NO_BYTES`] if the operation has none.
     pub const BYTES: usize = 7;
     /// The value of [`BYTES`] for "no such thing".
     pub const NO_BYTES: u64 = u64::MAX;
@@ -79,25 +80,25 @@ pub mod statement {
     pub const DIGEST: usize = 6;
     /// Position of the text in the thread's text ring, in bytes ever written.
     pub const TEXT_AT: usize = 7;
-    /// Bits 0-30 bytes of text kept, bit 31: the text was longer; bits 32-63 the id of the stored program
-    /// that it runs in, 0 = none.
+    /// Bits 0-30 bytes of stored text, bit 31: the text was longer; bits 32-63 the id of the stored
+    /// program that it runs in, 0 = none.
     pub const TEXT_AND_PROGRAM: usize = 8;
     /// Position of the message in the text ring; bits 48-63 its bytes.
     pub const MESSAGE: usize = 9;
     /// Bits 0-31 error number, 32-63 schema id (0 = none).
     pub const ERROR: usize = 10;
-    /// Five bytes of SQLSTATE, little endian; 0 = none was said, which is 00000 once it has ended.
+    /// Five bytes of SQLSTATE, little endian; 0 = none was set, which means 00000 once it has ended.
     pub const SQLSTATE: usize = 11;
-    /// In [`SQLSTATE`]: it ended without one, as statements that gave rows do in MySQL.
+    /// In [`SQLSTATE`]: it ended without one, as statements that return rows do in MySQL.
     pub const NO_SQLSTATE: u64 = 1 << 40;
     /// The first of [`crate::class::COUNTERS`] counters.
     pub const COUNTERS: usize = 12;
-    /// Bytes of a message that are kept: MESSAGE_TEXT is varchar(128).
+    /// Stored bytes of a message: MESSAGE_TEXT is varchar(128).
     pub const MESSAGE_BYTES: usize = 128;
     /// In [`TEXT_AND_PROGRAM`]: the text was cut.
     pub const TRUNCATED: u64 = 1 << 31;
 
-    /// Bytes of text kept, of [`TEXT_AND_PROGRAM`].
+    /// Bytes of stored text, of [`TEXT_AND_PROGRAM`].
     pub const fn text_bytes(word: u64) -> usize {
         (word & (TRUNCATED - 1)) as usize
     }

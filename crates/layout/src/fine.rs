@@ -1,7 +1,7 @@
 //! The histograms of statements: MySQL 8.0's 450 buckets, fifty to the decade, from 10 µs on.
 //!
-//! Statements are recorded in these very buckets, so that a table that shows them invents nothing.
-//! A histogram lies in four blocks that are allocated when first hit; most digests need one or two.
+//! Statements are recorded in the same buckets as in the tables, so that these need no interpolation. A
+//! histogram has four blocks that are allocated when first used; most digests need one or two.
 
 use crate::line::{LINE_BYTES, MAX_ITEM_LINES};
 
@@ -27,8 +27,8 @@ pub const ALL: u32 = 1;
 pub const DIGESTS: u32 = 2;
 
 /// The buckets of a digest's first statements in a bank, packed into one cell: most digests of most
-/// threads are seen a few times, and a block of half a KiB for each would be an idle connection's
-/// largest part. They stay where they are when a block is made: the histogram is both together.
+/// threads run a few times, and a block of half a KiB for each would be an idle connection's largest
+/// part. They remain when a block is created: the histogram is the sum of both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seeds(u64);
 
@@ -40,7 +40,7 @@ pub const SEEDS: u32 = u64::BITS / SEED_BITS;
 const _: () = assert!(FINE_BUCKETS < 1 << SEED_BITS);
 
 impl Seeds {
-    /// What a cell says.
+    /// Reads a cell.
     pub const fn from_cell(cell: u64) -> Self {
         Self(cell)
     }
@@ -50,14 +50,14 @@ impl Seeds {
         self.0
     }
 
-    /// With one more; `None` when there is no room.
+    /// Adds a bucket; `None` if the cell is full.
     pub fn with(self, bucket: usize) -> Option<Self> {
         let taken = u64::BITS - self.0.leading_zeros();
         let place = taken.div_ceil(SEED_BITS);
         (place < SEEDS).then_some(Self(self.0 | (bucket as u64 + 1) << (place * SEED_BITS)))
     }
 
-    /// The buckets, in the order they were added; what is none is left out.
+    /// The buckets in the order they were added; invalid ones are omitted.
     pub fn buckets(self) -> impl Iterator<Item = usize> {
         (0..SEEDS).filter_map(move |place| {
             let seed = (self.0 >> (place * SEED_BITS)) as usize & ((1 << SEED_BITS) - 1);
@@ -71,7 +71,7 @@ const FIRST_PS: f64 = 10_000_000.0;
 /// From one bucket to the next: the fiftieth root of ten.
 const FACTOR: f64 = 1.047_128_548_050_899_6;
 
-/// Where each bucket begins, in picoseconds, and behind the last what no time reaches.
+/// Lower bound of each bucket in picoseconds, and an upper bound that no time reaches.
 pub const fn bounds_ps() -> [u64; FINE_BUCKETS + 1] {
     let mut bounds = [0; FINE_BUCKETS + 1];
     let mut low = FIRST_PS;
@@ -88,13 +88,13 @@ pub const fn bounds_ps() -> [u64; FINE_BUCKETS + 1] {
 /// The same, computed once.
 pub static BOUNDS_PS: [u64; FINE_BUCKETS + 1] = bounds_ps();
 
-/// How a time in ticks finds its bucket: sixteen steps to the octave say about where, and at most two
-/// comparisons which.
+/// Finds the bucket of a time in ticks: sixteen steps per octave give an approximate bucket, and at
+/// most two comparisons the exact one.
 #[derive(Clone, Debug)]
 pub struct Buckets {
     /// The bucket of the least time of each step.
     steps: [u16; STEPS],
-    /// The first tick of each bucket; twice more what no time reaches.
+    /// The first tick of each bucket, and two bounds that no time reaches.
     bounds: [u64; FINE_BUCKETS + 2],
 }
 
@@ -105,7 +105,7 @@ const STEPS: usize = 64 << STEP_BITS;
 /// The step of a time.
 #[inline(always)]
 const fn step_of(ticks: u64) -> usize {
-    // Zero goes with one; the leading one is shifted out, the next four bits are the step's.
+    // Zero is treated as one; the leading one is shifted out, and the next four bits select the step.
     let ticks = ticks | 1;
     let zeros = ticks.leading_zeros();
     let octave = (63 - zeros) as usize;
@@ -123,11 +123,11 @@ const fn step_low(step: usize) -> u64 {
 }
 
 impl Buckets {
-    /// For a clock of so many ticks a second.
+    /// For a clock with this number of ticks per second.
     pub fn new(ticks_per_second: u64) -> Self {
         let mut bounds = [u64::MAX; FINE_BUCKETS + 2];
         for (bound, ps) in bounds.iter_mut().zip(BOUNDS_PS).take(FINE_BUCKETS) {
-            // The first tick that is shown as no less than the bound.
+            // The first tick that is displayed as at least the bound.
             let ticks = (u128::from(ps) * u128::from(ticks_per_second)).div_ceil(1_000_000_000_000);
             *bound = u64::try_from(ticks).unwrap_or(u64::MAX);
         }
@@ -147,8 +147,8 @@ impl Buckets {
     #[inline(always)]
     pub fn of(&self, ticks: u64) -> usize {
         let mut bucket = usize::from(self.steps[step_of(ticks)]);
-        // The next bounds lie further apart than a step is wide, but for the widest steps, which reach
-        // over two.
+        // The next bounds are farther apart than a step is wide, except for the widest steps, which
+        // cover two bounds.
         bucket += usize::from(ticks >= self.bounds[bucket + 1]);
         bucket += usize::from(ticks >= self.bounds[bucket + 1]);
         bucket
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_come_back_in_the_order_they_were_added_until_there_is_no_room() {
+    fn seeds_come_back_in_order_until_the_space_is_used() {
         let added = [0, 449, 0, 1, 448, 125];
         assert_eq!(added.len(), SEEDS as usize);
         let mut seeds = Seeds::default();
@@ -184,7 +184,7 @@ mod tests {
         }
         assert!(Seeds::from_cell(seeds.to_cell()).buckets().eq(added));
         assert_eq!(seeds.with(0), None);
-        // Nonsense names no bucket that is not there.
+        // Hostile bytes name no bucket that does not exist.
         assert_eq!(Seeds::from_cell(u64::MAX).buckets().count(), 0);
     }
 
@@ -199,10 +199,10 @@ mod tests {
         ] {
             let buckets = Buckets::new(frequency);
             let slow = |ticks: u64| {
-                let found = buckets.bounds[..FINE_BUCKETS]
+                let bucket = buckets.bounds[..FINE_BUCKETS]
                     .iter()
                     .rposition(|b| *b <= ticks);
-                found.unwrap_or(0)
+                bucket.unwrap_or(0)
             };
             let check =
                 |ticks: u64| assert_eq!(buckets.of(ticks), slow(ticks), "{frequency}: {ticks}");

@@ -1,9 +1,9 @@
-//! Where everything lies, computed from the limits alone.
+//! Offsets of everything, computed only from the limits.
 //!
-//! Writer and reader compute the same places from the same limits; the reader then compares its
-//! own with those that the header gives, and trusts no offset it did not compute.
+//! Writer and reader compute the same offsets from the same limits; the reader then compares its own
+//! with those in the header, and trusts no offset that it did not compute.
 
-use crate::account::{Account, Named, UNLISTED};
+use crate::account::{Account, NamedEntry, UNLISTED};
 use crate::actor::Actor;
 use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
@@ -23,12 +23,12 @@ use crate::shared::Shared;
 use crate::slot::{STATEMENT_DEPTH, Slot};
 use crate::source::{SOURCES, Source};
 
-/// Regions (but for the slots) begin at multiples of this: the page size of x86-64, and what readers
-/// map writable.
+/// Regions (except the slots) begin at multiples of this: the page size of x86-64, and the unit that
+/// readers map writable.
 pub const PAGE: usize = 4096;
 
-/// Bytes at the end of a thread's text ring that its first texts go into: they lie in one page with
-/// the fixed part of its slot.
+/// Bytes at the end of a thread's text ring for its first texts: they are in one page with the fixed
+/// part of its slot.
 pub const FIRST_TEXT_BYTES: usize = 256;
 
 /// Events in a chunk of history_long: what one thread takes at a time.
@@ -36,8 +36,8 @@ pub const CHUNK_EVENTS: usize = 8;
 
 macro_rules! limits {
     ($($(#[$doc:meta])* $name:ident: $default:literal in $low:literal ..= $high:literal,)*) => {
-        /// How much of everything there may be. Memory is touched when used, so that generous
-        /// limits cost address space only.
+        /// The sizes of all tables. Memory is touched only when used, so that generous limits cost
+        /// address space only.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct Limits { $($(#[$doc])* pub $name: usize,)* }
 
@@ -55,7 +55,7 @@ macro_rules! limits {
             /// As an array, in the order of declaration.
             pub fn to_array(self) -> [u64; LIMITS] { [$(self.$name as u64),*] }
 
-            /// From an array; the name of the first limit that cannot be otherwise.
+            /// From an array; an error is the name of the first limit that is out of bounds.
             pub fn from_array(values: [u64; LIMITS]) -> Result<Self, &'static str> {
                 let mut given = values.into_iter();
                 let limits = Self {
@@ -107,7 +107,7 @@ limits! {
     sql_text_bytes: 1024 in 64 ..= 65_536,
     /// Bytes of a thread's text ring, a power of two.
     text_ring_bytes: 4096 in 1024 ..= 1_048_576,
-    /// Events of each type that a thread keeps.
+    /// Events of each type in a thread's history.
     history: 10 in 1 ..= 1024,
     /// Events of each type in history_long.
     history_long: 10_000 in 8 ..= 1_048_576,
@@ -131,7 +131,7 @@ limits! {
     metrics: 256 in 16 ..= 4096,
 }
 
-/// The regions, in the order they lie in.
+/// The regions, in the order of their offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 #[allow(missing_docs)]
@@ -187,8 +187,8 @@ pub enum Region {
     RowLockWaits,
 }
 
-/// What SHOW ENGINE PERFORMANCE_SCHEMA STATUS calls the regions: by their table where they have one,
-/// otherwise, as in MySQL, in parentheses.
+/// Names of the regions in SHOW ENGINE PERFORMANCE_SCHEMA STATUS: their table's if they have one,
+/// otherwise, as in MySQL, a name in parentheses.
 pub const BUFFERS: [&str; REGIONS] = [
     "(control)",
     "setup_instruments",
@@ -244,7 +244,7 @@ pub const BUFFERS: [&str; REGIONS] = [
 /// How many regions there are.
 pub const REGIONS: usize = Region::RowLockWaits as usize + 1;
 
-/// The regions that a reader may write: the control page and the baselines that remember truncation.
+/// Whether a reader may write the region: the control page and the baselines of truncations.
 pub const fn is_reader_writable(region: usize) -> bool {
     region <= Region::ObjectMasks as usize
         || (region >= Region::BaselineGlobal as usize && region <= Region::BaselineFrozen as usize)
@@ -276,13 +276,13 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Bytes from the first element to behind the last.
+    /// Bytes of all elements.
     pub const fn bytes(&self) -> usize {
         self.stride * self.count
     }
 }
 
-/// The places of everything under given limits.
+/// The offsets of everything under given limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// The limits.
@@ -291,17 +291,17 @@ pub struct Geometry {
     pub regions: [Extent; REGIONS],
     /// Bytes of the whole segment.
     pub total_bytes: usize,
-    /// Within a slot: where the history rings of waits, stages, statements, transactions begin.
+    /// Within a slot: offsets of the history rings of waits, stages, statements, transactions.
     pub rings: [usize; 4],
-    /// Within a slot: where its fixed part is. The text ring comes before.
+    /// Within a slot: offset of its fixed part. The text ring comes before.
     pub slot: usize,
-    /// Within a slot: where the open statements are.
+    /// Within a slot: offset of the open statements.
     pub statements: usize,
-    /// Within a bank: where the class index begins.
+    /// Within a bank: offset of the class index.
     pub class_index: usize,
-    /// Within a bank: where the arena begins.
+    /// Within a bank: offset of the arena.
     pub arena: usize,
-    /// Chunks of history_long that all threads share; those behind are each one slot's own.
+    /// Chunks of history_long that all threads share; each later chunk belongs to one slot.
     pub shared_chunks: usize,
     /// Words of text behind a statement's record in history_long.
     pub long_text_words: usize,
@@ -316,7 +316,7 @@ const fn round_up(n: usize, to: usize) -> usize {
     n.div_ceil(to) * to
 }
 
-/// Within a digest: where its histograms begin.
+/// Within a digest: offset of its histograms.
 pub(crate) const fn digest_histograms(l: &Limits) -> usize {
     round_up(
         size_of::<Digest>() + l.digest_text_bytes + l.sql_text_bytes,
@@ -324,20 +324,20 @@ pub(crate) const fn digest_histograms(l: &Limits) -> usize {
     )
 }
 
-/// Where everything lies within a slot.
-struct SlotPlaces {
+/// Offsets within a slot.
+struct SlotOffsets {
     slot: usize,
     statements: usize,
     rings: [usize; 4],
     stride: usize,
 }
 
-impl SlotPlaces {
+impl SlotOffsets {
     fn new(l: &Limits) -> Self {
         let statement = size_of::<event::Statement>();
-        // What an idle connection has touched under MySQL's default consumers lies in one page: the
-        // end of its text ring (where the first texts go), who it is, its last statements, and
-        // the outermost open one. Hence the order, and that slots begin where they do.
+        // The data that an idle connection touches under MySQL's default consumers is in one page: the
+        // end of its text ring (where the first texts go), the fixed part, its last statements, and the
+        // outermost open one. This determines the order, and where slots begin.
         let slot = l.text_ring_bytes;
         let ring_statements = slot + round_up(size_of::<Slot>(), LINE_BYTES);
         let statements = ring_statements + l.history * statement;
@@ -354,14 +354,14 @@ impl SlotPlaces {
     }
 }
 
-/// Where everything lies within a bank.
-struct BankPlaces {
+/// Offsets within a bank.
+struct BankOffsets {
     class_index: usize,
     arena: usize,
     stride: usize,
 }
 
-impl BankPlaces {
+impl BankOffsets {
     fn new(l: &Limits) -> Self {
         let class_index = size_of::<Bank>();
         let arena = round_up(class_index + 2 * l.classes, LINE_BYTES);
@@ -374,10 +374,10 @@ impl BankPlaces {
 }
 
 /// Stride and count of each region, in the order of [`Region`].
-fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); REGIONS] {
-    // One bank for every thread and one more for every account: then a thread that finds no
-    // free bank finds an account with two, whatever came before (see `merge` in the writer).
-    // And one for whoever is none of the threads.
+fn shapes(l: &Limits, slot: &SlotOffsets, bank: &BankOffsets) -> [(usize, usize); REGIONS] {
+    // One bank for every thread and one more for every account: then a thread that finds no free bank
+    // finds an account with two, whatever happened before (see `merge` in the writer). And one more for
+    // events outside of all threads.
     let banks = bank_count(l);
     let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
     let events = (shared_chunks(l) + l.threads) * CHUNK_EVENTS;
@@ -398,10 +398,10 @@ fn shapes(l: &Limits, slot: &SlotPlaces, bank: &BankPlaces) -> [(usize, usize); 
         (BUCKETS * 8, l.classes),
         (FINE_BUCKETS * 8, 1),
         (size_of::<Account>(), l.accounts + UNLISTED + 1),
-        (size_of::<Named>(), l.users + UNLISTED),
-        (size_of::<Named>(), l.hosts + UNLISTED),
+        (size_of::<NamedEntry>(), l.users + UNLISTED),
+        (size_of::<NamedEntry>(), l.hosts + UNLISTED),
         (size_of::<Actor>(), l.actors),
-        (size_of::<Named>(), l.schemas),
+        (size_of::<NamedEntry>(), l.schemas),
         (size_of::<Source>(), SOURCES),
         (size_of::<Instance>(), l.instances),
         (size_of::<File>(), l.files),
@@ -455,16 +455,17 @@ fn long_text_words(l: &Limits) -> usize {
 }
 
 impl Geometry {
-    /// The number of nobody's account, whose banks are of threads whose account is not known yet. It stands behind those
-    /// that are named. What such a bank counts by class is moved to an account's before anybody sums it.
+    /// The number of nobody's account, whose banks are of threads whose account is still unknown. It
+    /// comes after all others. Counts by class in such a bank are moved to an account's before anybody
+    /// sums them.
     pub const fn nobody(&self) -> usize {
         self.limits.accounts + UNLISTED
     }
 
-    /// Computes all places. `limits` must be within their bounds (see [`Limits::clamped`]).
+    /// Computes all offsets. `limits` must be within their bounds (see [`Limits::clamped`]).
     pub fn new(limits: Limits) -> Self {
-        let slot = SlotPlaces::new(&limits);
-        let bank = BankPlaces::new(&limits);
+        let slot = SlotOffsets::new(&limits);
+        let bank = BankOffsets::new(&limits);
         let mut regions = [Extent::default(); REGIONS];
         let mut offset = HEADER_BYTES;
         let shapes = shapes(&limits, &slot, &bank);
@@ -498,7 +499,7 @@ impl Geometry {
         bank_count(&self.limits)
     }
 
-    /// Where a region lies.
+    /// The extent of a region.
     #[inline]
     pub const fn region(&self, region: Region) -> Extent {
         self.regions[region as usize]

@@ -1,4 +1,4 @@
-//! The first page: who the writer is, how its clock runs, and where the regions are.
+//! The first page: the writer, its clock, and the offsets of the regions.
 
 use crate::control::TIMERS;
 use crate::geometry::{LIMITS, REGIONS};
@@ -8,27 +8,27 @@ use crate::primitive::{AtomicU32, AtomicU64};
 /// The first eight bytes of every segment.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"TARE\x00SEG");
 
-/// Changed with every change of any byte's meaning. A reader accepts its own version alone.
+/// Incremented with every change of any byte's meaning. A reader accepts only its own version.
 pub const LAYOUT_VERSION: u32 = 15;
 
 /// [`Header::state`]: the writer records.
 pub const LIVE: u32 = 1;
-/// [`Header::state`]: the writer stopped in good order.
+/// [`Header::state`]: the writer has stopped regularly.
 pub const STOPPED: u32 = 2;
 
 /// How a timer behaves, measured at start.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct TimerFacts {
-    /// Units a second; 0 = the timer is not there.
+    /// Units a second; 0 = the timer does not exist.
     pub frequency: AtomicU64,
-    /// Smallest step seen, in units.
+    /// Smallest observed step, in units.
     pub resolution: AtomicU64,
-    /// What reading it costs, in CYCLE units.
+    /// The cost of reading it, in CYCLE units.
     pub overhead: AtomicU64,
 }
 
-/// Where a region lies.
+/// The extent of a region.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Place {
@@ -40,7 +40,7 @@ pub struct Place {
     pub count: AtomicU64,
 }
 
-/// The header. `magic` is stored last, so that nobody sees half a header.
+/// The header. `magic` is stored last, so that no reader sees half a header.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Header {
@@ -56,19 +56,19 @@ pub struct Header {
     pub state: AtomicU32,
     /// The writer's process id.
     pub pid: AtomicU32,
-    /// How often Tare was started in this process, this time included.
+    /// How often Tare was started in this process, including this time.
     pub generation: AtomicU64,
     /// Wall clock at start, in nanoseconds since 1970.
     pub start_unix_ns: AtomicU64,
     /// Ticks at the same moment: the zero of every TIMER_START.
     pub start_ticks: AtomicU64,
-    /// Ticks a second. Every time in the segment is in ticks, whatever timer measured it.
+    /// Ticks a second. Every time in the segment is in ticks, by whichever timer it was measured.
     pub ticks_per_second: AtomicU64,
     /// 1 = ticks are the time stamp counter, 0 = they are clock_gettime's nanoseconds.
     pub ticks_are_cycles: AtomicU64,
     /// The timers, by number.
     pub timers: [TimerFacts; TIMERS],
-    /// The limits that everything's place follows from, in the order of their declaration.
+    /// The limits from which all offsets are computed, in the order of their declaration.
     pub limits: [AtomicU64; LIMITS],
     /// The regions, in the order of [`crate::geometry::Region`].
     pub regions: [Place; REGIONS],
@@ -76,7 +76,7 @@ pub struct Header {
     pub program: Name<32>,
 }
 
-/// Bytes set aside for the header.
+/// Bytes reserved for the header.
 pub const HEADER_BYTES: usize = 4096;
 
 #[cfg(not(loom))]

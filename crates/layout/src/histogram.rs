@@ -21,11 +21,11 @@ pub const BLOCK_LINES: usize = 5;
 const _: () = assert!(8 + BLOCK_BUCKETS * 4 <= BLOCK_LINES * LINE_BYTES);
 const _: () = assert!(BLOCK_LINES <= MAX_ITEM_LINES);
 
-/// What is added to a latency before its logarithm is taken, so that no bucket is empty below the
-/// first whole octave and no case is special.
+/// Added to a latency before its logarithm is taken, so that no bucket below the first complete octave
+/// is empty and there is no special case.
 const SHIFT: u64 = 1 << SUB_BITS;
 
-/// Latencies are below 2^62 ticks (decades): whoever measures one more counts a broken clock.
+/// Latencies are below 2^62 ticks (decades): a longer one is counted as a broken clock.
 pub const LIMIT: u64 = 1 << 62;
 
 /// The bucket of a latency in ticks, below [`LIMIT`].
@@ -35,22 +35,22 @@ pub const fn bucket_of(ticks: u64) -> usize {
     bucket_at(shifted, shifted.leading_zeros())
 }
 
-/// What falls into a histogram's first block: what is shorter than some 100 µs.
+/// Latencies below this, some 100 µs, are in a histogram's first block.
 pub const FIRST_BLOCK: u64 = bucket_low(BLOCK_BUCKETS);
 
-/// The bucket of a latency below [`FIRST_BLOCK`]. The exponent of a floating-point number and the first bits of its
-/// fraction are a log-linear scale: this takes three instructions, where [`bucket_of`] takes a dozen.
+/// The bucket of a latency below [`FIRST_BLOCK`]. The exponent of a floating-point number and the first
+/// bits of its fraction are a log-linear scale: this takes three instructions, [`bucket_of`] a dozen.
 #[inline(always)]
 pub const fn bucket_in_first_block(ticks: u64) -> usize {
     const FRACTION_BITS: u32 = f64::MANTISSA_DIGITS - 1 - SUB_BITS;
     const FIRST: u64 = (SHIFT as f64).to_bits() >> FRACTION_BITS;
-    // Signed, for which there is an instruction; and exact, far below 2^53.
+    // Signed, for which there is an instruction; and exact, because it is far below 2^53.
     let shifted = (ticks.wrapping_add(SHIFT)) as i64 as f64;
     (shifted.to_bits() >> FRACTION_BITS).wrapping_sub(FIRST) as usize
 }
 
-/// Of a value of at least four, with so many leading zeros. Written so that what hangs on the zeros
-/// alone is computed beside the rest.
+/// The bucket of a shifted value of at least four, with this number of leading zeros. Written so that
+/// the parts that depend only on the zeros are computed in parallel.
 #[inline(always)]
 const fn bucket_at(shifted: u64, zeros: u32) -> usize {
     // The leading one and the bits below it: 4 + sub.
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_touch_and_hold_their_bounds() {
+    fn buckets_are_adjacent_and_include_their_lower_bounds() {
         assert_eq!(bucket_low(0), 0);
         for i in 0..BUCKETS {
             let (low, high) = (bucket_low(i), bucket_high(i));

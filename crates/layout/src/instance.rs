@@ -1,17 +1,17 @@
-//! Instances: the mutexes, rwlocks and conditions that exist, the open sockets, the files seen.
+//! Instances: existing mutexes, rwlocks and conditions, open sockets, and files.
 
 use crate::line::Line;
 use crate::name::Name;
 use crate::primitive::{AtomicU32, AtomicU64};
 
-/// Bits of an instance id that are its index; the rest, but the top two bits, is a generation, so that
-/// a number used again is told from the one before.
+/// Number of bits of an instance id that are its index. The rest, except the top two bits, is a
+/// generation, which distinguishes an index that is used again from its previous use.
 pub const INDEX_BITS: u32 = 20;
-/// The bit of an instance id that says it is a file.
+/// The bit of an instance id that marks a file.
 pub const FILE: u32 = 1 << 31;
-/// The bit of an instance id that says it is a socket.
+/// The bit of an instance id that marks a socket.
 pub const SOCKET: u32 = 1 << 30;
-/// The generation of an instance id, once it is shifted there.
+/// The mask of an instance id's generation, after the shift.
 pub const GENERATION_MASK: u32 = (1 << (30 - INDEX_BITS)) - 1;
 
 /// The index of an instance id.
@@ -23,7 +23,7 @@ pub const fn index_of(id: u32) -> usize {
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Instance {
-    /// Its full id while it lives, 0 = free. Stored last.
+    /// Its full id while it exists, 0 = free. Stored last.
     pub id: AtomicU32,
     /// Instrument class.
     pub class: AtomicU32,
@@ -37,7 +37,7 @@ pub struct Instance {
     pub shared_used: AtomicU32,
     _reserved0: AtomicU32,
     _reserved: [AtomicU64; 4],
-    /// Counts of threads that had no row of their own left for it; written with atomic adds.
+    /// Counts of threads whose bank has no row for it; written with atomic adds.
     pub shared: Line,
     /// The same when the table was last truncated; written by readers.
     pub truncated: Line,
@@ -47,7 +47,7 @@ pub struct Instance {
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Socket {
-    /// Its full id while it lives, 0 = free. Stored last.
+    /// Its full id while it exists, 0 = free. Stored last.
     pub id: AtomicU32,
     /// Instrument class.
     pub class: AtomicU32,
@@ -59,24 +59,24 @@ pub struct Socket {
     pub generation: AtomicU32,
     /// File descriptor.
     pub descriptor: AtomicU32,
-    /// Port of the other end, or of a listening socket.
+    /// Port of the peer, or of a listening socket.
     pub port: AtomicU32,
-    /// Thread id of who serves it, 0 = nobody.
+    /// Thread id of its owner, 0 = none.
     pub owner_thread: AtomicU64,
-    /// 1 = its thread waits for the other end to send.
+    /// 1 = its thread waits for the peer to send.
     pub is_idle: AtomicU32,
     /// 0 = nothing was ever counted in `shared`, and nothing is in `truncated`.
     pub shared_used: AtomicU32,
     _reserved: [AtomicU32; 2],
-    /// The address of the other end, as text.
+    /// The peer's address, as text.
     pub ip: Name<8>,
-    /// Counts of threads that had no row of their own left: read, write, miscellaneous.
+    /// Counts of threads whose bank has no row for it: read, write, miscellaneous.
     pub shared: [Line; 3],
     /// The same when the table was last truncated; written by readers.
     pub truncated: [Line; 3],
 }
 
-/// A file, by name. It stays when it is closed, as in MySQL, and goes when it is deleted.
+/// A file, by name. As in MySQL, its entry remains when it is closed, and is freed when it is deleted.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct File {
@@ -89,7 +89,7 @@ pub struct File {
     /// Generation of the next id given.
     pub generation: AtomicU32,
     _line: [AtomicU64; 6],
-    /// Counts of threads that had no row of their own left: read, write, miscellaneous.
+    /// Counts of threads whose bank has no row for it: read, write, miscellaneous.
     pub shared: [Line; 3],
     /// The same when the table was last truncated; written by readers.
     pub truncated: [Line; 3],

@@ -1,11 +1,11 @@
 //! The bytes of a Tare segment, as drawn in `docs/segment.md`.
 //!
-//! A segment is shared memory that one host process (the *writer*) fills and any number of
-//! *readers* map. This crate says where everything is and how a single record is published and
-//! read; it does no I/O and allocates nothing, so that both sides, compiled apart, agree.
+//! A segment is shared memory that one host process (the *writer*) fills and any number of *readers*
+//! map. This crate defines all offsets, and how a record is published and read; it does no I/O and
+//! allocates nothing, so that both sides agree, although they are compiled separately.
 //!
-//! Every structure here is made of plain integers in atomics: any bit pattern is a valid value,
-//! so that mapping hostile bytes is safe, and what they *mean* is the reader's to validate.
+//! All structures consist of plain integers in atomics: any bit pattern is a valid value, so that
+//! mapping hostile bytes is safe; the reader validates what they *mean*.
 
 #![no_std]
 

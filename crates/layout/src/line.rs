@@ -9,7 +9,7 @@ pub const CELLS: usize = 8;
 /// Bytes in a line: the cache line of every x86-64 and most arm64 processors.
 pub const LINE_BYTES: usize = 64;
 
-/// What the first cell of an item's first line says the item is.
+/// The tag, in the first cell of an item's first line.
 pub const TAG: usize = 0;
 /// Events counted.
 pub const COUNT: usize = 1;
@@ -21,24 +21,24 @@ pub const SUM: usize = 3;
 pub const MIN: usize = 4;
 /// Longest timed wait in ticks.
 pub const MAX: usize = 5;
-/// Bytes moved (file, socket; in a file's third line the sizes that it was given, which no table shows); events timed
-/// (locks); ticks at the last end (statements, digests).
+/// Bytes moved (file, socket; in a file's third line the sizes that it was given, which no table
+/// shows); timed events (locks); ticks at the last end (statements, digests).
 pub const EXTRA: usize = 6;
-/// Where the item's histogram blocks are: four line numbers of 16 bits, 0 = none.
+/// The item's histogram blocks: four line numbers of 16 bits, 0 = none.
 pub const HISTOGRAM: usize = 7;
 
 /// The value of [`MIN`] before anything was timed.
 pub const NO_MIN: u64 = u64::MAX;
 
-/// The most lines an item takes (a block of a fine histogram; of the rows, a statement's or a table's
-/// takes four).
+/// The most lines of an item (a block of a fine histogram; of the rows, a statement's or a table's has
+/// four).
 pub const MAX_ITEM_LINES: usize = 8;
 
 /// One cache line of counters with a single writer.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Line {
-    /// The cells; what each means depends on the item, see the constants of this module.
+    /// The cells. Their meaning depends on the item, see the constants of this module.
     pub cells: [AtomicU64; CELLS],
 }
 
@@ -70,7 +70,7 @@ impl Line {
         bump_in::<COUNT, CELLS>(&self.cells, 1);
     }
 
-    /// Counts an event that stands for `weight`; the caller is the only writer.
+    /// Counts an event of this weight; the caller is the only writer.
     #[inline(always)]
     pub fn count_weighed(&self, weight: u32) {
         bump_in::<COUNT, CELLS>(&self.cells, u64::from(weight));
@@ -82,7 +82,7 @@ impl Line {
         self.time_weighed(ticks, 1);
     }
 
-    /// The same of one that stands for `weight`.
+    /// The same for an event of this weight.
     #[inline(always)]
     pub fn time_weighed(&self, ticks: u64, weight: u32) {
         self.count_weighed(weight);
@@ -96,7 +96,7 @@ impl Line {
         }
     }
 
-    /// Counts an event that took no time and stands for `weight`; the caller is the only writer.
+    /// Counts an event without duration, of this weight; the caller is the only writer.
     #[inline(always)]
     pub fn at_once(&self, timed: bool, weight: u32) {
         self.count_weighed(weight);
@@ -105,8 +105,8 @@ impl Line {
         }
     }
 
-    /// Counts `n` events that took these ticks together: of each, the mean is known. Each stands for `weight`.
-    /// The caller is the only writer.
+    /// Counts `n` events of this weight that took these ticks together: each counts with the mean. The
+    /// caller is the only writer.
     #[inline]
     pub fn time_many(&self, n: u64, ticks: u64, weight: u32) {
         self.add(COUNT, n.wrapping_mul(u64::from(weight)));
@@ -130,18 +130,19 @@ impl Line {
         self.cells[MAX].fetch_max(each, Ordering::Relaxed);
     }
 
-    /// Counts into a line that many threads write: the slow way, for what found no line of its own.
+    /// Counts into a line that many threads write: the slow path, for threads without a line of their
+    /// own.
     pub fn time_shared(&self, ticks: u64, extra: u64, weight: u32) {
         let weighed = |n: u64| n.wrapping_mul(u64::from(weight));
         self.cells[COUNT].fetch_add(u64::from(weight), Ordering::Relaxed);
         self.cells[SUM].fetch_add(weighed(ticks), Ordering::Relaxed);
-        // The shared minimum is kept inverted, so that fresh zeroed memory means "none".
+        // The shared minimum is stored inverted, so that zeroed memory means "none".
         self.cells[MIN].fetch_max(!ticks, Ordering::Relaxed);
         self.cells[MAX].fetch_max(ticks, Ordering::Relaxed);
         self.cells[EXTRA].fetch_add(weighed(extra), Ordering::Relaxed);
     }
 
-    /// Makes the line a fresh one: no counts, no minimum.
+    /// Resets the line: no counts, no minimum.
     pub fn reset(&self) {
         for i in 0..CELLS {
             self.set(i, if i == MIN { NO_MIN } else { 0 });
@@ -149,7 +150,7 @@ impl Line {
     }
 }
 
-/// What an item in a bank's arena is.
+/// The kind of an item in a bank's arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Item {
@@ -170,14 +171,14 @@ pub enum Item {
 /// The tag of an item: kind in bits 0-7, lines in bits 8-15, part in bits 16-23, id in bits 32-63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tag {
-    /// What it is.
+    /// Its kind.
     pub item: Item,
-    /// How many lines it takes.
+    /// Number of lines.
     pub lines: usize,
-    /// Which of an object's rows, see [`crate::object::part`]; of a class's row, how many of its lines are
-    /// [time lines](Kind::time_lines), so that it can be read without asking the class; otherwise 0.
+    /// The part of an object, see [`crate::object::part`]. For a class's row: how many of its lines are
+    /// [time lines](Kind::time_lines), so that it can be read without its class. Otherwise 0.
     pub part: u8,
-    /// Of which class, instance, digest or object.
+    /// The id of its class, instance, digest or object.
     pub id: u32,
 }
 
@@ -208,7 +209,7 @@ impl Tag {
             | (self.id as u64) << 32
     }
 
-    /// Reads a cell; `None` for what is no tag.
+    /// Reads a cell; `None` if it is no tag.
     pub const fn unpack(cell: u64) -> Option<Self> {
         let item = match cell as u8 {
             1 => Item::Class,
@@ -232,9 +233,8 @@ impl Tag {
     }
 }
 
-/// The cells of a memory class's two lines. Counts and bytes are the bank's own: memory freed by
-/// another thread than the one that allocated it makes one bank's balance negative, and the sum
-/// over banks is right.
+/// The cells of a memory class's two lines. Counts and bytes are the bank's own: memory that another
+/// thread frees makes one bank's balance negative, and the sum over banks is right.
 pub mod memory {
     /// Allocations.
     pub const ALLOC_COUNT: usize = 1;
@@ -254,13 +254,13 @@ pub mod memory {
     pub const LOW_BYTES: usize = 2;
     /// Second line: allocations that stand for several.
     pub const SAMPLED: usize = 3;
-    /// Second line: what these were counted as.
+    /// Second line: the weights of these.
     pub const WEIGHTED: usize = 4;
-    /// Second line: the variance of the count that comes of them.
+    /// Second line: the variance of the count that they cause.
     pub const COUNT_VARIANCE: usize = 5;
     /// Second line: the variance of the bytes, in squares of [`VARIANCE_UNIT`].
     pub const BYTES_VARIANCE: usize = 6;
-    /// Bytes of the unit that [`BYTES_VARIANCE`] counts in, so that its sum fits into 64 bits.
+    /// Bytes of the unit of [`BYTES_VARIANCE`], so that its sum fits into 64 bits.
     pub const VARIANCE_UNIT: u64 = 8;
 }
 

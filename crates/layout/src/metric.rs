@@ -1,8 +1,8 @@
 //! Metrics: counters that a host names itself, as InnoDB's are.
 //!
 //! A counter's total is the sum of one cell in each thread's row, and only grows: switching it off and
-//! on and resetting it only move the *base* that is taken off. A value is one cell that all threads
-//! store into, the last one wins. Whether a metric is gathered is one byte, that every point reads.
+//! on and resetting it only move the *base* that is subtracted. A value is one cell that all threads
+//! store into; the last one wins. One byte, which every point reads, enables a metric.
 
 use crate::name::Name;
 use crate::primitive::{AtomicU32, AtomicU64, Ordering};
@@ -13,9 +13,9 @@ use crate::primitive::{AtomicU32, AtomicU64, Ordering};
 pub enum Type {
     /// Counts events.
     Counter = 1,
-    /// Shows what something is now.
+    /// The present value of something.
     Value,
-    /// Counts what the host counts anyhow.
+    /// A count that the host has anyway.
     StatusCounter,
     /// The sum of a set of metrics.
     SetOwner,
@@ -36,7 +36,7 @@ impl Type {
         })
     }
 
-    /// As INNODB_METRICS.TYPE shows it.
+    /// Its text in INNODB_METRICS.TYPE.
     pub const fn text(self) -> &'static str {
         match self {
             Type::Counter => "counter",
@@ -48,7 +48,7 @@ impl Type {
     }
 }
 
-/// What a metric is called. Published by [`Metric::kind`]: not zero means the rest is there.
+/// The description of a metric. [`Metric::kind`] publishes it: nonzero means that the rest is complete.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Metric {
@@ -57,20 +57,20 @@ pub struct Metric {
     _reserved: AtomicU32,
     /// Its name.
     pub name: Name<16>,
-    /// What it belongs to: `dml`, `log`.
+    /// Its subsystem: `dml`, `log`.
     pub subsystem: Name<8>,
-    /// One sentence about it.
+    /// One sentence that describes it.
     pub documentation: Name<24>,
 }
 
-/// What a metric is at. Written by the host's threads and by readers: of two at once, the last wins.
+/// The state of a metric. The host's threads and readers write it: of two at once, the last wins.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct State {
     /// A value, as the bits of an i64.
     pub value: AtomicU64,
-    /// Bits of [`seen`]: which of the four extremes are known.
-    pub seen: AtomicU32,
+    /// Bits of [`extremes`]: which of the four extremes are set.
+    pub extremes: AtomicU32,
     _reserved: AtomicU32,
     /// The largest value set.
     pub high: AtomicU64,
@@ -92,11 +92,11 @@ pub struct State {
     pub reset_s: AtomicU64,
 }
 
-/// Bits of [`State::seen`].
-pub mod seen {
-    /// `high` and `low` are values.
+/// Bits of [`State::extremes`].
+pub mod extremes {
+    /// `high` and `low` are set.
     pub const EVER: u32 = 1;
-    /// `high_reset` and `low_reset` are values.
+    /// `high_reset` and `low_reset` are set.
     pub const RESET: u32 = 2;
 }
 
@@ -104,24 +104,25 @@ pub mod seen {
 const _: () = assert!(size_of::<Metric>() == 448 && size_of::<State>() == 128);
 
 impl State {
-    /// Stores a value and moves the extremes.
+    /// Stores a value and updates the extremes.
     pub fn set(&self, value: i64) {
         let bits = value as u64;
         self.value.store(bits, Ordering::Relaxed);
-        let known = self.seen.load(Ordering::Relaxed);
+        let valid = self.extremes.load(Ordering::Relaxed);
         for (bit, high, low) in [
-            (seen::EVER, &self.high, &self.low),
-            (seen::RESET, &self.high_reset, &self.low_reset),
+            (extremes::EVER, &self.high, &self.low),
+            (extremes::RESET, &self.high_reset, &self.low_reset),
         ] {
-            if known & bit == 0 || value > high.load(Ordering::Relaxed) as i64 {
+            if valid & bit == 0 || value > high.load(Ordering::Relaxed) as i64 {
                 high.store(bits, Ordering::Relaxed);
             }
-            if known & bit == 0 || value < low.load(Ordering::Relaxed) as i64 {
+            if valid & bit == 0 || value < low.load(Ordering::Relaxed) as i64 {
                 low.store(bits, Ordering::Relaxed);
             }
         }
-        if known & (seen::EVER | seen::RESET) != seen::EVER | seen::RESET {
-            self.seen.store(seen::EVER | seen::RESET, Ordering::Relaxed);
+        if valid & (extremes::EVER | extremes::RESET) != extremes::EVER | extremes::RESET {
+            self.extremes
+                .store(extremes::EVER | extremes::RESET, Ordering::Relaxed);
         }
     }
 }
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_keep_their_extremes() {
+    fn values_have_extremes() {
         let state = State::default();
         for value in [5, -3, 9, 2] {
             state.set(value);
@@ -142,7 +143,9 @@ mod tests {
             (at(&state.high), at(&state.low), at(&state.value)),
             (9, -3, 2)
         );
-        state.seen.fetch_and(!seen::RESET, Ordering::Relaxed);
+        state
+            .extremes
+            .fetch_and(!extremes::RESET, Ordering::Relaxed);
         state.set(4);
         assert_eq!((at(&state.high_reset), at(&state.low_reset)), (4, 4));
         assert_eq!((at(&state.high), at(&state.low)), (9, -3));

@@ -1,25 +1,25 @@
-//! Metrics by name: which are meant, switching them, and beginning their figures anew.
+//! Metrics by name: selecting, switching and resetting them.
 
-use crate::metric::seen;
+use crate::metric::extremes;
 use crate::name::Name;
 use crate::pattern;
 use crate::primitive::Ordering;
 use crate::view::View;
 
-/// What can be done to a metric.
+/// An action on a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Gather it.
     Enable,
-    /// Do not.
+    /// Stop gathering it.
     Disable,
-    /// Begin its `_RESET` figures anew.
+    /// Restart its `_RESET` figures.
     Reset,
-    /// Begin all of its figures anew, which only one that is disabled lets happen.
+    /// Restart all of its figures, which is possible only while it is disabled.
     ResetAll,
 }
 
-/// InnoDB's names of modules that are not called like their subsystem.
+/// InnoDB's module names that differ from the name of their subsystem.
 const MODULES: [(&str, &str); 8] = [
     ("buf_page", "buffer_page_io"),
     ("trx", "transaction"),
@@ -31,35 +31,35 @@ const MODULES: [(&str, &str); 8] = [
     ("latch", "sync"),
 ];
 
-/// Whether what was asked for means a metric: `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
+/// Whether a selector selects a metric: `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
 /// Letters compare without case.
-pub fn is_meant(asked: &str, name: &str, subsystem: &str) -> bool {
-    if asked.eq_ignore_ascii_case("all") {
+pub fn is_selected(selector: &str, name: &str, subsystem: &str) -> bool {
+    if selector.eq_ignore_ascii_case("all") {
         return true;
     }
-    let module = asked
+    let module = selector
         .get(..7)
         .filter(|start| start.eq_ignore_ascii_case("module_"))
-        .and(asked.get(7..));
+        .and(selector.get(7..));
     if let Some(module) = module
         && !module.contains('%')
     {
-        let known = MODULES
+        let renamed = MODULES
             .iter()
             .find(|(short, _)| short.eq_ignore_ascii_case(module));
-        return subsystem.eq_ignore_ascii_case(known.map_or(module, |(_, long)| long))
-            || asked.eq_ignore_ascii_case(name);
+        return subsystem.eq_ignore_ascii_case(renamed.map_or(module, |(_, long)| long))
+            || selector.eq_ignore_ascii_case(name);
     }
-    pattern::matches(asked, name)
+    pattern::matches(selector, name)
 }
 
-/// How many numbers were given to metrics, number 0 (never one) included.
+/// Number of metrics, including number 0, which is never one.
 pub fn used(view: View<'_>) -> usize {
     let used = view.shared().metrics_used.0.load(Ordering::Acquire) as usize;
     used.min(view.geometry().limits.metrics)
 }
 
-/// What all threads have counted.
+/// The sum over all threads.
 pub fn total(view: View<'_>, number: usize) -> u64 {
     let slots = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
     (0..slots.min(view.geometry().limits.threads))
@@ -67,7 +67,7 @@ pub fn total(view: View<'_>, number: usize) -> u64 {
         .fold(0, u64::wrapping_add)
 }
 
-/// Does something to one metric, at a time in seconds since 1970. False when it could not be done.
+/// Performs an action on one metric, at a time in seconds since 1970. False if it is not possible.
 pub fn act(view: View<'_>, number: usize, action: Action, now_s: u64) -> bool {
     let (flag, state) = (&view.metric_flags()[number], view.metric_state(number));
     let on = flag.load(Ordering::Relaxed) != 0;
@@ -85,7 +85,9 @@ pub fn act(view: View<'_>, number: usize, action: Action, now_s: u64) -> bool {
         Action::Reset => {
             let total = total(view, number);
             state.base_reset.store(total, Ordering::Relaxed);
-            state.seen.fetch_and(!seen::RESET, Ordering::Relaxed);
+            state
+                .extremes
+                .fetch_and(!extremes::RESET, Ordering::Relaxed);
             state.reset_s.store(now_s, Ordering::Relaxed);
         }
         Action::ResetAll if on => return false,
@@ -94,7 +96,7 @@ pub fn act(view: View<'_>, number: usize, action: Action, now_s: u64) -> bool {
             state.base.store(total, Ordering::Relaxed);
             state.base_reset.store(total, Ordering::Relaxed);
             state.value.store(0, Ordering::Relaxed);
-            state.seen.store(0, Ordering::Relaxed);
+            state.extremes.store(0, Ordering::Relaxed);
             for time in [&state.enabled_s, &state.disabled_s, &state.reset_s] {
                 time.store(0, Ordering::Relaxed);
             }
@@ -103,9 +105,10 @@ pub fn act(view: View<'_>, number: usize, action: Action, now_s: u64) -> bool {
     true
 }
 
-/// Does something to every metric that is meant; how many were, and how many of them let it.
-pub fn act_on(view: View<'_>, asked: &str, action: Action, now_s: u64) -> (usize, usize) {
-    let (mut meant, mut done) = (0, 0);
+/// Performs an action on every selected metric. Returns how many are selected, and for how many it was
+/// possible.
+pub fn act_on(view: View<'_>, selector: &str, action: Action, now_s: u64) -> (usize, usize) {
+    let (mut selected, mut done) = (0, 0);
     let mut name = [0; Name::<16>::CAPACITY];
     let mut subsystem = [0; Name::<8>::CAPACITY];
     for number in 1..used(view) {
@@ -118,13 +121,13 @@ pub fn act_on(view: View<'_>, asked: &str, action: Action, now_s: u64) -> (usize
             core::str::from_utf8(metric.subsystem.get(&mut subsystem)),
         );
         if let (Ok(name), Ok(subsystem)) = texts
-            && is_meant(asked, name, subsystem)
+            && is_selected(selector, name, subsystem)
         {
-            meant += 1;
+            selected += 1;
             done += usize::from(act(view, number, action, now_s));
         }
     }
-    (meant, done)
+    (selected, done)
 }
 
 #[cfg(not(loom))]
@@ -134,7 +137,7 @@ mod tests {
 
     #[test]
     fn modules_names_and_patterns_mean_metrics() {
-        for (asked, meant) in [
+        for (selector, selected) in [
             ("all", true),
             ("ALL", true),
             ("module_dml", true),
@@ -149,9 +152,13 @@ mod tests {
             ("module_", false),
             ("modul\u{e9}_x", false),
         ] {
-            assert_eq!(is_meant(asked, "dml_reads", "dml"), meant, "{asked}");
+            assert_eq!(
+                is_selected(selector, "dml_reads", "dml"),
+                selected,
+                "{selector}"
+            );
         }
-        assert!(is_meant("module_trx", "trx_rollbacks", "transaction"));
-        assert!(is_meant("module_cpu", "module_cpu", "other"));
+        assert!(is_selected("module_trx", "trx_rollbacks", "transaction"));
+        assert!(is_selected("module_cpu", "module_cpu", "other"));
     }
 }

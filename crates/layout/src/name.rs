@@ -25,14 +25,15 @@ impl<const WORDS: usize> Name<WORDS> {
     /// Bytes that fit.
     pub const CAPACITY: usize = WORDS * 8;
 
-    /// Stores `text`, cut to the capacity. Whoever publishes the surrounding entry orders this.
+    /// Stores `text`, cut to the capacity. The publication of the surrounding entry orders it.
     pub fn set(&self, text: &str) {
         let cut = floor_boundary(text, Self::CAPACITY);
         store_bytes(&self.words, &text.as_bytes()[..cut]);
         self.length.store(cut as u32, Ordering::Relaxed);
     }
 
-    /// Copies the text into `out` and returns its bytes. Of hostile bytes, whatever fits.
+    /// Copies the text into `out` and returns its bytes. If the bytes are hostile, it returns as many
+    /// as fit.
     pub fn get<'a>(&self, out: &'a mut [u8]) -> &'a [u8] {
         let length = (self.length.load(Ordering::Relaxed) as usize)
             .min(Self::CAPACITY)
@@ -89,7 +90,7 @@ pub fn store_bytes(words: &[AtomicU64], bytes: &[u8]) {
     }
 }
 
-/// Reads bytes from words; what lies behind the words stays as it was.
+/// Reads bytes from words; bytes beyond the words do not change.
 pub fn load_bytes(words: &[AtomicU64], bytes: &mut [u8]) {
     for (word, chunk) in words.iter().zip(bytes.chunks_mut(8)) {
         let value = word.load(Ordering::Relaxed).to_le_bytes();
@@ -101,7 +102,7 @@ pub fn load_bytes(words: &[AtomicU64], bytes: &mut [u8]) {
 #[inline]
 pub fn pack(chunk: &[u8]) -> u64 {
     match chunk.try_into() {
-        Ok(whole) => u64::from_le_bytes(whole),
+        Ok(word) => u64::from_le_bytes(word),
         Err(_) => {
             let mut bytes = [0; 8];
             bytes[..chunk.len()].copy_from_slice(chunk);

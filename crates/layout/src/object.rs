@@ -1,6 +1,6 @@
-//! Objects: tables and programs by schema and name, and what sessions hold of them: open tables,
-//! metadata locks, prepared statements. And the rules of `setup_objects`, which say what of them
-//! is counted.
+//! Objects: tables and programs by schema and name, and what sessions have of them: open tables,
+//! metadata locks, prepared statements. Also the rules of `setup_objects`, which select what is
+//! counted.
 
 use crate::line::Line;
 use crate::name::Name;
@@ -46,7 +46,7 @@ macro_rules! types {
 }
 
 types! {
-    /// What an object is: column OBJECT_TYPE. The first five are those of setup_objects.
+    /// The type of an object: column OBJECT_TYPE. The first five are those of setup_objects.
     pub enum ObjectType {
         Event = 1 "EVENT",
         Function = 2 "FUNCTION",
@@ -58,7 +58,7 @@ types! {
 }
 
 impl ObjectType {
-    /// The type whose rules in setup_objects it follows.
+    /// The type in setup_objects whose rules apply to it.
     pub const fn ruled_as(self) -> Self {
         match self {
             ObjectType::TemporaryTable => ObjectType::Table,
@@ -66,15 +66,15 @@ impl ObjectType {
         }
     }
 
-    /// Whether it is a table, and no program.
+    /// Whether it is a table rather than a program.
     pub const fn is_table(self) -> bool {
         matches!(self, ObjectType::Table | ObjectType::TemporaryTable)
     }
 }
 
 types! {
-    /// How a table is locked: the ten groups of table_lock_waits_summary_by_table, in the order of
-    /// their lines.
+    /// A kind of table lock: the ten groups of table_lock_waits_summary_by_table, in the order of their
+    /// lines.
     pub enum TableLock {
         Read = 0 "READ",
         ReadWithSharedLocks = 1 "READ WITH SHARED LOCKS",
@@ -89,11 +89,11 @@ types! {
     }
 }
 
-/// How many ways there are to lock a table.
+/// Number of kinds of table locks.
 pub const TABLE_LOCKS: usize = TableLock::ALL.len();
 
 impl TableLock {
-    /// Whether others may read meanwhile: the class's row has a line for these and one for the rest.
+    /// Whether others may read meanwhile: the class's row has a line for these and one for the others.
     pub const fn is_read(self) -> bool {
         matches!(
             self,
@@ -105,14 +105,14 @@ impl TableLock {
         )
     }
 
-    /// Whether it is the storage engine's, and not the server's.
+    /// Whether it is the storage engine's rather than the server's.
     pub const fn is_external(self) -> bool {
         matches!(self, TableLock::ReadExternal | TableLock::WriteExternal)
     }
 }
 
 types! {
-    /// What a metadata lock is on.
+    /// The type of the object of a metadata lock.
     pub enum Namespace {
         Global = 1 "GLOBAL",
         BackupLock = 2 "BACKUP LOCK",
@@ -176,12 +176,13 @@ types! {
     }
 }
 
-/// Which row of an object: the middle byte of a place in a bank's object index, and of an item's tag.
+/// The part of an object that a row counts: the middle byte of an entry in a bank's object index, and
+/// of an item's tag.
 pub mod part {
     use super::TableLock;
 
-    /// A table's io through no index, or a program's only row.
-    pub const WHOLE: u8 = 0;
+    /// A table's io without an index, or a program's only row.
+    pub const MAIN: u8 = 0;
     /// The most indexes of a table: MySQL's limit.
     pub const MAX_INDEXES: usize = 64;
     /// The first of the table's locks.
@@ -193,7 +194,7 @@ pub mod part {
         number as u8 + 1
     }
 
-    /// A way to lock a table.
+    /// A kind of table lock.
     #[inline(always)]
     pub const fn lock(lock: TableLock) -> u8 {
         LOCKS + lock as u8
@@ -207,7 +208,7 @@ pub mod part {
         }
     }
 
-    /// The way to lock.
+    /// The kind of table lock.
     pub const fn lock_of(part: u8) -> Option<TableLock> {
         match part.checked_sub(LOCKS) {
             Some(lock) => TableLock::from_u8(lock),
@@ -222,14 +223,14 @@ pub const IO_LINES: usize = 4;
 pub const PROGRAM_LINES: usize = 5;
 /// Lines that threads share of an object: its io without index and its locks, or a program's.
 pub const OBJECT_LINES: usize = IO_LINES + TABLE_LOCKS;
-/// Lines of a prepared statement: a statement's four, and one of how it was prepared.
+/// Lines of a prepared statement: a statement's four, and one for its preparation.
 pub const PREPARED_LINES: usize = 5;
 
 /// A table or a program.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Object {
-    /// Its full id while it is there, 0 = free. Stored last.
+    /// Its full id while it exists, 0 = free. Stored last.
     pub id: AtomicU32,
     /// [`ObjectType`]
     pub kind: AtomicU32,
@@ -244,7 +245,7 @@ pub struct Object {
     pub schema: ObjectName,
     /// The name.
     pub name: ObjectName,
-    /// Counts of threads that had no row of their own left; written with atomic adds.
+    /// Counts of threads whose bank was full; written with atomic adds.
     pub shared: [Line; OBJECT_LINES],
     /// The same when its table was last truncated; written by readers.
     pub truncated: [Line; OBJECT_LINES],
@@ -277,13 +278,13 @@ pub struct TableHandle {
     pub object: AtomicU32,
     /// Next free handle + 1 while this one is free.
     pub next_free: AtomicU32,
-    /// How the server has locked it: [`TableLock`] + 1, 0 = not.
+    /// The server's lock: [`TableLock`] + 1, 0 = none.
     pub internal_lock: AtomicU32,
-    /// How its storage engine has.
+    /// The storage engine's lock.
     pub external_lock: AtomicU32,
     /// Address in the host.
     pub address: AtomicU64,
-    /// Thread id of who has it open, 0 = nobody.
+    /// Thread id of its owner, 0 = none.
     pub owner_thread: AtomicU64,
     /// The event in which it was opened.
     pub owner_event: AtomicU64,
@@ -291,7 +292,7 @@ pub struct TableHandle {
 }
 
 impl TableHandle {
-    /// Nobody has it open, nor locked.
+    /// Removes its owner and locks.
     #[inline]
     pub fn disown(&self) {
         self.owner_thread.store(0, Ordering::Relaxed);
@@ -311,13 +312,13 @@ pub struct MetadataLock {
     pub next_free: AtomicU32,
     /// Odd while the names are written.
     pub sequence: AtomicU32,
-    /// Number of where in the host's source it was asked for, 0 = not known.
+    /// Number of the place in the host's source that requested it, 0 = unknown.
     pub source: AtomicU32,
     /// Address in the host.
     pub address: AtomicU64,
-    /// Thread id of who holds it or waits.
+    /// Thread id of the thread that holds it or waits.
     pub owner_thread: AtomicU64,
-    /// The event in which it was asked for.
+    /// The event that requested it.
     pub owner_event: AtomicU64,
     _line: [AtomicU64; 3],
     /// The schema, empty = none.
@@ -329,7 +330,7 @@ pub struct MetadataLock {
 }
 
 impl MetadataLock {
-    /// What a lock is on, and how, in one word.
+    /// Packs the properties of a lock into one word.
     #[inline(always)]
     pub const fn pack(
         on: Namespace,
@@ -340,7 +341,7 @@ impl MetadataLock {
         on as u32 | (kind as u32) << 8 | (duration as u32) << 16 | (status as u32) << 24
     }
 
-    /// Takes such a word apart; `None` for what is none.
+    /// Unpacks such a word; `None` if it is invalid.
     pub const fn unpack(state: u32) -> Option<(Namespace, LockType, LockDuration, LockStatus)> {
         let (on, kind) = (
             Namespace::from_u8(state as u8),
@@ -360,7 +361,7 @@ impl MetadataLock {
 }
 
 /// The fixed part of a prepared statement; its text follows, of the geometry's `sql_text_bytes`. It
-/// belongs to one session, whose thread alone counts its executions.
+/// belongs to one session, and only that session's thread counts its executions.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Prepared {
@@ -383,17 +384,17 @@ pub struct Prepared {
     /// Id of the program that prepared it, 0 = none.
     pub program: AtomicU32,
     _reserved: AtomicU32,
-    /// Its name, where it has one.
+    /// Its name, if it has one.
     pub name: ObjectName,
-    /// Its executions: a statement's lines; and how it was prepared: times (COUNT, SUM), and how
-    /// often anew (EXTRA).
+    /// Its executions: a statement's lines. Its preparation: times (COUNT, SUM), and repetitions
+    /// (EXTRA).
     pub rows: [Line; PREPARED_LINES],
     /// The same when the table was last truncated; written by readers.
     pub truncated: [Line; PREPARED_LINES],
 }
 
-/// What an event's object is, as the word in its record: bits 0-31 an id; bits 32-39 of what; bits
-/// 40-47, for a table's io, the index's number + 1.
+/// The object of an event, as a word of its record: bits 0-31 an id; bits 32-39 its type; bits 40-47
+/// the part of an object.
 pub mod target {
     /// An instance, a file or a socket.
     pub const INSTANCE: u64 = 0;
@@ -414,22 +415,22 @@ pub mod target {
         (index as u64 + 1) | METADATA_LOCK << 32
     }
 
-    /// Of what a word is.
+    /// The type in a word.
     #[inline(always)]
     pub const fn of(word: u64) -> u64 {
         (word >> 32) & 0xff
     }
 
-    /// Which part of an object.
+    /// The part in a word.
     #[inline(always)]
     pub const fn part(word: u64) -> u8 {
         (word >> 40) as u8
     }
 }
 
-/// The state of a [`Rule`] that counts.
+/// The state of a [`Rule`] in use.
 pub const READY: u32 = 2;
-/// The state of a [`Rule`] that somebody writes.
+/// The state of a [`Rule`] that is being written.
 pub const MAKING: u32 = 1;
 
 /// Bits of [`Rule::flags`].
@@ -457,7 +458,8 @@ pub struct Rule {
     pub name: ObjectName,
 }
 
-/// MySQL's rows of setup_objects at start: for each of the five types these schemas, and whether on.
+/// MySQL's rows of setup_objects at start: these schemas for each of the five types, and whether they
+/// are on.
 pub const DEFAULT_RULES: [(&str, bool); 4] = [
     ("mysql", false),
     ("performance_schema", false),

@@ -1,13 +1,13 @@
-//! What the rules of `setup_objects` leave of the flags for an object.
+//! Masks of effective flags for objects, by the rules of `setup_objects`.
 
 use crate::control::effective;
 use crate::object::{Object, ObjectType, READY, rule};
 use crate::primitive::{AtomicU8, Ordering};
 use crate::view::View;
 
-/// The mask of an object of this type and name: what it leaves of its class's effective byte. As in
-/// MySQL the rule of its very name counts before that of its schema, and that before `%`; an object
-/// without a rule is not counted.
+/// The mask of an object of this type and name for its class's effective byte. As in MySQL, the rule
+/// for its name comes before that for its schema, and that before `%`; an object without a rule is not
+/// counted.
 fn mask_of(view: &View<'_>, object: &Object) -> u8 {
     let kind = ObjectType::from_u8(object.kind.load(Ordering::Relaxed) as u8);
     let kind = kind.map_or(0, |kind| kind.ruled_as() as u32);
@@ -29,7 +29,7 @@ fn mask_of(view: &View<'_>, object: &Object) -> u8 {
             }
             _ => continue,
         };
-        if best.is_none_or(|(found, _)| weight >= found) {
+        if best.is_none_or(|(best_weight, _)| weight >= best_weight) {
             best = Some((weight, rule.flags.load(Ordering::Relaxed)));
         }
     }
@@ -42,17 +42,17 @@ fn mask_of(view: &View<'_>, object: &Object) -> u8 {
     }
 }
 
-/// Computes the mask of one object, after it was published.
+/// Computes the mask of one object, after it has been published.
 pub fn compute_mask(view: &View<'_>, i: usize) {
     let version = &view.control().objects_version;
-    let mut seen = version.load(Ordering::SeqCst);
+    let mut before = version.load(Ordering::SeqCst);
     loop {
         store(&view.object_masks()[i], mask_of(view, view.object(i)));
         let now = version.load(Ordering::SeqCst);
-        if now == seen {
+        if now == before {
             return;
         }
-        seen = now;
+        before = now;
     }
 }
 
@@ -60,7 +60,7 @@ pub fn compute_mask(view: &View<'_>, i: usize) {
 /// [`crate::control::Controls::recompute`] is.
 pub fn recompute(view: &View<'_>) {
     let version = &view.control().objects_version;
-    let mut seen = version.fetch_add(1, Ordering::SeqCst) + 1;
+    let mut before = version.fetch_add(1, Ordering::SeqCst) + 1;
     loop {
         let used = view.shared().objects_used.0.load(Ordering::Acquire) as usize;
         for i in 0..used.min(view.geometry().limits.objects) {
@@ -70,10 +70,10 @@ pub fn recompute(view: &View<'_>) {
             }
         }
         let now = version.load(Ordering::SeqCst);
-        if now == seen {
+        if now == before {
             return;
         }
-        seen = now;
+        before = now;
     }
 }
 

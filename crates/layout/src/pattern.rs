@@ -5,7 +5,7 @@
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
     let (mut p, mut n) = (0, 0);
-    // Where to go on when the text after the last `%` does not match: one character further.
+    // Where to continue if the text after the last `%` does not match: one character later.
     let mut retry: Option<(usize, usize)> = None;
     while n < name.len() {
         if p < pattern.len() && pattern[p] == b'%' {
@@ -25,7 +25,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// How specific a pattern is: an exact name above any pattern, then more literal characters above
-/// fewer. Among equals the later setting wins, which is the caller's to keep.
+/// fewer. The caller applies the later one of two equal settings.
 pub fn specificity(pattern: &str) -> usize {
     let literal = pattern.bytes().filter(|&c| c != b'%').count();
     if literal == pattern.len() {
@@ -43,7 +43,7 @@ pub fn resolve<'a, T: Copy>(
     let mut best: Option<(usize, T)> = None;
     for (pattern, value) in settings {
         let weight = specificity(pattern);
-        if matches(pattern, name) && best.is_none_or(|(found, _)| weight >= found) {
+        if matches(pattern, name) && best.is_none_or(|(best_weight, _)| weight >= best_weight) {
             best = Some((weight, value));
         }
     }

@@ -35,7 +35,7 @@ pub fn bump(cell: &AtomicU64, n: u64) {
     );
 }
 
-/// [`bump`] of cell `CELL` of a line, for which no address is to be computed.
+/// [`bump`] of cell `CELL` of a line, without computing its address.
 #[inline(always)]
 pub fn bump_in<const CELL: usize, const N: usize>(line: &[AtomicU64; N], n: u64) {
     const { assert!(CELL < N) };
@@ -107,12 +107,13 @@ pub fn increment(cell: &AtomicU32) -> bool {
     add_wraps(cell, 1)
 }
 
-/// Asks for the memory of a value that is about to be written, line by line, without waiting for it.
+/// Prefetches the memory of a value that is about to be written, without waiting for it.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     for line in (0..size_of::<T>()).step_by(64) {
-        // SAFETY: changes nothing but what the caches hold; processors that cannot do it take it for a NOP.
+        // SAFETY: changes only the contents of caches; processors without the instruction execute it as
+        // a NOP.
         unsafe {
             core::arch::asm!(
                 "prefetchw [{at}]",

@@ -1,10 +1,11 @@
-//! Sampling: which event types are sampled, how often, and what is known of an estimate's error.
+//! Sampling: which event types are sampled, how often, and the errors of estimates.
 
 use crate::class::{EventType, Kind};
 use crate::line::Line;
 use crate::primitive::{AtomicU64, Ordering};
 
-/// Event types that are sampled apart, by number: rows of `tare.setup_sampling`. Idle times go with waits.
+/// Number of groups of event types that are sampled separately: rows of `tare.setup_sampling`. Idle
+/// times are sampled with waits.
 pub const GROUPS: usize = 4;
 /// Waits and idle times.
 pub const WAIT: usize = 0;
@@ -17,12 +18,12 @@ pub const MEMORY: usize = 3;
 /// Their names.
 pub const GROUP_NAMES: [&str; GROUPS] = ["wait", "stage", "transaction", "memory"];
 
-/// Allocations of so many bytes or more are all counted, however memory is sampled: they are few, and one of them that
-/// stood for N would spoil the estimate of the others.
+/// Allocations of this size or more are always counted, however memory is sampled: they are few, and
+/// one that stood for N would spoil the estimate of the others.
 pub const LARGE: usize = 4096;
 
-/// Whether a group is observed in windows of time. What is in use of memory is a balance over days, for which windows
-/// are too few: its events are drawn one by one.
+/// Whether a group is observed in windows of time. The memory in use is a balance over days, for which
+/// windows are too few: its events are drawn one by one.
 pub const fn has_windows(group: usize) -> bool {
     group != MEMORY
 }
@@ -30,7 +31,7 @@ pub const fn has_windows(group: usize) -> bool {
 /// The largest N: a weight takes 16 bits.
 pub const MAX_RATE: u32 = 65_535;
 
-/// The group that an event of this kind is sampled with; `None` for what is always counted.
+/// The group of this kind of event; `None` if it is always counted.
 #[inline]
 pub const fn group_of(kind: Kind) -> Option<usize> {
     if matches!(kind, Kind::Memory) {
@@ -44,20 +45,20 @@ pub const fn group_of(kind: Kind) -> Option<usize> {
     }
 }
 
-/// How a group is sampled: a value of `tare.setup_sampling`.
+/// The sampling rule of a group: a value of `tare.setup_sampling`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rule {
     /// Every event is counted.
     #[default]
     Every,
-    /// A part in so many of all time is observed.
+    /// This part of all time is observed.
     OneIn(u32),
-    /// As many as cost so many thousandths of a percent of the host's CPU.
+    /// As many as fit a budget, in thousandths of a percent of the host's CPU.
     Budget(u32),
 }
 
 impl Rule {
-    /// One in `n`; every one if that is 0 or 1.
+    /// One in `n`; each one if that is 0 or 1.
     pub const fn one_in(n: u32) -> Self {
         match n {
             0 | 1 => Self::Every,
@@ -82,7 +83,7 @@ impl Rule {
             return None;
         }
         let percent: f64 = percent.parse().ok()?;
-        // Half a thousandth more, and cut: there is no rounding without std.
+        // Adds half a thousandth and truncates: there is no rounding without std.
         let thousandths = (percent * 1000.0 + 0.5) as u32;
         (percent <= 100.0 && thousandths > 0).then_some(Self::Budget(thousandths))
     }
@@ -98,20 +99,20 @@ impl core::fmt::Display for Rule {
     }
 }
 
-/// Cells of a sample's line: what was observed of one instrument in windows. One thread of the host writes them.
-/// Variances are the bits of an f64.
+/// Cells of a sample's line: the observations of one instrument in windows. One thread of the host
+/// writes them. Variances are the bits of an f64.
 pub mod sample {
     /// Events observed.
     pub const EVENTS: usize = 0;
     /// Windows that they were in.
     pub const WINDOWS: usize = 1;
-    /// What they were counted as: events times weight.
+    /// Sum of their weights.
     pub const WEIGHTED: usize = 2;
     /// Variance of the count.
     pub const COUNT_VARIANCE: usize = 3;
     /// Variance of the sum of ticks.
     pub const SUM_VARIANCE: usize = 4;
-    /// Variance of the count as of now: what later windows make up for. It does not add up.
+    /// Present variance of the count that later windows will compensate. It does not add up.
     pub const COUNT_OPEN: usize = 5;
     /// The same of the sum.
     pub const SUM_OPEN: usize = 6;
@@ -128,13 +129,13 @@ pub struct Sample {
     pub events: u64,
     /// Windows that they were in.
     pub windows: u64,
-    /// What they were counted as.
+    /// Sum of their weights.
     pub weighted: u64,
     /// Variance of the count.
     pub count_variance: f64,
     /// Variance of the sum, in ticks squared.
     pub sum_variance: f64,
-    /// Variance of the count that later windows make up for. It is as of now, and does not add up.
+    /// Present variance of the count that later windows will compensate. It does not add up.
     pub count_open: f64,
     /// The same of the sum.
     pub sum_open: f64,
@@ -143,7 +144,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Reads the first cells of a line, or as many words elsewhere.
+    /// Reads the first cells of a line, or the same words elsewhere.
     pub fn read(cells: &[AtomicU64]) -> Self {
         let get = |i: usize| cells[i].load(Ordering::Relaxed);
         Self {
@@ -158,7 +159,7 @@ impl Sample {
         }
     }
 
-    /// With what was observed since. What is open stays as it was.
+    /// Adds later observations. The open variances do not change.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -172,7 +173,8 @@ impl Sample {
         }
     }
 
-    /// What came since it was another. A hostile segment may say anything: no variance is below zero.
+    /// The difference to an earlier sample. A hostile segment may have any values: no variance is below
+    /// zero.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let less = |now: f64, then: f64| {
@@ -195,8 +197,8 @@ impl Sample {
         }
     }
 
-    /// The square of the count's standard error, which is larger where little is known of it: 1.96 of them are an
-    /// interval of 95 % however many strata there were.
+    /// The square of the count's standard error, which is larger the fewer strata there were, so that
+    /// 1.96 of them are always a 95 % interval.
     #[must_use]
     pub fn count_error_squared(self) -> f64 {
         self.count_variance * widening(self.strata) + self.count_open
@@ -208,7 +210,7 @@ impl Sample {
         self.sum_variance * widening(self.strata) + self.sum_open
     }
 
-    /// Keeps it in a line.
+    /// Stores it in a line.
     pub fn store(self, line: &Line) {
         line.set(sample::EVENTS, self.events);
         line.set(sample::WINDOWS, self.windows);
@@ -221,9 +223,9 @@ impl Sample {
     }
 }
 
-/// What a variance is multiplied by that was computed from so many summands: the square of Student's quantile of 97.5 %
-/// over the normal one. By the expansion of Cornish and Fisher (Abramowitz and Stegun, 26.7.5), which is 11 % too
-/// low for one degree of freedom and less than 1 % for more.
+/// The factor for a variance computed from this number of summands: the square of Student's quantile of
+/// 97.5 % over the normal one. By the expansion of Cornish and Fisher (Abramowitz and Stegun, 26.7.5),
+/// which is 11 % too low for one degree of freedom and less than 1 % for more.
 fn widening(strata: u64) -> f64 {
     const NORMAL: f64 = 1.959_964;
     if strata == 0 {
@@ -295,7 +297,7 @@ mod tests {
             (sample.count_variance, sample.sum_variance),
             (216.0, 21_600.0)
         );
-        // What is open is so as of now, whenever counting began.
+        // An open variance is the present one, whenever counting began.
         let (count_open, sum_open) = (2.0, 3.0);
         let open = Sample {
             count_open,
@@ -309,7 +311,7 @@ mod tests {
 
     #[cfg(not(loom))]
     #[test]
-    fn an_error_is_as_much_wider_as_students_quantile_is() {
+    fn errors_widen_by_students_quantile() {
         for (strata, student) in [(2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (30, 2.042)] {
             let sample = Sample {
                 count_variance: 4.0,
@@ -319,11 +321,11 @@ mod tests {
                 ..Sample::default()
             };
             let wider = student / 1.959_964;
-            for (found, expected) in [
+            for (actual, expected) in [
                 (sample.count_error_squared(), 4.0 * wider * wider + 7.0),
                 (sample.sum_error_squared(), 9.0 * wider * wider),
             ] {
-                assert!((found / expected - 1.0).abs() < 0.02, "{strata}: {found}");
+                assert!((actual / expected - 1.0).abs() < 0.02, "{strata}: {actual}");
             }
         }
     }

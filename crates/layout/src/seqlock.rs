@@ -1,4 +1,4 @@
-//! Records with one writer and any number of readers: published last, read until whole.
+//! Records with one writer and any number of readers: published last, read until consistent.
 
 use crate::primitive::{AtomicU64, Ordering, fence};
 
@@ -7,12 +7,12 @@ use crate::primitive::{AtomicU64, Ordering, fence};
 /// | word 0 before | word 0 after | the reader's copy |
 /// |---|---|---|
 /// | 0 | any | none |
-/// | a | a | whole |
+/// | a | a | complete |
 /// | a | b ≠ a | torn: read again |
 ///
-/// An id is never given twice within a thread, so that equal ids mean the same record. Words that
-/// the writer [`set`](Record::set)s after publishing (the end of an event) are each whole, and a
-/// reader may see the record with or without them.
+/// An id is used once within a thread, so that equal ids mean the same record. Each word that the
+/// writer [`set`](Record::set)s after publishing (the end of an event) is complete, and a reader may
+/// see the record with or without them.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Record<const N: usize> {
@@ -28,17 +28,18 @@ impl<const N: usize> Default for Record<N> {
 }
 
 impl<const N: usize> Record<N> {
-    /// Replaces the whole record. The caller is its only writer; `words[0]` is the new id.
+    /// Replaces all of the record. The caller is its only writer; `words[0]` is the new id.
     #[inline(always)]
     pub fn publish(&self, words: &[u64; N]) {
         self.publish_first(words);
     }
 
-    /// The same of a record that begins with these words, while those behind them are 0.
+    /// The same for a record that begins with these words and is 0 after them.
     #[inline(always)]
     pub fn publish_first<const M: usize>(&self, words: &[u64; M]) {
         self.words[0].store(0, Ordering::Relaxed);
-        // Pairs with the fence in `read`: who sees a new word also sees that word 0 was 0 or is new.
+        // Pairs with the fence in `read`: a reader that sees a new word also sees that word 0 was 0 or
+        // is new.
         fence(Ordering::Release);
         let mut i = 1;
         // A plain loop over a constant: unrolled, where iterators were not.
@@ -51,46 +52,50 @@ impl<const N: usize> Record<N> {
         self.words[0].store(words[0], Ordering::Release);
     }
 
-    /// Replaces the whole record by what another of the same writer's holds. Word by word: in between,
-    /// a copy of the whole would be written in smaller pieces than it is read in, and wait for them.
+    /// Replaces the record by another of the same writer. Word by word: a copy in between would be
+    /// written in smaller pieces than it is read in, and the reads would wait.
     #[inline(always)]
     pub fn publish_copy(&self, from: &Self) {
         self.words[0].store(0, Ordering::Relaxed);
         // As in `publish_first`.
         fence(Ordering::Release);
-        // SAFETY: `store_from` asks for words that there are.
+        // SAFETY: `store_from` calls this only with indexes below `N`.
         self.store_from::<1>(|i| unsafe { from.words.get_unchecked(i) }.load(Ordering::Relaxed));
         self.words[0].store(from.word(0), Ordering::Release);
     }
 
-    /// Stores the words from `FIRST` on; `word` is asked for these alone. Of a long record in a loop, four words a turn:
-    /// written out that would be eight lines of code, which a statement's end finds in no near cache, and which take
-    /// longer to fetch than the loop to run.
+    /// Stores the words from `FIRST` on, from `word`. A long record is stored by a loop of four words
+    /// per turn: unrolled it would be eight lines of code, which are in no near cache at a statement's
+    /// end, and take longer to fetch than the loop to run.
     #[inline(always)]
     fn store_from<const FIRST: usize>(&self, word: impl Fn(usize) -> u64) {
-        let turns = if N >= LONG { (N - FIRST) / TURN } else { 0 };
+        let turns = if N >= LOOP_MIN_WORDS {
+            (N - FIRST) / WORDS_PER_TURN
+        } else {
+            0
+        };
         let mut i = FIRST;
-        while i < N - TURN * turns {
+        while i < N - WORDS_PER_TURN * turns {
             self.words[i].store(word(i), Ordering::Relaxed);
             i += 1;
         }
         while i < N {
-            for j in i..i + TURN {
-                // SAFETY: `i` goes from `N` less some turns to `N`, by a turn each time.
+            for j in i..i + WORDS_PER_TURN {
+                // SAFETY: `i` goes from `N` minus some turns to `N`, by one turn each time.
                 let cell = unsafe { self.words.get_unchecked(j) };
                 cell.store(word(j), Ordering::Relaxed);
             }
-            i = not_unrolled(i + TURN);
+            i = not_unrolled(i + WORDS_PER_TURN);
         }
     }
 
-    /// Takes the record away.
+    /// Removes the record.
     #[inline]
     pub fn clear(&self) {
         self.words[0].store(0, Ordering::Release);
     }
 
-    /// Where a word lies, for a host that writes it by itself.
+    /// Address of a word, for a host that writes it itself.
     #[cfg(not(loom))]
     pub fn address(&self, word: usize) -> *mut u64 {
         self.words[word].as_ptr()
@@ -102,15 +107,15 @@ impl<const N: usize> Record<N> {
         self.words[word].store(value, Ordering::Relaxed);
     }
 
-    /// One word, as it is now. For the writer, who needs no more.
+    /// The present value of a word: for its writer.
     #[inline(always)]
     pub fn word(&self, word: usize) -> u64 {
         self.words[word].load(Ordering::Relaxed)
     }
 
-    /// A whole copy, or `None` when there is no record or it changed in each of a few tries.
+    /// A consistent copy, or `None` if there is no record or it changed in each of a few tries.
     pub fn read(&self) -> Option<[u64; N]> {
-        for _ in 0..READ_TRIES {
+        for _ in 0..MAX_READ_TRIES {
             let id = self.words[0].load(Ordering::Acquire);
             if id == 0 {
                 return None;
@@ -125,11 +130,11 @@ impl<const N: usize> Record<N> {
     }
 }
 
-/// Records of so many words are written by a loop, of so many words a turn.
-const LONG: usize = 32;
-const TURN: usize = 4;
+/// Records of at least this number of words are written by a loop, `WORDS_PER_TURN` words at a time.
+const LOOP_MIN_WORDS: usize = 32;
+const WORDS_PER_TURN: usize = 4;
 
-/// The same number, of which the compiler does not know that: a loop that counts by it is not unrolled.
+/// The same number, hidden from the compiler: a loop that counts by it is not unrolled.
 #[inline(always)]
 fn not_unrolled(mut i: usize) -> usize {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -140,12 +145,12 @@ fn not_unrolled(mut i: usize) -> usize {
     i
 }
 
-/// A writer that keeps changing a record leaves each copy stale within nanoseconds; a reader gains
-/// nothing by insisting.
+/// If a writer keeps changing a record, each copy is stale within nanoseconds, and more tries do not
+/// help.
 #[cfg(not(loom))]
-const READ_TRIES: usize = 16;
+const MAX_READ_TRIES: usize = 16;
 #[cfg(loom)]
-const READ_TRIES: usize = 2;
+const MAX_READ_TRIES: usize = 2;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
@@ -155,7 +160,7 @@ mod tests {
         core::array::from_fn(|i| id + i as u64)
     }
 
-    /// What each way of publishing leaves of a record that was another one before.
+    /// Checks what each way of publishing leaves of an earlier record.
     fn publishes_every_word<const N: usize>() {
         let (record, other) = (Record::<N>::default(), Record::<N>::default());
         record.publish(&words(1000));

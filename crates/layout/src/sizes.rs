@@ -1,7 +1,8 @@
-//! MySQL's sizes of buffers, `performance_schema_...`, by number: what was asked for at start.
+//! MySQL's sizes of buffers, `performance_schema_...`, by number, as requested at start.
 //!
-//! Tare sizes some things together that MySQL sizes apart, and has a smallest size of each. A size of 0 is
-//! done all the same: nothing of it is kept ([`Control::nothing_of`](crate::control::Control::nothing_of)).
+//! Tare has one size for some tables that MySQL sizes separately, and minimum sizes. A size of 0 works
+//! nevertheless: nothing of its kind is stored
+//! ([`Control::nothing_of`](crate::control::Control::nothing_of)).
 
 use crate::class::{EventType, Kind};
 use crate::slot::{STATEMENT_DEPTH, ring};
@@ -76,10 +77,10 @@ pub const fn bit(number: usize) -> u64 {
 
 /// The size of this name, without `performance_schema_`.
 pub fn number(name: &str) -> Option<usize> {
-    NAMES.iter().position(|known| *known == name)
+    NAMES.iter().position(|listed| *listed == name)
 }
 
-/// Whether a size is that of a buffer, and no length, age or number of classes.
+/// Whether a size is that of a buffer, rather than a length, an age or a number of classes.
 pub const fn is_a_buffer(size: usize) -> bool {
     !matches!(
         size,
@@ -101,7 +102,8 @@ pub const fn is_a_buffer(size: usize) -> bool {
     )
 }
 
-/// Whether of a size that is 0 nothing is kept. Threads have a class each, and without classes there are none.
+/// Whether a size of 0 means that nothing is stored. Each thread has a class, and without classes there
+/// are no threads.
 pub const fn is_none_at_0(size: usize) -> bool {
     is_a_buffer(size)
         || matches!(
@@ -110,7 +112,7 @@ pub const fn is_none_at_0(size: usize) -> bool {
         )
 }
 
-/// Sizes of which one that is 0 leaves nothing to count of a kind.
+/// Sizes that, when 0, leave no events of a kind to count.
 pub(crate) const fn of_events(kind: Kind) -> u64 {
     let own = match kind {
         Kind::Mutex => bit(MUTEXES),
@@ -124,10 +126,10 @@ pub(crate) const fn of_events(kind: Kind) -> u64 {
     own | bit(THREADS) | bit(THREAD_CLASSES)
 }
 
-/// How many statements can be nested, where this was asked for: the outermost one always has a place.
-pub fn statement_stack(asked: Option<u64>) -> usize {
-    asked.map_or(STATEMENT_DEPTH, |asked| {
-        asked.clamp(1, STATEMENT_DEPTH as u64) as usize
+/// How many statements can be nested, if this was requested: at least the outermost one.
+pub fn statement_stack(requested: Option<u64>) -> usize {
+    requested.map_or(STATEMENT_DEPTH, |requested| {
+        requested.clamp(1, STATEMENT_DEPTH as u64) as usize
     })
 }
 
@@ -141,7 +143,7 @@ pub const fn of_instances(kind: Kind) -> Option<usize> {
     }
 }
 
-/// The sizes of what a ring of [`ring`] keeps: its history and history_long.
+/// The sizes of the history and history_long of a ring of [`ring`].
 pub const fn of_ring(ring: usize) -> (usize, usize) {
     of_history(match ring {
         ring::STAGES => EventType::Stage,

@@ -1,4 +1,4 @@
-//! A thread's slot: who it is, what it is doing, and its last events.
+//! A thread's slot: its identity, its state, and its last events.
 //!
 //! The slot's thread is its only writer. History rings and the text ring follow the fixed part at
 //! offsets that the geometry gives.
@@ -18,10 +18,10 @@ pub const FREE: u32 = 0;
 /// A live thread.
 pub const LIVE: u32 = 1;
 
-/// In place of a bank's number: the thread has counted nothing, yet.
+/// In place of a bank's number: the thread has not counted anything yet.
 pub const NO_BANK: u32 = u32::MAX;
 
-/// What a thread's client asked for: `threads.PROCESSLIST_COMMAND`.
+/// Commands of clients: `threads.PROCESSLIST_COMMAND`.
 pub const COMMANDS: [&str; 34] = [
     "Sleep",
     "Quit",
@@ -59,7 +59,7 @@ pub const COMMANDS: [&str; 34] = [
     "Error",
 ];
 
-/// Numbers of [`COMMANDS`] that a host names.
+/// The numbers of those [`COMMANDS`] that a host uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 #[allow(missing_docs)]
@@ -114,7 +114,7 @@ impl Command {
     }
 }
 
-/// How a client is connected: `threads.CONNECTION_TYPE`, by number; 0 = background.
+/// Types of client connections: `threads.CONNECTION_TYPE`, by number; 0 = background.
 pub const CONNECTION_TYPES: [&str; 6] = [
     "",
     "TCP/IP",
@@ -130,25 +130,25 @@ pub const CONNECTION_TYPES: [&str; 6] = [
 pub struct Slot {
     /// [`FREE`] or [`LIVE`]; stored last when a thread comes, first when it goes.
     pub state: AtomicU32,
-    /// Bumped before and after the slot changes hands: odd = changing.
+    /// Incremented before and after the slot's thread changes: odd = changing.
     pub sequence: AtomicU32,
     /// Unique within the segment's life.
     pub thread_id: AtomicU64,
-    /// The newest event id given.
+    /// The newest event id.
     pub event_id: AtomicU64,
     /// Its bank, or [`NO_BANK`].
     pub bank: AtomicU32,
-    /// Statements open now.
+    /// Number of open statements.
     pub statement_depth: AtomicU32,
-    /// Waits open now.
+    /// Number of open waits.
     pub wait_depth: AtomicU32,
     /// Next free slot + 1 while this one is free.
     pub next_free: AtomicU32,
-    /// Bytes of text ever put into the text ring.
+    /// Total bytes put into the text ring.
     pub text_at: AtomicU64,
     _line0: [AtomicU64; 2],
 
-    /// Events ever put into each history ring: waits, stages, statements, transactions.
+    /// Total events put into each history ring: waits, stages, statements, transactions.
     pub pushed: [AtomicU64; 4],
     /// Chunk of history_long + 1 that this thread fills, for each of the four; 0 = none.
     pub chunk: [AtomicU32; 4],
@@ -160,7 +160,7 @@ pub struct Slot {
     pub account: AtomicU32,
     /// `PROCESSLIST_ID`, 0 = a background thread.
     pub processlist_id: AtomicU64,
-    /// Thread id of the thread that made this one, 0 = none.
+    /// Thread id of the thread that created this one, 0 = none.
     pub parent_id: AtomicU64,
     /// Id in the operating system.
     pub os_id: AtomicU64,
@@ -174,9 +174,9 @@ pub struct Slot {
     pub stage: AtomicU32,
     /// Ticks when the command or state began: `PROCESSLIST_TIME`.
     pub command_since: AtomicU64,
-    /// `PROCESSLIST_STATE` where the host sets one itself.
+    /// `PROCESSLIST_STATE`, if the host sets it itself.
     pub state_text: Name<7>,
-    /// `PROCESSLIST_INFO` where the host sets one itself.
+    /// `PROCESSLIST_INFO`, if the host sets it itself.
     pub info: Name<15>,
     /// Connection attributes, `key=value` lines.
     pub attributes: Name<ATTRIBUTE_WORDS>,
@@ -198,7 +198,7 @@ const _: () = {
 
 /// Words of a thread's connection attributes.
 const ATTRIBUTE_WORDS: usize = 31;
-/// Bytes that a thread keeps of them.
+/// Stored bytes of them.
 pub const ATTRIBUTE_BYTES: usize = ATTRIBUTE_WORDS * 8;
 
 /// Index of an event type's history ring.

@@ -1,13 +1,13 @@
 //! Places in the host's source: the file and the line of an instrument point, by number.
 //!
-//! An event that is kept names its source by a number in the highest bits of its word
+//! A stored event names its source by a number in the highest bits of its word
 //! [`crate::event::word::THREAD`].
 
 use crate::name::Name;
 use crate::primitive::{AtomicU32, Ordering};
 
-/// How many there may be, number 0 (never one) included. MySQL 9.7's source has some 6,000 instrument points, and
-/// Tare's own have a few hundred; those that never keep an event need no entry.
+/// Maximum number, including number 0, which is never one. MySQL 9.7's source has some 6,000 instrument
+/// points, and Tare's own a few hundred; those that never store an event need no entry.
 pub const SOURCES: usize = 8192;
 
 /// Bits of an event's first words that name the thread; the source is in those above.
@@ -15,7 +15,7 @@ pub const THREAD_BITS: u32 = 48;
 
 const _: () = assert!(SOURCES <= 1 << (u64::BITS - THREAD_BITS));
 
-/// Bytes of a file's name that are kept: SOURCE is varchar(64), with a colon and the line.
+/// Stored bytes of a file's name: SOURCE is varchar(64), with a colon and the line.
 pub const FILE_BYTES: usize = 48;
 
 /// A file and a line. Published by the number of those in use, and never changed.
@@ -33,7 +33,7 @@ pub struct Source {
 const _: () = assert!(size_of::<Source>() == 64);
 
 impl Source {
-    /// Stores a file's name, of which what follows the last slash is kept, and a line.
+    /// Stores a file's name (the part after the last slash) and a line.
     pub fn set(&self, path: &str, line: u32) {
         self.file.set(file_name(path));
         self.line.store(line, Ordering::Relaxed);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_has_room_for_thread_and_source() {
+    fn a_word_holds_thread_and_source() {
         let thread = (1 << THREAD_BITS) - 1;
         let source = SOURCES - 1;
         let word = thread | (source as u64) << THREAD_BITS;

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::account::{Account, Named};
+use crate::account::{Account, NamedEntry};
 use crate::actor::Actor;
 use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;
@@ -95,7 +95,7 @@ impl<'a> View<'a> {
         &self.slice(region, i, 0, 1)[0]
     }
 
-    /// A region whose elements are each one `T`, whole.
+    /// A region in which each element is one `T`.
     #[inline]
     fn all<T>(&self, region: Region) -> &'a [T] {
         let extent = self.geometry.region(region);
@@ -128,12 +128,12 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What was observed of a class by sampling.
+    /// The sample of a class.
     pub fn sample(&self, class: usize) -> &'a Line {
         self.one(Region::Samples, class)
     }
 
-    /// What that was when the summaries by event name were truncated.
+    /// Its values at the last truncation of the summaries by event name.
     pub fn samples_truncated(&self, class: usize) -> &'a Line {
         self.one(Region::SamplesTruncated, class)
     }
@@ -143,17 +143,17 @@ impl<'a> View<'a> {
         self.all(Region::Decisions)
     }
 
-    /// What was told last of row locks.
+    /// The state of the last answer about row locks.
     pub fn row_lock_board(&self) -> &'a Board {
         self.one(Region::RowLockBoard, 0)
     }
 
-    /// Row locks, as they were told.
+    /// The row locks of the last answer.
     pub fn row_locks(&self) -> &'a [RowLock] {
         self.all(Region::RowLocks)
     }
 
-    /// Who waits for whom, as it was told.
+    /// The waits of the last answer.
     pub fn row_lock_waits(&self) -> &'a [RowLockWait] {
         self.all(Region::RowLockWaits)
     }
@@ -199,12 +199,12 @@ impl<'a> View<'a> {
     }
 
     /// User `i`.
-    pub fn user(&self, i: usize) -> &'a Named {
+    pub fn user(&self, i: usize) -> &'a NamedEntry {
         self.one(Region::Users, i)
     }
 
     /// Host `i`.
-    pub fn host(&self, i: usize) -> &'a Named {
+    pub fn host(&self, i: usize) -> &'a NamedEntry {
         self.one(Region::Hosts, i)
     }
 
@@ -214,7 +214,7 @@ impl<'a> View<'a> {
     }
 
     /// Schema `i`.
-    pub fn schema(&self, i: usize) -> &'a Named {
+    pub fn schema(&self, i: usize) -> &'a NamedEntry {
         self.one(Region::Schemas, i)
     }
 
@@ -323,7 +323,7 @@ impl<'a> View<'a> {
         self.slice(Region::Banks, i, within + 8, FINE_BLOCK_BUCKETS)
     }
 
-    /// The same place in baseline `number` beside it.
+    /// The same block in baseline `number`.
     pub fn baseline_fine_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
         let within = at * LINE_BYTES + 8;
         self.slice(BASELINES[number], i, within, FINE_BLOCK_BUCKETS)
@@ -339,12 +339,12 @@ impl<'a> View<'a> {
         self.all(Region::MetricFlags)
     }
 
-    /// What metric `i` is at.
+    /// The state of metric `i`.
     pub fn metric_state(&self, i: usize) -> &'a State {
         self.one(Region::MetricStates, i)
     }
 
-    /// What the threads of slot `i` have counted, by metric.
+    /// The counts of the threads of slot `i`, by metric.
     pub fn metric_row(&self, i: usize) -> &'a [AtomicU64] {
         self.slice(Region::MetricRows, i, 0, self.geometry.limits.metrics)
     }
@@ -439,7 +439,7 @@ impl<'a> View<'a> {
         )
     }
 
-    /// The lines of baseline `number` beside bank `i`'s arena.
+    /// The lines of baseline `number` for bank `i`'s arena.
     #[inline]
     pub fn baseline(&self, number: usize, i: usize) -> &'a [Line] {
         let region = BASELINES[number];
@@ -452,7 +452,7 @@ impl<'a> View<'a> {
         self.slice(Region::Banks, i, within + 8, BLOCK_BUCKETS)
     }
 
-    /// The same place in baseline `number` beside it.
+    /// The same block in baseline `number`.
     pub fn baseline_block(&self, number: usize, i: usize, at: usize) -> &'a [AtomicU32] {
         let region = BASELINES[number];
         self.slice(region, i, at * LINE_BYTES + 8, BLOCK_BUCKETS)

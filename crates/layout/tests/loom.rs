@@ -11,20 +11,20 @@ use tare_layout::seqlock::Record;
 
 type Small = Record<3>;
 
-/// Words 1 and 2 are functions of the id, so that a mixture shows.
+/// Words 1 and 2 are functions of the id, so that a mixture is detected.
 fn words(id: u64) -> [u64; 3] {
     [id, id * 10, id * 100]
 }
 
 #[track_caller]
-fn assert_whole(copy: Option<[u64; 3]>) {
+fn assert_complete(copy: Option<[u64; 3]>) {
     if let Some(copy) = copy {
         assert_eq!(copy, words(copy[0]), "a mixture of two records");
     }
 }
 
 #[test]
-fn a_record_is_read_whole_or_not_at_all() {
+fn a_record_is_read_completely_or_not_at_all() {
     loom::model(|| {
         let record = Arc::new(Small::default());
         let writer = thread::spawn({
@@ -34,7 +34,7 @@ fn a_record_is_read_whole_or_not_at_all() {
                 record.publish(&words(2));
             }
         });
-        assert_whole(record.read());
+        assert_complete(record.read());
         writer.join().unwrap();
         assert_eq!(record.read(), Some(words(2)));
     });
@@ -50,8 +50,8 @@ fn a_reader_that_comes_late_never_goes_back() {
             move || record.publish(&words(2))
         });
         let (first, second) = (record.read(), record.read());
-        assert_whole(first);
-        assert_whole(second);
+        assert_complete(first);
+        assert_complete(second);
         if let (Some(first), Some(second)) = (first, second) {
             assert!(first[0] <= second[0], "{first:?} then {second:?}");
         }
@@ -60,25 +60,25 @@ fn a_reader_that_comes_late_never_goes_back() {
 }
 
 #[test]
-fn two_readers_see_whole_records() {
+fn two_readers_read_complete_records() {
     loom::model(|| {
         let record = Arc::new(Small::default());
         record.publish(&words(1));
         let reader = thread::spawn({
             let record = record.clone();
-            move || assert_whole(record.read())
+            move || assert_complete(record.read())
         });
         let writer = thread::spawn({
             let record = record.clone();
             move || record.publish(&words(2))
         });
-        assert_whole(record.read());
+        assert_complete(record.read());
         reader.join().unwrap();
         writer.join().unwrap();
     });
 }
 
-/// The end of an event is a word set on its own: seen or not, never torn from its record.
+/// The end of an event is a word set separately: read or not, never torn from its record.
 #[test]
 fn a_word_set_later_belongs_to_its_record() {
     loom::model(|| {
@@ -112,33 +112,33 @@ fn a_cleared_record_is_gone() {
                 record.publish(&words(2));
             }
         });
-        assert_whole(record.read());
+        assert_complete(record.read());
         writer.join().unwrap();
         assert_eq!(record.read(), Some(words(2)));
     });
 }
 
-/// What the writer did before publishing is there for whoever reads the record (a statement's text
-/// lies in a ring beside it).
+/// A reader of the record sees what the writer did before publishing it (a statement's text is in a
+/// separate ring).
 #[test]
 fn a_record_publishes_what_was_written_before() {
     loom::model(|| {
-        let beside = Arc::new((AtomicU64::new(0), Small::default()));
+        let pair = Arc::new((AtomicU64::new(0), Small::default()));
         let writer = thread::spawn({
-            let beside = beside.clone();
+            let pair = pair.clone();
             move || {
-                beside.0.store(5, Ordering::Relaxed);
-                beside.1.publish(&words(1));
+                pair.0.store(5, Ordering::Relaxed);
+                pair.1.publish(&words(1));
             }
         });
-        if beside.1.read().is_some() {
-            assert_eq!(beside.0.load(Ordering::Relaxed), 5);
+        if pair.1.read().is_some() {
+            assert_eq!(pair.0.load(Ordering::Relaxed), 5);
         }
         writer.join().unwrap();
     });
 }
 
-/// The test of the tests: without the id going to 0 first, loom finds the mixture.
+/// The test of the tests: if the id does not go to 0 first, loom finds the mixture.
 #[test]
 #[should_panic(expected = "a mixture of two records")]
 fn the_model_finds_a_careless_writer() {
@@ -153,7 +153,7 @@ fn the_model_finds_a_careless_writer() {
                 }
             }
         });
-        assert_whole(record.read());
+        assert_complete(record.read());
         writer.join().unwrap();
     });
 }

@@ -49,7 +49,7 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
     let mut config = Config::default();
     config.limits.classes = MAX_CLASSES;
     config.frequent_classes = FREQUENT_NUMBERS;
-    config.digests_keep_positions = S::DIGESTS_HAVE_POSITIONS;
+    config.digests_retain_positions = S::DIGESTS_HAVE_POSITIONS;
     for (name, value) in own.engine_options() {
         // The server itself reports an option that is wrong; one that Tare lacks is the server's own.
         let _ = config.option(&name, value);
@@ -75,9 +75,9 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
         }
     }
     engine::start(config)?;
-    thread::sessions_only();
+    thread::record_sessions_only();
     if !lock::are_unlocks_counted() {
-        host_lock::without_holders();
+        host_lock::declare_no_holders();
     }
     // Until the server has threads: see `door::thread`.
     engine::follow_forks(S::DAEMONIZES);

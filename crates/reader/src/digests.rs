@@ -124,7 +124,7 @@ fn sample(view: View<'_>, id: usize) -> Sample {
         let text = long_text(view.digest_sample(id), length & !SAMPLE_CUT);
         let sample = Sample {
             text: text.map(|text| mark_cut(text, cut)),
-            end: digest.sample_seen.load(Ordering::Relaxed),
+            end: digest.sample_end.load(Ordering::Relaxed),
             wait: digest.sample_wait.load(Ordering::Relaxed),
         };
         fence(Ordering::Acquire);

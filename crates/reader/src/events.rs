@@ -337,7 +337,7 @@ impl<'a> Events<'a> {
         let cleared = control.cleared[number].load(Ordering::Relaxed);
         let cleared_untimed = u64::from(control.cleared_untimed[number].load(Ordering::Relaxed));
         // Rings of all types are as long as the longest requested one.
-        let requested = |size| self.view.shared().asked(size).unwrap_or(u64::MAX);
+        let requested = |size| self.view.shared().requested_size(size).unwrap_or(u64::MAX);
         let (history, long) = sizes::of_ring(rings.ring);
         let (history_size, long_size) = (requested(history), requested(long));
         let mut decoded = Vec::new();

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_layout::View;
-use tare_layout::metric::{State, seen};
+use tare_layout::metric::{State, extremes};
 
 pub use tare_layout::metric::Type;
 use tare_layout::metric_switch;
@@ -78,7 +78,7 @@ fn read_metric(view: View<'_>, number: usize, now_s: u64) -> Option<Metric> {
     let seconds = |from: Option<u64>| Some(until?.saturating_sub(from?));
     let elapsed_s = seconds(enabled_s);
     // A set's member has a value if it was set, else a count.
-    let was_set = state.seen.load(Ordering::Relaxed) & seen::EVER != 0;
+    let was_set = state.extremes.load(Ordering::Relaxed) & extremes::EVER != 0;
     let (ever, since_reset) = if kind == Type::Value || (kind == Type::SetMember && was_set) {
         value_figures(state)
     } else {
@@ -115,7 +115,7 @@ fn counter_figures(count: i64, seconds: Option<u64>) -> Figures {
 }
 
 fn value_figures(state: &State) -> (Figures, Figures) {
-    let bits = state.seen.load(Ordering::Relaxed);
+    let bits = state.extremes.load(Ordering::Relaxed);
     let count = state.value.load(Ordering::Relaxed) as i64;
     let figures = |bit: u32, high: &AtomicU64, low: &AtomicU64| {
         let extreme =
@@ -128,8 +128,8 @@ fn value_figures(state: &State) -> (Figures, Figures) {
         }
     };
     (
-        figures(seen::EVER, &state.high, &state.low),
-        figures(seen::RESET, &state.high_reset, &state.low_reset),
+        figures(extremes::EVER, &state.high, &state.low),
+        figures(extremes::RESET, &state.high_reset, &state.low_reset),
     )
 }
 

@@ -60,7 +60,7 @@ fn used(count: &AtomicU32, limit: usize) -> usize {
     (count.load(Ordering::Acquire) as usize).min(limit)
 }
 
-fn entry(entry: &account::Named, is_within_limit: bool) -> Option<NameEntry> {
+fn entry(entry: &account::NamedEntry, is_within_limit: bool) -> Option<NameEntry> {
     (entry.state.load(Ordering::Acquire) == READY).then(|| {
         let (current, total, listed) = counts(&entry.current, &entry.total, &entry.forgotten);
         NameEntry {

@@ -361,7 +361,7 @@ impl Banks<'_> {
             let (shared, truncated) = (&object.shared, &object.truncated);
             let index_count = io.len();
             // I/O without an index is listed once there was some, and stays listed after a truncation.
-            let total = (id, part::WHOLE);
+            let total = (id, part::MAIN);
             let counted = |line: &Line| line.cells[COUNT].load(Ordering::Relaxed) != 0;
             if rows.counts.contains_key(&total) || shared[..IO_LINES].iter().any(counted) {
                 io.push((None, rows.sum(total, false, shared, truncated)));
@@ -395,7 +395,7 @@ impl Banks<'_> {
                 return None;
             }
             let object = view.object(index_of(id));
-            let place = (id, part::WHOLE);
+            let place = (id, part::MAIN);
             Some(Program {
                 kind,
                 schema,

@@ -113,7 +113,7 @@ impl Segment {
             for (at, (from, to)) in object.shared.iter().zip(&object.truncated).enumerate() {
                 let lock = at.checked_sub(object::IO_LINES).filter(|_| kind.is_table());
                 let lock = lock.and_then(|lock| TableLock::from_u8(lock as u8));
-                if wanted(kind, lock.map_or(object::part::WHOLE, object::part::lock)) {
+                if wanted(kind, lock.map_or(object::part::MAIN, object::part::lock)) {
                     copy_any(from, to);
                 }
             }

@@ -191,7 +191,7 @@ fn memory_in_use_stays_in_use() {
     let running = Running::new();
     let class = running.class(HEAP.name());
     let row = || running.global().row(class).expect("it fired")[0];
-    (0..5).for_each(|_| tare::memory::allocated(&HEAP, 100));
+    (0..5).for_each(|_| _ = tare::memory::allocated(&HEAP, 100));
     tare::memory::freed(&HEAP, 100);
     running.truncate(Scope::Global);
     let cells = row();

@@ -260,7 +260,7 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             .collect(),
         consumers: config.consumers.clone(),
         class_limits: class_limits(config.series),
-        digests_keep_positions: config.series.has_later_digests(),
+        digests_retain_positions: config.series.has_later_digests(),
         ..tare::Config::default()
     };
     let engines = |(name, _): &&(String, String)| !telemetry::size_options().any(|of| of == name);
@@ -273,8 +273,8 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         // No digests, whatever size Performance Schema has for them.
         Some(0) => {
             let others = |(size, _): &(usize, u64)| *size != sizes::DIGEST_LENGTH;
-            wanted.asked.retain(others);
-            wanted.asked.push((sizes::DIGEST_LENGTH, 0));
+            wanted.requested_sizes.retain(others);
+            wanted.requested_sizes.push((sizes::DIGEST_LENGTH, 0));
         }
         Some(_) => log_and_print(Priority::Warning, MAX_DIGEST_LENGTH_NOTE.to_owned()),
         None => {}

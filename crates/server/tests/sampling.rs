@@ -75,7 +75,7 @@ fn sampling_is_set_for_each_event_type() {
 #[test]
 fn estimates_have_standard_errors() {
     let r = start(config(Rule::OneIn(8)));
-    let mut windows = tare::settings::ByHand::begin().expect("nobody else opens windows");
+    let mut windows = tare::settings::ManualWindows::begin().expect("nobody else opens windows");
     const ROUNDS: u64 = 2_000;
     for i in 0..ROUNDS {
         // Two milliseconds each: a window has some five.

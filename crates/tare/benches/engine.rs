@@ -1,8 +1,10 @@
-//! What an event costs, as ratios to one `rdtsc` and to one addition of a loop, both measured in the same run.
+//! The cost of events, as ratios to one `rdtsc` and to one addition of a loop, both measured in the
+//! same run.
 //!
-//! The clock read does not tell a busy hour: with a neighbour on the same core it stays the same, while every path takes half as
-//! long again. The loop of additions does. How its median compares with its fastest round names the hour quiet or busy; in a busy
-//! one the ratios to `rdtsc` are too high, and instruction counts (`--bench instructions`) decide what has changed.
+//! The clock read does not detect a busy machine: with a neighbour on the same core it does not change,
+//! while every path takes half as long again. The loop of additions does. The ratio of its median to
+//! its fastest round classifies the run as quiet or busy; in a busy run the ratios to `rdtsc` are too
+//! high, and instruction counts (`--bench instructions`) decide what has changed.
 //!
 //! `cargo bench -p tare --bench engine` writes target/bench/engine.json: for each figure the median
 //! and the quartiles over all rounds in ns, and the ratios of its median to `rdtsc`'s and to `addition`'s. Rounds of
@@ -50,7 +52,7 @@ static TOUCHED: [Mutex<u64>; 40] = touched!(
     20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39
 );
 
-/// Runs Tare in this state.
+/// Starts Tare in this state.
 fn enter(state: State) {
     tare::stop();
     if let Some(config) = state.config() {
@@ -74,11 +76,11 @@ fn addition(_: &Objects, n: usize) {
     black_box(sum);
 }
 
-/// So much longer than in the fastest round the loop of additions may take (median) in a quiet hour. Quiet hours have 1.00 to 1.05,
-/// one with a busy neighbour on the same core 1.9.
+/// The limit of the loop of additions (median, relative to its fastest round) for a quiet run. Quiet
+/// runs have 1.00 to 1.05, one with a busy neighbour on the same core 1.9.
 const QUIET: f64 = 1.15;
 
-/// How much longer than in its fastest round the loop of additions took, as a median.
+/// The median of the loop of additions, relative to its fastest round.
 fn business(additions: &[f64]) -> f64 {
     let fastest = additions.iter().copied().fold(f64::INFINITY, f64::min);
     spread(additions.to_vec()).1 / fastest
@@ -95,7 +97,7 @@ fn connect(_: &Objects, n: usize) {
     }
 }
 
-/// A figure: its name, how Tare runs, what is timed, how often in a round.
+/// A figure: its name, Tare's state, the measured function, and its repetitions in a round.
 const FIGURES: [(&str, State, Body, usize); 23] = [
     ("rdtsc", State::Disabled, rdtsc, 20_000),
     ("addition", State::Disabled, addition, 20_000),
@@ -108,16 +110,16 @@ const FIGURES: [(&str, State, Body, usize); 23] = [
     ("lock_contended_mode", State::Timed, lock, 20_000),
     ("lock_every", State::Every, lock, 20_000),
     ("stage", State::Timed, stage, 20_000),
-    ("stage_kept", State::Kept, stage, 20_000),
+    ("stage_kept", State::Recorded, stage, 20_000),
     ("stage_off", State::Off, stage, 20_000),
     ("stage_counted", State::Counted, stage, 20_000),
     ("event_timed", State::Timed, event, 20_000),
     ("table", State::Timed, table, 10_000),
-    // The end of a statement cannot be had without its beginning and text: an upper bound of it.
+    // The end of a statement cannot be measured without its beginning and text: an upper bound.
     ("statement_end", State::Timed, statement, 10_000),
     ("statement_plain", State::Disabled, statement_plain, 500),
     ("statement_full", State::Timed, statement_full, 500),
-    ("statement_full_kept", State::Kept, statement_full, 500),
+    ("statement_full_kept", State::Recorded, statement_full, 500),
     ("connect", State::Timed, connect, 200),
     ("connect_off", State::Off, connect, 200),
     ("connect_disabled", State::Disabled, connect, 200),
@@ -130,7 +132,12 @@ const SCALED: [(&str, State, Body, usize); 6] = [
     ("lock_every", State::Every, lock, 50_000),
     ("stage", State::Timed, stage, 50_000),
     ("statement_full", State::Timed, statement_full, 2_000),
-    ("statement_full_kept", State::Kept, statement_full, 2_000),
+    (
+        "statement_full_kept",
+        State::Recorded,
+        statement_full,
+        2_000,
+    ),
 ];
 
 fn clock_ns(clock: libc::clockid_t) -> u64 {
@@ -143,7 +150,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// The rings of history_long have been round once after so many events, and every page is there.
+/// After this number of events the rings of history_long have wrapped once, and every page exists.
 const WARM_UP: usize = 12_000;
 
 fn time(body: Body, objects: &Objects, n: usize, warm_up: usize) -> f64 {
@@ -153,8 +160,8 @@ fn time(body: Body, objects: &Objects, n: usize, warm_up: usize) -> f64 {
     (clock_ns(libc::CLOCK_MONOTONIC) - before) as f64 / n as f64
 }
 
-/// CPU time of the whole process for one: thread starts are at the mercy of the scheduler, their
-/// cost is less so.
+/// CPU time of the process for one connection: starts of threads depend on the scheduler, their CPU
+/// time depends on it less.
 fn process_time(body: Body, objects: &Objects, n: usize) -> f64 {
     body(objects, n);
     let before = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
@@ -210,8 +217,8 @@ fn main() {
     let mut samples: BTreeMap<String, Vec<f64>> = BTreeMap::new();
     for round in 0..rounds {
         let mut figures: Vec<_> = FIGURES.into_iter().filter(|f| is_wanted(f.0)).collect();
-        // There and back: what a figure leaves behind (pages to free, a core that slept) must not
-        // always meet the same neighbour.
+        // Forwards and backwards: the after-effects of a figure (pages to free, a core that slept) must
+        // not always meet the same neighbour.
         if round % 2 == 1 {
             figures.reverse();
         }
@@ -303,7 +310,7 @@ fn main() {
             150.0,
         ),
     ] {
-        // Round by round: what slows one figure down for a while slows its neighbour, too.
+        // Round by round: a temporary slowdown affects neighbouring figures alike.
         let differences = samples[of]
             .iter()
             .zip(&samples[floor])

@@ -1,20 +1,20 @@
-//! How many instructions an event takes: counted by callgrind, and compared with the counts kept in
+//! Instructions of events: counted by callgrind, and compared with the recorded counts in
 //! `instructions.tsv`.
 //!
 //! `cargo bench -p tare --bench instructions` (which `make test` does) runs itself under valgrind,
-//! prints the counts and fails when one differs from the kept one by more than 1 % and more than
-//! one instruction. Counts do not drift with the machine, but with the compiler: they are kept by the
-//! compiler's version and the architecture. A compiler without kept counts is held to generous bounds
-//! instead, and told how to record its own: `cargo bench -p tare --bench instructions -- --record`.
+//! prints the counts and fails if one differs from the recorded one by more than 1 % and more than one
+//! instruction. Counts do not depend on the machine, but on the compiler: they are recorded by the
+//! compiler's version and the architecture. For a compiler without recorded counts generous bounds
+//! apply; to record its counts: `cargo bench -p tare --bench instructions -- --record`.
 //!
-//! Without the feature `instrument` it shows that nothing is left of the points: an event takes no
-//! instruction more than an empty loop, and a lock none more than a plain one.
+//! Without the feature `instrument` it shows that points compile to nothing: an event takes no more
+//! instructions than an empty loop, and a lock no more than a plain one.
 //!
-//! The same for memory: pages of code and data, and lines of data, that a path touches when all of them are cold (see
-//! `touched`). These may be somewhat more than the kept ones: see `slack`.
+//! The same for memory: pages of code and data, and lines of data, that a path touches when all of them
+//! are cold (see `touched`). These may be somewhat above the recorded ones: see `tolerance`.
 //!
-//! Each path runs n and 2n times; the difference is the cost of n, whatever comes before and after.
-//! Collection is switched on by the function `tare_measured` alone.
+//! Each path runs n and 2n times; the difference is the cost of n, without set-up and tear-down. Only
+//! the function `tare_measured` switches collection on.
 #![cfg_attr(not(feature = "instrument"), allow(dead_code))]
 
 use std::fmt::Write as _;
@@ -69,8 +69,8 @@ fn memory(_: &Objects, n: usize) {
     }
 }
 
-/// A path: its name, how Tare runs, what runs, and what a compiler that nobody has recorded counts
-/// for may at most need: half as much again as rustc 1.95 does.
+/// A path: its name, Tare's state, the function, and its bound for a compiler without recorded counts:
+/// half as much again as with rustc 1.95.
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
@@ -98,7 +98,7 @@ const FIGURES: [Figure; 32] = [
     Figure("stage", State::Timed, stage, 230),
     Figure("table_off", State::Off, table, 240),
     Figure("table", State::Timed, table, 1_000),
-    Figure("table_kept", State::Kept, table, 1_300),
+    Figure("table_kept", State::Recorded, table, 1_300),
     Figure("statement_off_watched", State::Watched, statement, 120),
     Figure("statement", State::Timed, statement, 1_800),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),
@@ -116,11 +116,15 @@ const FIGURES: [Figure; 32] = [
         statement_full,
         16_500,
     ),
-    Figure("statement_full_kept", State::Kept, statement_full, 18_500),
+    Figure(
+        "statement_full_kept",
+        State::Recorded,
+        statement_full,
+        18_500,
+    ),
 ];
 
-/// Without instrumentation: each of these must be no more than the one named before it in
-/// [`NOTHING`].
+/// Without instrumentation: each of these must be no more than the one named before it in [`NOTHING`].
 #[cfg(not(feature = "instrument"))]
 const FIGURES: [Figure; 5] = [
     Figure("floor", State::Disabled, floor, 8),
@@ -138,7 +142,7 @@ const NOTHING: [(&str, &str); 3] = [
     ("lock", "lock_plain"),
 ];
 
-/// Compares what is not compiled in with what is nothing by nature.
+/// Compares paths that are not compiled in with empty ones.
 #[cfg(not(feature = "instrument"))]
 fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
     let place = |name: &str| FIGURES.iter().position(|f| f.0 == name);
@@ -155,7 +159,7 @@ fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
         }
         for (what, counts) in touched {
             let of = |name| place(name).map_or(f64::NAN, |i| counts[i] as f64);
-            if of(name) > of(plain) + SLACK {
+            if of(name) > of(plain) + TOLERANCE {
                 eprintln!(
                     "instructions: without instrumentation {name} touches more {what} than {plain}"
                 );
@@ -172,7 +176,7 @@ fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
 /// Runs of a path; a multiple of the events in a chunk of history_long and of the history ring.
 const N: usize = 800;
 
-/// What callgrind collects.
+/// The function in which callgrind collects.
 #[inline(never)]
 #[unsafe(no_mangle)]
 fn tare_measured(body: Body, objects: &Objects, n: usize) {
@@ -196,8 +200,9 @@ fn enter(state: State) {
     }
     #[cfg(feature = "instrument")]
     if matches!(state, State::Sampled | State::Observed) {
-        // The clock of windows stands still from here on.
-        let mut windows = tare::settings::ByHand::begin().expect("nobody else opens windows");
+        // From here on the clock of windows does not advance.
+        let mut windows =
+            tare::settings::ManualWindows::begin().expect("nobody else opens windows");
         let mut now = 0;
         while {
             now = windows.at(now).expect("windows");
@@ -207,12 +212,12 @@ fn enter(state: State) {
     }
 }
 
-/// Waits until points have been told what is active.
+/// Waits until points know the active kinds.
 fn wait_for_followed(view: View<'_>) {
     let control = view.control();
     control.changes.store(1, Ordering::SeqCst);
     while control.followed.load(Ordering::SeqCst) != 1 {
-        // SAFETY: wakes whoever sleeps on the word; the kernel only uses the address as a key.
+        // SAFETY: wakes the thread that sleeps on the word; the kernel only uses the address as a key.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -225,8 +230,8 @@ fn wait_for_followed(view: View<'_>) {
     }
 }
 
-/// Under valgrind the processor may not say that its counter can be trusted, and the clock would be a
-/// system call, which no count is of interest for.
+/// Under valgrind the processor may not declare its counter trustworthy, and the clock would be a
+/// system call, whose count is of no interest.
 fn trust_the_counter(view: View<'_>) {
     view.control().no_cycles.store(0, Ordering::SeqCst);
     view.controls()
@@ -257,10 +262,10 @@ fn with_view(work: impl FnOnce(View<'_>)) {
     let values: [u64; LIMITS] = std::array::from_fn(|i| header.limits[i].load(Ordering::Relaxed));
     let geometry = Geometry::new(Limits::from_array(values).expect("possible limits"));
     let base = map(geometry.total_bytes);
-    // SAFETY: mapped whole, until the end of this function.
+    // SAFETY: the complete mapping, until the end of this function.
     let view = unsafe { View::new(base.cast_const().cast(), geometry) };
     work(view);
-    // SAFETY: our own mappings, used no more.
+    // SAFETY: our own mappings, no longer used.
     unsafe {
         libc::munmap(base, geometry.total_bytes);
         libc::munmap(head, 4096);
@@ -301,20 +306,20 @@ fn counts() -> Result<Vec<f64>, String> {
         .collect())
 }
 
-/// What each path touches, beyond the loop that runs it: the most of several runs where it is to be kept, for where
-/// things lie differs from run to run.
+/// Pages and lines that each path touches, beyond the loop that runs it: the maximum of several runs if
+/// it is to be recorded, because addresses differ from run to run.
 fn touched_by(measure: &touched::Measure) -> Result<Vec<u64>, String> {
     let mut most = touched_once(measure)?;
-    for _ in 1..if is_to_be_kept() { RUNS_KEPT } else { 1 } {
+    for _ in 1..if is_update() { UPDATE_RUNS } else { 1 } {
         let more = touched_once(measure)?;
         most = most.iter().zip(&more).map(|(a, b)| *a.max(b)).collect();
     }
     Ok(most)
 }
 
-const RUNS_KEPT: usize = 6;
+const UPDATE_RUNS: usize = 6;
 
-fn is_to_be_kept() -> bool {
+fn is_update() -> bool {
     std::env::args().any(|a| a == "--record")
 }
 
@@ -325,7 +330,7 @@ fn touched_once(measure: &touched::Measure) -> Result<Vec<u64>, String> {
     Ok(all.iter().map(|n| n.saturating_sub(floor)).collect())
 }
 
-/// Runs this program under callgrind: what each call of `tare_measured` took.
+/// Runs this program under callgrind. Returns the counts of each call of `tare_measured`.
 fn callgrind(options: &[&str], argument: &str, parts: usize) -> Result<Vec<Totals>, String> {
     let folder =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("instructions-{}", std::process::id()));
@@ -354,7 +359,7 @@ fn callgrind(options: &[&str], argument: &str, parts: usize) -> Result<Vec<Total
     totals
 }
 
-/// The names of events in one of callgrind's files, and how many there were.
+/// The names of events in one of callgrind's files, and their counts.
 struct Totals(Vec<(String, u64)>);
 
 impl Totals {
@@ -378,7 +383,7 @@ impl Totals {
     }
 }
 
-/// What counts are kept by: compiler and architecture.
+/// The key of recorded counts: compiler and architecture.
 fn key() -> String {
     let version = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".into()))
         .arg("-V")
@@ -388,12 +393,12 @@ fn key() -> String {
     format!("{version}, {}", std::env::consts::ARCH)
 }
 
-fn kept_path() -> PathBuf {
+fn budget_path() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/instructions.tsv")
 }
 
-/// The kept count of a path under a key.
-fn kept(text: &str, key: &str, name: &str) -> Option<f64> {
+/// The recorded count of a path under a key.
+fn budget(text: &str, key: &str, name: &str) -> Option<f64> {
     text.lines().find_map(|line| {
         let mut fields = line.split('\t');
         let same = fields.next() == Some(key) && fields.next() == Some(name);
@@ -414,7 +419,7 @@ fn record(text: &str, key: &str, counts: &[f64], touched: &Touched) -> std::io::
             let _ = writeln!(new, "{key}\t{name}, {what}\t{count}");
         }
     }
-    std::fs::write(kept_path(), new)
+    std::fs::write(budget_path(), new)
 }
 
 fn main() -> ExitCode {
@@ -445,25 +450,26 @@ fn main() -> ExitCode {
     }
 }
 
-/// What is counted, and of each path how much.
+/// A kind of touched memory, with the count of each path.
 type Touched = Vec<(&'static str, Vec<u64>)>;
 
-/// How many pages or lines more than expected are none too many, because the stack may lie otherwise.
-const SLACK: f64 = 2.0;
+/// Pages or lines above the expected number that are tolerated, because the stack may be elsewhere.
+const TOLERANCE: f64 = 2.0;
 
-/// The same above kept ones. Pages of code may be as many again: the linker lays functions out anew with each change
-/// anywhere. Of lines one in ten: how long a path's parts take decides which lines of their histograms they touch,
-/// and on a busy machine these are more (56 to 59, 63 to 68, and 120 to 124, in runs of one build).
+/// The tolerance above recorded counts. Pages of code may double: the linker places functions differently
+/// after each change anywhere. Lines may be one in ten more: the durations of a path's parts decide which lines
+/// of their histograms they touch, and on a busy machine these are more (56 to 59, 63 to 68, and 120 to 124, in
+/// runs of one build).
 #[cfg(feature = "instrument")]
-fn slack(what: &str, kept: f64) -> f64 {
+fn tolerance(what: &str, budget: f64) -> f64 {
     match what {
-        "code pages" => kept.max(SLACK),
-        "data lines" => SLACK.max(kept / 10.0),
-        _ => SLACK,
+        "code pages" => budget.max(TOLERANCE),
+        "data lines" => TOLERANCE.max(budget / 10.0),
+        _ => TOLERANCE,
     }
 }
 
-/// Prints what paths touch; how many touch more than is kept.
+/// Prints what paths touch. Returns how many touch more than the recorded count.
 #[cfg(feature = "instrument")]
 fn compare_touched(text: &str, key: &str, touched: &Touched) -> usize {
     let mut wrong = 0;
@@ -476,32 +482,32 @@ fn compare_touched(text: &str, key: &str, touched: &Touched) -> usize {
             .collect::<String>()
     );
     for (i, Figure(name, ..)) in FIGURES.iter().enumerate() {
-        let mut says = String::new();
+        let mut verdict = String::new();
         print!("{name:24}");
         for (what, counts) in touched {
             print!("{:12}", counts[i]);
-            if let Some(kept) = kept(text, key, &format!("{name}, {what}"))
-                && counts[i] as f64 > kept + slack(what, kept)
+            if let Some(budget) = budget(text, key, &format!("{name}, {what}"))
+                && counts[i] as f64 > budget + tolerance(what, budget)
             {
-                says = format!("{what}: more than the {kept} kept");
+                verdict = format!("{what}: more than the {budget} recorded");
                 wrong += 1;
             }
         }
-        println!("  {says}");
+        println!("  {verdict}");
     }
     wrong
 }
 
-/// Compares the counts with those kept, or keeps them.
+/// Compares the counts with the recorded ones, or records them.
 #[cfg(feature = "instrument")]
 fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
     let key = key();
-    let text = std::fs::read_to_string(kept_path()).unwrap_or_default();
-    if is_to_be_kept() {
+    let text = std::fs::read_to_string(budget_path()).unwrap_or_default();
+    if is_update() {
         return match record(&text, &key, counts, touched) {
             Ok(()) => ExitCode::SUCCESS,
             Err(why) => {
-                eprintln!("instructions: {}: {why}", kept_path().display());
+                eprintln!("instructions: {}: {why}", budget_path().display());
                 ExitCode::FAILURE
             }
         };
@@ -510,9 +516,9 @@ fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
     let mut unknown = false;
     println!("instructions of one event, {key}");
     for (Figure(name, _, _, bound), count) in FIGURES.iter().zip(counts) {
-        let (says, is_wrong) = match kept(&text, &key, name) {
-            Some(kept) if (count - kept).abs() > f64::max(1.0, kept * 0.01) => {
-                (format!("differs from the {kept:.2} kept"), true)
+        let (verdict, is_wrong) = match budget(&text, &key, name) {
+            Some(budget) if (count - budget).abs() > f64::max(1.0, budget * 0.01) => {
+                (format!("differs from the {budget:.2} recorded"), true)
             }
             Some(_) => (String::new(), false),
             None => {
@@ -526,16 +532,18 @@ fn compare(counts: &[f64], touched: &Touched) -> ExitCode {
             }
         };
         wrong += usize::from(is_wrong);
-        println!("{name:24}{count:10.2}  {says}");
+        println!("{name:24}{count:10.2}  {verdict}");
     }
     wrong += compare_touched(&text, &key, touched);
     let how = "cargo bench -p tare --bench instructions -- --record";
     if unknown {
-        println!("No counts are kept for this compiler and architecture; to keep these: {how}");
+        println!(
+            "No counts are recorded for this compiler and architecture; to record these: {how}"
+        );
     }
     if wrong == 0 {
         return ExitCode::SUCCESS;
     }
-    eprintln!("instructions: {wrong} differ. If that is meant, keep the new ones: {how}");
+    eprintln!("instructions: {wrong} differ. If that is intended, record the new ones: {how}");
     ExitCode::FAILURE
 }

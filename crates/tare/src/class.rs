@@ -81,7 +81,7 @@ impl Class {
         self.with(property::GLOBAL_STATISTICS)
     }
 
-    /// Says how short its objects live: `setup_instruments.VOLATILITY`, 0 = not known.
+    /// Sets how short-lived its objects are: `setup_instruments.VOLATILITY`, 0 = unknown.
     pub const fn volatile(mut self, volatility: u32) -> Self {
         self.volatility = volatility;
         self
@@ -99,21 +99,21 @@ impl Class {
         self
     }
 
-    /// Begins with TIMED = NO, as MySQL's do, if it begins disabled: whoever enables it says whether it is
-    /// to be timed. Others are timed once they are enabled.
+    /// Begins with TIMED = NO, as MySQL's instruments do, if it begins disabled. Other classes are
+    /// timed as soon as they are enabled.
     pub const fn untimed(mut self) -> Self {
         self.is_untimed = true;
         self
     }
 
-    /// Says that nearly every statement has such events: its number is one of the
-    /// [first](crate::Config::frequent_classes), if there is one left.
+    /// Marks a class that nearly every statement has events of: it gets one of the [first
+    /// numbers](crate::Config::frequent_classes), if one is left.
     pub const fn frequent(mut self) -> Self {
         self.is_frequent = true;
         self
     }
 
-    /// Whether its number is to be one of the first.
+    /// Whether it gets one of the first numbers.
     pub const fn is_frequent(&self) -> bool {
         self.is_frequent
     }
@@ -133,7 +133,7 @@ impl Class {
         self.kind
     }
 
-    /// One sentence about it.
+    /// One sentence that describes it.
     pub const fn documentation(&self) -> &'static str {
         self.documentation
     }
@@ -148,7 +148,7 @@ impl Class {
         self.volatility
     }
 
-    /// Whether it is enabled when nothing else is said.
+    /// Whether it is enabled by default.
     pub const fn enabled_by_default(&self) -> bool {
         match self.enabled {
             Some(enabled) => enabled,

@@ -1,4 +1,4 @@
-//! What a host may say when it starts Tare.
+//! The configuration with which a host starts Tare.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ impl Setting {
 /// When a lock's acquisition is timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockTiming {
-    /// Only when it had to wait; one at the first try is counted with a wait of zero.
+    /// Only if it had to wait. An acquisition at the first try is counted with a wait of zero.
     #[default]
     Contended,
     /// Always, as MySQL does. Costs two clock reads each.
@@ -47,7 +47,7 @@ pub enum LockTiming {
 pub struct Sampling {
     /// How events of each type are sampled, by [`GROUP_NAMES`](tare_layout::sampling::GROUP_NAMES).
     pub rules: [Rule; GROUPS],
-    /// What chance begins with; `None`: the clock.
+    /// The seed of the random numbers; `None`: the clock.
     pub seed: Option<u64>,
 }
 
@@ -60,15 +60,16 @@ impl Default for Sampling {
     }
 }
 
-/// How to start. `Config::default()` is MySQL 8.0's defaults in a memory segment.
+/// The configuration. `Config::default()` is MySQL 8.0's defaults in a memory segment.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
-    /// How much of everything there may be.
+    /// The limits of the segment's tables.
     pub limits: Limits,
-    /// A file for the segment. `None`: what the environment's `TARE_SEGMENT` says, else memory.
+    /// A file for the segment. `None`: the file that the environment's `TARE_SEGMENT` names, else
+    /// memory.
     pub segment: Option<PathBuf>,
-    /// Settings by pattern (`%` = any text); the most specific wins, among equals the last. How threads
-    /// begin is changed by patterns that start with `thread` only.
+    /// Settings by pattern (`%` = any text). The most specific pattern wins, and among equals the last.
+    /// Only patterns that start with `thread` change how threads begin.
     pub instruments: Vec<(String, Setting)>,
     /// Consumers by name that differ from MySQL's defaults.
     pub consumers: Vec<(String, bool)>,
@@ -77,26 +78,27 @@ pub struct Config {
     /// Bytes that the threads' counters may take; 0 = no limit. At the limit, new rows are lost
     /// and counted as such.
     pub memory_limit: u64,
-    /// Sizes that were asked for by [`Config::option`], by their place in [`crate::OPTIONS`]: SHOW VARIABLES tells
-    /// of them, and of what has 0 nothing is kept.
-    pub asked: Vec<(usize, u64)>,
-    /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides that of all together.
+    /// Sizes that [`Config::option`] requested, by their index in [`crate::OPTIONS`]. SHOW VARIABLES
+    /// lists them. If a size is 0, nothing of its kind is stored.
+    pub requested_sizes: Vec<(usize, u64)>,
+    /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides the limit of all together.
     pub class_limits: Vec<(Kind, usize)>,
-    /// The first numbers, kept for classes that are [frequent](crate::Class::frequent). What each event looks at by the
-    /// number of its class (flags, and where its thread's row is) then lies in few cache lines.
+    /// How many of the first numbers are reserved for classes that are
+    /// [frequent](crate::Class::frequent). The flags and row indexes that each event reads by class
+    /// number then share few cache lines.
     pub frequent_classes: usize,
-    /// What is sampled.
+    /// How events are sampled.
     pub sampling: Sampling,
-    /// Seconds after which a digest's sample gives way to any newer statement; 0 = never, `None` =
-    /// MySQL's 60.
+    /// Seconds after which any newer statement replaces a digest's sample; 0 = never, `None` = MySQL's
+    /// 60.
     pub digest_sample_age: Option<u64>,
-    /// Digests keep the number of a column in GROUP BY and ORDER BY, as MySQL's do from 9.7 on.
-    pub digests_keep_positions: bool,
+    /// Digests retain the number of a column in GROUP BY and ORDER BY, as MySQL's do from 9.7 on.
+    pub digests_retain_positions: bool,
 }
 
 impl Config {
-    /// Everything enabled and timed, every consumer on but `events_statements_cpu`: its clock is a system
-    /// call, twice a statement.
+    /// Everything enabled and timed, and every consumer except `events_statements_cpu`: its clock takes
+    /// two system calls per statement.
     pub fn everything() -> Self {
         use tare_layout::control::{CONSUMERS, CPU};
         let without_cpu = CONSUMERS.iter().enumerate().filter(|(i, _)| 1 << i != CPU);
@@ -132,11 +134,11 @@ pub enum StartError {
         "cannot make a segment of {bytes} bytes of address space at {place}: {source}; {advice}"
     )]
     Segment {
-        /// Size asked for.
+        /// Requested size.
         bytes: usize,
         /// `memory`, or the path.
         place: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
         /// What to do.
         advice: &'static str,

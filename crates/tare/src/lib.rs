@@ -22,12 +22,12 @@
 //! # Ok::<(), tare::StartError>(())
 //! ```
 //!
-//! While it runs, `tare sql` on the same machine answers what its threads wait for and run.
+//! While it runs, `tare sql` on the same machine shows what its threads wait for and run.
 //!
-//! Three states are told apart: not compiled in (feature `instrument` off: every item exists and does
-//! nothing), disabled (not started, or stopped: one load and one branch a point), and running, with
-//! each instrument off, counted or timed. With [`watch_settings`] a kind of event of which all is off costs what
-//! disabled costs. Nothing here panics into the host, and whatever cannot be
+//! There are three states: not compiled in (feature `instrument` off: every item exists and does
+//! nothing), disabled (not started, or stopped: one load and one branch per point), and running, with
+//! each instrument off, counted or timed. With [`watch_settings`] a kind of event costs what disabled
+//! costs while all its instruments are off. Nothing here panics into the host, and whatever cannot be
 //! recorded is counted as lost.
 
 #[doc(hidden)]

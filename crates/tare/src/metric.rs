@@ -58,7 +58,7 @@ impl Metric {
         self.subsystem
     }
 
-    /// One sentence about it.
+    /// One sentence that describes it.
     pub const fn documentation(&self) -> &'static str {
         self.documentation
     }
@@ -68,7 +68,7 @@ impl Metric {
         self.kind
     }
 
-    /// Whether it is gathered when nothing else is said.
+    /// Whether it is gathered by default.
     pub const fn enabled_by_default(&self) -> bool {
         self.enabled
     }

@@ -20,8 +20,8 @@
 //! # tare::stop();
 //! ```
 //!
-//! A counter is added to in the thread's own row, without a lock; readers sum. A value belongs to nobody:
-//! of two threads that set it at once, the last one wins.
+//! A counter is added to in the thread's own row, without a lock; readers sum the rows. A value has one
+//! cell: of two threads that set it at once, the last one wins.
 
 pub use tare_layout::metric::Type;
 
@@ -31,7 +31,7 @@ pub use crate::metric::{METRICS, Metric};
 #[cfg(feature = "instrument")]
 pub use crate::point::metric::{disable, enable, reset, reset_all};
 
-/// Adds to a set: its owner, the number of times, and what one time gave.
+/// Adds to a set: `n` to its owner and one to `times`, and sets `one` to `n`.
 pub fn add_to_set(owner: &Metric, times: &Metric, one: &Metric, n: u64) {
     owner.add(n);
     times.add(1);

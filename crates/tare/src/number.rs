@@ -3,8 +3,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The number of what found no place, or was never given one. The segment keeps it free of a row; its
-/// flags say that nothing is recorded.
+/// The number of whatever got no number. The segment has no row for it, and its flags are always off.
 pub(crate) const NO_NUMBER: u16 = 0;
 
 /// Bits 0-15: number in the segment; bits 16-31: the generation of Tare that gave it.

@@ -1,9 +1,9 @@
 //! MySQL's options `performance_schema_...`, by name: as a my.cnf, a command line or a host's own
 //! settings have them.
 //!
-//! What MySQL sizes apart and Tare has in common takes the largest size that is asked for: the
-//! histories of the four event types, and the instances of mutexes, rwlocks and conditions. -1 is
-//! MySQL's "autosized": Tare's default, of which only what is used takes memory.
+//! MySQL has separate sizes for the histories of the four event types, and for mutexes, rwlocks and
+//! conditions. Where Tare has one table for several, the largest requested size applies. -1 is MySQL's
+//! "autosized": Tare's default, of which only the used part takes memory.
 
 use tare_layout::Kind;
 use tare_layout::control::CONSUMERS;
@@ -22,9 +22,9 @@ enum Size {
     Common(fn(&mut Limits) -> &mut usize),
     /// Limits the classes of a kind.
     Classes(&'static [Kind]),
-    /// Seconds that a digest's sample stays.
+    /// Seconds after which a digest's sample is replaced.
     SampleAge,
-    /// Is what it is.
+    /// Has a fixed value.
     Fixed,
 }
 
@@ -79,23 +79,23 @@ fn size_of(number: usize) -> Size {
     }
 }
 
-/// Why an option was not taken.
+/// Why an option was refused.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// There is none of that name.
+    /// No option has that name.
     #[error(
         "there is no option performance_schema_{0}; SHOW VARIABLES LIKE 'performance_schema%' lists \
          them, besides performance_schema_instrument and performance_schema_consumer_..."
     )]
     Unknown(String),
-    /// It cannot be that.
+    /// The option does not take that value.
     #[error("performance_schema_{name} cannot be '{value}': give {wanted}")]
     Value {
         /// The option.
         name: String,
-        /// What was given.
+        /// The value.
         value: String,
-        /// What it takes.
+        /// The values that it takes.
         wanted: &'static str,
     },
 }
@@ -107,8 +107,8 @@ const SWITCH: &str = "ON or OFF";
 const INSTRUMENT: &str = "PATTERN=VALUE, where VALUE is ON, OFF or COUNTED: 'wait/synch/%=COUNTED'";
 
 impl Config {
-    /// Takes one of MySQL's options: `performance_schema_` or `performance-schema-` may stand before
-    /// the name or not, and `-` is as good as `_` in it.
+    /// Sets one of MySQL's options. The prefix `performance_schema_` or `performance-schema-` is
+    /// optional, and `-` and `_` are equal.
     ///
     /// ```
     /// let mut config = tare::Config::default();
@@ -121,7 +121,7 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// [`OptionError`], which says what to give.
+    /// [`OptionError`], which names the values that the option takes.
     pub fn option(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         let name = name.to_ascii_lowercase().replace('-', "_");
         let name = name.strip_prefix("performance_schema_").unwrap_or(&name);
@@ -131,7 +131,7 @@ impl Config {
             wanted,
         };
         if name == "instrument" {
-            // As in mysqld, quotes around the whole do not count.
+            // As in mysqld, quotes around the value are ignored.
             let bare = value.trim().trim_matches(['\'', '"']);
             let (pattern, setting) = bare.split_once('=').ok_or_else(|| wrong(INSTRUMENT))?;
             let setting = Setting::parse(setting.trim()).ok_or_else(|| wrong(INSTRUMENT))?;
@@ -163,16 +163,16 @@ impl Config {
             Err(_) if number == -1 => return Ok(()),
             Err(_) => return Err(wrong(NUMBER)),
         };
-        self.asked.retain(|(of, _)| *of != size);
-        self.asked.push((size, number as u64));
-        // Who wants nothing of one thing may want more of what Tare keeps together with it.
+        self.requested_sizes.retain(|(of, _)| *of != size);
+        self.requested_sizes.push((size, number as u64));
+        // A size of 0 for one kind does not lower a limit that several kinds share.
         if number != 0 || !sizes::is_a_buffer(size) {
             self.size(size_of(size), number);
         }
         Ok(())
     }
 
-    /// `sampling`, of all event types or of one.
+    /// Sets `sampling`, of all event types or of one.
     fn sampling(&mut self, of: &str, value: &str) -> Option<()> {
         let sampling = &mut self.sampling;
         match of {
@@ -192,7 +192,7 @@ impl Config {
             Size::Common(limit) => {
                 let untouched = *limit(&mut Limits::default());
                 let now = limit(&mut self.limits);
-                // The first to ask replaces the default, the others only ask for more.
+                // The first option replaces the default, later ones only raise it.
                 *now = if *now == untouched {
                     number
                 } else {
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_spelled_as_one_likes() {
+    fn names_accept_every_spelling() {
         let mut config = Config::default();
         for (name, value) in [
             ("performance_schema_digests_size", "100"),
@@ -261,17 +261,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_mistake() {
         let mut config = Config::default();
-        let mut say = |name: &str, value: &str| config.option(name, value).unwrap_err().to_string();
+        let mut message =
+            |name: &str, value: &str| config.option(name, value).unwrap_err().to_string();
         assert!(
-            say("no_such_size", "1")
+            message("no_such_size", "1")
                 .starts_with("there is no option performance_schema_no_such_size")
         );
-        assert!(say("consumer_events", "ON").contains("no option"));
-        assert!(say("consumer_statements_digest", "COUNTED").contains("give ON or OFF"));
-        assert!(say("instrument", "wait/%").contains("PATTERN=VALUE"));
-        assert!(say("instrument", "=ON").contains("PATTERN=VALUE"));
-        assert!(say("digests_size", "x").contains("a whole number"));
+        assert!(message("consumer_events", "ON").contains("no option"));
+        assert!(message("consumer_statements_digest", "COUNTED").contains("give ON or OFF"));
+        assert!(message("instrument", "wait/%").contains("PATTERN=VALUE"));
+        assert!(message("instrument", "=ON").contains("PATTERN=VALUE"));
+        assert!(message("digests_size", "x").contains("a whole number"));
     }
 }

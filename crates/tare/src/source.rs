@@ -1,4 +1,4 @@
-//! Where in the host's source an event began: what column SOURCE shows.
+//! The place in the host's source where an event began: column SOURCE.
 
 use std::ffi::c_char;
 use std::panic::Location;
@@ -7,14 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Bits of an address.
 pub(crate) const ADDRESS_BITS: u32 = 48;
 
-/// The last line that there is room for.
+/// The largest line number that fits.
 const LAST_LINE: u32 = (1 << (u64::BITS - ADDRESS_BITS)) - 1;
 
-/// A place in the host's source: a file and a line. One word, which costs nothing until an event is kept.
+/// A place in the host's source: a file and a line. It is one word, which costs nothing unless the
+/// event is stored.
 ///
 /// | bits 48-63 | bits 0-47 |
 /// |---|---|
-/// | 0 | address of a [`Location`], 0 = not known |
+/// | 0 | address of a [`Location`], 0 = unknown |
 /// | the line | address of the file's name, which ends with a zero byte |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source(pub(crate) u64);
@@ -23,21 +24,22 @@ pub struct Source(pub(crate) u64);
 static ONLY_IN_C: AtomicBool = AtomicBool::new(false);
 
 impl Source {
-    /// Not known: SOURCE is NULL.
+    /// Unknown: SOURCE is NULL.
     pub const UNKNOWN: Self = Self(0);
 
-    /// Places in Rust are not known from here on: the host is in C, and they would all be those of what it calls Tare by.
+    /// From here on places in Rust count as unknown: the host is in C, and all of them would be places
+    /// in its wrapper.
     pub fn only_in_c() {
         ONLY_IN_C.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is a place in Rust, and those are not known.
+    /// Whether it is a place in Rust, and those count as unknown.
     #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "nobody asks"))]
     pub(crate) fn is_none_of_hosts(self) -> bool {
         self.0 >> ADDRESS_BITS == 0 && ONLY_IN_C.load(Ordering::Relaxed)
     }
 
-    /// The caller's.
+    /// The caller's place.
     #[inline(always)]
     #[track_caller]
     pub fn here() -> Self {
@@ -50,10 +52,10 @@ impl Source {
         Self(std::ptr::from_ref(location).expose_provenance() as u64)
     }
 
-    /// A place as `__FILE__` and `__LINE__` say it. Lines beyond 65,535 are not known, nor is line 0.
+    /// A place as `__FILE__` and `__LINE__` give it. Line 0 and lines above 65,535 count as unknown.
     ///
     /// # Safety
-    /// `file` is NULL or a C string, until the event has begun that this is given to.
+    /// `file` is NULL or a C string that is valid until the event has begun.
     #[inline(always)]
     pub unsafe fn of_c(file: *const c_char, line: u32) -> Self {
         match line {

@@ -1,5 +1,5 @@
-//! Without the feature `instrument` nothing is left: guards of no size, locks no larger than plain
-//! ones. That they take no instruction more is shown by `benches/instructions.rs`.
+//! Without the feature `instrument` guards have size zero, and locks are no larger than plain ones.
+//! `benches/instructions.rs` checks that they take no additional instruction.
 #![cfg(not(feature = "instrument"))]
 
 use std::mem::{needs_drop, size_of};
@@ -34,7 +34,7 @@ fn locks_are_as_large_as_plain_ones() {
 }
 
 #[test]
-fn an_allocator_is_the_one_within() {
+fn a_tracked_allocator_has_the_size_of_its_inner_one() {
     use std::alloc::System;
     assert_eq!(
         size_of::<tare::memory::Tracked<System>>(),

@@ -1,5 +1,5 @@
-//! An allocator that counts through Tare counts what an independent one does. Without a harness,
-//! whose own threads allocate whenever they like.
+//! An allocator that counts through Tare agrees with an independent count. Without a harness, because
+//! its threads would allocate, too.
 #![cfg_attr(not(feature = "instrument"), allow(dead_code, unused_imports))]
 
 #[cfg(feature = "instrument")]
@@ -21,7 +21,7 @@ tare::classes! {
     static OTHER: Memory = "memory/allocator/other", enabled;
 }
 
-/// The independent count: of what passes while Tare runs.
+/// The independent count, while Tare runs.
 struct Counting;
 
 static ALLOCATED: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
@@ -38,7 +38,7 @@ fn count(what: &[AtomicU64; 2], bytes: usize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(&ALLOCATED, layout.size());
-        // SAFETY: the caller's promises.
+        // SAFETY: the caller keeps the rules of `GlobalAlloc`.
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
@@ -69,16 +69,16 @@ fn read(what: &[AtomicU64; 2]) -> (u64, u64) {
     )
 }
 
-/// Vectors that grow, shrink, are cloned and go.
+/// Vectors that grow, shrink, are cloned and dropped.
 fn churn(n: usize) {
-    let mut kept: Vec<Vec<u8>> = Vec::new();
+    let mut blocks: Vec<Vec<u8>> = Vec::new();
     for i in 0..n {
         let mut one = vec![0u8; i % 300 + 1];
         one.extend_from_slice(&[1; 77]);
         one.shrink_to_fit();
-        kept.push(one.clone());
-        if kept.len() > 20 {
-            kept.remove(i % 20);
+        blocks.push(one.clone());
+        if blocks.len() > 20 {
+            blocks.remove(i % 20);
         }
     }
 }
@@ -106,7 +106,7 @@ fn every_allocation_is_counted_on_one_thread_and_on_many() {
         .map(|cell| tare.cell(&HEAP, 0, cell))
     };
     churn(10);
-    // On one thread: exactly, bytes and all.
+    // On one thread the counts and bytes are exact.
     let (allocated, freed, before) = (read(&ALLOCATED), read(&FREED), figures());
     churn(scale(10_000, 1_000_000));
     let after = figures();
@@ -116,8 +116,8 @@ fn every_allocation_is_counted_on_one_thread_and_on_many() {
     assert_eq!(after[2] - before[2], freed_after.0 - freed.0);
     assert_eq!(after[3] - before[3], freed_after.1 - freed.1);
 
-    // On many that come and go: what a thread frees when it has left counts for its account; what it
-    // does while it gets its slot is counted as lost, one by one.
+    // On many threads that come and go: frees after a thread has left count for its account;
+    // allocations while it gets its slot are each counted as lost.
     let pool = Mutex::new(Vec::new());
     for _ in 0..scale(20, 500) {
         std::thread::scope(|scope| {
@@ -138,7 +138,7 @@ fn every_allocation_is_counted_on_one_thread_and_on_many() {
     while tare.live().len() > 1 {
         std::thread::yield_now();
     }
-    // What interrupted the making of a row waits to be counted; this makes it so.
+    // Events that interrupted the creation of a row are pending; this counts them.
     OTHER.register();
     let all = figures();
     assert_eq!(tare.lost(Lost::ThreadEvents), 0);

@@ -1,4 +1,4 @@
-//! Totals by account and by instance stay exact when there is no room for a row of everybody's own.
+//! Totals by account and by instance stay exact when a bank has no space for a row.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -68,15 +68,15 @@ fn events_count_for_the_account_of_their_time() {
     assert_eq!(alice.current.load(Ordering::Relaxed), 0);
 }
 
-/// What a thread does while its client logs in counts for the account, once that is known, and for nobody before.
+/// Events during a client's login count for the account once it is known, and are not visible before.
 #[test]
 fn events_of_a_login_count_for_its_account() {
     let tare = everything(Limits::default());
-    // More than wait for their histograms, and fewer.
+    // More and fewer times than can be deferred.
     for (user, events, of_all) in [("alice", 3, 4), ("bob", 40, 41), ("alice", 17, 22)] {
         let session = Session::new(&CONNECTION);
         session.await_account();
-        // SAFETY: it is left before it is dropped, and stays where it is.
+        // SAFETY: it is left before it is dropped, and is not moved.
         unsafe { session.stay() };
         (0..events).for_each(|_| event());
         assert_eq!(tare.total_of_account(&EVENT, 0).count, 0);
@@ -90,7 +90,7 @@ fn events_of_a_login_count_for_its_account() {
         );
         tare::thread::leave_session();
     }
-    // One that never logs in is the background's.
+    // A session that never logs in counts as background.
     let session = Session::new(&CONNECTION);
     session.await_account();
     // SAFETY: as above.
@@ -119,16 +119,16 @@ fn more_accounts_than_the_limit_count_as_background() {
     assert_eq!(tare.total_of_account(&EVENT, 0).count, 3);
     assert_eq!(tare.lost(Lost::Accounts), 3);
     assert_eq!(tare.lost(Lost::Users), 0);
-    // The thread says whose it is all the same.
+    // The thread still refers to its account.
     let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
     let account = slot.account.load(Ordering::Relaxed) as usize;
     let user = tare.view.account(account).user.load(Ordering::Relaxed) as usize;
     assert!(tare.view.user(user).name.is("user4"));
 }
 
-/// An account that TRUNCATE has forgotten gives its number to the next one, and its figures to the background.
+/// A truncated account gives its number to the next one, and its figures to the background.
 #[test]
-fn a_forgotten_account_makes_room() {
+fn a_forgotten_account_frees_its_number() {
     let limits = Limits {
         accounts: 3,
         ..Limits::default()
@@ -154,14 +154,14 @@ fn a_forgotten_account_makes_room() {
     // user2 and user0.
     assert_eq!(tare.total_of_account(&EVENT, 0).count, 2);
     assert_eq!(tare.total(&EVENT).count, 5);
-    // Nobody has been forgotten since.
+    // There was no TRUNCATE since.
     be("user4");
     assert_eq!(tare.lost(Lost::Accounts), 2);
 }
 
-/// A user likewise, unless an account has its name.
+/// The same for a user, unless an account refers to it.
 #[test]
-fn a_forgotten_user_makes_room() {
+fn a_forgotten_user_frees_its_number() {
     let limits = Limits {
         users: 3,
         ..Limits::default()
@@ -192,7 +192,8 @@ fn a_forgotten_user_makes_room() {
     assert!(tare.view.user(2).name.is("user1"));
 }
 
-/// While accounts and users are forgotten and become others', a thread is never shown as somebody else's.
+/// While accounts and users are truncated and their numbers reused, a thread never appears under
+/// another name.
 #[test]
 fn nobody_takes_an_account_that_is_being_entered() {
     let limits = Limits {
@@ -247,7 +248,8 @@ fn nobody_takes_an_account_that_is_being_entered() {
     assert_eq!(connected.sum::<u64>(), 0);
 }
 
-/// Accounts keep the names of users that there are too many of; those are lost once for each account, as in MySQL.
+/// Accounts beyond the limit of users still have their user's name; the user is lost once for each
+/// account, as in MySQL.
 #[test]
 fn more_users_than_the_limit_have_accounts() {
     let limits = Limits {
@@ -264,7 +266,7 @@ fn more_users_than_the_limit_have_accounts() {
     assert_eq!(tare.lost(Lost::Accounts), 0);
 }
 
-/// Many accounts, few banks: threads of one account after the other.
+/// Many accounts and few banks: threads of one account after the other.
 #[test]
 fn banks_are_merged_and_totals_by_account_stay_exact() {
     let limits = Limits {
@@ -278,7 +280,7 @@ fn banks_are_merged_and_totals_by_account_stay_exact() {
         for (account, expected) in expected.iter_mut().enumerate() {
             let n = account + round + 1;
             *expected += 4 * n as u64;
-            // All four at once, so that each account needs four banks in its turn.
+            // All four at once, so that each account in turn needs four banks.
             let together = Barrier::new(4);
             std::thread::scope(|scope| {
                 for _ in 0..4 {
@@ -302,7 +304,7 @@ fn banks_are_merged_and_totals_by_account_stay_exact() {
                     });
                 }
             });
-            // Their destructors, before the next four want their slots.
+            // Waits for their destructors, before the next four need their slots.
             while !tare.live().is_empty() {
                 std::thread::yield_now();
             }
@@ -374,7 +376,7 @@ fn all_threads_change_their_accounts_at_once() {
 }
 
 #[test]
-fn more_instances_than_places_are_counted_in_the_shared_lines() {
+fn instances_beyond_the_index_count_in_the_shared_lines() {
     let tare = everything(Limits::default());
     let locks: Vec<Mutex<u64>> = (0..300).map(|_| Mutex::new(&LOCK_N, 0)).collect();
     let threads = 8;
@@ -402,7 +404,7 @@ fn more_instances_than_places_are_counted_in_the_shared_lines() {
     assert!(shared > 0, "300 locks found 64 places");
     assert_eq!(tare.total(&LOCK_N).count, 300 * each);
     assert_eq!(tare.losses(), []);
-    // What a dropped lock leaves behind goes to the next: 10,000 locks one after the other.
+    // Each new lock reuses the row of a dropped one: 10,000 locks one after the other.
     drop(locks);
     assert_eq!(tare.instances(&LOCK_N), []);
     for _ in 0..10_000 {
@@ -432,7 +434,7 @@ fn locks_beyond_the_limit_of_instances_still_count_by_class() {
 
 /// Two threads use a lock, a file and a socket for the first time at the same moment.
 #[test]
-fn an_instance_is_one_however_many_find_it_first() {
+fn concurrent_first_uses_create_one_instance() {
     let tare = everything(Limits::default());
     for _ in 0..scale(300, 20_000) {
         let lock = Mutex::new(&LOCK_N, 0);
@@ -450,7 +452,7 @@ fn an_instance_is_one_however_many_find_it_first() {
 }
 
 #[test]
-fn who_holds_a_lock_can_be_told() {
+fn the_holder_of_a_lock_is_recorded() {
     let tare = everything(Limits::default());
     let (mutex, rwlock) = (Mutex::new(&LOCK_N, 0), RwLock::new(&LOCK_R, 0));
     let me = tare.slot_of(tare::thread::id());
@@ -488,9 +490,9 @@ fn who_holds_a_lock_can_be_told() {
     assert_eq!(tare.held(id), []);
 }
 
-/// Sixteen pages of counters, then no more.
+/// Sixteen pages of counters, and no more.
 #[test]
-fn the_memory_limit_is_kept_and_what_it_costs_is_counted() {
+fn the_memory_limit_holds_and_lost_events_are_counted() {
     const CLASSES: usize = 600;
     let names: Vec<String> = (0..CLASSES)
         .map(|i| format!("wait/lock/metadata/banks/many{i}"))
@@ -525,8 +527,8 @@ fn the_memory_limit_is_kept_and_what_it_costs_is_counted() {
 }
 
 #[test]
-fn a_timed_event_without_room_for_its_histogram_is_counted_all_the_same() {
-    // Every line of the arena for rows; none is left for blocks of histograms.
+fn a_timed_event_without_a_histogram_is_still_counted() {
+    // All lines of the arena are used by rows; none is left for histogram blocks.
     let limits = Limits {
         arena_lines: 256,
         classes: 2048,

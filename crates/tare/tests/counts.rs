@@ -1,4 +1,4 @@
-//! Every event is counted once, whoever runs it and whenever threads come and go.
+//! Every event is counted once, on any thread and whenever threads come and go.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -24,7 +24,7 @@ tare::classes! {
     static WORKER: Thread = "thread/counts/worker";
 }
 
-/// What one thread of the load does: every kind of event, `n` times.
+/// The load of one thread: every kind of event, `n` times.
 fn work(lock: &Mutex<u64>, rwlock: &RwLock<u64>, n: usize, bytes: &Tally) {
     for i in 0..n {
         let statement = tare::statement::start(&QUERY);
@@ -114,10 +114,10 @@ fn sixty_four_threads_count_exactly_when_nothing_is_timed() {
 }
 
 #[test]
-fn an_instance_counts_into_its_own_row_alone() {
+fn an_instance_counts_into_its_own_row_only() {
     let tare = start(Config::everything());
     let socket = tare::socket::Instance::new(&CLIENT, 3);
-    // Rows are made in the order of first use: the lock's stand behind the socket's.
+    // Rows are created in the order of first use: the lock's after the socket's.
     drop(socket.wait(Operation::Recv));
     let lock = Mutex::new(&LOCK_A, 0);
     *lock.lock() += 1;
@@ -156,13 +156,13 @@ fn ten_thousand_short_threads_leave_nothing_behind() {
     assert_eq!(tare.line(&READ, 1).count, all);
     let ids = tare.view.shared().next_thread_id.0.load(Ordering::Relaxed);
     assert_eq!(ids, all + 1, "each thread had an id of its own");
-    // Those of one round may meet those of the round before that have not quite gone.
+    // Threads of one round may meet those of the round before that have not ended.
     assert!(tare.slots() <= 2 * at_once, "{} slots", tare.slots());
     assert!(tare.banks() <= 2 * at_once, "{} banks", tare.banks());
 }
 
 fn wait_until(mut is_so: impl FnMut() -> bool) {
-    // A minute, to fail rather than hang; what is waited for takes milliseconds.
+    // One minute, to fail rather than hang; the wait takes milliseconds.
     for _ in 0..6_000 {
         if is_so() {
             return;
@@ -186,14 +186,14 @@ fn two_thousand_live_threads_come_and_go_in_any_order() {
     let threads = 2_000;
     let mut senders = Vec::new();
     let mut handles = Vec::new();
-    let (told, ready) = std::sync::mpsc::channel();
+    let (ready_sender, ready) = std::sync::mpsc::channel();
     for _ in 0..threads {
         let (sender, receiver) = std::sync::mpsc::channel::<()>();
-        let told = told.clone();
+        let ready_sender = ready_sender.clone();
         handles.push(Some(small_thread(move || {
             tare::thread::register(&WORKER);
             drop(tare::wait::start(&EVENT, Operation::MetadataLock));
-            told.send(()).expect("the test listens");
+            ready_sender.send(()).expect("the test listens");
             assert!(receiver.recv().is_ok());
             drop(tare::wait::start(&EVENT, Operation::MetadataLock));
         })));
@@ -223,7 +223,7 @@ fn two_thousand_live_threads_come_and_go_in_any_order() {
     wait_until(|| tare.live().is_empty());
     assert_eq!(tare.losses(), []);
     assert_eq!(tare.total(&EVENT).count, 2 * threads as u64);
-    // All slots and banks are there for the next ones.
+    // All slots and banks are free for the next threads.
     let (slots, banks) = (tare.slots(), tare.banks());
     std::thread::scope(|scope| {
         for _ in 0..200 {
@@ -259,7 +259,7 @@ fn threads_beyond_the_limit_run_and_each_of_their_events_is_counted_as_lost() {
     assert_eq!(tare.total(&EVENT).count, 8 * n);
     assert_eq!(tare.lost(Lost::ThreadEvents), lost * n);
     assert_eq!(tare.lost(Lost::Threads), lost, "each thread once");
-    // Room again: who comes now is seen.
+    // There is a free slot again: a new thread is recorded.
     wait_until(|| tare.live().is_empty());
     std::thread::scope(|scope| {
         scope.spawn(|| drop(tare::wait::start(&EVENT, Operation::MetadataLock)));
@@ -268,7 +268,7 @@ fn threads_beyond_the_limit_run_and_each_of_their_events_is_counted_as_lost() {
 }
 
 #[test]
-fn a_thread_that_found_no_slot_is_seen_again_after_a_restart() {
+fn a_thread_without_a_slot_gets_one_after_a_restart() {
     let limits = Limits {
         threads: 4,
         ..Limits::default()
@@ -305,7 +305,7 @@ fn start_and_stop_at_any_moment_under_load() {
         }
     }
     let cycles = scale(100, 2_000);
-    let alone = support::alone();
+    let exclusive = support::exclusive();
     tare::stop();
     let (stop, done) = (AtomicBool::new(false), Tally::new());
     let lock = Mutex::new(&LOCK_A, 0);
@@ -347,8 +347,8 @@ fn start_and_stop_at_any_moment_under_load() {
             }
             tare::stop();
             assert!(!tare::is_running());
-            // Without a thread in it, a segment in memory is gone once it is stopped; with one,
-            // it stays until that thread has seen the next start.
+            // Without a thread in it, a segment in memory is unmapped when it is stopped; with one,
+            // when that thread has seen the next start.
             let is_there = segment.view.header().magic.load(Ordering::Acquire) != 0;
             assert!(is_there || cycle % 4 != 0);
             if is_there {
@@ -356,15 +356,15 @@ fn start_and_stop_at_any_moment_under_load() {
             }
         }
     });
-    drop(alone);
+    drop(exclusive);
 }
 
 tare::classes! {
     static QUERY_TRANSACTION: Transaction = "transaction";
 }
 
-/// What must be so in a stopped segment even if points were interrupted by the stop: each row is a
-/// sum of whole events, save one a thread that was under way.
+/// Checks a stopped segment, in which the stop may have interrupted points: each row is a sum of
+/// complete events, except for one per running thread.
 fn check_consistent(segment: &support::Segment) {
     let threads = segment.slots() as u64;
     assert!(threads <= 4);
@@ -399,18 +399,18 @@ fn events_of_classes_beyond_the_limit_are_counted_as_lost() {
             drop(tare::wait::start(class, Operation::MetadataLock));
         }
     }
-    let known = classes.iter().filter_map(|c| tare.class_number(c.name()));
-    let known = known.count() as u64;
+    let registered = classes.iter().filter_map(|c| tare.class_number(c.name()));
+    let registered = registered.count() as u64;
     // Number 0 is no class.
     let used = tare.view.shared().classes_used.0.load(Ordering::Relaxed);
     assert_eq!(used, 16);
     assert_eq!(tare.view.class(0).kind.load(Ordering::Relaxed), 0);
-    assert!(tare.lost(Lost::Classes) >= 20 - known);
-    assert_eq!(tare.lost(Lost::ClassEvents), 3 * (20 - known));
+    assert!(tare.lost(Lost::Classes) >= 20 - registered);
+    assert_eq!(tare.lost(Lost::ClassEvents), 3 * (20 - registered));
     let counted: u64 = classes
         .iter()
         .filter(|c| tare.class_number(c.name()).is_some())
         .map(|c| tare.total(c).count)
         .sum();
-    assert_eq!(counted, 3 * known);
+    assert_eq!(counted, 3 * registered);
 }

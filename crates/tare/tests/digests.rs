@@ -1,4 +1,4 @@
-//! The table of digests: full, and with more digests than a bank has places.
+//! The table of digests when it is full, and with more digests than a bank's index has entries.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -45,14 +45,14 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
         expected(&[("a", 2), ("b", 2), ("c", 2), ("d", 2)])
     );
     assert_eq!(tare.losses(), []);
-    // b is the one that was not used for longest.
+    // b is the least recently used one.
     columns("acdae");
     assert_eq!(
         counts(),
         expected(&[("a", 4), ("c", 3), ("d", 3), ("e", 1)])
     );
     assert_eq!(tare.digest(0).count, 2);
-    // It comes again, in the place of c, and counts anew.
+    // It comes again, gets the number of c, and counts from zero.
     columns("bb");
     assert_eq!(
         counts(),
@@ -66,7 +66,7 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
         counts(),
         expected(&[("d", 1), ("e", 1), ("f", 1), ("g", 1)])
     );
-    // Nothing is lost: what the evicted ones counted is all else's, times and buckets included.
+    // Nothing is lost: the counts of evicted digests are in "all else", including times and buckets.
     let all: u64 = (0..5).map(|id| tare.digest(id).count).sum();
     assert_eq!(all, tare.total(&QUERY).count);
     assert_eq!((0..5).map(|id| tare.digest(id).buckets).sum::<u64>(), all);
@@ -74,7 +74,7 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
     let evicted = tare.lost(Lost::DigestsEvicted);
     assert_eq!(tare.losses(), [(Lost::DigestsEvicted as usize, evicted)]);
     assert!(evicted >= 20, "{evicted}");
-    // One that runs is counted as all else when it is evicted meanwhile.
+    // A running statement whose digest is evicted meanwhile is counted as "all else".
     let rest = tare.digest(0).count;
     let running = tare::statement::start(&QUERY);
     running.text("SELECT x FROM t");
@@ -83,7 +83,7 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
     drop(running);
     assert_eq!(tare.digest(0).count, rest + evicted_while + 1);
 
-    // TRUNCATE while a statement runs: it belongs to nobody now.
+    // After TRUNCATE a running statement belongs to no digest.
     let running = tare::statement::start(&QUERY);
     running.text("SELECT a FROM t");
     let generation = &tare.view.control().digest_generation;
@@ -100,7 +100,7 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
     assert_eq!(tare.digests().len(), 2);
 }
 
-/// MySQL's size counts the row of all else: with 1 there is no other.
+/// MySQL's size includes the row of "all else": with 1 there is no other.
 #[test]
 fn a_digest_table_of_one_row_has_all_else() {
     let limits = Limits {
@@ -122,7 +122,7 @@ fn a_digest_table_of_one_row_has_all_else() {
 }
 
 #[test]
-fn more_digests_than_a_bank_has_places_are_counted_exactly() {
+fn digests_beyond_a_banks_index_are_counted_exactly() {
     let tare = everything(Limits::default());
     std::thread::scope(|scope| {
         for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! Events that meet share the clock read at their edge, and only those.
+//! Adjacent events share the clock read at their edge, and other events do not.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -27,7 +27,7 @@ fn slot(segment: &Segment) -> usize {
 }
 
 #[test]
-fn an_answer_begins_where_its_statement_ended_and_idling_where_it_was_sent() {
+fn a_send_begins_where_its_statement_ended_and_idle_time_where_the_send_ended() {
     let tare = everything(Limits::default());
     let client = tare::socket::Instance::new(&CLIENT, 3);
     drop(tare::statement::start(&QUERY));
@@ -45,7 +45,7 @@ fn an_answer_begins_where_its_statement_ended_and_idling_where_it_was_sent() {
 }
 
 #[test]
-fn what_follows_another_event_has_a_beginning_of_its_own() {
+fn a_send_after_another_event_reads_the_clock() {
     let tare = everything(Limits::default());
     let client = tare::socket::Instance::new(&CLIENT, 3);
     drop(tare::statement::start(&QUERY));
@@ -54,16 +54,16 @@ fn what_follows_another_event_has_a_beginning_of_its_own() {
     let between = last(tare.view.ring_waits(slot));
     drop(client.follow(Operation::Send));
     assert!(last(tare.view.ring_waits(slot))[word::START] > between[word::END]);
-    // A wait that does not say that it follows reads the clock.
+    // A wait that is not declared to follow reads the clock.
     drop(tare::statement::start(&QUERY));
     drop(client.wait(Operation::Send));
     let statement = last(tare.view.ring_statements(slot));
     assert!(last(tare.view.ring_waits(slot))[word::START] > statement[word::END]);
 }
 
-/// Where idle times are not recorded, the client's time is nobody's: not the next statement's.
+/// If idle times are not recorded, the client's time does not count for the next statement.
 #[test]
-fn a_statement_begins_where_an_idle_time_ended_and_nowhere_else() {
+fn a_statement_begins_only_where_an_idle_time_ended() {
     let tare = everything(Limits::default());
     let client = tare::socket::Instance::new(&CLIENT, 3);
     drop(tare::idle::start(&IDLE));
@@ -80,7 +80,7 @@ fn a_statement_begins_where_an_idle_time_ended_and_nowhere_else() {
     drop(tare::statement::start(&QUERY));
     let third = last(tare.view.ring_statements(slot));
     assert!(third[word::START] > sent[word::END]);
-    // One within another has a beginning of its own, too.
+    // A nested one also has a beginning of its own.
     drop(tare::idle::start(&IDLE));
     let _outer = tare::statement::start(&QUERY);
     drop(tare::statement::start(&QUERY));
@@ -89,14 +89,14 @@ fn a_statement_begins_where_an_idle_time_ended_and_nowhere_else() {
 }
 
 #[test]
-fn a_transaction_of_a_statement_lasts_as_long_and_fails_with_it() {
+fn an_autocommit_transaction_lasts_and_fails_with_its_statement() {
     let tare = everything(Limits::default());
     for fails in [false, true] {
         let outer = tare::statement::start(&QUERY);
         let statement = tare::statement::start(&QUERY);
         let transaction = tare::transaction::of_statement(&TRANSACTION, Default::default());
         statement.rows_sent(1);
-        // It is not the guard's to say.
+        // The guard does not decide it.
         match fails {
             true => transaction.commit(),
             false => transaction.rollback(),

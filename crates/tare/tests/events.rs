@@ -48,7 +48,7 @@ fn my_slot(segment: &Segment) -> usize {
 }
 
 #[test]
-fn history_keeps_the_last_events_of_each_type() {
+fn history_has_the_last_events_of_each_type() {
     let limits = Limits {
         history: 5,
         ..Limits::default()
@@ -116,7 +116,7 @@ fn history_keeps_the_last_events_of_each_type() {
     assert_eq!(tare.losses(), []);
 }
 
-/// A statement is nested in the transaction that it found; a transaction, in the statement that began it.
+/// A statement is nested in the open transaction, and a transaction in the statement that began it.
 #[test]
 fn transactions_nest_in_the_statement_that_begins_them() {
     let tare = everything(Limits::default());
@@ -194,7 +194,7 @@ fn statements_nest_ten_deep_and_deeper_ones_are_counted_as_lost() {
     assert_eq!(tare.losses(), [(Lost::NestedStatements as usize, 3)]);
 }
 
-/// Reads a statement's text out of its thread's ring, as a reader does.
+/// Reads a statement's text from its thread's ring, as a reader does.
 fn text_of(segment: &Segment, slot: usize, words: &[u64; 32]) -> Option<String> {
     let ring = segment.view.text_ring(slot);
     let (at, length) = (
@@ -216,7 +216,7 @@ fn text_of(segment: &Segment, slot: usize, words: &[u64; 32]) -> Option<String> 
 }
 
 #[test]
-fn texts_wrap_around_their_ring_and_the_last_ones_are_whole() {
+fn texts_wrap_around_their_ring_and_the_last_ones_are_complete() {
     let limits = Limits {
         text_ring_bytes: 1024,
         sql_text_bytes: 256,
@@ -230,26 +230,26 @@ fn texts_wrap_around_their_ring_and_the_last_ones_are_whole() {
         query.text(&text(i));
     }
     let slot = my_slot(&tare);
-    let kept = records(tare.view.ring_statements(slot));
-    assert_eq!(kept.len(), 16);
-    let mut whole = 0;
-    for (words, i) in kept.iter().zip(184..200) {
+    let stored = records(tare.view.ring_statements(slot));
+    assert_eq!(stored.len(), 16);
+    let mut complete = 0;
+    for (words, i) in stored.iter().zip(184..200) {
         let expected = text(i);
         let cut = tare_layout::name::floor_boundary(&expected, 256);
         let truncated = words[statement::TEXT_AND_PROGRAM] & statement::TRUNCATED != 0;
         assert_eq!(truncated, cut < expected.len());
-        if let Some(found) = text_of(&tare, slot, words) {
-            assert_eq!(found, expected[..cut]);
-            whole += 1;
+        if let Some(text) = text_of(&tare, slot, words) {
+            assert_eq!(text, expected[..cut]);
+            complete += 1;
         } else {
-            assert_eq!(whole, 0, "a text went before an older one");
+            assert_eq!(complete, 0, "a text went before an older one");
         }
     }
     assert!(
-        whole >= 3,
-        "a ring of 1024 bytes holds {whole} of at most 256"
+        complete >= 3,
+        "a ring of 1024 bytes holds {complete} of at most 256"
     );
-    // In history_long every text is whole.
+    // In history_long every text is complete.
     let mut long = 0;
     for i in 0..200 {
         let Some(words) = tare.view.long_statement(i).read() else {
@@ -282,10 +282,10 @@ fn a_text_as_long_as_allowed_fits_its_ring() {
     drop(query);
 }
 
-/// Threads that began together and then only wait, as a server's background threads do, hold chunks side by side. Who
-/// comes to them goes on behind them.
+/// Threads that began together and then only wait, as a server's background threads do, hold adjacent
+/// chunks. A thread that reaches them continues behind them.
 #[test]
-fn history_long_keeps_the_newest_events_beside_threads_that_wait() {
+fn history_long_has_the_newest_events_while_other_threads_wait() {
     let limits = Limits {
         history_long: 1600,
         ..Limits::default()
@@ -302,7 +302,7 @@ fn history_long_keeps_the_newest_events_beside_threads_that_wait() {
             });
         }
         began.wait();
-        // Around the ring several times: there is room for 1,100 beside what the others hold.
+        // Several times around the ring: there is space for 1,100 besides the events of the others.
         for _ in 0..6000 {
             event();
         }
@@ -311,13 +311,13 @@ fn history_long_keeps_the_newest_events_beside_threads_that_wait() {
             .slot(my_slot(&tare))
             .event_id
             .load(Ordering::Relaxed);
-        let kept: BTreeSet<u64> = records(tare.view.long_waits())
+        let stored: BTreeSet<u64> = records(tare.view.long_waits())
             .into_iter()
             .filter(|words| split(words[word::THREAD]).0 == tare::thread::id())
             .map(|words| words[word::ID])
             .collect();
         let missing: Vec<u64> = (newest - 1000..=newest)
-            .filter(|id| !kept.contains(id))
+            .filter(|id| !stored.contains(id))
             .collect();
         ended.wait();
         missing
@@ -325,9 +325,9 @@ fn history_long_keeps_the_newest_events_beside_threads_that_wait() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
-/// With fewer chunks than threads each thread still keeps its last events.
+/// With fewer chunks than threads each thread still has its last events.
 #[test]
-fn history_long_keeps_whole_events_of_more_threads_than_chunks() {
+fn history_long_has_complete_events_of_more_threads_than_chunks() {
     let limits = Limits {
         history_long: 16,
         ..Limits::default()
@@ -350,16 +350,16 @@ fn history_long_keeps_whole_events_of_more_threads_than_chunks() {
         }
         began.wait();
         ended.wait();
-        let mut seen = BTreeSet::new();
+        let mut observed = BTreeSet::new();
         for words in tare.view.long_waits().iter().filter_map(Record::read) {
             assert!(words[word::END] >= words[word::START]);
             let packed = Packed::unpack(words[word::PACKED]);
             assert_eq!(usize::from(packed.class), tare.number(&EVENT));
-            let fresh = seen.insert((split(words[word::THREAD]).0, words[word::ID]));
+            let fresh = observed.insert((split(words[word::THREAD]).0, words[word::ID]));
             assert!(fresh, "an event is there twice");
         }
-        // Each thread's newest wait: two ids an iteration, less the stage behind it.
-        let newest = seen.iter().filter(|(_, id)| *id == 199).count();
+        // Each thread's newest wait: two ids per iteration, minus the stage after it.
+        let newest = observed.iter().filter(|(_, id)| *id == 199).count();
         assert_eq!(newest, threads);
         ended.wait();
     });
@@ -368,7 +368,7 @@ fn history_long_keeps_whole_events_of_more_threads_than_chunks() {
 }
 
 #[test]
-fn a_statement_is_counted_under_the_class_that_it_turned_out_to_be() {
+fn a_statement_is_counted_under_its_refined_class() {
     let tare = everything(Limits::default());
     let query = tare::statement::start(&ABSTRACT);
     query.refine(&QUERY);
@@ -421,7 +421,7 @@ fn settings_take_effect_at_once() {
     event();
     let total = tare.total(&EVENT);
     assert_eq!(total.count, 2);
-    // A wait that runs ends as it began.
+    // A running wait ends by the settings with which it began.
     tare.set_instrument(&EVENT, true, true);
     let running = tare::wait::start(&EVENT, Operation::MetadataLock);
     tare.set_instrument(&EVENT, false, false);
@@ -465,7 +465,8 @@ fn settings_take_effect_at_once() {
     event();
     assert_eq!(tare.total(&EVENT).count, 5);
 
-    // Without thread_instrumentation every thread is counted, and says no less whether it is instrumented.
+    // Without thread_instrumentation every thread is counted, and still shows whether it is
+    // instrumented.
     let without = control.consumers.load(Ordering::SeqCst) & !THREAD;
     let masked = thread_mask(false, true, without);
     assert!(!is_instrumented(masked) && is_instrumented(0xff));
@@ -501,12 +502,12 @@ fn timers_can_be_changed_between_two_stages() {
     let hour = 3_600 * tare.view.header().ticks_per_second.load(Ordering::Relaxed);
     let (a, b) = (tare.total(&STAGE_A), tare.total(&STAGE_B));
     assert_eq!(a.count + b.count, all.len() as u64);
-    // A coarse clock may lag behind the one that an event began by; nothing else is lost.
+    // A coarse clock may lag behind the clock by which an event began; nothing else is lost.
     let coarse = Lost::ClockBackwards as usize;
     assert!(tare.losses().iter().all(|(what, _)| *what == coarse));
-    // Not a difference of two clocks' zeros.
+    // Not a difference of the zeros of two clocks.
     assert!(a.max < hour && b.max < hour, "{a:?} {b:?}");
-    // And TIMER_START is on the segment's time line.
+    // And TIMER_START is comparable with other times in the segment.
     let start = tare.view.header().start_ticks.load(Ordering::Relaxed);
     for words in records(tare.view.ring_stages(my_slot(&tare))) {
         assert!(words[word::START].abs_diff(start) < hour, "{words:?}");
@@ -514,25 +515,25 @@ fn timers_can_be_changed_between_two_stages() {
 }
 
 #[test]
-fn a_metadata_lock_whose_status_changes_stays_of_the_event_that_asked_for_it() {
+fn a_metadata_lock_belongs_to_its_first_event_when_its_status_changes() {
     let tare = everything(Limits::default());
     let mut lock = MetadataLock::new(&MDL, Namespace::Table, "shop", "orders");
     let (kind, duration) = (LockType::SharedRead, LockDuration::Transaction);
-    let shown = || {
+    let status = || {
         let entry = tare.view.metadata_lock(0);
         let state = tare_layout::object::MetadataLock::unpack(entry.state.load(Ordering::Relaxed));
         let (_, _, _, status) = state.expect("it is shown");
         (status, entry.owner_event.load(Ordering::Relaxed))
     };
     event();
-    lock.show(kind, duration, LockStatus::Pending);
-    assert_eq!(shown(), (LockStatus::Pending, 1));
+    lock.publish(kind, duration, LockStatus::Pending);
+    assert_eq!(status(), (LockStatus::Pending, 1));
     event();
-    lock.show_again(kind, duration, LockStatus::Granted);
-    assert_eq!(shown(), (LockStatus::Granted, 1));
-    // One that nobody has shown yet is shown now.
+    lock.republish(kind, duration, LockStatus::Granted);
+    assert_eq!(status(), (LockStatus::Granted, 1));
+    // A lock that was not published before is published now.
     let mut other = MetadataLock::new(&MDL, Namespace::Table, "shop", "customers");
-    other.show_again(kind, duration, LockStatus::Granted);
+    other.republish(kind, duration, LockStatus::Granted);
     let entry = tare.view.metadata_lock(1);
     assert_eq!(entry.owner_event.load(Ordering::Relaxed), 2);
 }

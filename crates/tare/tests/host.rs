@@ -1,4 +1,5 @@
-//! What a host with locks, sessions and a parser of its own is offered: the door into unmodified servers.
+//! The interface for a host with locks, sessions and a parser of its own: the door into unmodified
+//! servers.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -32,7 +33,7 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
     let tare = everything(Default::default());
     let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
     let lock = lock(instance, false);
-    // The first event of a class makes its row: that is not done in passing.
+    // The first event of a class creates its row: the fast path does not do that.
     assert!(!host_lock::try_count_uncontended(lock.class, || true));
     assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());
     assert!(host_lock::try_count_uncontended(lock.class, || true));
@@ -44,7 +45,7 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
     let sum = tare.total(&LOCK);
     assert_eq!((sum.count, sum.contended), (3, 1));
     assert!(sum.sum > 0 && sum.max == sum.sum);
-    // The instance knows of what had to wait, and nobody is said to hold it.
+    // The instance counts the acquisitions that waited, and has no holder.
     assert_eq!(tare.instance(instance, 0).count, 1);
     assert_eq!(tare.held(instance), []);
     host_lock::end_instance(instance);
@@ -53,7 +54,7 @@ fn a_free_lock_is_counted_and_one_that_waits_is_timed() {
 }
 
 #[test]
-fn an_instance_that_counts_all_says_who_holds_it() {
+fn an_instance_that_counts_all_records_its_holder() {
     let tare = everything(Default::default());
     let instance = host_lock::new_instance(host_lock::class_number(&LOCK), 0x1000);
     let lock = lock(instance, true);
@@ -66,7 +67,7 @@ fn an_instance_that_counts_all_says_who_holds_it() {
 }
 
 #[test]
-fn every_lock_is_timed_if_that_is_asked() {
+fn every_lock_is_timed_on_request() {
     let tare = start(Config {
         lock_timing: LockTiming::Every,
         ..Config::everything()
@@ -76,7 +77,7 @@ fn every_lock_is_timed_if_that_is_asked() {
         .expect("timed all the same");
     taking.end(true);
     let sum = tare.total(&LOCK);
-    // Nobody looked whether it was free.
+    // The host did not check whether it was free.
     assert_eq!((sum.count, sum.contended, sum.extra), (1, 0, 1));
     tare.set_instrument(&LOCK, false, false);
     assert!(host_lock::try_count_uncontended(lock.class, || false));
@@ -91,12 +92,12 @@ fn tokens_find_a_digest() {
         (&b"select-a"[..], "SELECT 1"),
         (b"select-a", "SELECT 2"),
         (b"select-b", "SELECT a"),
-        // Nothing tells it apart: its text does.
+        // Without tokens the text distinguishes it.
         (b"", "SELECT a"),
     ] {
         let statement = tare::statement::start(&QUERY);
         assert!(statement.wants_digest() && statement.is_counted());
-        statement.text_alone(text);
+        statement.text_only(text);
         statement.digest_by_tokens(tokens, "", text);
     }
     let mut digests = tare.digests();
@@ -109,7 +110,7 @@ fn tokens_find_a_digest() {
 }
 
 #[test]
-fn a_discarded_statement_was_none() {
+fn a_discarded_statement_is_not_counted() {
     let tare = everything(Default::default());
     tare::statement::start(&QUERY).discard();
     assert!(!tare::statement::is_open());
@@ -132,7 +133,7 @@ fn files_are_renamed_and_deleted() {
     assert_eq!(tare.instance(first, 0).count, 2);
     Instance::deleted(&DATA, "/data/b");
     assert_eq!(tare.file(&DATA, "/data/b"), None);
-    // Its place is another's now, which begins at nothing.
+    // Its number belongs to another one now, which begins at zero.
     read("/data/c");
     let second = tare.file(&DATA, "/data/c").expect("there");
     assert_ne!(first, second);
@@ -141,24 +142,24 @@ fn files_are_renamed_and_deleted() {
 }
 
 #[test]
-fn memory_that_was_counted_is_told() {
+fn counted_memory_is_reported() {
     let tare = everything(Default::default());
-    assert!(tare::memory::was_allocated(&HEAP, 100));
+    assert!(tare::memory::allocated(&HEAP, 100));
     tare.set_instrument(&HEAP, false, false);
-    assert!(!tare::memory::was_allocated(&HEAP, 100));
+    assert!(!tare::memory::allocated(&HEAP, 100));
 }
 
 #[test]
 fn a_thread_stays_in_a_session() {
     let tare = everything(Default::default());
-    static SEEN: AtomicU64 = AtomicU64::new(0);
+    static THREAD_ID: AtomicU64 = AtomicU64::new(0);
     std::thread::spawn(|| {
         let session = Session::with_parent(&WORKER, 7);
         session.set_processlist_id(42);
         session.set_os_id(1);
         // SAFETY: left below, before it is dropped.
         unsafe { session.stay() };
-        SEEN.store(tare::thread::id(), Ordering::Relaxed);
+        THREAD_ID.store(tare::thread::id(), Ordering::Relaxed);
         assert_eq!(tare::thread::id(), session.id());
         assert_eq!(tare::thread::event().0, session.id());
         drop(tare::statement::start(&QUERY));
@@ -166,7 +167,7 @@ fn a_thread_stays_in_a_session() {
     })
     .join()
     .expect("no panic");
-    assert_ne!(SEEN.load(Ordering::Relaxed), 0);
+    assert_ne!(THREAD_ID.load(Ordering::Relaxed), 0);
     assert_eq!(tare.total(&QUERY).count, 1);
 }
 
@@ -187,7 +188,7 @@ fn a_session_takes_a_bank_when_it_counts() {
     }
     assert_eq!((tare.banks(), tare.total(&LOCK).count), (before, 0));
     tare.set_instrument(&LOCK, true, true);
-    // Those that were there count from now on, for their account.
+    // Existing sessions count from now on, for their account.
     for session in &mut idle {
         count_in(session, "off");
     }

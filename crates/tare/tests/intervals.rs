@@ -1,4 +1,4 @@
-//! Sampled totals beside what really happened: unbiased, with errors that are as large as they say.
+//! Sampled totals compared with exact ones: unbiased, with standard errors of the right size.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -35,19 +35,19 @@ tare::classes! {
     static QUERY: Statement = "statement/intervals/query";
 }
 
-/// The waits of a statement, each with so many events.
+/// The waits of a statement, with the number of events of each.
 const WAITS: [&Class; 20] = [
     &W0, &W1, &W2, &W3, &W4, &W5, &W6, &W7, &W8, &W9, &W10, &W11, &W12, &W13, &W14, &W15, &W16,
     &W17, &W18, &W19,
 ];
 
-/// N where it does not change.
+/// N while it does not change.
 const N: u32 = 4;
-/// What a statement takes, and a window with this N on average.
+/// Duration of a statement, and of a window with this N on average.
 const STATEMENT_NS: u64 = 4 * MS;
 const WINDOW_NS: u64 = 20 * MS;
 
-/// How many events of each wait there are in statement `i` of a run.
+/// Number of events of each wait in statement `i` of a run.
 type Load = fn(i: usize, random: &mut Random) -> [u64; WAITS.len()];
 
 fn constant(_: usize, _: &mut Random) -> [u64; WAITS.len()] {
@@ -61,13 +61,13 @@ fn bursty(_: usize, random: &mut Random) -> [u64; WAITS.len()] {
     })
 }
 
-/// With the period that windows have.
+/// With the period of windows.
 fn periodic(i: usize, _: &mut Random) -> [u64; WAITS.len()] {
     let period = (WINDOW_NS / STATEMENT_NS) as usize;
     std::array::from_fn(|wait| if i % period == wait % period { 5 } else { 1 })
 }
 
-/// One statement with these waits, which takes so long.
+/// One statement with these waits, of this duration.
 fn statement(clock: &mut Clock, events: &[u64; WAITS.len()], ns: u64) {
     let _statement = tare::statement::start(&QUERY);
     tare::stage::set(&S0);
@@ -80,15 +80,15 @@ fn statement(clock: &mut Clock, events: &[u64; WAITS.len()], ns: u64) {
     tare::stage::set(&S1);
 }
 
-/// What statement `i` takes, in a window or outside of any.
+/// Duration of statement `i`, in a window or outside.
 type Pace = fn(i: usize, is_open: bool) -> u64;
 
 fn even(_: usize, _: bool) -> u64 {
     STATEMENT_NS
 }
 
-/// On a machine with neighbours, where being observed takes a quarter longer: for some hundred statements each takes
-/// half as long as usual, or up to twice as long.
+/// On a machine with neighbours, where observed statements take a quarter longer: for some hundred
+/// statements each takes between half and twice the usual time.
 fn uneven(i: usize, is_open: bool) -> u64 {
     let seed = (i as u64 / 150 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let phase = Random(seed).below(STATEMENT_NS * 3 / 2);
@@ -117,7 +117,7 @@ fn check_coverage(seed: u64, load: Load, pace: Pace, rule: impl Fn(usize) -> Rul
             exact.iter_mut().zip(events).for_each(|(sum, n)| *sum += n);
             done += 1;
         }
-        // Each run is of whole strata.
+        // Each run has complete strata.
         clock.set_all(&tare, rule(done));
         for ((exact, now), before) in exact.into_iter().zip(counts()).zip(before) {
             let error = now.1.since(before.1).count_error_squared().sqrt();
@@ -168,7 +168,7 @@ fn intervals_cover_on_a_machine_with_neighbours() {
 }
 
 #[test]
-fn a_load_that_is_slower_in_windows_is_counted_whole() {
+fn a_load_that_is_slower_in_windows_is_counted_completely() {
     let tare = sampled(Rule::OneIn(N), 22);
     let mut clock = Clock::new();
     let n = scale(400_000, 4_000_000) as u64;
@@ -181,6 +181,6 @@ fn a_load_that_is_slower_in_windows_is_counted_whole() {
     clock.set_all(&tare, Rule::Every);
     let off = count(&tare, &W0) as f64 / n as f64 - 1.0;
     println!("{:+.2} % off", 100.0 * off);
-    // By time alone it would be 16 % too few.
+    // An estimate by time only would be 16 % too low.
     assert!(off.abs() < 0.03, "{off}");
 }

@@ -1,4 +1,4 @@
-//! A class used for what it is not: nothing is counted, and nobody else's figures change.
+//! A class used for another kind: nothing is counted, and no other figures change.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -32,7 +32,7 @@ const ALL: [&Class; 10] = [
     &THREAD,
 ];
 
-/// One event of each kind, rightly.
+/// One event of each kind, of the right class.
 fn right() {
     drop(tare::wait::start(&MUTEX, Operation::Lock));
     drop(tare::wait::start(&COND, Operation::Wait));
@@ -49,7 +49,7 @@ fn right() {
     tare::memory::freed(&MEMORY, 10);
 }
 
-/// Everything else that can be said with ten classes.
+/// All other calls with ten classes.
 fn wrong() {
     for class in ALL {
         let kind = class.kind();
@@ -88,7 +88,7 @@ fn wrong() {
     }
 }
 
-/// All lines of a class's row, but for times: they differ from run to run.
+/// All lines of a class's row, except times, which differ from run to run.
 fn row(tare: &Segment, class: &Class) -> Vec<Sum> {
     let lines = 0..class.kind().row_lines();
     lines.map(|i| tare.line(class, i)).collect()
@@ -101,7 +101,7 @@ fn count(tare: &Segment, class: &Class) -> u64 {
 }
 
 #[test]
-fn a_class_counts_as_what_it_is_or_not_at_all() {
+fn a_class_of_another_kind_is_not_counted() {
     let tare = everything(Limits::default());
     let timed = [
         &MUTEX,
@@ -122,7 +122,7 @@ fn a_class_counts_as_what_it_is_or_not_at_all() {
     assert_eq!(timed.map(|class| count(&tare, class)), [2; 8]);
 }
 
-/// A statement stays what it began as when it is refined to something else.
+/// A statement that is refined to another kind retains its class.
 #[test]
 fn a_statement_is_refined_to_statements_only() {
     let tare = everything(Limits::default());

@@ -23,15 +23,15 @@ fn scale(short: usize, long: usize) -> usize {
     }
 }
 
-/// Runs a test without Tare and, where it is compiled in, with everything on, locks timed only when
-/// they wait, and always.
+/// Runs a test without Tare and, if it is compiled in, with everything on: once with only waits timed,
+/// and once with all acquisitions timed.
 fn with_and_without(test: impl Fn()) {
     #[cfg(feature = "instrument")]
     {
-        let alone = support::alone();
+        let exclusive = support::exclusive();
         tare::stop();
         test();
-        drop(alone);
+        drop(exclusive);
         drop((support::start(tare::Config::everything()), test()));
         let every = tare::Config {
             lock_timing: tare::LockTiming::Every,
@@ -49,7 +49,7 @@ fn with_and_without(test: impl Fn()) {
 fn a_mutex_lets_one_in() {
     with_and_without(|| {
         let (threads, n) = (8, scale(5_000, 500_000));
-        // A count that only exclusion keeps right: read, let others run, write.
+        // Only exclusion makes this count right: read, yield to others, write.
         let mutex = Mutex::new(&LOCK, 0u64);
         let inside = AtomicI64::new(0);
         std::thread::scope(|scope| {
@@ -137,7 +137,7 @@ fn readers_share() {
         let both = Barrier::new(3);
         std::thread::scope(|scope| {
             for _ in 0..3 {
-                // They meet inside: each reader holds the lock until all do.
+                // Readers meet inside: each holds the lock until all have it.
                 scope.spawn(|| {
                     let one = lock.read();
                     both.wait();
@@ -155,7 +155,7 @@ fn readers_share() {
     });
 }
 
-/// Who waits for a condition is woken, however the two sides meet.
+/// A thread that waits for a condition is woken, however the two sides meet.
 #[test]
 fn a_condition_is_passed_back_and_forth() {
     with_and_without(|| {
@@ -218,7 +218,7 @@ fn no_wake_up_is_lost() {
                         together.wait();
                         for i in 0..20 {
                             let mut one = mutex.lock();
-                            // Held for as long as somebody needs to go to sleep over it.
+                            // Held for as long as a waiter needs to go to sleep.
                             if (run + i) % 7 == 0 {
                                 std::thread::yield_now();
                             }
@@ -243,7 +243,7 @@ fn no_wake_up_is_lost() {
 }
 
 #[test]
-fn a_lock_that_stays_taken_is_given_up_in_time() {
+fn a_lock_attempt_times_out() {
     with_and_without(|| {
         let mutex = Mutex::new(&LOCK, 0);
         let (taken, tried) = (Barrier::new(2), Barrier::new(2));
@@ -260,7 +260,7 @@ fn a_lock_that_stays_taken_is_given_up_in_time() {
             assert!(mutex.try_lock_for(Duration::ZERO).is_none());
             assert!(mutex.is_locked());
             tried.wait();
-            // However far the deadline is: it will be free.
+            // The deadline does not matter: it will be free.
             assert!(mutex.try_lock_for(Duration::MAX).is_some());
         });
         let changed = Condvar::new(&COND);
@@ -278,7 +278,7 @@ fn a_lock_that_stays_taken_is_given_up_in_time() {
 }
 
 #[test]
-fn one_that_gave_up_waiting_does_not_take_the_wake_up_of_another() {
+fn a_timed_out_waiter_does_not_consume_a_wake_up() {
     with_and_without(|| {
         let n = scale(300, 30_000);
         let mutex = Mutex::new(&LOCK, 0u64);
@@ -324,9 +324,9 @@ fn a_panic_inside_lets_the_lock_go() {
     });
 }
 
-/// Locks without a class and plain ones are locks, too.
+/// Locks without a class and plain ones exclude, too.
 #[test]
-fn locks_of_nobody_are_locks() {
+fn plain_locks_exclude() {
     use lock_api::RawMutex as _;
     static UNNAMED: lock_api::Mutex<tare::sync::RawMutex, u64> =
         lock_api::Mutex::from_raw(tare::sync::RawMutex::INIT, 0);

@@ -1,4 +1,4 @@
-//! Forks, signals, dying threads and scarce memory: the host goes on, and no event is lost silently.
+//! Forks, signals, dying threads and scarce memory: the host continues, and each lost event is counted.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -23,7 +23,7 @@ fn event() {
     drop(tare::wait::start(&EVENT, Operation::MetadataLock));
 }
 
-/// What a child of fork does; 0 = as it should be.
+/// The code of a child of fork; 0 = success.
 fn child(session: &mut tare::thread::Session) -> i32 {
     if tare::is_running() || tare::descriptor().is_ok() {
         return 1;
@@ -35,9 +35,9 @@ fn child(session: &mut tare::thread::Session) -> i32 {
     if tare::thread::id() != 0 {
         return 2;
     }
-    // The parent's session: leaving it must not give the parent's slot away.
+    // The parent's session: leaving it must not free the parent's slot.
     *session = tare::thread::Session::new(&WORKER);
-    // It may record for itself.
+    // The child may record for itself.
     if tare::start(Config::everything()).is_err() {
         return 3;
     }
@@ -58,7 +58,7 @@ fn forks_in_the_middle_of_load_leave_the_parent_exact() {
         for _ in 0..4 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    // Short threads, so that a fork finds slots and banks changing hands.
+                    // Short threads, so that a fork meets slots and banks that change hands.
                     std::thread::scope(|scope| {
                         scope.spawn(event);
                     });
@@ -68,13 +68,13 @@ fn forks_in_the_middle_of_load_leave_the_parent_exact() {
             });
         }
         for _ in 0..forks {
-            // SAFETY: the child only does what the test names, and ends by _exit.
+            // SAFETY: the child only runs the code of the test, and ends by _exit.
             let pid = unsafe { libc::fork() };
             assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
             if pid == 0 {
-                let says = child(&mut session);
+                let exit_status = child(&mut session);
                 // SAFETY: ends the child without the parent's destructors.
-                unsafe { libc::_exit(says) };
+                unsafe { libc::_exit(exit_status) };
             }
             let mut status = 0;
             // SAFETY: a child of ours, and a place for its status.
@@ -160,7 +160,7 @@ fn signal_handlers_count_into_the_class_that_they_interrupt() {
             event();
             here += 1;
             if here % 1_000 == 0 && classes.len() < 300 {
-                // Rows are made in the middle of it, too.
+                // Rows are also created in between.
                 let name = format!("wait/lock/metadata/process/many{}", classes.len());
                 let name = Box::leak(name.into_boxed_str());
                 let class = tare::Class::new(tare::Kind::MetadataLock, name, "");
@@ -169,10 +169,10 @@ fn signal_handlers_count_into_the_class_that_they_interrupt() {
                 drop(tare::wait::start(newest, Operation::MetadataLock));
             }
         }
-        // SAFETY: made above, deleted once.
+        // SAFETY: created above, deleted once.
         assert_eq!(unsafe { libc::timer_delete(timer) }, 0);
         let handled = IN_HANDLER.load(Ordering::Relaxed);
-        // What interrupted the thread while it was busy waits to be counted.
+        // Events that interrupted the thread while it was busy are pending.
         EVENT.register();
         let lost = tare.lost(Lost::SignalEvents);
         assert_eq!(tare.total(&EVENT).count + lost, here + handled);
@@ -186,7 +186,7 @@ thread_local! {
     static LAST_WORDS: LastWords = const { LastWords(Cell::new(0)) };
 }
 
-/// Uses locks when its thread has already left Tare.
+/// Uses locks after its thread has left Tare.
 struct LastWords(Cell<u64>);
 
 impl Drop for LastWords {
@@ -204,12 +204,12 @@ impl Drop for LastWords {
 static DYING: Mutex<u64> = Mutex::new(&LOCK_DYING, 0);
 
 #[test]
-fn destructors_that_run_after_ours_lose_their_events_and_say_so() {
+fn events_of_destructors_after_ours_are_counted_as_lost() {
     let tare = everything(Limits::default());
     let before = *DYING.lock();
     for _ in 0..10 {
         let thread = std::thread::spawn(|| {
-            // Before the thread's first event: so it is dropped after Tare's own.
+            // Before the thread's first event: so it is dropped after Tare's own destructor.
             LAST_WORDS.with(|words| words.0.set(5));
             event();
         });
@@ -223,7 +223,7 @@ fn destructors_that_run_after_ours_lose_their_events_and_say_so() {
     assert_eq!(tare.live().len(), 1);
 }
 
-/// An instance that ends in a thread that has left gives its place back.
+/// An instance that ends in a thread that has left frees its entry.
 #[test]
 fn a_lock_dropped_by_a_dying_thread_is_forgotten() {
     struct Holds(Cell<Option<Mutex<u64>>>);
@@ -248,8 +248,8 @@ fn a_lock_dropped_by_a_dying_thread_is_forgotten() {
 }
 
 #[test]
-fn without_memory_the_host_goes_on_and_the_failure_is_counted() {
-    let alone = support::alone();
+fn without_memory_the_host_continues_and_the_failure_is_counted() {
+    let exclusive = support::exclusive();
     tare::stop();
     let before = tare::failed_starts();
     let mut limit = libc::rlimit {
@@ -265,14 +265,14 @@ fn without_memory_the_host_goes_on_and_the_failure_is_counted() {
         .and_then(|p| p.parse().ok())
         .expect("pages");
     let scarce = libc::rlimit {
-        // Room for the test, not for a segment of gigabytes.
+        // Enough memory for the test, but not for a segment of gigabytes.
         rlim_cur: pages * 4096 + (256 << 20),
         rlim_max: limit.rlim_max,
     };
     // SAFETY: a valid limit.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &scarce) }, 0);
     let started = tare::start(Config::everything());
-    // SAFETY: what it was before.
+    // SAFETY: the previous limit.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
     let Err(StartError::Segment { bytes, place, .. }) = &started else {
         panic!("{started:?}");
@@ -284,16 +284,16 @@ fn without_memory_the_host_goes_on_and_the_failure_is_counted() {
     *lock.lock() += 1;
     event();
     assert_eq!(*lock.lock(), 1);
-    drop(alone);
-    // And there is no harm done: now it starts.
+    drop(exclusive);
+    // No harm was done: now it starts.
     let tare = everything(Limits::default());
     event();
     assert_eq!(tare.total(&EVENT).count, 1);
 }
 
 #[test]
-fn a_path_that_cannot_be_is_an_error() {
-    let alone = support::alone();
+fn an_impossible_path_is_an_error() {
+    let exclusive = support::exclusive();
     tare::stop();
     let before = tare::failed_starts();
     let config = Config {
@@ -310,7 +310,7 @@ fn a_path_that_cannot_be_is_an_error() {
     };
     assert!(matches!(tare::start(config), Err(StartError::Consumer(_))));
     assert_eq!(tare::failed_starts(), before + 2);
-    drop(alone);
+    drop(exclusive);
     let tare = everything(Limits::default());
     assert!(matches!(
         tare::start(Config::default()),

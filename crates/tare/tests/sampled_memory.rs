@@ -1,11 +1,11 @@
-//! Memory of a host that keeps what each allocation was counted as, sampled: unbiased, with errors that are as large as
-//! they say.
+//! Sampled memory of a host that stores the weight of each allocation: unbiased, with standard errors
+//! of the right size.
 #![cfg(feature = "instrument")]
 
 mod support;
 
 use support::{Coverage, Random, scale, start};
-use tare::settings::ByHand;
+use tare::settings::ManualWindows;
 use tare::{Config, Rule, Sampling};
 use tare_layout::line::memory as at;
 use tare_layout::sampling::{GROUPS, LARGE, MEMORY};
@@ -14,8 +14,8 @@ tare::classes! {
     static HEAP: Memory = "memory/sampling/heap";
 }
 
-/// Allocations of a host that keeps what each was counted as: those that are large are counted one by one, and of the
-/// others some stand for all.
+/// Allocations of a host that stores their weights: large ones are counted one by one, and some of the
+/// others stand for all.
 #[test]
 fn intervals_cover_allocations() {
     const RUNS: usize = 200;
@@ -26,7 +26,7 @@ fn intervals_cover_allocations() {
         },
         ..Config::everything()
     });
-    let mut windows = ByHand::begin().expect("nobody else opens windows");
+    let mut windows = ManualWindows::begin().expect("nobody else opens windows");
     windows.at(1);
     let number = tare::host_lock::class_number(&HEAP);
     let cells = |line: usize| {
@@ -43,7 +43,7 @@ fn intervals_cover_allocations() {
     let mut random = Random(31);
     let (mut counts, mut bytes) = (Coverage::default(), Coverage::default());
     let (mut all, mut estimated) = ([0; 2], [0; 2]);
-    let mut kept = Vec::new();
+    let mut blocks = Vec::new();
     for _ in 0..RUNS {
         let (before, variance) = (cells(0), variances());
         let mut exact = [0; 2];
@@ -52,7 +52,7 @@ fn intervals_cover_allocations() {
                 0 => LARGE as u64 + random.below(100_000),
                 _ => 1 + random.below(LARGE as u64 - 1),
             } as usize;
-            kept.push((size, tare::memory::allocated_as(number, size)));
+            blocks.push((size, tare::memory::allocated_as(number, size)));
             exact[0] += 1;
             exact[1] += size as u64;
         }
@@ -69,20 +69,20 @@ fn intervals_cover_allocations() {
     let (counts, bytes) = (counts.percent(), bytes.percent());
     println!("{counts:.1} % of counts, {bytes:.1} % of bytes");
     for percent in [counts, bytes] {
-        // Drawn anew each time: four standard errors and more.
+        // Drawn again each time: four standard errors and more.
         assert!((88.0..=99.9).contains(&percent), "{percent:.1} %");
     }
     for (all, estimated) in all.into_iter().zip(estimated) {
         let off = estimated as f64 / all as f64 - 1.0;
         assert!(off.abs() < 0.05, "{off}");
     }
-    let large = kept.iter().filter(|(size, _)| *size >= LARGE);
+    let large = blocks.iter().filter(|(size, _)| *size >= LARGE);
     assert!(large.clone().count() > 0 && large.into_iter().all(|(_, weight)| *weight == 1));
-    // What was counted is freed as what it was counted as: whatever N is by then.
+    // Each is freed with the weight of its allocation, whatever N is by then.
     tare.view.control().set_rule(MEMORY, Rule::OneIn(3));
     tare.recompute();
     windows.at(2);
-    for (size, weight) in kept {
+    for (size, weight) in blocks {
         tare::memory::freed_as(number, size, weight);
     }
     let [allocated, freed, bytes, bytes_freed] = cells(0);

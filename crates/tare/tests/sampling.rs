@@ -1,4 +1,4 @@
-//! What is sampled, and what is exact.
+//! Which events are sampled, and which are exact.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -38,7 +38,7 @@ tare::classes! {
 /// The waits of a statement.
 const WAITS: [&Class; 6] = [&W0, &W1, &W2, &W3, &W4, &W5];
 
-/// One statement with one of each of these waits, in which time passes.
+/// One statement with one of each of these waits, each of some duration.
 fn statement(clock: &mut Clock, waits: &[&Class]) {
     let _statement = tare::statement::start(&QUERY);
     tare::stage::set(&S0);
@@ -49,8 +49,8 @@ fn statement(clock: &mut Clock, waits: &[&Class]) {
     tare::stage::set(&S1);
 }
 
-/// How many windows there are in half a minute in which one thread of a client begins so often, and what part of the
-/// time they are.
+/// Number of windows in half a minute in which one thread of a client begins at this interval, and
+/// their part of the time.
 fn windows_while(clock: &mut Clock, thread_every: u64) -> (u32, f64) {
     let (mut opened, mut open) = (0, 0);
     let steps = 30_000 * MS / (MS / 10);
@@ -88,7 +88,7 @@ fn windows_are_longer_and_rarer_where_threads_come_and_go() {
     assert!((320..=420).contains(&few), "{few}");
 }
 
-/// Six standard errors: what is that far off is no accident, whatever the seed.
+/// Six standard errors: a larger deviation is no accident, whatever the seed.
 fn is_near(exact: u64, estimate: u64, error: f64) -> bool {
     (estimate as f64 - exact as f64).abs() <= 6.0 * error
 }
@@ -135,7 +135,7 @@ fn what_is_not_sampled_is_exact() {
 }
 
 #[test]
-fn an_event_has_the_weight_of_where_it_began() {
+fn an_event_has_the_weight_of_its_start() {
     let tare = sampled(Rule::OneIn(4), 12);
     let mut clock = Clock::new();
     clock.until(true);
@@ -155,7 +155,7 @@ fn an_event_has_the_weight_of_where_it_began() {
     let read = tare.line(&FILE, 0);
     assert_eq!((read.count, read.extra, read.buckets), (4, 40, 4));
     assert_eq!(count(&tare, &S0), 4);
-    // It began outside.
+    // It began outside of a window.
     tare::stage::end();
     assert_eq!(count(&tare, &S1), 0);
     drop(tare::wait::start(&FILE, Operation::Read));
@@ -166,10 +166,10 @@ fn an_event_has_the_weight_of_where_it_began() {
 }
 
 #[test]
-fn once_every_event_counts_again_none_asks_what_it_stands_for() {
+fn events_check_no_weight_once_sampling_has_ended() {
     let tare = sampled(Rule::OneIn(4), 24);
     let mut clock = Clock::new();
-    let asks = |class: &Class| {
+    let is_weighed = |class: &Class| {
         let number = tare.class_number(class.name()).expect("a number");
         let bits = tare.view.controls().effective[number].load(Ordering::Relaxed);
         bits & effective::WEIGHED != 0
@@ -177,12 +177,12 @@ fn once_every_event_counts_again_none_asks_what_it_stands_for() {
     clock.until(true);
     let wait = tare::wait::start(&FILE, Operation::Read);
     tare::stage::set(&S0);
-    assert!(asks(&FILE) && asks(&S0));
+    assert!(is_weighed(&FILE) && is_weighed(&S0));
     clock.set(&tare, WAIT, Rule::Every);
-    assert!(!asks(&FILE) && asks(&S0));
+    assert!(!is_weighed(&FILE) && is_weighed(&S0));
     clock.set_all(&tare, Rule::Every);
-    assert!(!asks(&S0));
-    // They began when they stood for four.
+    assert!(!is_weighed(&S0));
+    // They began when each stood for four.
     drop(wait);
     tare::stage::end();
     assert_eq!((count(&tare, &FILE), count(&tare, &S0)), (4, 4));
@@ -192,7 +192,7 @@ fn once_every_event_counts_again_none_asks_what_it_stands_for() {
     assert_eq!((count(&tare, &FILE), count(&tare, &S0)), (5, 5));
     // The governor may change N at any time.
     clock.set_all(&tare, Rule::Budget(100_000));
-    assert!(asks(&FILE) && asks(&S0));
+    assert!(is_weighed(&FILE) && is_weighed(&S0));
 }
 
 #[test]
@@ -208,18 +208,18 @@ fn a_stage_that_begins_in_a_window_does_not_begin_where_its_statement_did() {
     tare::stage::end();
     let stage = tare.total(&S1);
     drop(statement);
-    let whole = tare.total(&QUERY);
-    assert_eq!((stage.count, whole.count), (4, 1));
-    assert!(stage.max < whole.sum, "{stage:?} {whole:?}");
+    let statement = tare.total(&QUERY);
+    assert_eq!((stage.count, statement.count), (4, 1));
+    assert!(stage.max < statement.sum, "{stage:?} {statement:?}");
 }
 
 #[test]
-fn stages_are_shown_and_go_on_across_statements() {
+fn stages_are_visible_and_continue_across_statements() {
     let tare = sampled(Rule::OneIn(4), 13);
     let mut clock = Clock::new();
     let n = 3_000;
     for _ in 0..n {
-        // Between statements a stage begins, which the next one ends.
+        // A stage that begins between statements is ended by the next one.
         tare::stage::set(&S0);
         clock.pass(MS);
         let statement = tare::statement::start(&QUERY);
@@ -271,7 +271,7 @@ fn locks_and_files_are_sampled_by_instance() {
         wait.bytes(10);
         clock.pass(MS);
     }
-    // Outside of statements one time waits for its histogram.
+    // Outside of statements one time is deferred.
     drop(tare::statement::start(&QUERY));
     let sampled = sample(&tare, &LOCK);
     assert!(is_near(
@@ -295,7 +295,7 @@ fn threads_come_and_go_while_n_changes() {
     let tare = sampled(Rule::OneIn(8), 17);
     let mut clock = Clock::new();
     let (threads, n) = (8, scale(4_000, 100_000));
-    // The clients go on for as long as the scheduler keeps this thread from opening windows.
+    // The clients continue while the scheduler keeps this thread from opening windows.
     let enough = AtomicBool::new(false);
     let exact: [u64; 2] = std::thread::scope(|scope| {
         let of_thread = |thread: usize| {
@@ -341,7 +341,7 @@ fn threads_come_and_go_while_n_changes() {
     clock.set_all(&tare, Rule::Every);
     assert_eq!(count(&tare, &QUERY), exact[0]);
     for (class, exact) in [(&W0, exact[0]), (&W2, exact[1])] {
-        // How much of the load is in a window is the scheduler's business here; what was counted was seen.
+        // The scheduler decides how much of the load is in a window; the counts were observed.
         let sample = sample(&tare, class);
         let (estimate, name) = (count(&tare, class), class.name());
         assert!(
@@ -353,7 +353,7 @@ fn threads_come_and_go_while_n_changes() {
 }
 
 #[test]
-fn every_again_is_exact_at_once() {
+fn counts_are_exact_as_soon_as_sampling_ends() {
     let tare = sampled(Rule::OneIn(100), 18);
     let mut clock = Clock::new();
     for _ in 0..500 {
@@ -371,7 +371,7 @@ fn every_again_is_exact_at_once() {
 fn the_first_statement_starts_the_thread_that_opens_windows() {
     let tare = sampled(Rule::OneIn(16), 21);
     let mut n = 0;
-    // As long as it takes, in either way.
+    // For as long as it takes, in both directions.
     for is_open in [false, true] {
         while tare::wait::start(&FILE, Operation::Read).is_running() != is_open {
             drop(tare::statement::start(&QUERY));
@@ -382,8 +382,8 @@ fn the_first_statement_starts_the_thread_that_opens_windows() {
 }
 
 #[test]
-fn a_budget_sets_n_and_says_why() {
-    // So little that any load exceeds it.
+fn a_budget_sets_n_and_records_the_reason() {
+    // A budget so small that any load exceeds it.
     let tare = sampled(Rule::Budget(1), 19);
     let decided = || {
         let lines = tare.view.decisions().iter();
@@ -391,7 +391,7 @@ fn a_budget_sets_n_and_says_why() {
         first.map(|line| line.get(at_decision::WHAT) & 0xff).next()
     };
     let mut n = 0;
-    // As long as it takes: the governor has a thread of its own.
+    // For as long as it takes: the governor has a thread of its own.
     while decided().is_none() {
         for _ in 0..1_000 {
             let _statement = tare::statement::start(&QUERY);

@@ -1,4 +1,4 @@
-//! Points of what is off look no further, and see what is switched on again.
+//! Points of instruments that are off stop at one word, and notice when they are switched on again.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -24,11 +24,11 @@ tare::classes! {
 
 const ALL: [&Class; 7] = [&LOCK, &DATA, &STAGE, &OTHER, &QUERY, &TRANSACTION, &HEAP];
 
-/// Waits until the host has followed what was changed, as whoever changes it does.
+/// Waits until the host has followed the change, as a reader that makes a change does.
 fn followed(tare: &Running) {
     let control = tare.view.control();
     let change = control.changes.fetch_add(1, Ordering::SeqCst) + 1;
-    // SAFETY: wakes whoever sleeps on the word; the kernel only uses the address as a key.
+    // SAFETY: wakes the thread that sleeps on the word; the kernel only uses the address as a key.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -78,13 +78,13 @@ fn counts(tare: &Running) -> [u64; 7] {
 }
 
 #[test]
-fn what_is_off_is_not_counted_and_what_is_on_again_is() {
+fn instruments_are_counted_only_while_they_are_on() {
     let tare = watched();
     let lock = Mutex::new(&LOCK, ());
     events(&lock);
     let before = counts(&tare);
     assert!(before.iter().all(|count| *count > 0), "{before:?}");
-    // What threads do is kept, too, while both of these are on.
+    // The state of threads is also recorded, while both of these are on.
     let consumers = tare.view.control().consumers.swap(0, Ordering::SeqCst);
     set(&tare, &ALL, false);
     assert!(ALL.iter().all(|class| !class.is_counted()));
@@ -102,14 +102,14 @@ fn what_is_off_is_not_counted_and_what_is_on_again_is() {
 }
 
 #[test]
-fn kinds_are_off_by_themselves() {
+fn kinds_are_switched_off_separately() {
     let tare = watched();
     let lock = Mutex::new(&LOCK, ());
     set(&tare, &[&LOCK, &DATA], false);
     events(&lock);
     let counted = counts(&tare).map(|count| count > 0);
     assert_eq!(counted, [false, false, true, true, true, true, true]);
-    // One of a kind is enough for its points.
+    // One instrument of a kind enables the kind's points.
     set(&tare, &[&DATA], true);
     events(&lock);
     let counted = counts(&tare).map(|count| count > 0);
@@ -117,7 +117,7 @@ fn kinds_are_off_by_themselves() {
 }
 
 #[test]
-fn what_began_before_it_was_switched_off_ends() {
+fn events_that_began_before_a_switch_off_are_ended() {
     let tare = watched();
     let lock = Mutex::new(&LOCK, ());
     let held = lock.lock();
@@ -138,22 +138,22 @@ fn what_began_before_it_was_switched_off_ends() {
 }
 
 #[test]
-fn whoever_starts_anew_counts_at_once() {
+fn a_restart_counts_at_once() {
     let tare = watched();
     tare.view.control().consumers.store(0, Ordering::SeqCst);
     set(&tare, &ALL, false);
     drop(tare);
-    // Nobody watches this one: its points look at their own flags.
+    // No thread watches this one: its points read their own flags.
     let tare = everything(Default::default());
     events(&Mutex::new(&LOCK, ()));
     assert!(counts(&tare).iter().all(|count| *count > 0));
-    set_alone(&tare);
+    set_setup_byte(&tare);
     let before = counts(&tare);
     events(&Mutex::new(&LOCK, ()));
     assert_eq!(counts(&tare), before);
 }
 
-fn set_alone(tare: &Running) {
+fn set_setup_byte(tare: &Running) {
     for class in ALL {
         tare.set_instrument(class, false, false);
     }

@@ -1,4 +1,4 @@
-//! Where in the host's source kept events began.
+//! The places in the host's source where stored events began.
 #![cfg(feature = "instrument")]
 
 mod support;
@@ -28,7 +28,7 @@ tare::classes! {
     static MDL: MetadataLock = "wait/lock/metadata/sources/mdl";
 }
 
-/// What a number names.
+/// File and line of a number.
 fn named(segment: &Segment, number: usize) -> Option<(String, u32)> {
     let used = segment.view.shared().sources_used.0.load(Ordering::Acquire);
     if number == 0 || number >= used as usize {
@@ -52,7 +52,7 @@ fn here(line: u32) -> Option<(String, u32)> {
 }
 
 #[test]
-fn kept_events_name_where_they_began() {
+fn stored_events_name_where_they_began() {
     let tare = everything(Limits::default());
     let slot = tare.view.slot(tare.slot_of(tare::thread::id()));
     let statement = tare::statement::start(&QUERY);
@@ -74,7 +74,7 @@ fn kept_events_name_where_they_began() {
 }
 
 #[test]
-fn locks_name_who_takes_them() {
+fn locks_name_the_caller_as_source() {
     let tare = start(Config {
         lock_timing: LockTiming::Every,
         ..Config::everything()
@@ -88,14 +88,14 @@ fn locks_name_who_takes_them() {
     *rwlock.write() += 1;
     assert_eq!(source_of(&tare, &slot.waits[0]), here(line!() - 1));
     let mut lock = MetadataLock::new(&MDL, Namespace::Table, "shop", "orders");
-    let made_line = line!() - 1;
+    let lock_line = line!() - 1;
     lock.granted(LockType::SharedRead, LockDuration::Transaction);
-    let shown = tare.view.metadata_lock(0).source.load(Ordering::Relaxed) as usize;
-    assert_eq!(named(&tare, shown), here(made_line));
+    let lock_source = tare.view.metadata_lock(0).source.load(Ordering::Relaxed) as usize;
+    assert_eq!(named(&tare, lock_source), here(lock_line));
 }
 
 #[test]
-fn what_no_table_shows_looks_for_no_source() {
+fn events_in_no_table_have_no_source() {
     let tare = start(Config {
         instruments: vec![("%".into(), Setting::On)],
         ..Config::default()
@@ -105,12 +105,12 @@ fn what_no_table_shows_looks_for_no_source() {
     *Mutex::new(&LOCK, 0).lock() += 1;
     let used = &tare.view.shared().sources_used.0;
     assert_eq!(used.load(Ordering::Acquire), 1);
-    // Statements are kept by default.
+    // Statements are stored by default.
     drop(tare::statement::start(&QUERY));
     assert_eq!(used.load(Ordering::Acquire), 2);
 }
 
-/// An event from a place that a library in C has, of which the text lies at this address now.
+/// An event from a place in a C library whose text is at this address now.
 fn event_at(segment: &Segment, file: &CStr, line: u32) -> Option<(String, u32)> {
     // SAFETY: the text lives longer than the call.
     let source = unsafe { Source::of_c(file.as_ptr(), line) };
@@ -120,7 +120,7 @@ fn event_at(segment: &Segment, file: &CStr, line: u32) -> Option<(String, u32)> 
 }
 
 #[test]
-fn a_library_at_the_address_of_another_is_told_from_it() {
+fn a_library_at_the_address_of_another_is_distinguished() {
     let tare = everything(Limits::default());
     let mut library = *b"/plugins/one.cc\0";
     for name in ["one.cc", "two.cc", "one.cc"] {
@@ -128,7 +128,7 @@ fn a_library_at_the_address_of_another_is_told_from_it() {
         let file = CStr::from_bytes_with_nul(&library).expect("one zero");
         assert_eq!(event_at(&tare, file, 7), Some((name.into(), 7)));
     }
-    // The number of a place that says the same is found again, wherever it lies.
+    // The number of a place with the same text is used again, at any address.
     let before = tare.view.shared().sources_used.0.load(Ordering::Acquire);
     assert_eq!(
         event_at(&tare, c"/elsewhere/two.cc", 7),
@@ -138,7 +138,7 @@ fn a_library_at_the_address_of_another_is_told_from_it() {
         tare.view.shared().sources_used.0.load(Ordering::Acquire),
         before
     );
-    // What C cannot say is not known, and is no loss.
+    // A place that C cannot express is unknown, and no loss.
     for line in [0, 0x1_0000, u32::MAX] {
         assert_eq!(event_at(&tare, c"x.cc", line), None);
     }
@@ -149,17 +149,17 @@ fn a_library_at_the_address_of_another_is_told_from_it() {
 }
 
 #[test]
-fn a_source_without_room_is_counted_as_lost() {
+fn sources_beyond_the_limit_are_counted_as_lost() {
     let tare = everything(Limits::default());
     let file = c"many.cc";
     let more = 10;
-    let found: BTreeSet<_> = (1..SOURCES + more)
+    let numbers: BTreeSet<_> = (1..SOURCES + more)
         .map(|line| event_at(&tare, file, line as u32))
         .collect();
     assert_eq!(tare.lost(Lost::Sources), more as u64);
-    // Each place that found room, and NULL.
-    assert_eq!(found.len(), SOURCES);
-    assert!(found.contains(&None));
-    // Those that are known are found again.
+    // Each place within the limit, and NULL.
+    assert_eq!(numbers.len(), SOURCES);
+    assert!(numbers.contains(&None));
+    // The existing places are found again.
     assert_eq!(event_at(&tare, file, 1), Some(("many.cc".into(), 1)));
 }

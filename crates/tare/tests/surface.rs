@@ -1,7 +1,7 @@
 //! The instrumented API is the same whether or not it is compiled in: this file compiles both ways,
 //! with every signature written out.
 
-// Signatures are what this file is about.
+// This file is about signatures.
 #![allow(clippy::type_complexity)]
 
 use std::os::fd::OwnedFd;
@@ -57,7 +57,7 @@ const FUNCTIONS: (
     fn(&Class, Mode) -> Transaction,
     fn(u32),
     fn(u32),
-    fn(&Class, usize),
+    fn(&Class, usize) -> bool,
     fn(&Class, usize),
 ) = (
     tare::start,
@@ -175,7 +175,7 @@ const _: () = {
     is_sync::<tare::socket::Instance>();
 };
 
-/// A host that uses all of it, whether Tare runs or not.
+/// A host that uses everything, whether Tare runs or not.
 fn host() {
     static COUNT: Mutex<u64> = Mutex::new(&LOCK, 0);
     static READY: Condvar = Condvar::new(&COND);
@@ -245,7 +245,7 @@ fn host() {
 }
 
 #[test]
-fn a_host_runs_with_and_without() {
+fn the_surface_compiles_with_and_without_instrumentation() {
     std::hint::black_box((&FUNCTIONS, &THREADS, &METHODS));
     host();
     let started = tare::start(Config::everything());

@@ -56,7 +56,7 @@ fn new_instance(instrument: PackedInstrument, address: usize) -> u32 {
         return 0;
     };
     if count.load(Ordering::Relaxed) >= MAX_INSTANCES && !instrument.is(Kind::Cond) {
-        host_lock::instance_lost(class);
+        host_lock::count_lost_instance(class);
         return 0;
     }
     let instance = host_lock::new_instance(class, address);
@@ -186,7 +186,7 @@ pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
     if instance != 0 && are_unlocks_counted() {
         match operation {
             Operation::Lock => host_lock::released(instance, operation),
-            _ => host_lock::released_somehow(instance),
+            _ => host_lock::released_in_any_mode(instance),
         }
     }
 }

@@ -30,9 +30,9 @@ pub(super) struct LockRecord {
 }
 
 impl LockRecord {
-    fn show_again(&mut self) {
+    fn republish(&mut self) {
         catch_panic((), || {
-            self.lock.show_again(self.kind, self.duration, self.status)
+            self.lock.republish(self.kind, self.duration, self.status)
         });
     }
 }
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         return NONE;
     };
     // Most servers never have the instrument on: then nothing is read, and nothing allocated.
-    if !metadata::are_shown(class) {
+    if !metadata::are_recorded(class) {
         return NONE;
     }
     catch_panic(NONE, || {
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
             metadata.kind = kind;
             metadata.duration = duration;
             metadata.status = status;
-            metadata.lock.show(kind, duration, status);
+            metadata.lock.publish(kind, duration, status);
             return Box::into_raw(metadata).cast();
         }
         // SAFETY: rule 5 (laid out as the release declares).
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
         };
         let mut lock = MetadataLock::new(class, on, &schema, &name);
         lock.source(source);
-        lock.show(kind, duration, status);
+        lock.publish(kind, duration, status);
         give(LockRecord {
             lock,
             kind,
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
     };
     if let Some(&status) = STATUSES.get(status as usize) {
         metadata.status = status;
-        metadata.show_again();
+        metadata.republish();
     }
 }
 
@@ -157,7 +157,7 @@ pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration:
         .and_then(LockDuration::from_u8);
     if let (Some(metadata), Some(duration)) = (metadata, duration) {
         metadata.duration = duration;
-        metadata.show_again();
+        metadata.republish();
     }
 }
 
@@ -167,7 +167,7 @@ pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) 
     let kind = u8::try_from(kind + 1).ok().and_then(LockType::from_u8);
     if let (Some(metadata), Some(kind)) = (metadata, kind) {
         metadata.kind = kind;
-        metadata.show_again();
+        metadata.republish();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-use engine::host_lock::{self, Taking};
+use engine::host_lock::{self, PendingLock};
 use engine::{Kind, Operation};
 
 use super::exchange::{NONE, end, lend, source};
@@ -96,7 +96,7 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
 pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
     if !locker.is_null() {
         // SAFETY: rule 2 (the event ends here).
-        unsafe { end::<Taking>(locker) }.end(failed == 0);
+        unsafe { end::<PendingLock>(locker) }.end(failed == 0);
     }
 }
 

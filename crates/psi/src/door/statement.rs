@@ -146,7 +146,7 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
             // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is
             // not looked at.
             let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
-            running.statement.text_alone(&text);
+            running.statement.text_only(&text);
             // SAFETY: rule 4 (text and tokens live as long as the statement).
             unsafe { running.digest::<S>("") };
         });
@@ -266,7 +266,7 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     };
     // SAFETY: rule 5 (laid out as the release declares).
     match unsafe { S::FIELDS.outcome(diagnostics) } {
-        Outcome::Unknown => running.statement.without_sqlstate(),
+        Outcome::Unknown => running.statement.end_without_sqlstate(),
         Outcome::Changed { rows, warnings } => {
             let counters = [
                 (Counter::RowsAffected, rows),
@@ -278,7 +278,7 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
             running
                 .statement
                 .set_all([(Counter::Warnings, u64::from(warnings))]);
-            running.statement.without_sqlstate();
+            running.statement.end_without_sqlstate();
         }
         Outcome::Failed {
             number,

@@ -82,7 +82,7 @@ fn in_effect(host: &Host, size: usize) -> u64 {
         sizes::SOCKET_CLASSES => return classes(host, Kind::Socket),
         sizes::STAGE_CLASSES => return classes(host, Kind::Stage),
         sizes::STATEMENT_CLASSES => return classes(host, Kind::Statement),
-        sizes::STATEMENT_STACK => sizes::statement_stack(host.view().shared().asked(size)),
+        sizes::STATEMENT_STACK => sizes::statement_stack(host.view().shared().requested_size(size)),
         sizes::THREAD_CLASSES => return classes(host, Kind::Thread),
         sizes::CONNECT_ATTRS => ATTRIBUTE_BYTES,
         _ => 0,
@@ -146,7 +146,7 @@ const ROOMY: &[usize] = &[
 
 /// A size as SHOW VARIABLES of a series has it; `default` is that of the series.
 fn shown(host: &Host, size: usize, default: Option<&str>) -> String {
-    match (host.view().shared().asked(size), default) {
+    match (host.view().shared().requested_size(size), default) {
         (None, _) if GROWING.contains(&size) => "-1".to_owned(),
         (None, Some(default)) if ROOMY.contains(&size) => default.to_owned(),
         (asked, _) => asked_for(host, size, asked),

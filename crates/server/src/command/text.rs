@@ -129,9 +129,9 @@ fn record_prepared_use(
         }
         None => {
             if prepared_use.is_literal {
-                point.text_alone(&format!("PREPARE {} FROM ...", prepared_use.name));
+                point.text_only(&format!("PREPARE {} FROM ...", prepared_use.name));
             }
-            point.without_digest();
+            point.remove_digest();
         }
     }
 }

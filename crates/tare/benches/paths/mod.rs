@@ -57,7 +57,7 @@ pub enum State {
     #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
     Observed,
     /// Every instrument enabled and timed, and every consumer on, those of history_long included.
-    Kept,
+    Recorded,
 }
 
 impl State {
@@ -83,7 +83,7 @@ impl State {
                 },
                 ..all(Setting::On)
             },
-            State::Kept => Config::everything(),
+            State::Recorded => Config::everything(),
         })
     }
 }

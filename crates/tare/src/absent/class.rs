@@ -7,7 +7,7 @@ impl Class {
     #[inline(always)]
     pub fn register(&self) {}
 
-    /// It counts none.
+    /// False.
     #[inline(always)]
     pub fn is_counted(&self) -> bool {
         false

@@ -14,11 +14,11 @@ impl<A> Tracked<A> {
     }
 }
 
-// SAFETY: every call goes to the allocator within, unchanged.
+// SAFETY: every call goes to the inner allocator, unchanged.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
     #[inline(always)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those of the allocator within.
+        // SAFETY: the caller keeps the rules of `GlobalAlloc`, which are those of the inner allocator.
         unsafe { self.0.alloc(layout) }
     }
 
@@ -41,15 +41,17 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
     }
 }
 
-/// Nothing is.
+/// False.
 #[inline(always)]
 pub fn is_counted(_: &Class) -> bool {
     false
 }
 
-/// Does nothing.
+/// False: nothing is counted.
 #[inline(always)]
-pub fn allocated(_: &Class, _: usize) {}
+pub fn allocated(_: &Class, _: usize) -> bool {
+    false
+}
 
 /// Does nothing.
 #[inline(always)]

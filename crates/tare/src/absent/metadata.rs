@@ -42,5 +42,5 @@ impl MetadataLock {
 
     /// Does nothing.
     #[inline(always)]
-    pub fn show(&mut self, _: LockType, _: LockDuration, _: LockStatus) {}
+    pub fn publish(&mut self, _: LockType, _: LockDuration, _: LockStatus) {}
 }

@@ -1,4 +1,4 @@
-//! Metrics that nobody counts.
+//! Metrics that are not counted.
 
 use crate::metric::Metric;
 

@@ -1,6 +1,6 @@
-//! The points when instrumentation is not compiled in: the same names, and nothing behind them.
+//! The points when instrumentation is not compiled in: the same names without an effect.
 //!
-//! Guards are of no size, functions are empty and inlined away; `tests/absent.rs` keeps it so.
+//! Guards are of size zero, functions are empty and inlined; `tests/absent.rs` checks it.
 
 mod class;
 pub mod memory;
@@ -79,11 +79,11 @@ pub mod wait {
     }
 
     impl Wait {
-        /// Says how many bytes were moved.
+        /// Does nothing.
         #[inline(always)]
         pub fn bytes(&mut self, _: u64) {}
 
-        /// Says how many rows of a table it was about.
+        /// Does nothing.
         #[inline(always)]
         pub fn rows(&mut self, _: u64) {}
     }
@@ -100,7 +100,7 @@ pub mod idle {
     }
 }
 
-/// An instance that nobody knows of.
+/// An instance that is not recorded.
 macro_rules! instance {
     ($name:ident, $new:ident, $what:ty $(, $follow:ident)?) => {
         pub mod $name {
@@ -114,7 +114,7 @@ macro_rules! instance {
             pub struct Instance(&'static Class);
 
             impl Instance {
-                /// Tells nobody of it.
+                /// Records nothing.
                 #[inline(always)]
                 pub fn $new(class: &'static Class, _: $what) -> Self {
                     Self(class)
@@ -166,7 +166,7 @@ pub mod stage {
     #[inline(always)]
     pub fn end() {}
 
-    /// Says how far the stage is.
+    /// Does nothing.
     #[inline(always)]
     pub fn progress(_: u64, _: u64) {}
 }

@@ -44,10 +44,10 @@ impl Statement {
     nothing! {
         refine(&Class);
         text(&str);
-        text_alone(&str);
+        text_only(&str);
         prepared(&str, &Digest);
         prepared_with_verb(&str, &str, &Digest);
-        without_digest();
+        remove_digest();
         executes(&Prepared);
         prepares(&Prepared);
         schema(&str);
@@ -58,7 +58,7 @@ impl Statement {
         rows_examined(u64);
         rows_affected(u64);
         warnings(u64);
-        without_sqlstate();
+        end_without_sqlstate();
         error(u32, &str, &str);
     }
 }

@@ -12,20 +12,20 @@ pub fn wait(class: &Class, operation: Operation) -> Wait {
     wait::start(class, operation)
 }
 
-/// Tells nobody.
+/// Does nothing.
 #[inline(always)]
 pub fn dropped(_: &str, _: &str) {}
 
-/// There are no owners.
+/// Does nothing.
 #[inline(always)]
 pub fn disown_all() {}
 
-/// What a table's events are of.
+/// The classes of a table's events.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes {
-    /// Of its rows.
+    /// The class of its rows.
     pub io: &'static Class,
-    /// Of its locks.
+    /// The class of its locks.
     pub lock: &'static Class,
 }
 
@@ -75,7 +75,7 @@ impl Table {
     }
 }
 
-/// A table that is open.
+/// An open table.
 #[derive(Debug)]
 pub struct Handle(Table);
 

@@ -74,7 +74,7 @@ nothing! {
     set_attributes(&str);
 }
 
-/// A session that nobody knows of.
+/// A session that is not recorded.
 #[derive(Debug)]
 pub struct Session(());
 

@@ -1,14 +1,14 @@
-//! The digest's hash, and a cheaper one to find a text seen before.
+//! The digest's hash, and a faster one to look up a text.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 
-/// MySQL's `max_digest_length`, by default: bytes of normalised text kept.
+/// MySQL's default `max_digest_length`: bytes of stored normalised text.
 pub const MAX_DIGEST_LENGTH: usize = 1024;
 
-/// Identifies a normalised statement: the SHA-256 of its text, as in MySQL 8.0 (whose own hash is
-/// over its token numbers and so differs).
+/// Identifies a normalised statement: the SHA-256 of its text, as in MySQL 8.0 (whose own hash is over
+/// its token numbers and so differs).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest {
     /// The 32 bytes of the hash.
@@ -51,8 +51,8 @@ const KEYS: [u64; 3] = [
 
 /// A hash of a text's length and its first [`FAST_HASH_LIMIT`] bytes.
 ///
-/// For tables of texts that the host itself sends: it spreads well, it does not stand up to an
-/// attacker. So whoever looks a text up by it compares the text too.
+/// For tables of texts that the host itself sends: it spreads well, but does not resist an attacker. A
+/// lookup by it also compares the text.
 #[inline]
 pub fn fast_hash(text: &[u8]) -> u64 {
     let length = text.len() as u64;
@@ -62,8 +62,8 @@ pub fn fast_hash(text: &[u8]) -> u64 {
     for chunk in &mut chunks {
         state = fold(word(&chunk[..8]) ^ KEYS[1], word(&chunk[8..]) ^ state);
     }
-    // What is left is read as two words, which may overlap: the length, mixed in
-    // last, tells the cases apart.
+    // The remainder is read as two words, which may overlap: the length, mixed in last, distinguishes
+    // the cases.
     let (low, high) = match chunks.remainder() {
         [] => (0, 0),
         rest if rest.len() >= 8 => (word(&rest[..8]), word(&rest[rest.len() - 8..])),
@@ -123,24 +123,24 @@ mod tests {
     }
 
     #[test]
-    fn fast_hash_tells_texts_apart() {
-        let mut seen = HashSet::new();
+    fn fast_hash_distinguishes_texts() {
+        let mut hashes = HashSet::new();
         let text: Vec<u8> = (0..2048u32).map(|at| (at * 7 % 251) as u8).collect();
         for length in 0..=text.len() {
-            assert!(seen.insert(fast_hash(&text[..length])), "length {length}");
+            assert!(hashes.insert(fast_hash(&text[..length])), "length {length}");
         }
         for length in 0..64 {
             for at in 0..length {
                 for bit in 0..8 {
                     let mut changed = text[..length].to_vec();
                     changed[at] ^= 1 << bit;
-                    assert!(seen.insert(fast_hash(&changed)), "{length} {at} {bit}");
+                    assert!(hashes.insert(fast_hash(&changed)), "{length} {at} {bit}");
                 }
             }
         }
         for id in 0..100_000 {
             let sql = format!("SELECT c FROM sbtest1 WHERE id={id}");
-            assert!(seen.insert(fast_hash(sql.as_bytes())), "{id}");
+            assert!(hashes.insert(fast_hash(sql.as_bytes())), "{id}");
         }
     }
 

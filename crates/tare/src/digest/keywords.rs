@@ -1,8 +1,8 @@
-//! Which words are keywords, and how MySQL spells them in a digest.
+//! Keywords, and their spelling in a digest.
 //!
-//! A digest is made of tokens, and synonyms share a token: `DATABASE` and `SCHEMA` give one
-//! digest. Its text shows the token's last name in MySQL's own table, which is why a digest says
-//! `SHOW SCHEMAS`, `DISTINCTROW` and `SQL_TSI_DAY`.
+//! A digest consists of tokens, and synonyms share a token: `DATABASE` and `SCHEMA` give one digest.
+//! Its text has the token's last name in MySQL's own table, for example `SHOW SCHEMAS`, `DISTINCTROW`
+//! and `SQL_TSI_DAY`.
 
 /// The expression may begin after this word, so a sign after it is unary and folds into the
 /// literal.
@@ -22,8 +22,8 @@ pub(super) const HINT: u8 = 1 << 6;
 /// The word is a keyword outside `/*+ */`.
 pub(super) const ORDINARY: u8 = 1 << 7;
 
-/// Words that are keywords wherever they stand (MySQL 8.0 manual, "Keywords and Reserved
-/// Words"; reserved or not makes no difference to a digest).
+/// Words that are keywords everywhere (MySQL 8.0 manual, "Keywords and Reserved Words"; a digest does
+/// not depend on whether they are reserved).
 const WORDS: &str = "\
 ACCESSIBLE ACCOUNT ACTION ACTIVE ADD ADMIN AFTER AGAINST AGGREGATE ALGORITHM ALL ALTER \
 ALWAYS ANALYZE AND ANY ARRAY AS ASC ASCII ASENSITIVE AT ATTRIBUTE AUTHENTICATION \
@@ -125,7 +125,7 @@ ORDER_INDEX QB_NAME RESOURCE_GROUP SEMIJOIN SET_VAR SKIP_SCAN SUBQUERY";
 /// Keywords that name an optimizer hint too.
 const SHARED_HINTS: &str = "INDEX MERGE";
 
-/// Synonyms, each with the name under which the digest shows it.
+/// Synonyms, each with its name in a digest.
 const SYNONYMS: &[(&str, &str)] = &[
     ("ANY", "SOME"),
     ("BIGINT", "INT8"),
@@ -172,13 +172,14 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("VARIANCE", "VAR_POP"),
 ];
 
-/// After these a sign is part of the number behind it, as MySQL 9.7 has it (8.0 has `THEN` and `ELSE` not
-/// among them). `WHERE`, `ON` and `BY` are not: MySQL shows `ORDER BY -1` as `ORDER BY - ?`, and so do we.
+/// After these words a sign is part of the number behind it, as in MySQL 9.7 (8.0 lacks `THEN` and
+/// `ELSE`). `WHERE`, `ON` and `BY` are not among them: MySQL writes `ORDER BY -1` as `ORDER BY - ?`,
+/// and so do we.
 const EXPRESSION_STARTERS: &str = "\
 AND AT BETWEEN CASE DEFAULT DIV ELSE ELSEIF ENDS EVERY IF INTERVAL LIKE MOD NOT OR REGEXP RETURN \
 RLIKE SELECT STARTS THEN UNTIL WHEN WHILE XOR";
 
-/// After these a `NULL` is a value.
+/// After these words a `NULL` is a value.
 const NULL_TAKERS: &str = "\
 ALL AND BETWEEN BY CASE DEFAULT DISTINCT DISTINCTROW DIV ELSE ELSEIF ESCAPE HAVING IF INTERVAL \
 LIKE LIMIT MOD OFFSET ON OR REGEXP RETURN RLIKE SELECT THEN UNTIL USING VALUE WHEN WHERE WHILE XOR";
@@ -188,7 +189,7 @@ const HINT_TAKERS: &str = "DELETE INSERT REPLACE SELECT UPDATE";
 /// Longest keyword; a longer word need not be looked up.
 pub(super) const LONGEST: usize = 32;
 
-/// A keyword as found: how the digest spells it, and what it does to its neighbours.
+/// A keyword: its spelling in a digest, and its effect on its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keyword {
     pub(super) text: &'static str,
@@ -223,7 +224,7 @@ pub(super) fn find(word: &[u8]) -> Option<Keyword> {
     }
 }
 
-/// The same for upper and lower case: the bit that tells them apart is dropped.
+/// The same for upper and lower case: the bit that distinguishes them is dropped.
 const fn hash(word: &[u8]) -> usize {
     let mut hash = word.len() as u32;
     let mut at = 0;
@@ -306,14 +307,14 @@ const fn build() -> [Keyword; COUNT] {
     }
     let mut at = 0;
     while at < SYNONYMS.len() {
-        let (name, shown) = SYNONYMS[at];
-        keywords[position(&names, &table, name)].text = shown;
+        let (name, text) = SYNONYMS[at];
+        keywords[position(&names, &table, name)].text = text;
         at += 1;
     }
     keywords
 }
 
-/// Where `name` stands; that it is a keyword is checked when this is compiled.
+/// Index of `name`, which is checked to be a keyword at compile time.
 const fn position(names: &[&'static str; COUNT], table: &[u16; SLOTS], name: &str) -> usize {
     let mut slot = hash(name.as_bytes());
     loop {
@@ -386,7 +387,7 @@ mod tests {
     fn finds_in_any_case() {
         for word in ["select", "SELECT", "SeLeCt"] {
             assert_eq!(
-                find(word.as_bytes()).map(|found| found.text),
+                find(word.as_bytes()).map(|keyword| keyword.text),
                 Some("SELECT")
             );
         }
@@ -397,29 +398,29 @@ mod tests {
     }
 
     #[test]
-    fn every_word_is_found_under_its_own_name() {
-        let mut seen = std::collections::BTreeMap::new();
+    fn every_word_has_a_unique_name() {
+        let mut texts = std::collections::BTreeMap::new();
         for (name, keyword) in NAMES.iter().zip(&KEYWORDS) {
-            let first = *seen.entry(*name).or_insert(keyword.text);
+            let first = *texts.entry(*name).or_insert(keyword.text);
             assert_eq!(
-                find(name.as_bytes()).map(|found| found.text),
+                find(name.as_bytes()).map(|keyword| keyword.text),
                 Some(first),
                 "{name}"
             );
         }
-        assert!(seen.len() > 780);
+        assert!(texts.len() > 780);
     }
 
-    /// A text that is normalised twice must stay as it is.
+    /// A text that is normalised twice must not change.
     #[test]
     fn canonical_names_are_their_own() {
         for (name, canonical) in SYNONYMS {
             assert!(find(name.as_bytes()).is_some(), "{name} is no keyword");
-            let found = find(canonical.as_bytes()).unwrap_or_else(|| panic!("{canonical}"));
-            assert_eq!(found.text, *canonical);
-            let from = find(name.as_bytes()).map(|found| found.flags & FUNCTION);
+            let keyword = find(canonical.as_bytes()).unwrap_or_else(|| panic!("{canonical}"));
+            assert_eq!(keyword.text, *canonical);
+            let from = find(name.as_bytes()).map(|keyword| keyword.flags & FUNCTION);
             assert!(
-                from != Some(0) || found.flags & FUNCTION == 0,
+                from != Some(0) || keyword.flags & FUNCTION == 0,
                 "{name} -> {canonical}"
             );
         }

@@ -1,7 +1,7 @@
 //! Statement digests: the same statement with other values is the same statement.
 //!
-//! [`normalize`] writes a statement as MySQL 8.0's DIGEST_TEXT shows it, [`Digest`] is the hash of
-//! that text, and [`fast_hash`] finds a statement whose digest is known already.
+//! [`normalize`] writes a statement in the form of MySQL 8.0's DIGEST_TEXT, [`Digest`] is the hash of
+//! that text, and [`fast_hash`] looks up a statement whose digest is cached.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,8 @@ mod tokens;
 #[cfg(test)]
 mod tests;
 
-/// What the digest of a prepared statement is read from: what is done with it (`EXECUTE`, and so on), and its text.
+/// The text from which the digest of a prepared statement is computed: a verb (`EXECUTE`, and so on),
+/// and its text.
 pub(crate) fn with_verb<'t>(verb: &str, text: &'t str) -> Cow<'t, str> {
     match verb {
         "" => Cow::Borrowed(text),

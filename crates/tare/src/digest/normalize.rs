@@ -19,11 +19,11 @@ use super::keywords::{self, Keyword};
 use super::positions::Positions;
 use super::tokens::{Scanner, Token};
 
-/// Does the text hold the whole statement?
+/// Whether the text covers the complete statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// All of it.
-    Whole,
+    Complete,
     /// Only the tokens that fitted the limit. Statements that differ further on share the digest,
     /// as with MySQL's `max_digest_length`.
     Truncated,
@@ -37,11 +37,11 @@ pub fn normalize(sql: &[u8], limit: usize, out: &mut Vec<u8>) -> Extent {
     normalize_by(Rules::default(), sql, limit, out)
 }
 
-/// In what the form differs between servers. The default is MySQL 8.0's.
+/// The differences between servers. The default is MySQL 8.0's form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
     /// The number of a column in GROUP BY and ORDER BY stays: MySQL from 9.7 on.
-    pub keeps_positions: bool,
+    pub retains_positions: bool,
 }
 
 /// The same by other rules.
@@ -50,7 +50,7 @@ pub fn normalize_by(rules: Rules, sql: &[u8], limit: usize, out: &mut Vec<u8>) -
     Writer::new(rules, limit, out).run(Scanner::new(sql))
 }
 
-/// What a token written is to the tokens behind it.
+/// The meaning of a written token for the tokens after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenKind {
     /// Before the first token.
@@ -79,18 +79,18 @@ enum TokenKind {
     Other,
 }
 
-/// The token is followed by an expression: a sign behind it is unary.
+/// An expression follows the token: a sign after it is unary.
 const STARTS_EXPRESSION: u8 = 1;
-/// A NULL behind the token is a value.
+/// A NULL after the token is a value.
 const TAKES_NULL: u8 = 2;
 
 #[derive(Clone, Copy)]
 struct Written {
     kind: TokenKind,
     flags: u8,
-    /// Where the token and the blank before it start in the output.
+    /// Offset of the token, and the blank before it, in the output.
     start: usize,
-    /// Where the second of several signs starts.
+    /// Offset of the second of several signs.
     second: usize,
 }
 
@@ -101,7 +101,7 @@ const START: Written = Written {
     second: 0,
 };
 
-/// Tokens remembered. A rule looks back over five and takes back four at most.
+/// Tokens remembered. A rule reads the last five and removes at most four.
 const HISTORY: usize = 16;
 
 struct Writer<'o> {
@@ -122,7 +122,7 @@ impl<'o> Writer<'o> {
             limit,
             history: [START; HISTORY],
             written: 0,
-            positions: rules.keeps_positions.then(Positions::new),
+            positions: rules.retains_positions.then(Positions::new),
         }
     }
 
@@ -135,7 +135,7 @@ impl<'o> Writer<'o> {
         if self.last(0).kind == TokenKind::Semicolon {
             self.take_back(1);
         }
-        Extent::Whole
+        Extent::Complete
     }
 
     fn last(&self, back: usize) -> Written {
@@ -151,7 +151,7 @@ impl<'o> Writer<'o> {
         self.written -= tokens;
     }
 
-    /// Makes sure that `length` bytes fit, and the blank before them; writes the blank.
+    /// Checks that `length` bytes and the blank before them fit; writes the blank.
     #[inline]
     fn begin(
         &mut self,
@@ -278,7 +278,7 @@ impl<'o> Writer<'o> {
         let (kind, flags) = match byte {
             b'+' | b'-' => return self.sign(byte),
             b')' => return self.close(),
-            // A dotted name in a hint is shown without its points.
+            // A dotted name in a hint is written without dots.
             b'.' if tokens.in_hint() => return Ok(()),
             b'@' if tokens.in_hint() && tokens.follows_name_by(1) => {
                 return self.put_byte(TokenKind::At, 0, byte, true);
@@ -286,7 +286,7 @@ impl<'o> Writer<'o> {
             b'@' => (TokenKind::At, 0),
             b'(' => (TokenKind::Open, both),
             b',' => (TokenKind::Comma, both),
-            // An empty statement between two is nothing.
+            // An empty statement between two others is omitted.
             b';' if self.last(0).kind == TokenKind::Semicolon => return Ok(()),
             b';' => (TokenKind::Semicolon, 0),
             b'.' | b'}' => (TokenKind::Other, 0),
@@ -298,7 +298,7 @@ impl<'o> Writer<'o> {
         self.put_byte(kind, flags, byte, false)
     }
 
-    /// Signs side by side are one entry, for a literal may take any number of them back.
+    /// Adjacent signs are one entry, because a literal may remove any number of them.
     fn sign(&mut self, sign: u8) -> Result<(), Full> {
         let before = self.last(0);
         self.put_byte(TokenKind::Sign, STARTS_EXPRESSION | TAKES_NULL, sign, false)?;
@@ -324,7 +324,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// Of several signs the first may be binary; all others are unary.
+    /// The first of several signs may be binary; all others are unary.
     fn fold_sign(&mut self) {
         let sign = self.last(0);
         if sign.kind != TokenKind::Sign {
@@ -359,7 +359,7 @@ impl<'o> Writer<'o> {
         }
     }
 
-    /// In place of the row just written.
+    /// Replaces the last row.
     fn rows(&mut self, kind: TokenKind) -> Result<(), Full> {
         self.take_back(1);
         let row = if kind == TokenKind::Rows {

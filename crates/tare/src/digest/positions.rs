@@ -1,9 +1,9 @@
-//! Numbers of columns in GROUP BY and ORDER BY, which MySQL keeps from 9.7 on: sorted by another column, a statement
-//! is another one.
+//! Numbers of columns in GROUP BY and ORDER BY, which MySQL retains from 9.7 on: a statement with
+//! another sort column is another statement.
 
 use super::tokens::{Scanner, Token};
 
-/// Words behind which there are no more items of a list.
+/// Words after which a list has ended.
 const AFTER_A_LIST: [&[u8]; 13] = [
     b"LIMIT",
     b"HAVING",
@@ -19,14 +19,14 @@ const AFTER_A_LIST: [&[u8]; 13] = [
     b"LOCK",
     b"PROCEDURE",
 ];
-/// Words that may follow an item of a list, besides those.
+/// More words that may follow an item of a list.
 const AFTER_AN_ITEM: [&[u8]; 5] = [b"ASC", b"DESC", b"WITH", b"ORDER", b"ON"];
 
 fn is_one_of(word: &[u8], words: &[&[u8]]) -> bool {
-    words.iter().any(|known| known.eq_ignore_ascii_case(word))
+    words.iter().any(|listed| listed.eq_ignore_ascii_case(word))
 }
 
-/// What the last word was.
+/// The last word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Last {
     Other,
@@ -36,12 +36,12 @@ enum Last {
     Cube,
 }
 
-/// Where in a statement's lists the next token stands.
+/// The position of the next token in a statement's lists.
 pub(super) struct Positions {
     in_list: bool,
-    /// Parentheses that are open since the list began.
+    /// Open parentheses since the list began.
     depth: u32,
-    /// As many are open around the list's items.
+    /// The same around the list's items.
     items_at: u32,
     at_item: bool,
     last: Last,
@@ -58,7 +58,7 @@ impl Positions {
         }
     }
 
-    /// The number, if the token that was just read is that of a column.
+    /// The number, if the last token is that of a column.
     pub(super) fn column<'s>(&self, token: Token<'_>, tokens: &Scanner<'s>) -> Option<&'s str> {
         if token != Token::Literal || !self.at_item {
             return None;
@@ -73,7 +73,7 @@ impl Positions {
         (is_number && is_all).then_some(text)
     }
 
-    /// Goes on behind a token.
+    /// Continues after a token.
     pub(super) fn pass(&mut self, token: Token<'_>) {
         let last = std::mem::replace(&mut self.last, Last::Other);
         self.at_item = false;

@@ -8,16 +8,19 @@ use super::*;
 
 fn text(sql: impl AsRef<[u8]>) -> String {
     let mut out = Vec::new();
-    assert_eq!(normalize(sql.as_ref(), 64 << 10, &mut out), Extent::Whole);
+    assert_eq!(
+        normalize(sql.as_ref(), 64 << 10, &mut out),
+        Extent::Complete
+    );
     String::from_utf8_lossy(&out).into_owned()
 }
 
 #[track_caller]
 fn check(cases: &[(&str, &str)]) {
     for (sql, expected) in cases {
-        let found = text(sql);
-        assert_eq!(found, *expected, "\nof: {sql}");
-        assert_eq!(text(&found), found, "normalised twice: {sql}");
+        let normalized = text(sql);
+        assert_eq!(normalized, *expected, "\nof: {sql}");
+        assert_eq!(text(&normalized), normalized, "normalised twice: {sql}");
     }
 }
 

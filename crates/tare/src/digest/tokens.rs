@@ -1,7 +1,7 @@
 //! Cuts a statement into tokens: one pass, no allocation, any bytes.
 //!
-//! The text may be cut off, hold NUL bytes or be no SQL at all; every byte leads somewhere and the
-//! scanner always moves on. It follows MySQL's lexer where a digest can tell the difference.
+//! The text may be cut off, contain NUL bytes or be no SQL at all; every byte is accepted, and the
+//! scanner always advances. It follows MySQL's lexer where a digest shows the difference.
 
 use super::keywords;
 
@@ -12,7 +12,7 @@ pub(super) enum Token<'a> {
     Word(&'a [u8]),
     /// A word that cannot be a keyword here: it belongs to a dotted name.
     Name(&'a [u8]),
-    /// What stands between backticks, doubled ones still doubled.
+    /// The text between backticks, with doubled ones still doubled.
     Quoted(&'a [u8]),
     /// A number, string, user variable's name or parameter marker.
     Literal,
@@ -32,7 +32,7 @@ pub(super) enum Token<'a> {
     Byte(u8),
 }
 
-/// What the tokens before make of the next one.
+/// The effect of earlier tokens on the next one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Plain,
@@ -48,10 +48,10 @@ enum Mode {
 pub(super) struct Scanner<'a> {
     sql: &'a [u8],
     at: usize,
-    /// Where the token that was read last began.
+    /// Offset of the last token.
     from: usize,
     mode: Mode,
-    /// Where the last word or quoted name ended.
+    /// Offset of the end of the last word or quoted name.
     name_end: usize,
     /// Inside `/*! */`, whose content MySQL executes.
     in_version_comment: bool,
@@ -59,7 +59,7 @@ pub(super) struct Scanner<'a> {
     hint_may_follow: bool,
 }
 
-/// MySQL 8.0's last release runs what stands in `/*!80099 */`; a newer number is a comment.
+/// MySQL 8.0's last release executes the content of `/*!80099 */`; a newer number is a comment.
 const NEWEST_VERSION: u32 = 80_099;
 const MORE: &[u8] = b"/* , ... */";
 const INTRODUCER: &[u8] = b"(_charset)";
@@ -78,7 +78,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The word just read takes an optimizer hint, if one follows at once.
+    /// An optimizer hint may follow directly after the last word.
     pub(super) fn allow_hint(&mut self) {
         self.hint_may_follow = true;
     }
@@ -87,12 +87,12 @@ impl<'a> Scanner<'a> {
         self.in_hint
     }
 
-    /// Does the token just read begin where a name has just ended?
+    /// Whether the last token begins where a name has just ended.
     pub(super) fn follows_name_by(&self, bytes: usize) -> bool {
         self.name_end.checked_add(bytes) == Some(self.at)
     }
 
-    /// Is `(` the next token? Tells a function's name from a column's.
+    /// Whether the next token is `(`: it distinguishes a function's name from a column's.
     pub(super) fn parenthesis_follows(&self) -> bool {
         if self.peek(0) == Some(b'(') {
             return true;
@@ -102,12 +102,12 @@ impl<'a> Scanner<'a> {
         ahead.skip_blanks().is_none() && ahead.peek(0) == Some(b'(')
     }
 
-    /// The token that was read last, as it is written.
+    /// The text of the last token.
     pub(super) fn last_text(&self) -> &'a [u8] {
         &self.sql[self.from..self.at]
     }
 
-    /// The word or the byte that comes next.
+    /// The next word or byte.
     pub(super) fn follower(&self) -> Option<&'a [u8]> {
         let mut ahead = self.clone();
         ahead.next()?;
@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// At a digit, or at a point with a digit behind it.
+    /// At a digit, or at a point before a digit.
     fn number(&mut self) -> Token<'a> {
         let start = self.at;
         if self.in_prefixed_number() {
@@ -336,10 +336,10 @@ impl<'a> Scanner<'a> {
             (b"->", "->"),
         ];
         if matches!(byte, b'<' | b'-' | b'>' | b'!' | b'|' | b'&' | b':') {
-            for (spelled, shown) in OPERATORS {
+            for (spelled, canonical) in OPERATORS {
                 if self.rest().starts_with(spelled) {
                     self.at += spelled.len();
-                    return Token::Operator(shown);
+                    return Token::Operator(canonical);
                 }
             }
         }
@@ -415,12 +415,12 @@ impl<'a> Iterator for Scanner<'a> {
     }
 }
 
-/// Blanks, and the control bytes, which no statement needs.
+/// Blanks, and control bytes, which no statement needs.
 fn is_blank(byte: u8) -> bool {
     byte <= b' ' || byte == 0x7f
 }
 
-/// A byte of an unquoted name; above ASCII all are, as in MySQL.
+/// A byte of an unquoted name; as in MySQL, all bytes above ASCII are.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
 }

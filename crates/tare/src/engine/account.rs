@@ -1,12 +1,12 @@
 //! Users, hosts, accounts and schemas: names to numbers.
 //!
-//! Looked up when a client connects or changes its default schema. Numbers are given in order, so that a search is a
-//! walk over those in use. Where there is no room left, an account, user or host that TRUNCATE has forgotten, and that
-//! nobody has connected as since, gives its number to another one.
+//! A name is looked up when a client connects or changes its default schema. Numbers are given in
+//! order, and a search goes through those in use. If the table is full, an account, user or host that
+//! was truncated and has had no connection since gives its number to another one.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use tare_layout::account::{self, CHANGING, Named, READY, UNLISTED};
+use tare_layout::account::{self, CHANGING, NamedEntry, READY, UNLISTED};
 use tare_layout::shared::Lost;
 
 use super::freelist;
@@ -17,7 +17,7 @@ use super::state::{Engine, lock};
 pub struct Account {
     /// Number of the account, 0 = background.
     pub number: u32,
-    /// For which account events count: this one, or the background if it is beyond the limit.
+    /// The account that events count for: this one, or the background if it is beyond the limit.
     pub counted: u32,
     user: u32,
     host: u32,
@@ -43,8 +43,8 @@ impl From<&'static account::Account> for Row {
     }
 }
 
-impl From<&'static Named> for Row {
-    fn from(named: &'static Named) -> Self {
+impl From<&'static NamedEntry> for Row {
+    fn from(named: &'static NamedEntry) -> Self {
         Self {
             state: &named.state,
             current: &named.current,
@@ -55,9 +55,10 @@ impl From<&'static Named> for Row {
 }
 
 impl Row {
-    /// Enters one that is there, unless it has become another one's.
+    /// Counts a connection to an entry, unless the entry has been given to another one.
     fn enter(self, is_still: impl FnOnce() -> bool) -> bool {
-        // SeqCst, as in `take`: either this thread sees that the row changes, or the other one sees this connection.
+        // SeqCst, as in `take`: either this thread sees that the row changes, or the other thread sees
+        // this connection.
         self.current.fetch_add(1, Ordering::SeqCst);
         let entered = self.state.load(Ordering::SeqCst) == READY && is_still();
         if !entered {
@@ -66,7 +67,7 @@ impl Row {
         entered
     }
 
-    /// Whether TRUNCATE has forgotten it, and nobody has connected since.
+    /// Whether it was truncated and nobody has connected since.
     fn is_forgotten(self) -> bool {
         let total = self.total.load(Ordering::Relaxed);
         total != 0
@@ -74,7 +75,7 @@ impl Row {
             && self.current.load(Ordering::SeqCst) == 0
     }
 
-    /// Makes a forgotten one another's, which has entered it then. One thread at a time.
+    /// Gives a forgotten entry to another one, and counts its first connection. One thread at a time.
     fn take(self, fill: impl FnOnce()) -> bool {
         if !self.is_forgotten() {
             return false;
@@ -90,15 +91,15 @@ impl Row {
     }
 }
 
-/// A table of accounts, users or hosts, and the entry in it that is looked for.
+/// A table of accounts, users or hosts, and the entry to look up in it.
 struct Table<E, I, F, M> {
     used: &'static AtomicU32,
-    /// How many are listed.
+    /// How many entries are listed.
     limit: usize,
     row: E,
     is: I,
     fill: F,
-    /// Whether a forgotten row may become another one's; makes it ready for that.
+    /// Whether a forgotten row may be given to another one; prepares it for that.
     may_take: M,
 }
 
@@ -109,25 +110,26 @@ where
     F: Fn(usize),
     M: Fn(usize) -> bool,
 {
-    /// The number of the entry, entered; `None` where there is no room even beyond the limit.
+    /// Finds or creates the entry and counts a connection. Returns its number; `None` if the table is
+    /// full even beyond the limit.
     fn enter(&self, engine: &Engine) -> Option<u32> {
         let find = |from: usize, to: usize| {
             (from..to).find(|&i| (self.is)(i) && (self.row)(i).enter(|| (self.is)(i)))
         };
-        let seen = self.used.load(Ordering::Acquire) as usize;
-        let number = find(1, seen.min(self.limit)).or_else(|| {
+        let used = self.used.load(Ordering::Acquire) as usize;
+        let number = find(1, used.min(self.limit)).or_else(|| {
             let _one_at_a_time = lock(&engine.registering);
             let now = self.used.load(Ordering::Relaxed) as usize;
             find(1, now.min(self.limit))
-                .or_else(|| self.taken(now))
+                .or_else(|| self.take_forgotten(now))
                 .or_else(|| find(self.limit, now))
-                .or_else(|| self.made(now))
+                .or_else(|| self.new_entry(now))
         })?;
         u32::try_from(number).ok()
     }
 
-    /// One that was forgotten, if all that are listed are in use.
-    fn taken(&self, now: usize) -> Option<usize> {
+    /// Takes a forgotten entry, if all listed entries are in use.
+    fn take_forgotten(&self, now: usize) -> Option<usize> {
         if now < self.limit {
             return None;
         }
@@ -137,8 +139,8 @@ where
         })
     }
 
-    /// A new one.
-    fn made(&self, now: usize) -> Option<usize> {
+    /// Creates an entry.
+    fn new_entry(&self, now: usize) -> Option<usize> {
         if now >= self.limit + UNLISTED {
             return None;
         }
@@ -152,20 +154,20 @@ where
 }
 
 impl Engine {
-    /// The number of a default schema, 0 = none or no room.
+    /// The number of a default schema, 0 = none, or the table is full.
     pub fn schema_number(&self, name: &str) -> u32 {
         if name.is_empty() {
             return 0;
         }
         let used = &self.view.shared().schemas_used.0;
         let find = |from: usize, to: usize| (from..to).find(|&i| self.view.schema(i).name.is(name));
-        let seen = used.load(Ordering::Acquire) as usize;
-        if let Some(number) = find(1, seen) {
+        let listed = used.load(Ordering::Acquire) as usize;
+        if let Some(number) = find(1, listed) {
             return number as u32;
         }
         let _one_at_a_time = lock(&self.registering);
         let now = used.load(Ordering::Relaxed) as usize;
-        if let Some(number) = find(seen, now) {
+        if let Some(number) = find(listed, now) {
             return number as u32;
         }
         if now == self.view.geometry().limits.schemas {
@@ -179,13 +181,14 @@ impl Engine {
         now as u32
     }
 
-    /// The number of a user or host, entered; 0 = none or no room. `of` is its number in an account.
+    /// The number of a user or host, with a connection counted; 0 = none, or the table is full. `of`
+    /// returns its number in an account.
     fn named(
         &self,
         name: &str,
         used: &'static AtomicU32,
         limit: usize,
-        entry: impl Fn(usize) -> &'static Named,
+        entry: impl Fn(usize) -> &'static NamedEntry,
         of: impl Fn(&account::Account) -> &AtomicU32,
     ) -> u32 {
         if name.is_empty() {
@@ -210,8 +213,8 @@ impl Engine {
         table.enter(self).unwrap_or(0)
     }
 
-    /// The account of a user at a host, entered: [`Engine::connected`] follows. One beyond the limit is known, but not
-    /// listed; what does not fit even there counts as background.
+    /// The account of a user at a host, to be followed by [`Engine::connected`]. One beyond the limit
+    /// has a number, but is not listed; if even those numbers are used up, it counts as background.
     pub fn account(&self, user: &str, host: &str) -> Account {
         let (shared, view) = (self.view.shared(), self.view);
         let limits = &self.view.geometry().limits;
@@ -237,8 +240,8 @@ impl Engine {
         if row.is_none() && is_client {
             self.lose(Lost::Accounts, 1);
         }
-        // Its user and host are looked for when an account is new, as in MySQL.
-        let is_known = row.is_some_and(|number| {
+        // As in MySQL, a lost user or host is counted when the account is new.
+        let is_connected = row.is_some_and(|number| {
             let row = view.account(number as usize);
             row.total.load(Ordering::Relaxed) != row.forgotten.load(Ordering::Relaxed)
         });
@@ -246,7 +249,7 @@ impl Engine {
             (names.0, user, limits.users, Lost::Users),
             (names.1, host, limits.hosts, Lost::Hosts),
         ] {
-            if !is_known && !name.is_empty() && !is_listed(number, limit) {
+            if !is_connected && !name.is_empty() && !is_listed(number, limit) {
                 self.lose(lost, 1);
             }
         }
@@ -258,7 +261,7 @@ impl Engine {
         }
     }
 
-    /// The number of the account of these two, entered, if there is room for it.
+    /// The number of the account of these two, with a connection counted, unless the table is full.
     fn pair(&self, user: u32, host: u32) -> Option<u32> {
         let view = self.view;
         let table = Table {
@@ -283,8 +286,8 @@ impl Engine {
         table.enter(self)
     }
 
-    /// Makes the banks of a forgotten account the background's, with what they hold: users and hosts that were not
-    /// truncated go on counting, and the next account begins with none.
+    /// Gives the banks of a forgotten account, with their counts, to the background: users and hosts
+    /// that were not truncated still include them, and the next account begins without counts.
     fn leave_banks(&self, number: usize) {
         let account = self.view.account(number);
         while let Some(bank) = freelist::pop(&account.free_banks, |i| self.bank_link(i)) {
@@ -293,21 +296,21 @@ impl Engine {
         }
     }
 
-    /// Counts a connection of this account, which has been entered.
+    /// Counts a connection of this account.
     pub fn connected(&self, account: Account) {
         self.connections(account, |row| {
             row.total.fetch_add(1, Ordering::Relaxed);
         });
     }
 
-    /// Counts the end of one.
+    /// Counts the end of a connection.
     pub fn disconnected(&self, account: Account) {
         self.connections(account, |row| {
             row.current.fetch_sub(1, Ordering::Release);
         });
     }
 
-    /// Those of the account, its user and its host.
+    /// Calls `count` for the account, its user and its host.
     #[inline(always)]
     fn connections(&self, account: Account, count: impl Fn(Row)) {
         if account.number != 0 {

@@ -1,9 +1,10 @@
-//! Rows that are awake: those of a bank in which its present thread has counted.
+//! Awake rows: the rows of a bank in which its present thread has counted.
 //!
-//! A row of another is dormant. It is nothing of the thread's, and what it holds becomes its base, from which the
-//! thread's own figures are reckoned, when the thread counts there first. So taking a bank costs by what is used of it.
-//! Where a thread has counted, the next one is likely to: those rows get their base when the thread leaves, while they are
-//! in the caches, and are awake for the next one from its beginning.
+//! A row of another thread is dormant: the present thread has no counts there. When the thread first
+//! counts in it, the row's values become the base from which the thread's own figures are computed. So
+//! the cost of taking a bank depends on how much of it is used. The next thread is likely to count
+//! where this one did: those rows get their base when the thread leaves, while they are in the caches,
+//! and are awake for the next thread from its beginning.
 
 use std::sync::atomic::{AtomicU16, AtomicU32, Ordering, fence};
 
@@ -14,15 +15,16 @@ use tare_layout::primitive::prefetch;
 use super::bank::combine_extremes;
 use super::state::Engine;
 
-/// Classes whose rows are awake in a bank, by number; while nobody has it, those that were and whose base is what they
-/// hold. As many as a connection uses that does little; of more, it is known that they are more.
+/// Classes whose rows are awake in a bank, by number. While no thread has the bank: those that were
+/// awake and whose base equals their values. The list has space for a connection that does little;
+/// beyond that only the fact is stored.
 pub struct Awake {
     count: AtomicU32,
-    classes: [AtomicU16; AWAKE],
+    classes: [AtomicU16; MAX_LISTED],
 }
 
-/// See [`Awake`].
-const AWAKE: usize = 256;
+/// The length of the list in [`Awake`].
+const MAX_LISTED: usize = 256;
 
 impl Awake {
     /// One for each bank. Their memory is touched when they are used.
@@ -32,7 +34,7 @@ impl Awake {
     }
 
     pub(super) fn are_more(&self) -> bool {
-        self.count.load(Ordering::Relaxed) as usize > AWAKE
+        self.count.load(Ordering::Relaxed) as usize > MAX_LISTED
     }
 
     fn list(&self, class: u16) {
@@ -43,28 +45,29 @@ impl Awake {
         self.count.store(count.saturating_add(1), Ordering::Relaxed);
     }
 
-    /// Forgets them all: their bases are no longer what they hold.
+    /// Empties the list: the bases no longer equal the values.
     pub fn clear(&self) {
         self.count.store(0, Ordering::Relaxed);
     }
 
-    /// Keeps those on the list that `of` chooses.
-    fn keep(&self, mut of: impl FnMut(u16) -> bool) {
+    /// Retains those on the list for which `is_retained` returns true.
+    fn retain(&self, mut is_retained: impl FnMut(u16) -> bool) {
         let count = self.count.load(Ordering::Relaxed) as usize;
-        let mut kept = 0;
-        for place in &self.classes[..count.min(AWAKE)] {
+        let mut retained = 0;
+        for place in &self.classes[..count.min(MAX_LISTED)] {
             let class = place.load(Ordering::Relaxed);
-            if of(class) {
-                self.classes[kept].store(class, Ordering::Relaxed);
-                kept += 1;
+            if is_retained(class) {
+                self.classes[retained].store(class, Ordering::Relaxed);
+                retained += 1;
             }
         }
-        self.count.store(kept as u32, Ordering::Relaxed);
+        self.count.store(retained as u32, Ordering::Relaxed);
     }
 }
 
 impl Engine {
-    /// The row of a class for the thread that has the bank and counts there first: its first line.
+    /// Wakes a class's row, for the thread that has the bank and counts there first. Returns its first
+    /// line.
     pub fn awaken(&self, number: usize, class: u16) -> Option<usize> {
         let entry = self.view.class_index(number).get(usize::from(class))?;
         if entry.load(Ordering::Relaxed) == 0 {
@@ -73,15 +76,15 @@ impl Engine {
         let at = line_of(entry.load(Ordering::Relaxed));
         self.rebase(number, at);
         self.awake[number].list(class);
-        // Release: a reader that finds the row awake finds its base.
+        // Release: a reader that finds the row awake also finds its base.
         entry.store(at as u16, Ordering::Release);
         Some(at)
     }
 
-    /// Those of the rows that are awake for which `stays` says so stay awake; the others sleep.
-    pub(super) fn keep_awake(&self, number: usize, mut stays: impl FnMut(usize) -> bool) {
+    /// Leaves those awake rows awake for which `stays` returns true; the others become dormant.
+    pub(super) fn retain_awake(&self, number: usize, mut stays: impl FnMut(usize) -> bool) {
         let index = self.view.class_index(number);
-        self.awake[number].keep(|class| {
+        self.awake[number].retain(|class| {
             let entry = &index[usize::from(class)];
             let at = line_of(entry.load(Ordering::Relaxed));
             let stays = stays(at);
@@ -92,32 +95,33 @@ impl Engine {
         });
     }
 
-    /// Whether the rows of a bank stay awake while nobody has it: what a thread counts there that has no account yet
-    /// [is moved](Self::move_classes), so that they are zero, and their bases are.
+    /// Whether the rows of a bank stay awake while no thread has it. This holds for banks of threads
+    /// without an account: their counts [are moved](Self::move_classes) to another bank, so that rows
+    /// and bases are zero.
     fn never_sleeps(&self, number: usize) -> bool {
         let account = self.view.bank(number).account.load(Ordering::Relaxed) as usize;
         account == self.view.geometry().nobody() + 1 && !self.awake[number].are_more()
     }
 
-    /// The rows where the thread before counted, for the one that takes the bank.
+    /// Wakes the rows in which the previous thread counted, for the thread that takes the bank.
     pub fn awaken_listed(&self, number: usize) {
         if self.never_sleeps(number) {
             return;
         }
         let (index, arena) = (self.view.class_index(number), self.view.arena(number));
-        self.awake[number].keep(|class| {
+        self.awake[number].retain(|class| {
             let entry = &index[usize::from(class)];
             let at = line_of(entry.load(Ordering::Relaxed));
-            // Memory is waited for once, and not when each of them is counted in.
+            // Waits for the memory once, and not at each row's first event.
             prefetch(&arena[at]);
             entry.store(at as u16, Ordering::Release);
             true
         });
     }
 
-    /// Makes what a row holds its base.
+    /// Makes the values of a row its base.
     fn rebase(&self, number: usize, at: usize) {
-        // A row that was made for the present thread has none before it.
+        // A row that was created for the present thread has no base.
         if at < self.view.bank(number).base_used.load(Ordering::Relaxed) as usize {
             let (arena, base) = (
                 self.view.arena(number),
@@ -127,7 +131,7 @@ impl Engine {
         }
     }
 
-    /// Calls `count` with a row of a bank that nobody has. Its base goes with it.
+    /// Calls `count` with a row of a bank that no thread has, and updates its base.
     pub fn count_in_free(&self, number: usize, class: u16, count: impl FnOnce(&[Line])) -> bool {
         let Some(row) = self.row_of(number, class) else {
             return false;
@@ -138,8 +142,8 @@ impl Engine {
         true
     }
 
-    /// Makes all rows of a bank dormant, whose thread is about to leave it, and keeps in mind where that has
-    /// counted.
+    /// Makes all rows of a bank dormant, when its thread is about to leave it, and stores which rows it
+    /// counted in.
     pub fn sleep(&self, number: usize) {
         let (index, arena) = (self.view.class_index(number), self.view.arena(number));
         let base = self.view.baseline(baseline::OWNER, number);
@@ -154,13 +158,13 @@ impl Engine {
         if awake.are_more() {
             index.iter().for_each(put_down);
         }
-        // Base is zeroes where it did not reach. Release: before extremes go there.
+        // Base is zero beyond the old end. Release: before extremes are stored there.
         bank.base_used
             .store(bank.used.load(Ordering::Relaxed), Ordering::Release);
         if self.never_sleeps(number) {
             return;
         }
-        awake.keep(|class| {
+        awake.retain(|class| {
             let entry = &index[usize::from(class)];
             let at = line_of(entry.load(Ordering::Relaxed));
             entry.store(at as u16 | DORMANT, Ordering::Relaxed);
@@ -169,7 +173,7 @@ impl Engine {
     }
 }
 
-/// Makes what a row holds its base; whether that was something else before.
+/// Makes the values of a row its base. Returns whether they differed.
 #[inline(always)]
 fn begin_row(row: &[Line], base: &[Line]) -> bool {
     let Some(tag) = Tag::unpack(row[0].get(TAG)) else {
@@ -181,7 +185,7 @@ fn begin_row(row: &[Line], base: &[Line]) -> bool {
         changed |= begin_time_line(line, base);
     }
     if times == 0 {
-        // Nothing of it changes without one of these.
+        // No other value changes unless one of these does.
         let has = |i| row[0].get(i) != base[0].get(i);
         changed = has(COUNT) || has(CONTENDED) || has(SUM);
     }
@@ -192,7 +196,7 @@ fn begin_row(row: &[Line], base: &[Line]) -> bool {
     changed
 }
 
-/// Moves the figures of a line that counts times to the base of the thread that begins to count there.
+/// Moves the figures of a line that counts times to its base. Returns whether they differed.
 #[inline(always)]
 fn begin_time_line(line: &Line, base: &Line) -> bool {
     let count = line.get(COUNT);
@@ -204,8 +208,8 @@ fn begin_time_line(line: &Line, base: &Line) -> bool {
         base.set(i, line.get(i));
     }
     if line.get(MIN) != NO_MIN {
-        // Base keeps the extremes of all threads before, the line those of the present one. Base
-        // first: a reader that looks at the line and then at base misses neither.
+        // Base has the extremes of all earlier threads, the line those of the present one. Base is
+        // written first: a reader that reads the line and then base misses neither.
         combine_extremes(base, line);
         fence(Ordering::Release);
         line.set(MIN, NO_MIN);

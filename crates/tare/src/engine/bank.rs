@@ -1,4 +1,4 @@
-//! Banks: taking one, finding a class's row in it, giving it back. Merging two: see `merge`.
+//! Banks: taking one, finding a class's row in it, giving it back. `merge` merges two.
 
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering, fence};
 
@@ -13,7 +13,7 @@ use tare_layout::shared::Lost;
 use super::freelist;
 use super::state::{Engine, lock};
 
-/// The bank of memory that threads count outside of sessions. No thread has it, and no list.
+/// The bank in which threads count memory outside of sessions. No thread owns it, and it is on no list.
 pub struct Outside {
     bank: usize,
     index: &'static [AtomicU16],
@@ -29,7 +29,7 @@ pub struct OutsideRow {
 }
 
 impl Engine {
-    /// A bank of this account for the thread in `slot`; `None` when even merging frees none, which
+    /// Takes a bank of this account for the thread in `slot`; `None` if even merging frees none, which
     /// [`tare_layout::Geometry`] rules out as long as threads are within their limit.
     pub fn take_bank(&self, account: u32, slot: usize) -> Option<usize> {
         let head = &self.view.account(account as usize).free_banks;
@@ -41,20 +41,21 @@ impl Engine {
         Some(number)
     }
 
-    /// The same, several times if need be: threads that look for two banks to merge hold one
-    /// meanwhile, which may be the one that another thread looks for.
-    pub fn take_bank_patiently(&self, account: u32, slot: usize) -> Option<usize> {
-        patiently(|| self.take_bank(account, slot))
+    /// The same, with retries: a thread that looks for two banks to merge holds one meanwhile, which
+    /// may be the one that another thread looks for.
+    pub fn take_bank_with_retries(&self, account: u32, slot: usize) -> Option<usize> {
+        retry(|| self.take_bank(account, slot))
     }
 
-    /// A bank of this account in place of `old`, which the caller then gives back, unless it is
-    /// that very one: when every bank is in use, the old one is emptied into another of its account.
+    /// Takes a bank of this account in place of `old`, which the caller then gives back, unless it is
+    /// the same one: when every bank is in use, the old one is emptied into another bank of its
+    /// account.
     ///
-    /// Of the banks (threads + accounts), other threads hold fewer than there are threads, so that
-    /// as many as there are accounts are free: either one of the old bank's account is, or of some
-    /// other account two are.
+    /// There are as many banks as threads and accounts together. Other threads hold fewer banks than
+    /// there are threads, so at least as many banks as there are accounts are free: either one of the
+    /// old bank's account, or two of some other account.
     pub fn change_bank(&self, account: u32, old: usize, slot: usize) -> Option<usize> {
-        patiently(|| {
+        retry(|| {
             self.take_bank(account, slot)
                 .or_else(|| self.emptied_bank(account, old, slot))
         })
@@ -93,7 +94,7 @@ impl Engine {
         Some(number)
     }
 
-    /// One that is free of threads whose account is not known yet: it holds nothing by class.
+    /// Takes a free bank of threads whose account is unknown: it has no counts by class.
     #[cold]
     fn nobodys_bank(&self, account: u32) -> Option<usize> {
         let nobody = self.view.account(self.view.geometry().nobody());
@@ -102,20 +103,21 @@ impl Engine {
         Some(number)
     }
 
-    /// Makes a bank another account's with all that it holds.
+    /// Gives a bank with all its counts to another account.
     pub(super) fn rename_bank(&self, number: usize, account: u32) {
         let bank = self.view.bank(number);
         bank.account.store(account + 1, Ordering::Release);
     }
 
-    /// Hands the bank to a new thread. What its rows hold is that thread's base: already where the thread
-    /// before counted, too, which is where this one is likely to; elsewhere when it counts there.
+    /// Gives the bank to a new thread. The rows' values become that thread's base: at once in rows
+    /// where the previous thread counted, which this one is likely to use; in others when it first
+    /// counts there.
     fn begin(&self, number: usize, slot: usize) {
         let bank = self.view.bank(number);
         under_sequence_lock(bank, || {
             let used = bank.used.load(Ordering::Relaxed);
             bank.base_used.store(used, Ordering::Relaxed);
-            // Nobody holds a lock in a thread that has not begun.
+            // A thread that has just begun holds no lock.
             if !self.without_holders.load(Ordering::Relaxed) {
                 let arena = self.view.arena(number);
                 for entry in &bank.instances {
@@ -147,8 +149,8 @@ impl Engine {
         );
     }
 
-    /// Calls `count` with a class's row in a free bank of the account, which nobody else writes
-    /// meanwhile; false when there is none to be had.
+    /// Calls `count` with a class's row in a free bank of the account, which no other thread writes
+    /// meanwhile; false if no bank is free.
     pub fn with_free_row(&self, account: u32, class: u16, count: impl FnOnce(&[Line])) -> bool {
         let head = &self.view.account(account as usize).free_banks;
         let bank = freelist::pop(head, |i| self.bank_link(i)).or_else(|| self.new_bank(account));
@@ -158,10 +160,11 @@ impl Engine {
         counted
     }
 
-    /// The row of a memory class in the bank that all threads outside of sessions share, if it is there: who counts
-    /// there adds atomically. Some twenty allocations of a connection come before its session or after it.
+    /// The row of a memory class in the bank that all threads outside of sessions share, if it exists;
+    /// they add to it atomically. Some twenty allocations of a connection come before or after its
+    /// session.
     #[inline]
-    pub fn known_outside_row(&self, class: u16) -> Option<OutsideRow> {
+    pub fn existing_outside_row(&self, class: u16) -> Option<OutsideRow> {
         let outside = self.outside.get()?;
         let class = usize::from(class);
         let at = line_of(outside.index.get(class)?.load(Ordering::Acquire));
@@ -171,11 +174,11 @@ impl Engine {
         (at != 0).then_some(OutsideRow { lines, is_counted })
     }
 
-    /// The same, made if need be. `None` when there is no room.
+    /// The same, created if necessary. `None` if the bank is full.
     #[inline]
     pub fn outside_row(&self, class: u16) -> Option<&'static [Line]> {
-        let known = self.known_outside_row(class).map(|row| row.lines);
-        known.or_else(|| self.new_outside_row(class))
+        let existing = self.existing_outside_row(class).map(|row| row.lines);
+        existing.or_else(|| self.new_outside_row(class))
     }
 
     #[cold]
@@ -199,7 +202,7 @@ impl Engine {
         self.row_of(bank, class)
     }
 
-    /// The row of a class in a bank that the caller owns, made (dormant) when it is not there.
+    /// The row of a class in a bank that the caller owns, created (dormant) if necessary.
     pub fn row_of(&self, bank: usize, class: u16) -> Option<&'static [Line]> {
         let index = self.view.class_index(bank).get(usize::from(class))?;
         let arena = self.view.arena(bank);
@@ -217,7 +220,7 @@ impl Engine {
                         arena[at + i].set(MIN, NO_MIN);
                     }
                 }
-                // Release: a reader that finds the row finds it made.
+                // Release: a reader that finds the row finds it initialised.
                 index.store(at as u16 | DORMANT, Ordering::Release);
                 at
             }
@@ -226,10 +229,10 @@ impl Engine {
         arena.get(at..at + lines)
     }
 
-    /// Makes a baseline's line zero, touching its page only when it is not.
+    /// Sets a baseline's line to zero, without touching its page if it is zero.
     fn clear_baseline_line(&self, number: usize, bank: usize, line: &Line) {
         let written = self.view.control().baselines_used.load(Ordering::Relaxed) & 1 << number != 0;
-        // Lines that base never covered are zero as they came.
+        // Lines that base never covered have always been zero.
         let covered =
             number != baseline::OWNER || self.view.bank(bank).sequence.load(Ordering::Relaxed) > 4;
         if written && covered && line.cells.iter().any(|c| c.load(Ordering::Relaxed) != 0) {
@@ -239,8 +242,8 @@ impl Engine {
         }
     }
 
-    /// Room for a row in a bank's arena: its first line's number. What it means that there is
-    /// none is the caller's to say: instances and digests have shared lines to fall back on.
+    /// Allocates a row in a bank's arena. Returns its first line. If the arena is full, the caller
+    /// decides what that means: instances and digests then use shared lines.
     pub fn new_item(&self, bank: usize, tag: Tag) -> Option<usize> {
         let lines = tag.lines;
         let header = self.view.bank(bank);
@@ -250,16 +253,16 @@ impl Engine {
         if at == 0 || at + lines > end {
             return None;
         }
-        if !self.may_touch(self.pages(at, at + lines)) {
+        if !self.try_touch(self.pages(at, at + lines)) {
             return None;
         }
-        self.make_item(bank, at, tag);
+        self.init_item(bank, at, tag);
         header.used.store((at + lines) as u32, Ordering::Release);
         Some(at)
     }
 
-    /// Room for a histogram block: at the arena's other end, but for the first few, which lie among
-    /// the rows so that a thread that does little touches no page for them alone.
+    /// Allocates a histogram block: at the arena's other end, except for the first few blocks, which
+    /// are among the rows so that a thread that does little touches no page only for them.
     pub(super) fn new_block(&self, bank: usize, item: Item, lines: usize) -> Option<usize> {
         let tag = Tag::new(item, lines, 0);
         let used = self.view.bank(bank).used.load(Ordering::Relaxed) as usize;
@@ -276,30 +279,30 @@ impl Engine {
         let end = self.view.arena(bank).len() - blocks;
         let used = header.used.load(Ordering::Relaxed) as usize;
         let at = end.checked_sub(lines).filter(|at| *at >= used)?;
-        if used == 0 || !self.may_touch(self.pages_down(end, at)) {
+        if used == 0 || !self.try_touch(self.pages_down(end, at)) {
             return None;
         }
-        self.make_item(bank, at, tag);
+        self.init_item(bank, at, tag);
         let blocks = (blocks + lines) as u32;
         header.blocks.store(blocks, Ordering::Release);
         Some(at)
     }
 
-    /// Lines of an arena among which histogram blocks lie, too: the rest of the page that the bank's
-    /// indexes are in, and the next one.
+    /// Number of lines of an arena in which histogram blocks are among the rows: the rest of the page
+    /// that the bank's indexes are in, and the next page.
     fn first_lines(&self) -> usize {
         let arena = self.view.geometry().arena;
         (arena.next_multiple_of(PAGE) + PAGE - arena) / LINE_BYTES
     }
 
-    fn make_item(&self, bank: usize, at: usize, tag: Tag) {
+    fn init_item(&self, bank: usize, at: usize, tag: Tag) {
         let lines = &self.view.arena(bank)[at..at + tag.lines];
         for line in lines {
             for cell in 0..CELLS {
                 line.set(cell, 0);
             }
         }
-        // The baselines beside it may hold what a merged bank left there. Base is of classes alone.
+        // The baselines may still hold values of a merged bank. Base covers classes only.
         let first = match tag.item {
             Item::Class => baseline::OWNER,
             _ => baseline::TRUNCATED_GLOBAL,
@@ -312,7 +315,7 @@ impl Engine {
         lines[0].cells[TAG].store(tag.pack(), Ordering::Release);
     }
 
-    /// Gives an item's lines, of the same number, to another instance, digest or object.
+    /// Gives an item's lines to another instance, digest or object with the same number of lines.
     pub fn reuse_item(&self, bank: usize, at: usize, tag: Tag) {
         let lines = tag.lines;
         let arena = self.view.arena(bank);
@@ -327,23 +330,23 @@ impl Engine {
         arena[at].cells[TAG].store(tag.pack(), Ordering::Release);
     }
 
-    /// Pages that lines from one on touch first, up to another.
+    /// Number of pages that the lines from `from` to `to` are the first to touch.
     pub(super) fn pages(&self, from: usize, to: usize) -> usize {
         self.byte_of(to).div_ceil(PAGE) - self.byte_of(from).div_ceil(PAGE)
     }
 
-    /// Pages that lines below one touch first, down to another.
+    /// The same for lines from `from` down to `to`.
     pub(super) fn pages_down(&self, from: usize, to: usize) -> usize {
         self.byte_of(from) / PAGE - self.byte_of(to) / PAGE
     }
 
-    /// Where a line lies within its bank.
+    /// Offset of a line within its bank.
     fn byte_of(&self, line: usize) -> usize {
         self.view.geometry().arena + line * LINE_BYTES
     }
 
-    /// Accounts for pages that are touched first now; false at the memory limit.
-    fn may_touch(&self, pages: usize) -> bool {
+    /// Counts pages that are about to be touched for the first time; false at the memory limit.
+    fn try_touch(&self, pages: usize) -> bool {
         if pages == 0 {
             return true;
         }
@@ -357,7 +360,7 @@ impl Engine {
         true
     }
 
-    /// Block `block` of the histogram of the time line `line`, made when it is not there.
+    /// Block `block` of the histogram of the time line `line`, created if necessary.
     #[cold]
     pub fn block_of(&self, bank: usize, line: &Line, block: usize) -> Option<&'static [Line]> {
         let blocks = line.get(HISTOGRAM);
@@ -376,7 +379,7 @@ impl Engine {
         self.view.arena(bank).get(at..at + BLOCK_LINES)
     }
 
-    /// A bucket of 32 bits wrapped to zero: carries 2^32 to the class's spill row.
+    /// A bucket of 32 bits has wrapped to zero: adds 2^32 to the class's spill row.
     #[cold]
     pub fn spill(&self, class: u16, bucket: usize) {
         if let Some(cell) = self.view.spill(usize::from(class)).get(bucket) {
@@ -385,7 +388,7 @@ impl Engine {
     }
 }
 
-/// Gives a bank to a thread, or takes it away: readers of what one thread did look again.
+/// Changes the owner of a bank: readers of a single thread's counts read again.
 fn under_sequence_lock(bank: &Bank, change: impl FnOnce()) {
     let sequence = bank.sequence.load(Ordering::Relaxed);
     bank.sequence
@@ -397,22 +400,22 @@ fn under_sequence_lock(bank: &Bank, change: impl FnOnce()) {
         .store(sequence.wrapping_add(2), Ordering::Release);
 }
 
-/// How often a thread looks for a bank. Who holds one for a moment may have been pre-empted: with
-/// 64 tries eight threads on two processors gave up in one run of ten.
-const TRIES: usize = 16_384;
+/// How often a thread looks for a bank. A thread that holds one for a moment may have been pre-empted:
+/// with 64 tries eight threads on two processors gave up in one run of ten.
+const MAX_TRIES: usize = 16_384;
 
-/// Tries again and again, letting other threads go on between.
-fn patiently<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
-    for _ in 0..TRIES {
-        if let Some(found) = attempt() {
-            return Some(found);
+/// Retries, and yields to other threads in between.
+fn retry<T>(mut attempt: impl FnMut() -> Option<T>) -> Option<T> {
+    for _ in 0..MAX_TRIES {
+        if let Some(result) = attempt() {
+            return Some(result);
         }
         std::thread::yield_now();
     }
     None
 }
 
-/// The buckets of a histogram block, as they lie behind its tag.
+/// The buckets of a histogram block, which follow its tag.
 pub fn buckets(block: &[Line]) -> impl Iterator<Item = &AtomicU32> {
     (0..BLOCK_BUCKETS).map(move |i| bucket(block, i))
 }
@@ -433,19 +436,19 @@ pub fn items(arena: &[Line], used: usize) -> impl Iterator<Item = (usize, Tag)> 
     let mut at = 1;
     std::iter::from_fn(move || {
         let tag = Tag::unpack(arena.get(at).filter(|_| at < used)?.get(TAG))?;
-        let found = at;
+        let first = at;
         at += tag.lines;
-        (at <= used).then_some((found, tag))
+        (at <= used).then_some((first, tag))
     })
 }
 
 /// Lowers the minimum and raises the maximum of `to` by those of `from`. A line of zeros has none.
 pub(super) fn combine_extremes(to: &Line, from: &Line) {
-    let known = |line: &Line| line.get(MAX) != 0 || line.get(MIN) != 0;
-    if !known(from) {
+    let has_extremes = |line: &Line| line.get(MAX) != 0 || line.get(MIN) != 0;
+    if !has_extremes(from) {
         return;
     }
-    let low = if known(to) {
+    let low = if has_extremes(to) {
         to.get(MIN).min(from.get(MIN))
     } else {
         from.get(MIN)

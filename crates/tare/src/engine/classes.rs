@@ -13,7 +13,7 @@ use crate::config::Setting;
 use crate::number::NO_NUMBER;
 
 impl Engine {
-    /// All that is known when Tare starts.
+    /// Registers everything that is declared when Tare starts.
     pub(super) fn place_all(&self) {
         for class in CLASSES {
             self.register(class);
@@ -49,11 +49,11 @@ impl Engine {
         number
     }
 
-    /// The number of the class of an error code; of one that finds no room, that of all others. `named`
-    /// gives its name and SQLSTATE.
+    /// The number of the class of an error code; if the table is full, that of all other errors.
+    /// `named` is its name and SQLSTATE.
     pub fn error_class(&self, code: u32, named: Option<(&str, &str)>) -> u16 {
-        let mut known = lock(&self.errors);
-        if let Some(((name, state), number)) = named.zip(known.get(&code)) {
+        let mut numbers = lock(&self.errors);
+        if let Some(((name, state), number)) = named.zip(numbers.get(&code)) {
             let entry = self.view.class(usize::from(*number));
             if *number != self.other_errors.load(Ordering::Relaxed)
                 && entry.documentation.is_empty()
@@ -61,7 +61,7 @@ impl Engine {
                 entry.documentation.set(&format!("{name} {state}"));
             }
         }
-        *known.entry(code).or_insert_with(|| {
+        *numbers.entry(code).or_insert_with(|| {
             let _one_at_a_time = lock(&self.registering);
             let other = self.other_errors.load(Ordering::Relaxed);
             // As the others are now, who may have been switched since Tare began.
@@ -98,8 +98,8 @@ impl Engine {
         } else {
             Setting::Off
         };
-        // `%` is about events. A thread that begins uninstrumented records none, whatever is switched on
-        // later: that is to be asked for by name.
+        // `%` is about events. A thread that begins uninstrumented records none, whatever is switched
+        // on later, so a pattern must name `thread` explicitly.
         let of_thread = class.kind() == Kind::Thread;
         let settings = self
             .settings()
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// Whether one more class of a kind is within what the host allows of it.
-    fn has_room_for(&self, kind: Kind, count: usize) -> bool {
+    fn is_below_limit(&self, kind: Kind, count: usize) -> bool {
         let limit = self.view.shared().class_limits[kind as usize].load(Ordering::Relaxed);
         let of_kind = || {
             (1..count)
@@ -133,7 +133,7 @@ impl Engine {
 
     /// The number of the next class; `None`: there is no room. The caller has `registering`.
     fn next_number(&self, new: &New<'_>, count: usize) -> Option<usize> {
-        if !self.has_room_for(new.kind, count) {
+        if !self.is_below_limit(new.kind, count) {
             return None;
         }
         let next = self.next_frequent.load(Ordering::Relaxed);

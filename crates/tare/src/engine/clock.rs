@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tare_layout::control::Timer;
 
-/// What calibration found, once a process.
+/// The result of the calibration, which is done once per process.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibration {
     /// Whether ticks are the time stamp counter.
@@ -27,8 +27,8 @@ static TICKS_PER_SECOND: AtomicU64 = AtomicU64::new(1_000_000_000);
 static ORIGIN: (AtomicU64, AtomicU64) = (AtomicU64::new(0), AtomicU64::new(0));
 static CALIBRATION: OnceLock<Calibration> = OnceLock::new();
 
-/// How long the counter is compared with the system's clock. Both ends are known to some 50 ns,
-/// so that 5 ms give the frequency to 20 in a million, below what a crystal drifts.
+/// How long the counter is compared with the system's clock. Both ends are known to some 50 ns, so that
+/// 5 ms give the frequency to 20 in a million, less than the drift of a crystal.
 const CALIBRATION_TIME: Duration = Duration::from_millis(5);
 
 /// Now, in ticks.
@@ -41,7 +41,7 @@ pub fn now() -> u64 {
     monotonic_ns()
 }
 
-/// Now by the timer that the control page gives for an event type.
+/// The present time by the timer that the control page sets for an event type.
 #[cold]
 #[inline(never)]
 pub fn read_other(timer: u8) -> u64 {
@@ -55,18 +55,18 @@ pub fn read_other(timer: u8) -> u64 {
     ns_to_ticks(ns) & !THREAD_CPU
 }
 
-/// The bit of a time by another timer than the counter that tells THREAD_CPU from the rest.
+/// The bit that marks a time of THREAD_CPU among times by other timers than the counter.
 const THREAD_CPU: u64 = 1;
 
-/// Whether a time that [`read_other`] gave is one of THREAD_CPU.
+/// Whether a result of [`read_other`] is a time of THREAD_CPU.
 pub fn is_thread_cpu(ticks: u64) -> bool {
     ticks & THREAD_CPU != 0
 }
 
-/// Nanoseconds of CLOCK_MONOTONIC as ticks, which have another zero: TIMER_START says when an event
-/// began, whatever timer it has, and an event that began by one timer and ends by another lasts
-/// about as long as it did. (Of THREAD_CPU, whose zero is the thread's own, only differences mean
-/// something.)
+/// Converts nanoseconds of CLOCK_MONOTONIC to ticks, which have another zero. So TIMER_START is
+/// comparable for all timers, and an event that begins by one timer and ends by another has about its
+/// real duration. (Times of THREAD_CPU, whose zero is the thread's own, are only comparable with each
+/// other.)
 fn ns_to_ticks(ns: u64) -> u64 {
     let (ticks, origin) = (
         ORIGIN.0.load(Ordering::Relaxed),
@@ -81,12 +81,12 @@ fn ns_to_ticks(ns: u64) -> u64 {
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 pub fn cycles() -> u64 {
-    // SAFETY: every x86-64 processor has the instruction; a kernel that forbids it to user
-    // space (PR_SET_TSC) has its own clock source differ from tsc, which `trustworthy` sees.
+    // SAFETY: every x86-64 processor has the instruction. If the kernel forbids it to user space
+    // (PR_SET_TSC), the kernel's own clock source is not tsc, which `trustworthy` checks.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The counter does not exist: flags never ask for it (see `Control::no_cycles`).
+/// There is no counter: flags never select it (see `Control::no_cycles`).
 #[cfg(any(not(target_arch = "x86_64"), miri))]
 #[inline(always)]
 pub fn cycles() -> u64 {
@@ -118,7 +118,7 @@ fn clock_ns(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Calibrates, the first time; later the same.
+/// The calibration, done at the first call.
 pub fn calibrate() -> Calibration {
     let calibration = *CALIBRATION.get_or_init(|| match measured_frequency() {
         Some((ticks_per_second, origin)) => Calibration {
@@ -154,7 +154,7 @@ fn measured_frequency() -> Option<(u64, (u64, u64))> {
     let (cycles_1, ns_1) = pair();
     let (cycles, ns) = (cycles_1.checked_sub(cycles_0)?, ns_1.checked_sub(ns_0)?);
     let frequency = u128::from(cycles) * 1_000_000_000 / u128::from(ns.max(1));
-    // Anything outside is no processor's time stamp counter (slowest: 25 MHz on some arm, not x86).
+    // No processor's time stamp counter is outside of this range.
     (100_000_000..20_000_000_000)
         .contains(&frequency)
         .then_some((frequency as u64, (cycles_1, ns_1)))
@@ -176,9 +176,9 @@ fn pair() -> (u64, u64) {
     (best.1, best.2)
 }
 
-/// Whether the counter runs at one rate on all processors and never goes back: the processor says
-/// so (CPUID 8000_0007 EDX bit 8, "invariant TSC"; AMD APM vol. 3, Intel SDM vol. 2A), or the
-/// kernel, which watches it, uses it as its clock; and it does not go back while we look.
+/// Whether the counter has one rate on all processors and never goes back: the processor declares it
+/// (CPUID 8000_0007 EDX bit 8, "invariant TSC"; AMD APM vol. 3, Intel SDM vol. 2A), or the kernel,
+/// which checks it, uses it as its clock; and it does not go back during this test.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn trustworthy() -> bool {
     use core::arch::x86_64::__cpuid;
@@ -187,7 +187,7 @@ fn trustworthy() -> bool {
     let clock =
         std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     let kernel = clock.as_deref().map(str::trim);
-    // A kernel that has given the counter up ("hpet", "acpi_pm") overrules the processor.
+    // A kernel that has rejected the counter ("hpet", "acpi_pm") overrules the processor.
     let trusted = match kernel {
         Ok("tsc") => true,
         Ok("kvm-clock" | "hyperv_clocksource_tsc_page" | "xen") | Err(_) => invariant,

@@ -1,10 +1,10 @@
-//! What a statement counts while it runs.
+//! Counters of a running statement.
 
 use std::cell::Cell;
 
 use tare_layout::class::{COUNTERS, counter_cell};
 
-/// Line and cell of each counter, so that finding them takes no division.
+/// Line and cell of each counter, so that finding them needs no division.
 const CELLS_OF: [(usize, usize); COUNTERS] = {
     let mut all = [(0, 0); COUNTERS];
     let mut i = 0;
@@ -15,16 +15,17 @@ const CELLS_OF: [(usize, usize); COUNTERS] = {
     all
 };
 
-/// What a statement counted: the counters, and a bit for each that was set, so that beginning and
-/// adding up touch no other.
+/// Counters of a statement, with a bit for each that was set, so that beginning and summing touch no
+/// others.
 #[derive(Default)]
-pub struct Counted {
-    /// By [`tare_layout::class::Counter`]; one that was not touched holds what an older statement left.
+pub struct StatementCounters {
+    /// By [`tare_layout::class::Counter`]; one that was not set holds the value of an earlier
+    /// statement.
     counters: [Cell<u64>; COUNTERS],
     touched: Cell<u32>,
 }
 
-impl Counted {
+impl StatementCounters {
     /// Begins a statement.
     #[inline(always)]
     pub fn clear(&self) {
@@ -37,7 +38,7 @@ impl Counted {
         self.touched.get() & 1 << i != 0
     }
 
-    /// Replaces a counter; its new value.
+    /// Replaces a counter. Returns its new value.
     #[inline(always)]
     pub fn change(&self, i: usize, new: impl FnOnce(u64) -> u64) -> u64 {
         let touched = self.touched.get();
@@ -52,7 +53,7 @@ impl Counted {
         new
     }
 
-    /// Calls `add` with line, cell and count of each.
+    /// Calls `add` with line, cell and value of each counter that was set.
     #[inline(always)]
     pub fn each(&self, mut add: impl FnMut(usize, usize, u64)) {
         let mut left = self.touched.get();

@@ -1,11 +1,11 @@
-//! The digests of what a thread ran last, so that a statement seen again is not normalised again.
+//! The digests of a thread's last statements, so that a repeated statement is not normalised again.
 
-use super::digest_table::Found;
+use super::digest_table::DigestRef;
 use crate::digest::FAST_HASH_LIMIT;
 
-/// A statement may be in one of so many sets, by its hash, and in each of its ways. An application's sessions run
-/// tens of statements in turn: with one place for each hash, of 16, four of the fourteen of a transaction of
-/// oltp_read_only pushed each other out every time.
+/// The hash selects one of the sets, and each set has several ways. An application's sessions run tens
+/// of statements in turn: with one entry for each of 16 hashes, four of the fourteen statements of an
+/// oltp_read_only transaction evicted each other every time.
 const SETS: usize = 16;
 const WAYS: usize = 4;
 
@@ -13,21 +13,22 @@ const WAYS: usize = 4;
 #[derive(Default)]
 pub struct DigestCache {
     sets: [[Entry; WAYS]; SETS],
-    /// Where a text is normalised.
+    /// Buffer in which a text is normalised.
     pub text: Vec<u8>,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Entry {
     of: Key,
-    found: Found,
+    digest: DigestRef,
 }
 
-/// What a digest is found by.
+/// The key under which a digest is stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Key {
     hash: u64,
-    /// What was hashed: a text of so many bytes, tokens of so many bytes, or a digest; 0 = the entry is empty.
+    /// What was hashed: a text or tokens, with their length in bytes, or a digest; 0 = the entry is
+    /// empty.
     what: u32,
     schema: u32,
 }
@@ -37,17 +38,17 @@ const DIGEST: u32 = u32::MAX;
 const _: () = assert!(FAST_HASH_LIMIT < TOKENS as usize);
 
 impl Key {
-    /// A text of so many bytes; `None` if its hash does not read all of them.
+    /// Key of a text of this length; `None` if its hash does not cover all of it.
     pub fn of_text(hash: u64, length: usize, schema: u32) -> Option<Self> {
         Self::of_bytes(hash, length, 0, schema)
     }
 
-    /// The same of the parser's tokens, which may read as some text.
+    /// The same for the parser's tokens, whose bytes may equal some text's.
     pub fn of_tokens(hash: u64, length: usize, schema: u32) -> Option<Self> {
         Self::of_bytes(hash, length, TOKENS, schema)
     }
 
-    /// The first word of a digest that the host computed before.
+    /// Key of a digest that the host computed earlier, by its first word.
     pub fn of_digest(hash: u64, schema: u32) -> Self {
         Self {
             hash,
@@ -71,19 +72,19 @@ impl Key {
 }
 
 impl DigestCache {
-    /// The digest that was remembered, whichever generation of the table it is of.
+    /// The digest stored under the key, of any generation of the table.
     #[inline]
-    pub fn get(&self, key: Key) -> Option<Found> {
+    pub fn get(&self, key: Key) -> Option<DigestRef> {
         let entry = self.sets[key.set()].iter().find(|entry| entry.of == key)?;
-        Some(entry.found)
+        Some(entry.digest)
     }
 
-    /// Remembers a digest, in place of the one that has been there for longest.
-    pub fn remember(&mut self, key: Key, found: Found) {
+    /// Stores a digest, in place of the oldest one.
+    pub fn remember(&mut self, key: Key, digest: DigestRef) {
         let set = &mut self.sets[key.set()];
         let last = set.iter().position(|entry| entry.of == key);
         set[..=last.unwrap_or(WAYS - 1)].rotate_right(1);
-        set[0] = Entry { of: key, found };
+        set[0] = Entry { of: key, digest };
     }
 }
 
@@ -91,10 +92,10 @@ impl DigestCache {
 mod tests {
     use super::*;
 
-    fn found(id: u32) -> Found {
-        Found {
+    fn digest(id: u32) -> DigestRef {
+        DigestRef {
             id,
-            ..Found::none(1)
+            ..DigestRef::none(1)
         }
     }
 
@@ -104,23 +105,23 @@ mod tests {
         let key = |i: u32| Key::of_text(u64::from(i) * SETS as u64, 10, 1).expect("short");
         let ways = WAYS as u32;
         for i in 0..ways {
-            cache.remember(key(i), found(i + 1));
+            cache.remember(key(i), digest(i + 1));
         }
-        // One that is there is replaced, and pushes none out.
-        cache.remember(key(1), found(100));
-        let has = |cache: &DigestCache, i| cache.get(key(i)).map(|found| found.id);
+        // An existing entry is replaced and evicts none.
+        cache.remember(key(1), digest(100));
+        let has = |cache: &DigestCache, i| cache.get(key(i)).map(|digest| digest.id);
         assert_eq!(has(&cache, 0), Some(1));
         assert_eq!(has(&cache, 1), Some(100));
-        cache.remember(key(ways), found(7));
+        cache.remember(key(ways), digest(7));
         assert_eq!(has(&cache, 0), None);
         assert!((1..=ways).all(|i| has(&cache, i).is_some()));
     }
 
     #[test]
-    fn texts_tokens_and_digests_are_told_apart() {
+    fn a_text_its_tokens_and_its_digest_are_distinguished() {
         let mut cache = DigestCache::default();
         let text = Key::of_text(5, 10, 1).expect("short");
-        cache.remember(text, found(1));
+        cache.remember(text, digest(1));
         for other in [
             Key::of_tokens(5, 10, 1).expect("short"),
             Key::of_text(5, 11, 1).expect("short"),
@@ -130,9 +131,9 @@ mod tests {
         ] {
             assert_eq!(cache.get(other), None, "{other:?}");
         }
-        assert_eq!(cache.get(text), Some(found(1)));
+        assert_eq!(cache.get(text), Some(digest(1)));
         assert_eq!(Key::of_text(5, FAST_HASH_LIMIT + 1, 1), None);
-        // An empty entry is no statement's.
+        // No statement matches an empty entry.
         assert_eq!(Key::of_tokens(0, 0, 0), None);
     }
 }

@@ -1,7 +1,7 @@
-//! The segment's table of digests: finding one, making one, evicting the one that was least recently
-//! used when all numbers are taken, and keeping a sample of each.
+//! The segment's table of digests: lookup, creation, eviction of the least recently used digest when
+//! all numbers are used, and a sample of each.
 //!
-//! Finding takes no lock. New digests are rare, and made one at a time.
+//! A lookup takes no lock. New digests are rare, and one thread at a time creates them.
 
 use std::sync::atomic::Ordering;
 
@@ -13,27 +13,29 @@ use tare_layout::primitive::AtomicU64;
 use tare_layout::shared::Lost;
 
 use super::clock;
-use super::counted::Counted;
+use super::counted::StatementCounters;
 use super::fine::Place;
 use super::state::{Engine, lock};
 use crate::digest::{self, Digest, Extent};
 
-/// Of how many digests one is looked for at a time, to be evicted: looking reads every bank's index.
-const PART: usize = 64;
+/// The digests to evict next are chosen once per this fraction of all, because choosing reads every
+/// bank's index.
+const EVICTED_FRACTION: usize = 64;
 
-/// A digest found: its number (0 = all else), of which incarnation and generation of the table.
+/// A reference to a digest: its number (0 = all else), with the incarnation and generation of the
+/// table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct DigestRef {
     /// Number of the digest.
     pub id: u32,
-    /// How often the number had been given to another digest.
+    /// How many digests had the number before.
     pub incarnation: u32,
     /// Generation of the table.
     pub generation: u32,
 }
 
-impl Found {
-    /// All else.
+impl DigestRef {
+    /// A reference to "all else".
     pub(super) const fn none(generation: u32) -> Self {
         Self {
             id: 0,
@@ -47,22 +49,22 @@ impl Found {
         state(self.incarnation, self.id as u64)
     }
 
-    /// What a bank's index says of its row, but for the line.
+    /// The entry of its row in a bank's index, without the line.
     pub(super) const fn key(self) -> u64 {
         (self.id as u64) << 32 | (self.incarnation as u16 as u64) << 16
     }
 }
 
-/// What the making of digests remembers. Under the lock that serialises it.
+/// State of the creation of digests, under the lock that serialises it.
 #[derive(Default)]
-pub struct Making {
+pub struct Eviction {
     /// Digests to be evicted next, the least recently used last.
     victims: Vec<u32>,
-    /// The generation that they are of.
+    /// Their generation.
     generation: u32,
 }
 
-/// Makes what many threads write zero, as far as it is not.
+/// Sets cells that many threads write to zero, without touching those that are.
 fn clear<'a>(cells: impl IntoIterator<Item = &'a AtomicU64>) {
     for cell in cells {
         if cell.load(Ordering::Relaxed) != 0 {
@@ -72,7 +74,7 @@ fn clear<'a>(cells: impl IntoIterator<Item = &'a AtomicU64>) {
 }
 
 impl Engine {
-    /// A digest in this generation of the table; number 0 when it finds no room.
+    /// Finds or creates a digest in this generation of the table; number 0 if the table is full.
     pub(super) fn find_digest(
         &self,
         generation: u32,
@@ -80,54 +82,54 @@ impl Engine {
         digest: &Digest,
         verb: &str,
         text: &str,
-    ) -> Found {
+    ) -> DigestRef {
         let words: [u64; 4] = std::array::from_fn(|i| hash_word(digest, i));
-        let find = || self.look_up(generation, schema, words);
-        if let Ok(found) = find() {
-            return found;
+        let find = || self.lookup(generation, schema, words);
+        if let Ok(digest) = find() {
+            return digest;
         }
-        let none = Found {
+        let none = DigestRef {
             generation,
-            ..Found::default()
+            ..DigestRef::default()
         };
-        let mut making = lock(&self.digesting);
-        // What a newer generation has in the table would look free to an older one.
+        let mut eviction = lock(&self.digesting);
+        // Entries of a newer generation would look free to an older one.
         if self.digest_generation() != generation {
             return none;
         }
-        if let Ok(found) = find() {
-            return found;
+        if let Ok(digest) = find() {
+            return digest;
         }
-        let Some(id) = self.new_digest(generation, &mut making) else {
+        let Some(id) = self.new_digest(generation, &mut eviction) else {
             return none;
         };
-        // Looked for after the eviction, which moves others.
+        // After the eviction, which moves other entries.
         let Err(Some(place)) = find() else {
-            making.victims.push(id);
+            eviction.victims.push(id);
             return none;
         };
         let incarnation = self.fill_digest(id, generation, schema, words, (verb, text));
         self.view.digest_index()[place].store(state(generation, u64::from(id)), Ordering::Release);
-        Found {
+        DigestRef {
             id,
             incarnation,
             generation,
         }
     }
 
-    /// Where a digest of this hash should be in the index.
+    /// The index entry at which a search for this hash begins.
     fn home(&self, hash: u64, schema: u32) -> usize {
         let mixed = hash ^ u64::from(schema).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         mixed as usize & (self.view.digest_index().len() - 1)
     }
 
-    /// A digest, or the free place in the index where it would be.
-    fn look_up(
+    /// A digest, or the free index entry for it.
+    fn lookup(
         &self,
         generation: u32,
         schema: u32,
         words: [u64; 4],
-    ) -> Result<Found, Option<usize>> {
+    ) -> Result<DigestRef, Option<usize>> {
         let index = self.view.digest_index();
         let home = self.home(words[0], schema);
         for probe in 0..PROBES {
@@ -149,9 +151,9 @@ impl Engine {
                     .zip(words)
                     .all(|(cell, word)| cell.load(Ordering::Relaxed) == word);
             std::sync::atomic::fence(Ordering::Acquire);
-            let whole = row.state.load(Ordering::Relaxed) == before;
-            if same && whole && before as u32 == READY as u32 {
-                return Ok(Found {
+            let is_unchanged = row.state.load(Ordering::Relaxed) == before;
+            if same && is_unchanged && before as u32 == READY as u32 {
+                return Ok(DigestRef {
                     id,
                     incarnation: (before >> 32) as u32,
                     generation,
@@ -161,10 +163,10 @@ impl Engine {
         Err(None)
     }
 
-    /// A free number of this generation: the next one, or that of a digest that is evicted.
-    fn new_digest(&self, generation: u32, making: &mut Making) -> Option<u32> {
-        if making.generation != generation {
-            *making = Making {
+    /// A free number of this generation: the next one, or that of an evicted digest.
+    fn new_digest(&self, generation: u32, eviction: &mut Eviction) -> Option<u32> {
+        if eviction.generation != generation {
+            *eviction = Eviction {
                 victims: Vec::new(),
                 generation,
             };
@@ -174,7 +176,7 @@ impl Engine {
         let next = match (now >> 32) as u32 == generation {
             true => now as u32,
             false => {
-                // The table was truncated, "all else" with it.
+                // The table was truncated, including "all else".
                 self.clear_shared(0);
                 used.store(state(generation, 1), Ordering::Release);
                 1
@@ -185,22 +187,22 @@ impl Engine {
             used.store(state(generation, u64::from(next) + 1), Ordering::Release);
             return Some(next);
         }
-        // There is all else alone.
+        // There is only "all else".
         if limit == 1 {
             return None;
         }
-        if making.victims.is_empty() {
-            making.victims = self.least_recently_used(generation);
+        if eviction.victims.is_empty() {
+            eviction.victims = self.least_recently_used(generation);
         }
-        let victim = making.victims.pop()?;
+        let victim = eviction.victims.pop()?;
         self.evict(victim, generation);
         Some(victim)
     }
 
-    /// The digests that have not been used for longest, the very longest last.
+    /// The least recently used digests, the oldest last.
     fn least_recently_used(&self, generation: u32) -> Vec<u32> {
         let count = self.view.geometry().limits.digests;
-        let mut seen: Vec<(u64, u32)> = (0..count as u32)
+        let mut candidates: Vec<(u64, u32)> = (0..count as u32)
             .map(|id| {
                 let row = self.view.digest(id as usize);
                 let first = row.first_seen.load(Ordering::Relaxed);
@@ -228,24 +230,24 @@ impl Engine {
                     .load(Ordering::Relaxed);
                 let current = (state >> 32) as u16 == (entry >> 16) as u16
                     && arena[at + 1].get(TAG) == u64::from(generation);
-                if let Some(last) = seen.get_mut(id).filter(|_| current) {
+                if let Some(last) = candidates.get_mut(id).filter(|_| current) {
                     last.0 = last.0.max(arena[at].get(EXTRA));
                 }
             }
         }
-        // Number 0 is nobody's.
-        seen.remove(0);
-        let part = (seen.len() / PART).max(1);
-        if part < seen.len() {
-            seen.select_nth_unstable(part);
-            seen.truncate(part);
+        // Number 0 is "all else".
+        candidates.remove(0);
+        let part = (candidates.len() / EVICTED_FRACTION).max(1);
+        if part < candidates.len() {
+            candidates.select_nth_unstable(part);
+            candidates.truncate(part);
         }
-        seen.sort_unstable_by(|a, b| b.cmp(a));
-        seen.into_iter().map(|(_, id)| id).collect()
+        candidates.sort_unstable_by(|a, b| b.cmp(a));
+        candidates.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Takes a digest out of the table. What it counted goes to all else: here what many threads wrote;
-    /// what a thread has in its own row counts there from now on, see `digest_row_lives`.
+    /// Removes a digest from the table. Its counts go to "all else": here those in shared lines. The
+    /// counts in threads' own rows follow from now on, see `digest_row_lives`.
     fn evict(&self, id: u32, generation: u32) {
         let sequence = &self.view.shared().digest_sequence.0;
         let now = sequence.load(Ordering::Relaxed) & !1;
@@ -253,7 +255,7 @@ impl Engine {
         std::sync::atomic::fence(Ordering::Release);
         let row = self.view.digest(id as usize);
         let incarnation = (row.state.load(Ordering::Relaxed) >> 32) as u32;
-        // From here on nobody finds it, and no row is its.
+        // From here on no lookup finds it, and no row belongs to it.
         row.state.store(
             state(incarnation.wrapping_add(1), MAKING),
             Ordering::Release,
@@ -267,7 +269,7 @@ impl Engine {
         sequence.store(now.wrapping_add(2), Ordering::Release);
     }
 
-    /// Takes a digest out of the index, and moves up those that stand behind it for want of room.
+    /// Removes a digest from the index, and moves up entries behind it that have been displaced.
     fn unlist(&self, id: u32, generation: u32) {
         let index = self.view.digest_index();
         let mask = index.len() - 1;
@@ -284,13 +286,13 @@ impl Engine {
             row.schema.load(Ordering::Relaxed),
         );
         let own = state(generation, u64::from(id));
-        let places = (0..PROBES).map(|probe| (home + probe) & mask);
-        let mut free = match { places }.find(|i| index[*i].load(Ordering::Relaxed) == own) {
+        let probes = (0..PROBES).map(|probe| (home + probe) & mask);
+        let mut free = match { probes }.find(|i| index[*i].load(Ordering::Relaxed) == own) {
             Some(place) => place,
             None => return,
         };
         let mut next = free;
-        // No run of places is longer than the index, which is half empty.
+        // No run of entries is longer than the index, which is half empty.
         for _ in 0..index.len() {
             next = (next + 1) & mask;
             let entry = index[next].load(Ordering::Relaxed);
@@ -299,7 +301,7 @@ impl Engine {
             }
             let limit = self.view.geometry().limits.digests;
             let home = home_of((entry as u32).min(limit as u32 - 1));
-            // It may stand anywhere from its home on: is the free place there?
+            // An entry may be anywhere from its home on: does that include the free one?
             let from_home = (next.wrapping_sub(home)) & mask;
             let from_free = (next.wrapping_sub(free)) & mask;
             if from_home >= from_free {
@@ -310,7 +312,7 @@ impl Engine {
         index[free].store(0, Ordering::Release);
     }
 
-    /// Moves what many threads counted for a digest to all else.
+    /// Moves a digest's shared counts to "all else".
     fn move_shared(&self, id: u32) {
         let (row, rest) = (self.view.digest(id as usize), self.view.digest(0));
         let take =
@@ -351,8 +353,8 @@ impl Engine {
         self.fine_truncated(tare_layout::fine::DIGESTS)
     }
 
-    /// Makes what many threads counted for a digest zero. Its histogram lies on pages of its own, which
-    /// are there only if something was counted.
+    /// Sets a digest's shared counts to zero. Its histogram is on pages of its own, which exist only if
+    /// something was counted.
     fn clear_shared(&self, id: u32) {
         let row = self.view.digest(id as usize);
         if row.shared[0].get(COUNT) != 0 {
@@ -364,7 +366,7 @@ impl Engine {
         clear(row.shared.iter().flat_map(|line| &line.cells));
     }
 
-    /// Makes a number's row that of a digest; its incarnation.
+    /// Initialises a number's row for a digest. Returns its incarnation.
     fn fill_digest(
         &self,
         id: u32,
@@ -375,7 +377,7 @@ impl Engine {
     ) -> u32 {
         let row = self.view.digest(id as usize);
         let before = row.state.load(Ordering::Relaxed);
-        // Evicting has counted on already.
+        // Eviction has already incremented it.
         let incarnation = match before as u32 == MAKING as u32 {
             true => (before >> 32) as u32,
             false => ((before >> 32) as u32).wrapping_add(1),
@@ -390,9 +392,9 @@ impl Engine {
         row.generation.store(generation, Ordering::Relaxed);
         let limit = self.view.geometry().limits.digest_text_bytes;
         let mut normalized = Vec::with_capacity(limit);
-        let said = digest::with_verb(verb, text);
+        let statement = digest::with_verb(verb, text);
         let rules = self.digest_rules;
-        let extent = digest::normalize_by(rules, said.as_bytes(), limit, &mut normalized);
+        let extent = digest::normalize_by(rules, statement.as_bytes(), limit, &mut normalized);
         store_bytes(self.view.digest_text(id as usize), &normalized);
         row.text_length
             .store(normalized.len() as u32, Ordering::Relaxed);
@@ -408,7 +410,7 @@ impl Engine {
         incarnation
     }
 
-    /// Makes `text` the digest's sample, unless another thread is doing so.
+    /// Stores `text` as the digest's sample, unless another thread is doing so.
     fn fill_sample(&self, id: u32, text: &str, cut_before: bool, now: u64, ticks: u64) {
         let row = self.view.digest(id as usize);
         let sequence = row.sample_sequence.load(Ordering::Relaxed);
@@ -432,48 +434,49 @@ impl Engine {
         };
         row.sample_length
             .store(cut as u32 | flag, Ordering::Relaxed);
-        row.sample_seen.store(now, Ordering::Relaxed);
+        row.sample_end.store(now, Ordering::Relaxed);
         row.sample_wait.store(ticks, Ordering::Relaxed);
         row.sample_sequence
             .store(sequence.wrapping_add(2), Ordering::Release);
     }
 
-    /// Keeps a statement as its digest's sample when it is slower than the sample, or that is too old.
+    /// Stores a statement as its digest's sample, if it is slower than the sample, or the sample is too
+    /// old.
     #[inline]
     pub fn offer_sample(
         &self,
-        found: Found,
+        digest: DigestRef,
         now: u64,
         ticks: u64,
         text: impl FnOnce() -> Option<(String, bool)>,
     ) {
-        if found.id == 0 {
+        if digest.id == 0 {
             return;
         }
-        let row = self.view.digest(found.id as usize);
+        let row = self.view.digest(digest.id as usize);
         let age = self
             .view
             .control()
             .digest_sample_age
             .load(Ordering::Relaxed);
-        let seen = row.sample_seen.load(Ordering::Relaxed);
-        let is_old = age != 0 && now.saturating_sub(seen) > age;
+        let sampled_at = row.sample_end.load(Ordering::Relaxed);
+        let is_old = age != 0 && now.saturating_sub(sampled_at) > age;
         if (ticks > row.sample_wait.load(Ordering::Relaxed) || is_old)
-            && row.state.load(Ordering::Relaxed) == state(found.incarnation, READY)
+            && row.state.load(Ordering::Relaxed) == state(digest.incarnation, READY)
             && let Some((text, cut)) = text()
         {
-            self.fill_sample(found.id, &text, cut, now, ticks);
+            self.fill_sample(digest.id, &text, cut, now, ticks);
         }
     }
 
-    /// Counts a statement, which stands for so many, for which its thread has no row left, or the digest none.
+    /// Counts a statement into shared lines, because its thread's bank is full.
     #[cold]
     pub(super) fn count_digest_shared(
         &self,
         id: u32,
         time: Option<(u64, Place)>,
         now: u64,
-        counted: &Counted,
+        counted: &StatementCounters,
     ) {
         let row = self.view.digest(id as usize);
         match time {

@@ -1,5 +1,5 @@
-//! A statement's digest: found in a [cache](super::digest_cache) per thread in front of the segment's table, and counted
-//! into the thread's own row for it.
+//! A statement's digest: looked up in a [cache](super::digest_cache) per thread in front of the
+//! segment's table, and counted into the thread's own row for it.
 
 use std::sync::atomic::Ordering;
 
@@ -10,9 +10,9 @@ use tare_layout::line::{EXTRA, HISTOGRAM, Item, Line, MIN, NO_MIN, TAG, Tag};
 use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 
-use super::counted::Counted;
+use super::counted::StatementCounters;
 use super::digest_cache::Key;
-use super::digest_table::{Found, hash_word};
+use super::digest_table::{DigestRef, hash_word};
 use super::fine::Place;
 use super::hot::attached;
 use super::local::Local;
@@ -20,20 +20,26 @@ use super::state::Engine;
 use crate::digest::{self, Digest, Extent, Rules};
 
 impl Local {
-    /// The digest of a text run under a schema.
-    pub fn digest_of_text(&self, text: &str, schema: u32) -> Found {
+    /// The digest of a text under a schema.
+    pub fn digest_of_text(&self, text: &str, schema: u32) -> DigestRef {
         let generation = self.engine.digest_generation();
-        // The hash reads no more than so much of a text.
+        // The hash covers at most this part of a text.
         let key = Key::of_text(digest::fast_hash(text.as_bytes()), text.len(), schema);
         self.cached(key, generation, || {
             self.digest_of_new("", text, schema, generation)
         })
     }
 
-    /// The digest of a text whose tokens, as the host's parser stored them, are these: found by them, if
-    /// a statement with the same ones came before. `verb`: what the digest has before the text.
+    /// The digest of a text with these tokens of the host's parser: looked up by them, if a statement
+    /// with the same ones came before. `verb`: the verb in front of the text.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn digest_of_tokens(&self, tokens: &[u8], verb: &str, text: &str, schema: u32) -> Found {
+    pub fn digest_of_tokens(
+        &self,
+        tokens: &[u8],
+        verb: &str,
+        text: &str,
+        schema: u32,
+    ) -> DigestRef {
         let generation = self.engine.digest_generation();
         let key = Key::of_tokens(digest::fast_hash(tokens), tokens.len(), schema);
         if key.is_none() && verb.is_empty() {
@@ -46,7 +52,7 @@ impl Local {
 
     /// The digest of a text that is not in the cache.
     #[inline(never)]
-    fn digest_of_new(&self, verb: &str, text: &str, schema: u32, generation: u32) -> Found {
+    fn digest_of_new(&self, verb: &str, text: &str, schema: u32, generation: u32) -> DigestRef {
         // SAFETY: the cache is this thread's alone, and nothing below comes back here: neither
         // normalising nor the table records events or calls the host. (A signal handler that runs a
         // statement is beyond what async-signal-safety allows its host.)
@@ -58,9 +64,9 @@ impl Local {
         }
         cache.text.clear();
         cache.text.reserve_exact(limit);
-        let said = digest::with_verb(verb, text);
+        let statement = digest::with_verb(verb, text);
         let rules = self.engine.digest_rules;
-        let extent = digest::normalize_by(rules, said.as_bytes(), limit, &mut cache.text);
+        let extent = digest::normalize_by(rules, statement.as_bytes(), limit, &mut cache.text);
         if let Some(bank) = bank.filter(|_| extent == Extent::Truncated) {
             bump(&bank.cut_digests, 1);
         }
@@ -69,9 +75,15 @@ impl Local {
             .find_digest(generation, schema, &digest, verb, text)
     }
 
-    /// The digest that a host computed before.
+    /// The digest that a host computed earlier.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn digest_known(&self, digest: &Digest, verb: &str, text: &str, schema: u32) -> Found {
+    pub fn digest_of_prepared(
+        &self,
+        digest: &Digest,
+        verb: &str,
+        text: &str,
+        schema: u32,
+    ) -> DigestRef {
         let generation = self.engine.digest_generation();
         let key = Key::of_digest(hash_word(digest, 0), schema);
         self.cached(Some(key), generation, || {
@@ -80,51 +92,59 @@ impl Local {
         })
     }
 
-    /// What the cache has, if the table has not moved on since; otherwise what `find` finds, which it has from now on.
+    /// The cached digest, if the table still has it; otherwise the result of `find`, which is then
+    /// cached.
     #[inline(always)]
-    fn cached(&self, key: Option<Key>, generation: u32, find: impl FnOnce() -> Found) -> Found {
+    fn cached(
+        &self,
+        key: Option<Key>,
+        generation: u32,
+        find: impl FnOnce() -> DigestRef,
+    ) -> DigestRef {
         let Some(key) = key else { return find() };
         // SAFETY: as in `digest_of_new`.
-        let known = unsafe { &*self.digests.get() }.get(key);
-        let lives =
-            |found: &Found| found.generation == generation && self.engine.digest_lives(*found);
-        if let Some(found) = known.filter(lives) {
-            return found;
+        let cached = unsafe { &*self.digests.get() }.get(key);
+        let lives = |digest: &DigestRef| {
+            digest.generation == generation && self.engine.digest_lives(*digest)
+        };
+        if let Some(digest) = cached.filter(lives) {
+            return digest;
         }
-        let found = find();
-        // That there was no room is asked again the next time.
-        if found.id != 0 {
+        let digest = find();
+        // A full table is looked up again the next time.
+        if digest.id != 0 {
             // SAFETY: as above.
-            unsafe { &mut *self.digests.get() }.remember(key, found);
+            unsafe { &mut *self.digests.get() }.remember(key, digest);
         }
-        found
+        digest
     }
 
-    /// Counts a statement that ended into its digest's row: its time and the bucket of that, if it was
-    /// timed.
+    /// Counts a finished statement into its digest's row. `time`: its time and the bucket of that, if
+    /// it was timed.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn count_digest(
         &self,
-        found: Found,
+        digest: DigestRef,
         time: Option<(u64, Place)>,
         now: u64,
-        counted: &Counted,
+        counted: &StatementCounters,
     ) {
         let generation = self.engine.digest_generation();
-        if found.id == 0 {
+        if digest.id == 0 {
             self.engine.lose(Lost::Digests, 1);
         }
-        // The table was truncated or the digest evicted while it ran: its number may be another's now.
-        let lives = found.generation == generation && self.engine.digest_lives(found);
-        let found = if lives {
-            found
+        // The table was truncated or the digest evicted meanwhile: another digest may have its number
+        // now.
+        let lives = digest.generation == generation && self.engine.digest_lives(digest);
+        let digest = if lives {
+            digest
         } else {
-            Found::none(generation)
+            DigestRef::none(generation)
         };
-        let Some(line) = self.digest_line(found) else {
+        let Some(line) = self.digest_line(digest) else {
             return self
                 .engine
-                .count_digest_shared(found.id, time, now, counted);
+                .count_digest_shared(digest.id, time, now, counted);
         };
         line.set(EXTRA, now);
         // SAFETY: a digest's item has four lines, made by `digest_line_slow`.
@@ -133,7 +153,7 @@ impl Local {
             Some((ticks, bucket)) => {
                 line.time(ticks);
                 let seeds = Some(&lines[SEED_LINE].cells[TAG]);
-                let spill = || self.engine.view.digest_histogram(found.id as usize);
+                let spill = || self.engine.view.digest_histogram(digest.id as usize);
                 self.count_fine(&line.cells[HISTOGRAM], seeds, bucket, spill);
             }
             None => line.count(),
@@ -142,47 +162,47 @@ impl Local {
     }
 
     #[inline]
-    fn digest_line(&self, found: Found) -> Option<&Line> {
-        self.digest_line_at(found, 0)
-            .or_else(|| self.digest_line_slow(found))
+    fn digest_line(&self, digest: DigestRef) -> Option<&Line> {
+        self.digest_line_at(digest, 0)
+            .or_else(|| self.digest_line_slow(digest))
     }
 
-    /// The row, if the place so far from where it should be names it.
+    /// The row, if the index entry at this distance from its home names it.
     #[inline(always)]
-    fn digest_line_at(&self, found: Found, probe: usize) -> Option<&Line> {
-        let cell = &self.bank.get().digests[(found.id as usize + probe) % DIGEST_ENTRIES];
+    fn digest_line_at(&self, digest: DigestRef, probe: usize) -> Option<&Line> {
+        let cell = &self.bank.get().digests[(digest.id as usize + probe) % DIGEST_ENTRIES];
         let entry = cell.load(Ordering::Relaxed);
-        if entry & !0xffff != found.key() || entry == 0 {
+        if entry & !0xffff != digest.key() || entry == 0 {
             return None;
         }
         let at = entry as u16 as usize;
-        // Number 0 has no incarnations: of which generation its row is, the row says.
-        let current = self.line(at + 1).get(TAG) == u64::from(found.generation);
+        // Number 0 has no incarnations: the row itself has its generation.
+        let current = self.line(at + 1).get(TAG) == u64::from(digest.generation);
         current.then(|| self.line(at))
     }
 
     #[cold]
     #[inline(never)]
-    fn digest_line_slow(&self, found: Found) -> Option<&Line> {
+    fn digest_line_slow(&self, digest: DigestRef) -> Option<&Line> {
         let mut probes = 1..DIGEST_ENTRIES;
-        if let Some(line) = probes.find_map(|probe| self.digest_line_at(found, probe)) {
+        if let Some(line) = probes.find_map(|probe| self.digest_line_at(digest, probe)) {
             return Some(line);
         }
         let _making = self.making()?;
-        let header = self.make_bank()?;
+        let header = self.ensure_bank()?;
         let bank = self.bank_number.get();
-        let place = |probe: usize| &header.digests[(found.id as usize + probe) % DIGEST_ENTRIES];
+        let place = |probe: usize| &header.digests[(digest.id as usize + probe) % DIGEST_ENTRIES];
         let cell = (0..DIGEST_ENTRIES).map(place).find(|cell| {
             let entry = cell.load(Ordering::Relaxed);
             entry == 0 || !self.engine.digest_row_lives(bank, entry)
         })?;
-        let tag = Tag::new(Item::Digest, 4, found.id);
+        let tag = Tag::new(Item::Digest, 4, digest.id);
         let at = match cell.load(Ordering::Relaxed) {
             0 => self.engine.new_item(bank, tag)?,
             stale => {
                 let at = stale as u16 as usize;
                 cell.store(0, Ordering::Relaxed);
-                // What an evicted digest had counted goes to all else.
+                // The counts of an evicted digest go to "all else".
                 self.engine.share_digest_row(bank, stale);
                 let blocks = self.line(at).get(HISTOGRAM);
                 self.engine.clear_fine(bank, blocks);
@@ -194,21 +214,21 @@ impl Local {
         };
         let line = self.line(at);
         line.set(MIN, NO_MIN);
-        self.line(at + 1).set(TAG, u64::from(found.generation));
-        cell.store(found.key() | at as u64, Ordering::Release);
+        self.line(at + 1).set(TAG, u64::from(digest.generation));
+        cell.store(digest.key() | at as u64, Ordering::Release);
         Some(line)
     }
 }
 
 impl Digest {
-    /// The digest of a statement, as the engine that this thread records for writes it. It counts that a text was
-    /// read for one.
+    /// The digest of a statement, in the form of the engine that this thread records for. Counts that a
+    /// text was read for it.
     pub fn of(sql: &str) -> Self {
         Self::with_verb("", sql)
     }
 
-    /// That of what is done with a prepared statement, where it is told apart from the statement's own: it begins
-    /// with a verb such as `EXECUTE`.
+    /// The same for an operation on a prepared statement, which has a digest of its own: it begins with
+    /// a verb such as `EXECUTE`.
     pub fn with_verb(verb: &str, sql: &str) -> Self {
         let local = attached();
         if let Some(bank) = local.and_then(|local| local.own_bank()) {
@@ -216,8 +236,13 @@ impl Digest {
         }
         let rules = local.map_or_else(Rules::default, |local| local.engine.digest_rules);
         let mut text = Vec::with_capacity(digest::MAX_DIGEST_LENGTH);
-        let said = digest::with_verb(verb, sql);
-        digest::normalize_by(rules, said.as_bytes(), digest::MAX_DIGEST_LENGTH, &mut text);
+        let statement = digest::with_verb(verb, sql);
+        digest::normalize_by(
+            rules,
+            statement.as_bytes(),
+            digest::MAX_DIGEST_LENGTH,
+            &mut text,
+        );
         Self::of_normalized(&text)
     }
 }
@@ -230,14 +255,14 @@ impl Engine {
         control.digest_generation.load(Ordering::Relaxed)
     }
 
-    /// Whether a digest's number is still its own.
+    /// Whether a digest's number still belongs to it.
     #[inline]
-    fn digest_lives(&self, found: Found) -> bool {
-        let row = self.view.digest(found.id as usize);
-        row.state.load(Ordering::Acquire) == state(found.incarnation, READY)
+    fn digest_lives(&self, digest: DigestRef) -> bool {
+        let row = self.view.digest(digest.id as usize);
+        row.state.load(Ordering::Acquire) == state(digest.incarnation, READY)
     }
 
-    /// Whether a row that a bank's index names is of a digest of now.
+    /// Whether a row that a bank's index names belongs to a digest of the present table.
     fn digest_row_lives(&self, bank: usize, entry: u64) -> bool {
         let (id, at) = ((entry >> 32) as usize, entry as u16 as usize);
         let digest = self.view.digest(id);
@@ -248,8 +273,8 @@ impl Engine {
             && (now >> 32) as u16 == (entry >> 16) as u16
     }
 
-    /// Adds a row that a bank's index names to what many threads write: to its digest's, or, if that was
-    /// evicted, to all else. One of an older generation is forgotten.
+    /// Adds a row that a bank's index names to shared lines: its digest's, or "all else" if that was
+    /// evicted. A row of an older generation is ignored.
     pub fn share_digest_row(&self, bank: usize, entry: u64) {
         let (id, at) = ((entry >> 32) as usize, entry as u16 as usize);
         let lines = &self.view.arena(bank)[at..at + 4];

@@ -1,4 +1,4 @@
-//! Which events of a thread are drawn, where each is by the same chance and the others are to cost next to nothing.
+//! Draws events of a thread: each with the same chance, and at next to no cost for those that are not drawn.
 
 use std::cell::Cell;
 
@@ -7,9 +7,9 @@ use super::random::Random;
 
 /// A thread's draws. All zeroes before the first.
 pub(super) struct Draws {
-    /// N (bits 32-63), and how many events are left out before the next one is drawn.
+    /// N (bits 32-63), and how many events are skipped before the next one is drawn.
     next: Cell<u64>,
-    /// What is drawn from, 0 = nothing was drawn, yet.
+    /// State of the generator, 0 = nothing was drawn yet.
     random: Cell<u64>,
 }
 
@@ -21,32 +21,31 @@ impl Draws {
         }
     }
 
-    /// Whether the event that comes now is drawn, of which one in `n` is, `n` above 1.
+    /// Decides whether the present event is drawn: one in `n` is, `n` above 1.
     #[inline(always)]
-    pub fn is_drawn(&self, n: u32) -> bool {
-        !self.is_left_out(n) && self.draw(n)
+    pub fn draw_next(&self, n: u32) -> bool {
+        !self.try_skip(n) && self.draw(n)
     }
 
-    /// Whether the event that comes now was left out when one was drawn last. False: nothing is known of it, and nothing
-    /// was done; [`Self::is_drawn`] is to be asked.
+    /// Skips the present event, if the last draw decided so. False: nothing was done; call [`Self::draw_next`].
     #[inline(always)]
-    pub fn is_left_out(&self, n: u32) -> bool {
+    pub fn try_skip(&self, n: u32) -> bool {
         let next = self.next.get();
-        let is_left_out = (next >> 32) as u32 == n && next as u32 != 0;
-        if is_left_out {
+        let is_skipped = (next >> 32) as u32 == n && next as u32 != 0;
+        if is_skipped {
             self.next.set(next - 1);
         }
-        is_left_out
+        is_skipped
     }
 
-    /// Draws the next one, when this one has come or N has changed.
+    /// Draws which event comes next, when the last drawn one has come or N has changed.
     #[inline(never)]
     fn draw(&self, n: u32) -> bool {
         let mut random = Random::from(match self.random.get() {
             0 => std::ptr::from_ref(self).addr() as u64 ^ clock::now(),
             state => state,
         });
-        // What was drawn under another N says nothing: whether one is drawn does not depend on those before.
+        // A draw under another N does not count: draws are independent of those before.
         let has_come = (self.next.get() >> 32) as u32 == n;
         let is_now = has_come || random.gap(n) == 0;
         let gap = random.gap(n);
@@ -68,7 +67,7 @@ mod tests {
         for i in 0..EVENTS {
             // It changes before most of what was drawn under 1000 has come.
             let which = (i / 50 % 2) as usize;
-            drawn[which] += u32::from(draws.is_drawn([16, 1000][which]));
+            drawn[which] += u32::from(draws.draw_next([16, 1000][which]));
         }
         for (drawn, n) in drawn.into_iter().zip([16.0, 1000.0]) {
             let expected = f64::from(EVENTS / 2) / n;

@@ -1,4 +1,4 @@
-//! What a fresh segment says before anybody reads it: settings, the first rows of tables, and last its
+//! Initialises a new segment before anybody reads it: settings, the first rows of tables, and last its
 //! header.
 
 use std::sync::atomic::Ordering;
@@ -19,20 +19,21 @@ use crate::config::{Config, LockTiming, Rule, Sampling, StartError};
 const DIGEST_SAMPLE_AGE: u64 = 60;
 
 impl Engine {
-    /// Everything but the classes and the header. The consumers are those that the configuration names.
+    /// Initialises everything but the classes and the header. The consumers are those that the
+    /// configuration names.
     pub(super) fn fill(&self, consumers: u32, config: &Config) {
         self.fill_control(consumers, config.lock_timing, config.memory_limit);
         self.set_sample_age(config.digest_sample_age.unwrap_or(DIGEST_SAMPLE_AGE));
         self.fill_sampling(&config.sampling);
         self.fill_shared();
-        // Numbers that nobody has yet, of which readers find that they are of no kind.
+        // Reserved numbers are still unused: readers find that they have no kind.
         let used = 1 + self.last_frequent as u32;
         self.view
             .shared()
             .classes_used
             .0
             .store(used, Ordering::Relaxed);
-        self.fill_sizes(&config.asked);
+        self.fill_sizes(&config.requested_sizes);
         for (kind, limit) in &config.class_limits {
             let cell = &self.view.shared().class_limits[*kind as usize];
             cell.store(*limit as u64 + 1, Ordering::Relaxed);
@@ -58,7 +59,7 @@ impl Engine {
             .no_cycles
             .store(u32::from(no_cycles), Ordering::Relaxed);
         control.digest_generation.store(1, Ordering::Relaxed);
-        // Without thread_instrumentation, sums by thread begin frozen at nothing.
+        // Without thread_instrumentation, sums by thread begin frozen at zero.
         let frozen = u32::from(consumers & THREAD == 0) << baseline::FROZEN;
         control
             .baselines_used
@@ -66,14 +67,14 @@ impl Engine {
         control.memory_limit.store(memory_limit, Ordering::Relaxed);
     }
 
-    /// How many seconds a digest's sample stays whatever else runs; 0 = for good.
+    /// Seconds after which a digest's sample is replaced by any statement; 0 = never.
     fn set_sample_age(&self, seconds: u64) {
         let age = clock::calibrate().ticks_per_second.saturating_mul(seconds);
         let control = self.view.control();
         control.digest_sample_age.store(age, Ordering::Relaxed);
     }
 
-    /// As long as everything is counted, nobody looks at what belongs to sampling.
+    /// As long as everything is counted, points do not read the state of sampling.
     fn fill_sampling(&self, sampling: &Sampling) {
         let control = self.view.control();
         let seed = sampling.seed.unwrap_or_else(clock::now);
@@ -88,11 +89,10 @@ impl Engine {
         }
     }
 
-    /// As in MySQL, everybody is instrumented until somebody says otherwise.
-    /// What was asked for, and of what there is to be nothing.
-    fn fill_sizes(&self, asked: &[(usize, u64)]) {
-        for (size, number) in asked {
-            self.view.shared().asked[*size].store(number + 1, Ordering::Relaxed);
+    /// Stores the sizes that the configuration requests, and which of them are 0.
+    fn fill_sizes(&self, requested: &[(usize, u64)]) {
+        for (size, number) in requested {
+            self.view.shared().requested[*size].store(number + 1, Ordering::Relaxed);
             if *number == 0 && sizes::is_none_at_0(*size) {
                 let nothing_of = &self.view.control().nothing_of;
                 nothing_of.fetch_or(sizes::bit(*size), Ordering::Relaxed);
@@ -100,6 +100,7 @@ impl Engine {
         }
     }
 
+    /// As in MySQL, all users are instrumented until a rule is changed.
     fn fill_actors(&self) {
         if self.view.control().has_none_of(sizes::ACTORS) {
             return;

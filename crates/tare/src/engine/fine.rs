@@ -12,7 +12,7 @@ use tare_layout::shared::Lost;
 use super::merge::add_bucket;
 use super::state::Engine;
 
-/// Where a bucket is: its block, and its place within that.
+/// The location of a bucket: its block, and the bucket within it.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub(super) block: usize,
@@ -20,7 +20,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Of a bucket.
+    /// The location of a bucket number.
     #[inline(always)]
     pub fn of(bucket: usize) -> Self {
         let block = bucket / FINE_BLOCK_BUCKETS;
@@ -30,14 +30,14 @@ impl Place {
         }
     }
 
-    /// The bucket.
+    /// The bucket number.
     pub fn bucket(self) -> usize {
         self.block * FINE_BLOCK_BUCKETS + self.within
     }
 }
 
 impl Engine {
-    /// Block `block` of a statement histogram in a bank that the caller owns, made when it is not there.
+    /// Block `block` of a statement histogram in a bank that the caller owns, created if necessary.
     pub fn fine_block_of(&self, bank: usize, blocks: &AtomicU64, block: usize) -> Option<usize> {
         let named = blocks.load(Ordering::Relaxed);
         match (named >> (16 * block)) as u16 {
@@ -46,7 +46,7 @@ impl Engine {
                     self.lose(Lost::Histograms, 1);
                     return None;
                 };
-                // Release: a reader that finds the block finds it made.
+                // Release: a reader that finds the block finds it initialised.
                 blocks.store(named | (at as u64) << (16 * block), Ordering::Release);
                 Some(at)
             }
@@ -60,14 +60,13 @@ impl Engine {
         control.fine_truncated.load(Ordering::Relaxed) & which != 0
     }
 
-    /// The baseline beside them, unless nothing was ever written there.
+    /// The baseline of these histograms, unless nothing was ever written there.
     fn fine_baseline(&self, which: u32, bank: usize) -> Option<&'static [Line]> {
         self.fine_truncated(which)
             .then(|| self.view.baseline(baseline::TRUNCATED_GLOBAL, bank))
     }
 
-    /// Makes the blocks of a histogram empty, for what it counts from now on, and what a truncation
-    /// kept beside them.
+    /// Empties the blocks of a histogram, and their values at the last truncation.
     pub fn clear_fine(&self, bank: usize, blocks: u64) {
         let truncated = self.fine_baseline(DIGESTS, bank);
         for (_, at) in fine_blocks(blocks) {
@@ -79,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Adds the histogram of a digest's row to one that many threads write, and what a truncation kept
-    /// beside it to what one keeps of that.
+    /// Adds the histogram of a digest's row to the shared one, and its values at the last truncation to
+    /// those of the shared one.
     pub fn share_fine(
         &self,
         bank: usize,
@@ -95,7 +94,7 @@ impl Engine {
         }
     }
 
-    /// Adds the histogram of all statements of one bank to that of another.
+    /// Adds a bank's histogram of all statements to another bank's.
     pub fn merge_fine(&self, to: usize, from: usize) {
         let target = &self.view.bank(to).statements;
         let blocks = self.view.bank(from).statements.load(Ordering::Relaxed);
@@ -114,17 +113,17 @@ impl Engine {
                 }
             }
             if let Some(baseline) = self.fine_baseline(ALL, from) {
-                let beside = of(self.view.baseline(baseline::TRUNCATED_GLOBAL, to), into);
+                let truncated = of(self.view.baseline(baseline::TRUNCATED_GLOBAL, to), into);
                 for i in 0..FINE_BLOCK_BUCKETS {
                     // Compared with the buckets modulo 2^32: these may wrap.
-                    add_bucket(fine_bucket(beside, i), fine_bucket(of(baseline, at), i));
+                    add_bucket(fine_bucket(truncated, i), fine_bucket(of(baseline, at), i));
                 }
             }
         }
     }
 }
 
-/// Adds what the blocks, and the seeds in the row at `row`, hold in an arena or in a baseline beside one.
+/// Adds the values of the blocks, and of the seeds in the row at `row`, in an arena or in a baseline.
 fn share_lines(lines: &[Line], row: usize, blocks: u64, shared: &[AtomicU64]) {
     let add = |bucket: usize, n: u64| {
         if let Some(cell) = shared.get(bucket).filter(|_| n != 0) {

@@ -9,8 +9,8 @@ use super::fine::{Place, fine_bucket};
 use super::local::Local;
 
 impl Local {
-    /// Counts a statement that took so long into the histogram whose blocks a cell names; the first few,
-    /// if they may, into its seeds. A bucket that wraps carries 2^32 to where many threads write.
+    /// Counts a statement of this duration into the histogram whose blocks the cell names; the first
+    /// few into its seeds, if it has any. A bucket that wraps adds 2^32 to the shared histogram.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn count_fine<'a>(
@@ -37,7 +37,7 @@ impl Local {
         }
     }
 
-    /// Counts into the seeds; the block to count into when these are full, made if it is not there.
+    /// Counts into the seeds. If they are full, returns the block to count into, created if necessary.
     #[cold]
     fn count_seed(
         &self,

@@ -1,7 +1,7 @@
 //! Lists of free slots, banks and instances inside the segment: a stack of indexes.
 //!
-//! The head holds index + 1 in its low half and a tag in its high half that every change bumps, so
-//! that a head seen twice is the same list (no ABA). Threads use these lists when they come and go.
+//! The head has index + 1 in its low half, and in its high half a tag that every change increments, so
+//! that an equal head is the same list (no ABA). Threads use these lists when they come and go.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ pub fn push(head: &AtomicU64, index: usize, next: &AtomicU32) {
     loop {
         next.store(old as u32, Ordering::Relaxed);
         let new = bumped(old) | (index as u64 + 1);
-        // Release: whoever pops the index sees what its last owner wrote.
+        // Release: the thread that pops the index sees what its last owner wrote.
         match head.compare_exchange_weak(old, new, Ordering::Release, Ordering::Relaxed) {
             Ok(_) => return,
             Err(now) => old = now,
@@ -53,7 +53,7 @@ mod tests {
     use std::sync::atomic::AtomicU64;
 
     #[test]
-    fn what_is_pushed_is_popped_once_each() {
+    fn each_pushed_index_is_popped_once() {
         let links: Vec<AtomicU32> = (0..64).map(|_| AtomicU32::new(0)).collect();
         let head = AtomicU64::new(0);
         let owned: Vec<AtomicU32> = (0..64).map(|_| AtomicU32::new(0)).collect();
@@ -77,8 +77,8 @@ mod tests {
                 });
             }
         });
-        let mut seen: Vec<usize> = std::iter::from_fn(|| pop(&head, |i| links.get(i))).collect();
-        seen.sort_unstable();
-        assert_eq!(seen, (0..64).collect::<Vec<_>>());
+        let mut popped: Vec<usize> = std::iter::from_fn(|| pop(&head, |i| links.get(i))).collect();
+        popped.sort_unstable();
+        assert_eq!(popped, (0..64).collect::<Vec<_>>());
     }
 }

@@ -1,5 +1,5 @@
-//! The governor: sets N of each group that has a budget, from event rates times the cost of one event. The thread that
-//! opens windows asks it; points know nothing of it. See docs/sampling.md.
+//! The governor: sets N of each group that has a budget, from event rates times the cost of one event.
+//! The thread that opens windows calls it; points do not. See docs/sampling.md.
 
 use std::cell::Cell;
 use std::hint::black_box;
@@ -13,16 +13,16 @@ use super::clock;
 use super::observed::{self, Observer};
 use super::state::Engine;
 
-/// How often it looks, in nanoseconds.
-const TICK_NS: u64 = 250_000_000;
+/// Interval between decisions, in nanoseconds.
+const INTERVAL_NS: u64 = 250_000_000;
 
-/// The largest N that it chooses: however dear events are, there is a window about every half second, so that what
-/// is rare is seen sooner or later, and a rise soon.
-const LARGEST: u32 = 256;
+/// The largest N that it chooses: however expensive events are, there is a window about every half
+/// second, so that rare events are observed sooner or later, and a rise soon.
+const MAX_N: u32 = 256;
 
-/// What was seen in one interval.
+/// The load in one interval.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct Load {
     /// Seconds of CPU time that the process used.
     cpu: f64,
     /// Events, observed or not, by group.
@@ -32,31 +32,31 @@ struct Seen {
 /// Seconds of CPU time that one event of a group takes when it is observed.
 type Units = [f64; GROUPS];
 
-/// What a group may cost of all CPU time; `None` = it has no budget.
+/// The part of all CPU time that a group may cost; `None` = it has no budget.
 type Budgets = [Option<f64>; GROUPS];
 
-/// N for each group with a budget. The groups' budgets are one: the largest that any of them names. It is shared so
-/// that nobody gets less than an equal share for the sake of one who takes more: who needs less than that is counted
-/// whole, and the others share what is left.
-fn choose(seen: &Seen, units: &Units, budgets: &Budgets, before: &[u32; GROUPS]) -> [u32; GROUPS] {
+/// Chooses N for each group with a budget. The groups share one budget: the largest that any of them
+/// has. No group gets less than an equal share because another takes more: a group that needs less than
+/// its share is counted completely, and the others share the rest.
+fn choose(load: &Load, units: &Units, budgets: &Budgets, before: &[u32; GROUPS]) -> [u32; GROUPS] {
     let mut chosen = *before;
-    let total = budgets.iter().flatten().fold(0.0, |a: f64, b| a.max(*b)) * seen.cpu;
-    let cost = |group: usize| seen.events[group] * units[group];
+    let total = budgets.iter().flatten().fold(0.0, |a: f64, b| a.max(*b)) * load.cpu;
+    let cost = |group: usize| load.events[group] * units[group];
     let mut groups: Vec<usize> = (0..GROUPS).filter(|i| budgets[*i].is_some()).collect();
     groups.sort_by(|a, b| cost(*a).total_cmp(&cost(*b)));
     let mut left = total;
     for (i, group) in groups.iter().copied().enumerate() {
         let share =
-            (left / (groups.len() - i) as f64).min(budgets[group].unwrap_or(0.0) * seen.cpu);
+            (left / (groups.len() - i) as f64).min(budgets[group].unwrap_or(0.0) * load.cpu);
         let spent = cost(group).min(share);
         left -= spent;
         let n = match spent > 0.0 {
             true => (cost(group) / spent).ceil(),
-            // Nothing happened, or nothing may be spent: the next interval shows.
+            // Nothing happened, or nothing may be spent: wait for the next interval.
             false => continue,
         };
-        let n = n.clamp(1.0, f64::from(LARGEST)) as u32;
-        // Chance alone moves rates: only what is over the budget, or a quarter below, is worth a change.
+        let n = n.clamp(1.0, f64::from(MAX_N)) as u32;
+        // Rates vary by chance: change N only if it is over the budget, or a quarter below.
         let old = before[group].max(1);
         if n > old || n * 5 < old * 4 {
             chosen[group] = n;
@@ -65,7 +65,7 @@ fn choose(seen: &Seen, units: &Units, budgets: &Budgets, before: &[u32; GROUPS])
     chosen
 }
 
-/// Whether there is anything to govern.
+/// Whether any group has a budget.
 pub(super) fn has_budget(engine: &Engine) -> bool {
     let budgets = &engine.view.control().budgets;
     (budgets.iter()).any(|budget| budget.load(Ordering::SeqCst) != 0)
@@ -87,19 +87,19 @@ impl Smooth {
     }
 }
 
-/// The governor, asked now and then.
+/// The state of the governor.
 #[derive(Default)]
 pub(super) struct Governor {
     units: Option<Units>,
     smooth: Smooth,
-    /// When it looked last, and what CPU time the process had used then.
+    /// Time of the last decision, and the process's CPU time then.
     last: Option<(u64, u64)>,
-    /// Changes that nobody has asked about.
+    /// Changes since [`Self::take_changes`].
     changes: u32,
 }
 
 impl Governor {
-    /// Decides, if it is time to; when that will be again, if any group has a budget.
+    /// Decides, if it is time to. Returns the time of the next decision, if any group has a budget.
     pub fn step(&mut self, engine: &Engine, observer: &mut Observer, now: u64) -> Option<u64> {
         if !has_budget(engine) {
             self.last = None;
@@ -107,29 +107,30 @@ impl Governor {
         }
         let Some((at, cpu_before)) = self.last else {
             self.units.get_or_insert_with(measured_units);
-            observer.seen(engine, now);
+            observer.take_observed(engine, now);
             self.last = Some((now, process_cpu_ns()));
-            return Some(now + TICK_NS);
+            return Some(now + INTERVAL_NS);
         };
-        if now < at + TICK_NS {
-            return Some(at + TICK_NS);
+        if now < at + INTERVAL_NS {
+            return Some(at + INTERVAL_NS);
         }
         let seconds = (now - at) as f64 / 1e9;
         let cpu_ns = process_cpu_ns();
-        let rate = |seen: observed::Seen| (seen.ns > 0.0).then(|| seen.events * 1e9 / seen.ns);
-        let rates = observer.seen(engine, now).map(rate);
-        let seen = Seen {
+        let rate =
+            |group: observed::GroupEvents| (group.ns > 0.0).then(|| group.events * 1e9 / group.ns);
+        let rates = observer.take_observed(engine, now).map(rate);
+        let load = Load {
             cpu: cpu_ns.saturating_sub(cpu_before) as f64 / 1e9 / seconds,
             events: self.smooth.add(rates),
         };
         self.last = Some((now, cpu_ns));
         if let Some(units) = &self.units {
-            self.changes += engine.decide(&seen, units);
+            self.changes += engine.decide(&load, units);
         }
-        Some(now + TICK_NS)
+        Some(now + INTERVAL_NS)
     }
 
-    /// How often it has changed an N since this was asked last.
+    /// How often it has changed an N since the last call.
     pub fn take_changes(&mut self) -> u32 {
         std::mem::take(&mut self.changes)
     }
@@ -140,14 +141,15 @@ fn process_cpu_ns() -> u64 {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: a place for the time.
+    // SAFETY: `time` is writable.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 impl Engine {
-    /// Sets N of each group with a budget, and writes down what changed and why; how many did.
-    fn decide(&self, seen: &Seen, units: &Units) -> u32 {
+    /// Sets N of each group with a budget, and records each change with its reason. Returns the number
+    /// of changes.
+    fn decide(&self, load: &Load, units: &Units) -> u32 {
         let control = self.view.control();
         let thousandths = control.budgets.each_ref().map(|b| b.load(Ordering::SeqCst));
         let budgets = thousandths.map(|b| (b != 0).then(|| f64::from(b) / 100_000.0));
@@ -155,14 +157,14 @@ impl Engine {
             .sampling
             .each_ref()
             .map(|n| n.load(Ordering::SeqCst).max(1));
-        let chosen = choose(seen, units, &budgets, &before);
+        let chosen = choose(load, units, &budgets, &before);
         let mut changes = 0;
         for group in (0..GROUPS).filter(|group| chosen[*group] != before[*group]) {
-            let cost = seen.events[group] * units[group] / f64::from(before[group]);
-            let spent = if seen.cpu > 0.0 { cost / seen.cpu } else { 0.0 };
+            let cost = load.events[group] * units[group] / f64::from(before[group]);
+            let spent = if load.cpu > 0.0 { cost / load.cpu } else { 0.0 };
             let reason = match chosen[group] > before[group] {
                 true => Reason::Over,
-                false => Reason::Room,
+                false => Reason::Headroom,
             };
             control.set_rate(group, chosen[group]);
             changes += 1;
@@ -172,7 +174,7 @@ impl Engine {
                 line.set(at::RATES, rates);
                 line.set(at::BUDGET, u64::from(thousandths[group]));
                 line.set(at::SPENT, (spent * 100_000.0) as u64);
-                line.set(at::EVENTS, seen.events[group] as u64);
+                line.set(at::EVENTS, load.events[group] as u64);
                 line.set(at::UNIT_PS, (units[group] * 1e12) as u64);
             });
         }
@@ -191,10 +193,10 @@ impl Engine {
     }
 }
 
-/// What events cost on this machine: reads of the clock, and lines that were not touched for long: an event's own, and
-/// its histogram's.
+/// Measures the cost of events on this machine: reads of the clock, and accesses to lines that are not
+/// in the near caches: an event's own, and its histogram's.
 fn measured_units() -> Units {
-    /// More than the nearest caches hold, so that each line has to be fetched.
+    /// More than the near caches hold, so that each line has to be fetched.
     const LINES: usize = (1 << 21) / LINE_BYTES;
     let seconds = |ticks: u64| ticks as f64 / clock::calibrate().ticks_per_second as f64;
     let lines: Vec<Line> = std::iter::repeat_with(Line::default).take(LINES).collect();
@@ -219,9 +221,9 @@ fn measured_units() -> Units {
     let mut units = [0.0; GROUPS];
     units[WAIT] = 2.0 * read + 2.0 * line;
     units[STAGE] = read + 2.0 * line;
-    // It begins and ends with its statement's reads.
+    // It shares the clock reads of its statement.
     units[TRANSACTION] = 2.0 * line;
-    // When it is allocated and when it is freed.
+    // One line at the allocation and one at the free.
     units[MEMORY] = 2.0 * line;
     units
 }
@@ -232,61 +234,61 @@ mod tests {
 
     const UNITS: Units = [1e-7; GROUPS];
 
-    fn seen(waits: f64, stages: f64, transactions: f64) -> Seen {
-        Seen {
+    fn load(waits: f64, stages: f64, transactions: f64) -> Load {
+        Load {
             cpu: 1.0,
             events: [waits, stages, transactions, 0.0],
         }
     }
 
-    fn spent(seen: &Seen, rates: &[u32; GROUPS]) -> f64 {
+    fn spent(load: &Load, rates: &[u32; GROUPS]) -> f64 {
         (0..GROUPS)
-            .map(|i| seen.events[i] * UNITS[i] / f64::from(rates[i]))
+            .map(|i| load.events[i] * UNITS[i] / f64::from(rates[i]))
             .sum::<f64>()
-            / seen.cpu
+            / load.cpu
     }
 
     #[test]
-    fn what_costs_little_is_counted_whole() {
-        let seen = seen(1_000_000.0, 500.0, 1_000.0);
+    fn a_cheap_group_is_counted_completely() {
+        let load = load(1_000_000.0, 500.0, 1_000.0);
         let budgets = [Some(0.02); GROUPS];
-        let chosen = choose(&seen, &UNITS, &budgets, &[1; GROUPS]);
+        let chosen = choose(&load, &UNITS, &budgets, &[1; GROUPS]);
         assert_eq!((chosen[STAGE], chosen[TRANSACTION]), (1, 1), "{chosen:?}");
         assert!(chosen[WAIT] > 4);
-        let spent = spent(&seen, &chosen);
+        let spent = spent(&load, &chosen);
         assert!((0.015..=0.02).contains(&spent), "{spent}");
     }
 
     #[test]
     fn equals_share_equally() {
-        let seen = seen(1e6, 1e6, 0.0);
-        let chosen = choose(&seen, &UNITS, &[Some(0.02); GROUPS], &[1; GROUPS]);
+        let load = load(1e6, 1e6, 0.0);
+        let chosen = choose(&load, &UNITS, &[Some(0.02); GROUPS], &[1; GROUPS]);
         assert_eq!(chosen[WAIT], chosen[STAGE]);
         assert_eq!(chosen[WAIT], 10);
     }
 
     #[test]
-    fn a_group_without_a_budget_is_left_alone() {
+    fn a_group_without_a_budget_does_not_change() {
         let budgets = [Some(0.01), None, None, None];
         let before = [1, 7, 3, 5];
-        let chosen = choose(&seen(1e6, 1e6, 1e6), &UNITS, &budgets, &before);
+        let chosen = choose(&load(1e6, 1e6, 1e6), &UNITS, &budgets, &before);
         assert_eq!(chosen, [10, 7, 3, 5]);
     }
 
     #[test]
-    fn a_tenfold_rise_is_answered_within_two_seconds_and_a_fall_after_a_while() {
+    fn a_tenfold_rise_is_followed_within_two_seconds_and_a_fall_later() {
         let budgets = [Some(0.02); GROUPS];
         let (mut smooth, mut rates) = (Smooth::default(), [1; GROUPS]);
         let mut tick = |waits: f64, rates: &mut [u32; GROUPS]| {
-            let now = seen(waits, 10.0, 0.0);
-            let smoothed = Seen {
+            let now = load(waits, 10.0, 0.0);
+            let smoothed = Load {
                 events: smooth.add(now.events.map(Some)),
                 ..now
             };
             *rates = choose(&smoothed, &UNITS, &budgets, rates);
             spent(&now, rates)
         };
-        let ticks = (2_000_000_000 / TICK_NS) as usize;
+        let ticks = (2_000_000_000 / INTERVAL_NS) as usize;
         for waits in [200_000.0, 2_000_000.0, 20_000_000.0] {
             for i in 0..ticks {
                 let spent = tick(waits, &mut rates);
@@ -301,17 +303,17 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_silenced() {
+    fn every_group_has_some_windows() {
         let chosen = choose(
-            &seen(1e9, 1e12, 1e12),
+            &load(1e9, 1e12, 1e12),
             &UNITS,
             &[Some(1e-5); GROUPS],
             &[1; GROUPS],
         );
-        assert!(chosen.iter().all(|n| *n <= LARGEST));
+        assert!(chosen.iter().all(|n| *n <= MAX_N));
         // Without any load nothing changes.
         let before = [5; GROUPS];
-        let idle = Seen {
+        let idle = Load {
             cpu: 0.0,
             events: [0.0; GROUPS],
         };
@@ -322,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_times() {
+    fn event_costs_are_plausible_times() {
         let units = measured_units();
         assert!(
             units.iter().all(|unit| *unit > 0.0 && *unit < 1e-3),

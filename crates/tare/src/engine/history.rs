@@ -1,4 +1,4 @@
-//! Putting ended events into a thread's history and into history_long.
+//! Copies finished events to a thread's history and to history_long.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -9,12 +9,12 @@ use tare_layout::slot::{Slot, ring};
 
 use super::state::Engine;
 
-/// Chunks of history_long that a thread looks at before it uses its own. Threads that began together, as a server's
-/// background threads do, hold chunks side by side.
-const TRIES: usize = 256;
+/// Chunks of history_long that a thread tries before it uses its own. Threads that began together, as a
+/// server's background threads do, hold adjacent chunks.
+const MAX_CHUNKS_TRIED: usize = 256;
 
-/// Where a thread writes next in each of its rings; the thread's own, so that finding the place is
-/// a load and not a division.
+/// The position at which a thread writes next in each of its rings. The thread owns it, so that finding
+/// the position is a load and not a division.
 #[derive(Debug, Default)]
 pub struct Cursor {
     /// Next place in the history ring.
@@ -24,7 +24,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The place in the history ring for the next event, which thereby is pushed.
+    /// The position in the history ring for the next event; counts the event as pushed.
     #[inline(always)]
     pub fn next_place(&self, slot: &Slot, ring: usize, history: usize) -> usize {
         let place = self.place.get();
@@ -35,7 +35,7 @@ impl Cursor {
         place as usize
     }
 
-    /// The index in history_long for the next event, if there is room.
+    /// The index in history_long for the next event.
     #[inline(always)]
     pub fn next_long(&self, engine: &Engine, slot_number: usize, ring: usize) -> usize {
         let (next, end) = self.long.get();
@@ -51,14 +51,14 @@ impl Cursor {
         let first = engine.take_chunk(slot_number, ring) * CHUNK_EVENTS;
         let end = first + CHUNK_EVENTS;
         self.long.set((first as u32 + 1, end as u32));
-        // The whole ring was written since: its memory is waited for once for all events of the chunk.
-        ask_for(engine, ring, first..end);
+        // All of the ring was written since: the memory is waited for once for all events of the chunk.
+        prefetch_events(engine, ring, first..end);
         first
     }
 }
 
-/// Asks for the memory of events of a history_long, without waiting for it.
-fn ask_for(engine: &Engine, ring: usize, events: Range<usize>) {
+/// Prefetches the memory of events of a history_long, without waiting for it.
+fn prefetch_events(engine: &Engine, ring: usize, events: Range<usize>) {
     let view = &engine.view;
     match ring {
         ring::WAITS => view.long_waits()[events].iter().for_each(prefetch),
@@ -72,7 +72,7 @@ fn ask_for(engine: &Engine, ring: usize, events: Range<usize>) {
 }
 
 impl Engine {
-    /// A chunk for this thread, which lets go of the one it had: the next of the shared ring that
+    /// Takes a chunk for this thread, which releases its previous one: the next of the shared ring that
     /// no thread holds, else the thread's own.
     fn take_chunk(&self, slot: usize, ring: usize) -> usize {
         self.give_chunk(slot, ring);
@@ -80,7 +80,7 @@ impl Engine {
         let tickets = &self.view.shared().tickets[ring].0;
         let ticket = tickets.fetch_add(1, Ordering::Relaxed);
         let mut chunk = (ticket % holders.len() as u64) as usize;
-        for skipped in 0..TRIES.min(holders.len()) {
+        for skipped in 0..MAX_CHUNKS_TRIED.min(holders.len()) {
             let holder = &holders[chunk];
             if !holder.load(Ordering::Relaxed) && !holder.swap(true, Ordering::AcqRel) {
                 if skipped != 0 {
@@ -96,7 +96,7 @@ impl Engine {
         own
     }
 
-    /// Lets go of the thread's chunk, if it has one.
+    /// Releases the thread's chunk, if it has one.
     pub fn give_chunk(&self, slot: usize, ring: usize) {
         let cell = &self.view.slot(slot).chunk[ring];
         let held = cell.load(Ordering::Relaxed) as usize;
@@ -104,7 +104,7 @@ impl Engine {
             return;
         }
         cell.store(0, Ordering::Relaxed);
-        // Release: who takes the chunk next writes behind us.
+        // Release: the thread that takes the chunk next writes after us.
         if let Some(holder) = held
             .checked_sub(1)
             .and_then(|chunk| self.holders[ring].get(chunk))

@@ -1,4 +1,4 @@
-//! How a thread finds its slot, and how it comes to have one.
+//! How a thread finds its slot, and how it gets one.
 
 use std::cell::Cell;
 use std::ptr;
@@ -12,7 +12,7 @@ use super::running::{self, NOW, count_pending, engine};
 use super::state::Engine;
 use crate::class::Class;
 
-/// The state of a thread towards Tare.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// It has had no event yet.
@@ -21,37 +21,37 @@ enum Mode {
     Attached,
     /// It is getting one: events now come from a signal handler.
     Busy,
-    /// It found no slot left.
+    /// No slot was left for it.
     Lost,
-    /// It is ending: its slot has been given back.
+    /// It is ending: its slot has been returned.
     Gone,
-    /// It is one of Tare's own.
+    /// It is one of Tare's own threads.
     Own,
 }
 
-/// What a point reads first. Without a destructor, so that it can be read at any time in a
-/// thread's life, signal handlers and other destructors included.
+/// The data that a point reads first. It has no destructor, so that it can be read at any time in a
+/// thread's life, also by signal handlers and other destructors.
 struct Hot {
     generation: Cell<u32>,
     local: Cell<*const Local>,
     mode: Cell<Mode>,
-    /// The class to use when the thread attaches.
+    /// The thread's class when it attaches.
     class: Cell<Option<&'static Class>>,
-    /// The thread that made this one.
+    /// The thread that created this one.
     parent: Cell<u64>,
-    /// Sessions entered, one inside the other.
+    /// Number of sessions entered, one inside the other.
     sessions: Cell<u32>,
     /// This thread's own local while a session is entered.
     own: Cell<*const Local>,
     /// Events lost since the last try to attach.
     lost: Cell<u32>,
-    /// The generation in which it found no slot.
+    /// The generation in which no slot was left for it.
     lost_under: Cell<u32>,
     /// The account that the thread had when it left.
     account: Cell<u32>,
-    /// The thread's number in the operating system, 0 = nobody asked.
+    /// The thread's number in the operating system, 0 = not read yet.
     os_id: Cell<u32>,
-    /// The host's own.
+    /// The host's own pointer.
     of_host: Cell<*mut ()>,
     /// Which allocations are drawn.
     draws: Draws,
@@ -81,9 +81,9 @@ impl Hot {
 #[cfg(own_tls)]
 use own::HOT;
 
-/// A thread-local of our own making. Rust's, in a shared library, is found by a call into the dynamic linker,
-/// a dozen instructions in every event; this one lies at a distance from the thread's own register which
-/// is read from memory. The few bytes come from what the C library keeps for such libraries.
+/// A thread-local of our own. In a shared library, Rust's is found by a call into the dynamic linker, a
+/// dozen instructions in every event. This one is at an offset from the thread's register, which is
+/// read from memory. The C library reserves a few bytes for such libraries.
 #[cfg(own_tls)]
 mod own {
     use crate::engine::hot::Hot;
@@ -110,8 +110,9 @@ mod own {
         #[inline(always)]
         pub fn with<T>(&self, work: impl FnOnce(&Hot) -> T) -> T {
             let place: *const Hot;
-            // SAFETY: the address of this thread's copy of the place above: what the linker puts into
-            // the first word is its distance from the thread's register, which leads to itself.
+            // SAFETY: this is the address of this thread's copy of `tare_hot_place`: the linker stores
+            // its offset from the thread's register in the GOT, and the word at `fs:[0]` is that
+            // register's value.
             unsafe {
                 std::arch::asm!(
                     "mov {place}, qword ptr [rip + tare_hot_place@GOTTPOFF]",
@@ -120,7 +121,8 @@ mod own {
                     options(pure, nomem, nostack),
                 );
             }
-            // SAFETY: as large as a `Hot`, aligned, zero at first, which is one; this thread's alone.
+            // SAFETY: as large as a `Hot`, aligned, and at first zero, which is a valid `Hot`; only
+            // this thread uses it.
             work(unsafe { &*place })
         }
     }
@@ -130,23 +132,23 @@ thread_local! {
     #[cfg(not(own_tls))]
     static HOT: Hot = const { Hot::new() };
     /// Its destructor ends the thread's slot.
-    static LEAVING: Leaving = const { Leaving };
+    static LEAVING: LeaveOnDrop = const { LeaveOnDrop };
 }
 
-/// Whether a thread records in sessions only: for a host that says which of its threads are whose.
+/// Whether threads record only in sessions: for a host that reports which thread serves which session.
 static SESSIONS_ONLY: AtomicBool = AtomicBool::new(false);
 
-/// Threads have no slots of their own from here on. What they do outside of sessions is lost, and
-/// counted as such now and then; memory is counted.
-pub(crate) fn sessions_only() {
+/// From here on threads have no slots of their own. Events outside of sessions are lost, and counted as
+/// lost now and then; memory is counted.
+pub(crate) fn record_sessions_only() {
     SESSIONS_ONLY.store(true, Ordering::Relaxed);
     let _busy = busy();
     running::pin();
 }
 
-struct Leaving;
+struct LeaveOnDrop;
 
-impl Drop for Leaving {
+impl Drop for LeaveOnDrop {
     fn drop(&mut self) {
         HOT.with(|hot| {
             let own = if hot.sessions.get() > 0 {
@@ -158,9 +160,9 @@ impl Drop for Leaving {
             hot.local.set(ptr::null());
             hot.mode.set(Mode::Gone);
             if !own.is_null() {
-                // SAFETY: made by `attach` of this thread; it has not left yet.
+                // SAFETY: created by `attach` on this thread; it has not left yet.
                 hot.account.set(unsafe { &*own }.account.get().counted);
-                // SAFETY: made by `attach` of this thread, and no longer reachable through HOT.
+                // SAFETY: created by `attach` on this thread, and no longer reachable through HOT.
                 unsafe { Local::leave(own.cast_mut()) };
             }
         });
@@ -168,38 +170,38 @@ impl Drop for Leaving {
 }
 
 classes! {
-    /// A thread of the host that gave no class of its own.
+    /// The class of a host's thread that has no class of its own.
     pub(crate) static THREAD_UNKNOWN: Thread = "thread/tare/unknown";
 }
 
 /// The calling thread's local, if Tare records.
 ///
-/// The reference is good until the thread has its next event (which may attach it anew): points
-/// use it and let go before they return to the host.
+/// The reference is valid until the thread's next event, which may attach it again. Points drop it
+/// before they return to the host.
 #[inline(always)]
 pub(crate) fn local<'a>() -> Option<&'a Local> {
     local_under(&NOW.generation)
 }
 
-/// The same for waits that begin: none while no wait is counted, and outside of windows.
+/// The same for waits that begin: `None` while no wait is counted, and outside of windows.
 #[inline(always)]
 pub(crate) fn local_of_waits<'a>() -> Option<&'a Local> {
     local_under(&NOW.waits)
 }
 
-/// The same for what waits are about: none while no wait is counted.
+/// The same for objects that waits are for: `None` while no wait is counted.
 #[inline(always)]
 pub(crate) fn local_of_objects<'a>() -> Option<&'a Local> {
     local_under(&NOW.objects)
 }
 
-/// The same for transactions that begin: none while none is counted, and outside of windows.
+/// The same for transactions that begin: `None` while none is counted, and outside of windows.
 #[inline(always)]
 pub(crate) fn local_of_transactions<'a>() -> Option<&'a Local> {
     local_under(&NOW.transactions)
 }
 
-/// The same for statements, stages and what threads do: none while none of it is kept.
+/// The same for statements, stages and the state of threads: `None` while none of these is recorded.
 #[inline(always)]
 pub(crate) fn local_of_statements<'a>() -> Option<&'a Local> {
     local_under(&NOW.statements)
@@ -222,23 +224,23 @@ fn local_under<'a>(word: &AtomicU32) -> Option<&'a Local> {
     })
 }
 
-/// Where a thread is that has no local.
-pub(crate) enum Away {
-    /// It has left; it had this account.
+/// Why a thread has no local.
+pub(crate) enum NoLocal {
+    /// It has left; this was its account.
     Gone(u32),
-    /// In no session, where threads record in sessions only.
+    /// It is in no session, and threads record only in sessions.
     Outside,
 }
 
-/// The generation for memory, 0 = none is counted; and the calling thread's local, if it is at hand. Where it is not,
-/// [`local_of_memory`] is to be asked.
+/// The generation for memory, 0 = none is counted; and the calling thread's local, if it is attached.
+/// If it is not, call [`local_of_memory`].
 #[inline(always)]
-pub(crate) fn memory_at_hand<'a>() -> (u32, Option<&'a Local>) {
+pub(crate) fn memory_fast<'a>() -> (u32, Option<&'a Local>) {
     let generation = NOW.memory.load(Ordering::Relaxed);
     let local = HOT.with(|hot| {
-        let is_at_hand = generation != 0 && hot.generation.get() == generation;
+        let is_attached = generation != 0 && hot.generation.get() == generation;
         // SAFETY: as in `local`.
-        is_at_hand.then(|| unsafe { &*hot.local.get() })
+        is_attached.then(|| unsafe { &*hot.local.get() })
     });
     (generation, local)
 }
@@ -250,29 +252,29 @@ pub(crate) fn is_outside() -> bool {
     is_new && SESSIONS_ONLY.load(Ordering::Relaxed)
 }
 
-/// Whether the calling thread's next allocation is drawn, of which one in `n` is.
+/// Decides whether the calling thread's present allocation is drawn: one in `n` is.
 #[inline(always)]
-pub(crate) fn is_drawn(n: u32) -> bool {
-    HOT.with(|hot| hot.draws.is_drawn(n))
+pub(crate) fn draw_next(n: u32) -> bool {
+    HOT.with(|hot| hot.draws.draw_next(n))
 }
 
-/// Whether it was left out when one was drawn last. False: nothing was done, and [`is_drawn`] is to be asked.
+/// Skips the allocation, if the last draw decided so. False: nothing was done; call [`draw_next`].
 #[inline(always)]
-pub(crate) fn is_left_out(n: u32) -> bool {
-    HOT.with(|hot| hot.draws.is_left_out(n))
+pub(crate) fn try_skip(n: u32) -> bool {
+    HOT.with(|hot| hot.draws.try_skip(n))
 }
 
-/// The local for memory, under the generation that [`memory_at_hand`] gave. Memory must not be missed though the thread
-/// has no local: `away` is called with the engine.
+/// The local for memory, under the generation from [`memory_fast`]. If the thread has no local, memory
+/// must still be counted: `away` is called with the engine.
 #[cold]
 #[inline(never)]
 pub(crate) fn local_of_memory<'a>(
     generation: u32,
-    away: impl FnOnce(&Engine, Away),
+    away: impl FnOnce(&Engine, NoLocal),
 ) -> Option<&'a Local> {
     let place = HOT.with(|hot| match hot.mode.get() {
-        Mode::Gone | Mode::Own => Some(Away::Gone(hot.account.get())),
-        Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Some(Away::Outside),
+        Mode::Gone | Mode::Own => Some(NoLocal::Gone(hot.account.get())),
+        Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => Some(NoLocal::Outside),
         _ => None,
     });
     let Some(place) = place else {
@@ -287,29 +289,30 @@ pub(crate) fn local_of_memory<'a>(
     None
 }
 
-/// The local if the thread is attached already: for what ends something that began before.
+/// The local, if the thread is attached already: for the end of events.
 #[inline(always)]
 pub(crate) fn attached<'a>() -> Option<&'a Local> {
     let generation = NOW.generation.load(Ordering::Relaxed);
     HOT.with(|hot| match hot.generation.get() == generation {
-        // SAFETY: as in `local`; while none runs it is 0, and where the thread's is 0, too, its local is null.
+        // SAFETY: as in `local`. While no engine runs, NOW's generation is 0; if the thread's is 0,
+        // too, its local is null.
         true => unsafe { hot.local.get().as_ref() },
         false => None,
     })
 }
 
-/// A local that was the thread's, if it is still, and has this key: then it is there, as the segment is that it points
-/// into. Tare may have been stopped since; nobody sees what is written there then.
+/// `local`, if it is still the thread's and has this key. Then it exists, and so does its segment. Tare
+/// may have been stopped since; then no reader reads what is written there.
 #[inline(always)]
 pub(crate) fn still<'a>(local: *const Local, key: u64) -> Option<&'a Local> {
     let same = HOT.with(|hot| hot.local.get() == local);
-    // SAFETY: it is the thread's, which keeps it until it gets another one or leaves.
+    // SAFETY: it is the thread's, which retains it until it gets another one or leaves.
     same.then(|| unsafe { &*local })
         .filter(|local| local.key == key)
 }
 
-/// Calls `end` with the engine of this generation, if it runs still: for what ends with its object,
-/// which is no event, and may be dropped by a thread that has no slot or none any more.
+/// Calls `end` with the engine of this generation, if it still runs: for the end of an object, which is
+/// no event, and may happen on a thread without a slot.
 pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {
     if generation == 0 || NOW.generation.load(Ordering::Relaxed) != generation {
         return;
@@ -327,14 +330,14 @@ pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {
     }
 }
 
-/// What is done with the engine that records now, if one does.
+/// Calls `work` with the engine that records now, if one does. Returns its result.
 pub(crate) fn with_running<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
     let mut done = None;
     with(|engine| done = Some(work(engine)));
     done
 }
 
-/// Does something with the engine that records now, if one does.
+/// Calls `work` with the engine that records now, if one does.
 pub(crate) fn with(work: impl FnOnce(&Engine)) {
     let _busy = busy();
     if let Some(local) = attached() {
@@ -350,30 +353,30 @@ pub(crate) fn with(work: impl FnOnce(&Engine)) {
 fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
     HOT.with(|hot| {
         match hot.mode.get() {
-            // A signal handler; whatever it interrupted may hold the lock that leads to the engine.
+            // A signal handler: the code that it interrupted may hold the lock of the engine.
             Mode::Busy => {
                 running::lose_in_signal();
                 return None;
             }
             Mode::New if SESSIONS_ONLY.load(Ordering::Relaxed) => {
                 hot.lost.set(hot.lost.get().wrapping_add(1));
-                if hot.lost.get() % LOST_TRIES == 0 {
+                if hot.lost.get() % EVENTS_PER_TRY == 0 {
                     let _busy = busy();
                     if let Some(engine) = engine(generation) {
-                        engine.lose(Lost::ThreadEvents, u64::from(LOST_TRIES));
+                        engine.lose(Lost::ThreadEvents, u64::from(EVENTS_PER_TRY));
                     }
                 }
                 return None;
             }
             Mode::New | Mode::Attached => return attach(hot, generation),
-            // A thread that found no slot tries again now and then, and when Tare starts anew.
+            // A thread without a slot tries again now and then, and when Tare starts again.
             Mode::Lost
                 if hot.lost_under.get() != generation
-                    || hot.lost.get() % LOST_TRIES == LOST_TRIES - 1 =>
+                    || hot.lost.get() % EVENTS_PER_TRY == EVENTS_PER_TRY - 1 =>
             {
                 return attach(hot, generation);
             }
-            // What the host does on it, it does for us.
+            // The host's work on this thread is done for Tare.
             Mode::Own => return None,
             Mode::Lost | Mode::Gone => {}
         }
@@ -386,30 +389,30 @@ fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
     })
 }
 
-/// A thread without a slot tries to get one at every so many events.
-const LOST_TRIES: u32 = 256;
+/// A thread without a slot tries to get one each time after this number of events.
+const EVENTS_PER_TRY: u32 = 256;
 
-/// The calling thread is Tare's own: it gets no slot, and what memory it takes is the process's.
-pub(super) fn keep_out() {
+/// Marks the calling thread as Tare's own: it gets no slot, and its memory counts for the process.
+pub(super) fn exclude_thread() {
     HOT.with(|hot| hot.mode.set(Mode::Own));
 }
 
-/// Marks the thread as busy with Tare's own locks, until it is dropped.
+/// Marks the thread as busy with Tare's own locks, until the result is dropped.
 pub(crate) fn busy() -> Busy {
     Busy {
         before: HOT.with(|hot| hot.mode.replace(Mode::Busy)),
     }
 }
 
-/// The same, unless the thread is busy already: then it is a signal handler's turn, and it must
-/// neither wait for what its thread holds nor make a second row where its thread is making one.
+/// The same, unless the thread is busy already: then this is a signal handler, which must neither wait
+/// for what its thread holds nor create a row while its thread creates one.
 pub(crate) fn making() -> Option<Busy> {
     HOT.with(|hot| hot.mode.get() != Mode::Busy).then(busy)
 }
 
 impl Local {
-    /// Leave to make a row, or whatever else may be made by one at a time. Not given, and counted,
-    /// in a signal handler that interrupted the making of another.
+    /// Permission to create a row or another thing that is created by one at a time. In a signal
+    /// handler that interrupted a creation there is none, which is counted.
     pub fn making(&self) -> Option<Busy> {
         let leave = making();
         if leave.is_none() {
@@ -419,11 +422,11 @@ impl Local {
     }
 }
 
-/// The generation of nothing: it has more bits than any.
-const NEVER: u32 = u32::MAX;
+/// A generation that never exists: it has more bits than any.
+const NO_GENERATION: u32 = u32::MAX;
 
-/// Takes the thread's slot away until it is dropped, while its bank is being exchanged: what a
-/// signal handler counts meanwhile is lost, and counted as such.
+/// Removes the thread's slot until the result is dropped, while its bank is exchanged: events of a
+/// signal handler meanwhile are counted as lost.
 pub(crate) fn unbanked() -> impl Drop {
     struct Unbanked {
         generation: u32,
@@ -435,7 +438,7 @@ pub(crate) fn unbanked() -> impl Drop {
         }
     }
     let _busy = busy();
-    let generation = HOT.with(|hot| hot.generation.replace(NEVER));
+    let generation = HOT.with(|hot| hot.generation.replace(NO_GENERATION));
     Unbanked { generation, _busy }
 }
 
@@ -452,7 +455,7 @@ impl Drop for Busy {
 
 /// Gives the thread a slot and a bank in the segment that records now.
 fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
-    // SAFETY: null, or a Local of an earlier generation, made by this function for this thread.
+    // SAFETY: null, or a Local of an earlier generation, created by this function for this thread.
     if let Some(previous) = unsafe { hot.local.get().as_ref() } {
         previous.settle();
     }
@@ -470,23 +473,23 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
     let previous = hot.local.replace(ptr::null());
     hot.generation.set(0);
     if !previous.is_null() {
-        // SAFETY: a Local of an earlier generation, made by this function for this thread.
+        // SAFETY: a Local of an earlier generation, created by this function for this thread.
         unsafe { Local::leave(previous.cast_mut()) };
     }
     let class = hot.class.get().unwrap_or(&THREAD_UNKNOWN);
-    let Some(local) = Local::make(&engine, class, hot.parent.get(), os_thread_id()) else {
+    let Some(local) = Local::take_slot(&engine, class, hot.parent.get(), os_thread_id()) else {
         hot.mode.set(Mode::Lost);
         hot.lost.set(hot.lost.get().wrapping_add(1));
         engine.lose(Lost::ThreadEvents, 1);
-        // A thread is lost once, however often it tries.
+        // A thread counts as lost once, however often it tries.
         if hot.lost_under.replace(generation) != generation {
             engine.lose_thread();
         }
         return None;
     };
-    // A thread whose destructors have run already cannot be told when it ends.
+    // If a thread's destructors have run already, its end is not reported.
     if LEAVING.try_with(|_| {}).is_err() {
-        // SAFETY: just made, known to nobody.
+        // SAFETY: just created, and not shared.
         unsafe { Local::leave(local) };
         hot.mode.set(Mode::Gone);
         engine.lose(Lost::ThreadEvents, 1);
@@ -495,11 +498,11 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
     hot.local.set(local);
     hot.mode.set(Mode::Attached);
     hot.generation.set(generation);
-    // SAFETY: just made; freed by `leave` only, after it has been taken out of HOT.
+    // SAFETY: just created; only `leave` frees it, after it has been removed from HOT.
     Some(unsafe { &*local })
 }
 
-/// In a child of fork: the segment is the parent's, and so are its slots.
+/// In a child of fork: segment and slots are the parent's.
 pub(crate) fn forget_in_child() {
     HOT.with(|hot| {
         hot.generation.set(0);
@@ -510,7 +513,7 @@ pub(crate) fn forget_in_child() {
     });
 }
 
-/// In a child of fork that Tare goes with: the thread has another number.
+/// In a child of fork in which Tare continues: the thread has another number.
 pub(crate) fn renumber_in_child(os_id: u64) {
     HOT.with(|hot| hot.os_id.set(os_id as u32));
     if let Some(local) = attached() {
@@ -518,7 +521,7 @@ pub(crate) fn renumber_in_child(os_id: u64) {
     }
 }
 
-/// Sets what the thread will be called when it attaches.
+/// Sets the thread's class and parent, for when it attaches.
 pub(crate) fn prepare(class: &'static Class, parent: u64) {
     HOT.with(|hot| {
         hot.class.set(Some(class));
@@ -532,10 +535,10 @@ pub(crate) fn prepare(class: &'static Class, parent: u64) {
     }
 }
 
-/// What was a thread's local before it entered a session, and its generation.
+/// A thread's local before it entered a session, and its generation.
 pub(crate) type Before = (*const Local, u32);
 
-/// Makes a session's local the thread's; gives back what was there, for [`leave_session`].
+/// Makes a session's local the thread's. Returns the previous one, for [`leave_session`].
 pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
     HOT.with(|hot| {
         let before = (hot.local.get(), hot.generation.get());
@@ -549,8 +552,8 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
     })
 }
 
-/// Makes a session's local the thread's until another is, or [`no_session`]: for threads that have
-/// none of their own.
+/// Makes a session's local the thread's until another is, or [`no_session`]: for threads that have no
+/// local of their own.
 pub(crate) fn stay_in_session(session: *const Local, key: u64) {
     HOT.with(|hot| {
         hot.local.set(session);
@@ -575,7 +578,7 @@ pub(crate) fn leave_session((local, generation): Before) {
     });
 }
 
-/// What the host keeps for the calling thread.
+/// The host's pointer for the calling thread.
 #[inline(always)]
 pub(crate) fn of_host() -> *mut () {
     HOT.with(|hot| hot.of_host.get())
@@ -586,7 +589,7 @@ pub(crate) fn set_of_host(place: *mut ()) {
     HOT.with(|hot| hot.of_host.set(place));
 }
 
-/// The thread's number in the operating system, which is asked once.
+/// The thread's number in the operating system, which is read once.
 pub(crate) fn os_thread_id() -> u64 {
     HOT.with(|hot| {
         if hot.os_id.get() == 0 {

@@ -1,4 +1,4 @@
-//! A thread's rows of instances: the line that counts what it did to one mutex or file.
+//! A thread's rows of instances: each row counts the thread's operations on one mutex or file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,20 +11,20 @@ use super::local::Local;
 use super::state::Engine;
 
 impl Local {
-    /// Line `i` of an instance's row in this thread's bank; `None` when the places it could have
-    /// are taken.
+    /// Line `i` of an instance's row in this thread's bank; `None` if the index entries for it are in
+    /// use.
     #[inline(always)]
     pub fn instance_line(&self, id: u32, i: usize) -> Option<&Line> {
-        let at = match self.instance_at_hand(id) {
+        let at = match self.instance_fast(id) {
             Some(at) => at,
             None => self.instance_slow(id)?,
         };
         Some(self.line(at + i))
     }
 
-    /// The first line of the row, only if it is there at the first of its places.
+    /// The first line of the row, if it is at its first index entry.
     #[inline(always)]
-    fn instance_at_hand(&self, id: u32) -> Option<usize> {
+    fn instance_fast(&self, id: u32) -> Option<usize> {
         let bank = self.bank.get();
         let entry = bank.instances[id as usize % INSTANCE_ENTRIES].load(Ordering::Relaxed);
         ((entry >> 32) as u32 == id).then_some(entry as u32 as usize)
@@ -32,20 +32,20 @@ impl Local {
 
     /// The line of such a row that counts operations of line `i`; see [`Local::time_instance`].
     #[inline(always)]
-    pub fn instance_line_at_hand(&self, id: u32, i: usize) -> Option<&Line> {
-        let at = self.instance_at_hand(id)?;
+    pub fn instance_line_fast(&self, id: u32, i: usize) -> Option<&Line> {
+        let at = self.instance_fast(id)?;
         Some(self.line(at + line_of(id, i)))
     }
 
-    /// The socket with this id, if it is open: what [`Engine::live_socket`] says, by what is at hand.
+    /// The socket with this id, if it is open. As [`Engine::live_socket`], from the local's own data.
     #[inline(always)]
     pub fn socket(&self, id: u32) -> Option<&Socket> {
         let socket = self.sockets.get(index_of(id))?;
         (id != 0 && socket.id.load(Ordering::Acquire) == id).then_some(socket)
     }
 
-    /// Counts a time into the row of an instance. One without a line for each operation has a
-    /// single line, and the next one belongs to something else.
+    /// Counts a time into the row of an instance. An instance without a line for each operation has a
+    /// single line, and the next line belongs to something else.
     #[inline(always)]
     pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64, weight: u16) {
         let i = line_of(id, i);
@@ -66,9 +66,9 @@ impl Local {
         }
     }
 
-    /// The same, only if it is there: for what ends.
+    /// The same, if the row exists: for the end of an operation.
     #[inline(always)]
-    pub fn known_instance_line(&self, id: u32) -> Option<&Line> {
+    pub fn existing_instance_line(&self, id: u32) -> Option<&Line> {
         let bank = self.bank.get();
         for probe in 0..INSTANCE_PROBES {
             let entry = bank.instances[probe_place(id, probe)].load(Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl Local {
             if owner == id {
                 return Some(entry as u32 as usize);
             }
-            // The row of an instance that has ended goes to whoever comes next, if it is as long.
+            // The row of an ended instance is given to the next one with as many lines.
             let reusable = entry == 0
                 || (!self.engine.is_live(owner) && Engine::instance_lines(owner) == lines);
             if reusable && free.is_none() {
@@ -129,7 +129,7 @@ fn line_of(id: u32, i: usize) -> usize {
     i.min(Engine::instance_lines(id) - 1)
 }
 
-/// Places of the instance index that an id may stand at.
+/// Number of index entries in which an id can be.
 const INSTANCE_PROBES: usize = 4;
 
 #[inline(always)]

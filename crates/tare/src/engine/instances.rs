@@ -13,22 +13,22 @@ use tare_layout::sizes;
 use super::freelist;
 use super::state::{Engine, lock};
 
-/// Files by class and path, so that a file opened again keeps its row.
+/// Files by class and path, so that a file that is opened again uses the same row.
 #[derive(Default)]
 pub struct Files {
     by_name: HashMap<(u16, Box<str>), u32>,
-    /// Places of files that were deleted.
+    /// Indexes of files that were deleted.
     free: Vec<usize>,
 }
 
 impl Engine {
-    /// The id of a new mutex, rwlock or condition; 0 when there is no room.
+    /// The id of a new mutex, rwlock or condition; 0 = the table is full.
     pub fn new_instance(&self, class: u16, address: usize) -> u32 {
         let shared = self.view.shared();
         let limit = self.view.geometry().limits.instances;
         let kind = self.kind_of(usize::from(class));
         let limit = match kind.and_then(sizes::of_instances) {
-            Some(size) => self.room_for(size, limit),
+            Some(size) => self.limit_for(size, limit),
             None => limit,
         };
         let link = |i: usize| (i < limit).then(|| &self.view.instance(i).next_free);
@@ -42,7 +42,7 @@ impl Engine {
         let generation = next_generation(&instance.generation);
         instance.class.store(u32::from(class), Ordering::Relaxed);
         instance.address.store(address as u64, Ordering::Relaxed);
-        // Most instances never need them, and they are two lines of memory.
+        // Most instances never use them, and they are two lines of memory.
         if instance.shared_used.load(Ordering::Relaxed) != 0 {
             instance.shared_used.store(0, Ordering::Relaxed);
             clear(&instance.shared);
@@ -53,15 +53,15 @@ impl Engine {
         id
     }
 
-    /// How many there may be of what this is the size of; none, if that was asked for.
-    pub(super) fn room_for(&self, size: usize, limit: usize) -> usize {
+    /// `limit`, or 0 if the host requested 0 for this size.
+    pub(super) fn limit_for(&self, size: usize, limit: usize) -> usize {
         match self.view.control().has_none_of(size) {
             true => 0,
             false => limit,
         }
     }
 
-    /// Counts a thread that has no slot. Where there are no classes of threads, no thread was to have one.
+    /// Counts a thread that has no slot. If there are no classes of threads, no thread was to have one.
     pub fn lose_thread(&self) {
         if !self.view.control().has_none_of(sizes::THREAD_CLASSES) {
             self.lose(Lost::Threads, 1);
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    /// Whether anything of a class is counted in some thread now.
+    /// Whether any event of a class is counted in some thread now.
     pub fn is_active(&self, class: u16) -> bool {
         let effective = self.view.controls().effective.get(usize::from(class));
         effective.is_some_and(|bits| bits.load(Ordering::Relaxed) & COUNTS != 0)
@@ -114,17 +114,17 @@ impl Engine {
         Some(self.view.instance(index)).filter(|i| i.id.load(Ordering::Acquire) == id)
     }
 
-    /// Whether an instance or file with this id is there.
+    /// Whether an instance or file with this id exists.
     pub fn is_live(&self, id: u32) -> bool {
         self.live_file(id).is_some()
             || self.live_instance(id).is_some()
             || self.live_socket(id).is_some()
     }
 
-    /// The id of a new socket; 0 when there is no room.
+    /// The id of a new socket; 0 = the table is full.
     pub fn new_socket(&self, class: u16, descriptor: i32) -> u32 {
         let shared = self.view.shared();
-        let limit = self.room_for(sizes::SOCKETS, self.view.geometry().limits.sockets);
+        let limit = self.limit_for(sizes::SOCKETS, self.view.geometry().limits.sockets);
         let link = |i: usize| (i < limit).then(|| &self.view.socket(i).next_free);
         let index = freelist::pop(&shared.free_sockets.0, link)
             .or_else(|| freelist::take_new(&shared.sockets_used.0, limit));
@@ -179,7 +179,7 @@ impl Engine {
         Some(self.view.socket(index)).filter(|s| s.id.load(Ordering::Acquire) == id)
     }
 
-    /// The id of a file, opened once more; 0 when there is no room.
+    /// Opens a file once more. Returns its id; 0 = the table is full.
     pub fn open_file(&self, class: u16, path: &str) -> u32 {
         let mut files = lock(&self.files);
         let id = match files.by_name.get(&(class, path.into())) {
@@ -200,7 +200,7 @@ impl Engine {
     }
 
     fn new_file(&self, files: &mut Files, class: u16, path: &str) -> u32 {
-        let limit = self.room_for(sizes::FILES, self.view.geometry().limits.files);
+        let limit = self.limit_for(sizes::FILES, self.view.geometry().limits.files);
         let free = files.free.pop();
         let index = free.or_else(|| freelist::take_new(&self.view.shared().files_used.0, limit));
         let Some(index) = index else {
@@ -219,7 +219,7 @@ impl Engine {
         id
     }
 
-    /// A file is there no more: its figures go with it.
+    /// A file was deleted: its figures are removed.
     pub fn delete_file(&self, class: u16, path: &str) {
         let mut files = lock(&self.files);
         if let Some(id) = files.by_name.remove(&(class, path.into())) {
@@ -229,7 +229,7 @@ impl Engine {
         }
     }
 
-    /// A file has another name. Where a file was known by that already, its figures go on, as in MySQL.
+    /// A file was renamed. As in MySQL, if a file had that name already, its figures continue.
     pub fn rename_file(&self, class: u16, from: &str, to: &str) {
         let mut files = lock(&self.files);
         if files.by_name.contains_key(&(class, to.into())) {
@@ -284,8 +284,8 @@ impl Engine {
         }
     }
 
-    /// Adds a thread's row to the instance's shared lines, when its bank is merged away; and what the
-    /// row held when its table was truncated to what those held.
+    /// Adds a thread's row to the instance's shared lines, when its bank is merged; and the row's
+    /// values at the last truncation to theirs.
     pub fn add_instance_shared(&self, id: u32, lines: &[Line], before: Option<&[Line]>) {
         for (i, line) in lines.iter().enumerate() {
             let Some(shared) = self.shared_line(id, i) else {
@@ -300,7 +300,7 @@ impl Engine {
         }
     }
 
-    /// Beside [`Self::shared_line`]: what it held when its table was truncated.
+    /// The values of [`Self::shared_line`] when its table was last truncated.
     fn truncated_line(&self, id: u32, operation: usize) -> Option<&'static Line> {
         if id & FILE != 0 {
             self.live_file(id).map(|f| &f.truncated[operation.min(2)])
@@ -312,13 +312,13 @@ impl Engine {
     }
 }
 
-/// What stands for an object's address where the host's own may move: that of its entry, which no
-/// other has.
+/// A number in place of an object's address, where the host's own may move: the address of its entry,
+/// which is unique.
 pub(super) fn address_of<T>(entry: &T) -> u64 {
     std::ptr::from_ref(entry).addr() as u64
 }
 
-/// How often an index has been used, this time included. 0 is no generation, so that no id is 0.
+/// How often an index has been used, including this time. 0 is no generation, so that no id is 0.
 pub(super) fn next_generation(cell: &AtomicU32) -> u32 {
     let generation = match (cell.load(Ordering::Relaxed) + 1) & GENERATION_MASK {
         0 => 1,
@@ -334,7 +334,7 @@ pub(super) fn add_sums(to: &Line, from: &Line) {
     }
 }
 
-/// Shared minimums are kept inverted, see [`Line::time_shared`].
+/// Shared minimums are stored inverted, see [`Line::time_shared`].
 pub fn raise_extremes(shared: &Line, line: &Line) {
     if line.get(MAX) != 0 {
         shared.cells[MIN].fetch_max(!line.get(MIN), Ordering::Relaxed);
@@ -342,9 +342,9 @@ pub fn raise_extremes(shared: &Line, line: &Line) {
     }
 }
 
-/// Makes a line that many write, or readers do, zero.
+/// Sets a line that many threads or readers write to zero.
 pub(super) fn clear(line: &Line) {
-    // Untouched pages stay untouched.
+    // Does not touch pages that are zero.
     if line
         .cells
         .iter()

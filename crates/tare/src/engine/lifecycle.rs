@@ -18,19 +18,19 @@ use crate::config::{Config, StartError};
 /// The last generation given; 16 bits are used, see [`Class`](crate::class::Class).
 static LAST_GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// What went wrong before there was a segment to count it in.
+/// Starts that failed before there was a segment to count them in.
 static FAILED_STARTS: AtomicU64 = AtomicU64::new(0);
 
 /// Whether the fork handler is installed.
 static FORK_HANDLER: AtomicBool = AtomicBool::new(false);
 
-/// Whether Tare goes with the child when a process that has but one thread forks.
+/// Whether Tare continues in the child when a process with a single thread forks.
 static FOLLOWS_FORKS: AtomicBool = AtomicBool::new(false);
 
 /// Starts recording. Threads join at their next event.
 ///
 /// # Errors
-/// [`StartError`]; the host goes on without Tare, and [`failed_starts`] counts it.
+/// [`StartError`]; the host continues without Tare, and [`failed_starts`] counts it.
 pub fn start(config: Config) -> Result<(), StartError> {
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
@@ -60,9 +60,8 @@ pub fn start(config: Config) -> Result<(), StartError> {
     }
 }
 
-/// Stops recording. Threads let go of the segment when they end or when Tare starts again; when the
-/// last one has, a segment in memory is gone, also for readers that are attached. One in a file
-/// stays.
+/// Stops recording. Threads release the segment when they end or when Tare starts again. When the last
+/// one has, a segment in memory is gone, also for readers that are attached; one in a file remains.
 pub fn stop() {
     let _busy = hot::busy();
     let mut current = ENGINE.lock();
@@ -98,29 +97,29 @@ pub fn descriptor() -> std::io::Result<OwnedFd> {
     }
 }
 
-/// Whether from now on, when this process forks while it has but one thread, Tare goes with the child, and the
-/// parent does not record any more: for servers that put themselves into the background.
+/// Whether from now on, when this process forks while it has a single thread, Tare continues in the
+/// child, and the parent no longer records: for servers that put themselves into the background.
 pub fn follow_forks(follow: bool) {
     if FOLLOWS_FORKS.load(Ordering::Relaxed) != follow {
         FOLLOWS_FORKS.store(follow, Ordering::Relaxed);
     }
 }
 
-/// Whether the fork that is under way takes Tare along.
+/// Whether Tare continues in the child of the present fork.
 fn child_takes_over() -> bool {
-    // Asked between `before` and the end of the other two, one fork at a time.
+    // Read between `before` and the end of the other two handlers; one fork at a time.
     TAKES_OVER.load(Ordering::Relaxed)
 }
 
-/// What [`child_takes_over`] says; written under the lock of [`ENGINE`].
+/// The result of [`child_takes_over`]; written under the lock of [`ENGINE`].
 static TAKES_OVER: AtomicBool = AtomicBool::new(false);
 
 fn has_one_thread() -> bool {
     std::fs::read_dir("/proc/self/task").is_ok_and(|threads| threads.count() == 1)
 }
 
-/// In a child process Tare does not run: its threads would count into the parent's segment. Unless it
-/// follows ([`follow_forks`]): then it does not run in the parent.
+/// In a child process Tare does not run: its threads would count into the parent's segment. If it
+/// follows ([`follow_forks`]), it does not run in the parent instead.
 fn install_fork_handler() {
     if FORK_HANDLER.swap(true, Ordering::Relaxed) {
         return;
@@ -130,8 +129,8 @@ fn install_fork_handler() {
         let engine = ENGINE.lock();
         TAKES_OVER.store(follows, Ordering::Relaxed);
         if let Some(engine) = engine.as_ref().filter(|_| follows) {
-            // The parent may be gone before the child comes to say its number: until then it is nobody's, and nobody
-            // takes the parent's end for a crash.
+            // The parent may have ended before the child stores its number. Until then the segment has
+            // no process, and no reader takes the parent's end for a crash.
             engine.view.header().pid.store(0, Ordering::Relaxed);
         }
         std::mem::forget(engine);
@@ -150,7 +149,7 @@ fn install_fork_handler() {
             }
             return;
         }
-        // SAFETY: locked by `before`, on the thread that this one is a copy of.
+        // SAFETY: locked by `before`, on the thread of which this one is a copy.
         unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
         if let Some(engine) = ENGINE.lock().as_ref() {
             let pid = std::process::id();
@@ -159,21 +158,21 @@ fn install_fork_handler() {
             hot::renumber_in_child(u64::from(pid));
         }
     }
-    // SAFETY: the handlers touch atomics, a thread-local without destructor and a futex lock, and list a
-    // directory in the process that forks.
+    // SAFETY: the handlers touch atomics, a thread-local without destructor and a futex lock, and list
+    // a directory in the process that forks.
     unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
 }
 
-/// Tare does not run any more in this one of two processes that have its segment: the other has it. The lock
-/// was taken by `before`, on this thread or the one that it is a copy of.
+/// Stops Tare in one of two processes that have its segment: the other continues. `before` took the
+/// lock, on this thread or on the one of which it is a copy.
 fn let_go() -> Option<&'static Engine> {
     running::record(0);
     hot::forget_in_child();
-    // SAFETY: locked by `before`; the caller's promise.
+    // SAFETY: locked by `before`; the caller is one of the two other handlers.
     unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
     let engine = ENGINE.lock().take()?;
     engine.pid.store(0, Ordering::Relaxed);
-    // The segment is the other's: dropping the engine would discard its pages.
-    // SAFETY: never given back, so it lives as long as the process.
+    // The segment belongs to the other process: dropping the engine would discard its pages.
+    // SAFETY: never dropped, so it lives as long as the process.
     Some(unsafe { &*Arc::into_raw(engine) })
 }

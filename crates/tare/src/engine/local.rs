@@ -1,4 +1,4 @@
-//! What a thread keeps about its slot and bank, and how a point counts into them.
+//! A thread's data about its slot and bank, and how a point counts into them.
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
@@ -19,7 +19,7 @@ use tare_layout::slot::{STATEMENT_DEPTH, Slot, ring};
 
 use super::account::Account;
 use super::clock;
-use super::counted::Counted;
+use super::counted::StatementCounters;
 use super::digest_cache::DigestCache;
 use super::history::Cursor;
 use super::pending::Pending;
@@ -28,11 +28,12 @@ use super::state::Engine;
 use crate::class::Class;
 use crate::number::NO_NUMBER;
 
-/// What a thread keeps about its slot. Reached through `hot`, or owned by a session. What every event reads comes
-/// first, in two cache lines.
+/// A thread's data about its slot. Reached through `hot`, or owned by a session. The fields that every
+/// event reads come first, in two cache lines.
 #[repr(C, align(64))]
 pub(crate) struct Local {
-    /// Generation (bits 32-63) and slot (bits 0-31): what a guard remembers it belongs to.
+    /// Generation (bits 32-63) and slot (bits 0-31): by it a guard recognises the local that it belongs
+    /// to.
     pub key: u64,
     /// Effective bytes by class.
     pub(super) effective: *const AtomicU8,
@@ -44,54 +45,54 @@ pub(crate) struct Local {
     pub(super) arena: Cell<*const Line>,
     /// The slot.
     pub slot: &'static Slot,
-    /// The clock when an idle time, a statement or a send ended, or a statement began, as long as
-    /// the thread has had no other event since; 0 = not known. A statement begins where the idle time
-    /// before it ended, its first stage where it began, the sending of its answer where it ended
-    /// (if the host says so), an idle time where either ended: one clock read for each pair.
+    /// The clock at the end of an idle time, a statement or a send, or at the start of a statement,
+    /// until the thread has another event; 0 = unknown. A statement begins at the end of the idle time
+    /// before it, its first stage at its start, the send of its result at its end (if the host says
+    /// so), and an idle time at the end of either: one clock read for each pair.
     pub edge: Cell<u64>,
-    /// What the stage that runs stands for, if its flags say [`effective::WEIGHED`].
+    /// The weight of the running stage, if its flags have [`effective::WEIGHED`].
     pub stage_weight: Cell<u16>,
     /// Times wait for their histograms, see [`super::pending`].
     pub defers_times: Cell<bool>,
 
-    /// The stage running: class, start, and what to do with it.
+    /// The running stage.
     pub stage: OpenStage,
-    /// Statements open, and the event id of each.
+    /// Number of open statements.
     pub statements: Cell<usize>,
-    /// The edge that an idle time left: a statement begins where its request came. What came before it is the
-    /// client's time, where idle times are not recorded.
+    /// The edge that an idle time left: a statement begins when its request arrived. The time before is
+    /// the client's, if idle times are not recorded.
     pub idle_end: Cell<u64>,
     /// Event id of the open transaction, 0 = none.
     pub transaction_id: Cell<u64>,
     /// Number of the default schema.
     pub schema: Cell<u32>,
-    /// Id of the program that runs, 0 = none.
+    /// Id of the running program, 0 = none.
     pub program: Cell<u32>,
-    /// Metadata locks that are free, for this thread alone: the first + 1.
+    /// This thread's cache of free metadata locks: the first + 1.
     pub metadata_locks: Cell<u32>,
-    /// How many they are.
-    pub metadata_locks_kept: Cell<u16>,
-    /// Locks that it has marked as held. As long as there is none, letting go of one looks for no row.
+    /// Number of locks in the cache.
+    pub metadata_locks_cached: Cell<u16>,
+    /// Number of locks that it has marked as held. If it is 0, releasing a lock looks up no row.
     pub marked_locks: Cell<u16>,
 
-    /// What setup_objects leaves of the flags for each object.
+    /// The mask of effective flags for each object.
     pub(super) object_masks: &'static [AtomicU8],
     /// All sockets.
     pub(super) sockets: &'static [Socket],
     /// The bank's fixed part.
     pub bank: Cell<&'static Bank>,
-    /// Number of the bank. Looked at through [`Local::has_bank`].
+    /// Number of the bank. [`Local::has_bank`] reads it.
     pub bank_number: Cell<usize>,
-    /// Keeps the segment mapped; everything above points into it.
-    /// Let go by hand, because the local outlives the thread.
+    /// Keeps the segment mapped; everything above points into it. Dropped explicitly, because the local
+    /// outlives the thread.
     pub engine: ManuallyDrop<Arc<Engine>>,
     /// Its history rings and text ring.
     pub rings: Rings,
-    /// Where the next event goes in each ring.
+    /// The next position in each ring.
     pub cursors: [Cursor; ring::RINGS],
-    /// The transaction that ends with a statement.
-    pub of_statement: OfStatement,
-    /// Where the numbers of places in the host's source are found.
+    /// The single-statement transaction.
+    pub autocommit: AutocommitTransaction,
+    /// The index of the places in the host's source.
     pub(super) sources: *const Entry,
     /// Which metrics are gathered.
     pub(super) metric_flags: *const AtomicU8,
@@ -101,26 +102,26 @@ pub(crate) struct Local {
     pub has_texts: Cell<bool>,
     /// The account.
     pub account: Cell<Account>,
-    /// It has none yet: what it counts until then is to count for that one.
+    /// It has no account yet: counts until then are for that account.
     pub awaits_account: Cell<bool>,
-    /// What the histograms do not know yet.
+    /// Times that are not in histograms yet.
     pub(super) pending: Pending,
     /// Event ids of the open statements.
     pub statement_ids: [Cell<u64>; STATEMENT_DEPTH],
     /// When each of them began, 0 = not timed.
     pub statement_starts: [Cell<u64>; STATEMENT_DEPTH],
-    /// What each of the open statements has counted. Here and not in its guard, which is moved.
-    pub counted: [Counted; STATEMENT_DEPTH],
-    /// CPU time that the thread had used when each began, in nanoseconds; 0 = it is not asked for. Of those that
-    /// have OTHER_CLOCK.
+    /// Counters of the open statements. Here and not in the guard, which is moved.
+    pub counted: [StatementCounters; STATEMENT_DEPTH],
+    /// The thread's CPU time when each began, in nanoseconds, for those that have OTHER_CLOCK; 0 = not
+    /// measured.
     pub statement_cpu: [Cell<u64>; STATEMENT_DEPTH],
-    /// Digests of the texts seen last.
+    /// Digests of the last texts.
     pub digests: UnsafeCell<DigestCache>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Local, object_masks) == 2 * 64);
 
-/// The rings of a slot, and history_long: looked up once, when the thread attaches.
+/// The rings of a slot, and history_long, in one place since the thread attached.
 pub(crate) struct Rings {
     pub waits: &'static [event::Wait],
     pub stages: &'static [event::Stage],
@@ -134,14 +135,14 @@ pub(crate) struct Rings {
 
 /// A transaction that is a single statement, and ends with it.
 #[derive(Default)]
-pub(crate) struct OfStatement {
+pub(crate) struct AutocommitTransaction {
     /// Number of open statements while its own runs, 0 = there is no such transaction.
     pub depth: Cell<usize>,
     /// The transaction.
     pub open: Cell<Open>,
 }
 
-/// What is known of an open transaction until it ends.
+/// The state of an open transaction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Open {
     pub start: u64,
@@ -150,17 +151,17 @@ pub(crate) struct Open {
     pub class: u16,
     pub bits: u8,
     pub read_only: bool,
-    /// What it stands for.
+    /// Its weight.
     pub weight: u16,
 }
 
-/// The stage that runs. Fields apart, each read as it was written: a copy of the whole would be
-/// loaded in other pieces than it was stored in, which waits for the stores.
+/// The running stage. The fields are separate, and each is read as it was written: a copy of the struct
+/// would be loaded in other pieces than it was stored in, and the loads would wait for the stores.
 #[derive(Default)]
 pub(crate) struct OpenStage {
     /// Bits 0-7 flags (0 = no stage runs), bits 8-23 class.
     head: Cell<u32>,
-    /// Waits open: not the stage's, but here is room in the line.
+    /// Number of open waits: not the stage's, but this cache line has space.
     pub waits: Cell<u32>,
     /// Ticks at its start.
     pub start: Cell<u64>,
@@ -176,7 +177,7 @@ impl OpenStage {
         ((head >> 8) as u16, head as u8)
     }
 
-    /// Makes another stage the one that runs; flags 0 = none.
+    /// Replaces the running stage; flags 0 = none.
     #[inline(always)]
     pub fn set(&self, class: u16, bits: u8, start: u64, id: u64) {
         self.head.set(u32::from(class) << 8 | u32::from(bits));
@@ -198,18 +199,18 @@ impl Local {
             .set_mask(self.slot_number(), instrumented, history);
     }
 
-    /// What an event keeps that stands for so many: [`Self::key`], with the weight in bits 16-31, which numbers of slots
-    /// leave free. An event that stands for itself keeps the key as it is, and is told by it from others.
+    /// The key of an event of this weight: [`Self::key`] with the weight in bits 16-31, which slot
+    /// numbers do not use. An event of weight 1 has the plain key.
     pub fn weighed_key(&self, weight: u16) -> u64 {
         self.key | u64::from(weight) << 16
     }
 
-    /// What an event stands for that kept this; none, if it is not of this thread and engine.
+    /// The weight in a key; `None` if it is not of this thread and engine.
     pub fn weight_of(&self, key: u64) -> Option<u16> {
         (key & !0xffff_0000 == self.key).then_some((key >> 16) as u16)
     }
 
-    /// The class's number, registering it if need be.
+    /// The class's number; registers it if necessary.
     #[inline(always)]
     pub fn number(&self, class: &Class) -> u16 {
         match class.number.get((self.key >> 32) as u32) {
@@ -225,7 +226,7 @@ impl Local {
             .map_or(NO_NUMBER, |_making| self.engine.register(class))
     }
 
-    /// What to do with events of this class, by number.
+    /// The effective flags of a class, by number.
     #[inline(always)]
     pub fn bits(&self, class: u16) -> u8 {
         // SAFETY: class numbers are below the limit of classes, which is the array's length; the
@@ -236,7 +237,7 @@ impl Local {
         }
     }
 
-    /// What this thread leaves of all flags.
+    /// The thread's mask of effective flags.
     pub fn thread_mask(&self) -> u8 {
         // SAFETY: as in `bits`.
         unsafe { (*self.mask).load(Ordering::Relaxed) }
@@ -255,13 +256,13 @@ impl Local {
 
     /// The first line of the class's row, if this thread has counted there before.
     #[inline(always)]
-    pub fn known_row(&self, class: u16) -> Option<&Line> {
-        self.known_line(class, 0)
+    pub fn existing_row(&self, class: u16) -> Option<&Line> {
+        self.existing_line(class, 0)
     }
 
     /// The same of line `i`, which is below its kind's number of lines.
     #[inline(always)]
-    pub fn known_line(&self, class: u16, i: usize) -> Option<&Line> {
+    pub fn existing_line(&self, class: u16, i: usize) -> Option<&Line> {
         // SAFETY: as in `row`.
         let entry = unsafe { (*self.index.get().add(usize::from(class))).load(Ordering::Relaxed) };
         let at = awake_line_of(entry);
@@ -270,11 +271,11 @@ impl Local {
 
     /// The four lines of a statement class's row.
     #[inline(always)]
-    pub fn whole_row(&self, class: u16) -> Option<&[Line; 4]> {
+    pub fn complete_row(&self, class: u16) -> Option<&[Line; 4]> {
         const { assert!(Kind::Statement.row_lines() == 4) };
         let first = self.row(class, 0)?;
-        // SAFETY: a statement's row has four lines, one behind the other in the arena; that the class
-        // is a statement's was asked when the statement began and when it was refined.
+        // SAFETY: a statement's row has four consecutive lines in the arena. The class was checked to
+        // be a statement's when the statement began and when it was refined.
         Some(unsafe { &*std::ptr::from_ref(first).cast() })
     }
 
@@ -286,7 +287,7 @@ impl Local {
             return None;
         }
         let _making = self.making()?;
-        self.make_bank()?;
+        self.ensure_bank()?;
         let at = self.engine.awaken(self.bank_number.get(), class)?;
         Some(self.line(at + i))
     }
@@ -294,7 +295,7 @@ impl Local {
     /// Line `i` of the bank's arena.
     #[inline(always)]
     pub(super) fn line(&self, i: usize) -> &Line {
-        // SAFETY: `i` comes from an index of the bank, whose entries `new_item` made within the
+        // SAFETY: `i` comes from an index of the bank, whose entries `new_item` created within the
         // arena, or is a line of the same item behind it.
         unsafe { &*self.arena.get().add(i) }
     }
@@ -307,14 +308,14 @@ impl Local {
         id
     }
 
-    /// Marks an event as ended in its packed word: the newest id minus its own, plus one.
+    /// Adds the end to an event's packed word: the newest id minus its own, plus one.
     #[inline(always)]
     pub fn ended(&self, packed: u64, id: u64) -> u64 {
         let span = self.slot.event_id.load(Ordering::Relaxed) - id + 1;
         packed | span.min(u64::from(tare_layout::event::MAX_SPAN)) << 40
     }
 
-    /// What an event that begins now is nested in, waits aside.
+    /// The event in which an event that begins now is nested, other than a wait.
     #[inline(always)]
     pub fn nesting(&self) -> (u64, Nesting) {
         match self.stage.id.get() {
@@ -323,7 +324,7 @@ impl Local {
         }
     }
 
-    /// What a stage that begins now is nested in.
+    /// The event in which a stage that begins now is nested.
     #[inline(always)]
     pub fn nesting_of_stage(&self) -> (u64, Nesting) {
         match self.statements.get() {
@@ -335,7 +336,7 @@ impl Local {
         }
     }
 
-    /// What the outermost statement is nested in.
+    /// The event in which the outermost statement is nested.
     #[inline(always)]
     pub fn nesting_of_statement(&self) -> (u64, Nesting) {
         match self.transaction_id.get() {
@@ -353,7 +354,7 @@ impl Local {
         self.other_clock(event_type)
     }
 
-    /// The CPU time that the thread has used, in nanoseconds, if statements are to tell theirs; else 0.
+    /// The thread's CPU time in nanoseconds, if statements record it; else 0.
     #[cold]
     #[inline(never)]
     pub fn cpu_of_statement(&self) -> u64 {
@@ -371,7 +372,7 @@ impl Local {
         clock::read_other(timers[event_type as usize].load(Ordering::Relaxed))
     }
 
-    /// When the stage began that runs, if it is timed by the counter; else 0.
+    /// The start of the running stage, if it is timed by the counter; else 0.
     #[inline(always)]
     pub fn stage_began(&self) -> u64 {
         let (_, bits) = self.stage.head();
@@ -381,7 +382,7 @@ impl Local {
         }
     }
 
-    /// The clock at the edge where the thread is, or now.
+    /// The clock at the thread's edge, or now.
     #[inline(always)]
     pub fn clock_at_edge(&self, bits: u8, event_type: EventType) -> u64 {
         match self.edge.replace(0) {
@@ -390,7 +391,7 @@ impl Local {
         }
     }
 
-    /// When the idle time ended that came just before, or now.
+    /// The end of an idle time directly before, or now.
     #[inline(always)]
     pub fn clock_after_idle(&self, bits: u8, event_type: EventType) -> u64 {
         let (edge, idle_end) = (self.edge.replace(0), self.idle_end.replace(0));
@@ -400,7 +401,7 @@ impl Local {
         }
     }
 
-    /// Makes `now` the edge where the thread is, if it was read by the counter.
+    /// Sets the thread's edge to `now`, if that was read by the counter.
     #[inline(always)]
     pub fn set_edge(&self, bits: u8, now: u64) {
         self.edge.set(if bits & effective::OTHER_CLOCK == 0 {
@@ -410,8 +411,8 @@ impl Local {
         });
     }
 
-    /// What an event keeps as its end, `now` = 0 of one that is not timed: by how many truncations there were then, TRUNCATE
-    /// tells it from later ones.
+    /// The word that an event stores as its end. `now` = 0: it is not timed, and the word is the number
+    /// of truncations so far, by which TRUNCATE distinguishes it from later events.
     #[inline(always)]
     pub fn end_word<const N: usize>(&self, record: &Record<N>, now: u64) -> u64 {
         match now {
@@ -432,8 +433,8 @@ impl Local {
         }
     }
 
-    /// Whether what began and ended so was timed: not if `setup_timers` was changed meanwhile to or from
-    /// THREAD_CPU, which has a time line of its own.
+    /// Whether an event with this start and end is timed: not if `setup_timers` was changed meanwhile
+    /// to or from THREAD_CPU, which has another zero.
     #[inline(always)]
     pub fn is_timed(&self, bits: u8, start: u64, end: u64) -> bool {
         if bits & effective::OTHER_CLOCK == 0 {
@@ -442,7 +443,7 @@ impl Local {
         bits & effective::TIME != 0 && self.is_same_timer(start, end)
     }
 
-    /// The flags of an event by another clock, without TIME if [`Local::is_timed`] says no.
+    /// The flags of an event by another clock, without TIME if [`Local::is_timed`] is false.
     #[cold]
     #[inline(never)]
     pub fn bits_at_end(&self, bits: u8, start: u64, end: u64) -> u8 {
@@ -462,8 +463,8 @@ impl Local {
         same
     }
 
-    /// The ticks from `start` to `end`; a clock that ran backwards (or decades forwards) gives 0 and
-    /// is counted.
+    /// The ticks from `start` to `end`. A clock that ran backwards (or decades forwards) gives 0 and is
+    /// counted.
     #[inline(always)]
     pub fn elapsed(&self, start: u64, end: u64) -> u64 {
         let ticks = end.wrapping_sub(start);
@@ -482,7 +483,7 @@ impl Local {
     }
 }
 
-/// Words that all events share. `source` as [`Local::source`] gives it.
+/// The words that all events have. `source`: a result of [`Local::source`].
 #[inline(always)]
 pub(crate) fn words<const N: usize>(
     local: &Local,
@@ -509,14 +510,14 @@ pub(crate) fn words<const N: usize>(
     words
 }
 
-/// Whether events are timed by the counter and stand for themselves, and no table shows or keeps single ones.
+/// Whether events are timed by the counter, have the weight 1, and are not stored as single events.
 #[inline(always)]
 pub(crate) const fn is_plainly_timed(bits: u8) -> bool {
     use effective::{COUNT, CURRENT, HISTORY, LONG, OTHER_CLOCK, TIME, WEIGHED};
     bits & (COUNT | TIME | CURRENT | HISTORY | LONG | OTHER_CLOCK | WEIGHED) == COUNT | TIME
 }
 
-/// Whether any table shows or keeps single events.
+/// Whether any table stores single events.
 #[inline(always)]
 pub(crate) const fn is_event(bits: u8) -> bool {
     bits & (effective::CURRENT | effective::HISTORY | effective::LONG) != 0

@@ -1,27 +1,28 @@
-//! What threads keep, by slot, as the engine sees it: places that it frees and never looks into.
+//! The locals of threads, by slot, as the engine sees them: pointers that it frees and never
+//! dereferences.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// One place for each slot: what its present thread keeps, or its last one. `slot` puts it there and knows
-/// its type, which has the engine in it; so the engine knows only how to free it.
+/// A pointer for each slot to the local of its present thread, or the last one. `slot` stores it and
+/// knows its type, which contains the engine; so the engine knows only how to free it.
 pub(super) struct Locals {
-    places: Box<[AtomicPtr<()>]>,
+    slots: Box<[AtomicPtr<()>]>,
     free: unsafe fn(*mut ()),
 }
 
 impl Locals {
-    /// Empty places for so many slots.
+    /// Null pointers for this number of slots.
     pub fn new(slots: usize, free: unsafe fn(*mut ())) -> Self {
         Self {
-            places: (0..slots).map(|_| AtomicPtr::default()).collect(),
+            slots: (0..slots).map(|_| AtomicPtr::default()).collect(),
             free,
         }
     }
 
-    /// The place of a slot.
+    /// The pointer of a slot.
     pub fn of(&self, slot: usize) -> &AtomicPtr<()> {
-        &self.places[slot]
+        &self.slots[slot]
     }
 
     /// Frees them all.
@@ -29,8 +30,8 @@ impl Locals {
     /// # Safety
     /// No thread uses any of them any more.
     pub unsafe fn free_all(&self) {
-        for place in &self.places {
-            // SAFETY: null, or what `free` is for; the caller's promise.
+        for place in &self.slots {
+            // SAFETY: null, or allocated for `free`; by the rule above no thread uses it.
             unsafe { (self.free)(place.swap(ptr::null_mut(), Ordering::AcqRel)) };
         }
     }

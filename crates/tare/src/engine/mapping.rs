@@ -20,16 +20,16 @@ unsafe impl Send for Mapping {}
 // SAFETY: as above.
 unsafe impl Sync for Mapping {}
 
-/// Address ranges of segments that ended. A thread interrupted inside a point by a signal handler
-/// that stopped Tare may still store into one, so they stay mapped for a while.
+/// Address ranges of segments that ended. A thread that was interrupted inside a point by a signal
+/// handler that stopped Tare may still store into one, so they stay mapped for a while.
 static RETIRED: Mutex<Vec<(usize, usize)>> = Mutex::new(Vec::new());
 
-/// How many retired ranges are kept: address space only, their pages are given back at once.
-const RETIRED_KEPT: usize = 64;
+/// How many retired ranges stay mapped: they take address space only, their pages are freed at once.
+const MAX_RETIRED: usize = 64;
 
 impl Mapping {
-    /// A segment in anonymous memory that others open through /proc/PID/fd. Sealed: nobody can
-    /// change its size under the writer.
+    /// A segment in anonymous memory that others open through /proc/PID/fd. It is sealed: no other
+    /// process can change its size.
     pub fn memory(bytes: usize) -> io::Result<Self> {
         // SAFETY: the name is a C string; a failure is a negative number, checked below.
         let fd = unsafe {
@@ -64,12 +64,12 @@ impl Mapping {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fd` was just opened by the caller and belongs to nobody else.
+        // SAFETY: the caller has just opened `fd` and passes on its ownership.
         let file = unsafe { OwnedFd::from_raw_fd(fd) };
         grow(fd, bytes)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice; NORESERVE because nearly
-        // all of it is never touched.
+        // SAFETY: a new mapping at an address that the kernel chooses; NORESERVE because nearly all of
+        // it is never touched.
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -83,7 +83,7 @@ impl Mapping {
         if base == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the range just mapped. Failure to keep it out of core dumps is harmless.
+        // SAFETY: the range just mapped. If it stays in core dumps after a failure, no harm is done.
         unsafe { libc::madvise(base, bytes, libc::MADV_DONTDUMP) };
         Ok(Self {
             base: base.cast(),
@@ -102,8 +102,8 @@ impl Mapping {
         &self.file
     }
 
-    /// Gives the pages of an ended memory segment back to the system. (A file keeps them: it is
-    /// there to be read later.)
+    /// Returns the pages of an ended memory segment to the system. (A file keeps them, to be read
+    /// later.)
     pub fn discard(&self) {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: fallocate on a descriptor we own; pages read as zero from then on.
@@ -111,7 +111,7 @@ impl Mapping {
     }
 }
 
-/// Gives a file its size. Beyond RLIMIT_FSIZE the kernel would end the process with SIGXFSZ: the soft
+/// Sets the size of a file. Beyond RLIMIT_FSIZE the kernel would end the process with SIGXFSZ: the soft
 /// limit is raised meanwhile, as far as the hard one allows.
 fn grow(fd: libc::c_int, bytes: usize) -> io::Result<()> {
     let mut before = libc::rlimit {
@@ -135,7 +135,7 @@ fn grow(fd: libc::c_int, bytes: usize) -> io::Result<()> {
             rlim_cur: before.rlim_max,
             rlim_max: before.rlim_max,
         };
-        // SAFETY: setrlimit reads a local. A failure shows below.
+        // SAFETY: setrlimit reads a local. A failure is detected below.
         if unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const raised) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -146,7 +146,7 @@ fn grow(fd: libc::c_int, bytes: usize) -> io::Result<()> {
         _ => Err(io::Error::last_os_error()),
     };
     if short {
-        // SAFETY: as above; what was the limit before is one that may be set.
+        // SAFETY: as above; the previous limit is allowed.
         unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const before) };
     }
     grown
@@ -156,9 +156,9 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         let mut retired = RETIRED.lock().unwrap_or_else(|e| e.into_inner());
         retired.push((self.base as usize, self.bytes));
-        if retired.len() > RETIRED_KEPT {
+        if retired.len() > MAX_RETIRED {
             let (base, bytes) = retired.remove(0);
-            // SAFETY: a range that `of_descriptor` mapped and that 64 later segments have outlived.
+            // SAFETY: a range that `of_descriptor` mapped; 64 later segments have ended since.
             unsafe { libc::munmap(base as *mut libc::c_void, bytes) };
         }
     }

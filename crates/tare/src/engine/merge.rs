@@ -16,8 +16,8 @@ use super::freelist;
 use super::state::Engine;
 
 impl Engine {
-    /// Frees a bank by merging two free ones of some account. Rare: all banks are bound to other
-    /// accounts, whose threads have gone.
+    /// Frees a bank by merging two free ones of some account. Rare: it happens when all banks are bound
+    /// to other accounts, whose threads have gone.
     #[cold]
     pub(super) fn merged_bank(&self, account: u32) -> Option<usize> {
         let accounts = self.view.shared().accounts_used.0.load(Ordering::Acquire) as usize;
@@ -45,7 +45,7 @@ impl Engine {
         None
     }
 
-    /// Adds `from`, which becomes empty, to `to`; false (and nothing done) when `to` has no room.
+    /// Adds `from` to `to` and empties it; false (and nothing done) if `to` is full.
     pub(super) fn merge(&self, to: usize, from: usize) -> bool {
         let used = |i: usize| {
             let bank = self.view.bank(i);
@@ -54,7 +54,7 @@ impl Engine {
         if used(to) + used(from) > self.view.geometry().limits.arena_lines {
             return false;
         }
-        // One merge at a time; readers see the odd sequence and read again.
+        // One merge at a time; readers of the odd sequence read again.
         let sequence = &self.view.shared().merge_sequence.0;
         let mut now = sequence.load(Ordering::Relaxed);
         loop {
@@ -106,11 +106,11 @@ impl Engine {
         for cell in self.view.class_index(from) {
             cell.store(0, Ordering::Relaxed);
         }
-        let places = bank.instances.iter().chain(&bank.digests);
-        for cell in places.chain(&bank.objects) {
+        let cells = bank.instances.iter().chain(&bank.digests);
+        for cell in cells.chain(&bank.objects) {
             cell.store(0, Ordering::Relaxed);
         }
-        // Whoever fills the bank anew accounts for its pages anew.
+        // The pages are counted again when the bank is filled again.
         let rows = self.pages(1, bank.used.load(Ordering::Relaxed) as usize);
         let end = self.view.arena(from).len();
         let blocks = end - bank.blocks.load(Ordering::Relaxed) as usize;
@@ -122,9 +122,9 @@ impl Engine {
         bank.base_used.store(0, Ordering::Relaxed);
     }
 
-    /// Moves what one bank counted by class to another, which the same thread has. The first is one that nobody sums by
-    /// class, so that nothing is seen twice; its other rows are no account's, and stay. `with_histograms`: some of its
-    /// times have entered histograms.
+    /// Moves a bank's counts by class to another bank of the same thread. No reader sums the first bank
+    /// by class, so that nothing is counted twice; its other rows belong to no account and remain.
+    /// `with_histograms`: some of its times have entered histograms.
     pub(super) fn move_classes(&self, to: usize, from: usize, with_histograms: bool) {
         let source = self.view.arena(from);
         let move_row = |at: usize, tag: Tag| {
@@ -145,7 +145,7 @@ impl Engine {
             classes.for_each(|(at, tag)| _ = move_row(at, tag));
             return;
         }
-        self.keep_awake(from, |at| {
+        self.retain_awake(from, |at| {
             Tag::unpack(source[at].get(TAG)).is_some_and(|tag| move_row(at, tag))
         });
     }
@@ -165,7 +165,7 @@ impl Engine {
             0 => self.awaken(to, class),
             at => Some(at),
         };
-        // That there is no room is counted as lost.
+        // A full bank is counted as lost.
         let Some(first) = first else { return };
         for (i, line) in lines.iter().enumerate() {
             let target = &self.view.arena(to)[first + i];
@@ -186,7 +186,7 @@ impl Engine {
     ) {
         for cell in 1..CELLS {
             match cell {
-                // What was made for it stays.
+                // Blocks created for it remain.
                 HISTOGRAM if kind.is_time_line(i) => {}
                 _ => line.set(cell, 0),
             }
@@ -207,7 +207,7 @@ impl Engine {
         }
     }
 
-    /// A baseline of a bank, unless nothing was ever written there: reading it would make its pages.
+    /// A baseline of a bank, unless nothing was ever written there: reading it would create its pages.
     fn baseline_of(&self, number: usize, bank: usize) -> Option<&'static [Line]> {
         let used = self.view.control().baselines_used.load(Ordering::Relaxed);
         (used & 1 << number != 0).then(|| self.view.baseline(number, bank))
@@ -273,15 +273,15 @@ impl Engine {
                 if let Some(of) = self.baseline_of(number, from_bank) {
                     let into = &self.view.baseline(number, to_bank)[target_at..][..BLOCK_LINES];
                     let pairs = buckets(into).zip(buckets(&of[at..at + BLOCK_LINES]));
-                    // These are compared with the buckets modulo 2^32: they may wrap.
+                    // Compared with the buckets modulo 2^32: these may wrap.
                     pairs.for_each(|(into, of)| _ = add_bucket(into, of));
                 }
             }
         }
     }
 
-    /// Moves a digest's row to the digest's shared lines: of one that was evicted, to those of all
-    /// else; of one of an older generation, nowhere.
+    /// Moves a digest's row to the digest's shared lines. The row of an evicted digest goes to "all
+    /// else", one of an older generation is discarded.
     fn merge_digest(&self, from: usize, at: usize, id: u32) {
         let mut entries = self.view.bank(from).digests.iter();
         let mine = |entry: u64| (entry >> 32) as u32 == id && entry as u16 as usize == at;
@@ -306,7 +306,7 @@ fn has_counted(kind: Kind, lines: &[Line]) -> bool {
         })
 }
 
-/// Adds a bucket to another that only the caller writes; true when that wrapped.
+/// Adds a bucket to another that only the caller writes; true if that wrapped.
 pub(super) fn add_bucket(into: &AtomicU32, of: &AtomicU32) -> bool {
     let (sum, wrapped) = into
         .load(Ordering::Relaxed)
@@ -325,7 +325,7 @@ pub(super) fn add_cells(kind: Kind, i: usize, to: &Line, from: &Line) {
         for cell in [COUNT, CONTENDED, SUM] {
             to.add(cell, from.get(cell));
         }
-        // Of a statement, the moment it was last seen.
+        // A statement's last-seen time.
         match kind {
             Kind::Statement => to.set(EXTRA, to.get(EXTRA).max(from.get(EXTRA))),
             _ => to.add(EXTRA, from.get(EXTRA)),

@@ -14,7 +14,7 @@ use crate::metric::{METRICS, Metric};
 use crate::number::NO_NUMBER;
 
 impl Engine {
-    /// Lists all metrics that were declared.
+    /// Registers all declared metrics.
     pub(super) fn place_metrics(&self) {
         self.view
             .shared()
@@ -26,7 +26,7 @@ impl Engine {
         }
     }
 
-    /// Gives a metric its number, or number 0, which is never gathered, when the limit is reached.
+    /// Registers a metric. Returns its number, or number 0, which is never gathered, at the limit.
     #[cold]
     pub fn register_metric(&self, metric: &Metric) -> u16 {
         let _one_at_a_time = lock(&self.registering);
@@ -85,8 +85,8 @@ impl Local {
 
     #[inline(always)]
     fn gathers_number(&self, number: usize) -> bool {
-        // SAFETY: a number that the engine of this local gave is below the limit of metrics, which is how
-        // many flags there are; the engine keeps them mapped.
+        // SAFETY: the engine of this local gave the number, which is below the limit of metrics and so
+        // below the number of flags; the engine keeps them mapped.
         unsafe { &*self.metric_flags.add(number) }.load(Ordering::Relaxed) != 0
     }
 
@@ -101,8 +101,8 @@ impl Local {
     pub fn add_metric(&self, metric: &Metric, n: u64) {
         let number = self.metric_number(metric);
         if self.gathers_number(number) {
-            // SAFETY: as above; a slot's row has as many cells. Only the thread that has the slot, which
-            // is this one, writes it.
+            // SAFETY: as above; a slot's row has as many cells. Only the thread that has the slot,
+            // which is this one, writes it.
             bump(unsafe { &*self.metric_row.add(number) }, n);
         }
     }

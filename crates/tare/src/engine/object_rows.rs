@@ -10,7 +10,7 @@ use tare_layout::shared::Lost;
 use super::local::Local;
 
 impl Local {
-    /// What setup_objects leaves of the flags of an object's class.
+    /// The mask of effective flags for an object.
     #[inline(always)]
     pub fn object_mask(&self, id: u32) -> u8 {
         match self.object_masks.get(index_of(id)) {
@@ -24,17 +24,17 @@ impl Local {
         self.line(at)
     }
 
-    /// The first line of an object's row of so many lines in this thread's bank; `None` when the
-    /// places it could have are taken.
+    /// The first line of an object's row with this number of lines in this thread's bank; `None` if the
+    /// index entries for it are in use.
     #[inline(always)]
     pub fn object_row(&self, id: u32, part: u8, lines: usize) -> Option<usize> {
-        self.object_at_hand(id, part)
+        self.object_fast(id, part)
             .or_else(|| self.object_row_slow(id, part, lines))
     }
 
-    /// The same, only if it is there at the first of its places.
+    /// The same, if the row is at its first index entry.
     #[inline(always)]
-    pub fn object_at_hand(&self, id: u32, part: u8) -> Option<usize> {
+    pub fn object_fast(&self, id: u32, part: u8) -> Option<usize> {
         let entry = self.bank.get().objects[place(id, part, 0)].load(Ordering::Relaxed);
         (entry & !0xffff == key(id, part)).then_some(entry as u16 as usize)
     }
@@ -50,7 +50,7 @@ impl Local {
             if entry & !0xffff == key(id, part) {
                 return Some(entry as u16 as usize);
             }
-            // The row of an object that was dropped goes to whoever comes next, if it is as long.
+            // The row of a dropped object is given to the next one with as many lines.
             let at = entry as u16 as usize;
             let reusable = entry == 0
                 || (!self.engine.is_live_object((entry >> 32) as u32)
@@ -87,7 +87,7 @@ impl Local {
                 at
             }
         };
-        // A program's row has counters behind its two time lines.
+        // A program's row has counters after its two time lines.
         let times = if lines == PROGRAM_LINES { 2 } else { lines };
         for i in 0..times {
             self.line(at + i).set(MIN, NO_MIN);
@@ -96,7 +96,7 @@ impl Local {
         Some(at)
     }
 
-    /// Counts one that took no time and stands for `weight` into the only line of a part's row.
+    /// Counts `weight` events without a time into the only line of a part's row.
     #[inline]
     pub fn count_object(&self, id: u32, part: u8, timed: bool, weight: u16) {
         match self.object_row(id, part, 1) {
@@ -105,8 +105,8 @@ impl Local {
         }
     }
 
-    /// Counts `n` events that took `ticks` together, each of which stands for `weight`, into line `i` of an object's row of so many
-    /// lines.
+    /// Counts `n` events that took `ticks` together, each with this weight, into line `i` of an
+    /// object's row with this number of lines.
     #[inline]
     pub fn time_object(
         &self,
@@ -148,7 +148,7 @@ impl Local {
     }
 }
 
-/// Places of the object index that a row may stand at.
+/// Number of index entries in which a row can be.
 const PROBES: usize = 8;
 
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! Tables and programs by name, and what sessions hold of them: handles, metadata locks, prepared
+//! Tables and programs by name, and what sessions have of them: handles, metadata locks, prepared
 //! statements.
 
 use std::collections::{HashMap, VecDeque};
@@ -18,14 +18,14 @@ use super::state::{Engine, lock};
 /// Objects by type, schema and name.
 pub type Objects = HashMap<(ObjectType, Box<str>, Box<str>), u32>;
 
-/// Objects that have ended and whose names events still show, oldest first.
-pub type Ended = VecDeque<u32>;
+/// Ended objects whose names stored events still use, oldest first.
+pub type EndedObjects = VecDeque<u32>;
 
-/// How many: more than a script drops before somebody looks at what happened.
-const REMEMBERED: usize = 256;
+/// How many ended objects are remembered: more than a script drops before its events are read.
+const MAX_ENDED: usize = 256;
 
 impl Engine {
-    /// An entry of a region whose free entries are on a list; counted when there is none.
+    /// Allocates an entry of a region with a free list; counts a loss if the region is full.
     fn entry<'a>(
         &self,
         free: &AtomicU64,
@@ -34,15 +34,16 @@ impl Engine {
         lost: Lost,
         link: impl Fn(usize) -> &'a Cell32,
     ) -> Option<usize> {
-        let found = freelist::pop(free, |i| (i < limit).then(|| link(i)))
+        let entry = freelist::pop(free, |i| (i < limit).then(|| link(i)))
             .or_else(|| freelist::take_new(used, limit));
-        if found.is_none() {
+        if entry.is_none() {
             self.lose(lost, 1);
         }
-        found
+        entry
     }
 
-    /// The same, at the cost of what has ended and is remembered. The caller holds the objects' lock.
+    /// The same; if the region is full, the oldest ended object is freed. The caller holds the objects'
+    /// lock.
     fn entry_or_ended<'a>(
         &self,
         free: &AtomicU64,
@@ -52,10 +53,10 @@ impl Engine {
         link: impl Fn(usize) -> &'a Cell32,
     ) -> Option<usize> {
         loop {
-            let found = freelist::pop(free, |i| (i < limit).then(|| link(i)))
+            let entry = freelist::pop(free, |i| (i < limit).then(|| link(i)))
                 .or_else(|| freelist::take_new(used, limit));
-            if found.is_some() {
-                return found;
+            if entry.is_some() {
+                return entry;
             }
             let Some(oldest) = lock(&self.ended).pop_front() else {
                 self.lose(lost, 1);
@@ -65,8 +66,8 @@ impl Engine {
         }
     }
 
-    /// The id of a table or program; 0 when there is no room. One that is known by other indexes is
-    /// another one.
+    /// The id of a table or program; 0 = the region is full. If the indexes differ, it is another
+    /// table.
     pub fn open_object(
         &self,
         kind: ObjectType,
@@ -104,17 +105,17 @@ impl Engine {
             true => (sizes::TABLES, Lost::Tables),
             false => (sizes::PROGRAMS, Lost::Programs),
         };
-        let found = self.entry_or_ended(
+        let index = self.entry_or_ended(
             &shared.free_objects.0,
             &shared.objects_used.0,
-            self.room_for(size, view.geometry().limits.objects),
+            self.limit_for(size, view.geometry().limits.objects),
             lost,
             |i| &view.object(i).next_free,
         );
-        let Some(index) = found else { return 0 };
+        let Some(index) = index else { return 0 };
         let object = view.object(index);
         let generation = next_generation(&object.generation);
-        // A reader that sees a new name sees that the one who had the place is forgotten.
+        // A reader that sees a new name also sees that the old object has ended.
         fence(Ordering::Release);
         let id = generation << INDEX_BITS | index as u32;
         object.kind.store(kind as u32, Ordering::Relaxed);
@@ -124,24 +125,24 @@ impl Engine {
             clear(line);
         }
         view.object_masks()[index].store(0, Ordering::Relaxed);
-        self.make_indexes(object, id, indexes);
+        self.create_indexes(object, id, indexes);
         object.id.store(id, Ordering::Release);
         object_mask::compute_mask(&view, index);
         id
     }
 
-    fn make_indexes(&self, object: &object::Object, id: u32, names: &[Box<str>]) {
+    fn create_indexes(&self, object: &object::Object, id: u32, names: &[Box<str>]) {
         let (view, shared) = (self.view, self.view.shared());
-        let limit = self.room_for(sizes::INDEXES, view.geometry().limits.indexes);
+        let limit = self.limit_for(sizes::INDEXES, view.geometry().limits.indexes);
         let mut last = &object.first_index;
         last.store(0, Ordering::Relaxed);
         for (number, name) in names.iter().enumerate().take(part::MAX_INDEXES) {
             let used = &shared.indexes_used.0;
             let free = &shared.free_indexes.0;
-            let found = self.entry_or_ended(free, used, limit, Lost::Indexes, |i| {
+            let at = self.entry_or_ended(free, used, limit, Lost::Indexes, |i| {
                 &view.table_index(i).next
             });
-            let Some(at) = found else { return };
+            let Some(at) = at else { return };
             let index = view.table_index(at);
             index.number.store(number as u32, Ordering::Relaxed);
             index.name.set(name);
@@ -155,7 +156,7 @@ impl Engine {
         }
     }
 
-    /// The indexes of a table, which the caller knows to be there.
+    /// The indexes of a table, which must exist.
     fn indexes(&self, id: u32) -> impl Iterator<Item = (usize, &'static object::Index)> {
         let view = &self.view;
         let limit = view.geometry().limits.indexes;
@@ -174,22 +175,22 @@ impl Engine {
 
     fn has_indexes(&self, id: u32, names: &[Box<str>]) -> bool {
         let names = &names[..names.len().min(part::MAX_INDEXES)];
-        let known = self.indexes(id).collect::<Vec<_>>();
-        // Those that found no room are missing at the end.
-        known.len() <= names.len()
-            && known
+        let indexes = self.indexes(id).collect::<Vec<_>>();
+        // Indexes that were lost are missing at the end.
+        indexes.len() <= names.len()
+            && indexes
                 .iter()
                 .zip(names)
                 .all(|((_, index), name)| index.name.is(name))
-            && (known.len() == names.len() || self.lost(Lost::Indexes) != 0)
+            && (indexes.len() == names.len() || self.lost(Lost::Indexes) != 0)
     }
 
     fn lost(&self, what: Lost) -> u64 {
         self.view.shared().lost[what as usize].load(Ordering::Relaxed)
     }
 
-    /// The caller has taken it out of the map, and so is the only one to end it. Events of history still name it, so its
-    /// names stay until some others have ended.
+    /// Ends an object that the caller has removed from the map. Stored events still use its names,
+    /// which remain until some other objects have ended.
     fn end_object(&self, id: u32) {
         self.view
             .object(index_of(id))
@@ -197,14 +198,14 @@ impl Engine {
             .store(0, Ordering::Release);
         let mut ended = lock(&self.ended);
         ended.push_back(id);
-        if ended.len() > REMEMBERED
+        if ended.len() > MAX_ENDED
             && let Some(oldest) = ended.pop_front()
         {
             self.free_object(oldest);
         }
     }
 
-    /// Gives the place of one that has ended to others.
+    /// Frees the entry of an ended object.
     fn free_object(&self, id: u32) {
         let (view, shared) = (self.view, self.view.shared());
         let object = view.object(index_of(id));
@@ -223,13 +224,13 @@ impl Engine {
             .filter(|object| object.id.load(Ordering::Acquire) == id)
     }
 
-    /// Whether an object with this id is there.
+    /// Whether an object with this id exists.
     pub fn is_live_object(&self, id: u32) -> bool {
         self.live_object(id).is_some()
     }
 
-    /// Lines `i` of the part of an object that threads share: what they count, and what that was
-    /// when its table was truncated.
+    /// Lines `i` of an object's part that threads share: their counts, and the counts when its table
+    /// was truncated.
     pub fn object_lines(
         &self,
         id: u32,
@@ -250,7 +251,7 @@ impl Engine {
         Some((object.shared.get(i)?, object.truncated.get(i)?))
     }
 
-    /// Adds a thread's row to what threads share of the object, when its bank is merged away.
+    /// Adds a thread's row to the shared lines of the object, when its bank is merged.
     pub fn add_object_shared(&self, tag: Tag, lines: &[Line], before: Option<&[Line]>) {
         let kind = self.live_object(tag.id);
         let kind = kind.and_then(|o| ObjectType::from_u8(o.kind.load(Ordering::Relaxed) as u8));
@@ -274,24 +275,24 @@ impl Engine {
         }
     }
 
-    /// A handle of a table, owned by nobody.
+    /// A table handle without owner.
     pub fn new_handle(&self, object: u32) -> Option<usize> {
         let (view, shared) = (self.view, self.view.shared());
-        let found = self.entry(
+        let index = self.entry(
             &shared.free_handles.0,
             &shared.handles_used.0,
-            self.room_for(sizes::TABLE_HANDLES, view.geometry().limits.table_handles),
+            self.limit_for(sizes::TABLE_HANDLES, view.geometry().limits.table_handles),
             Lost::TableHandles,
             |i| &view.table_handle(i).next_free,
         )?;
-        let handle = view.table_handle(found);
+        let handle = view.table_handle(index);
         handle.address.store(address_of(handle), Ordering::Relaxed);
         handle.disown();
         handle.object.store(object, Ordering::Release);
-        Some(found)
+        Some(index)
     }
 
-    /// All handles are owned by nobody, and not locked.
+    /// Removes the owners and locks of all handles.
     pub fn disown_handles(&self) {
         let used = self.view.shared().handles_used.0.load(Ordering::Acquire) as usize;
         let limit = self.view.geometry().limits.table_handles;
@@ -300,31 +301,31 @@ impl Engine {
         }
     }
 
-    /// Closes it.
+    /// Frees a table handle.
     pub fn end_handle(&self, index: usize) {
         let handle = self.view.table_handle(index);
         handle.object.store(0, Ordering::Release);
         freelist::push(&self.view.shared().free_handles.0, index, &handle.next_free);
     }
 
-    /// A metadata lock that nobody holds, from the list that all threads share.
+    /// Allocates a metadata lock from the list that all threads share.
     pub fn new_metadata_lock(&self) -> Option<usize> {
         let (view, shared) = (self.view, self.view.shared());
         self.entry(
             &shared.free_metadata_locks.0,
             &shared.metadata_locks_used.0,
-            self.room_for(sizes::METADATA_LOCKS, view.geometry().limits.metadata_locks),
+            self.limit_for(sizes::METADATA_LOCKS, view.geometry().limits.metadata_locks),
             Lost::MetadataLocks,
             |i| &view.metadata_lock(i).next_free,
         )
     }
 
-    /// What stands for its address.
+    /// A number in place of its address.
     pub fn metadata_lock_address(&self, index: usize) -> u64 {
         address_of(self.view.metadata_lock(index))
     }
 
-    /// Puts it back there.
+    /// Returns a metadata lock to the shared list.
     pub fn end_metadata_lock(&self, index: usize) {
         let entry = self.view.metadata_lock(index);
         entry.state.store(0, Ordering::Release);
@@ -332,20 +333,20 @@ impl Engine {
         freelist::push(head, index, &entry.next_free);
     }
 
-    /// A prepared statement, published; its id and index.
+    /// Publishes a prepared statement. Returns its id and its entry.
     pub fn new_prepared(
         &self,
         fill: impl FnOnce(&object::Prepared, usize),
     ) -> Option<(u32, &'static object::Prepared)> {
         let (view, shared) = (self.view, self.view.shared());
-        let found = self.entry(
+        let index = self.entry(
             &shared.free_prepared.0,
             &shared.prepared_used.0,
-            self.room_for(sizes::PREPARED, view.geometry().limits.prepared_statements),
+            self.limit_for(sizes::PREPARED, view.geometry().limits.prepared_statements),
             Lost::PreparedStatements,
             |i| &view.prepared(i).next_free,
         )?;
-        let entry = view.prepared(found);
+        let entry = view.prepared(index);
         entry.address.store(address_of(entry), Ordering::Relaxed);
         let generation = next_generation(&entry.generation);
         for line in entry.rows.iter().chain(&entry.truncated) {
@@ -353,13 +354,13 @@ impl Engine {
         }
         entry.rows[0].reset();
         entry.rows[object::PREPARED_LINES - 1].reset();
-        fill(entry, found);
-        let id = generation << INDEX_BITS | found as u32;
+        fill(entry, index);
+        let id = generation << INDEX_BITS | index as u32;
         entry.id.store(id, Ordering::Release);
         Some((id, entry))
     }
 
-    /// DEALLOCATE.
+    /// Frees a prepared statement: DEALLOCATE.
     pub fn end_prepared(&self, id: u32) {
         let index = index_of(id);
         if index >= self.view.geometry().limits.prepared_statements {

@@ -1,5 +1,5 @@
-//! What windows observed, by class, and how far that may be off: sums over all banks when a window closes. No event
-//! pays for it.
+//! Events observed in windows, by class, and their variance: sums over all banks when a window closes,
+//! at no cost for events.
 
 use std::sync::atomic::Ordering;
 
@@ -13,10 +13,10 @@ use super::state::Engine;
 use super::variance::{Shares, variance};
 use super::windows::Rates;
 
-/// Summing takes at most one part in so many of a processor's time.
-const SHARE: u64 = 500;
-/// Sums of a stratum that is measured: one before it and one in each of its windows.
-const LOOKS: u64 = 3;
+/// Summing takes at most this fraction of one processor's time.
+const MAX_CPU_FRACTION: u64 = 500;
+/// Sums for a stratum that is measured: one before it and one in each of its windows.
+const SUMS_PER_STRATUM: u64 = 3;
 
 /// Count and ticks of a class.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,7 +33,7 @@ struct Row {
     lines: u8,
 }
 
-/// The rows of a bank when it had so many lines in use.
+/// The rows of a bank when `used` of its lines were in use.
 #[derive(Default)]
 struct Rows {
     used: u32,
@@ -42,18 +42,18 @@ struct Rows {
     statements: Vec<u16>,
 }
 
-/// What was seen of a group since it was asked for last.
+/// Events of a group since they were taken last.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct GroupEvents {
     /// Events observed.
     pub events: f64,
-    /// While they could be: nanoseconds.
+    /// Nanoseconds in which they could be observed.
     pub ns: f64,
 }
 
 /// A window that has closed.
-pub(super) struct Closed {
-    /// The groups that it was for.
+pub(super) struct ClosedWindow {
+    /// The groups that were observed in it.
     pub is_in: [bool; GROUPS],
     pub ns: u64,
     /// Statements that ended in it.
@@ -66,28 +66,28 @@ pub(super) struct Observer {
     rates: Rates,
     smallest: u32,
     stratum_ns: u64,
-    /// By class, when it was summed last.
+    /// By class, at the last sum.
     totals: Vec<Total>,
-    /// By class, what each window of the stratum gained.
+    /// By class, the gains in each window of the stratum.
     gained: [Vec<Total>; 2],
-    /// Statements that ended in each of them.
+    /// Statements that ended in each window.
     ended: [u64; 2],
     shares: Shares,
     /// Windows of the stratum that have closed.
     closed: usize,
     banks: Vec<Rows>,
     merges: u32,
-    /// Of so many strata one is measured.
+    /// One stratum of this number is measured.
     one_in: u64,
-    /// Strata until the next one that is.
+    /// Strata until the next one that is measured.
     left: u64,
-    /// Windows that nobody summed since somebody did.
-    unseen: u64,
-    looked_at: u64,
-    /// What was summed last was at other rates.
+    /// Windows since the last sum.
+    unsummed: u64,
+    summed_at: u64,
+    /// The rates have changed since the last sum.
     is_stale: bool,
     open_ns: [u64; GROUPS],
-    seen: [Seen; GROUPS],
+    by_group: [GroupEvents; GROUPS],
 }
 
 impl Observer {
@@ -106,11 +106,11 @@ impl Observer {
             merges: 0,
             one_in: 1,
             left: 0,
-            unseen: 0,
-            looked_at: 0,
+            unsummed: 0,
+            summed_at: 0,
             is_stale: true,
             open_ns: [0; GROUPS],
-            seen: [Seen::default(); GROUPS],
+            by_group: [GroupEvents::default(); GROUPS],
         }
     }
 
@@ -118,7 +118,7 @@ impl Observer {
         self.left == 0
     }
 
-    /// A stratum begins, or with rates that are all 1 a time without windows.
+    /// Begins a stratum; with rates that are all 1, a time without windows.
     pub fn begin_stratum(
         &mut self,
         engine: &Engine,
@@ -128,9 +128,9 @@ impl Observer {
         now: u64,
     ) {
         self.is_stale |= rates != self.rates;
-        if self.measures() && self.unseen != 0 && !self.is_stale {
-            // What strata gained that were not measured is not this one's.
-            self.look(engine, now);
+        if self.measures() && self.unsummed != 0 && !self.is_stale {
+            // Gains in strata that were not measured do not belong to this one.
+            self.sum_banks(engine, now);
         }
         (self.rates, self.smallest, self.stratum_ns) = (rates, smallest, length_ns);
         self.closed = 0;
@@ -141,27 +141,27 @@ impl Observer {
     /// A window opens.
     pub fn begin_window(&mut self, engine: &Engine, now: u64) {
         if self.is_stale && self.measures() {
-            // What comes from here on is to be told from what came at other rates.
-            self.look(engine, now);
+            // Separates the gains from here on from those at other rates.
+            self.sum_banks(engine, now);
         }
     }
 
     /// A window has closed.
-    pub fn end_window(&mut self, engine: &Engine, window: Closed, now: u64) {
+    pub fn end_window(&mut self, engine: &Engine, window: ClosedWindow, now: u64) {
         for (open, is_in) in self.open_ns.iter_mut().zip(window.is_in) {
             *open += if is_in { window.ns } else { 0 };
         }
         self.ended[self.closed.min(1)] = window.statements;
-        self.unseen += 1;
+        self.unsummed += 1;
         if self.measures() {
-            self.look(engine, now);
+            self.sum_banks(engine, now);
         }
         self.closed += 1;
     }
 
-    /// The stratum has ended, or was cut short. What its windows differ by is what its total may be off, but for what
-    /// they differ by because there were more statements in one of them: windows are steered so that these come to all
-    /// statements, give or take some number whose square is `unbalanced`.
+    /// Ends the stratum, complete or not. The difference between its windows estimates the error of its
+    /// total, except for the part that comes from different numbers of statements: windows are steered
+    /// so that their statements match the total, with an error whose square is `unbalanced`.
     pub fn end_stratum(&mut self, engine: &Engine, unbalanced: f64) {
         if !self.measures() {
             self.left -= 1;
@@ -184,7 +184,7 @@ impl Observer {
                 gained.map(|gain| gain.sum as f64),
             ];
             let [count, sum] = self.shares.of_statement(class, counts, sums);
-            // Groups that are observed in some of the windows only are not what these are steered for.
+            // Windows are not steered for groups that are observed in only some of them.
             let [count, sum] = match n == self.smallest {
                 true => [count, sum],
                 false => [0.0; 2],
@@ -211,7 +211,8 @@ impl Observer {
         self.left = self.one_in - 1;
     }
 
-    /// Statements that ended since the engine began, which are exact; `None` while banks merge all the time.
+    /// The exact number of statements that ended since the engine began; `None` while banks merge
+    /// continuously.
     pub fn statements(&mut self, engine: &Engine) -> Option<u64> {
         let shared = engine.view.shared();
         let classes = shared.classes_used.0.load(Ordering::Acquire) as usize;
@@ -228,8 +229,8 @@ impl Observer {
         .ok()
     }
 
-    /// What `sum` gives while no banks merge: they would be summed in part, or twice. If they do so three times in a
-    /// row, it is an error, with what it gave then.
+    /// The result of `sum` while no banks merge: merging banks would be summed in part, or twice. `Err`
+    /// with the last result, if they merge three times in a row.
     fn settled<T>(&mut self, engine: &Engine, mut sum: impl FnMut(&mut Self) -> T) -> Result<T, T> {
         let merges = &engine.view.shared().merge_sequence.0;
         let mut tries = 0;
@@ -251,7 +252,7 @@ impl Observer {
         }
     }
 
-    /// The sum over all banks of what `sum` finds in their rows.
+    /// The sum of `sum` over all banks.
     fn for_banks(
         &mut self,
         engine: &Engine,
@@ -260,12 +261,12 @@ impl Observer {
     ) -> u64 {
         let used = engine.view.shared().banks_used.0.load(Ordering::Acquire) as usize;
         let banks = used.min(engine.view.geometry().banks());
-        let known = banks.max(self.banks.len());
-        self.banks.resize_with(known, Rows::default);
+        let banks_used = banks.max(self.banks.len());
+        self.banks.resize_with(banks_used, Rows::default);
         let mut all = 0u64;
         let nobodys = engine.view.geometry().nobody() as u32 + 1;
         for (number, rows) in self.banks.iter_mut().enumerate().take(banks) {
-            // What was counted there is found where it is moved to.
+            // These counts will be moved to another bank, and summed there.
             if engine.view.bank(number).account.load(Ordering::Acquire) == nobodys {
                 continue;
             }
@@ -275,28 +276,28 @@ impl Observer {
         all
     }
 
-    /// What was seen of each group since this was asked last.
-    pub fn seen(&mut self, engine: &Engine, now: u64) -> [Seen; GROUPS] {
+    /// Takes the events of each group since the last call.
+    pub fn take_observed(&mut self, engine: &Engine, now: u64) -> [GroupEvents; GROUPS] {
         if self.rates.contains(&1) {
-            self.look(engine, now);
+            self.sum_banks(engine, now);
         }
-        std::mem::take(&mut self.seen)
+        std::mem::take(&mut self.by_group)
     }
 
-    /// Sums all banks: what rows gained belongs to the window that is open or closed last.
-    fn look(&mut self, engine: &Engine, now: u64) {
+    /// Sums all banks: the gains belong to the window that is open or closed last.
+    fn sum_banks(&mut self, engine: &Engine, now: u64) {
         let began = clock::monotonic_ns();
         let gained = self.gain(engine);
-        let elapsed = now.saturating_sub(std::mem::replace(&mut self.looked_at, now));
+        let elapsed = now.saturating_sub(std::mem::replace(&mut self.summed_at, now));
         let open_ns = std::mem::take(&mut self.open_ns);
-        let unseen = std::mem::take(&mut self.unseen);
+        let unsummed = std::mem::take(&mut self.unsummed);
         if std::mem::take(&mut self.is_stale) {
             return;
         }
         let window = &mut self.gained[self.closed.min(1)];
         window.resize(gained.len().max(window.len()), Total::default());
-        for (group, seen) in self.seen.iter_mut().enumerate() {
-            seen.ns += match self.rates[group] {
+        for (group, events) in self.by_group.iter_mut().enumerate() {
+            events.ns += match self.rates[group] {
                 n if n > 1 && has_windows(group) => open_ns[group] as f64,
                 _ => elapsed as f64,
             };
@@ -310,21 +311,21 @@ impl Observer {
                 continue;
             };
             if !has_windows(group) {
-                // Its rows hold how far they may be off.
-                self.seen[group].events += gain.count as f64;
+                // Its rows contain their own variances.
+                self.by_group[group].events += gain.count as f64;
                 continue;
             }
             window[class].count = window[class].count.wrapping_add(gain.count);
             window[class].sum = window[class].sum.wrapping_add(gain.sum);
             let n = u64::from(self.rates[group]);
-            self.seen[group].events += gain.count as f64 / n as f64;
+            self.by_group[group].events += gain.count as f64 / n as f64;
             if n > 1 {
                 add(
                     engine,
                     class,
                     Sample {
                         events: (gain.count + n / 2) / n,
-                        windows: unseen,
+                        windows: unsummed,
                         weighted: gain.count,
                         ..Sample::default()
                     },
@@ -333,15 +334,15 @@ impl Observer {
         }
         if self.is_limited && self.smallest > 1 {
             let took = clock::monotonic_ns().saturating_sub(began);
-            self.one_in = (LOOKS * SHARE * took)
+            self.one_in = (SUMS_PER_STRATUM * MAX_CPU_FRACTION * took)
                 .div_ceil(self.stratum_ns.max(1))
                 .clamp(1, 1000);
         }
     }
 
-    /// What each class gained since it was summed last.
+    /// The gains of each class since the last sum.
     fn gain(&mut self, engine: &Engine) -> Vec<Total> {
-        // Sums that are off spoil one summand of an error.
+        // A wrong sum spoils only one summand of a variance.
         let (Ok(sums) | Err(sums)) = self.settled(engine, |observer| observer.sums(engine));
         self.totals
             .resize(sums.len().max(self.totals.len()), Total::default());
@@ -375,7 +376,7 @@ impl Observer {
 }
 
 impl Rows {
-    /// Finds the rows of sampled kinds, if there may be new ones.
+    /// Lists the rows of sampled kinds, if there may be new ones.
     fn learn(&mut self, engine: &Engine, number: usize, classes: usize) {
         let used = engine.view.bank(number).used.load(Ordering::Acquire);
         if used == self.used {
@@ -395,7 +396,7 @@ impl Rows {
                 self.rows.push(Row {
                     class: class as u16,
                     line: line as u16,
-                    // Of memory the first line has allocations and bytes where others have events and ticks.
+                    // The first line of memory has allocations and bytes in place of events and ticks.
                     lines: kind.time_lines().max(1) as u8,
                 });
             }
@@ -403,7 +404,7 @@ impl Rows {
     }
 }
 
-/// Adds to a class's sample, which nobody else writes.
+/// Adds to a class's sample. Only this thread writes it.
 fn add(engine: &Engine, class: usize, more: Sample) {
     let line = engine.view.sample(class);
     Sample::read(&line.cells).plus(more).store(line);

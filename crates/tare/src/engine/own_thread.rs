@@ -6,24 +6,27 @@ use std::panic::AssertUnwindSafe;
 
 use super::hot;
 
-/// Runs `work` on a thread of its own that no signal of the host's comes to, and that readers do not see: it is made
-/// without std, which takes memory on a new thread before anything else, and so would give it a slot.
+/// Runs `work` on a thread of Tare's own, which receives no signals of the host and is invisible to
+/// readers. It is created without std, which first allocates memory on a new thread, and so would give
+/// it a slot.
 pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) {
-    /// With room for the thread-local storage of a large host, and for what it calls of the host's.
-    const STACK: usize = 1024 * 1024;
+    /// Enough for the thread-local storage of a large host, and for the host's functions that the
+    /// thread calls.
+    const STACK_BYTES: usize = 1024 * 1024;
     let work: Box<Work> = Box::new((name, Box::new(work)));
     let work = Box::into_raw(work);
     let mut all = MaybeUninit::<libc::sigset_t>::uninit();
     let mut before = MaybeUninit::<libc::sigset_t>::uninit();
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     let mut thread = MaybeUninit::<libc::pthread_t>::uninit();
-    // SAFETY: all of these are places for one; `all` and `attributes` are filled before they are used. A thread inherits
-    // the mask of the one that makes it, which gets its own back. `run` is given what it expects.
-    let is_made = unsafe {
+    // SAFETY: all pointers are to valid places; `all` and `attributes` are initialised before they are
+    // used. A new thread inherits the creator's mask, which is restored afterwards. `run` gets the
+    // argument that it expects.
+    let is_started = unsafe {
         libc::sigfillset(all.as_mut_ptr());
         libc::pthread_sigmask(libc::SIG_BLOCK, all.as_ptr(), before.as_mut_ptr());
         libc::pthread_attr_init(attributes.as_mut_ptr());
-        libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), STACK);
+        libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), STACK_BYTES);
         libc::pthread_attr_setdetachstate(attributes.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED);
         let error =
             libc::pthread_create(thread.as_mut_ptr(), attributes.as_ptr(), run, work.cast());
@@ -31,9 +34,9 @@ pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) {
         libc::pthread_sigmask(libc::SIG_SETMASK, before.as_ptr(), std::ptr::null_mut());
         error == 0
     };
-    // Without it a setting that a reader changes takes effect in flags alone, as everywhere else.
-    if !is_made {
-        // SAFETY: from `into_raw` above, and nobody else has it.
+    // Without the thread, a reader's changes take effect only in flags, as everywhere else.
+    if !is_started {
+        // SAFETY: from `into_raw` above; the thread that would own it does not exist.
         drop(unsafe { Box::from_raw(work) });
     }
 }
@@ -42,12 +45,13 @@ pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) {
 type Work = (&'static CStr, Box<dyn FnOnce() + Send>);
 
 extern "C" fn run(work: *mut c_void) -> *mut c_void {
-    hot::keep_out();
-    // SAFETY: `start` made it for this thread alone; a name has at most 15 bytes, or the thread has none.
+    hot::exclude_thread();
+    // SAFETY: `start` created it for this thread only. The name has at most 15 bytes, or the thread
+    // gets none.
     let (name, work) = unsafe { *Box::from_raw(work.cast::<Work>()) };
     // SAFETY: the calling thread's.
     unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
-    // A panic ends this thread and nothing else.
+    // A panic ends only this thread.
     let _ = std::panic::catch_unwind(AssertUnwindSafe(work));
     std::ptr::null_mut()
 }

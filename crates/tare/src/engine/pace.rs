@@ -1,30 +1,32 @@
-//! Statements in windows and outside of them. All of them are counted, so it is known how far those in windows, times
-//! N, are from all: windows are made longer or shorter by it. See docs/sampling.md, "Windows".
+//! Statements in windows and outside of them. All statements are counted, so the number in windows,
+//! times N, can be compared with the number of all: windows are made longer or shorter accordingly. See
+//! docs/sampling.md, "Windows".
 
-/// What is left, a window later, of what a window has told: some two hundred of them are remembered.
-const KEPT: f64 = 0.995;
-/// What was known beforehand is worth so many statements: that windows are not slower, give or take 5 %.
-const BEFOREHAND: f64 = 400.0;
-/// A stratum makes up for this part of what those before it left.
-const AT_ONCE: f64 = 0.5;
-/// More strata than these are not made up for: the load has changed meanwhile.
-const STRATA: f64 = 4.0;
+/// The weight of a window's record when the next one closes: some two hundred are remembered.
+const DECAY: f64 = 0.995;
+/// The prior, that windows are not slower, give or take 5 %, has the weight of this number of
+/// statements.
+const PRIOR_STATEMENTS: f64 = 400.0;
+/// A stratum compensates for this part of the shortfall before it.
+const COMPENSATED_PART: f64 = 0.5;
+/// A shortfall of more strata than these is ignored: the load has changed meanwhile.
+const MAX_STRATA: f64 = 4.0;
 
 /// See the module.
 #[derive(Default)]
 pub(super) struct Pace {
     inside: Rate,
     outside: Rate,
-    /// Statements and time when this was told last.
+    /// Statements and time at the last record.
     last: Option<(u64, u64)>,
-    /// All statements, less N times those in windows.
-    short: f64,
-    /// The integral of its square over time, of late, and that time.
+    /// The shortfall: all statements, minus N times those in windows.
+    shortfall: f64,
+    /// The integral of its square over the recent time, and that time.
     squares: f64,
     ns: f64,
 }
 
-/// Statements and nanoseconds of late.
+/// Recent statements and nanoseconds.
 #[derive(Default)]
 struct Rate {
     statements: f64,
@@ -33,8 +35,8 @@ struct Rate {
 
 impl Rate {
     fn add(&mut self, statements: f64, ns: f64) {
-        self.statements = self.statements * KEPT + statements;
-        self.ns = self.ns * KEPT + ns;
+        self.statements = self.statements * DECAY + statements;
+        self.ns = self.ns * DECAY + ns;
     }
 
     fn per_ns(&self) -> f64 {
@@ -43,9 +45,9 @@ impl Rate {
 }
 
 impl Pace {
-    /// So many `statements` have ended, if that could be told. Since this was told last there was a window, which
-    /// stands for `n`, or with `None` there was none. Gives what ended meanwhile.
-    pub fn tell(&mut self, statements: Option<u64>, now: u64, n: Option<u32>) -> u64 {
+    /// Records the number of `statements` that have ended, if it is known. `n`: since the last record
+    /// there was a window with this N, or none. Returns the statements since then.
+    pub fn record(&mut self, statements: Option<u64>, now: u64, n: Option<u32>) -> u64 {
         let before = std::mem::replace(&mut self.last, statements.map(|all| (all, now)));
         let (Some(all), Some((before, since))) = (statements, before) else {
             return 0;
@@ -57,47 +59,48 @@ impl Pace {
         };
         let ns = now.saturating_sub(since) as f64;
         rate.add(ended as f64, ns);
-        // It went from one to the other in a straight line.
-        let from = self.short;
-        self.short += ended as f64 * (1.0 - weight);
-        let mean = (from * from + from * self.short + self.short * self.short) / 3.0;
-        self.squares = self.squares * KEPT + mean * ns;
-        self.ns = self.ns * KEPT + ns;
+        // It changed linearly between the two records.
+        let from = self.shortfall;
+        self.shortfall += ended as f64 * (1.0 - weight);
+        let mean = (from * from + from * self.shortfall + self.shortfall * self.shortfall) / 3.0;
+        self.squares = self.squares * DECAY + mean * ns;
+        self.ns = self.ns * DECAY + ns;
         ended
     }
 
-    /// What ends from here on, until it is told again, is not sampled.
+    /// Statements from here on, until the next record, are not sampled.
     pub fn rest(&mut self) {
         self.last = None;
     }
 
-    /// Whether it was told since the last rest.
-    pub fn is_told(&self) -> bool {
+    /// Whether there was a record since the last rest.
+    pub fn has_record(&self) -> bool {
         self.last.is_some()
     }
 
-    /// How many statements estimates may be off by, squared: at any time as many as now, and as many when somebody
-    /// began to count.
+    /// The square of the error of estimates, in statements: the present error, and that at the time
+    /// when counting began.
     pub fn square(&self) -> f64 {
         2.0 * self.squares / self.ns.max(1.0)
     }
 
-    /// How long windows of a stratum are to be that has so many slots, each so long, two of which are windows: what is
-    /// observed takes longer, so that clients who wait for their answers send less in a window. What the load that there
-    /// is now could not make up for soon is forgotten.
+    /// The length of windows in a stratum of this number of slots of this length, two of which are
+    /// windows. Observed events take longer, so that clients who wait for results send less in a
+    /// window. A shortfall that the present load could not compensate soon is forgotten.
     pub fn window_ns(&mut self, slots: u64, slot_ns: u64) -> u64 {
-        let known = self.inside.statements.min(self.outside.statements);
+        let statements = self.inside.statements.min(self.outside.statements);
         let slot_ns = slot_ns as f64;
-        if known < 1.0 {
+        if statements < 1.0 {
             return slot_ns as u64;
         }
         let (inside, outside) = (self.inside.per_ns(), self.outside.per_ns());
         let ratio = (outside / inside).clamp(0.5, 2.0);
-        let trust = known / (known + BEFOREHAND);
-        let most = STRATA * outside * slots as f64 * slot_ns;
-        self.short = self.short.clamp(-most, most);
-        // In windows N statements count for what one does here, and half of it is for each of two.
-        let more = AT_ONCE * self.short / slots as f64 / inside;
+        let trust = statements / (statements + PRIOR_STATEMENTS);
+        let most = MAX_STRATA * outside * slots as f64 * slot_ns;
+        self.shortfall = self.shortfall.clamp(-most, most);
+        // A window's statement counts as N statements, and each of the two windows compensates for
+        // half.
+        let more = COMPENSATED_PART * self.shortfall / slots as f64 / inside;
         let more = more.clamp(-slot_ns / 2.0, slot_ns / 2.0);
         (slot_ns + trust * (slot_ns * (ratio - 1.0) + more)).max(slot_ns / 4.0) as u64
     }
@@ -111,54 +114,54 @@ mod tests {
     const SLOTS: u64 = 32;
 
     /// A pace of one statement each `ns` outside of windows, and one in `inside` in these.
-    fn seen(outside: u64, inside: u64) -> (Pace, u64, u64) {
+    fn recorded(outside: u64, inside: u64) -> (Pace, u64, u64) {
         let mut pace = Pace::default();
         let (mut statements, mut now) = (0, 0);
-        pace.tell(Some(statements), now, None);
+        pace.record(Some(statements), now, None);
         for _ in 0..2_000 {
             let windows_ns = 2 * pace.window_ns(SLOTS, SLOT_NS);
             let ns = SLOT_NS * (SLOTS - 2);
             (statements, now) = (statements + ns / outside, now + ns);
-            pace.tell(Some(statements), now, None);
+            pace.record(Some(statements), now, None);
             (statements, now) = (statements + windows_ns / inside, now + windows_ns);
-            pace.tell(Some(statements), now, Some(16));
+            pace.record(Some(statements), now, Some(16));
         }
         (pace, statements, now)
     }
 
     #[test]
-    fn windows_are_as_much_longer_as_statements_are_slower_in_them() {
-        let (mut pace, ..) = seen(50_000, 60_000);
+    fn windows_are_longer_by_the_factor_by_which_statements_are_slower() {
+        let (mut pace, ..) = recorded(50_000, 60_000);
         let window = pace.window_ns(SLOTS, SLOT_NS) as f64 / SLOT_NS as f64;
         assert!((window - 1.2).abs() < 0.03, "{window}");
     }
 
     #[test]
-    fn what_windows_lack_is_made_up_for_but_not_once_the_load_has_changed() {
-        let (mut pace, statements, now) = seen(50_000, 50_000);
+    fn later_windows_compensate_for_missing_statements_until_the_load_changes() {
+        let (mut pace, statements, now) = recorded(50_000, 50_000);
         let usual = pace.window_ns(SLOTS, SLOT_NS);
         let (statements, now) = (statements + 3_000, now + 150_000_000);
-        pace.tell(Some(statements), now, None);
+        pace.record(Some(statements), now, None);
         let longer = pace.window_ns(SLOTS, SLOT_NS);
         assert!(longer > usual * 5 / 4, "{usual} {longer}");
-        // A load that is a thousand times as low would need minutes for it.
+        // A load that is a thousand times lower would need minutes.
         let mut now = now;
         for statements in statements..statements + 2_000 {
             now += 50_000_000;
-            pace.tell(Some(statements), now, None);
-            pace.tell(Some(statements), now, Some(16));
+            pace.record(Some(statements), now, None);
+            pace.record(Some(statements), now, Some(16));
         }
         let window = pace.window_ns(SLOTS, SLOT_NS);
         assert!(window < usual * 11 / 10, "{usual} {window}");
     }
 
     #[test]
-    fn what_could_not_be_told_is_of_neither() {
-        let (mut pace, statements, now) = seen(50_000, 50_000);
+    fn statements_between_unknown_counts_are_ignored() {
+        let (mut pace, statements, now) = recorded(50_000, 50_000);
         let before = pace.window_ns(SLOTS, SLOT_NS);
-        pace.tell(None, now + 1, None);
-        assert!(!pace.is_told());
-        assert_eq!(pace.tell(Some(statements + 100_000), now + 2, None), 0);
+        pace.record(None, now + 1, None);
+        assert!(!pace.has_record());
+        assert_eq!(pace.record(Some(statements + 100_000), now + 2, None), 0);
         assert_eq!(pace.window_ns(SLOTS, SLOT_NS), before);
     }
 }

@@ -1,5 +1,5 @@
-//! Times of a connection that has no account yet. They enter their histograms when it has one, so that what it counted
-//! before is moved to a bank of the account without histograms.
+//! Times of a connection without an account. They enter histograms when it gets one, so that its
+//! earlier counts are moved to a bank of the account without histograms.
 
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -9,14 +9,14 @@ use tare_layout::line::{LINE_BYTES, Line, TAG, Tag};
 
 use super::local::Local;
 
-/// How many wait. Where there are more, all enter their histograms at once.
-const PENDING: usize = 16;
+/// The most times that wait. If there are more, all enter their histograms at once.
+const MAX_DEFERRED: usize = 16;
 
-/// Times that are counted, but for their histograms.
+/// Times that are counted, but not in histograms.
 #[derive(Default)]
 pub(crate) struct Pending {
     count: Cell<usize>,
-    times: [Time; PENDING],
+    times: [Time; MAX_DEFERRED],
 }
 
 struct Time {
@@ -47,7 +47,7 @@ impl Time {
 }
 
 impl Local {
-    /// Keeps a time for later, while [`Self::defers_times`] says so.
+    /// Defers a time, while [`Self::defers_times`] is set.
     #[cold]
     pub(super) fn defer(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
         let count = self.pending.count.get();
@@ -63,38 +63,39 @@ impl Local {
         }
     }
 
-    /// Counts the times that wait into their histograms; none waits from here on.
+    /// Counts the deferred times into their histograms. From here on none is deferred.
     pub fn settle(&self) {
         self.defers_times.set(false);
         for time in &self.pending.times[..self.pending.count.replace(0)] {
-            // SAFETY: a line of a class in the present bank's arena: where that changes, `follow_rows` is called.
+            // SAFETY: a line of a class in the present bank's arena: `follow_rows` is called when the
+            // bank changes.
             let line = unsafe { &*time.line.get() };
             let (ticks, weight) = (time.ticks.get(), time.weight.get());
             self.count_in_histogram(time.class.get(), line, ticks, weight);
         }
     }
 
-    /// The times that wait are of rows that were moved to the present bank from this one.
+    /// Points the deferred times to the present bank, to which the rows of bank `from` were moved.
     pub fn follow_rows(&self, from: usize) {
         let view = &self.engine.view;
         let (index, arena) = (view.class_index(from), view.arena(from));
-        let mut kept = 0;
+        let mut count = 0;
         for time in &self.pending.times[..self.pending.count.get()] {
             let (line, class) = (time.line.get(), time.class.get());
             let row = line_of(index[usize::from(class)].load(Ordering::Relaxed));
             let within = line.addr().wrapping_sub(arena[row..].as_ptr().addr()) / LINE_BYTES;
-            // One that found no room was counted as lost.
+            // If its row was not moved, that was counted as lost.
             let first = self
-                .known_row(class)
+                .existing_row(class)
                 .filter(|first| Tag::unpack(first.get(TAG)).is_some_and(|tag| within < tag.lines));
             let Some(first) = first else {
                 continue;
             };
-            // SAFETY: of the lines of this row, which lie one behind the other.
+            // SAFETY: within the consecutive lines of this row.
             let line = unsafe { std::ptr::from_ref(first).add(within) };
-            self.pending.times[kept].set(line, class, time.ticks.get(), time.weight.get());
-            kept += 1;
+            self.pending.times[count].set(line, class, time.ticks.get(), time.weight.get());
+            count += 1;
         }
-        self.pending.count.set(kept);
+        self.pending.count.set(count);
     }
 }

@@ -1,4 +1,4 @@
-//! Random numbers: quick ones, for what is drawn.
+//! Fast random numbers, for sampling.
 
 /// SplitMix64 (Steele, Lea and Flood 2014): its state is a counter, and any state is a good one.
 #[derive(Clone, Copy)]
@@ -11,7 +11,7 @@ impl From<u64> for Random {
 }
 
 impl Random {
-    /// What it is made from again.
+    /// The state, from which it can be created again.
     pub fn state(self) -> u64 {
         self.0
     }
@@ -28,7 +28,7 @@ impl Random {
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 
-    /// How many are left out before one is drawn, where each is by the chance 1/`n`; `n` is above 1.
+    /// The number of events to skip before one is drawn, each with the chance 1/`n`; `n` is above 1.
     pub fn gap(&mut self, n: u32) -> u32 {
         // Above 0, at most 1, in steps of 2^-53.
         let uniform = ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
@@ -36,8 +36,8 @@ impl Random {
     }
 }
 
-/// The natural logarithm of a normal number above 0, to eight digits: a call of the C library would bring pages of its
-/// code, which the host has no other use for, into the caches.
+/// The natural logarithm of a normal number above 0, to eight digits. A call of the C library would
+/// bring pages of its code into the caches that the host does not use otherwise.
 fn ln(x: f64) -> f64 {
     const EXPONENT: u64 = 0x7ff << 52;
     const HALF: u64 = 1022 << 52;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_as_long_as_chance_makes_them() {
+    fn gaps_have_the_mean_length_of_the_chance() {
         let mut random = Random::from(7);
         for n in [2u32, 16, 1000] {
             const DRAWS: u32 = 100_000;

@@ -12,7 +12,8 @@ use crate::lock::PlainMutex;
 use crate::lock::mutex::RawMutex;
 use crate::lock::point::Absent;
 
-/// The generation that records now. One of the words is all that a disabled point reads; they lie in one line.
+/// The generation that records now. A disabled point reads only one of the words, which share a cache
+/// line.
 pub(crate) static NOW: Now = Now {
     generation: AtomicU32::new(0),
     waits: AtomicU32::new(0),
@@ -28,23 +29,23 @@ pub(crate) static NOW: Now = Now {
 pub(crate) struct Now {
     /// 0 = none.
     pub generation: AtomicU32,
-    /// The same for points that begin waits: 0, too, while no wait is counted, where settings are
+    /// The same for points that begin waits: also 0 while no wait is counted, if settings are
     /// [watched](super::settings), and outside of [windows](super::windows).
     pub waits: AtomicU32,
-    /// The same for what waits are about; windows aside.
+    /// The same for objects that waits are for; windows make no difference.
     pub objects: AtomicU32,
-    /// The same for points of statements and stages, and for what threads do; windows aside.
+    /// The same for points of statements, stages and the state of threads; windows make no difference.
     pub statements: AtomicU32,
     /// The same for points that begin transactions.
     pub transactions: AtomicU32,
     /// The same for memory.
     pub memory: AtomicU32,
-    /// What an event of each group stands for that begins now, 0 = none is observed. Looked at where an event's flags
-    /// say [`effective::WEIGHED`].
+    /// The weight of an event of each group that begins now, 0 = none is observed. Read if an event's
+    /// flags have [`effective::WEIGHED`].
     pub weights: [AtomicU32; GROUPS],
 }
 
-/// What an event of a group stands for that begins now and has these flags; 0: it is left out.
+/// The weight of an event of a group that begins now with these flags; 0 = it is not observed.
 #[inline(always)]
 pub(crate) fn weight(bits: u8, group: usize) -> u16 {
     match bits & effective::WEIGHED {
@@ -54,7 +55,7 @@ pub(crate) fn weight(bits: u8, group: usize) -> u16 {
     }
 }
 
-/// From here on events are recorded under this generation; 0: none are.
+/// From here on events are recorded under this generation; 0 = none are.
 pub(super) fn record(generation: u32) {
     for weight in &NOW.weights {
         weight.store(1, Ordering::Relaxed);
@@ -69,29 +70,29 @@ pub(super) fn record(generation: u32) {
     for word in words {
         word.store(generation, Ordering::Relaxed);
     }
-    // Pairs with nothing: a point that sees the generation takes the lock of the engine.
+    // Pairs with nothing: a point that sees the generation takes the engine's lock.
     NOW.generation.store(generation, Ordering::Release);
 }
 
-/// The engine that records now. Held across a fork, so that the child finds it unlocked; hence a
-/// lock that can be let go by hand. Whoever takes it is busy (see [`busy`](super::hot::busy)), so that a
-/// signal handler on the same thread does not wait for it.
+/// The engine that records now. It is locked across a fork, so that the child finds it unlocked; hence
+/// a lock that can be released explicitly. A thread that takes it is busy (see
+/// [`busy`](super::hot::busy)), so that a signal handler on the same thread does not wait for it.
 pub(super) static ENGINE: PlainMutex<Option<Arc<Engine>>> =
     PlainMutex::from_raw(<RawMutex<Absent> as lock_api::RawMutex>::INIT, None);
 
 /// See [`pin`].
 static PINNED: AtomicPtr<Arc<Engine>> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Events of signal handlers that interrupted a busy thread, to be counted when a segment is at hand.
+/// Events of signal handlers that interrupted a busy thread, to be counted when there is a segment.
 static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
 
-/// An engine at hand: [`pin`]ned, or kept by a count of its own.
-pub(crate) enum AtHand {
+/// An engine: [`pin`]ned, or with a reference count.
+pub(crate) enum EngineRef {
     Pinned(&'static Arc<Engine>),
     Counted(Arc<Engine>),
 }
 
-impl std::ops::Deref for AtHand {
+impl std::ops::Deref for EngineRef {
     type Target = Arc<Engine>;
 
     fn deref(&self) -> &Arc<Engine> {
@@ -102,12 +103,12 @@ impl std::ops::Deref for AtHand {
     }
 }
 
-/// Keeps the engine that records now for as long as the process lives, so that threads that come and go
-/// find it without a lock and without counting that they hold it. The caller is busy.
+/// Retains the engine that records now for as long as the process lives, so that threads that come and
+/// go find it without a lock and without a reference count. The caller is busy.
 pub(crate) fn pin() {
     if let Some(engine) = ENGINE.lock().as_ref() {
-        let kept = Box::leak(Box::new(Arc::clone(engine)));
-        PINNED.store(kept, Ordering::Release);
+        let leaked = Box::leak(Box::new(Arc::clone(engine)));
+        PINNED.store(leaked, Ordering::Release);
     }
 }
 
@@ -119,18 +120,18 @@ pub(crate) fn pinned() -> Option<&'static Engine> {
     (engine.generation == NOW.generation.load(Ordering::Relaxed)).then_some(engine)
 }
 
-/// Whether it is this engine that is pinned and records now. It does not in a child of fork: the system is not asked.
+/// Whether this engine is pinned and records now. False in a child of fork; makes no system call.
 pub(super) fn is_running(engine: &Engine) -> bool {
     pinned().is_some_and(|pinned| std::ptr::eq(pinned, engine))
 }
 
 /// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
-pub(crate) fn engine(generation: u32) -> Option<AtHand> {
+pub(crate) fn engine(generation: u32) -> Option<EngineRef> {
     // SAFETY: null, or leaked by `pin`.
     let pinned = unsafe { PINNED.load(Ordering::Acquire).as_ref() };
     let engine = match pinned.filter(|engine| engine.generation == generation) {
-        Some(engine) => AtHand::Pinned(engine),
-        None => AtHand::Counted(
+        Some(engine) => EngineRef::Pinned(engine),
+        None => EngineRef::Counted(
             ENGINE
                 .lock()
                 .as_ref()
@@ -148,10 +149,10 @@ pub(crate) fn lose_in_signal() {
     PENDING_LOST.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts what signal handlers lost while there was no segment at hand.
+/// Counts the events that signal handlers lost while there was no segment.
 #[inline]
 pub(super) fn count_pending(engine: &Engine) {
-    // Looked at first: a swap takes the line from the other threads that come and go.
+    // Read first: a swap takes the line from other threads that come and go.
     if PENDING_LOST.load(Ordering::Relaxed) != 0 {
         engine.lose(Lost::SignalEvents, PENDING_LOST.swap(0, Ordering::Relaxed));
     }

@@ -1,10 +1,11 @@
-//! What is switched on at all, told to points, which then look no further, and to a host whose calls need not arrive
-//! when nothing is.
+//! The kinds of instruments that are on. Points of other kinds stop at one word, and a host need not
+//! call for them.
 //!
-//! A host that patches its instrument points (the MySQL door) gives a function to [`follow`]. It is called with what
-//! is [`Active`] at once, when a class is registered that makes more active, and, once [`watch`] has been
-//! called, after each change that a reader makes, and when a window of sampling opens or closes. A change counts as
-//! followed when that function has returned, so that a reader can wait for it.
+//! A host that patches its instrument points (the MySQL door) passes a function to [`follow`]. It is
+//! called with the [`Active`] kinds at once, when a class is registered that makes more active, and,
+//! once [`watch`] has been called, after each change by a reader, and when a window of sampling opens
+//! or closes. A change counts as followed when that function has returned, so that a reader can wait
+//! for it.
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,17 +19,17 @@ use super::state::{Engine, lock};
 use super::windows::{Rates, Windows};
 use super::{clock, hot, own_thread};
 
-/// Kinds of which at least one instrument is counted, and whether it is asked what threads do.
+/// Kinds of which at least one instrument is counted, and whether the state of threads is recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Active(u32);
 
 impl Active {
-    /// What threads do: the columns `PROCESSLIST_...` of `threads`, kept while `global_instrumentation` and
-    /// `thread_instrumentation` are on.
+    /// The state of threads: the columns `PROCESSLIST_...` of `threads`, recorded while
+    /// `global_instrumentation` and `thread_instrumentation` are on.
     pub const THREADS: Self = Self(1);
     /// Everything.
     pub const ALL: Self = Self(u32::MAX);
-    /// What statements do, from the first byte to the last, and what threads do.
+    /// Statements, from the first byte to the last, and the state of threads.
     const STATEMENTS: Self = (Self::THREADS)
         .or(Self::of(Kind::Statement))
         .or(Self::of(Kind::Stage))
@@ -52,12 +53,12 @@ impl Active {
         Self(self.0 | other.0)
     }
 
-    /// What of it is not in the other.
+    /// Those that are not in the other.
     const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// What of it is observed where events weigh so much: outside of windows no wait, stage or transaction is.
+    /// Those that are observed at these weights: outside of windows no wait, stage or transaction is.
     fn weighing(self, weights: &Rates) -> Self {
         let rests = |of: Self, group: usize| match weights[group] {
             0 => of,
@@ -74,27 +75,27 @@ impl Active {
     }
 }
 
-/// Called with what is active now, and with what of it is observed now, windows of sampling considered.
+/// Called with the active kinds, and with those observed now, which windows of sampling limit.
 pub type Follower = fn(active: Active, observed: Active);
 
 static FOLLOWER: AtomicPtr<()> = AtomicPtr::new(std::ptr::null_mut());
-/// One call of the follower at a time, each with what holds then.
+/// One call of the follower at a time, each with the present state.
 static FOLLOWING: Mutex<()> = Mutex::new(());
-/// What the follower was told last.
-static TOLD: AtomicU32 = AtomicU32::new(0);
+/// The kinds last reported to the follower.
+static REPORTED: AtomicU32 = AtomicU32::new(0);
 static WATCHES: AtomicBool = AtomicBool::new(false);
 
-/// Has `follower` told what is active: now and whenever that changes. Changes that readers make arrive once
+/// Calls `follower` with the active kinds: now and whenever they change. Changes by readers arrive once
 /// [`watch`] has been called.
 pub fn follow(follower: Follower) {
     FOLLOWER.store(follower as *mut (), Ordering::Release);
-    hot::with(tell);
+    hot::with(report_active);
 }
 
-/// Starts the thread that waits for readers' changes, once. It takes no signals and sleeps in a futex; a child of
-/// fork does not have it.
+/// Starts the thread that waits for readers' changes, once. It takes no signals and sleeps in a futex;
+/// a child of fork does not have it.
 pub fn watch() {
-    // Looked at first: each of a host's threads may come by.
+    // Read first: each of a host's threads may call this.
     if FOLLOWER.load(Ordering::Acquire).is_null()
         || WATCHES.load(Ordering::Relaxed)
         || WATCHES.swap(true, Ordering::Relaxed)
@@ -111,11 +112,12 @@ pub fn watch() {
     }
 }
 
-/// Starts a thread that learns of settings that are changed, once, if Tare runs. Without it the points of what is off look at their
-/// own flags each time. With it they read one word, as if Tare had not been started: those of waits while no wait is
-/// counted, those of statements, stages and transactions while none of these is kept, and those of memory likewise.
-/// For a process that declares its classes ([`classes!`](crate::classes)): the first event of another one registers it,
-/// and is not seen while all of its kind is off.
+/// Starts a thread that follows changed settings, once, if Tare runs. Without it each point of an
+/// instrument that is off reads its own flags. With it such points read one word, as if Tare had not
+/// been started: those of waits while no wait is counted, those of statements, stages and transactions
+/// while none of these is recorded, and those of memory likewise. For a process that declares its
+/// classes ([`classes!`](crate::classes)): the first event of any other class registers it, and is not
+/// recorded while its whole kind is off.
 pub fn watch_settings() {
     let nothing_more: Follower = |_, _| {};
     let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
@@ -125,16 +127,17 @@ pub fn watch_settings() {
     watch();
 }
 
-/// A statement begins, and something is to be sampled: the thread that opens windows is started, if it can be.
+/// A statement begins, and something is to be sampled: starts the thread that opens windows, if
+/// possible.
 #[cold]
 pub(crate) fn watch_for_windows() {
     watch_settings();
 }
 
-/// The engine has stopped: whoever waits for its changes shall see it.
+/// The engine has stopped: wakes those who wait for its changes.
 pub(super) fn stopped(engine: &Engine) {
     {
-        // Whoever was telling points that it records has done so now.
+        // A thread that was enabling points has finished.
         let _one_at_a_time = lock(&FOLLOWING);
         running::record(0);
     }
@@ -142,25 +145,25 @@ pub(super) fn stopped(engine: &Engine) {
     changes.fetch_add(1, Ordering::SeqCst);
     wake(changes);
     WATCHES.store(false, Ordering::Relaxed);
-    TOLD.store(0, Ordering::Relaxed);
+    REPORTED.store(0, Ordering::Relaxed);
 }
 
 /// A class was registered.
 pub(super) fn registered(engine: &Engine, kind: Kind) {
-    let is_news = TOLD.load(Ordering::Relaxed) & Active::of(kind).0 == 0;
+    let is_news = REPORTED.load(Ordering::Relaxed) & Active::of(kind).0 == 0;
     if is_news && !FOLLOWER.load(Ordering::Acquire).is_null() {
-        tell(engine);
+        report_active(engine);
     }
 }
 
-fn tell(engine: &Engine) {
+fn report_active(engine: &Engine) {
     if FOLLOWER.load(Ordering::Acquire).is_null() {
         return;
     }
     let _one_at_a_time = lock(&FOLLOWING);
     let active = active(engine);
-    TOLD.store(active.0, Ordering::Relaxed);
-    lead(engine, active);
+    REPORTED.store(active.0, Ordering::Relaxed);
+    apply(engine, active);
     let flags = &engine.view.control().host;
     match active.meets(Active::THREADS) {
         true => flags.fetch_and(!host::THREADS_UNKNOWN, Ordering::Relaxed),
@@ -168,7 +171,8 @@ fn tell(engine: &Engine) {
     };
 }
 
-/// Events that begin from here on weigh so much; those that would weigh 0 do not arrive, but for stages, which are shown.
+/// Sets the weights of events that begin from here on. Those of weight 0 do not arrive, except for
+/// stages, whose names are visible.
 pub(super) fn observe(engine: &Engine, weights: Rates) {
     let _one_at_a_time = lock(&FOLLOWING);
     if NOW.generation.load(Ordering::Relaxed) != engine.generation {
@@ -177,20 +181,21 @@ pub(super) fn observe(engine: &Engine, weights: Rates) {
     for (weight, now) in NOW.weights.iter().zip(weights) {
         weight.store(now, Ordering::Relaxed);
     }
-    lead(engine, Active(TOLD.load(Ordering::Relaxed)));
+    apply(engine, Active(REPORTED.load(Ordering::Relaxed)));
 }
 
-/// Events weigh so much now: those of which each stands for itself need not look, unless a rule that follows says so.
-pub(super) fn weigh_no_more(engine: &Engine, weights: Rates) {
+/// Sets the weights of events. Points of events of weight 1 no longer read the weight, unless the next
+/// rule says so.
+pub(super) fn clear_weights(engine: &Engine, weights: Rates) {
     let view = engine.view;
-    if view.control().weigh_no_more(|group| weights[group] == 1) {
+    if view.control().clear_weights(|group| weights[group] == 1) {
         view.controls().recompute(|class| engine.kind_of(class));
     }
 }
 
-/// Leads points and the host's calls to where they look no further, or back. The caller has [`FOLLOWING`], so that what
-/// is told last holds.
-fn lead(engine: &Engine, active: Active) {
+/// Enables or disables points and the host's calls. The caller holds [`FOLLOWING`], so that the last
+/// report is the present state.
+fn apply(engine: &Engine, active: Active) {
     let follower = FOLLOWER.load(Ordering::Acquire);
     if follower.is_null() {
         return;
@@ -200,27 +205,27 @@ fn lead(engine: &Engine, active: Active) {
     let weights: [u32; GROUPS] =
         (NOW.weights.each_ref()).map(|weight| weight.load(Ordering::Relaxed));
     let observed = active.weighing(&weights);
-    // Points first: a call that arrives is to be recorded.
-    point_to(engine, active, observed);
+    // Points first: a call that arrives must be recorded.
+    set_generations(engine, active, observed);
     follower(active, observed);
 }
 
-/// Has points look no further where nothing is active, or observed.
-fn point_to(engine: &Engine, active: Active, observed: Active) {
+/// Disables the points of kinds that are not active, or not observed.
+fn set_generations(engine: &Engine, active: Active, observed: Active) {
     let is_watched = engine.view.control().host.load(Ordering::Relaxed) & host::FOLLOWS != 0;
     if !is_watched || NOW.generation.load(Ordering::Relaxed) != engine.generation {
         return;
     }
-    let tell = |word: &AtomicU32, is_on: bool| {
+    let store = |word: &AtomicU32, is_on: bool| {
         let generation = if is_on { engine.generation } else { 0 };
         word.store(generation, Ordering::Relaxed);
     };
-    tell(&NOW.waits, observed.meets(Active::WAITS));
-    tell(&NOW.objects, active.meets(Active::WAITS));
-    tell(&NOW.statements, active.meets(Active::STATEMENTS));
+    store(&NOW.waits, observed.meets(Active::WAITS));
+    store(&NOW.objects, active.meets(Active::WAITS));
+    store(&NOW.statements, active.meets(Active::STATEMENTS));
     let transaction = Active::of(Kind::Transaction);
-    tell(&NOW.transactions, observed.meets(transaction));
-    tell(&NOW.memory, active.meets(Active::of(Kind::Memory)));
+    store(&NOW.transactions, observed.meets(transaction));
+    store(&NOW.memory, active.meets(Active::of(Kind::Memory)));
 }
 
 fn active(engine: &Engine) -> Active {
@@ -244,7 +249,7 @@ fn wait_for_changes(engine: &Arc<Engine>) {
     // A window that opens late closes late; by default the system adds 50 µs to both.
     // SAFETY: the calling thread's own timers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-    let mut following = Following::begin(engine, true);
+    let mut following = ChangeFollower::begin(engine, true);
     while engine.is_ours() && NOW.generation.load(Ordering::Relaxed) == engine.generation {
         let changes = engine.view.control().changes.load(Ordering::SeqCst);
         let due = following.step(engine, clock::monotonic_ns());
@@ -260,19 +265,19 @@ fn wait_for_changes(engine: &Arc<Engine>) {
         .fetch_and(!host::FOLLOWS, Ordering::SeqCst);
 }
 
-/// What the thread does that follows changes.
-struct Following {
+/// The state of the thread that follows changes.
+struct ChangeFollower {
     windows: Windows,
     /// The changes that were followed last.
     changes: Option<u32>,
 }
 
-impl Following {
+impl ChangeFollower {
     fn begin(engine: &Engine, is_limited: bool) -> Self {
         let control = engine.view.control();
         control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
         if control.is_sampling() {
-            // Statements need not look any more whether somebody opens windows.
+            // Statements no longer check whether a thread opens windows.
             let controls = engine.view.controls();
             controls.recompute(|class| engine.kind_of(class));
         }
@@ -282,13 +287,13 @@ impl Following {
         }
     }
 
-    /// Follows what has changed, and does what is due; when there will be more to do, if ever.
+    /// Follows changes, and does what is due. Returns when there will be more to do, if ever.
     fn step(&mut self, engine: &Engine, now: u64) -> Option<u64> {
         let control = engine.view.control();
         let changes = control.changes.load(Ordering::SeqCst);
         let is_news = self.changes != Some(changes);
         if is_news {
-            tell(engine);
+            report_active(engine);
         }
         let due = self.windows.step(engine, now);
         if is_news {
@@ -299,14 +304,14 @@ impl Following {
     }
 }
 
-/// Windows that open and close when their holder says what time it is. For tests.
-pub struct ByHand {
+/// Windows that open and close at the times that their holder passes. For tests.
+pub struct ManualWindows {
     engine: Arc<Engine>,
-    following: Following,
+    following: ChangeFollower,
 }
 
-impl ByHand {
-    /// Takes the place of the thread that follows changes; `None` if there is one, or Tare does not run.
+impl ManualWindows {
+    /// Replaces the thread that follows changes; `None` if there is one, or Tare does not run.
     pub fn begin() -> Option<Self> {
         let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);
         let nothing_more: Follower = |_, _| {};
@@ -319,7 +324,7 @@ impl ByHand {
         if WATCHES.swap(true, relaxed) {
             return None;
         }
-        let following = Following::begin(&engine, false);
+        let following = ChangeFollower::begin(&engine, false);
         Some(Self { engine, following })
     }
 
@@ -328,21 +333,21 @@ impl ByHand {
         NOW.waits.load(Ordering::Relaxed) != 0
     }
 
-    /// Does what is due at `now`, in nanoseconds; when there will be more to do, if ever.
+    /// Does what is due at `now`, in nanoseconds. Returns when there will be more to do, if ever.
     pub fn at(&mut self, now: u64) -> Option<u64> {
         self.following.step(&self.engine, now)
     }
 }
 
-impl Drop for ByHand {
+impl Drop for ManualWindows {
     fn drop(&mut self) {
         let control = self.engine.view.control();
         control.host.fetch_and(!host::FOLLOWS, Ordering::SeqCst);
     }
 }
 
-/// Sleeps while the word, which readers have mapped too, is `expected`, or for so many nanoseconds. May wake for no
-/// reason.
+/// Sleeps while the word, which readers have mapped too, is `expected`, or until the timeout. May wake
+/// for no reason.
 pub(super) fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let timeout = timeout_ns.map(|ns| libc::timespec {
         tv_sec: (ns / 1_000_000_000) as libc::time_t,
@@ -351,7 +356,8 @@ pub(super) fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     let timeout = timeout
         .as_ref()
         .map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the word and the time are valid for the call; an error means that the caller looks again.
+    // SAFETY: the word and the time are valid for the call; after an error the caller reads the word
+    // again.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
@@ -363,7 +369,7 @@ pub(super) fn sleep(word: &AtomicU32, expected: u32, timeout_ns: Option<u64>) {
     };
 }
 
-/// Wakes whoever sleeps on the word.
+/// Wakes the threads that sleep on the word.
 pub(super) fn wake(word: &AtomicU32) {
     // SAFETY: the kernel only uses the address as a key.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
@@ -374,7 +380,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outside_of_windows_nothing_begins_that_rests() {
+    fn outside_of_windows_no_sampled_event_begins() {
         let observed = Active::ALL.weighing(&[0; GROUPS]);
         for kind in [
             Kind::Mutex,

@@ -16,7 +16,7 @@ use tare_layout::sizes;
 use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
 
 use super::account::Account;
-use super::local::{Local, OfStatement, OpenStage, Rings};
+use super::local::{AutocommitTransaction, Local, OpenStage, Rings};
 use super::pending::Pending;
 use super::running::is_running;
 use super::state::Engine;
@@ -24,8 +24,8 @@ use super::{clock, freelist, hot};
 use crate::class::Class;
 
 impl Engine {
-    /// `threads.INSTRUMENTED` and `HISTORY` of a slot. A reader that switches `thread_instrumentation` meanwhile has
-    /// seen the mask, or is seen.
+    /// Sets `threads.INSTRUMENTED` and `HISTORY` of a slot. If a reader switches
+    /// `thread_instrumentation` meanwhile, either it sees this mask, or this thread sees the switch.
     pub(super) fn set_mask(&self, slot: usize, instrumented: bool, history: bool) {
         let consumers = || self.view.control().consumers.load(Ordering::SeqCst);
         let mask = &self.view.thread_masks()[slot];
@@ -42,9 +42,9 @@ impl Engine {
 }
 
 impl Local {
-    /// A slot; `None` when there is none left, which the caller [counts](Engine::lose_thread). It has no bank until it
-    /// counts something: a connection of a server with everything off never does.
-    pub fn make(
+    /// Takes a slot; `None` if none is left, which the caller [counts](Engine::lose_thread). It has no
+    /// bank until it counts something: a connection of a server with everything off never does.
+    pub fn take_slot(
         engine: &Arc<Engine>,
         class: &'static Class,
         parent: u64,
@@ -52,15 +52,15 @@ impl Local {
     ) -> Option<*mut Local> {
         let view = &engine.view;
         let shared = view.shared();
-        let threads = engine.room_for(sizes::THREADS, view.geometry().limits.threads);
-        let threads = engine.room_for(sizes::THREAD_CLASSES, threads);
+        let threads = engine.limit_for(sizes::THREADS, view.geometry().limits.threads);
+        let threads = engine.limit_for(sizes::THREAD_CLASSES, threads);
         let link = |i: usize| (i < threads).then(|| &view.slot(i).next_free);
         let number = freelist::pop(&shared.free_slots.0, link)
             .or_else(|| freelist::take_new(&shared.slots_used.0, threads))?;
         let slot = view.slot(number);
         let parked = engine.locals.of(number);
         let class_number = engine.number(class);
-        // SAFETY: null, or made by `new`, and left by the thread that had the slot before.
+        // SAFETY: null, or created by `new`; the thread that had the slot before has left it.
         let before = unsafe { parked.load(Ordering::Acquire).cast::<Self>().as_ref() };
         let has_texts = before.is_some_and(|before| before.has_texts.get());
         let first_text = view.geometry().limits.text_ring_bytes - FIRST_TEXT_BYTES;
@@ -82,16 +82,16 @@ impl Local {
         engine.set_mask(number, instrumented, history);
         let local = match parked.load(Ordering::Acquire).cast::<Self>() {
             place if place.is_null() => {
-                let made = Self::new(engine, number);
-                if made.is_null() {
+                let new = Self::new(engine, number);
+                if new.is_null() {
                     end_slot(engine, number);
                     return None;
                 }
-                parked.store(made.cast(), Ordering::Release);
-                made
+                parked.store(new.cast(), Ordering::Release);
+                new
             }
             place => {
-                // SAFETY: made by `new`, and left by the thread that had the slot before.
+                // SAFETY: created by `new`; the thread that had the slot before has left it.
                 unsafe { (*place).renew(engine) };
                 place
             }
@@ -99,7 +99,7 @@ impl Local {
         Some(local)
     }
 
-    /// A slot's local; null when there is no memory.
+    /// Allocates a slot's local; null if there is no memory.
     fn new(engine: &Arc<Engine>, number: usize) -> *mut Local {
         let view = &engine.view;
         let value = Local {
@@ -138,7 +138,7 @@ impl Local {
             statement_starts: Default::default(),
             statement_cpu: Default::default(),
             counted: Default::default(),
-            of_statement: Default::default(),
+            autocommit: Default::default(),
             transaction_id: Cell::new(0),
             cursors: Default::default(),
             has_texts: Cell::new(false),
@@ -148,7 +148,7 @@ impl Local {
             digests: UnsafeCell::default(),
             program: Cell::new(0),
             metadata_locks: Cell::default(),
-            metadata_locks_kept: Cell::default(),
+            metadata_locks_cached: Cell::default(),
             marked_locks: Cell::default(),
         };
         // The system's allocator directly: the host's may be one that counts through Tare.
@@ -161,8 +161,8 @@ impl Local {
         place
     }
 
-    /// Makes it a new thread's. What the thread before knew of digests is as good for this one; the ids of
-    /// open statements and what they counted are written when one begins.
+    /// Initialises it for a new thread. The cached digests remain valid; the ids and counters of open
+    /// statements are written when one begins.
     fn renew(&mut self, engine: &Arc<Engine>) {
         self.leave_bank();
         self.engine = ManuallyDrop::new(Arc::clone(engine));
@@ -173,7 +173,7 @@ impl Local {
         self.stage.waits.set(0);
         self.stage.set(0, 0, 0, 0);
         self.statements.set(0);
-        self.of_statement = OfStatement::default();
+        self.autocommit = AutocommitTransaction::default();
         self.transaction_id.set(0);
         self.cursors = Default::default();
         self.has_texts.set(false);
@@ -182,14 +182,14 @@ impl Local {
         self.schema.set(0);
         self.program.set(0);
         self.metadata_locks.take();
-        self.metadata_locks_kept.take();
+        self.metadata_locks_cached.take();
         self.marked_locks.take();
     }
 
-    /// Frees what [`Local::make`] allocated.
+    /// Frees a local that [`Local::take_slot`] allocated.
     ///
     /// # Safety
-    /// `local` is null, or came from `make`, was left, and nobody uses it any more.
+    /// `local` is null, or came from `take_slot` and was left, and no thread uses it any more.
     pub unsafe fn free(local: *mut ()) {
         let local = local.cast::<Self>();
         if !local.is_null() {
@@ -204,17 +204,17 @@ impl Local {
     /// Gives slot and bank back. The local stays with the slot, for the next thread that has it.
     ///
     /// # Safety
-    /// `local` came from [`Local::make`], and nobody uses it any more.
+    /// `local` came from [`Local::take_slot`], and no thread uses it any more.
     pub unsafe fn leave(local: *mut Local) {
-        // SAFETY: the caller's promise.
+        // SAFETY: by the rule above it is valid and not shared.
         let local = unsafe { &mut *local };
         if !is_running(&local.engine) && !local.engine.is_ours() {
-            // In a child of fork: slot and bank are in use by the parent's thread. What stays
-            // behind is memory of a process that runs without Tare.
+            // In a child of fork: the parent's thread uses slot and bank. This leaks memory of a
+            // process that runs without Tare.
             return;
         }
         local.settle();
-        // One that never got an account: what it counted is the background's.
+        // It never got an account: its counts are the background's.
         local.name_bank(0);
         if has_had_events(local.slot) {
             for number in 0..ring::RINGS {
@@ -224,14 +224,14 @@ impl Local {
         while let Some(index) = local.own_metadata_lock() {
             local.engine.end_metadata_lock(index);
         }
-        // The slot last: whoever takes it may need a bank, too, and there are only so many.
+        // The slot last: the thread that takes it may need a bank, too, and their number is limited.
         if local.has_bank() {
             local.engine.give_bank(local.bank_number.get());
         }
-        // An account that nobody uses has no bank but its free ones.
+        // An account without threads has only free banks.
         local.engine.disconnected(local.account.get());
         let number = local.slot_number();
-        // SAFETY: nobody uses it any more: whoever takes the slot makes it anew.
+        // SAFETY: no thread uses it any more: the next one that takes the slot initialises it again.
         let engine = unsafe { ManuallyDrop::take(&mut local.engine) };
         end_slot(&engine, number);
     }
@@ -240,7 +240,7 @@ impl Local {
     pub fn change_account(&self, account: Account) {
         let before = self.account.get();
         if self.awaits_account.get() {
-            // It still does if this is nobody's.
+            // The default account is nobody's: then it still waits.
             if account != Account::default() {
                 let unbanked = hot::unbanked();
                 self.name_bank(account.counted);
@@ -255,7 +255,8 @@ impl Local {
                 .change_bank(account.counted, old, self.slot_number())
             {
                 Some(number) => self.use_bank(number),
-                // No two banks of any account are small enough to be merged: what the thread does
+                // No two banks of any account are small enough to be merged: the thread's counts from
+                // now on are for the previous account.
                 // from now on counts for the account before.
                 None => self.engine.lose(Lost::Accounts, 1),
             }
@@ -266,7 +267,7 @@ impl Local {
         self.account.set(account);
     }
 
-    /// Says that the thread's account is to come, before it has counted anything.
+    /// Announces that the thread's account will be set, before it has counted anything.
     pub fn await_account(&self) {
         if !self.has_bank() {
             self.awaits_account.set(true);
@@ -274,7 +275,7 @@ impl Local {
         }
     }
 
-    /// Moves a thread that awaited its account to a bank of that, with what it has counted by class.
+    /// Moves a thread that awaited its account to a bank of that account, with its counts by class.
     fn name_bank(&self, account: u32) {
         if !self.awaits_account.replace(false) {
             return;
@@ -284,14 +285,17 @@ impl Local {
             return;
         }
         let nobodys = self.bank_number.get();
-        match self.engine.take_bank_patiently(account, self.slot_number()) {
+        match self
+            .engine
+            .take_bank_with_retries(account, self.slot_number())
+        {
             Some(number) => {
                 self.enter_bank(number);
                 self.engine.move_classes(number, nobodys, with_histograms);
                 self.follow_rows(nobodys);
                 self.engine.give_bank(nobodys);
             }
-            // All banks are taken by other threads: this one becomes the account's.
+            // Other threads have all banks: this one is given to the account.
             None => self.engine.rename_bank(nobodys, account),
         }
     }
@@ -302,29 +306,32 @@ impl Local {
         self.bank_number.get() != no_bank::NUMBER
     }
 
-    /// Its bank, for what is written there. `None` when there is none left, which is counted, or in a signal
-    /// handler that interrupted the taking of one.
+    /// Its bank, for counts there. `None` if none is left, which is counted, or in a signal handler
+    /// that interrupted the taking of one.
     #[inline(always)]
     pub fn own_bank(&self) -> Option<&'static Bank> {
         match self.has_bank() {
             true => Some(self.bank.get()),
             false => {
                 let _making = self.making()?;
-                self.make_bank()
+                self.ensure_bank()
             }
         }
     }
 
-    /// The same for a caller that may make things.
+    /// The same for a caller that may create things.
     #[cold]
     #[inline(never)]
-    pub(super) fn make_bank(&self) -> Option<&'static Bank> {
+    pub(super) fn ensure_bank(&self) -> Option<&'static Bank> {
         if !self.has_bank() {
             let account = match self.awaits_account.get() {
                 true => self.engine.view.geometry().nobody() as u32,
                 false => self.account.get().counted,
             };
-            match self.engine.take_bank_patiently(account, self.slot_number()) {
+            match self
+                .engine
+                .take_bank_with_retries(account, self.slot_number())
+            {
                 Some(number) => self.use_bank(number),
                 None => self.engine.lose(Lost::Rows, 1),
             }
@@ -348,7 +355,7 @@ impl Local {
 
     fn enter_bank(&self, number: usize) {
         let view = &self.engine.view;
-        // A signal handler that finds the bank finds a whole one.
+        // A signal handler that finds the bank finds it complete.
         self.arena.set(view.arena(number).as_ptr());
         compiler_fence(Ordering::SeqCst);
         self.bank.set(view.bank(number));
@@ -361,33 +368,33 @@ impl Local {
     }
 }
 
-/// Where the pointers of a thread lead that has no bank: to nothing, which nobody writes.
+/// The targets of the pointers of a thread without a bank. They are all zero, and never written.
 mod no_bank {
     use std::mem::MaybeUninit;
     use std::sync::atomic::AtomicU16;
 
     use tare_layout::bank::Bank;
 
-    /// Stands for its number.
+    /// In place of a bank's number.
     pub const NUMBER: usize = usize::MAX;
 
-    /// Of each class: it has no row.
+    /// No class has a row.
     pub static INDEX: [AtomicU16; 1 << 16] = [const { AtomicU16::new(0) }; 1 << 16];
 
     struct Zeroes<T>(MaybeUninit<T>);
-    // SAFETY: its contents are shared by reference only, and are `Sync`.
+    // SAFETY: only shared references to its contents exist, which are `Sync`.
     unsafe impl<T: Sync> Sync for Zeroes<T> {}
 
     static BANK: Zeroes<Bank> = Zeroes(MaybeUninit::zeroed());
 
-    /// One whose indexes name nothing.
+    /// A bank with empty indexes.
     pub fn bank() -> &'static Bank {
-        // SAFETY: integers, of which all zeroes is a value.
+        // SAFETY: integers, for which zero is a valid value.
         unsafe { BANK.0.assume_init_ref() }
     }
 }
 
-/// Changes what a slot belongs to: readers that meet the change look again.
+/// Changes a slot's owner: readers of the slot meanwhile read again.
 fn under_sequence_lock(slot: &Slot, change: impl FnOnce(&Slot)) {
     let sequence = slot.sequence.load(Ordering::Relaxed);
     slot.sequence
@@ -399,12 +406,12 @@ fn under_sequence_lock(slot: &Slot, change: impl FnOnce(&Slot)) {
         .store(sequence.wrapping_add(2), Ordering::Release);
 }
 
-/// Whether the slot's thread, or the last one, had an event that is shown or kept.
+/// Whether the slot's present or last thread had an event that was stored.
 fn has_had_events(slot: &Slot) -> bool {
     slot.event_id.load(Ordering::Relaxed) != 0
 }
 
-/// Makes a slot a new thread's: nothing of the thread before stays but texts, which are the caller's.
+/// Initialises a slot for a new thread. It clears everything but texts, which the caller clears.
 fn begin_slot(
     slot: &Slot,
     open_statements: &[event::Statement],
@@ -423,14 +430,15 @@ fn begin_slot(
             &slot.command,
         ]);
         zero32(&[&slot.connection_type, &slot.schema, &slot.stage]);
-        // Whatever is cleared here begins with an event's id. Lines that nobody wrote are not touched.
+        // Everything that is cleared here begins with an event's id. Lines that were never written are
+        // not touched.
         if has_had_events(slot) {
             zero64(&slot.pushed.each_ref());
             zero32(&slot.chunk.each_ref());
             slot.waits.iter().for_each(|w| w.clear());
             slot.current_stage.clear();
             slot.transaction.clear();
-            // Those nested in it are shown up to the slot's depth only, and are another page.
+            // The nested ones are visible only up to the slot's depth, and are on another page.
             open_statements[0].clear();
         }
         zero64(&[&slot.event_id, &slot.processlist_id]);

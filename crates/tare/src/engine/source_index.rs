@@ -1,4 +1,4 @@
-//! The index of places in the host's source, and what lies at a place: see [`super::sources`].
+//! The index of places in the host's source, and the text of a place: see [`super::sources`].
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::{CStr, c_char};
@@ -13,10 +13,10 @@ use crate::source::{ADDRESS_BITS, Source};
 /// Entries of the index: twice as many as there can be places.
 const ENTRIES: usize = 1 << ENTRY_BITS;
 const ENTRY_BITS: u32 = (2 * SOURCES).ilog2();
-/// Entries that are used: behind them a search would be long.
-pub(super) const USED: usize = ENTRIES / 4 * 3;
+/// Entries in use at most: beyond that a search would be long.
+pub(super) const MAX_USED_ENTRIES: usize = ENTRIES / 4 * 3;
 
-/// In an entry's value: what lies at the address is to be compared.
+/// In an entry's value: the text at the address is compared.
 pub(super) const COMPARED: u64 = 1;
 
 /// A place, and its number.
@@ -27,10 +27,10 @@ pub(crate) struct Entry {
     pub(super) value: AtomicU64,
 }
 
-/// The index. Its pages are made when they are written.
+/// The index. Its pages are created when they are written.
 pub(super) struct Sources {
     entries: *mut Entry,
-    /// Entries used. Serialises the making of entries.
+    /// Entries in use. Serialises the creation of entries.
     pub(super) used: Mutex<usize>,
 }
 
@@ -41,7 +41,7 @@ unsafe impl Sync for Sources {}
 
 const LAYOUT: Layout = Layout::new::<[Entry; ENTRIES]>();
 
-/// What threads look into where there was no memory for an index. Nothing is ever found in it, nor put there.
+/// The index of threads if there was no memory for one. It stays empty.
 static EMPTY: [Entry; ENTRIES] = [const {
     Entry {
         key: AtomicU64::new(0),
@@ -52,7 +52,7 @@ static EMPTY: [Entry; ENTRIES] = [const {
 impl Sources {
     pub fn new() -> Self {
         // The system's allocator directly: the host's may be one that counts through Tare.
-        // SAFETY: the layout is not of size zero; NULL is looked for.
+        // SAFETY: the layout is not of size zero; NULL is checked.
         let entries = unsafe { System.alloc_zeroed(LAYOUT) }.cast();
         Self {
             entries,
@@ -60,7 +60,7 @@ impl Sources {
         }
     }
 
-    /// The first of as many entries as [`place_of`] tells apart.
+    /// The first of as many entries as [`place_of`] distinguishes.
     pub fn first(&self) -> *const Entry {
         match self.entries.is_null() {
             true => EMPTY.as_ptr(),
@@ -71,14 +71,18 @@ impl Sources {
     fn all(&self) -> &[Entry] {
         match self.entries.is_null() {
             true => &[],
-            // SAFETY: allocated as this array, all zeroes, which are entries; freed by `drop` alone.
+            // SAFETY: allocated as this array of zeroes, which are valid entries; only `drop` frees it.
             false => unsafe { std::slice::from_raw_parts(self.entries, ENTRIES) },
         }
     }
 
-    /// The value of a place's entry, or the free entry that it would get; none where there is none. Of an entry whose
-    /// text is to be compared `says` tells whether it is the place's.
-    pub fn find(&self, source: Source, says: impl Fn(u64) -> bool) -> Result<u64, Option<&Entry>> {
+    /// The value of a place's entry, or the free entry for it; `None` if there is none. `is_same`
+    /// compares the text of an entry that needs it.
+    pub fn find(
+        &self,
+        source: Source,
+        is_same: impl Fn(u64) -> bool,
+    ) -> Result<u64, Option<&Entry>> {
         let (entries, from) = (self.all(), place_of(source.0));
         for i in 0..entries.len() {
             let entry = &entries[(from + i) % ENTRIES];
@@ -87,7 +91,7 @@ impl Sources {
                 0 => return Err(Some(entry)),
                 key if key == source.0 => {
                     let value = entry.value.load(Ordering::Relaxed);
-                    if value & COMPARED == 0 || says(value) {
+                    if value & COMPARED == 0 || is_same(value) {
                         return Ok(value);
                     }
                 }
@@ -101,24 +105,24 @@ impl Sources {
 impl Drop for Sources {
     fn drop(&mut self) {
         if !self.entries.is_null() {
-            // SAFETY: allocated by `new` with the same layout; nobody has it but this engine.
+            // SAFETY: allocated by `new` with the same layout; only this engine has it.
             unsafe { System.dealloc(self.entries.cast(), LAYOUT) };
         }
     }
 }
 
-/// Where a place's search begins.
+/// The entry at which the search for a place begins.
 #[inline(always)]
 pub(super) const fn place_of(key: u64) -> usize {
     // Fibonacci hashing (Knuth 1973, 6.4): multiplied by 2^64 over the golden ratio, the highest bits.
     (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - ENTRY_BITS)) as usize
 }
 
-/// What lies at the address of a place.
+/// The text at the address of a place.
 pub(super) struct Text<'a> {
     pub file: std::borrow::Cow<'a, str>,
     pub line: u32,
-    /// It is there as long as the process.
+    /// It exists as long as the process.
     pub is_fixed: bool,
 }
 
@@ -130,7 +134,7 @@ impl Text<'_> {
         }
         let line = (source.0 >> ADDRESS_BITS) as u32;
         if line == 0 {
-            // SAFETY: without a line it was made of a `&'static Location` (`Source::of`).
+            // SAFETY: without a line it was created from a `&'static Location` (`Source::of`).
             let location =
                 unsafe { &*std::ptr::with_exposed_provenance::<Location<'static>>(address) };
             return Some(Self {
@@ -139,18 +143,19 @@ impl Text<'_> {
                 is_fixed: is_of_program(address, |_| true),
             });
         }
-        // SAFETY: a C string until the event has begun, by the promise of who called `Source::of_c`.
+        // SAFETY: a C string until the event has begun, as the caller of `Source::of_c` promised.
         let file = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance::<c_char>(address)) };
         Some(Self {
             file: file.to_string_lossy(),
             line,
-            // Nobody writes into these.
+            // These are never written.
             is_fixed: is_of_program(address, |flags| flags & libc::PF_W == 0),
         })
     }
 }
 
-/// Whether an address lies in the program's own image, in a segment with such flags: libraries come and go, it stays.
+/// Whether an address is in the program's own image, in a segment with such flags: libraries come and
+/// go, the image stays.
 #[cfg(target_os = "linux")]
 fn is_of_program(address: usize, flags: impl Fn(u32) -> bool) -> bool {
     // SAFETY: getauxval has no preconditions.
@@ -163,7 +168,7 @@ fn is_of_program(address: usize, flags: impl Fn(u32) -> bool) -> bool {
     if at == 0 {
         return false;
     }
-    // SAFETY: where the kernel says that the program's own headers lie, as many as it says; they stay there.
+    // SAFETY: the kernel gives the address and number of the program's own headers, which stay there.
     let headers = unsafe {
         let first = std::ptr::with_exposed_provenance::<libc::Elf64_Phdr>(at);
         std::slice::from_raw_parts(first, count)
@@ -179,7 +184,7 @@ fn is_of_program(address: usize, flags: impl Fn(u32) -> bool) -> bool {
     })
 }
 
-/// Nothing is known of the program's image: everything is compared.
+/// The program's image is unknown: every text is compared.
 #[cfg(not(target_os = "linux"))]
 fn is_of_program(_: usize, _: impl Fn(u32) -> bool) -> bool {
     false

@@ -1,13 +1,13 @@
-//! Places in the host's source by number, which kept events name (`tare_layout::source`).
+//! The numbers of places in the host's source, which stored events contain (`tare_layout::source`).
 //!
-//! A place is found by its word ([`Source`]): addresses, which say nothing to a reader. The first event that is kept
-//! from a place copies file and line into the segment. From then on the place is found in this index by one
-//! multiplication and one comparison.
+//! A place is looked up by its word ([`Source`]), which is an address, and meaningless to a reader. The
+//! first event that is stored from a place copies file and line into the segment. From then on a lookup
+//! in this index takes one multiplication and one comparison.
 //!
-//! **An address is good for as long as what lies there.** The program's own constants are there as long as the process
-//! is: their word is enough. Anything else may be unloaded, and another library loaded at its address. So what lies
-//! there is compared with the entry each time, and an entry that says something else is passed over. Entries are never
-//! changed: whoever finds one needs no lock.
+//! **An address is valid as long as the text there.** The program's own constants exist as long as the
+//! process: their word is enough. Any other text may be unloaded, and another library loaded at its
+//! address. So that text is compared with the entry at each lookup, and an entry with another text is
+//! skipped. Entries never change, so that a lookup takes no lock.
 
 use std::sync::atomic::Ordering;
 
@@ -18,7 +18,7 @@ use tare_layout::source::{SOURCES, THREAD_BITS};
 
 use super::hot;
 use super::local::Local;
-use super::source_index::{COMPARED, Text, USED, place_of};
+use super::source_index::{COMPARED, MAX_USED_ENTRIES, Text, place_of};
 use super::state::{Engine, lock};
 use crate::source::Source;
 
@@ -26,8 +26,8 @@ impl Local {
     /// The number of a place, in the bits of [`THREAD_BITS`] on.
     #[inline(always)]
     pub fn source(&self, source: Source) -> u64 {
-        // SAFETY: the first entry of an index that `engine` keeps, or of a static one; `place_of` is below the number
-        // of either's entries.
+        // SAFETY: the first entry of an index that `engine` keeps, or of a static one; `place_of` is
+        // below the number of entries of both.
         let entry = unsafe { &*self.sources.add(place_of(source.0)) };
         // Acquire: pairs with the store in `Engine::learn_source`.
         if entry.key.load(Ordering::Acquire) == source.0 {
@@ -39,7 +39,7 @@ impl Local {
         self.source_slow(source)
     }
 
-    /// Says where an event began that runs already.
+    /// Sets the place where a running event began.
     #[inline(always)]
     pub fn set_source<const N: usize>(&self, record: &Record<N>, source: Source) {
         let thread = self.slot.thread_id.load(Ordering::Relaxed);
@@ -56,9 +56,9 @@ impl Local {
         let Some(text) = Text::of(source) else {
             return 0;
         };
-        let known = sources.find(source, |value| self.engine.is_source(value, &text));
-        let value = known.ok().or_else(|| {
-            // Not in a signal handler that interrupted the making of another entry.
+        let entry = sources.find(source, |value| self.engine.is_source(value, &text));
+        let value = entry.ok().or_else(|| {
+            // Not in a signal handler that interrupted the creation of another entry.
             let _making = hot::making()?;
             self.engine.learn_source(source, &text)
         });
@@ -70,31 +70,32 @@ impl Local {
 }
 
 impl Engine {
-    /// Whether an entry's number names what the text says.
+    /// Whether an entry's number has this text.
     fn is_source(&self, value: u64, text: &Text<'_>) -> bool {
         let number = (value >> THREAD_BITS) as usize;
         self.view.source(number).is(&text.file, text.line)
     }
 
-    /// Makes a place's entry, under the number of another that says the same if there is one; its value.
+    /// Creates a place's entry, with the number of another entry with the same text if there is one.
+    /// Returns its value.
     fn learn_source(&self, source: Source, text: &Text<'_>) -> Option<u64> {
         let numbers = &self.view.shared().sources_used.0;
         let mut used = lock(&self.sources.used);
         let free = match (self.sources).find(source, |value| self.is_source(value, text)) {
             Ok(value) => return Some(value),
-            Err(free) => free.filter(|_| *used < USED)?,
+            Err(free) => free.filter(|_| *used < MAX_USED_ENTRIES)?,
         };
-        let known = numbers.load(Ordering::Relaxed) as usize;
+        let used_numbers = numbers.load(Ordering::Relaxed) as usize;
         let same = |i: &usize| self.view.source(*i).is(&text.file, text.line);
-        let number = match (1..known).find(same) {
+        let number = match (1..used_numbers).find(same) {
             _ if source.is_none_of_hosts() => 0,
             Some(number) => number,
-            None if known == SOURCES => return None,
+            None if used_numbers == SOURCES => return None,
             None => {
-                self.view.source(known).set(&text.file, text.line);
-                // Release: a reader that sees the number sees what it names.
-                numbers.store(known as u32 + 1, Ordering::Release);
-                known
+                self.view.source(used_numbers).set(&text.file, text.line);
+                // Release: a reader that sees the number also sees its text.
+                numbers.store(used_numbers as u32 + 1, Ordering::Release);
+                used_numbers
             }
         };
         let compared = if text.is_fixed || number == 0 {

@@ -1,4 +1,4 @@
-//! One segment, and what its writer knows about it.
+//! One segment, and its writer's state.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,19 +16,19 @@ use tare_layout::{Geometry, Region, View};
 use super::awake::Awake;
 use super::bank::Outside;
 use super::clock;
-use super::digest_table::Making;
+use super::digest_table::Eviction;
 use super::instances::Files;
 use super::locals::Locals;
 use super::mapping::Mapping;
-use super::objects::{Ended, Objects};
+use super::objects::{EndedObjects, Objects};
 use super::source_index::Sources;
 use crate::config::{Config, Setting, StartError};
 use crate::digest::Rules;
 use crate::number::NO_NUMBER;
 
-/// One segment and what its writer knows about it.
+/// One segment and its writer's state.
 pub(crate) struct Engine {
-    /// Which start this is; never 0.
+    /// The number of the start; never 0.
     pub generation: u32,
     /// Typed access. Valid as long as `mapping`, which this struct owns.
     pub view: View<'static>,
@@ -36,40 +36,40 @@ pub(crate) struct Engine {
     pub(super) instruments: Vec<(String, Setting)>,
     /// Serialises registration of classes.
     pub(super) registering: Mutex<()>,
-    /// Serialises the making of digests.
-    pub(super) digesting: Mutex<Making>,
-    /// How digests are written.
+    /// Serialises the creation of digests.
+    pub(super) digesting: Mutex<Eviction>,
+    /// The form in which digests are written.
     pub(super) digest_rules: Rules,
-    /// Bytes of a statement's text that are kept: as many as were asked for, if there is room for them.
+    /// Bytes of a statement's text that are stored: the requested number, within the limit.
     pub sql_text_bytes: usize,
     /// How many statements can be nested.
     pub statement_depth: usize,
     /// Finds the bucket of a statement's time.
     pub buckets: Buckets,
-    /// The next number for a frequent class: changed by who has `registering`.
+    /// The next number for a frequent class; protected by `registering`.
     pub(super) next_frequent: AtomicUsize,
-    /// The last that is kept for them.
+    /// The last number that is reserved for them.
     pub(super) last_frequent: usize,
     /// Numbers of the error classes, by code.
     pub(super) errors: Mutex<HashMap<u32, u16>>,
-    /// Number of the class of errors that have none of their own.
+    /// Number of the class for errors without a class of their own.
     pub(super) other_errors: AtomicU16,
     /// Which chunks of each history_long a thread holds.
     pub holders: [Box<[AtomicBool]>; 4],
-    /// What threads keep, by slot: the present thread, or the last one.
+    /// The locals of threads, by slot: of the present thread, or the last one.
     pub(super) locals: Locals,
     /// Which rows are awake, by bank.
     pub(super) awake: Box<[Awake]>,
-    /// No row of an instance says who holds it.
+    /// No instance row records who holds its lock.
     pub without_holders: AtomicBool,
-    /// The bank of memory that threads count outside of sessions.
+    /// The bank in which threads count memory outside of sessions.
     pub(super) outside: OnceLock<Outside>,
     /// Files by class and path.
     pub files: Mutex<Files>,
     /// Tables and programs by name.
     pub objects: Mutex<Objects>,
-    /// Those that were dropped and that events still name.
-    pub ended: Mutex<Ended>,
+    /// Dropped objects that events still name.
+    pub ended: Mutex<EndedObjects>,
     /// Places in the host's source.
     pub(super) sources: Sources,
     /// The file of the segment, if it is one.
@@ -80,7 +80,7 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    /// A fresh segment, with these consumers on. `free_local` frees what a thread keeps about its slot.
+    /// Creates a segment with these consumers on. `free_local` frees a thread's local.
     pub fn create(
         config: Config,
         consumers: u32,
@@ -93,24 +93,28 @@ impl Engine {
             .segment
             .clone()
             .or_else(|| std::env::var_os("TARE_SEGMENT").map(PathBuf::from));
-        let made = match &path {
+        let mapped = match &path {
             Some(path) => Mapping::file(path, geometry.total_bytes),
             None => Mapping::memory(geometry.total_bytes),
         };
-        let mapping = made.map_err(|source| StartError::Segment {
+        let mapping = mapped.map_err(|source| StartError::Segment {
             bytes: geometry.total_bytes,
             place: path.as_ref().map_or("memory".into(), |p| p.display().to_string()),
             source,
             advice: "lower the limits (threads, arena_lines), raise `ulimit -v` or `ulimit -f`, or give another path",
         })?;
         // SAFETY: the mapping is page-aligned, of `total_bytes`, writable, and lives as long as the
-        // engine that owns both; everybody who uses the view holds an Arc of the engine.
+        // engine that owns both; each user of the view holds an Arc of the engine.
         let view = unsafe { View::new(mapping.base(), geometry) };
-        let asked = |size| {
-            let found = config.asked.iter().rev().find(|(of, _)| *of == size);
-            found.map(|(_, number)| *number)
+        let requested = |size| {
+            let last = config
+                .requested_sizes
+                .iter()
+                .rev()
+                .find(|(of, _)| *of == size);
+            last.map(|(_, number)| *number)
         };
-        let sql_text_bytes = asked(sizes::SQL_TEXT_LENGTH).map_or(usize::MAX, |n| n as usize);
+        let sql_text_bytes = requested(sizes::SQL_TEXT_LENGTH).map_or(usize::MAX, |n| n as usize);
         let engine = Arc::new(Self {
             generation,
             view,
@@ -118,10 +122,10 @@ impl Engine {
             registering: Mutex::new(()),
             digesting: Mutex::default(),
             digest_rules: Rules {
-                keeps_positions: config.digests_keep_positions,
+                retains_positions: config.digests_retain_positions,
             },
             sql_text_bytes: sql_text_bytes.min(limits.sql_text_bytes),
-            statement_depth: sizes::statement_stack(asked(sizes::STATEMENT_STACK)),
+            statement_depth: sizes::statement_stack(requested(sizes::STATEMENT_STACK)),
             buckets: Buckets::new(clock::calibrate().ticks_per_second),
             next_frequent: AtomicUsize::new(1),
             last_frequent: config.frequent_classes.min(limits.classes - 1),
@@ -153,7 +157,7 @@ impl Engine {
     /// INSTRUMENTED and HISTORY of a thread that serves this user from this host.
     pub fn actor(&self, user: &str, host: &str) -> (bool, bool) {
         let actors = self.view.actors();
-        // Those behind were never used: looking at them would make their pages.
+        // Later ones were never used: reading them would create their pages.
         let used = self.view.control().actors_used.load(Ordering::Acquire) as usize;
         actor::resolve(&actors[..used.min(actors.len())], user, host)
     }
@@ -161,25 +165,25 @@ impl Engine {
     /// INSTRUMENTED and HISTORY of a new thread of this class.
     pub fn thread_class(&self, class: u16) -> (bool, bool) {
         let bits = self.view.controls().setup[usize::from(class)].load(Ordering::Relaxed);
-        // A class that found no number has no row to be switched by.
+        // A class without a number has no row in which it could be switched.
         if class == NO_NUMBER {
             return (true, true);
         }
         (bits & setup::ENABLED != 0, bits & setup::HISTORY != 0)
     }
 
-    /// Counts something that could not be recorded.
+    /// Counts events or objects that could not be recorded.
     #[cold]
     pub fn lose(&self, what: Lost, n: u64) {
         self.view.shared().lost[what as usize].fetch_add(n, Ordering::Relaxed);
     }
 
-    /// Whether this is the process that it records, and no child of its.
+    /// Whether this is the process that it records, and not a child.
     pub fn is_ours(&self) -> bool {
         self.pid.load(Ordering::Relaxed) == std::process::id()
     }
 
-    /// Says that nothing will be recorded any more.
+    /// Marks the segment as ended.
     pub(super) fn end(&self) {
         self.view.header().state.store(STOPPED, Ordering::Release);
     }
@@ -195,7 +199,7 @@ impl Drop for Engine {
     }
 }
 
-/// Locks a mutex of ours; a panic elsewhere in the host is no reason to stop.
+/// Locks one of our mutexes, also after a panic elsewhere in the host.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex
         .lock()

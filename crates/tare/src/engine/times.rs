@@ -1,4 +1,4 @@
-//! Times: how they are counted into a line, and into its histogram.
+//! Times: counting them into lines and their histograms.
 
 use tare_layout::histogram::{
     BLOCK_BUCKETS, BLOCK_LINES, BUCKETS, FIRST_BLOCK, bucket_in_first_block, bucket_of,
@@ -16,25 +16,27 @@ impl Local {
         self.time_weighed(class, line, ticks, 1);
     }
 
-    /// The same of one that stands for `weight`.
+    /// The same for a time of this weight.
     #[inline(always)]
     pub fn time_weighed(&self, class: u16, line: &Line, ticks: u64, weight: u16) {
         line.time_weighed(ticks, u32::from(weight));
         self.enter_histogram(class, line, ticks, weight);
     }
 
-    /// The same in few instructions and without a call, where the time is a usual one and nothing is to be made, which is
-    /// nearly always: the line, which is line `i` of the class's row. `None`: nothing was done.
+    /// The same in few instructions and without a call, if the time is a usual one and the row and its
+    /// histogram exist, as nearly always. Returns line `i` of the class's row. `None`: nothing was
+    /// done.
     #[inline(always)]
-    pub fn time_at_hand(&self, class: u16, i: usize, ticks: u64, weight: u16) -> Option<&Line> {
-        let line = self.known_line(class, i)?;
+    pub fn try_time_fast(&self, class: u16, i: usize, ticks: u64, weight: u16) -> Option<&Line> {
+        let line = self.existing_line(class, i)?;
         let first = self.first_block(line, ticks)?;
         line.time_weighed(ticks, u32::from(weight));
         self.count_in_first_block(class, first, ticks, weight);
         Some(line)
     }
 
-    /// Counts `n` events that took `ticks` together, each of which stands for `weight`; the histogram has their mean once.
+    /// Counts `n` events that took `ticks` together, each with this weight. Their mean enters the
+    /// histogram once.
     #[inline]
     pub fn time_many(&self, class: u16, line: &Line, n: u64, ticks: u64, weight: u16) {
         if n == 1 {
@@ -60,7 +62,8 @@ impl Local {
         }
     }
 
-    /// The first block of a line's histogram, if it is there, this time belongs into it, and times do not wait.
+    /// The first block of a line's histogram, if it exists, includes this time, and times are not
+    /// deferred.
     #[inline(always)]
     fn first_block(&self, line: &Line, ticks: u64) -> Option<usize> {
         let first = line.get(HISTOGRAM) as u16;
@@ -82,10 +85,10 @@ impl Local {
         let block = number / BLOCK_BUCKETS;
         let named = || usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if named() == 0 {
-            let made = self
+            let created = self
                 .making()
                 .and_then(|_making| self.engine.block_of(self.bank_number.get(), line, block));
-            if made.is_none() {
+            if created.is_none() {
                 return;
             }
         }
@@ -98,7 +101,7 @@ impl Local {
     /// A bucket of a block.
     #[inline(always)]
     fn bucket(&self, block: usize, number: usize) -> &std::sync::atomic::AtomicU32 {
-        // SAFETY: numbers of blocks in a line were put there by `block_of`, within the arena.
+        // SAFETY: `block_of` stored the block numbers in lines, within the arena.
         let lines = unsafe { std::slice::from_raw_parts(self.arena.get().add(block), BLOCK_LINES) };
         bank::bucket(lines, number)
     }

@@ -1,18 +1,20 @@
-//! How far an estimate may be off, from the two windows of each stratum. See docs/sampling.md, "Standard errors".
+//! Variances of estimates, from the two windows of each stratum. See docs/sampling.md, "Standard
+//! errors".
 
-/// What is left of a stratum when the next one ends: some hundred of them are remembered.
-const KEPT: f64 = 0.99;
+/// The weight of a stratum when the next one ends: some hundred of them are remembered.
+const DECAY: f64 = 0.99;
 
-/// What the variance of a stratum's total is estimated as, whose windows gained so much, weights included (Horvitz and
-/// Thompson 1952). Two of 2 `smallest` slots are windows, and in each a group is observed by the chance `smallest` / `n`;
-/// so a slot is observed by the chance 1/n, and two of them by smallest / (n² (2 smallest - 1)).
+/// Estimates the variance of a stratum's total from the gains of its windows, weights included (Horvitz
+/// and Thompson 1952). Two of 2 `smallest` slots are windows, and in each a group is observed with the
+/// chance `smallest` / `n`; so a slot is observed with the chance 1/n, and two of them with smallest /
+/// (n² (2 smallest - 1)).
 pub(super) fn variance(n: u32, smallest: u32, [first, second]: [f64; 2]) -> f64 {
     let left_out = |n: u32| 1.0 - 1.0 / f64::from(n);
     let squares = first * first + second * second;
     (left_out(n) * squares - 2.0 * left_out(smallest) * first * second).max(0.0)
 }
 
-/// What classes gain for each statement, of late, in windows.
+/// Recent gains of classes per statement in windows.
 #[derive(Default)]
 pub(super) struct Shares {
     /// By class: count and sum.
@@ -21,17 +23,17 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    /// A stratum has ended in whose windows so many statements ended, times N.
+    /// Ends a stratum. `ended`: statements in its windows, times N.
     pub fn begin(&mut self, classes: usize, ended: [f64; 2]) {
         self.gained.resize(classes, [0.0; 2]);
         self.gained
             .iter_mut()
             .flatten()
-            .for_each(|gained| *gained *= KEPT);
-        self.statements = self.statements * KEPT + ended[0] + ended[1];
+            .for_each(|gained| *gained *= DECAY);
+        self.statements = self.statements * DECAY + ended[0] + ended[1];
     }
 
-    /// What the class gains of count and sum for each statement, having gained so much in the stratum's windows.
+    /// The class's gains of count and sum per statement, including those in the stratum's windows.
     pub fn of_statement(&mut self, class: usize, counts: [f64; 2], sums: [f64; 2]) -> [f64; 2] {
         let gained = &mut self.gained[class];
         gained[0] += counts[0] + counts[1];
@@ -47,7 +49,7 @@ impl Shares {
 mod tests {
     use super::*;
 
-    /// The mean over all that can be drawn is the variance itself.
+    /// The mean over all possible draws equals the variance.
     #[test]
     fn the_variance_is_estimated_without_bias() {
         let slots = [3.0, 1.0, 4.0, 1.0, 5.0, 9.0];
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn so_it_is_where_a_type_is_observed_in_some_of_the_windows() {
+    fn the_variance_is_unbiased_for_types_observed_in_some_windows() {
         let slots = [3.0, 1.0, 4.0, 1.0];
         let total: f64 = slots.iter().sum();
         let (smallest, n) = (2, 6);

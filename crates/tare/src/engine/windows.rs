@@ -1,4 +1,4 @@
-//! Windows of time: what is sampled is observed while one is open, by all threads at once. See docs/sampling.md.
+//! Windows of time: while one is open, all threads observe the sampled groups. See docs/sampling.md.
 //!
 //! | | weight in [`NOW`](super::running::NOW) | words of waits and transactions |
 //! |---|---|---|
@@ -6,61 +6,62 @@
 //! | in a window | N | the generation |
 //! | outside | 0 | 0 |
 //!
-//! [`Windows::step`] does what is due. It is given the time, so that a test can be the clock.
+//! [`Windows::step`] does what is due. The time is passed to it, so that a test can be the clock.
 
 use std::sync::atomic::Ordering;
 
 use tare_layout::sampling::{GROUPS, MAX_RATE, has_windows};
 
 use super::governor::{self, Governor};
-use super::observed::{Closed, Observer};
+use super::observed::{ClosedWindow, Observer};
 use super::pace::Pace;
 use super::random::Random;
 use super::settings;
 use super::state::Engine;
 
-/// So often there is a window, in the mean: what its rows gained is summed each time, and two of these make a
-/// standard error's summand.
-const EVERY_NS: u64 = 80_000_000;
-/// The same where [threads come and go](Births). A thread that meets a window has to tell what it counts there from
-/// what others counted before it, once for each row. Longer windows, as much rarer, meet fewer threads.
-const RARELY_NS: u64 = 640_000_000;
-/// No window is shorter: opening and closing one takes some 20 µs, and the system wakes a thread that late.
-const SHORTEST_NS: u64 = 2_000_000;
-/// No window is longer: a load has phases.
-const LONGEST_NS: u64 = 40_000_000;
+/// Mean interval between windows. The gains of a window's rows are summed each time, and two windows
+/// give one summand of a standard error.
+const INTERVAL_NS: u64 = 80_000_000;
+/// The same if [threads come and go](ThreadStarts). A thread that meets a window must separate its own counts
+/// from earlier ones, once for each row. Windows that are longer and as much rarer meet fewer threads.
+const LONG_INTERVAL_NS: u64 = 640_000_000;
+/// Minimum length of a window: opening and closing one takes some 20 µs, and the system wakes a thread
+/// that late.
+const MIN_WINDOW_NS: u64 = 2_000_000;
+/// Maximum length of a window: a load has phases.
+const MAX_WINDOW_NS: u64 = 40_000_000;
 
-/// Windows in a stratum: as few as tell their variance.
-const PAIR: usize = 2;
+/// Windows in a stratum: the fewest that give a variance.
+const WINDOWS_PER_STRATUM: usize = 2;
 
 /// N of each group.
 pub(super) type Rates = [u32; GROUPS];
 
 /// When windows open and close.
 pub(super) struct Windows {
-    /// Of the rules, as last seen.
+    /// The last version of the rules.
     version: u32,
     stratum: Option<Stratum>,
-    /// What windows were too short (or, below zero, too long) so far.
+    /// By how much windows were too short so far (below zero: too long).
     owed_ns: i64,
     pace: Pace,
-    births: Births,
+    thread_starts: ThreadStarts,
     random: Random,
     observer: Observer,
     governor: Governor,
 }
 
-/// 2 N slots of which two are windows.
+/// 2 N slots, of which two are windows.
 struct Stratum {
     rates: Rates,
-    /// The smallest N above 1, which the slots are for.
+    /// The smallest N above 1, which determines the slots.
     smallest: u32,
     slot_ns: u64,
-    /// How long windows are to be: as long as a slot is while nothing is observed.
+    /// Length of a window: that of a slot while nothing is observed.
     window_ns: u64,
-    starts: [u64; PAIR],
+    starts: [u64; WINDOWS_PER_STRATUM],
     end: u64,
-    /// Windows that were opened.
+    /// Number of windows that have been opened.
     opened: usize,
     open: Option<Window>,
 }
@@ -73,7 +74,7 @@ struct Window {
 }
 
 impl Stratum {
-    /// What events weigh that begin now.
+    /// The weights of events that begin now.
     fn weights(&self) -> Rates {
         std::array::from_fn(|group| match (self.rates[group], &self.open) {
             (n, _) if n == 1 || !has_windows(group) => n,
@@ -84,7 +85,7 @@ impl Stratum {
 }
 
 impl Windows {
-    /// `is_limited`: summing rows is to take little of the processor's time.
+    /// `is_limited`: summing rows may take only little of the processor's time.
     pub fn new(engine: &Engine, is_limited: bool) -> Self {
         let seed = &engine.view.control().sampling_seed;
         Self {
@@ -92,14 +93,15 @@ impl Windows {
             stratum: None,
             owed_ns: 0,
             pace: Pace::default(),
-            births: Births::default(),
+            thread_starts: ThreadStarts::default(),
             random: Random::from(seed.load(Ordering::Relaxed)),
             observer: Observer::new(is_limited),
             governor: Governor::default(),
         }
     }
 
-    /// Does what is due at `now`, by a clock of nanoseconds; when there will be more to do, if ever.
+    /// Does what is due at `now`, by a clock in nanoseconds. Returns when there will be more to do, if
+    /// ever.
     pub fn step(&mut self, engine: &Engine, now: u64) -> Option<u64> {
         let version = engine
             .view
@@ -108,7 +110,7 @@ impl Windows {
             .load(Ordering::Acquire);
         if version != self.version {
             self.version = version;
-            self.cut(engine, now);
+            self.end_early(engine, now);
             self.begin(engine, now, now);
         }
         if self.version == 0 {
@@ -116,7 +118,7 @@ impl Windows {
         }
         let mut due = self.windows(engine, now);
         if let Some(at) = self.governor.step(engine, &mut self.observer, now) {
-            // Its own changes wait for the stratum's end, for they follow from what the windows showed.
+            // Its own changes wait for the end of the stratum, because they follow from its windows.
             let version = engine
                 .view
                 .control()
@@ -146,7 +148,7 @@ impl Windows {
             }
             match (stratum.open.is_some(), stratum.opened) {
                 (true, _) => self.close(engine, now),
-                (false, PAIR) => {
+                (false, WINDOWS_PER_STRATUM) => {
                     self.end(engine, now);
                     self.begin(engine, next, now);
                 }
@@ -155,8 +157,8 @@ impl Windows {
         }
     }
 
-    /// Ends the stratum, wherever it is: rules were changed.
-    fn cut(&mut self, engine: &Engine, now: u64) {
+    /// Ends the stratum early, because rules were changed.
+    fn end_early(&mut self, engine: &Engine, now: u64) {
         if self
             .stratum
             .as_ref()
@@ -171,14 +173,14 @@ impl Windows {
         self.owed_ns = 0;
     }
 
-    /// The stratum's windows are closed, and it is over.
+    /// Ends the stratum, whose windows are closed.
     fn end(&mut self, engine: &Engine, now: u64) {
         let statements = self.observer.statements(engine);
-        self.pace.tell(statements, now, None);
+        self.pace.record(statements, now, None);
         self.observer.end_stratum(engine, self.pace.square());
     }
 
-    /// Begins a stratum that was to begin at `planned`; none, if nothing is sampled.
+    /// Begins a stratum that was to begin at `planned`, unless nothing is sampled.
     fn begin(&mut self, engine: &Engine, planned: u64, now: u64) {
         let control = engine.view.control();
         let rates =
@@ -193,27 +195,27 @@ impl Windows {
             self.observer.begin_stratum(engine, rates, 1, u64::MAX, now);
             self.pace.rest();
             settings::observe(engine, rates);
-            return settings::weigh_no_more(engine, rates);
+            return settings::clear_weights(engine, rates);
         };
-        // The governor is to see what has risen soon.
-        let every = match self.births.are_many(engine, now) && !governor::has_budget(engine) {
-            true => RARELY_NS,
-            false => EVERY_NS,
+        // The governor needs to observe a rise soon.
+        let every = match self.thread_starts.update(engine, now) && !governor::has_budget(engine) {
+            true => LONG_INTERVAL_NS,
+            false => INTERVAL_NS,
         };
-        let length = (every / u64::from(smallest)).clamp(SHORTEST_NS, LONGEST_NS);
+        let length = (every / u64::from(smallest)).clamp(MIN_WINDOW_NS, MAX_WINDOW_NS);
         let slot_ns = length * 3 / 4 + self.random.below(length / 2);
-        let slots = PAIR as u64 * u64::from(smallest);
+        let slots = WINDOWS_PER_STRATUM as u64 * u64::from(smallest);
         let mut begin = planned;
         if now.saturating_sub(planned) > slot_ns {
-            // Of the time that was slept through a part in N should have been observed.
+            // A part in N of the time that was slept through should have been observed.
             self.owed_ns += ((now - planned) / u64::from(smallest)) as i64;
             begin = now;
         }
         let first = self.random.below(slots);
         let other = (first + 1 + self.random.below(slots - 1)) % slots;
-        if !self.pace.is_told() {
+        if !self.pace.has_record() {
             let statements = self.observer.statements(engine);
-            self.pace.tell(statements, now, None);
+            self.pace.record(statements, now, None);
         }
         let window_ns = self.pace.window_ns(slots, slot_ns);
         let stratum = Stratum {
@@ -235,7 +237,7 @@ impl Windows {
         let weights = stratum.weights();
         if before != Some(weights) {
             settings::observe(engine, weights);
-            settings::weigh_no_more(engine, weights);
+            settings::clear_weights(engine, weights);
         }
         self.stratum = Some(stratum);
     }
@@ -260,9 +262,9 @@ impl Windows {
         stratum.opened += 1;
         self.observer.begin_window(engine, now);
         settings::observe(engine, stratum.weights());
-        // After that, as when it closes: as many statements are counted as are observed.
+        // Read after that, as at the close, so that the statements counted are those observed.
         let statements = self.observer.statements(engine);
-        self.pace.tell(statements, now, None);
+        self.pace.record(statements, now, None);
     }
 
     fn close(&mut self, engine: &Engine, now: u64) {
@@ -275,12 +277,12 @@ impl Windows {
         settings::observe(engine, stratum.weights());
         let lasted = now.saturating_sub(window.since);
         let statements = self.observer.statements(engine);
-        let ended = self.pace.tell(statements, now, Some(stratum.smallest));
+        let ended = self.pace.record(statements, now, Some(stratum.smallest));
         let owed = self.owed_ns + stratum.window_ns as i64 - lasted as i64;
-        // What cannot be made up for soon would fall on another load.
+        // An excess that cannot be compensated soon would affect another load.
         let most = 10 * stratum.slot_ns as i64;
         self.owed_ns = owed.clamp(-most, most);
-        let about = Closed {
+        let about = ClosedWindow {
             is_in: window.is_in,
             ns: lasted,
             statements: ended,
@@ -291,18 +293,18 @@ impl Windows {
 
 /// Whether threads come and go, as those of clients do that connect for each query.
 #[derive(Default)]
-struct Births {
-    /// The next thread's id, and when it was.
+struct ThreadStarts {
+    /// The id of the next thread at the last update, and its time.
     last: (u64, u64),
     are_many: bool,
 }
 
-/// Threads that begin in a second where they come and go.
-const MANY: u64 = 250;
+/// Threads per second from which on they count as coming and going.
+const MANY_PER_SECOND: u64 = 250;
 
-impl Births {
-    /// As of late: what began in less time than there is a window says little.
-    fn are_many(&mut self, engine: &Engine, now: u64) -> bool {
+impl ThreadStarts {
+    /// Updates the rate, at intervals that are long enough. Returns whether it is high.
+    fn update(&mut self, engine: &Engine, now: u64) -> bool {
         let next = engine
             .view
             .shared()
@@ -311,8 +313,8 @@ impl Births {
             .load(Ordering::Relaxed);
         let (before, since) = self.last;
         let ns = now.saturating_sub(since);
-        if ns >= EVERY_NS {
-            let many = u128::from(MANY) * u128::from(ns) / 1_000_000_000;
+        if ns >= INTERVAL_NS {
+            let many = u128::from(MANY_PER_SECOND) * u128::from(ns) / 1_000_000_000;
             self.are_many = since != 0 && u128::from(next.saturating_sub(before)) >= many;
             self.last = (next, now);
         }

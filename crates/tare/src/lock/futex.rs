@@ -17,8 +17,8 @@ pub fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) -> bool 
     let timeout = timeout
         .as_ref()
         .map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the word and the timeout are valid for the call; errors (changed, interrupted,
-    // timed out) all mean that the caller looks again.
+    // SAFETY: the word and the timeout are valid for the call. After any error (changed, interrupted,
+    // timed out) the caller reads the word again.
     unsafe {
         libc::syscall(
             libc::SYS_futex,

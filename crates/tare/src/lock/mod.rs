@@ -1,7 +1,7 @@
 //! Raw locks, below the engine: adaptive, and without a class or a clock of their own.
 //!
-//! A lock is taken by one compare-and-swap when it is free. When it is not, the thread spins for as long as
-//! that can pay (see [`spin`]) and then sleeps. Its [`Point`] decides what is recorded:
+//! A lock is taken by one compare-and-swap if it is free. If not, the thread spins for as long as that
+//! can pay (see [`spin`]) and then sleeps. The lock's [`Point`](point::Point) decides what is recorded:
 //! [`sync`](crate::sync)'s locks report to the engine, plain ones to nobody.
 
 #[cfg(all(target_os = "linux", not(feature = "os-locks")))]
@@ -16,7 +16,7 @@ mod spin;
 
 use point::Absent;
 
-/// A mutex that no instrument watches, in any build: the engine's own, for one.
+/// A mutex without an instrument in any build, for example the engine's own.
 pub type PlainMutex<T> = lock_api::Mutex<mutex::RawMutex<Absent>, T>;
-/// A rwlock that no instrument watches, in any build.
+/// A rwlock without an instrument in any build.
 pub type PlainRwLock<T> = lock_api::RwLock<rwlock::RawRwLock<Absent>, T>;

@@ -1,10 +1,10 @@
-//! The mutex: a word, and beside it the processor of the holder.
+//! The mutex: a word, and next to it the number of the processor on which the holder ran.
 //!
 //! | word | means |
 //! |---|---|
 //! | 0 FREE | nobody holds it |
 //! | 1 HELD | held; nobody sleeps |
-//! | 2 SLEEPERS | held; somebody may sleep, who lets go wakes one |
+//! | 2 SLEEPERS | held; threads may sleep, and the holder wakes one when it releases the mutex |
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const SLEEPERS: u32 = 2;
 #[derive(Debug)]
 pub struct RawMutex<P> {
     word: AtomicU32,
-    /// Where the holder ran when it took the lock; a hint.
+    /// The processor on which the holder took the lock; a hint.
     holder: AtomicU32,
     point: P,
 }
@@ -65,7 +65,7 @@ impl<P: Point> RawMutex<P> {
         futex::wake(&self.word, 1);
     }
 
-    /// Spins, then sleeps; false when the deadline passed.
+    /// Spins, then sleeps; false if the deadline has passed.
     #[cold]
     fn take_slow(&self, deadline: Option<Instant>) -> bool {
         let mut spin = Spin::new();
@@ -74,7 +74,7 @@ impl<P: Point> RawMutex<P> {
                 return true;
             }
         }
-        // Whoever has slept once takes it as SLEEPERS: others may still sleep.
+        // A thread that has slept takes it as SLEEPERS, because others may still sleep.
         while self.word.swap(SLEEPERS, Ordering::Acquire) != FREE {
             if !futex::wait(&self.word, SLEEPERS, deadline) {
                 return false;
@@ -84,7 +84,7 @@ impl<P: Point> RawMutex<P> {
         true
     }
 
-    /// The word to sleep on until it is let go, for a condition variable.
+    /// Takes the mutex again after a condition variable's wait.
     pub(crate) fn reacquire_after_wait(&self) {
         if !self.try_take() {
             self.take_slow(None);
@@ -92,15 +92,15 @@ impl<P: Point> RawMutex<P> {
         self.point.retaken(LockMode::Exclusive);
     }
 
-    /// Lets go for a condition variable's wait.
+    /// Releases the mutex for a condition variable's wait.
     pub(crate) fn release_for_wait(&self) {
         self.point.released(LockMode::Exclusive);
         self.let_go();
     }
 }
 
-// SAFETY: the word is FREE, or held by exactly one thread: only the transition from FREE takes it,
-// and each of those is one atomic step.
+// SAFETY: the word is FREE, or exactly one thread holds it: only the transition from FREE takes it, and
+// each such transition is one atomic step.
 unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
     const INIT: Self = Self::with(P::MUTEX);
 
@@ -137,7 +137,7 @@ unsafe impl<P: Point> lock_api::RawMutex for RawMutex<P> {
     }
 }
 
-// SAFETY: as above; a try that times out has taken nothing.
+// SAFETY: as above; a try that times out has not taken the mutex.
 unsafe impl<P: Point> RawMutexTimed for RawMutex<P> {
     type Duration = Duration;
     type Instant = Instant;

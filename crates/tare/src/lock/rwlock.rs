@@ -25,9 +25,9 @@ const SLEEP: u32 = READERS_SLEEP | WRITERS_SLEEP;
 #[derive(Debug)]
 pub struct RawRwLock<P> {
     word: AtomicU32,
-    /// Bumped when a writer is woken: what writers sleep on.
+    /// Incremented when a writer is woken; writers sleep on it.
     writers: AtomicU32,
-    /// Where the writer ran when it took the lock; a hint.
+    /// The processor on which the writer took the lock; a hint.
     holder: AtomicU32,
     point: P,
 }
@@ -47,9 +47,8 @@ impl<P: Point> RawRwLock<P> {
     #[inline(always)]
     fn try_read(&self) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
-        // Behind a sleeping writer readers queue up, so that it is not starved. One below WRITER
-        // is as many readers as there can be. Another reader that comes or goes meanwhile is no
-        // reason to wait.
+        // New readers queue behind a sleeping writer, so that it is not starved. The most readers are
+        // one less than WRITER. If another reader comes or goes meanwhile, the loop only retries.
         while word & SLEEP == 0 && word < WRITER - 1 {
             match self.word.compare_exchange_weak(
                 word,
@@ -115,7 +114,7 @@ impl<P: Point> RawRwLock<P> {
     #[cold]
     fn write_slow(&self) -> bool {
         let mut spin = Spin::new();
-        // Another writer may sleep beside us: once we have slept, we take the lock with its flag.
+        // Other writers may sleep as well: a writer that has slept takes the lock with their flag.
         let mut others = 0;
         loop {
             let word = self.word.load(Ordering::Relaxed);
@@ -153,7 +152,7 @@ impl<P: Point> RawRwLock<P> {
                 continue;
             }
             others = WRITERS_SLEEP;
-            // Acquire: pairs with the bump in `wake`, so that the word is looked at after it.
+            // Acquire: pairs with the increment in `wake`, so that the word is read after it.
             let turn = self.writers.load(Ordering::Acquire);
             let now = self.word.load(Ordering::Relaxed);
             if now & READERS == 0 || now & WRITERS_SLEEP == 0 {
@@ -179,14 +178,14 @@ impl<P: Point> RawRwLock<P> {
         }
     }
 
-    /// The lock was free and somebody sleeps: wakes one writer, else all readers. Whoever takes the
-    /// lock meanwhile does this when letting go.
+    /// Wakes one writer and all readers, because the lock was free and threads sleep. A thread that
+    /// takes the lock meanwhile does this when it releases it.
     #[cold]
     fn wake(&self, mut word: u32) {
         while word & READERS == 0 && word & SLEEP != 0 {
-            // The flags go; who is woken and must sleep again sets them again. Readers are woken
-            // with the writer: the flag alone does not tell whether a writer still sleeps, and
-            // readers left behind one that is gone would sleep for ever.
+            // The flags are cleared; a woken thread that must sleep again sets them again. Readers are
+            // woken together with the writer: the flag does not show whether a writer still sleeps, and
+            // readers left behind a writer that has gone would sleep for ever.
             if let Err(now) =
                 self.word
                     .compare_exchange(word, 0, Ordering::Relaxed, Ordering::Relaxed)

@@ -1,12 +1,13 @@
 //! How long to spin for a lock before sleeping.
 //!
-//! Spinning pays only while the holder runs: it will let go within less time than two context
-//! switches take. Where that can be known it is asked:
+//! Spinning pays only while the holder runs: it will then release the lock in less time than two
+//! context switches take. Two facts are known about the holder:
 //!
-//! - on a single processor the holder does not run while we do: never spin;
-//! - the kernel keeps the number of the processor that a thread runs on in the thread's rseq area.
-//!   A holder notes it in the lock; who waits on that same processor knows that the holder has been
-//!   pre-empted (or has moved, which is rare): do not spin.
+//! - On a single processor the holder does not run while we do: never spin.
+//! - The kernel stores the number of a thread's processor in the thread's rseq area, and a holder
+//! copies it
+//!   into the lock. A waiter on that same processor knows that the holder was pre-empted (or has moved,
+//!   which is rare): do not spin.
 //!
 //! Otherwise it spins with growing pauses, for some 2 µs at most.
 
@@ -24,14 +25,14 @@ pub struct Spin {
 }
 
 impl Spin {
-    /// To be made when the first try has failed.
+    /// Begins to spin, after the first try has failed.
     pub fn new() -> Self {
         Self {
             round: if processors() == 1 { ROUNDS } else { 0 },
         }
     }
 
-    /// Pauses; false when it is time to sleep. `holder` is the processor that the holder noted.
+    /// Pauses; false if it is time to sleep. `holder`: the processor that the holder recorded.
     #[inline]
     pub fn again(&mut self, holder: u32) -> bool {
         if self.round >= ROUNDS || (holder != NOWHERE && holder == processor()) {
@@ -45,10 +46,10 @@ impl Spin {
     }
 }
 
-/// "Not known" as a processor's number.
+/// The processor number "unknown".
 pub const NOWHERE: u32 = u32::MAX;
 
-/// The processor that the calling thread runs on, as the kernel last said, or [`NOWHERE`].
+/// The processor on which the calling thread ran when the kernel last updated it, or [`NOWHERE`].
 #[inline(always)]
 pub fn processor() -> u32 {
     #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -70,13 +71,13 @@ pub fn processor() -> u32 {
             return number;
         }
         if offset == UNKNOWN {
-            look_for_rseq();
+            find_rseq();
         }
     }
     NOWHERE
 }
 
-/// [`RSEQ_OFFSET`] before anybody looked.
+/// [`RSEQ_OFFSET`] before the first search.
 const UNKNOWN: isize = -1;
 /// [`RSEQ_OFFSET`] where there is no rseq.
 const ABSENT: isize = 0;
@@ -85,7 +86,7 @@ static RSEQ_OFFSET: AtomicIsize = AtomicIsize::new(UNKNOWN);
 
 /// Finds the rseq area that glibc 2.35 and later register (`__rseq_offset`, `__rseq_size`).
 #[cold]
-fn look_for_rseq() {
+fn find_rseq() {
     // SAFETY: dlsym with C strings; the symbols are variables of these types where they exist
     // (glibc manual, "Restartable Sequences"). A size of 0 means that it was not registered.
     let offset = unsafe {
@@ -97,7 +98,7 @@ fn look_for_rseq() {
             *offset.cast::<isize>()
         }
     };
-    // An offset of -1 is not aligned and so cannot be.
+    // An offset of -1 is not aligned, so the area is never at it.
     RSEQ_OFFSET.store(offset, Ordering::Relaxed);
 }
 
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn the_processor_is_one_of_the_machine() {
         let number = processor();
-        // The first call looks for it, the second knows.
+        // The first call finds the rseq area, the second uses it.
         let number = if number == NOWHERE {
             processor()
         } else {

@@ -6,16 +6,15 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 
 impl Class {
-    /// Registers the class in the segment that records now, if one does; else it happens at the
-    /// class's first event. For classes that [`classes!`](crate::classes) did not declare.
+    /// Registers the class in the segment that records now, if one does; otherwise it is registered at
+    /// its first event. For classes that [`classes!`](crate::classes) did not declare.
     pub fn register(&self) {
         hot::with(|engine| {
             engine.register(self);
         });
     }
 
-    /// Whether the calling thread counts events of the class now: for hosts that would prepare something
-    /// for them.
+    /// Whether the calling thread counts events of the class now: for hosts that prepare data for them.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn is_counted(&self) -> bool {

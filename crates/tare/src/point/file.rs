@@ -9,7 +9,7 @@ use crate::engine::local::Local;
 use crate::source::Source;
 use tare_layout::event::Operation;
 
-/// An open file, as Tare knows it.
+/// An open file.
 ///
 /// ```
 /// tare::classes! { static JOURNAL: File = "wait/io/file/app/journal"; }
@@ -27,7 +27,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Tells Tare that a file is open under this name; dropped = closed.
+    /// A file is open under this name; dropped = closed.
     pub fn open(class: &'static Class, path: &str) -> Self {
         let instance = Self {
             class,
@@ -40,12 +40,12 @@ impl Instance {
         instance
     }
 
-    /// Says that the file of this name was deleted: its figures go with it.
+    /// The file of this name was deleted: its figures are removed.
     pub fn deleted(class: &'static Class, path: &str) {
         hot::with(|engine| engine.delete_file(engine.number(class), path));
     }
 
-    /// Says that a file has another name.
+    /// A file was renamed.
     pub fn renamed(class: &'static Class, from: &str, to: &str) {
         hot::with(|engine| engine.rename_file(engine.number(class), from, to));
     }
@@ -57,7 +57,7 @@ impl Instance {
         self.begin::<false>(operation, Source::here())
     }
 
-    /// The same, of a host that says where in its source that is.
+    /// The same, for a host that passes the place in its source.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
         self.begin::<true>(operation, source)
@@ -70,8 +70,8 @@ impl Instance {
         })
     }
 
-    /// The id in the segment that records now: files opened before Tare started are known from
-    /// their first operation on.
+    /// The id in the segment that records now. A file that was opened before Tare started gets one at
+    /// its first operation.
     #[inline]
     pub(super) fn id(&self, local: &Local) -> u32 {
         let id = self.id.load(Ordering::Relaxed);
@@ -85,9 +85,9 @@ impl Instance {
     #[inline(never)]
     fn id_slow(&self, local: &Local, id: u64) -> u32 {
         let new = local.engine.open_file(local.number(self.class), &self.path);
-        let known = local.key >> 32 << 32 | u64::from(new);
+        let tagged = local.key >> 32 << 32 | u64::from(new);
         let order = Ordering::Relaxed;
-        if let Err(other) = self.id.compare_exchange(id, known, order, order) {
+        if let Err(other) = self.id.compare_exchange(id, tagged, order, order) {
             // Another thread was first, and opened it for both.
             local.engine.close_file(new);
             return other as u32;

@@ -1,9 +1,8 @@
-//! Locks that are the host's own: it says when it is about to take one, whether that can be seen to be
-//! free, and when it lets it go. For hosts whose locks were there before Tare; others take
-//! [`sync`](crate::sync)'s.
+//! The host's own locks: the host reports when it is about to take one, whether it is free, and when it
+//! releases it. For hosts whose locks existed before Tare; others use [`sync`](crate::sync)'s.
 //!
-//! A lock that is seen free is counted as taken at the first try, with a wait of zero and no clock. If
-//! it has to be waited for after all, because another thread came first, that wait is not timed.
+//! A lock that is free at that moment is counted as taken at the first try, with a wait of zero and
+//! without a clock read. If another thread takes it first after all, the wait is not timed.
 
 use std::sync::atomic::Ordering;
 
@@ -22,34 +21,34 @@ use crate::engine::state::Engine;
 use crate::lock::point::LockMode;
 use crate::source::Source;
 
-/// A lock, as the host knows it: the numbers of its class and of its instance (0 = it has none) in the
-/// segment that records now. They are good until Tare is stopped.
+/// A host's lock: the numbers of its class and of its instance (0 = none) in the segment that records
+/// now. They are valid until Tare is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostLock {
     /// [`class_number`]
     pub class: u16,
     /// [`new_instance`], or 0.
     pub instance: u32,
-    /// Whether its instance counts what did not have to wait, too, and who holds it: a line more to
-    /// write, and with hundreds of locks more than a thread has places for.
+    /// Whether its instance also counts acquisitions that did not wait, and its holder. It costs one
+    /// more line to write, and with hundreds of locks the thread's index overflows.
     pub counts_all: bool,
 }
 
-/// The number of a class in the segment that records now, 0 = it has none.
+/// The number of a class in the segment that records now, 0 = none.
 pub fn class_number(class: &Class) -> u16 {
     hot::with_running(|engine| engine.number(class)).unwrap_or(0)
 }
 
-/// Whether a wait for a lock of a class, by its number, would be counted in some thread if it began now: not while the
-/// class is off, nor outside of the windows of sampling.
+/// Whether a wait for a lock of this class number would be counted in some thread if it began now.
+/// False while the class is off, and outside of the windows of sampling.
 #[inline]
 pub fn is_observed(class: u16) -> bool {
     NOW.waits.load(Ordering::Relaxed) != 0
         && with(|engine| engine.is_active(class)).unwrap_or(false)
 }
 
-/// An instance of a class of kind Mutex, RwLock, SxLock or Cond, by the class's number; 0 = there is no room. It is
-/// to be ended.
+/// Creates an instance of a class of kind Mutex, RwLock, SxLock or Cond, by the class's number; 0 = the
+/// table is full. Call [`end_instance`] for it.
 pub fn new_instance(class: u16, address: usize) -> u32 {
     match class {
         0 => 0,
@@ -57,7 +56,8 @@ pub fn new_instance(class: u16, address: usize) -> u32 {
     }
 }
 
-/// The index of an instance, which is less than [`MAX_INSTANCES`]: for a host that has no room for more.
+/// The index of an instance, which is less than [`MAX_INSTANCES`]: for a host that stores only the
+/// index.
 pub fn index_of(instance: u32) -> usize {
     tare_layout::instance::index_of(instance)
 }
@@ -70,7 +70,8 @@ pub fn instance_at(index: usize) -> u32 {
     with(|engine| engine.instance_at(index)).unwrap_or(0)
 }
 
-/// With the engine that records now. What is done with it takes no lock: it may interrupt itself.
+/// Calls `work` with the engine that records now. `work` takes no lock, because a signal may interrupt
+/// it and come back here.
 #[inline]
 fn with<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
     match pinned() {
@@ -79,14 +80,15 @@ fn with<T>(work: impl FnOnce(&Engine) -> T) -> Option<T> {
     }
 }
 
-/// No lock counts all of its acquisitions ([`HostLock::counts_all`]) as long as the engine records, and the host
-/// has no other locks: then nobody is said to hold one, and a bank that changes hands need not be searched for it.
-pub fn without_holders() {
+/// Declares that no lock counts all acquisitions ([`HostLock::counts_all`]) while this engine records,
+/// and that the host has no other locks. Then no holder is recorded, and a bank that changes hands is
+/// not searched for one.
+pub fn declare_no_holders() {
     with(|engine| engine.without_holders.store(true, Ordering::Relaxed));
 }
 
-/// Counts a lock of a class, by its number, that the host gives no instance: `Performance_schema_%_instances_lost`.
-pub fn instance_lost(class: u16) {
+/// Counts a lock of this class number that gets no instance: `Performance_schema_%_instances_lost`.
+pub fn count_lost_instance(class: u16) {
     with(|engine| engine.lose_instance(class));
 }
 
@@ -95,18 +97,18 @@ pub fn end_instance(instance: u32) {
     with(|engine| engine.end_instance(instance));
 }
 
-/// A lock that is waited for; without [`Taking::end`] the wait is not counted.
+/// A wait for a lock. Without [`PendingLock::end`] it is not counted.
 #[must_use = "the wait is counted by `end`"]
 #[derive(Debug)]
-pub struct Taking {
-    /// The thread, and what it stands for: see [`Local::weighed_key`].
+pub struct PendingLock {
+    /// The thread and the weight: see [`Local::weighed_key`].
     key: u64,
     wait: LockWait,
     /// As in [`HostLock`].
     counts_all: bool,
     operation: Operation,
     #[cfg(feature = "late")]
-    seen_free: bool,
+    was_free: bool,
 }
 
 const fn mode(operation: Operation) -> LockMode {
@@ -116,15 +118,15 @@ const fn mode(operation: Operation) -> LockMode {
     }
 }
 
-/// The thread is about to take a lock that `is_free` can see to be free or not. Nothing is to be ended
-/// where nothing comes back.
+/// Begins to take a lock; `is_free` returns whether it is free now. If this returns `None`, there is
+/// nothing to end.
 #[inline(always)]
 pub fn take(
     lock: HostLock,
     operation: Operation,
     source: Source,
     is_free: impl FnOnce() -> bool,
-) -> Option<Taking> {
+) -> Option<PendingLock> {
     let local = local_of_waits()?;
     let bits = local.bits(lock.class);
     if bits & effective::COUNT == 0 {
@@ -154,50 +156,49 @@ fn take_as(
     bits: u8,
     source: Source,
     is_free: impl FnOnce() -> bool,
-) -> Option<Taking> {
+) -> Option<PendingLock> {
     let every = bits & effective::EVERY != 0;
-    let seen_free = (!every || cfg!(feature = "late")) && is_free();
-    if !every && seen_free {
+    let was_free = (!every || cfg!(feature = "late")) && is_free();
+    if !every && was_free {
         let instance = if lock.counts_all { lock.instance } else { 0 };
         count(local, lock.class, instance, mode(operation), weight);
         return None;
     }
-    let taking = match is_event(bits) {
-        true => take_kept(local, key, lock, operation, bits, source),
+    let pending = match is_event(bits) {
+        true => take_event(local, key, lock, operation, bits, source),
         false => take_slow(local, key, weight, lock, operation, bits),
     };
     #[cfg(feature = "late")]
-    let taking = taking.map(|taking| Taking {
-        seen_free,
-        ..taking
+    let pending = pending.map(|pending| PendingLock {
+        was_free,
+        ..pending
     });
-    taking
+    pending
 }
 
-/// The same for the way that almost every acquisition goes, in as few instructions as there can be: a lock
-/// without an instance that counts, of a class that is off, or that is free. False: nothing was done, [`take`]
-/// is to be asked.
+/// The same for almost every acquisition, in as few instructions as possible: the lock has no instance
+/// that counts, and its class is off or the lock is free. False: nothing was done; call [`take`].
 #[inline(always)]
 pub fn try_count_uncontended(class: u16, is_free: impl FnOnce() -> bool) -> bool {
     let Some(local) = attached() else {
         return false;
     };
     let bits = local.bits(class);
-    const ASKED: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
-    if bits & ASKED != effective::COUNT {
+    const MASK: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
+    if bits & MASK != effective::COUNT {
         return bits & effective::COUNT == 0;
     }
     if !is_free() {
         return false;
     }
-    let Some(line) = local.known_row(class) else {
+    let Some(line) = local.existing_row(class) else {
         return false;
     };
     line.count();
     true
 }
 
-/// A lock that has to be waited for, and no table shows it.
+/// Takes a lock that has to be waited for and that no table shows as an event.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn take_slow(
@@ -207,7 +208,7 @@ fn take_slow(
     lock: HostLock,
     operation: Operation,
     bits: u8,
-) -> Option<Taking> {
+) -> Option<PendingLock> {
     if bits & effective::TIME == 0 {
         local.edge.set(0);
         count(local, lock.class, lock.instance, mode(operation), weight);
@@ -221,21 +222,21 @@ fn take_slow(
     begin(local, key, lock, operation, bits, None)
 }
 
-/// The same, and some table does.
+/// The same, for a wait that is shown as an event.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-fn take_kept(
+fn take_event(
     local: &Local,
     key: u64,
     lock: HostLock,
     operation: Operation,
     bits: u8,
     source: Source,
-) -> Option<Taking> {
+) -> Option<PendingLock> {
     begin(local, key, lock, operation, bits, Some(source))
 }
 
-/// `source`: where the wait begins, of one that a table shows.
+/// `source`: the place where the wait begins, if it is shown as an event.
 #[inline(always)]
 fn begin(
     local: &Local,
@@ -244,19 +245,19 @@ fn begin(
     operation: Operation,
     bits: u8,
     source: Option<Source>,
-) -> Option<Taking> {
+) -> Option<PendingLock> {
     let (class, instance) = (lock.class, lock.instance);
-    Some(Taking {
+    Some(PendingLock {
         key,
         wait: LockWait::begin(local, class, instance, bits, operation, source),
         counts_all: lock.counts_all,
         operation,
         #[cfg(feature = "late")]
-        seen_free: false,
+        was_free: false,
     })
 }
 
-/// What took longer than this did wait: reading the clock twice and taking a free lock are a tenth of it.
+/// Whether the thread did wait: two clock reads and a free lock take a tenth of this time.
 #[cfg(feature = "late")]
 fn is_long(ticks: u64) -> bool {
     const LATE_NS: u128 = 500;
@@ -264,8 +265,8 @@ fn is_long(ticks: u64) -> bool {
     u128::from(ticks) * 1_000_000_000 > u128::from(per_second) * LATE_NS
 }
 
-impl Taking {
-    /// The wait is over: the lock was taken, or not.
+impl PendingLock {
+    /// Ends the wait. `taken`: whether the lock was taken.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn end(self, taken: bool) {
         let Some(local) = attached() else { return };
@@ -275,7 +276,8 @@ impl Taking {
         }
     }
 
-    /// It stands for several. Or Tare has been stopped, or the thread's session changed, while it waited.
+    /// Ends a wait that stands for several, or during which Tare was stopped or the thread's session
+    /// changed.
     #[inline(never)]
     fn end_weighed(self, local: &Local, taken: bool) {
         if let Some(weight) = local.weight_of(self.key) {
@@ -285,10 +287,10 @@ impl Taking {
 
     #[inline(always)]
     fn end_as(self, local: &Local, taken: bool, weight: u16) {
-        // With `every` nobody looked whether it was free.
+        // With `every` the host did not check whether it was free.
         let contended = self.wait.bits & effective::EVERY == 0;
         #[cfg(feature = "late")]
-        let is_contended = |ticks| contended || self.seen_free && is_long(ticks);
+        let is_contended = |ticks| contended || self.was_free && is_long(ticks);
         #[cfg(not(feature = "late"))]
         let is_contended = |_| contended;
         let held = (taken && self.counts_all).then_some(mode(self.operation));
@@ -296,7 +298,7 @@ impl Taking {
     }
 }
 
-/// A lock with an instance is released.
+/// Records that a lock with an instance is released.
 #[inline]
 pub fn released(instance: u32, operation: Operation) {
     if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
@@ -304,15 +306,15 @@ pub fn released(instance: u32, operation: Operation) {
     }
 }
 
-/// The same for a lock of which the host does not say how it was held.
+/// The same, if the host does not say how the lock was held.
 #[inline]
-pub fn released_somehow(instance: u32) {
+pub fn released_in_any_mode(instance: u32) {
     if let Some(local) = attached().filter(|local| local.marked_locks.get() != 0) {
         unmark_held(local, instance, None);
     }
 }
 
-/// Begins a wait on a condition, or whatever else has an instance of this class.
+/// Begins a wait on a condition, or on another instance of this class.
 #[inline]
 pub fn wait(class: &'static Class, instance: u32, operation: Operation, source: Source) -> Wait {
     wait::start_on::<true>(class, operation, Start::Now, source, |_| {

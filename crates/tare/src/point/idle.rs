@@ -1,5 +1,5 @@
-//! Idle: a session that waits for its client. Told apart from waits, so that a quiet server does not
-//! look like a blocked one.
+//! Idle: a session that waits for its client. Separate from waits, so that a quiet server does not look
+//! like a blocked one.
 
 use super::wait::{self, Start, Wait};
 use crate::class::Class;
@@ -13,7 +13,7 @@ pub fn start(class: &Class) -> Wait {
     start_at(class, Source::here())
 }
 
-/// The same, of a host that says where in its source that is.
+/// The same, for a host that passes the place in its source.
 #[inline]
 pub fn start_at(class: &Class, source: Source) -> Wait {
     wait::start_on::<true>(class, Operation::Idle, Start::Edge, source, |_| (0, 0xff))

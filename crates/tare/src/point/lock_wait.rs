@@ -1,4 +1,4 @@
-//! A wait for a lock: what it adds to the rows of its class and its instance, and who holds the lock. The locks are
+//! A wait for a lock: the counts of its class and its instance, and who holds the lock. The locks are
 //! [`sync`](crate::sync)'s or the host's own.
 
 use std::sync::atomic::Ordering;
@@ -14,8 +14,8 @@ use crate::engine::local::Local;
 use crate::lock::point::LockMode;
 use crate::source::Source;
 
-/// In an instance row's HISTOGRAM cell, which is "held" there: taken exclusively. Otherwise it
-/// counts this thread's read locks.
+/// Value of an instance row's HISTOGRAM cell, which is "held" there, after an exclusive acquisition.
+/// Other values count this thread's read locks.
 const HELD_EXCLUSIVE: u64 = 1 << 63;
 
 /// A wait for a lock that has begun.
@@ -25,16 +25,16 @@ pub(crate) struct LockWait {
     pub class: u16,
     /// The lock's instance, 0 = none.
     pub instance: u32,
-    /// Flags of the class, as they were when it began.
+    /// Flags of the class when it began.
     pub bits: u8,
-    /// When it began, 0 = it is not timed.
+    /// When it began, 0 = not timed.
     pub start: u64,
     /// Event id, 0 = no event.
     pub event: u64,
 }
 
 impl LockWait {
-    /// Begins a wait. `source`: the place where it begins, if a table shows it as an event.
+    /// Begins a wait. `source`: the place where it begins, if it is shown as an event.
     #[inline(always)]
     pub fn begin(
         local: &Local,
@@ -63,8 +63,8 @@ impl LockWait {
         }
     }
 
-    /// Ends the wait, which stands for `weight`. `is_contended` gets its ticks. `held`: how the thread holds the lock
-    /// from here on, if its instance is to show it.
+    /// Ends the wait, which stands for `weight` waits. `is_contended` gets its ticks. `held`: how the
+    /// thread now holds the lock, if its instance records that.
     #[inline(always)]
     pub fn end(
         self,
@@ -128,7 +128,7 @@ impl LockWait {
     }
 }
 
-/// Counts an acquisition at the first try, which stands for `weight`: a wait of zero, and no clock.
+/// Counts `weight` acquisitions at the first try: a wait of zero, without a clock read.
 #[inline(always)]
 pub(crate) fn count(local: &Local, class: u16, id: u32, mode: LockMode, weight: u16) {
     if let Some(line) = local.row(class, 0) {
@@ -165,11 +165,12 @@ fn mark_held(local: &Local, line: &Line, mode: LockMode) {
     }
 }
 
-/// Takes a mark away, whatever the flags are now. `mode` is `None` if the host does not say how the lock was held. Only
-/// called while this thread has marks. If it releases a lock that another thread holds, the other's mark stays.
+/// Removes a mark, whatever the flags are now. `mode` is `None` if the host does not say how the lock
+/// was held. Only called while this thread has marks. If the lock is another thread's, that thread's
+/// mark remains.
 #[inline(always)]
 pub(crate) fn unmark_held(local: &Local, id: u32, mode: Option<LockMode>) {
-    if let Some(line) = local.known_instance_line(id) {
+    if let Some(line) = local.existing_instance_line(id) {
         let held = line.get(HISTOGRAM);
         if held != 0 {
             let left = match mode {

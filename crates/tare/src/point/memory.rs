@@ -10,13 +10,13 @@ use tare_layout::shared::Lost;
 
 use crate::class::Class;
 use crate::engine::bank::OutsideRow;
-use crate::engine::hot::{self, Away, local, local_of_memory, memory_at_hand};
+use crate::engine::hot::{self, NoLocal, local, local_of_memory, memory_fast};
 use crate::engine::local::Local;
 use crate::engine::running::{self, NOW};
 use crate::engine::state::Engine;
 use tare_layout::Kind;
 
-/// An allocator that counts what another one does.
+/// An allocator that counts the allocations of another one.
 ///
 /// ```
 /// use std::alloc::System;
@@ -38,12 +38,12 @@ impl<A> Tracked<A> {
     }
 }
 
-// SAFETY: every call goes to `inner` unchanged; counting touches the segment only. A thread's first
+// SAFETY: every call goes to `inner` unchanged; counting touches only the segment. A thread's first
 // event allocates with the system's allocator, never through this one.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are those of `inner`.
+        // SAFETY: the caller keeps the rules of `GlobalAlloc`, which are those of `inner`.
         let place = unsafe { self.inner.alloc(layout) };
         if !place.is_null() {
             allocated(self.class, layout.size());
@@ -80,8 +80,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Tracked<A> {
     }
 }
 
-/// Whether the class's memory is counted on the calling thread: for hosts that allocate often, and ask once
-/// for many. Where Tare does not run, or the thread has no slot, what is done is to be told all the same.
+/// Whether the class's memory is counted on the calling thread: for hosts that allocate often, and
+/// check once for many allocations. True if Tare does not run, or the thread has no slot: then each
+/// call must be made.
 #[inline]
 pub fn is_counted(class: &Class) -> bool {
     if NOW.memory.load(Ordering::Relaxed) == 0 {
@@ -90,7 +91,7 @@ pub fn is_counted(class: &Class) -> bool {
     local().is_none_or(|local| local.bits(local.number(class)) & effective::COUNT != 0)
 }
 
-/// An allocation or a free, and how many like it it stands for.
+/// An allocation or a free, and the number of blocks that it stands for.
 #[derive(Clone, Copy)]
 struct Block {
     bytes: u64,
@@ -111,77 +112,73 @@ impl Block {
         }
     }
 
-    /// The bytes of all of them.
+    /// The bytes of all blocks.
     #[inline(always)]
     fn all_bytes(self) -> u64 {
         self.bytes.wrapping_mul(self.weight)
     }
 }
 
-/// Counts an allocation.
-#[inline]
-pub fn allocated(class: &Class, bytes: usize) {
-    was_allocated(class, bytes);
-}
-
-/// The same; whether it was counted, and its free is to be, too.
+/// Counts an allocation. Returns whether it was counted, so that a host can count the frees of counted memory only.
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-pub fn was_allocated(class: &Class, bytes: usize) -> bool {
+pub fn allocated(class: &Class, bytes: usize) -> bool {
     class.kind() == Kind::Memory && count_allocation(class, Block::one(bytes))
 }
 
-/// The same by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it, and keeps
-/// for each allocation what it was counted as, which is returned: 0 = it was not, neither is its free. The class is one of
-/// memory. While memory is sampled, one in N of the allocations below 4 KiB is drawn, and stands for N.
+/// The same by the class's number ([`class_number`](crate::host_lock::class_number)), which must be of
+/// a class of memory. Returns the weight with which it was counted; the host stores it with the block
+/// and passes it to [`freed_as`]. 0 = it was not counted, and neither is its free. While memory is
+/// sampled, one in N allocations below 4 KiB is drawn, and stands for N.
 #[inline(always)]
 pub fn allocated_as(number: u16, bytes: usize) -> u16 {
     let n = NOW.weights[MEMORY].load(Ordering::Relaxed);
     if n == 1 || bytes >= LARGE {
         return u16::from(count_allocation(number, Block::one(bytes)));
     }
-    match hot::is_drawn(n) {
+    match hot::draw_next(n) {
         // N has 16 bits.
         true => count_drawn(number, bytes, n as u16),
         false => 0,
     }
 }
 
-/// The same for the ways that almost every allocation goes, in as few instructions as there can be: sampling leaves it
-/// out (0), or it is counted as one where the calling thread has counted such before (1). `None`: nothing was done, and
-/// [`allocated_as`] is to be asked.
+/// The same for almost every allocation, in as few instructions as possible: sampling skips it (0), or
+/// the calling thread has counted this class before (1). `None`: nothing was done; call
+/// [`allocated_as`].
 #[inline(always)]
 pub fn try_allocate_fast(number: u16, bytes: usize) -> Option<u16> {
     let n = NOW.weights[MEMORY].load(Ordering::Relaxed);
     if n != 1 && bytes < LARGE {
-        return hot::is_left_out(n).then_some(0);
+        return hot::try_skip(n).then_some(0);
     }
-    let local = memory_at_hand().1?;
+    let local = memory_fast().1?;
     if local.bits(number) & effective::COUNT == 0 {
         return Some(0);
     }
-    count_allocated(local.known_row(number)?, || None, Block::one(bytes));
+    count_allocated(local.existing_row(number)?, || None, Block::one(bytes));
     Some(1)
 }
 
-/// The same of an allocation that was counted as one and is freed. False: nothing was done, and [`freed_as`] is to be
-/// asked.
+/// Counts the free of an allocation that was counted as one. False: nothing was done; call
+/// [`freed_as`].
 #[inline(always)]
 pub fn try_free_fast(number: u16, bytes: usize) -> bool {
-    let Some(local) = memory_at_hand().1 else {
+    let Some(local) = memory_fast().1 else {
         return false;
     };
     if local.bits(number) & effective::COUNT == 0 {
         return true;
     }
-    let Some(line) = local.known_row(number) else {
+    let Some(line) = local.existing_row(number) else {
         return false;
     };
-    count_freed(line, || local.known_line(number, 1), Block::one(bytes));
+    count_freed(line, || local.existing_line(number, 1), Block::one(bytes));
     true
 }
 
-/// Whether memory is sampled: where [`allocated_as`] says 0, another allocation may stand for that one.
+/// Whether memory is sampled. Then another allocation may stand for one for which [`allocated_as`]
+/// returned 0.
 #[inline(always)]
 pub fn is_sampled() -> bool {
     NOW.weights[MEMORY].load(Ordering::Relaxed) != 1
@@ -196,7 +193,7 @@ fn count_drawn(number: u16, bytes: usize, n: u16) -> u16 {
     }
 }
 
-/// What a class of memory is known by.
+/// A class of memory, by reference or by number.
 trait Numbered: Copy {
     fn in_thread(self, local: &Local) -> u16;
     fn outside(self, engine: &Engine) -> u16;
@@ -226,7 +223,7 @@ impl Numbered for u16 {
 
 #[inline(always)]
 fn count_allocation(class: impl Numbered, block: Block) -> bool {
-    match memory_at_hand() {
+    match memory_fast() {
         (0, _) => false,
         (_, Some(local)) => count_allocation_in(local, class.in_thread(local), block),
         (generation, None) => count_allocation_elsewhere(class, generation, block),
@@ -248,7 +245,7 @@ fn count_allocation_in(local: &Local, number: u16, block: Block) -> bool {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn count_allocation_elsewhere(class: impl Numbered, generation: u32, block: Block) -> bool {
-    if let Some(row) = known_outside_row(class) {
+    if let Some(row) = existing_outside_row(class) {
         if row.is_counted {
             Row::Shared(row.lines).allocated(block);
         }
@@ -265,15 +262,15 @@ fn count_allocation_elsewhere(class: impl Numbered, generation: u32, block: Bloc
     }
 }
 
-/// The row of a thread that is outside of sessions, if it is at hand: some forty calls of each connection, before its
-/// session and after it.
+/// The row of a thread that is outside of sessions, if it exists: each connection makes some forty
+/// calls before its session and after it.
 #[inline(always)]
-fn known_outside_row(class: impl Numbered) -> Option<OutsideRow> {
+fn existing_outside_row(class: impl Numbered) -> Option<OutsideRow> {
     let engine = hot::is_outside().then(running::pinned)??;
-    engine.known_outside_row(class.outside(engine))
+    engine.existing_outside_row(class.outside(engine))
 }
 
-/// Counts a free. The balance is the class's: memory may be freed by another thread.
+/// Counts a free. Another thread may free the memory: the balance is of the class.
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn freed(class: &Class, bytes: usize) {
@@ -282,7 +279,7 @@ pub fn freed(class: &Class, bytes: usize) {
     }
 }
 
-/// The same by the class's number, of an allocation that was counted as `weight`, see [`allocated_as`].
+/// The same by the class's number, for an allocation of this `weight`: see [`allocated_as`].
 #[inline(always)]
 pub fn freed_as(number: u16, bytes: usize, weight: u16) {
     match weight {
@@ -300,7 +297,7 @@ fn free_drawn(number: u16, bytes: usize, weight: u16) {
 
 #[inline(always)]
 fn count_free(class: impl Numbered, block: Block) {
-    match memory_at_hand() {
+    match memory_fast() {
         (0, _) => {}
         (_, Some(local)) => count_free_in(local, class.in_thread(local), block),
         (generation, None) => count_free_elsewhere(class, generation, block),
@@ -316,12 +313,13 @@ fn count_free_in(local: &Local, number: u16, block: Block) {
     }
 }
 
-/// A thread frees its last memory when it has left, its name for one: that is counted in a free bank of its account, or
-/// what it allocated would never be seen to go. What is done outside of sessions is counted for nobody.
+/// A thread frees its last memory, for example its name, after it has left. That is counted in a free
+/// bank of its account, or the free would be missing. Frees outside of sessions are counted for no
+/// account.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn count_free_elsewhere(class: impl Numbered, generation: u32, block: Block) {
-    if let Some(row) = known_outside_row(class) {
+    if let Some(row) = existing_outside_row(class) {
         if row.is_counted {
             Row::Shared(row.lines).freed(block);
         }
@@ -336,11 +334,11 @@ fn count_free_elsewhere(class: impl Numbered, generation: u32, block: Block) {
     }
 }
 
-/// A row that is not of the thread that counts there.
+/// A row that does not belong to the calling thread.
 enum Row<'a> {
-    /// Nobody else writes it meanwhile.
+    /// No other thread writes it meanwhile.
     Lent(&'a [Line]),
-    /// Others may.
+    /// Other threads may write it.
     Shared(&'a [Line]),
 }
 
@@ -392,9 +390,9 @@ fn count_allocated<'a>(line: &Line, second: impl FnOnce() -> Option<&'a Line>, b
     raise(line);
 }
 
-/// What the second line of a row gains by an allocation that was drawn by the chance 1/n, and n of which is counted: the
-/// variance of a total of which it is a part is estimated by n (n - 1) for the count (Horvitz and Thompson 1952), and by
-/// its square of bytes times that for the bytes.
+/// The gains of a row's second line by an allocation that was drawn with the chance 1/n and is counted
+/// as n. The variance of a total that includes it is estimated by n (n - 1) for the count (Horvitz and
+/// Thompson 1952), and by that times the square of its bytes for the bytes.
 #[inline(always)]
 fn sampled(block: Block) -> [(usize, u64); 4] {
     let variance = block.weight * (block.weight - 1);
@@ -414,8 +412,8 @@ fn count_freed<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>, block: B
     lower(line, low);
 }
 
-/// Raises the high marks. Of a row that others write, too, a mark that they raise now may be lost: it is theirs
-/// again at their next allocation.
+/// Raises the high marks. In a shared row a mark that another thread raises now may be lost, until its
+/// next allocation.
 #[inline(always)]
 fn raise(line: &Line) {
     let (count, balance) = balance(line);
@@ -431,7 +429,7 @@ fn raise(line: &Line) {
 #[inline(always)]
 fn lower<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>) {
     let (count, balance) = balance(line);
-    // Below zero: this thread has freed more than it allocated, which others did for it.
+    // Below zero: this thread has freed memory that other threads allocated.
     if (count < 0 || balance < 0)
         && let Some(low) = low()
     {
@@ -444,7 +442,7 @@ fn lower<'a>(line: &Line, low: impl FnOnce() -> Option<&'a Line>) {
     }
 }
 
-/// Allocations less frees: how many, and their bytes.
+/// Allocations minus frees: their number and bytes.
 #[inline(always)]
 fn balance(line: &Line) -> (i64, i64) {
     let less = |of, from| line.get(of).wrapping_sub(line.get(from)) as i64;
@@ -455,17 +453,19 @@ fn balance(line: &Line) -> (i64, i64) {
 }
 
 #[inline(always)]
-fn count_away(engine: &Engine, place: Away, number: u16, count: impl FnOnce(&Row<'_>)) -> bool {
+fn count_away(engine: &Engine, place: NoLocal, number: u16, count: impl FnOnce(&Row<'_>)) -> bool {
     let flags = &engine.view.controls().effective[usize::from(number)];
     if flags.load(Ordering::Relaxed) & effective::COUNT == 0 {
         return false;
     }
     let counted = match place {
-        Away::Outside => engine
+        NoLocal::Outside => engine
             .outside_row(number)
             .map(|row| count(&Row::Shared(row)))
             .is_some(),
-        Away::Gone(account) => engine.with_free_row(account, number, |row| count(&Row::Lent(row))),
+        NoLocal::Gone(account) => {
+            engine.with_free_row(account, number, |row| count(&Row::Lent(row)))
+        }
     };
     if !counted {
         engine.lose(Lost::ThreadEvents, 1);

@@ -1,4 +1,4 @@
-//! Metadata locks: who may look at a table's definition, and who may change it.
+//! Metadata locks, which protect the definitions of tables and other objects.
 
 use std::sync::atomic::{Ordering, fence};
 
@@ -14,7 +14,7 @@ use crate::source::Source;
 use tare_layout::event::Operation;
 use tare_layout::object::{LockDuration, LockStatus, LockType, Namespace};
 
-/// What a session locks, as Tare knows it: a row of metadata_locks while it is held or waited for.
+/// A session's metadata lock: a row of metadata_locks while it is held or waited for.
 ///
 /// ```
 /// use tare::{LockDuration, LockType, Namespace};
@@ -35,7 +35,7 @@ pub struct MetadataLock {
     schema: Box<str>,
     name: Box<str>,
     column: Box<str>,
-    /// Where in the host's source it is asked for.
+    /// The place in the host's source that requests it.
     source: Source,
     /// The generation of Tare that has its entry, 0 = none.
     generation: u32,
@@ -45,26 +45,26 @@ pub struct MetadataLock {
     entry: *const object::MetadataLock,
 }
 
-// SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that
+// SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
 // segment mapped.
 unsafe impl Send for MetadataLock {}
 // SAFETY: as above.
 unsafe impl Sync for MetadataLock {}
 
-/// Whether locks of this class are shown now: for hosts that spare themselves what only Tare asks for.
+/// Whether locks of this class are recorded now: for hosts that prepare data only for Tare.
 #[inline(always)]
-pub fn are_shown(class: &Class) -> bool {
-    local_of_objects().is_some_and(|local| is_shown_in(local, class))
+pub fn are_recorded(class: &Class) -> bool {
+    local_of_objects().is_some_and(|local| is_recorded_in(local, class))
 }
 
 #[inline(always)]
-fn is_shown_in(local: &Local, class: &Class) -> bool {
+fn is_recorded_in(local: &Local, class: &Class) -> bool {
     local.bits(local.number(class)) & effective::COUNT != 0
 }
 
 impl MetadataLock {
-    /// A lock on an object, not held. Empty texts are NULL in the table. SOURCE is where this is called, unless
-    /// [`MetadataLock::source`] says otherwise.
+    /// A lock on an object, not held. Empty texts are NULL in the table. SOURCE is the caller's place,
+    /// unless [`MetadataLock::source`] sets another.
     #[track_caller]
     pub fn new(class: &'static Class, on: Namespace, schema: &str, name: &str) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl MetadataLock {
         }
     }
 
-    /// The same of a column.
+    /// The same for a column.
     #[track_caller]
     pub fn of_column(
         class: &'static Class,
@@ -94,38 +94,39 @@ impl MetadataLock {
         lock
     }
 
-    /// It is held now, by the calling thread.
+    /// The calling thread holds it now.
     #[inline]
     pub fn granted(&mut self, kind: LockType, duration: LockDuration) {
-        self.show(kind, duration, LockStatus::Granted);
+        self.publish(kind, duration, LockStatus::Granted);
     }
 
-    /// Says where in the host's source it is asked for.
+    /// Sets the place in the host's source that requests it.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn source(&mut self, source: Source) {
-        // A lock that is kept for the next statement is often asked for in the same place, which its entry has.
+        // A lock that is reused for the next statement is often requested in the same place.
         if self.source == source {
             return;
         }
         self.source = source;
         if let Some(local) = attached()
-            && let Some(entry) = self.known(local)
+            && let Some(entry) = self.entry(local)
         {
             set_source(local, entry, source);
         }
     }
 
-    /// Begins to wait for it: shown as PENDING, until [`Lock::granted`] or [`Lock::failed`].
+    /// Begins to wait for it. Its status is PENDING, until [`MetadataLock::granted`] or
+    /// [`MetadataLock::failed`].
     #[track_caller]
     pub fn wait(&mut self, kind: LockType, duration: LockDuration) -> Wait {
         self.wait_at(kind, duration, Source::here())
     }
 
-    /// The same, of a host that says where in its source that is.
+    /// The same, for a host that passes the place in its source.
     pub fn wait_at(&mut self, kind: LockType, duration: LockDuration, source: Source) -> Wait {
-        self.show(kind, duration, LockStatus::Pending);
-        let known = local_of_objects().filter(|local| self.known(local).is_some());
-        let index = known.map(|_| self.index as usize);
+        self.publish(kind, duration, LockStatus::Pending);
+        let local = local_of_objects().filter(|local| self.entry(local).is_some());
+        let index = local.map(|_| self.index as usize);
         wait::start_on::<true>(
             self.class,
             Operation::MetadataLock,
@@ -135,9 +136,9 @@ impl MetadataLock {
         )
     }
 
-    /// Shows it with a status: the server tells others, or its wait has failed.
+    /// Sets its status: the server notifies others, or its wait has failed.
     pub fn failed(&mut self, status: LockStatus) {
-        if let Some(entry) = self.shown()
+        if let Some(entry) = self.current_entry()
             && let Some((on, kind, duration, _)) =
                 object::MetadataLock::unpack(entry.state.load(Ordering::Relaxed))
         {
@@ -146,27 +147,27 @@ impl MetadataLock {
         }
     }
 
-    /// It is held no longer.
+    /// It is no longer held.
     #[inline]
     pub fn released(&mut self) {
-        if let Some(entry) = self.shown() {
+        if let Some(entry) = self.current_entry() {
             entry.state.store(0, Ordering::Release);
         }
     }
 
-    /// Shows who holds it, or waits for it, and how.
+    /// Publishes its owner, status and type.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn show(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
+    pub fn publish(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
         let Some(local) = local_of_objects() else {
             return;
         };
-        if !is_shown_in(local, self.class) {
+        if !is_recorded_in(local, self.class) {
             return;
         }
-        let entry = match self.known(local) {
+        let entry = match self.entry(local) {
             Some(entry) => entry,
-            None => match self.make(local) {
+            None => match self.create_entry(local) {
                 Some(entry) => entry,
                 None => return,
             },
@@ -179,43 +180,43 @@ impl MetadataLock {
         entry.state.store(state, Ordering::Release);
     }
 
-    /// The same of one that may be shown already: whose it is stays as it is.
+    /// The same for a lock that may be published already: its owner does not change.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn show_again(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
-        match self.shown() {
+    pub fn republish(&mut self, kind: LockType, duration: LockDuration, status: LockStatus) {
+        match self.current_entry() {
             Some(entry) => {
                 let state = object::MetadataLock::pack(self.on, kind, duration, status);
                 entry.state.store(state, Ordering::Release);
             }
-            None => self.show(kind, duration, status),
+            None => self.publish(kind, duration, status),
         }
     }
 
     #[inline]
-    fn known(&self, local: &Local) -> Option<&'static object::MetadataLock> {
+    fn entry(&self, local: &Local) -> Option<&'static object::MetadataLock> {
         if self.generation != (local.key >> 32) as u32 {
             return None;
         }
-        // SAFETY: set with the generation, to an entry of its segment, which `local` keeps mapped; it is
-        // given back when this lock is dropped.
+        // SAFETY: set with the generation, to an entry of its segment, which `local` keeps mapped. The
+        // entry is freed when this lock is dropped.
         unsafe { self.entry.as_ref() }
     }
 
     #[inline]
-    fn shown(&self) -> Option<&'static object::MetadataLock> {
-        self.known(attached()?)
+    fn current_entry(&self) -> Option<&'static object::MetadataLock> {
+        self.entry(attached()?)
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&mut self, local: &Local) -> Option<&'static object::MetadataLock> {
-        let found = local
+    fn create_entry(&mut self, local: &Local) -> Option<&'static object::MetadataLock> {
+        let index = local
             .own_metadata_lock()
             .or_else(|| local.engine.new_metadata_lock());
-        let index = found?;
+        let index = index?;
         let entry = local.engine.view.metadata_lock(index);
-        // Odd: what a reader finds of the lock before is no longer all there.
+        // Odd: from here on the previous lock's data is incomplete.
         let sequence = entry.sequence.load(Ordering::Relaxed);
         entry
             .sequence
@@ -253,36 +254,36 @@ impl Drop for MetadataLock {
         }
         let index = self.index as usize;
         match attached() {
-            Some(local) if self.known(local).is_some() => local.keep_metadata_lock(index),
+            Some(local) if self.entry(local).is_some() => local.cache_metadata_lock(index),
             _ => hot::with_engine(self.generation, |engine| engine.end_metadata_lock(index)),
         }
     }
 }
 
-/// Free locks that a thread keeps for itself: a server makes and drops a few in every statement.
-const KEPT: u16 = 16;
+/// Free entries that a thread caches: a server creates and drops a few in every statement.
+const MAX_CACHED_LOCKS: u16 = 16;
 
 impl Local {
-    /// A free metadata lock of this thread's own.
+    /// Takes a free entry from this thread's cache.
     pub(crate) fn own_metadata_lock(&self) -> Option<usize> {
         let index = self.metadata_locks.get().checked_sub(1)? as usize;
         let entry = self.engine.view.metadata_lock(index);
         let next = entry.next_free.load(Ordering::Relaxed);
         self.metadata_locks.set(next);
-        let kept = &self.metadata_locks_kept;
-        kept.set(kept.get() - 1);
+        let cached = &self.metadata_locks_cached;
+        cached.set(cached.get() - 1);
         Some(index)
     }
 
-    fn keep_metadata_lock(&self, index: usize) {
-        let kept = &self.metadata_locks_kept;
-        if kept.get() >= KEPT {
+    fn cache_metadata_lock(&self, index: usize) {
+        let cached = &self.metadata_locks_cached;
+        if cached.get() >= MAX_CACHED_LOCKS {
             return self.engine.end_metadata_lock(index);
         }
         let entry: &object::MetadataLock = self.engine.view.metadata_lock(index);
         entry.state.store(0, Ordering::Release);
         let first = self.metadata_locks.replace(index as u32 + 1);
         entry.next_free.store(first, Ordering::Relaxed);
-        kept.set(kept.get() + 1);
+        cached.set(cached.get() + 1);
     }
 }

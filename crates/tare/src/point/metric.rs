@@ -6,8 +6,8 @@ use crate::engine::{clock, hot};
 use crate::metric::Metric;
 
 impl Metric {
-    /// Registers the metric in the segment that records now, if one does; else it happens when it is
-    /// first used. For metrics that [`metrics!`](crate::metrics) did not declare.
+    /// Registers the metric in the segment that records now, if one does; otherwise it is registered
+    /// when it is first used. For metrics that [`metrics!`](crate::metrics) did not declare.
     pub fn register(&self) {
         hot::with(|engine| {
             engine.register_metric(self);
@@ -30,44 +30,44 @@ impl Metric {
         }
     }
 
-    /// Whether it is gathered now: asked before something is measured for it alone.
+    /// Whether it is gathered now: for hosts that measure something for it only.
     #[inline]
     pub fn is_enabled(&self) -> bool {
         hot::local().is_some_and(|local| local.gathers(self))
     }
 }
 
-/// How many metrics are meant, and how many of them were disabled.
-fn act(asked: &str, action: Action) -> (usize, usize) {
+/// Returns how many metrics are selected, and how many of them were changed.
+fn act(selector: &str, action: Action) -> (usize, usize) {
     let now_s = clock::unix_ns() / 1_000_000_000;
-    hot::with_running(|engine| metric_switch::act_on(engine.view, asked, action, now_s))
+    hot::with_running(|engine| metric_switch::act_on(engine.view, selector, action, now_s))
         .unwrap_or_default()
 }
 
-/// Gathers metrics from now on; how many are meant, 0 if Tare does not run.
+/// Gathers metrics from now on. Returns how many are selected, 0 if Tare does not run.
 ///
-/// `asked` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
-pub fn enable(asked: &str) -> usize {
-    act(asked, Action::Enable).0
+/// `selector` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
+pub fn enable(selector: &str) -> usize {
+    act(selector, Action::Enable).0
 }
 
-/// Gathers metrics no more; how many are meant.
+/// Stops gathering metrics. Returns how many are selected.
 ///
-/// `asked` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
-pub fn disable(asked: &str) -> usize {
-    act(asked, Action::Disable).0
+/// `selector` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
+pub fn disable(selector: &str) -> usize {
+    act(selector, Action::Disable).0
 }
 
-/// Begins the `_RESET` figures of metrics anew; how many are meant.
+/// Restarts the `_RESET` figures of metrics. Returns how many are selected.
 ///
-/// `asked` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
-pub fn reset(asked: &str) -> usize {
-    act(asked, Action::Reset).0
+/// `selector` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
+pub fn reset(selector: &str) -> usize {
+    act(selector, Action::Reset).0
 }
 
-/// Begins all figures of metrics anew that are disabled; how many were.
+/// Restarts all figures of those metrics that are disabled. Returns how many are.
 ///
-/// `asked` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
-pub fn reset_all(asked: &str) -> usize {
-    act(asked, Action::ResetAll).1
+/// `selector` is `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
+pub fn reset_all(selector: &str) -> usize {
+    act(selector, Action::ResetAll).1
 }

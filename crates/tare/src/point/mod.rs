@@ -1,7 +1,7 @@
-//! The points: what a host calls when something begins or ends.
+//! The points: functions that a host calls when something begins or ends.
 //!
-//! Each kind of event has a module of its own, and each begins with the same three questions:
-//! does Tare record, has the thread a slot, and what do the flags of the class say.
+//! Each kind of event has a module of its own. Each point begins with the same three checks: whether
+//! Tare records, whether the thread has a slot, and what the flags of the class are.
 
 mod class;
 pub mod error;

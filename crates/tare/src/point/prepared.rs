@@ -1,4 +1,4 @@
-//! Prepared statements: what sessions keep prepared, and what its executions cost.
+//! Prepared statements of sessions, and the cost of their executions.
 
 use std::ptr;
 use std::sync::atomic::Ordering;
@@ -7,11 +7,11 @@ use tare_layout::line::EXTRA;
 use tare_layout::name::{floor_boundary, store_bytes};
 use tare_layout::object::{self, PREPARED_LINES, index_of};
 
-use crate::engine::counted::Counted;
+use crate::engine::counted::StatementCounters;
 use crate::engine::hot::{self, local};
 use crate::engine::local::Local;
 
-/// A prepared statement of a session's: a row of prepared_statements_instances until it is dropped.
+/// A session's prepared statement: a row of prepared_statements_instances until it is dropped.
 ///
 /// ```
 /// tare::classes! {
@@ -35,23 +35,24 @@ pub struct Prepared {
     entry: *const object::Prepared,
 }
 
-// SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that segment mapped.
+// SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
+// segment mapped.
 unsafe impl Send for Prepared {}
 // SAFETY: as above.
 unsafe impl Sync for Prepared {}
 
-/// The lines of executions, and that of the preparing, in [`object::Prepared::rows`].
+/// The line in [`object::Prepared::rows`] that counts how it was prepared; the others count executions.
 const PREPARING: usize = PREPARED_LINES - 1;
 
 impl Prepared {
-    /// A statement that the calling thread's session has prepared, by the number that its client
-    /// knows it by and, in SQL, its name.
+    /// A statement that the calling thread's session has prepared. `statement_id` is its number in the
+    /// client's protocol, `name` its name in SQL.
     pub fn new(statement_id: u64, name: Option<&str>, text: &str) -> Self {
         let Some(local) = local() else {
             return Self::none();
         };
         let view = &local.engine.view;
-        let made = local.engine.new_prepared(|entry, index| {
+        let created = local.engine.new_prepared(|entry, index| {
             let cut = floor_boundary(text, view.geometry().limits.sql_text_bytes);
             store_bytes(view.prepared_text(index), &text.as_bytes()[..cut]);
             entry.text_length.store(cut as u32, Ordering::Relaxed);
@@ -71,7 +72,7 @@ impl Prepared {
             }
             entry.program.store(local.program.get(), Ordering::Relaxed);
         });
-        made.map_or_else(Self::none, |(id, entry)| Self {
+        created.map_or_else(Self::none, |(id, entry)| Self {
             id: local.key >> 32 << 32 | u64::from(id),
             entry,
         })
@@ -85,7 +86,7 @@ impl Prepared {
         }
     }
 
-    /// Says what its text is, where that was not known at first.
+    /// Sets its text, if that was unknown at first.
     pub fn set_text(&self, text: &str) {
         if let Some(local) = local()
             && let Some(entry) = self.used(local, false).live(local)
@@ -99,7 +100,8 @@ impl Prepared {
         }
     }
 
-    /// What a statement of this thread does with it: nothing, where the segment that records now does not have it.
+    /// The use of it by a statement of this thread: [`Use::NONE`], if the segment that records now does
+    /// not have it.
     #[inline]
     pub(crate) fn used(&self, local: &Local, prepares: bool) -> Use {
         match self.id >> 32 == local.key >> 32 {
@@ -112,7 +114,7 @@ impl Prepared {
         }
     }
 
-    /// It was prepared anew, because a table has changed.
+    /// It was prepared again, because a table has changed.
     pub fn reprepared(&self) {
         if let Some(local) = local()
             && let Some(entry) = self.used(local, false).live(local)
@@ -122,19 +124,19 @@ impl Prepared {
     }
 }
 
-/// What a statement does with a prepared one.
+/// The use of a prepared statement by a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Use {
-    /// Its entry in the segment that the statement is recorded in; null = there is none.
+    /// Its entry in the segment that records the statement; null = none.
     entry: *const object::Prepared,
     /// Its id.
     id: u32,
-    /// It prepares it.
+    /// Whether the statement prepares it, rather than executes it.
     prepares: bool,
 }
 
 impl Use {
-    /// Nothing.
+    /// No use.
     pub const NONE: Self = Self {
         entry: ptr::null(),
         id: 0,
@@ -147,7 +149,7 @@ impl Use {
         self.id != 0
     }
 
-    /// The entry, if it is its still. `local`: of a thread that records into that segment.
+    /// The entry, unless it has been reused. `local`: of a thread that records into that segment.
     #[inline(always)]
     fn live(self, _local: &Local) -> Option<&object::Prepared> {
         // SAFETY: null, or in the segment that the local keeps.
@@ -156,11 +158,11 @@ impl Use {
     }
 }
 
-/// Counts a statement that ended for the prepared one that it was about. Its session is its only
-/// writer.
+/// Counts a finished statement for the prepared statement that it used. Only the thread of its session
+/// writes there.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-pub(crate) fn count(local: &Local, of: Use, ticks: Option<u64>, counted: &Counted) {
+pub(crate) fn count(local: &Local, of: Use, ticks: Option<u64>, counted: &StatementCounters) {
     let Some(entry) = of.live(local) else {
         return;
     };

@@ -8,7 +8,7 @@ use tare_layout::control::{GLOBAL, THREAD, Timer, effective};
 use tare_layout::object::{PROGRAM_LINES, part};
 
 use super::table;
-use crate::engine::counted::Counted;
+use crate::engine::counted::StatementCounters;
 use crate::engine::hot::{attached, local};
 use crate::engine::local::Local;
 use tare_layout::object::ObjectType;
@@ -34,8 +34,8 @@ pub struct Program<T = &'static str> {
 }
 
 impl<T> Program<T> {
-    /// A program; a host that has its names at compile time can keep it in a static, with
-    /// `Program<Box<str>>` it need not.
+    /// A program. A host that has the names at compile time can store it in a static; otherwise it uses
+    /// `Program<Box<str>>`.
     pub const fn new(kind: ObjectType, schema: T, name: T) -> Self {
         Self {
             kind,
@@ -47,7 +47,7 @@ impl<T> Program<T> {
 }
 
 impl<T: AsRef<str>> Program<T> {
-    /// A call begins; it ends when the guard is dropped.
+    /// Begins a call, which ends when the guard is dropped.
     pub fn start(&self) -> Call {
         let call = local().and_then(|local| self.begin(local));
         Call {
@@ -56,14 +56,14 @@ impl<T: AsRef<str>> Program<T> {
         }
     }
 
-    /// Lists it before its first call, as a host does that has read it.
+    /// Lists it before its first call, when the host has loaded it.
     pub fn list(&self) {
         if let Some(local) = local() {
             self.id(local);
         }
     }
 
-    /// Says that it was dropped: its figures go with it.
+    /// The program was dropped: its figures are removed.
     pub fn dropped(self) {
         table::forget(self.kind, self.schema.as_ref(), self.name.as_ref());
     }
@@ -76,7 +76,7 @@ impl<T: AsRef<str>> Program<T> {
         let consumers = control.consumers.load(Ordering::Relaxed);
         if consumers & (GLOBAL | THREAD) != GLOBAL | THREAD || bits & effective::COUNT == 0 {
             bits = 0;
-            // What it runs does not count for it.
+            // Statements that it runs are not counted for it.
             local.program.set(0);
         }
         let timer = control.timers[EventType::Statement as usize].load(Ordering::Relaxed);
@@ -106,13 +106,13 @@ impl<T: AsRef<str>> Program<T> {
         };
         let (schema, name) = (self.schema.as_ref(), self.name.as_ref());
         let id = local.engine.open_object(self.kind, schema, name, &[]);
-        let known = local.key >> 32 << 32 | u64::from(id);
-        self.id.store(known, Ordering::Relaxed);
+        let tagged = local.key >> 32 << 32 | u64::from(id);
+        self.id.store(tagged, Ordering::Relaxed);
         id
     }
 }
 
-/// A program that runs.
+/// A running program.
 #[must_use = "the call ends when this is dropped"]
 #[derive(Debug)]
 pub struct Call {
@@ -124,7 +124,7 @@ pub struct Call {
 struct Running {
     key: u64,
     id: u32,
-    /// The program that called it.
+    /// The program that called this one.
     before: u32,
     bits: u8,
     start: u64,
@@ -146,20 +146,20 @@ impl Drop for Call {
         };
         let timed = local.is_timed(running.bits, running.start, now);
         let ticks = timed.then(|| local.elapsed(running.start, now));
-        local.time_object((running.id, part::WHOLE, PROGRAM_LINES), 0, 1, ticks, 1);
+        local.time_object((running.id, part::MAIN, PROGRAM_LINES), 0, 1, ticks, 1);
     }
 }
 
-/// Counts a statement that ended inside of a program.
+/// Counts a statement that ended inside a program.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-pub(crate) fn count(local: &Local, id: u32, ticks: Option<u64>, counted: &Counted) {
-    let row = (id, part::WHOLE, PROGRAM_LINES);
+pub(crate) fn count(local: &Local, id: u32, ticks: Option<u64>, counted: &StatementCounters) {
+    let row = (id, part::MAIN, PROGRAM_LINES);
     local.time_object(row, 1, 1, ticks, 1);
-    match local.object_row(id, part::WHOLE, PROGRAM_LINES) {
+    match local.object_row(id, part::MAIN, PROGRAM_LINES) {
         Some(at) => counted.each(|i, cell, n| local.object_line(at + i + 1).add(cell, n)),
         None => counted.each(|i, cell, n| {
-            if let Some((line, _)) = local.engine.object_lines(id, part::WHOLE, i + 1) {
+            if let Some((line, _)) = local.engine.object_lines(id, part::MAIN, i + 1) {
                 line.cells[cell].fetch_add(n, Ordering::Relaxed);
             }
         }),

@@ -10,19 +10,19 @@ use crate::source::Source;
 use tare_layout::event::Operation;
 use tare_layout::instance::Socket;
 
-/// An open socket, as Tare knows it.
+/// An open socket.
 #[derive(Debug)]
 pub struct Instance {
     class: &'static Class,
     descriptor: i32,
-    /// Where its other end is.
+    /// The address of its peer.
     peer: Option<(Box<str>, u16)>,
     /// Generation (bits 32-63) and id (bits 0-31).
     id: AtomicU64,
 }
 
 impl Instance {
-    /// Tells Tare of a socket by its file descriptor; dropped = closed.
+    /// A socket is open with this file descriptor; dropped = closed.
     pub fn new(class: &'static Class, descriptor: i32) -> Self {
         let instance = Self {
             class,
@@ -36,18 +36,18 @@ impl Instance {
         instance
     }
 
-    /// Says where the other end is, or where a listening socket listens.
+    /// Sets the address of the peer, or the address on which a listening socket listens.
     pub fn peer(&mut self, ip: &str, port: u16) {
         self.peer = Some((ip.into(), port));
         if let Some(local) = local()
-            && let Some(socket) = self.known(local)
+            && let Some(socket) = self.entry(local)
         {
             socket.ip.set(ip);
             socket.port.store(u32::from(port), Ordering::Relaxed);
         }
     }
 
-    /// Says that the calling thread (or the session that it has entered) serves the socket.
+    /// Records that the calling thread (or the session that it has entered) serves the socket.
     pub fn own(&self) {
         if let Some(local) = local()
             && let Some(socket) = local.engine.live_socket(self.id(local))
@@ -57,19 +57,19 @@ impl Instance {
         }
     }
 
-    /// Says whether its thread waits for the other end to send something: `STATE`.
+    /// Sets whether its thread waits for the peer to send something: `STATE`.
     #[inline]
     pub fn idle(&self, is_idle: bool) {
         if let Some(local) = attached()
-            && let Some(socket) = self.known(local)
+            && let Some(socket) = self.entry(local)
         {
             socket.is_idle.store(u32::from(is_idle), Ordering::Relaxed);
         }
     }
 
-    /// What the segment that records now has of it, if it has.
+    /// Its entry in the segment that records now, if it has one.
     #[inline]
-    fn known<'a>(&self, local: &'a Local) -> Option<&'a Socket> {
+    fn entry<'a>(&self, local: &'a Local) -> Option<&'a Socket> {
         let id = self.id.load(Ordering::Relaxed);
         match id >> 32 == local.key >> 32 {
             true => local.socket(id as u32),
@@ -84,15 +84,15 @@ impl Instance {
         self.begin::<false>(operation, Start::Now, Source::here())
     }
 
-    /// The same, of a host that says where in its source that is.
+    /// The same, for a host that passes the place in its source.
     #[inline]
     pub fn wait_at(&self, operation: Operation, source: Source) -> Wait {
         self.begin::<true>(operation, Start::Now, source)
     }
 
-    /// Begins an operation that follows the thread's statement or idle time directly, as sending the
-    /// statement's answer does: it begins where that ended, and no clock is read to learn it. After
-    /// any other event this is [`Self::wait`].
+    /// Begins an operation that directly follows the thread's statement or idle time, as sending a
+    /// statement's result does: it begins where that ended, without a clock read. After any other event
+    /// this is [`Self::wait`].
     #[inline]
     #[track_caller]
     pub fn follow(&self, operation: Operation) -> Wait {
@@ -132,9 +132,9 @@ impl Instance {
             socket.ip.set(ip);
             socket.port.store(u32::from(*port), Ordering::Relaxed);
         }
-        let known = local.key >> 32 << 32 | u64::from(new);
+        let tagged = local.key >> 32 << 32 | u64::from(new);
         let order = Ordering::Relaxed;
-        if let Err(other) = self.id.compare_exchange(id, known, order, order) {
+        if let Err(other) = self.id.compare_exchange(id, tagged, order, order) {
             // Another thread was first.
             local.engine.end_socket(new);
             return other as u32;

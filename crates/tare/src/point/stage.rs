@@ -1,4 +1,4 @@
-//! Stages: the steps of a statement. The end of one is the start of the next, by one clock read.
+//! Stages: the steps of a statement. One clock read ends a stage and begins the next.
 
 use std::sync::atomic::Ordering;
 
@@ -40,8 +40,8 @@ pub fn set(class: &Class) {
     }
 }
 
-/// The same, by the class's number ([`class_number`](crate::host_lock::class_number)), for a host that keeps it: good
-/// until Tare is stopped. `source`: where that is.
+/// The same, by the class's number ([`class_number`](crate::host_lock::class_number)), which is valid
+/// until Tare is stopped. `source`: the place in the host's source.
 #[inline]
 pub fn set_number(number: u16, source: Source) {
     match local_of_statements() {
@@ -50,9 +50,9 @@ pub fn set_number(number: u16, source: Source) {
     }
 }
 
-/// The same for the ways that almost every change of stages goes, in as few instructions as there can be: both are
-/// timed, and no table shows them one by one; or neither is observed. False: nothing was done, [`set_number`] is to
-/// be asked.
+/// The same for almost every change of stages, in as few instructions as possible: both stages are
+/// timed and not stored as events, or neither is observed. False: nothing was done; call
+/// [`set_number`].
 #[inline(always)]
 pub fn try_set_fast(number: u16) -> bool {
     let Some(local) = attached() else {
@@ -65,7 +65,7 @@ pub fn try_set_fast(number: u16) -> bool {
     }
     let now = clock::cycles();
     let ticks = now.wrapping_sub(local.stage.start.get());
-    if local.time_at_hand(before, 0, ticks, 1).is_none() {
+    if local.try_time_fast(before, 0, ticks, 1).is_none() {
         return false;
     }
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
@@ -73,8 +73,8 @@ pub fn try_set_fast(number: u16) -> bool {
     true
 }
 
-/// Shows the stage in PROCESSLIST_STATE, if that is all there is to do: it is off, or outside of a window of
-/// sampling. None runs.
+/// Sets PROCESSLIST_STATE, if nothing else is to be done: no stage runs, and this one is off or outside
+/// of a window of sampling.
 #[inline(always)]
 fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
     let is_left_out = match bits & effective::WEIGHED {
@@ -91,9 +91,9 @@ fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
     true
 }
 
-/// Shows the stage in PROCESSLIST_STATE and does no more: for a host that knows that stages are left out now, because
-/// [it was told so](crate::settings::follow). False: one that is observed runs, and is to end; nothing was
-/// done.
+/// Sets PROCESSLIST_STATE only: for a host that knows that stages are not observed now, because its
+/// [follower](crate::settings::follow) was called. False: an observed stage runs and must be ended;
+/// nothing was done.
 #[inline(always)]
 pub fn set_state_only(number: u16) -> bool {
     let Some(local) = attached().filter(|local| local.stage.head().1 == 0) else {
@@ -103,15 +103,15 @@ pub fn set_state_only(number: u16) -> bool {
     true
 }
 
-/// No stage runs, and this one is not to be counted.
+/// No stage runs, and this one is not counted.
 #[inline(always)]
 fn set_state(local: &Local, number: u16) {
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
-    // Nor is the next one that is to begin where the statement did.
+    // The next stage does not begin where the statement did, either.
     local.edge.set(0);
 }
 
-/// Ends the stage that began when stages were still kept.
+/// Ends a stage that began before stages were switched off.
 #[cold]
 #[inline(never)]
 fn end_last() {
@@ -123,12 +123,12 @@ fn end_last() {
 #[inline(always)]
 fn enter(local: &Local, number: u16, source: Source) {
     let bits = local.bits(number);
-    // PROCESSLIST_STATE is shown whether or not stages are counted.
+    // PROCESSLIST_STATE is set whether or not stages are counted.
     local.slot.stage.store(u32::from(number), Ordering::Relaxed);
     if bits & effective::WEIGHED != 0 {
         let weight = running::weight(bits, STAGE);
         if weight == 0 {
-            // Nor is the next stage that is counted to begin where the statement did.
+            // The next counted stage does not begin where the statement did, either.
             local.edge.set(0);
         }
         if weight != 0 || local.stage.head().1 != 0 {
@@ -151,7 +151,7 @@ fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16, source: Sour
         let now = clock::cycles();
         let ticks = now.wrapping_sub(local.stage.start.get());
         let stood_for = local.stage_weight.replace(weight);
-        if local.time_at_hand(before, 0, ticks, stood_for).is_some() {
+        if local.try_time_fast(before, 0, ticks, stood_for).is_some() {
             return local.stage.set(number, bits, now, 0);
         }
         local.stage_weight.set(stood_for);
@@ -161,25 +161,25 @@ fn enter_weighed(local: &Local, number: u16, bits: u8, weight: u16, source: Sour
         true => change_event(local, number, bits, source),
         false => change(local, number, bits),
     }
-    // The stage before has ended by what it stood for.
+    // The previous stage was ended with its own weight.
     local.stage_weight.set(weight);
 }
 
-/// Enters a stage that no table shows, or none.
+/// Enters a stage that is not stored as an event, or none.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn change(local: &Local, number: u16, bits: u8) {
     change_as(local, number, bits, None);
 }
 
-/// Enters one that some do.
+/// Enters a stage that is stored as an event.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn change_event(local: &Local, number: u16, bits: u8, source: Source) {
     change_as(local, number, bits, Some(source));
 }
 
-/// `source_of_event`: where it begins, of one that a table shows.
+/// `source_of_event`: the place where it begins, if it is stored as an event.
 #[inline(always)]
 fn change_as(local: &Local, number: u16, bits: u8, source_of_event: Option<Source>) {
     let (before, before_bits) = local.stage.head();
@@ -192,7 +192,7 @@ fn change_as(local: &Local, number: u16, bits: u8, source_of_event: Option<Sourc
             source_of_event,
         );
     }
-    // Unless setup_timers was changed between the two: then each has a clock of its own.
+    // If setup_timers was changed between the two, each has a clock of its own.
     let same_clock = (before_bits ^ bits) & effective::OTHER_CLOCK == 0;
     let both = if same_clock {
         before_bits | bits
@@ -207,14 +207,14 @@ fn change_as(local: &Local, number: u16, bits: u8, source_of_event: Option<Sourc
     begin(local, number, bits, now, source_of_event);
 }
 
-/// Leaves the stage, for none.
+/// Leaves the stage and enters none.
 #[inline]
 pub fn end() {
     let Some(local) = attached() else { return };
     end_of(local, 0);
 }
 
-/// Forgets the stage that this thread is in: the host did not say when it ended.
+/// Discards the thread's stage: the host did not report its end.
 #[cold]
 pub fn forget() {
     if let Some(local) = local() {
@@ -223,7 +223,7 @@ pub fn forget() {
     }
 }
 
-/// Says how far the stage is.
+/// Sets the progress of the stage.
 pub fn progress(completed: u64, estimated: u64) {
     let Some(local) = local() else { return };
     if local.stage.id.get() != 0 {
@@ -240,8 +240,8 @@ pub fn reports_progress() -> bool {
     bits != 0 && properties.load(Ordering::Relaxed) & property::PROGRESS != 0
 }
 
-/// Where the host writes how far the stage is: two words, done and estimated, which are the thread's
-/// for as long as it lives. `None` where no event is recorded.
+/// Address of the progress, which the host writes itself: two words, work completed and estimated. They
+/// are the thread's for as long as it lives. `None` if no event is recorded.
 pub fn progress_words() -> Option<*mut u64> {
     const { assert!(at::ESTIMATED == at::COMPLETED + 1) };
     let local = local()?;
@@ -251,7 +251,7 @@ pub fn progress_words() -> Option<*mut u64> {
     Some(local.slot.current_stage.address(at::COMPLETED))
 }
 
-/// Leaves the stage of this thread, if it is in one, at `now` by the counter (0 = not known).
+/// Leaves the thread's stage, if it is in one, at `now` by the counter (0 = unknown).
 #[inline(always)]
 pub(crate) fn end_of(local: &Local, now: u64) {
     local.slot.stage.store(0, Ordering::Relaxed);
@@ -264,8 +264,13 @@ pub(crate) fn end_of(local: &Local, now: u64) {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn end_counted(local: &Local, before: u16, bits: u8, now: u64) {
-    let known = now != 0 && bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME;
-    let now = if known { now } else { read_clock(local, bits) };
+    let is_usable =
+        now != 0 && bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME;
+    let now = if is_usable {
+        now
+    } else {
+        read_clock(local, bits)
+    };
     finish(local, before, bits, now);
     local.stage.set(0, 0, 0, 0);
 }
@@ -312,7 +317,7 @@ fn finish(local: &Local, class: u16, bits: u8, now: u64) {
     }
 }
 
-/// The same of a stage that stands for several, or that another clock times.
+/// The same for a stage that stands for several, or that another clock times.
 #[inline(never)]
 fn finish_odd(local: &Local, class: u16, bits: u8, now: u64) {
     let weight = match bits & effective::WEIGHED {

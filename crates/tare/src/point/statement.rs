@@ -1,4 +1,4 @@
-//! Statements: what a client asked for, from the first byte to the last.
+//! Statements: a client's requests, from the first byte to the last.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -18,8 +18,8 @@ use super::{program, stage, statement_event, text, transaction};
 use crate::class::Class;
 use crate::digest::Digest;
 use crate::engine::clock;
-use crate::engine::counted::Counted;
-use crate::engine::digest_table::Found;
+use crate::engine::counted::StatementCounters;
+use crate::engine::digest_table::DigestRef;
 use crate::engine::fine::Place;
 use crate::engine::hot::{attached, local, local_of_statements};
 use crate::engine::local::{Local, is_event};
@@ -29,31 +29,30 @@ use tare_layout::Kind;
 
 mod counters;
 
-/// A statement that runs; it ends when it is dropped, and with it the stage that the thread is in.
+/// A running statement. When it is dropped, it ends, and with it the thread's stage.
 #[must_use = "the statement ends when this is dropped"]
 pub struct Statement {
     key: u64,
     id: u64,
-    /// The thread's local when it began; of a statement that is not recorded, no thread's.
+    /// The thread's local when it began. If the statement is not recorded, it points to no local.
     local: *const Local,
-    /// What it counts, in that local.
-    counted: *const Counted,
-    /// Its record in events_statements_current, which that local leads to; null = it is no event.
+    /// Its counters, in that local.
+    counted: *const StatementCounters,
+    /// Its record in events_statements_current, which that local points to; null = it is no event.
     record: *const Record,
     class: Cell<u16>,
     level: u8,
     bits: Cell<u8>,
-    digest: Cell<Option<Found>>,
+    digest: Cell<Option<DigestRef>>,
     schema: Cell<u32>,
-    /// The prepared statement that it is about.
+    /// The prepared statement that it prepares or executes.
     prepared: Cell<Use>,
     /// Id of the program that it runs in, 0 = none.
     program: u32,
     thread: PhantomData<*const ()>,
 }
 
-/// Begins a statement, of an abstract class (`statement/abstract/Query`) as long as it is not known
-/// better.
+/// Begins a statement, of an abstract class (`statement/abstract/Query`) until its kind is known.
 ///
 /// ```
 /// tare::classes! {
@@ -71,7 +70,7 @@ pub fn start(class: &Class) -> Statement {
     start_at(class, Source::here())
 }
 
-/// The same, of a host that says where in its source that is; it may do so [later](Statement::source).
+/// The same, for a host that passes the place in its source, now or [later](Statement::source).
 #[inline(always)]
 pub fn start_at(class: &Class, source: Source) -> Statement {
     match local_of_statements() {
@@ -83,23 +82,24 @@ pub fn start_at(class: &Class, source: Source) -> Statement {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn begin(local: &Local, class: &Class, source: Source) -> Statement {
-    // Rows of other kinds have no counters: they would be counted into a neighbour's.
+    // Rows of other kinds have no counters: the next row would be counted into.
     let is_one = class.kind() == Kind::Statement;
-    let made = is_one.then(|| begin_number(local, local.number(class), source));
-    made.flatten().unwrap_or_else(Statement::of_none)
+    let statement = is_one.then(|| begin_number(local, local.number(class), source));
+    statement.flatten().unwrap_or_else(Statement::of_none)
 }
 
-/// The same by the number ([`class_number`](crate::host_lock::class_number)) of a class of statements, for a host that
-/// keeps it: good until Tare is stopped. It is made at `place`; false: it is not recorded, and nothing is there.
+/// The same by the number ([`class_number`](crate::host_lock::class_number)) of a class of statements,
+/// which is valid until Tare is stopped. Writes the statement to `place`; false: it is not recorded,
+/// and nothing is written.
 ///
 /// # Safety
 /// `place` is writable.
 #[inline(always)]
 pub unsafe fn start_number_at(place: *mut Statement, number: u16, source: Source) -> bool {
-    let made = local_of_statements().and_then(|local| begin_number(local, number, source));
-    match made {
+    let statement = local_of_statements().and_then(|local| begin_number(local, number, source));
+    match statement {
         Some(statement) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller promises that `place` is writable.
             unsafe { place.write(statement) };
             true
         }
@@ -165,7 +165,7 @@ fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement>
     })
 }
 
-/// Whether the thread has a statement open that is recorded.
+/// Whether the thread has an open statement that is recorded.
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn is_open() -> bool {
     local().is_some_and(|local| local.statements.get() != 0)
@@ -192,7 +192,7 @@ impl Statement {
         }
     }
 
-    /// Whether anything is recorded: hosts may spare themselves what only Tare asks for.
+    /// Whether anything is recorded: hosts can skip work that is only for Tare.
     #[inline]
     pub fn is_recorded(&self) -> bool {
         self.key != 0
@@ -206,14 +206,14 @@ impl Statement {
         attached().filter(|local| local.key == self.key)
     }
 
-    /// Its record; `local`: that with its key.
+    /// Its record. `local` has its key.
     #[inline(always)]
     fn record<'a>(&self, _local: &'a Local) -> Option<&'a Record> {
-        // SAFETY: null, or in the segment that the local keeps.
+        // SAFETY: null, or in the segment that the local keeps mapped.
         unsafe { self.record.as_ref() }
     }
 
-    /// Says where in the host's source it began.
+    /// Sets the place in the host's source where it began.
     #[inline]
     pub fn source(&self, source: Source) {
         if self.id != 0
@@ -224,7 +224,7 @@ impl Statement {
         }
     }
 
-    /// Makes it a statement of another class, now that it is known which.
+    /// Changes its class, when its kind becomes known.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn refine(&self, class: &Class) {
         if class.kind() == Kind::Statement
@@ -234,7 +234,7 @@ impl Statement {
         }
     }
 
-    /// The same by the number of a class of statements, as [`start_number_at`].
+    /// The same by the number of a class of statements, as in [`start_number_at`].
     #[inline(always)]
     pub fn refine_number(&self, number: u16) {
         if let Some(local) = self.local() {
@@ -246,15 +246,15 @@ impl Statement {
     fn refine_in(&self, local: &Local, number: u16) {
         let bits = local.bits(number);
         self.class.set(number);
-        // What began without a clock cannot be timed; what began by one clock ends by it; what began as
-        // no event is none.
+        // A statement that began without a clock is not timed, one that began by one clock ends by it,
+        // and one that began as no event is none.
         let began = self.bits.get();
         let clock = effective::OTHER_CLOCK;
-        let kept = match began & effective::TIME {
+        let new_bits = match began & effective::TIME {
             0 => bits & !effective::TIME,
             _ => bits & !clock | began & clock,
         };
-        self.bits.set(kept);
+        self.bits.set(new_bits);
         if let Some(record) = self.record(local) {
             let packed = Packed {
                 class: number,
@@ -264,57 +264,58 @@ impl Statement {
         }
     }
 
-    /// Gives its text, of which the first 1,024 bytes are kept, and computes its digest from it.
+    /// Sets its text, of which the first 1,024 bytes are stored, and computes its digest from it.
     pub fn text(&self, text: &str) {
         let Some(local) = self.local() else { return };
-        self.keep_text(local, text);
+        self.store_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
             self.set_digest(local, local.digest_of_text(text, schema));
         }
     }
 
-    /// Gives its text alone; the digest follows, or there is none.
+    /// Sets its text only; its digest is set later, or it has none.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
-    pub fn text_alone(&self, text: &str) {
+    pub fn text_only(&self, text: &str) {
         let Some(local) = self.local() else { return };
-        self.keep_text(local, text);
+        self.store_text(local, text);
     }
 
-    /// Whether it is counted, as its class is now.
+    /// Whether it is counted, by its present class.
     #[inline]
     pub fn is_counted(&self) -> bool {
         self.bits.get() & effective::COUNT != 0
     }
 
-    /// Whether a digest is wanted.
+    /// Whether it gets a digest.
     #[inline]
     pub fn wants_digest(&self) -> bool {
         self.bits.get() & effective::DIGEST != 0
     }
 
-    /// Whether the table of digests was truncated since it was given its digest. MySQL looks a digest up when a
-    /// statement ends: a host that gives the text again then is counted as there.
+    /// Whether the table of digests was truncated since its digest was set. MySQL looks up a digest
+    /// when the statement ends; a host that sets the text again then is counted in the same table.
     #[inline]
     pub fn has_lost_digest(&self) -> bool {
-        let (Some(local), Some(found)) = (self.local(), self.digest.get()) else {
+        let (Some(local), Some(digest)) = (self.local(), self.digest.get()) else {
             return false;
         };
-        found.generation != local.engine.digest_generation()
+        digest.generation != local.engine.digest_generation()
     }
 
-    /// Gives what the host's own parser made of its text, which tells statements apart just as well: only
-    /// the first of those that are alike is read for its digest. Without tokens the text itself is.
+    /// Sets its digest by the tokens of the host's own parser, which distinguish statements just as
+    /// well as the text: the text is read only for the first of several with equal tokens. Without
+    /// tokens the text is read.
     ///
-    /// `verb`: what is done with a prepared statement, such as `EXECUTE`, where its digest is to begin with that.
+    /// `verb`: the verb with which the digest begins for a prepared statement, such as `EXECUTE`.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn digest_by_tokens(&self, tokens: &[u8], verb: &str, text: &str) {
         let Some(local) = self.local() else { return };
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            let found = local.digest_of_tokens(tokens, verb, text, schema);
-            self.set_digest(local, found);
+            let digest = local.digest_of_tokens(tokens, verb, text, schema);
+            self.set_digest(local, digest);
         }
     }
 
@@ -330,7 +331,7 @@ impl Statement {
         self.key = 0;
     }
 
-    /// How long it waited for table locks.
+    /// Sets how long it waited for table locks.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock_time_us(&self, us: u64) {
         if us != 0 {
@@ -343,26 +344,26 @@ impl Statement {
         }
     }
 
-    /// Gives its text and the digest that the host computed when it was prepared.
+    /// Sets its text and the digest that the host computed when it was prepared.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared(&self, text: &str, digest: &Digest) {
         self.prepared_with_verb("", text, digest);
     }
 
-    /// The same, of [`Digest::with_verb`].
+    /// The same, for a digest of [`Digest::with_verb`].
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared_with_verb(&self, verb: &str, text: &str, digest: &Digest) {
         let Some(local) = self.local() else { return };
-        self.keep_text(local, text);
+        self.store_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
-            let found = local.digest_known(digest, verb, text, schema);
-            self.set_digest(local, found);
+            let digest = local.digest_of_prepared(digest, verb, text, schema);
+            self.set_digest(local, digest);
         }
     }
 
-    /// Takes its digest away: what it says cannot be read.
-    pub fn without_digest(&self) {
+    /// Removes its digest: its text is not to be read.
+    pub fn remove_digest(&self) {
         let Some(local) = self.local() else { return };
         self.digest.set(None);
         if let Some(record) = self.record(local) {
@@ -375,15 +376,15 @@ impl Statement {
         self.class.get()
     }
 
-    fn set_digest(&self, local: &Local, found: Found) {
-        self.digest.set(Some(found));
+    fn set_digest(&self, local: &Local, digest: DigestRef) {
+        self.digest.set(Some(digest));
         if let Some(record) = self.record(local) {
-            record.set(at::DIGEST, found.pack());
+            record.set(at::DIGEST, digest.pack());
         }
     }
 
     #[inline(always)]
-    fn keep_text(&self, local: &Local, text: &str) {
+    fn store_text(&self, local: &Local, text: &str) {
         let Some(record) = self.record(local) else {
             return;
         };
@@ -404,7 +405,7 @@ impl Statement {
         record.set(at::TEXT_AND_PROGRAM, program | length);
     }
 
-    /// Says under which default schema it runs, where that is not the thread's.
+    /// Sets its default schema, if that is not the thread's.
     pub fn schema(&self, name: &str) {
         let Some(local) = self.local() else { return };
         let number = local.engine.schema_number(name);
@@ -415,13 +416,13 @@ impl Statement {
         }
     }
 
-    /// Says that it runs a prepared statement, for which it counts, too.
+    /// It executes a prepared statement, and is counted for that as well.
     #[inline]
     pub fn executes(&self, prepared: &Prepared) {
         self.uses(prepared, false);
     }
 
-    /// Says that it prepares a statement.
+    /// It prepares a statement.
     pub fn prepares(&self, prepared: &Prepared) {
         self.uses(prepared, true);
     }
@@ -442,19 +443,19 @@ impl Statement {
         } else {
             0
         };
-        // By the counter, for what ends with the statement.
-        let known = if bits & effective::OTHER_CLOCK == 0 {
+        // The time by the counter, for events that end with the statement.
+        let counter_now = if bits & effective::OTHER_CLOCK == 0 {
             now
         } else {
             0
         };
         if self.level == 0 {
-            stage::end_of(local, known);
+            stage::end_of(local, counter_now);
         }
         let level = usize::from(self.level);
-        if local.of_statement.depth.get() == level + 1 {
+        if local.autocommit.depth.get() == level + 1 {
             let failed = local.counted[level].touched(Counter::Errors as usize);
-            transaction::end_of_statement(local, known, failed);
+            transaction::end_of_statement(local, counter_now, failed);
         }
         if bits & effective::OTHER_CLOCK != 0 {
             statement_event::count_cpu(local, level, self.id);
@@ -482,11 +483,17 @@ impl Statement {
             let spill = || local.engine.view.fine_spill();
             local.count_fine(&bank.statements, None, bucket, spill);
         }
-        if let Some(found) = self.digest.get() {
-            let seen = if known != 0 { known } else { clock::now() };
-            local.count_digest(found, time, seen, counted);
-            let kept = || text::kept(local, self.record(local));
-            local.engine.offer_sample(found, seen, ticks, kept);
+        if let Some(digest) = self.digest.get() {
+            let ended_at = if counter_now != 0 {
+                counter_now
+            } else {
+                clock::now()
+            };
+            local.count_digest(digest, time, ended_at, counted);
+            let stored_text = || text::stored(local, self.record(local));
+            local
+                .engine
+                .offer_sample(digest, ended_at, ticks, stored_text);
         }
         if let Some(record) = self.record(local) {
             statement_event::end(local, record, self.id, now, bits);
@@ -502,9 +509,9 @@ impl Statement {
     }
 
     #[inline]
-    fn count(&self, local: &Local, timed: bool, ticks: u64, counted: &Counted) {
+    fn count(&self, local: &Local, timed: bool, ticks: u64, counted: &StatementCounters) {
         let class = self.class.get();
-        let Some(row) = local.whole_row(class) else {
+        let Some(row) = local.complete_row(class) else {
             return;
         };
         if timed {

@@ -9,14 +9,14 @@ use super::text;
 use crate::engine::local::{Local, words};
 use crate::source::Source;
 
-/// Begins the event of a statement, the innermost; its id.
+/// Begins the event of the innermost statement. Returns its id.
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source) -> u64 {
     let id = local.next_event_id();
     let outer = local.nesting_of_statement();
     let nesting = match level {
         0 => outer,
-        // A transaction that began in the outer statement is nearer, as a trigger's is.
+        // A transaction that began in the outer statement, as a trigger's does, is the inner one.
         _ => match local.statement_ids[level - 1].get() {
             statement if statement < outer.0 => outer,
             statement => (statement, Nesting::Statement),
@@ -31,7 +31,7 @@ pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source
     id
 }
 
-/// Ends the event of a statement, and keeps it where it is to be kept.
+/// Ends the event of a statement, and copies it to the histories that the flags name.
 #[inline(always)]
 pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
@@ -47,9 +47,9 @@ pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
     }
     if bits & effective::LONG != 0 {
         let place = cursor.next_long(&local.engine, slot, ring::STATEMENTS);
-        let kept = view.long_statement(place);
-        // A reader of the old record must not find the new text.
-        kept.clear();
+        let event = view.long_statement(place);
+        // A reader of the old record must not read the new text.
+        event.clear();
         let length = at::text_bytes(record.word(at::TEXT_AND_PROGRAM));
         text::copy(
             local,
@@ -60,7 +60,7 @@ pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
         let message = record.word(at::MESSAGE);
         let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
         text::copy(local, from, length, view.long_message(place));
-        kept.publish_copy(record);
+        event.publish_copy(record);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Tables: their rows, their locks, and who has them open.
+//! Tables: their rows, locks and open handles.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,15 +17,15 @@ use tare_layout::Kind;
 use tare_layout::event::Operation;
 use tare_layout::object::{ObjectType, TableLock};
 
-/// Begins a wait for a table that is not told apart from others: `Fetch`, `Insert`, `Update`,
-/// `DeleteRow` of a class of kind TableIo, a [`TableLock`]'s operation of one of kind TableLock.
+/// Begins a wait for any table: `Fetch`, `Insert`, `Update` or `DeleteRow` of a class of kind TableIo,
+/// or the operation of a [`TableLock`] of a class of kind TableLock.
 #[inline]
 #[track_caller]
 pub fn wait(class: &Class, operation: Operation) -> Wait {
     wait::start(class, operation)
 }
 
-/// What a table's events are of.
+/// The classes of a table's events.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes {
     /// Of its rows: a class of kind TableIo, `wait/io/table/sql/handler`.
@@ -54,10 +54,10 @@ pub struct Classes {
 /// handle.unlocked();
 /// ```
 #[derive(Clone, Debug)]
-pub struct Table(Arc<Named>);
+pub struct Table(Arc<NamedTable>);
 
 #[derive(Debug)]
-struct Named {
+struct NamedTable {
     classes: Classes,
     kind: ObjectType,
     schema: Box<str>,
@@ -67,7 +67,7 @@ struct Named {
     id: AtomicU64,
 }
 
-/// Says that a table was dropped: its figures go with it.
+/// A table was dropped: its figures are removed.
 pub fn dropped(schema: &str, name: &str) {
     forget(ObjectType::Table, schema, name);
 }
@@ -81,7 +81,7 @@ pub(super) fn forget(kind: ObjectType, schema: &str, name: &str) {
 }
 
 impl Table {
-    /// A table with its indexes, which events name by their place in the list.
+    /// A table with its indexes. Events name an index by its position in the list.
     pub fn new(classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
         Self::of(ObjectType::Table, classes, schema, name, indexes)
     }
@@ -92,7 +92,7 @@ impl Table {
     }
 
     fn of(kind: ObjectType, classes: Classes, schema: &str, name: &str, indexes: &[&str]) -> Self {
-        let table = Self(Arc::new(Named {
+        let table = Self(Arc::new(NamedTable {
             classes,
             kind,
             schema: schema.into(),
@@ -106,8 +106,8 @@ impl Table {
         table
     }
 
-    /// Begins to fetch, insert, update or delete rows ([`Wait::rows`] says how many), through the
-    /// index with this number.
+    /// Begins to fetch, insert, update or delete rows ([`Wait::rows`] sets how many), through the index
+    /// with this number.
     #[inline]
     #[track_caller]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
@@ -118,7 +118,7 @@ impl Table {
             .wait::<false>(class, operation, Start::Now, part, source)
     }
 
-    /// The same, of a host that says where in its source that is.
+    /// The same, for a host that passes the place in its source.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn io_at(&self, operation: Operation, index: Option<usize>, source: Source) -> Wait {
@@ -127,8 +127,8 @@ impl Table {
             .wait::<true>(class, operation, Start::Now, part, source)
     }
 
-    /// The same, begun where the stage began that the thread is in: nothing else was done in it, and
-    /// no clock is read to learn it. Without a timed stage this is [`Table::io`].
+    /// The same, begun at the start of the thread's stage, without a clock read: nothing else was done
+    /// in the stage. Without a timed stage this is [`Table::io`].
     #[inline]
     #[track_caller]
     pub fn io_in_stage(&self, operation: Operation, index: Option<usize>) -> Wait {
@@ -149,7 +149,7 @@ impl Table {
             .wait::<false>(class, lock.operation(), Start::Now, part, source)
     }
 
-    /// The same, of a host that says where in its source that is.
+    /// The same, for a host that passes the place in its source.
     #[inline]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn lock_at(&self, lock: TableLock, source: Source) -> Wait {
@@ -158,8 +158,8 @@ impl Table {
             .wait::<true>(class, lock.operation(), Start::Now, part, source)
     }
 
-    /// Counts a lock that was had at the first try: a wait of zero, no clock, and no event, unless
-    /// `lock_timing` is `every`.
+    /// Counts a lock that was granted at the first try: a wait of zero, without a clock read or an
+    /// event, unless `lock_timing` is `every`.
     #[track_caller]
     pub fn locked(&self, lock: TableLock) {
         let source = Source::here();
@@ -184,11 +184,11 @@ impl Table {
 fn io_part(index: Option<usize>) -> u8 {
     match index {
         Some(number) if number < part::MAX_INDEXES => part::index(number),
-        _ => part::WHOLE,
+        _ => part::MAIN,
     }
 }
 
-impl Named {
+impl NamedTable {
     #[inline]
     fn id(&self, local: &Local) -> u32 {
         let id = self.id.load(Ordering::Relaxed);
@@ -206,8 +206,8 @@ impl Named {
         };
         let (kind, schema, name) = (self.kind, &self.schema, &self.name);
         let id = (local.engine).open_object(kind, schema, name, &self.indexes);
-        let known = local.key >> 32 << 32 | u64::from(id);
-        self.id.store(known, Ordering::Relaxed);
+        let tagged = local.key >> 32 << 32 | u64::from(id);
+        self.id.store(tagged, Ordering::Relaxed);
         id
     }
 
@@ -222,7 +222,7 @@ impl Named {
     ) -> Wait {
         wait::start_on::<HOST_CALLS>(class, operation, start, source, |local| {
             let id = self.id(local);
-            // What found no room is counted for its class alone.
+            // If the table of objects is full, only the class is counted.
             if id == 0 {
                 return (0, 0xff);
             }
@@ -230,7 +230,7 @@ impl Named {
         })
     }
 
-    /// Counts a lock that was had at once; whether it is counted at all.
+    /// Counts a lock that was granted at once. Returns whether it is counted at all.
     #[inline]
     fn locked(&self, local: &Local, lock: TableLock, source: Source) -> bool {
         let class = local.number(self.classes.lock);
@@ -248,7 +248,7 @@ impl Named {
             return false;
         }
         if bits & effective::EVERY != 0 {
-            // As all locks are: an event, and two clocks.
+            // With `every` it is an event with two clock reads, as for all locks.
             let (class, operation) = (self.classes.lock, lock.operation());
             let part = part::lock(lock);
             drop(self.wait::<false>(class, operation, Start::Now, part, source));
@@ -265,7 +265,7 @@ impl Named {
     }
 }
 
-/// A table that a session has open: a row of table_handles.
+/// A session's open table: a row of table_handles.
 #[derive(Debug)]
 pub struct Handle {
     table: Table,
@@ -273,11 +273,11 @@ pub struct Handle {
     generation: u32,
     /// The entry's number.
     index: u32,
-    /// The entry, null = there was no room for one.
+    /// The entry, null = the table was full.
     entry: *const object::TableHandle,
 }
 
-// SAFETY: the pointer is to atomics in a segment, and only looked at through a local that keeps that
+// SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
 // segment mapped.
 unsafe impl Send for Handle {}
 // SAFETY: as above.
@@ -326,7 +326,7 @@ impl Handle {
         self.table.lock_at(lock, source)
     }
 
-    /// The lock was had at the first try: counts it, and shows it.
+    /// Counts a lock that was granted at the first try, and publishes it.
     #[inline]
     #[track_caller]
     pub fn locked(&mut self, lock: TableLock) {
@@ -334,19 +334,19 @@ impl Handle {
         if let Some(local) = local()
             && self.table.0.locked(local, lock, source)
         {
-            self.show(local, Some(lock), lock.is_external());
+            self.publish(local, Some(lock), lock.is_external());
         }
     }
 
-    /// The lock was had after a wait, which has been counted: shows it.
+    /// Publishes a lock that was granted after a wait, which has been counted.
     #[inline]
     pub fn holds(&mut self, lock: TableLock) {
         if let Some(local) = local() {
-            self.show(local, Some(lock), lock.is_external());
+            self.publish(local, Some(lock), lock.is_external());
         }
     }
 
-    /// The storage engine's lock has been let go.
+    /// The storage engine's lock was released.
     #[inline]
     pub fn unlocked(&mut self) {
         if let Some(local) = attached() {
@@ -354,14 +354,14 @@ impl Handle {
         }
     }
 
-    /// The server's own lock has been let go.
+    /// The server's own lock was released.
     pub fn unlocked_internally(&mut self) {
         if let Some(local) = attached() {
             self.hide(local, false);
         }
     }
 
-    /// The calling thread is its owner from here on: hosts keep handles for whoever comes.
+    /// The calling thread owns it from here on: hosts reuse handles for other sessions.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn bind(&mut self) {
         if let Some(local) = local()
@@ -371,13 +371,13 @@ impl Handle {
         }
     }
 
-    /// Nobody is its owner.
+    /// No thread owns it.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn unbind(&mut self) {
         if let Some(local) = attached()
-            && let Some(entry) = self.known(local)
+            && let Some(entry) = self.current_entry(local)
         {
-            // Outside of the windows of sampling nobody says that it is not locked.
+            // Outside of the windows of sampling the host does not report that it is unlocked.
             entry.disown();
         }
     }
@@ -388,7 +388,7 @@ impl Handle {
     }
 
     #[inline]
-    fn show(&mut self, local: &Local, lock: Option<TableLock>, external: bool) {
+    fn publish(&mut self, local: &Local, lock: Option<TableLock>, external: bool) {
         if let Some(entry) = self.entry(local) {
             mark(entry, lock, external);
         }
@@ -396,33 +396,33 @@ impl Handle {
 
     #[inline]
     fn hide(&mut self, local: &Local, external: bool) {
-        if let Some(entry) = self.known(local) {
+        if let Some(entry) = self.current_entry(local) {
             mark(entry, None, external);
         }
     }
 
     #[inline]
-    fn known(&self, local: &Local) -> Option<&'static object::TableHandle> {
+    fn current_entry(&self, local: &Local) -> Option<&'static object::TableHandle> {
         if self.generation != (local.key >> 32) as u32 {
             return None;
         }
-        // SAFETY: null, or an entry of the segment of this generation, which `local` keeps mapped; it
-        // is given back when this handle is dropped.
+        // SAFETY: null, or an entry of the segment of this generation, which `local` keeps mapped. The
+        // entry is freed when this handle is dropped.
         unsafe { self.entry.as_ref() }
     }
 
-    /// Its entry, made when there is none and the table is instrumented.
+    /// Its entry. Creates it, if there is none and the table is instrumented.
     #[inline]
     fn entry(&mut self, local: &Local) -> Option<&'static object::TableHandle> {
-        match self.known(local) {
+        match self.current_entry(local) {
             Some(entry) => Some(entry),
-            None => self.make(local),
+            None => self.create_entry(local),
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&mut self, local: &Local) -> Option<&'static object::TableHandle> {
+    fn create_entry(&mut self, local: &Local) -> Option<&'static object::TableHandle> {
         let named = &self.table.0;
         let id = named.id(local);
         let classes = [named.classes.io, named.classes.lock];
@@ -432,7 +432,7 @@ impl Handle {
             return None;
         }
         let index = local.engine.new_handle(id);
-        // Without a place now there is none later: it is counted as lost once.
+        // If the table is full now, no entry is created later: the handle is counted as lost once.
         self.generation = (local.key >> 32) as u32;
         self.entry = std::ptr::null();
         let index = index?;
@@ -461,9 +461,9 @@ fn own(local: &Local, entry: &object::TableHandle) {
     entry.owner_event.store(event, Ordering::Relaxed);
 }
 
-/// Nobody is the owner of any handle from here on, nor has a lock, until it is said: for a host of
-/// [sessions](crate::thread::sessions_only) that does not say so while tables are off. It takes no lock, so that a
-/// [follower](crate::settings::follow) may call it.
+/// From here on no handle has an owner or a lock, until one is set: for a host of
+/// [sessions](crate::thread::record_sessions_only) that reports neither while tables are off. It takes no
+/// lock, so that a [follower](crate::settings::follow) may call it.
 pub fn disown_all() {
     if let Some(engine) = running::pinned() {
         engine.disown_handles();

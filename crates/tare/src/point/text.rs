@@ -8,36 +8,37 @@ use tare_layout::primitive::AtomicU64;
 
 use crate::engine::local::Local;
 
-/// Puts bytes into the thread's text ring, from a word's beginning on; their position.
+/// Appends bytes to the thread's text ring, at the start of a word. Returns their position.
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(super) fn append(local: &Local, bytes: &[u8]) -> u64 {
     let ring = local.rings.text;
     let position = local.slot.text_at.load(Ordering::Relaxed);
     let words = bytes.len().div_ceil(8);
-    // First: a reader that finds the old text overwritten also finds that the ring has moved on.
+    // Stored first: a reader that finds the old text overwritten then also finds that the ring has
+    // moved on.
     local
         .slot
         .text_at
         .store(position + 8 * words as u64, Ordering::Relaxed);
     std::sync::atomic::fence(Ordering::Release);
     let first = position as usize / 8;
-    let (whole, rest) = bytes.as_chunks();
+    let (words, rest) = bytes.as_chunks();
     let put = |i: usize, word| {
         ring[(first + i) & (ring.len() - 1)].store(word, Ordering::Relaxed);
     };
-    for (i, chunk) in whole.iter().enumerate() {
+    for (i, chunk) in words.iter().enumerate() {
         put(i, u64::from_le_bytes(*chunk));
     }
     if !rest.is_empty() {
-        put(whole.len(), pack(rest));
+        put(words.len(), pack(rest));
     }
     position
 }
 
-/// A statement's text as it was kept, for its digest's sample, and whether it was cut.
+/// A statement's stored text, for its digest's sample, and whether it was cut.
 #[cold]
-pub(super) fn kept(local: &Local, record: Option<&event::Statement>) -> Option<(String, bool)> {
+pub(super) fn stored(local: &Local, record: Option<&event::Statement>) -> Option<(String, bool)> {
     let record = record?;
     let ring = local.rings.text;
     let length = at::text_bytes(record.word(at::TEXT_AND_PROGRAM));
@@ -54,7 +55,7 @@ pub(super) fn kept(local: &Local, record: Option<&event::Statement>) -> Option<(
         .map(|text| (text, cut))
 }
 
-/// Copies a text from the thread's ring, where it begins at a word.
+/// Copies a text from the thread's ring; it begins at a word.
 pub(super) fn copy(local: &Local, position: u64, length: usize, into: &[AtomicU64]) {
     let ring = local.rings.text;
     let first = position as usize / 8;

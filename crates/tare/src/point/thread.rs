@@ -1,4 +1,4 @@
-//! Threads: who they are, and sessions that wander between threads.
+//! Threads, and sessions that move between threads.
 
 use std::cell::Cell;
 use std::io;
@@ -34,12 +34,12 @@ where
     })
 }
 
-/// Makes the calling thread one of this class: for threads that the host started otherwise.
+/// Gives the calling thread this class: for threads that the host started otherwise.
 pub fn register(class: &'static Class) {
     hot::prepare(class, 0);
 }
 
-/// The same, for a thread that another one started: `parent` is that one's [`id`].
+/// The same, for a thread that another one started; `parent` is the other's [`id`].
 pub fn register_child(class: &'static Class, parent: u64) {
     hot::prepare(class, parent);
 }
@@ -60,7 +60,7 @@ pub fn event() -> (u64, u64) {
     })
 }
 
-/// The id of the thread that serves this connection, 0 = none: for hosts that said [`sessions_only`].
+/// The id of the thread that serves this connection, 0 = none: for hosts that called [`record_sessions_only`].
 pub fn of_processlist(processlist_id: u64) -> u64 {
     let Some(engine) = pinned().filter(|_| processlist_id != 0) else {
         return 0;
@@ -78,20 +78,21 @@ pub fn of_processlist(processlist_id: u64) -> u64 {
         .map_or(0, |slot| slot.thread_id.load(Ordering::Relaxed))
 }
 
-/// Threads record in sessions only from here on, for as long as the process lives: for hosts that say
-/// which of their threads are whose. What threads do outside of sessions is lost but for memory, and
-/// is counted as lost now and then. The engine that records now, if one does, is kept until the process ends.
-pub fn sessions_only() {
-    hot::sessions_only();
+/// From here on threads record only in sessions, for as long as the process lives: for hosts that
+/// report which thread serves which session. Events outside of sessions are lost, and counted as lost
+/// now and then; memory is counted. The engine that records now, if one does, is retained until the
+/// process ends.
+pub fn record_sessions_only() {
+    hot::record_sessions_only();
 }
 
-/// The calling thread is in no session any more, after [`Session::stay`].
+/// Leaves the calling thread's session, after [`Session::stay`].
 pub fn leave_session() {
     hot::no_session();
 }
 
-/// Says whose connection the thread serves. What it did before counts for the account before.
-/// Whether it is instrumented from now on is `setup_actors`' to say.
+/// Sets the account of the connection that the thread serves. Earlier events count for the earlier
+/// account. `setup_actors` decides whether it is instrumented from now on.
 pub fn set_account(user: &str, host: &str) {
     if let Some(local) = local() {
         local.change_account(local.engine.account(user, host));
@@ -119,11 +120,11 @@ pub fn set_db(name: &str) {
     }
 }
 
-/// What the client asked for. Starts `PROCESSLIST_TIME` again.
+/// Sets the client's command. Restarts `PROCESSLIST_TIME`.
 #[inline]
 pub fn set_command(command: Command) {
     if let Some(local) = local_of_statements() {
-        // Shown in seconds: a clock read a moment ago will do.
+        // The column is in seconds: a recent clock read is precise enough.
         let since = match (local.edge.get(), local.stage.start.get()) {
             (0, 0) => clock::now(),
             (0, stage) => stage,
@@ -134,7 +135,7 @@ pub fn set_command(command: Command) {
     }
 }
 
-/// `PROCESSLIST_STATE`, where the host has one besides its stages; empty = the stage's name.
+/// Sets `PROCESSLIST_STATE`, if it differs from the stage's name; empty = the stage's name.
 pub fn set_state(text: &str) {
     if let Some(local) = local() {
         local.has_texts.set(true);
@@ -142,7 +143,7 @@ pub fn set_state(text: &str) {
     }
 }
 
-/// `PROCESSLIST_INFO`, where it is not the statement's text; empty = the statement's.
+/// Sets `PROCESSLIST_INFO`, if it differs from the statement's text; empty = the statement's text.
 pub fn set_info(text: &str) {
     if let Some(local) = local() {
         local.has_texts.set(true);
@@ -160,8 +161,8 @@ pub fn set_connection_type(connection: ConnectionType) {
     }
 }
 
-/// A pointer of the host's own for the calling thread, null at first: beside what every event reads anyway, where a
-/// thread-local of a shared library would be a call into the dynamic linker.
+/// A pointer that the host stores for the calling thread, null at first. It is next to the data that
+/// every event reads, while a thread-local of a shared library would be a call into the dynamic linker.
 #[inline(always)]
 pub fn of_host() -> *mut () {
     hot::of_host()
@@ -177,15 +178,15 @@ pub fn os_id() -> u64 {
     hot::os_thread_id()
 }
 
-/// The thread's id in the operating system, where it is not the calling thread's own.
+/// Sets the thread's id in the operating system, if it is not the calling thread's own.
 pub fn set_os_id(id: u64) {
     if let Some(local) = local() {
         local.slot.os_id.store(id, Ordering::Relaxed);
     }
 }
 
-/// Attributes that the client gave, as `key=value` lines. Those that do not fit into 248 bytes are left out, which is
-/// counted once (`Performance_schema_session_connect_attrs_lost`).
+/// Sets the attributes that the client sent, as `key=value` lines. Those that do not fit into 248 bytes
+/// are omitted, which is counted once (`Performance_schema_session_connect_attrs_lost`).
 pub fn set_attributes(lines: &str) {
     let Some(local) = local() else {
         return;
@@ -210,8 +211,8 @@ pub fn set_attributes(lines: &str) {
     local.engine.lose(Lost::Attributes, 1);
 }
 
-/// A thread of performance_schema that is not tied to one of the system: a client's session in a
-/// pool of threads.
+/// A thread of performance_schema that is not bound to a thread of the system: a client's session in a
+/// thread pool.
 ///
 /// ```
 /// tare::classes! { static CONNECTION: Thread = "thread/app/connection"; }
@@ -224,16 +225,16 @@ pub fn set_attributes(lines: &str) {
 pub struct Session {
     class: &'static Class,
     local: *mut Local,
-    /// The generation in which there was no slot left for it, 0 = none.
+    /// The generation in which no slot was left for it, 0 = none.
     lost_under: u32,
 }
 
-// SAFETY: the local is used by the thread that has entered the session only, and entering takes
-// the session exclusively.
+// SAFETY: only the thread that has entered the session uses the local, and entering takes the session
+// exclusively.
 unsafe impl Send for Session {}
 
 impl Session {
-    /// A new session. It has a slot as soon as Tare records.
+    /// A new session. It gets a slot as soon as Tare records.
     pub fn new(class: &'static Class) -> Self {
         let mut session = Self {
             class,
@@ -244,7 +245,7 @@ impl Session {
         session
     }
 
-    /// A session for a thread that another one makes: `parent` is that one's [`id`].
+    /// A session for a thread that another one creates; `parent` is the other's [`id`].
     pub fn with_parent(class: &'static Class, parent: u64) -> Self {
         let session = Self::new(class);
         // SAFETY: null, or made by `renew` and owned by the session.
@@ -255,7 +256,7 @@ impl Session {
     }
 
     /// Makes the session the calling thread's until another is, or [`leave_session`]: for hosts that
-    /// said [`sessions_only`]. Nothing happens where there was no slot left for it.
+    /// called [`record_sessions_only`]. Does nothing, if no slot was left for it.
     ///
     /// # Safety
     /// The session is neither moved into another thread's nor dropped before the thread has left it.
@@ -267,8 +268,8 @@ impl Session {
         }
     }
 
-    /// Says that its account will be told ([`set_account`]) before its thread does anything of its own: what it counts
-    /// until then counts for that account, and is not seen before.
+    /// Announces that its account will be set ([`set_account`]) before its thread does anything else.
+    /// Events until then count for that account, and are not visible before.
     pub fn await_account(&self) {
         // SAFETY: null, or made by `renew` and owned by the session.
         if let Some(local) = unsafe { self.local.as_ref() } {
@@ -287,14 +288,14 @@ impl Session {
             .map_or(0, |slot| slot.thread_id.load(Ordering::Relaxed))
     }
 
-    /// As [`set_processlist_id`], from whatever thread.
+    /// As [`set_processlist_id`], from any thread.
     pub fn set_processlist_id(&self, id: u64) {
         if let Some(slot) = self.slot() {
             slot.processlist_id.store(id, Ordering::Relaxed);
         }
     }
 
-    /// As [`set_os_id`], from whatever thread.
+    /// As [`set_os_id`], from any thread.
     pub fn set_os_id(&self, id: u64) {
         if let Some(slot) = self.slot() {
             slot.os_id.store(id, Ordering::Relaxed);
@@ -323,14 +324,14 @@ impl Session {
         unsafe { self.local.as_ref() }.map_or(0, |local| local.key >> 32)
     }
 
-    /// A slot in the segment that records now, in place of one in an earlier segment.
+    /// Takes a slot in the segment that records now, in place of one in an earlier segment.
     #[cold]
     fn renew(&mut self) {
         self.leave();
         let parent = id();
         let _busy = hot::busy();
         if let Some(engine) = engine(NOW.generation.load(Ordering::Relaxed)) {
-            match Local::make(&engine, self.class, parent, 0) {
+            match Local::take_slot(&engine, self.class, parent, 0) {
                 Some(local) => self.local = local,
                 None if self.lost_under == engine.generation => {}
                 None => {
@@ -344,7 +345,7 @@ impl Session {
     fn leave(&mut self) {
         let local = std::mem::replace(&mut self.local, std::ptr::null_mut());
         if !local.is_null() {
-            // SAFETY: made by `renew`; no thread has the session entered, since that borrows it.
+            // SAFETY: created by `renew`. No thread has entered the session, because that borrows it.
             unsafe { Local::leave(local) };
         }
     }

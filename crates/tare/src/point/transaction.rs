@@ -18,7 +18,7 @@ pub use crate::modes::{Isolation, Mode};
 use crate::source::Source;
 use tare_layout::Kind;
 
-/// A transaction that runs. Dropped without [`Transaction::commit`], it is rolled back.
+/// A running transaction. Dropped without [`Transaction::commit`], it is rolled back.
 ///
 /// It may outlive many statements of its session, but belongs to the thread (or session) that
 /// began it: ended elsewhere, it is not counted.
@@ -31,8 +31,8 @@ pub struct Transaction {
     thread: PhantomData<*const ()>,
 }
 
-// SAFETY: the guard holds numbers only; what it refers to is looked up on the thread that ends it,
-// and nothing is done when that is not the thread or session that began it.
+// SAFETY: the guard holds only numbers. The thread that ends it looks up what they refer to, and does
+// nothing if it is not the thread or session that began it.
 unsafe impl Send for Transaction {}
 
 /// Begins a transaction.
@@ -42,17 +42,17 @@ pub fn start(class: &Class, mode: Mode) -> Transaction {
     start_at(class, mode, Source::here())
 }
 
-/// The same, of a host that says where in its source that is; it may do so [later](Transaction::source).
+/// The same, for a host that passes the place in its source, now or [later](Transaction::source).
 #[inline]
 pub fn start_at(class: &Class, mode: Mode, source: Source) -> Transaction {
     let local = local_of_transactions();
     guard(local.and_then(|local| Some((local.key, begin(local, class, mode, 0, source)?))))
 }
 
-/// Begins a transaction that is a single statement, as under autocommit. It lasts from the
-/// beginning to the end of the thread's innermost statement, whose clock reads it shares, and is
-/// committed unless that [fails](crate::statement::Statement::error): the guard then does nothing.
-/// Where no statement is recorded, the guard is that of any other transaction.
+/// Begins a transaction that is a single statement, as under autocommit. It lasts from the start to the
+/// end of the thread's innermost statement, shares its clock reads, and is committed unless the
+/// statement [fails](crate::statement::Statement::error): the guard then does nothing. If no statement
+/// is recorded, the guard is that of an ordinary transaction.
 #[inline]
 #[track_caller]
 pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
@@ -65,13 +65,13 @@ pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
         ..mode
     };
     let depth = local.statements.get();
-    if depth == 0 || local.of_statement.depth.get() != 0 {
+    if depth == 0 || local.autocommit.depth.get() != 0 {
         return guard(begin(local, class, mode, 0, source).map(|open| (local.key, open)));
     }
     let start = local.statement_starts[depth.min(STATEMENT_DEPTH) - 1].get();
     if let Some(open) = begin(local, class, mode, start, source) {
-        local.of_statement.open.set(open);
-        local.of_statement.depth.set(depth);
+        local.autocommit.open.set(open);
+        local.autocommit.depth.set(depth);
     }
     guard(None)
 }
@@ -87,17 +87,17 @@ fn guard(begun: Option<(u64, Open)>) -> Transaction {
     }
 }
 
-/// Ends the transaction of the statement that ends at `now` (0 = not known).
+/// Ends the transaction of the statement that ends at `now` (0 = unknown).
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn end_of_statement(local: &Local, now: u64, failed: bool) {
-    local.of_statement.depth.set(0);
+    local.autocommit.depth.set(0);
     let state = if failed {
         at::ROLLED_BACK
     } else {
         at::COMMITTED
     };
-    end(local, &local.of_statement.open.get(), now, state);
+    end(local, &local.autocommit.open.get(), now, state);
 }
 
 /// `start`: when it began by the counter, 0 = now.
@@ -123,7 +123,7 @@ fn begin(local: &Local, class: &Class, mode: Mode, start: u64, source: Source) -
     let mut id = 0;
     if is_event(bits) {
         id = local.next_event_id();
-        // Another transaction that is open is not around this one.
+        // Another open transaction does not enclose this one.
         let nesting = match local.statements.get() {
             0 => (0, Nesting::None),
             _ => local.nesting_of_stage(),
@@ -222,7 +222,7 @@ impl Transaction {
         }
     }
 
-    /// What dropping does, among the code of a statement.
+    /// The work of dropping, in the hot section of a statement's code.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     #[inline(never)]
     fn end_recorded(&self) {
@@ -242,13 +242,13 @@ impl Transaction {
         }
     }
 
-    /// Says which number the engine knows it by.
+    /// Sets the engine's number of the transaction.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn trx_id(&self, id: u64) {
         self.with_record(|record| record.set(at::TRX_ID, id));
     }
 
-    /// Says where in the host's source it began.
+    /// Sets the place in the host's source where it began.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn source(&self, source: Source) {
         if self.open.id != 0

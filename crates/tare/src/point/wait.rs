@@ -21,7 +21,7 @@ use crate::source::Source;
 use tare_layout::Kind;
 use tare_layout::event::Operation;
 
-/// A wait that runs; it ends when it is dropped, on the thread that began it.
+/// A running wait. It ends when it is dropped, on the thread that began it.
 #[must_use = "the wait ends when this is dropped"]
 #[derive(Debug)]
 pub struct Wait {
@@ -33,16 +33,16 @@ pub struct Wait {
 
 #[derive(Debug)]
 struct Running {
-    /// The thread that it belongs to, see [`Local::key`].
+    /// The thread that it belongs to: see [`Local::key`].
     key: u64,
     start: u64,
-    /// Event id, 0 = no single event is shown or kept.
+    /// Event id, 0 = it is not stored as an event.
     id: u64,
     bytes: u64,
     /// See [`target`].
     object: u64,
     class: u16,
-    /// What it stands for.
+    /// How many waits it stands for.
     weight: u16,
     operation: Operation,
     /// The line of a row that counts the operation.
@@ -66,14 +66,14 @@ pub fn start(class: &Class, operation: Operation) -> Wait {
     start_at(class, operation, Source::here())
 }
 
-/// The same, of a host that says where in its source that is.
+/// The same, for a host that passes the place in its source.
 #[inline(always)]
 pub fn start_at(class: &Class, operation: Operation, source: Source) -> Wait {
     start_on::<false>(class, operation, Start::Now, source, |_| (0, 0xff))
 }
 
-/// Whether any wait may be counted: for hosts that would prepare something for them. False while all are off, where
-/// settings are [watched](crate::watch_settings). The windows of sampling make no difference.
+/// Whether any wait may be counted: for hosts that prepare data for waits. False while all are off, if
+/// settings are [watched](crate::watch_settings). Windows of sampling make no difference.
 #[inline(always)]
 pub fn are_counted() -> bool {
     NOW.objects.load(Ordering::Relaxed) != 0
@@ -84,17 +84,17 @@ pub fn are_counted() -> bool {
 pub(crate) enum Start {
     /// Now: a clock is read.
     Now,
-    /// At the edge where the thread is, see [`Local::edge`].
+    /// At the thread's present edge: see [`Local::edge`].
     Edge,
-    /// Where the stage began that the thread is in.
+    /// At the start of the thread's present stage.
     Stage,
 }
 
-/// Begins a wait for what `object` names ([`target`], 0 = nothing) when it is asked, with what its
-/// own settings leave of its class's flags.
+/// Begins a wait for the object that `object` returns ([`target`], 0 = none), with the flags that the
+/// object's own mask leaves of its class's flags.
 ///
-/// `HOST_CALLS`: it is the last thing of a call that a host makes. There all is done in place. Elsewhere it is done in a
-/// function of its own, so that code around a wait that is not counted pays for few instructions.
+/// `HOST_CALLS`: it is the last action of a call from the host, and everything is inlined. Elsewhere it
+/// is done in a separate function, so that code around a wait that is not counted stays small.
 #[inline(always)]
 pub(crate) fn start_on<const HOST_CALLS: bool>(
     class: &Class,
@@ -119,7 +119,7 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
     }
     let is_plain = bits & effective::TIME == 0 && !is_event(bits);
     if is_plain && object == 0 && !matches!(kind, Kind::File | Kind::Socket) {
-        // Nothing is known at its end that is not known now.
+        // At its end nothing more will be known than now.
         if let Some(row) = local.row(number, line) {
             row.count_weighed(u32::from(weight));
         }
@@ -135,7 +135,8 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
     }
 }
 
-/// Whether the kind's rows have such a time line. A class used for what it is not would count into its neighbour's row.
+/// Whether rows of the kind have this time line. Otherwise the event would be counted into the next
+/// row.
 #[inline(always)]
 fn fits(kind: Kind, line: usize) -> bool {
     kind as u8 <= Kind::Idle as u8 && line < kind.row_lines()
@@ -188,8 +189,8 @@ fn begin(
         true => begin_event(local, began, number, operation, object, bits, source),
         false => 0,
     };
-    // Made here, of values in registers: a function that gave the whole would write it, and its caller read it, in pieces of
-    // other sizes, which waits for the stores.
+    // Built here, from values in registers: a value returned by a function would be written and read in
+    // pieces of different sizes, and the reads would wait for the stores.
     let running = Running {
         key: local.key,
         start: began,
@@ -215,7 +216,7 @@ const fn is_by_counter(bits: u8) -> bool {
     bits & (effective::TIME | effective::OTHER_CLOCK) == effective::TIME
 }
 
-/// When a wait began, 0 = it is not timed.
+/// The clock when a wait began, 0 = it is not timed.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn clock_of(local: &Local, bits: u8, event_type: EventType, start: Start) -> u64 {
@@ -236,7 +237,8 @@ impl Wait {
         thread: PhantomData,
     };
 
-    /// Says how many bytes were moved, or which size a file was given: the event shows it, no sum does.
+    /// Sets the number of bytes moved, or the size that a file was given: the event shows the latter, sums do
+    /// not include it.
     #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) {
         if let Some(running) = &mut self.running {
@@ -244,7 +246,7 @@ impl Wait {
         }
     }
 
-    /// Says which file it was about, of a wait that began before there was one.
+    /// Sets the file of a wait that began before the file was known.
     pub fn about_file(&mut self, file: &super::file::Instance) {
         if let Some(running) = &mut self.running
             && let Some(local) = attached().filter(|local| local.key == running.key)
@@ -259,13 +261,13 @@ impl Wait {
         }
     }
 
-    /// Whether it runs: what was counted at once, or is not recorded, does not.
+    /// Whether it is still running: a wait that was counted at once, or is not recorded, is not.
     #[inline(always)]
     pub fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
-    /// Says how many rows of a table it was about; one, where nothing is said.
+    /// Sets the number of a table's rows; the default is one.
     #[inline(always)]
     pub fn rows(&mut self, rows: u64) {
         self.bytes(rows);
@@ -282,11 +284,12 @@ impl Drop for Wait {
 }
 
 impl Running {
-    /// The usual way takes few instructions, and calls nothing: it is timed by the counter, and no row is to be made.
+    /// The usual path has few instructions and no calls: the wait is timed by the counter, and its rows
+    /// exist.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end(&self) {
-        // Unless Tare has been stopped, or the thread's session changed, while it waited.
+        // Unless Tare was stopped, or the thread's session changed, during the wait.
         let Some(local) = attached().filter(|local| local.key == self.key) else {
             return;
         };
@@ -300,7 +303,7 @@ impl Running {
         }
         let (line, weight) = (usize::from(self.line), self.weight);
         let ticks = now.wrapping_sub(self.start);
-        let Some(row) = local.time_at_hand(self.class, line, ticks, weight) else {
+        let Some(row) = local.try_time_fast(self.class, line, ticks, weight) else {
             return self.end_at(local, now);
         };
         let extra = if is_of_instance { self.extra() } else { 0 };
@@ -308,10 +311,10 @@ impl Running {
         self.leave_edge(local, now);
         let its_own = match target::of(self.object) {
             target::INSTANCE if self.object == 0 => return,
-            target::INSTANCE => local.instance_line_at_hand(self.object as u32, line),
+            target::INSTANCE => local.instance_line_fast(self.object as u32, line),
             target::OBJECT => {
                 let (id, part, _, line) = self.object_line();
-                let row = local.object_at_hand(id, part);
+                let row = local.object_fast(id, part);
                 row.map(|row| local.object_line(row + line))
             }
             _ => return,
@@ -325,7 +328,7 @@ impl Running {
         }
     }
 
-    /// Counts it for what it is about, which has no row yet or not at the first of its places.
+    /// Counts it for its object, whose row does not exist yet or is not at the first index entry.
     #[cold]
     #[inline(never)]
     fn count_its_own(&self, local: &Local, ticks: u64) {
@@ -342,7 +345,7 @@ impl Running {
         }
     }
 
-    /// What is not timed, or by another clock, or a single event.
+    /// Ends a wait that is not timed, is timed by another clock, or is an event.
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     fn end_unusual(&self, local: &Local) {
@@ -386,7 +389,7 @@ impl Running {
         }
     }
 
-    /// A wait for a table (so many rows at once, or one lock), or for a metadata lock.
+    /// Counts a wait for a table (for many rows, or for one lock) or for a metadata lock.
     #[inline(always)]
     fn count_on_object(&self, local: &Local, ticks: Option<u64>) {
         let (line, n, weight) = (usize::from(self.line), self.count(), self.weight);
@@ -411,13 +414,13 @@ impl Running {
         }
     }
 
-    /// What that counts as.
+    /// Bytes times weight.
     #[inline(always)]
     fn extra(&self) -> u64 {
         self.bytes().wrapping_mul(u64::from(self.weight))
     }
 
-    /// Rows of a table.
+    /// Rows of a table, at least one.
     #[inline(always)]
     fn count(&self) -> u64 {
         match self.bytes {
@@ -426,7 +429,7 @@ impl Running {
         }
     }
 
-    /// An object's id and part, how many lines the part's row has, and which of them this is.
+    /// The object's id and part, the number of lines of the part's row, and the line to count in.
     #[inline(always)]
     fn object_line(&self) -> (u32, u8, usize, usize) {
         let part = target::part(self.object);
@@ -437,7 +440,7 @@ impl Running {
         (self.object as u32, part, lines, line)
     }
 
-    /// What is sent last is followed by an idle time, and that by a statement.
+    /// Idle time follows the last send, and a statement follows the idle time.
     #[inline(always)]
     fn leave_edge(&self, local: &Local, now: u64) {
         let is_idle = self.event_type == EventType::Idle;
@@ -450,7 +453,7 @@ impl Running {
     }
 }
 
-/// Shows a wait as current; its event id.
+/// Publishes a wait as current. Returns its event id.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn begin_event(
@@ -487,7 +490,7 @@ pub(crate) fn begin_event(
     id
 }
 
-/// Ends a wait's event, and keeps it where the flags say.
+/// Ends a wait's event, and copies it to the histories that the flags name.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) {

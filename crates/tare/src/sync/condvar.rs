@@ -8,7 +8,7 @@ use crate::class::Class;
 use crate::lock::futex;
 use crate::lock::mutex::RawMutex;
 
-/// Waits for something another thread says, instrumented under a class of kind Cond.
+/// Waits until another thread notifies it, instrumented under a class of kind Cond.
 ///
 /// ```
 /// use tare::sync::{Condvar, Mutex};
@@ -35,12 +35,12 @@ pub struct Condvar {
 
 type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex<LockPoint>, T>;
 
-/// Whether a wait ended because its time was over.
+/// Whether a wait ended because of its timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the time was over.
+    /// Whether the timeout ended the wait.
     pub fn timed_out(self) -> bool {
         self.0
     }
@@ -69,15 +69,15 @@ impl Condvar {
         futex::wake(&self.notifications, u32::MAX);
     }
 
-    /// Lets the mutex go, waits for a notification, and takes the mutex again. May return for no
-    /// reason, as all condition variables may.
+    /// Releases the mutex, waits for a notification, and takes the mutex again. It may return without a
+    /// notification, as all condition variables may.
     #[track_caller]
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         let _wait = self.point.wait(false);
         self.wait_until_changed(guard, None);
     }
 
-    /// The same, while `condition` holds.
+    /// The same, for as long as `condition` holds.
     #[track_caller]
     pub fn wait_while<T: ?Sized>(
         &self,
@@ -121,10 +121,10 @@ impl Condvar {
         guard: &mut MutexGuard<'_, T>,
         deadline: Option<Instant>,
     ) -> bool {
-        // While the mutex is held nobody who holds it, too, can notify; a notification after
-        // letting it go changes `notifications`, and the kernel does not let us sleep.
+        // While this thread holds the mutex, no other holder can notify. A notification after the
+        // release changes `notifications`, and the kernel then refuses to sleep.
         let notifications = self.notifications.load(Ordering::Relaxed);
-        // SAFETY: the raw mutex is locked by this guard, and is again before the guard is used.
+        // SAFETY: this guard has locked the raw mutex, which is locked again before the guard is used.
         let mutex: &RawMutex<LockPoint> = unsafe { MutexGuard::mutex(guard).raw() };
         mutex.release_for_wait();
         let in_time = futex::wait(&self.notifications, notifications, deadline);

@@ -16,18 +16,18 @@ use crate::point::wait::{self, Wait};
 use crate::source::Source;
 
 classes! {
-    /// Mutexes made through lock_api without a class of their own.
+    /// The class of mutexes created through lock_api without a class.
     static UNNAMED_MUTEX: Mutex = "wait/synch/mutex/tare/unnamed";
-    /// Rwlocks made through lock_api without a class of their own.
+    /// The class of rwlocks created through lock_api without a class.
     static UNNAMED_RWLOCK: RwLock = "wait/synch/rwlock/tare/unnamed";
 }
 
-/// What a lock keeps for Tare: its class, and its number in the segment that records now.
+/// The instrument's part of a lock: its class, and its number in the segment that records now.
 #[derive(Debug)]
 pub struct LockPoint {
     class: &'static Class,
-    /// Bits 48-63 generation, 32-47 class number, 0-31 instance id. Found out at the first
-    /// acquisition under each generation, so that a lock older than Tare's start is known, too.
+    /// Bits 48-63 generation, 32-47 class number, 0-31 instance id. Set at the first acquisition under
+    /// each generation, so that a lock older than Tare's start gets a number, too.
     number: AtomicU64,
 }
 
@@ -53,10 +53,10 @@ impl LockPoint {
         self.take_timed_as(local, 1, number, bits, mode, None, quick, slow)
     }
 
-    /// The same, and a table shows it.
+    /// The same, for a wait that is shown as an event.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn take_kept(
+    fn take_event(
         &self,
         local: &Local,
         number: u64,
@@ -66,8 +66,8 @@ impl LockPoint {
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
-        let kept = Some(source);
-        self.take_timed_as(local, 1, number, bits, mode, kept, quick, slow)
+        let event_source = Some(source);
+        self.take_timed_as(local, 1, number, bits, mode, event_source, quick, slow)
     }
 
     /// Takes the lock of a class that is sampled, or was.
@@ -91,11 +91,11 @@ impl LockPoint {
             count(local, (number >> 32) as u16, number as u32, mode, weight);
             return true;
         }
-        let kept = is_event(bits).then_some(source);
-        self.take_timed_as(local, weight, number, bits, mode, kept, quick, slow)
+        let event_source = is_event(bits).then_some(source);
+        self.take_timed_as(local, weight, number, bits, mode, event_source, quick, slow)
     }
 
-    /// `kept`: where the wait begins, of one that a table shows.
+    /// `event_source`: the place where the wait begins, if it is shown as an event.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn take_timed_as(
@@ -105,20 +105,27 @@ impl LockPoint {
         number: u64,
         bits: u8,
         mode: LockMode,
-        kept: Option<Source>,
+        event_source: Option<Source>,
         quick: impl Fn() -> bool,
         slow: impl FnOnce() -> bool,
     ) -> bool {
         let (class, id) = ((number >> 32) as u16, number as u32);
-        let wait = LockWait::begin(local, class, id, bits, operation(self.class, mode), kept);
+        let wait = LockWait::begin(
+            local,
+            class,
+            id,
+            bits,
+            operation(self.class, mode),
+            event_source,
+        );
         let key = local.key;
         let at_once = quick();
         let (taken, local) = if at_once {
             (true, local)
         } else {
             let taken = slow();
-            // While it slept Tare may have been stopped and started, and a signal handler may
-            // have attached the thread anew.
+            // Meanwhile Tare may have been stopped and started, and a signal handler may have attached
+            // the thread again.
             match attached().filter(|local| local.key == key) {
                 Some(local) => (taken, local),
                 None => return taken,
@@ -149,8 +156,8 @@ impl LockPoint {
                 .new_instance(class, std::ptr::from_ref(self).addr()),
         };
         let number = local.key >> 32 << 48 | u64::from(class) << 32 | u64::from(id);
-        // Two threads may find it out at the same time: the first one's instance stays. That is
-        // decided by what was there before looking, or the second would replace the first's.
+        // Two threads may set it at the same time: the first one's instance remains. The comparison is
+        // with the value from before the search, or the second would replace the first's.
         match self
             .number
             .compare_exchange(before, number, Ordering::Relaxed, Ordering::Relaxed)
@@ -184,8 +191,8 @@ impl Point for LockPoint {
         let number = self.number(local);
         let class = (number >> 32) as u16;
         let bits = local.bits(class);
-        const ASKED: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
-        if bits & ASKED == effective::COUNT {
+        const MASK: u8 = effective::EVERY | effective::WEIGHED | effective::COUNT;
+        if bits & MASK == effective::COUNT {
             if quick() {
                 count(local, class, number as u32, mode, 1);
                 return true;
@@ -196,7 +203,7 @@ impl Point for LockPoint {
             return self.take_weighed(local, number, bits, mode, source, quick, slow);
         }
         if is_event(bits) {
-            return self.take_kept(local, number, bits, mode, source, quick, slow);
+            return self.take_event(local, number, bits, mode, source, quick, slow);
         }
         self.take_timed(local, number, bits, mode, quick, slow)
     }
@@ -256,7 +263,7 @@ fn operation(class: &Class, mode: LockMode) -> Operation {
     }
 }
 
-/// What a condition variable keeps for Tare.
+/// The instrument's part of a condition variable.
 #[derive(Debug)]
 pub struct Cond {
     lock: LockPoint,

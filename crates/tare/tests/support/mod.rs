@@ -1,9 +1,9 @@
-//! What the tests of the engine share: one engine at a time, and sums over its segment.
+//! Shared code of the engine's tests: one engine at a time, and sums over its segment.
 //!
 //! The segment is mapped a second time through [`tare::descriptor`], as a reader would; sums are
 //! computed here anew, from docs/segment.md, so that a mistake of the reader's hides none of the
 //! writer's.
-// Each test binary uses some of it.
+// Each test binary uses a part of it.
 #![allow(dead_code)]
 
 use std::os::fd::AsRawFd;
@@ -29,12 +29,12 @@ pub fn scale(short: usize, long: usize) -> usize {
 }
 
 /// One test at a time: the engine is one for the process.
-static ALONE: Mutex<()> = Mutex::new(());
+static EXCLUSIVE: Mutex<()> = Mutex::new(());
 
 /// Tare, running for one test. Stops when dropped.
 pub struct Running {
     pub segment: Segment,
-    _alone: MutexGuard<'static, ()>,
+    _exclusive: MutexGuard<'static, ()>,
 }
 
 impl Drop for Running {
@@ -50,18 +50,18 @@ impl std::ops::Deref for Running {
     }
 }
 
-pub fn alone() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(|e| e.into_inner())
+pub fn exclusive() -> MutexGuard<'static, ()> {
+    EXCLUSIVE.lock().unwrap_or_else(|e| e.into_inner())
 }
 
 /// Starts Tare for a test.
 pub fn start(config: Config) -> Running {
-    let alone = alone();
+    let exclusive = exclusive();
     tare::stop();
     tare::start(config).expect("Tare starts");
     Running {
         segment: Segment::of_this_process(),
-        _alone: alone,
+        _exclusive: exclusive,
     }
 }
 
@@ -87,12 +87,12 @@ unsafe impl Sync for Segment {}
 
 impl Drop for Segment {
     fn drop(&mut self) {
-        // SAFETY: our own mapping; nothing handed out outlives the test that holds the segment.
+        // SAFETY: our own mapping; all references end before the test's segment.
         unsafe { libc::munmap(self.base, self.bytes) };
     }
 }
 
-/// A line's figures, added up.
+/// The sums of a line's figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     pub count: u64,
@@ -133,10 +133,10 @@ impl Segment {
             header.total_bytes.load(Ordering::Relaxed),
             geometry.total_bytes as u64
         );
-        // SAFETY: mapped above, used no more.
+        // SAFETY: mapped above, no longer used.
         unsafe { libc::munmap(head, 4096) };
         let base = map(geometry.total_bytes);
-        // SAFETY: mapped whole, unmapped when the segment is dropped.
+        // SAFETY: the complete mapping, unmapped when the segment is dropped.
         let view = unsafe { View::new(base.cast_const().cast(), geometry) };
         Self {
             view,
@@ -275,7 +275,7 @@ impl Segment {
         }
     }
 
-    /// Counts that found no row of their own.
+    /// Counts in shared lines.
     pub fn instance_shared(&self, id: u32, i: usize) -> u64 {
         self.shared_line(id, i).get(COUNT)
     }
@@ -294,7 +294,7 @@ impl Segment {
             .collect()
     }
 
-    /// Who holds an instance: slot and the row's HELD cell.
+    /// The holder of an instance: slot and the row's HELD cell.
     pub fn held(&self, id: u32) -> Vec<(usize, u64)> {
         self.instance_rows(id)
             .into_iter()
@@ -330,7 +330,7 @@ impl Segment {
             .find(|&id| id != 0)
     }
 
-    /// Sockets of a class that are open, by id.
+    /// Open sockets of a class, by id.
     pub fn sockets(&self, class: &Class) -> Vec<u32> {
         let number = self.number(class) as u32;
         let used = self.view.shared().sockets_used.0.load(Ordering::Acquire) as usize;
@@ -342,8 +342,8 @@ impl Segment {
             .collect()
     }
 
-    /// Digest rows of the present generation over all banks and the shared lines; histogram
-    /// included. Rows of digests that were evicted are number 0's.
+    /// Digest rows of the present generation over all banks and the shared lines, with their
+    /// histograms. Rows of evicted digests are number 0's.
     pub fn digest(&self, id: u32) -> Sum {
         let generation = self.view.control().digest_generation.load(Ordering::SeqCst);
         let mut sum = Sum::default();
@@ -378,7 +378,7 @@ impl Segment {
         sum
     }
 
-    /// What the blocks of a statement histogram hold.
+    /// The values in the blocks of a statement histogram.
     fn fine(&self, bank: usize, blocks: u64) -> u64 {
         (0..FINE_BLOCKS)
             .map(|block| usize::from((blocks >> (16 * block)) as u16))
@@ -462,7 +462,7 @@ impl Sum {
     }
 }
 
-/// A random number generator that needs no seed but one: what a test did can be done again.
+/// A random number generator with one seed, so that a test can be repeated.
 pub struct Random(pub u64);
 
 impl Random {
@@ -491,7 +491,7 @@ impl Tally {
     }
 }
 
-/// In how many of so many intervals what happened lies.
+/// In how many of the intervals the exact value is.
 #[derive(Default)]
 pub struct Coverage {
     inside: usize,

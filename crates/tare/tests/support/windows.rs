@@ -1,8 +1,8 @@
-//! Windows of sampling by a clock of the test's own.
-// Each test binary uses some of it.
+//! Windows of sampling by the test's own clock.
+// Each test binary uses a part of it.
 #![allow(dead_code)]
 
-use tare::settings::ByHand;
+use tare::settings::ManualWindows;
 use tare::{Class, Config, Rule, Sampling};
 use tare_layout::sampling::{GROUPS, Sample, has_windows};
 
@@ -20,9 +20,9 @@ pub fn sampled(rule: Rule, seed: u64) -> Running {
 
 pub const MS: u64 = 1_000_000;
 
-/// Windows by a clock that stands still unless it is told otherwise.
+/// Windows by a clock that only the test advances.
 pub struct Clock {
-    pub windows: ByHand,
+    pub windows: ManualWindows,
     now: u64,
     due: u64,
 }
@@ -30,7 +30,7 @@ pub struct Clock {
 impl Clock {
     pub fn new() -> Self {
         let mut clock = Self {
-            windows: ByHand::begin().expect("nobody else opens windows"),
+            windows: ManualWindows::begin().expect("nobody else opens windows"),
             now: MS,
             due: 0,
         };
@@ -45,7 +45,7 @@ impl Clock {
         }
     }
 
-    /// Until a window is open, or none is.
+    /// Advances until a window is open, or none is.
     pub fn until(&mut self, is_open: bool) {
         while self.windows.is_open() != is_open {
             self.pass(MS / 10);

@@ -8,28 +8,28 @@ use super::text;
 #[test]
 fn stops_at_the_limit() {
     let sql = "SELECT a FROM t WHERE b = 1";
-    let whole = text(sql);
-    let mut out = Vec::with_capacity(whole.len());
-    let room = out.capacity();
-    for limit in 0..=whole.len() + 1 {
+    let full = text(sql);
+    let mut out = Vec::with_capacity(full.len());
+    let capacity = out.capacity();
+    for limit in 0..=full.len() + 1 {
         let extent = normalize(sql.as_bytes(), limit, &mut out);
-        let found = std::str::from_utf8(&out).unwrap();
-        assert_eq!(extent == Extent::Whole, limit >= whole.len(), "{limit}");
+        let normalized = std::str::from_utf8(&out).unwrap();
+        assert_eq!(extent == Extent::Complete, limit >= full.len(), "{limit}");
         assert!(
-            whole.starts_with(found) && found.len() <= limit,
-            "{limit}: {found}"
+            full.starts_with(normalized) && normalized.len() <= limit,
+            "{limit}: {normalized}"
         );
-        let cut = &whole[found.len()..];
+        let cut = &full[normalized.len()..];
         assert!(
-            found.is_empty() || cut.is_empty() || cut.starts_with(' '),
-            "{limit}: {found}"
+            normalized.is_empty() || cut.is_empty() || cut.starts_with(' '),
+            "{limit}: {normalized}"
         );
-        assert_eq!(out.capacity(), room, "allocated");
+        assert_eq!(out.capacity(), capacity, "allocated");
     }
 }
 
 #[test]
-fn rows_without_number_take_the_room_of_one() {
+fn any_number_of_rows_takes_the_space_of_one() {
     let mut sql = "INSERT INTO t (a, b) VALUES (1, 'x')".to_owned();
     for row in 0..50_000 {
         sql.push_str(&format!(", ({row}, 'x')"));
@@ -37,7 +37,7 @@ fn rows_without_number_take_the_room_of_one() {
     let mut out = Vec::new();
     assert_eq!(
         normalize(sql.as_bytes(), MAX_DIGEST_LENGTH, &mut out),
-        Extent::Whole
+        Extent::Complete
     );
     assert_eq!(
         out,
@@ -191,7 +191,7 @@ proptest! {
         let mut out = Vec::new();
         let extent = normalize(&sql, limit, &mut out);
         prop_assert!(out.len() <= limit);
-        if extent == Extent::Whole {
+        if extent == Extent::Complete {
             let mut again = Vec::new();
             normalize(&out, 1 << 20, &mut again);
             prop_assert_eq!(String::from_utf8_lossy(&out), String::from_utf8_lossy(&again));

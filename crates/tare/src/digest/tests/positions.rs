@@ -4,12 +4,12 @@ use super::super::*;
 
 fn text(sql: &str) -> String {
     let rules = Rules {
-        keeps_positions: true,
+        retains_positions: true,
     };
     let mut out = Vec::new();
     assert_eq!(
         normalize_by(rules, sql.as_bytes(), 64 << 10, &mut out),
-        Extent::Whole
+        Extent::Complete
     );
     String::from_utf8(out).expect("sql is text")
 }
@@ -36,9 +36,9 @@ fn the_number_of_a_column_stays() {
     ] {
         for by in ["GROUP BY", "ORDER BY"] {
             let expected = format!("SELECT * FROM `t` {by} {expected}");
-            let found = text(&format!("select * from t {by} {behind}"));
-            assert_eq!(found, expected);
-            assert_eq!(text(&found), found, "normalised twice");
+            let normalized = text(&format!("select * from t {by} {behind}"));
+            assert_eq!(normalized, expected);
+            assert_eq!(text(&normalized), normalized, "normalised twice");
         }
     }
     for (sql, expected) in [
@@ -64,7 +64,7 @@ fn the_number_of_a_column_stays() {
 }
 
 #[test]
-fn no_text_makes_it_panic() {
+fn no_text_panics() {
     for sql in [
         "ORDER BY",
         "ORDER BY ))) , 1",

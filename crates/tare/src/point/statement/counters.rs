@@ -1,4 +1,4 @@
-//! What a statement counts, and how it ended.
+//! Counters of a statement, and its error.
 
 use tare_layout::class::Counter;
 use tare_layout::event::statement as at;
@@ -15,7 +15,7 @@ impl Statement {
         self.change([(counter, value)], |_, n| n);
     }
 
-    /// Sets several counters, those that are not zero: what a host knows when a statement ends.
+    /// Sets those of several counters that are not zero: what a host knows when a statement ends.
     #[inline]
     pub fn set_all(&self, counters: impl IntoIterator<Item = (Counter, u64)>) {
         self.change(counters.into_iter().filter(|(_, n)| *n != 0), |_, n| n);
@@ -36,7 +36,7 @@ impl Statement {
         let Some(local) = still(self.local, self.key) else {
             return;
         };
-        // SAFETY: it lies in that local.
+        // SAFETY: it is in that local.
         let (counted, record) = (unsafe { &*self.counted }, self.record(local));
         for (counter, n) in counters {
             let i = counter as usize;
@@ -47,13 +47,13 @@ impl Statement {
         }
     }
 
-    /// Rows that the client was sent.
+    /// Rows sent to the client.
     #[inline]
     pub fn rows_sent(&self, rows: u64) {
         self.set(Counter::RowsSent, rows);
     }
 
-    /// Rows that were looked at.
+    /// Rows examined.
     #[inline]
     pub fn rows_examined(&self, rows: u64) {
         self.set(Counter::RowsExamined, rows);
@@ -65,16 +65,16 @@ impl Statement {
         self.set(Counter::RowsAffected, rows);
     }
 
-    /// Warnings that it left.
+    /// Number of warnings.
     #[inline]
     pub fn warnings(&self, warnings: u64) {
         self.set(Counter::Warnings, warnings);
     }
 
-    /// Says that it ends without an SQLSTATE, as MySQL's statements that give rows do; others that succeed
-    /// have 00000.
+    /// It ends without an SQLSTATE, as MySQL's statements that return rows do. Others that succeed have
+    /// 00000.
     #[inline]
-    pub fn without_sqlstate(&self) {
+    pub fn end_without_sqlstate(&self) {
         if let Some(local) = still(self.local, self.key)
             && let Some(record) = self.record(local)
         {
@@ -82,14 +82,14 @@ impl Statement {
         }
     }
 
-    /// Says that it failed: MySQL's error number, five characters of SQLSTATE, the message.
+    /// It failed: MySQL's error number, five characters of SQLSTATE, and the message.
     #[cold]
     pub fn error(&self, errno: u32, sqlstate: &str, message: &str) {
         error::raised(errno);
         self.failed(errno, sqlstate, message);
     }
 
-    /// The same of a host that tells of each error when it is raised.
+    /// The same for a host that reports each error when it is raised.
     #[cold]
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);
