@@ -1,11 +1,10 @@
-//! The version that `tare --version` prints, with the commit that it was built from. It is known in a
-//! checkout, in the tarball of `git archive` and in the package that cargo makes; elsewhere
-//! TARE_COMMIT may say it.
+//! The version that `tare --version` prints, with the commit that it was built from: of a checkout, of the tarball
+//! of `git archive`, of cargo's package, or of TARE_COMMIT.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// As many digits of a commit as tell it from every other for long.
+/// The digits of an abbreviated commit.
 const DIGITS: usize = 10;
 
 fn main() {
@@ -13,16 +12,15 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=TARE_COMMIT");
     let commit = variable("TARE_COMMIT")
-        .or_else(|| checked_out(&own.join("../..")))
-        .or_else(|| packaged(&own))
-        .or_else(|| archived(&own));
+        .or_else(|| checkout_commit(&own.join("../..")))
+        .or_else(|| package_commit(&own))
+        .or_else(|| archive_commit(&own));
     let version = variable("CARGO_PKG_VERSION").expect("cargo sets it");
     match commit {
         Some(commit) => println!("cargo:rustc-env=TARE_VERSION={version} ({commit})"),
         None => println!("cargo:rustc-env=TARE_VERSION={version}"),
     }
-    // Packages are built for size: packed, the addresses to relocate take 0.1 MB instead of 1.4. The
-    // systems that the packages are for can read that (glibc 2.36).
+    // Packages are built for size. Packed relocations take 0.1 MB instead of 1.4, and need glibc 2.36.
     if variable("OPT_LEVEL").as_deref() == Some("s") {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
@@ -32,9 +30,8 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// The commit of a checkout, and its date. A tarball that was unpacked inside another project's
-/// checkout has no `.git` of its own, and is none.
-fn checked_out(root: &Path) -> Option<String> {
+/// Commit and date of a checkout. A tarball inside another project's checkout has no `.git` of its own.
+fn checkout_commit(root: &Path) -> Option<String> {
     if !root.join(".git").exists() {
         return None;
     }
@@ -47,8 +44,7 @@ fn checked_out(root: &Path) -> Option<String> {
         let output = output.ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
     };
-    // Where HEAD stands, and every move of it. Cargo would run this again each time for a file that
-    // is not there.
+    // Run again when HEAD moves. Cargo would run this each time for a file that does not exist.
     for name in ["HEAD", "logs/HEAD"] {
         let path = git(&["rev-parse", "--path-format=absolute", "--git-path", name])?;
         if Path::new(&path).exists() {
@@ -63,15 +59,15 @@ fn checked_out(root: &Path) -> Option<String> {
     ])
 }
 
-/// What `cargo package` wrote down beside Cargo.toml.
-fn packaged(own: &Path) -> Option<String> {
+/// The commit that `cargo package` stored next to Cargo.toml.
+fn package_commit(own: &Path) -> Option<String> {
     let text = std::fs::read_to_string(own.join(".cargo_vcs_info.json")).ok()?;
     let after = text.split_once("\"sha1\"")?.1;
     digits(after.split('"').nth(1)?)
 }
 
-/// What `git archive` wrote into the file `commit`, or nothing, as in a checkout.
-fn archived(own: &Path) -> Option<String> {
+/// The commit that `git archive` wrote into the file `commit`, which is a placeholder in a checkout.
+fn archive_commit(own: &Path) -> Option<String> {
     let text = std::fs::read_to_string(own.join("commit")).ok()?;
     let (commit, date) = text.trim().split_once(' ')?;
     Some(format!("{} {date}", digits(commit)?))

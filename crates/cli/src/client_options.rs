@@ -1,5 +1,5 @@
-//! Options that MySQL's clients have, for every tool that asks a server: `-h -P -u -p -S`, `--ssl-mode`,
-//! and what `~/.my.cnf` or `--defaults-file` says.
+//! The connection options of MySQL's clients, for every tool that connects to a server: `-h -P -u -p -S`,
+//! `--ssl-mode`, and `~/.my.cnf` or `--defaults-file`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -16,14 +16,14 @@ use tare_client::secrets::{HIDDEN_PASSWORD, HIDDEN_PASSWORDS};
 use tare_client::{Address, Dsn, InvalidSslMode, SslMode, Tls, default_socket, without_password};
 
 use crate::config;
-use crate::defaults::{each_option, unknown_file};
+use crate::defaults::{for_each_option, read_failure};
 use crate::exit::{FAILED, Failure};
 
-/// The command line is wrong.
-const WRONG: u8 = 2;
+/// The exit code for a wrong command line.
+const USAGE_ERROR: u8 = 2;
 
-/// Where a password comes from that is given nowhere else: what MySQL's own clients read.
-const PASSWORD: &str = "MYSQL_PWD";
+/// The default password is in this variable, as for MySQL's own clients.
+const PASSWORD_VARIABLE: &str = "MYSQL_PWD";
 
 /// The groups of an option file that are read.
 const GROUPS: [&str; 3] = ["client", "client-server", "tare-client"];
@@ -31,8 +31,8 @@ const GROUPS: [&str; 3] = ["client", "client-server", "tare-client"];
 /// The subcommands that have these options.
 const COMMANDS: [&str; 6] = ["sql", "top", "querystat", "record", "explain", "weigh"];
 
-/// Options whose value is the next word, whatever that looks like.
-const VALUED: [&str; 8] = [
+/// Options whose value is the next word.
+const OPTIONS_WITH_VALUE: [&str; 8] = [
     "-e",
     "--execute",
     "-u",
@@ -91,9 +91,9 @@ pub struct ServerOptions {
     help: Option<bool>,
 }
 
-/// What an option file says.
+/// The options of an option file.
 #[derive(Default, Debug, PartialEq)]
-struct Filed {
+struct FileOptions {
     host: Option<String>,
     port: Option<u16>,
     user: Option<String>,
@@ -114,9 +114,9 @@ impl ServerOptions {
             || self.defaults_file.is_some()
     }
 
-    /// The host, where nothing else of a server is named: what else asks has hosts, too. `Err`: more is named.
+    /// The host, if no other option of a server is given: a history has hosts, too. `Err` if another is given.
     #[cfg(feature = "history")]
-    pub fn host_alone(&self) -> Result<Option<&str>, ()> {
+    pub fn only_host(&self) -> Result<Option<&str>, ()> {
         let others = Self {
             host: None,
             ..self.clone()
@@ -127,9 +127,9 @@ impl ServerOptions {
         }
     }
 
-    /// The same for a server that is named by its address, its socket or its name in config.toml.
+    /// The same options for a server by its address, its socket or its name in config.toml.
     #[cfg(feature = "terminal")]
-    pub fn of(&self, named: &str) -> Self {
+    pub fn with_server(&self, named: &str) -> Self {
         let mut other = self.clone();
         other.dsn = Some(named.to_owned());
         other
@@ -137,7 +137,7 @@ impl ServerOptions {
 
     /// A server of this machine, by its socket or its port.
     #[cfg(feature = "terminal")]
-    pub fn at(socket: Option<PathBuf>, port: Option<u16>) -> Self {
+    pub fn local(socket: Option<PathBuf>, port: Option<u16>) -> Self {
         Self {
             host: port.map(|_| "127.0.0.1".to_owned()),
             port,
@@ -146,31 +146,32 @@ impl ServerOptions {
         }
     }
 
-    /// How to reach the server; `None` when none is named. `password`: the one that is taken when nothing
-    /// else says one.
+    /// The server's address; `None` if none is named. `password` is the default.
     pub fn server(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {
         let hidden = std::env::var(HIDDEN_PASSWORD).ok();
-        let password = hidden.or(password).or_else(|| std::env::var(PASSWORD).ok());
-        if let Some(own) = self.dsn.as_deref().and_then(of_address) {
-            let alone = Self {
+        let password = hidden
+            .or(password)
+            .or_else(|| std::env::var(PASSWORD_VARIABLE).ok());
+        if let Some(own) = self.dsn.as_deref().and_then(hidden_password) {
+            let others = Self {
                 password: None,
                 ..self.clone()
             };
-            return alone.reach(Some(own));
+            return others.resolve(Some(own));
         }
         let named = match &self.dsn {
-            Some(dsn) => config::server(dsn)?,
+            Some(dsn) => config::find_server(dsn)?,
             None => None,
         };
         match named {
-            Some(named) => self.over(named)?.reach(password),
-            None => self.reach(password),
+            Some(named) => self.merge(named)?.resolve(password),
+            None => self.resolve(password),
         }
     }
 
-    /// What config.toml says of a server, and before it what stands on the command line.
-    fn over(&self, named: config::Server) -> Result<Self, Failure> {
-        let mode = named.mode().map_err(|why| Failure::new(WRONG, why))?;
+    /// The options of config.toml, overridden by those of the command line.
+    fn merge(&self, named: config::Server) -> Result<Self, Failure> {
+        let mode = named.mode().map_err(|why| Failure::new(USAGE_ERROR, why))?;
         Ok(Self {
             dsn: named.dsn,
             host: self.host.clone().or(named.host),
@@ -185,37 +186,38 @@ impl ServerOptions {
         })
     }
 
-    fn reach(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {
+    fn resolve(&self, password: Option<String>) -> Result<Option<Dsn>, Failure> {
         if !self.is_given() {
             return Ok(None);
         }
         let own = match self.password.as_deref() {
-            Some("") => Some(ask()?),
+            Some("") => Some(prompt_password()?),
             Some(text) => Some(text.to_owned()),
             None => None,
         };
         if let Some(dsn) = &self.dsn {
-            let mut dsn = Dsn::parse(dsn, password).map_err(|error| Failure::new(WRONG, error))?;
+            let mut dsn =
+                Dsn::parse(dsn, password).map_err(|error| Failure::new(USAGE_ERROR, error))?;
             self.encrypt(&mut dsn.address.tls);
             dsn.address.password = own.or(dsn.address.password);
             dsn.address.user = self.user.clone().unwrap_or(dsn.address.user);
             return Ok(Some(dsn));
         }
-        let filed = self.filed()?;
-        let own = own.or(filed.password).or(password);
-        let mut tls = filed.tls;
+        let file = self.file_options()?;
+        let own = own.or(file.password).or(password);
+        let mut tls = file.tls;
         self.encrypt(&mut tls);
-        // What stands on the command line has the last word: a host there is no socket of the file.
+        // The command line overrides the file: a host there excludes the file's socket.
         let (host, port, socket) = match (&self.host, self.port, &self.socket) {
-            (None, None, None) => (filed.host, filed.port, filed.socket),
+            (None, None, None) => (file.host, file.port, file.socket),
             (host, port, Some(socket)) => (host.clone(), port, Some(socket.clone())),
             (host, port, None) => {
-                let host = host.clone().or(filed.host);
+                let host = host.clone().or(file.host);
                 let local = host.as_deref().is_none_or(|host| host == "localhost");
                 (
                     host,
-                    port.or(filed.port),
-                    filed.socket.filter(|_| local && port.is_none()),
+                    port.or(file.port),
+                    file.socket.filter(|_| local && port.is_none()),
                 )
             }
         };
@@ -235,7 +237,7 @@ impl ServerOptions {
                 user: self
                     .user
                     .clone()
-                    .or(filed.user)
+                    .or(file.user)
                     .unwrap_or_else(|| "root".into()),
                 password: own,
                 database: "sbtest".into(),
@@ -250,87 +252,87 @@ impl ServerOptions {
         tls.ca = self.ssl_ca.clone().or_else(|| tls.ca.take());
     }
 
-    fn filed(&self) -> Result<Filed, Failure> {
+    fn file_options(&self) -> Result<FileOptions, Failure> {
         match &self.defaults_file {
             Some(path) => {
-                let text = fs::read_to_string(path).map_err(|error| unknown_file(path, &error))?;
-                read(&text, path)
+                let text = fs::read_to_string(path).map_err(|error| read_failure(path, &error))?;
+                parse_file(&text, path)
             }
             None => {
                 let home = std::env::var_os("HOME").map(PathBuf::from);
                 let path = home.unwrap_or_default().join(".my.cnf");
                 let Ok(meta) = fs::metadata(&path) else {
-                    return Ok(Filed::default());
+                    return Ok(FileOptions::default());
                 };
                 if meta.permissions().mode() & 0o002 != 0 {
                     eprintln!(
                         "tare: {} is ignored: everybody may write it",
                         path.display()
                     );
-                    return Ok(Filed::default());
+                    return Ok(FileOptions::default());
                 }
                 let text =
-                    fs::read_to_string(&path).map_err(|error| unknown_file(&path, &error))?;
-                read(&text, &path)
+                    fs::read_to_string(&path).map_err(|error| read_failure(&path, &error))?;
+                parse_file(&text, &path)
             }
         }
     }
 }
 
-/// The password that stood in this address, see [`hide_password`].
-fn of_address(address: &str) -> Option<String> {
+/// The password of this address, which [`hide_password`] removed.
+fn hidden_password(address: &str) -> Option<String> {
     let all = std::env::var(HIDDEN_PASSWORDS).ok()?;
     let mut all: BTreeMap<String, String> = serde_json::from_str(&all).ok()?;
     all.remove(address)
 }
 
-fn read(text: &str, path: &Path) -> Result<Filed, Failure> {
-    let mut filed = Filed::default();
-    each_option(text, path, &GROUPS, |name, value| {
+fn parse_file(text: &str, path: &Path) -> Result<FileOptions, Failure> {
+    let mut file = FileOptions::default();
+    for_each_option(text, path, &GROUPS, |name, value| {
         let off =
             value.is_some_and(|v| ["0", "off", "false"].contains(&v.to_ascii_lowercase().as_str()));
         match (name, value) {
-            ("host", Some(value)) => filed.host = Some(value.to_owned()),
+            ("host", Some(value)) => file.host = Some(value.to_owned()),
             ("port", Some(value)) => {
-                filed.port = Some(value.parse().map_err(|_| format!("'{value}' is no port"))?);
+                file.port = Some(value.parse().map_err(|_| format!("'{value}' is no port"))?);
             }
-            ("user", Some(value)) => filed.user = Some(value.to_owned()),
-            ("password", Some(value)) => filed.password = Some(value.to_owned()),
-            ("socket", Some(value)) => filed.socket = Some(value.into()),
+            ("user", Some(value)) => file.user = Some(value.to_owned()),
+            ("password", Some(value)) => file.password = Some(value.to_owned()),
+            ("socket", Some(value)) => file.socket = Some(value.into()),
             ("ssl-mode", Some(value)) => {
-                filed.tls.mode = Some(
+                file.tls.mode = Some(
                     value
                         .parse()
                         .map_err(|error: InvalidSslMode| error.to_string())?,
                 );
             }
-            ("ssl-ca", Some(value)) => filed.tls.ca = Some(value.into()),
+            ("ssl-ca", Some(value)) => file.tls.ca = Some(value.into()),
             // MariaDB's clients have switches.
-            ("skip-ssl" | "disable-ssl", None) => filed.tls.mode = Some(SslMode::Disabled),
+            ("skip-ssl" | "disable-ssl", None) => file.tls.mode = Some(SslMode::Disabled),
             ("ssl", _) => {
-                filed.tls.mode = Some(if off {
+                file.tls.mode = Some(if off {
                     SslMode::Disabled
                 } else {
                     SslMode::Required
                 })
             }
-            ("ssl-verify-server-cert", _) if !off => filed.tls.mode = Some(SslMode::VerifyIdentity),
-            // Others are for other clients.
+            ("ssl-verify-server-cert", _) if !off => file.tls.mode = Some(SslMode::VerifyIdentity),
+            // Options of other clients are ignored.
             _ => {}
         }
         Ok(())
     })?;
-    Ok(filed)
+    Ok(file)
 }
 
-/// Asks for the password, once.
-fn ask() -> Result<String, Failure> {
+/// Prompts for the password, once per process.
+fn prompt_password() -> Result<String, Failure> {
     if let Ok(hidden) = std::env::var(HIDDEN_PASSWORD) {
         return Ok(hidden);
     }
-    static ASKED: OnceLock<String> = OnceLock::new();
-    if let Some(asked) = ASKED.get() {
-        return Ok(asked.clone());
+    static PASSWORD: OnceLock<String> = OnceLock::new();
+    if let Some(password) = PASSWORD.get() {
+        return Ok(password.clone());
     }
     let failed = |error: std::io::Error| {
         Failure::new(FAILED, format!("cannot ask for the password: {error}"))
@@ -339,28 +341,29 @@ fn ask() -> Result<String, Failure> {
     let mut line = String::new();
     if !input.is_terminal() {
         return Err(Failure::new(
-            WRONG,
+            USAGE_ERROR,
             "-p asks for the password, and there is no terminal: set MYSQL_PWD, or write it into ~/.my.cnf",
         ));
     }
     eprint!("Enter password: ");
     let _ = std::io::stderr().flush();
     let before = tcgetattr(&input).map_err(|error| failed(error.into()))?;
-    let mut silent = before.clone();
-    silent.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&input, OptionalActions::Flush, &silent).map_err(|error| failed(error.into()))?;
-    let read = input.read_line(&mut line);
+    let mut explain_empty_page = before.clone();
+    explain_empty_page.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&input, OptionalActions::Flush, &explain_empty_page)
+        .map_err(|error| failed(error.into()))?;
+    let parse_file = input.read_line(&mut line);
     let _ = tcsetattr(&input, OptionalActions::Flush, &before);
     eprintln!();
-    read.map_err(failed)?;
+    parse_file.map_err(failed)?;
     let password = line.trim_end_matches(['\r', '\n']).to_owned();
-    Ok(ASKED.get_or_init(|| password).clone())
+    Ok(PASSWORD.get_or_init(|| password).clone())
 }
 
-/// The command line with `-p` and `-pPASSWORD` as clap knows them: the password is a part of the option, and
-/// what stands behind it is none.
-pub fn as_mysql_spells(mut arguments: Vec<OsString>) -> Vec<OsString> {
-    each_option_word(&mut arguments, |word, _| {
+/// Replaces `-p` and `-pPASSWORD` by `--password` and `--password=PASSWORD`, because clap would take the next word
+/// for the password.
+pub fn expand_password_option(mut arguments: Vec<OsString>) -> Vec<OsString> {
+    replace_option_words(&mut arguments, |word, _| {
         let password = word.strip_prefix("-p")?;
         Some(match password {
             "" => "--password".to_owned(),
@@ -370,14 +373,14 @@ pub fn as_mysql_spells(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// A password on our command line would be there for everybody to see as long as we run: we start anew
-/// without it.
+/// Executes this program again without the passwords on its command line, which everybody could read while it
+/// runs.
 ///
 /// # Errors
-/// We cannot.
+/// The program cannot be executed.
 pub fn hide_password(arguments: &[OsString]) -> Result<(), Failure> {
     let (bare, hidden) = without_passwords(arguments);
-    if hidden == Hidden::default() {
+    if hidden == HiddenPasswords::default() {
         return Ok(());
     }
     let error = match std::env::current_exe() {
@@ -401,22 +404,22 @@ pub fn hide_password(arguments: &[OsString]) -> Result<(), Failure> {
     ))
 }
 
-/// Passwords of a command line.
+/// Passwords removed from a command line.
 #[derive(Debug, Default, PartialEq)]
-struct Hidden {
-    /// That of `--password`.
+struct HiddenPasswords {
+    /// The value of `--password`.
     password: Option<String>,
-    /// Those of addresses, each for its own server.
+    /// Passwords by the address that contained them.
     by_address: BTreeMap<String, String>,
 }
 
-/// The command line without its passwords, and these.
-fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, Hidden) {
-    let mut hidden = Hidden::default();
+/// Splits a command line from its passwords.
+fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, HiddenPasswords) {
+    let mut hidden = HiddenPasswords::default();
     let mut arguments = arguments.to_vec();
-    // The servers of tare top are words of their own.
+    // Positional arguments of tare top are servers.
     let is_top = arguments.get(1).is_some_and(|command| command == "top");
-    each_option_word(&mut arguments, |word, before| {
+    replace_option_words(&mut arguments, |word, before| {
         if let Some(password) = word.strip_prefix("--password=") {
             hidden.password = Some(password.to_owned()).filter(|password| !password.is_empty());
             return Some("--password".to_owned());
@@ -438,20 +441,23 @@ fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, Hidden) {
     (arguments, hidden)
 }
 
-/// Hands over the words of a command line that asks a server, each with the one before, and takes what is to
-/// stand in its place. The values of other options are left out, and what stands behind `--`.
-fn each_option_word(
+/// Calls `change` with each word and the one before, and replaces the word by the result. Skips commands without
+/// these options, the values of other options, and everything after `--`.
+fn replace_option_words(
     arguments: &mut [OsString],
     mut change: impl FnMut(&str, &str) -> Option<String>,
 ) {
-    let known = |name: &OsString| COMMANDS.iter().any(|command| name == command);
-    if !arguments.get(1).is_some_and(known) {
+    let has_options = |name: &OsString| COMMANDS.iter().any(|command| name == command);
+    if !arguments.get(1).is_some_and(has_options) {
         return;
     }
-    let ends = arguments.iter().position(|argument| argument == "--");
-    for at in 2..ends.unwrap_or(arguments.len()) {
+    let end = arguments.iter().position(|argument| argument == "--");
+    for at in 2..end.unwrap_or(arguments.len()) {
         let before = arguments[at - 1].to_str().unwrap_or_default();
-        let Some(word) = arguments[at].to_str().filter(|_| !VALUED.contains(&before)) else {
+        let Some(word) = arguments[at]
+            .to_str()
+            .filter(|_| !OPTIONS_WITH_VALUE.contains(&before))
+        else {
             continue;
         };
         if let Some(changed) = change(word, before) {
@@ -468,8 +474,8 @@ mod tests {
     fn the_groups_of_clients_are_read() {
         let text = "[mysqld]\nport=1\n[client]\nuser = 'u'\npassword=\"p # q\"\nport=3307\nno_such = 1\n\
                     [tare-client]\nssl_mode = verify-ca\nssl-ca=/x/ca.pem\n[mysql]\nuser=other\n";
-        let filed = read(text, Path::new("my.cnf")).unwrap_or_default();
-        let expected = Filed {
+        let file = parse_file(text, Path::new("my.cnf")).unwrap_or_default();
+        let expected = FileOptions {
             port: Some(3307),
             user: Some("u".into()),
             password: Some("p # q".into()),
@@ -477,22 +483,22 @@ mod tests {
                 mode: Some(SslMode::VerifyCa),
                 ca: Some("/x/ca.pem".into()),
             },
-            ..Filed::default()
+            ..FileOptions::default()
         };
-        assert_eq!(filed, expected);
+        assert_eq!(file, expected);
         for wrong in [
             "[client]\nport=x\n",
             "[client]\nssl-mode=maybe\n",
             "[client\n",
         ] {
-            assert!(read(wrong, Path::new("my.cnf")).is_err(), "{wrong}");
+            assert!(parse_file(wrong, Path::new("my.cnf")).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_password_is_a_part_of_its_option() {
         let spell = |words: &[&str]| {
-            let spelled = as_mysql_spells(words.iter().map(OsString::from).collect());
+            let spelled = expand_password_option(words.iter().map(OsString::from).collect());
             spelled
                 .into_iter()
                 .map(|word| word.into_string().unwrap_or_default())
@@ -519,7 +525,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_is_shown_without_its_password() {
+    fn passwords_are_removed_from_the_command_line() {
         let hide = |words: &[&str]| {
             let words: Vec<_> = words.iter().map(OsString::from).collect();
             let (bare, hidden) = without_passwords(&words);

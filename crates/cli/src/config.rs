@@ -1,4 +1,4 @@
-//! `~/.config/tare/config.toml`: servers by name, and from which value on `tare top` marks a figure.
+//! `~/.config/tare/config.toml`: servers by name, and the thresholds at which `tare top` marks a figure.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,17 +10,17 @@ use tare_client::SslMode;
 
 use crate::exit::{FAILED, Failure};
 
-/// What the file says.
+/// The contents of the file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Servers by name.
     pub servers: BTreeMap<String, Server>,
-    /// What is marked.
-    pub top: Marks,
+    /// Thresholds of `tare top`.
+    pub top: Thresholds,
 }
 
-/// How a server is reached: what the options of the same names say.
+/// How to connect to a server. The fields are options of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Server {
@@ -35,21 +35,21 @@ pub struct Server {
     pub ssl_ca: Option<PathBuf>,
 }
 
-/// From which values on figures are yellow and red.
+/// The values from which figures are yellow and red.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Marks {
+pub struct Thresholds {
     /// The average time of a statement, in seconds.
     pub average_s: [f64; 2],
-    /// For how long a session has run its statement, in seconds.
+    /// The time that a session has run its statement, in seconds.
     pub running_s: [f64; 2],
     /// Errors a second.
     pub errors_per_s: [f64; 2],
-    /// Active sessions; without it, the processors of this machine where the server runs on it, and twice as many.
+    /// Active sessions. Default for a server on this machine: the number of processors, and twice as many.
     pub active: Option<[f64; 2]>,
 }
 
-impl Default for Marks {
+impl Default for Thresholds {
     fn default() -> Self {
         Self {
             average_s: [1.0, 10.0],
@@ -82,7 +82,7 @@ impl Server {
     }
 }
 
-/// Where the file is, whether there is one or not: below XDG_CONFIG_HOME, or else ~/.config.
+/// The path of the file, which need not exist: below XDG_CONFIG_HOME, or else ~/.config.
 pub fn path() -> PathBuf {
     let set = |name: &str| {
         let path = std::env::var_os(name).map(PathBuf::from);
@@ -93,10 +93,10 @@ pub fn path() -> PathBuf {
     base.join("tare/config.toml")
 }
 
-/// Reads it. Without a file, nothing is said.
+/// Reads the file. Without one, everything is default.
 ///
 /// # Errors
-/// It cannot be read, or says something that it must not: where, and what.
+/// It cannot be read, or is wrong; the message has the place.
 pub fn read() -> Result<Config, Failure> {
     let path = path();
     let meta = match fs::metadata(&path) {
@@ -105,8 +105,8 @@ pub fn read() -> Result<Config, Failure> {
         Err(error) => return Err(Failure::new(FAILED, format!("{}: {error}", path.display()))),
     };
     if meta.permissions().mode() & 0o002 != 0 {
-        static TOLD: std::sync::Once = std::sync::Once::new();
-        TOLD.call_once(|| {
+        static WARNED: std::sync::Once = std::sync::Once::new();
+        WARNED.call_once(|| {
             eprintln!(
                 "tare: {} is ignored: everybody may write it",
                 path.display()
@@ -136,7 +136,7 @@ fn parse(text: &str, home: Option<&Path>) -> Result<Config, String> {
             &mut server.defaults_file,
             &mut server.ssl_ca,
         ] {
-            // As a shell writes it; a file has no shell.
+            // Expand ~ as a shell does.
             let below = file.as_ref().and_then(|file| file.strip_prefix("~").ok());
             if let (Some(below), Some(home)) = (below, home) {
                 *file = Some(home.join(below));
@@ -147,7 +147,7 @@ fn parse(text: &str, home: Option<&Path>) -> Result<Config, String> {
     let pairs = [marks.average_s, marks.running_s, marks.errors_per_s];
     let pairs = pairs.into_iter().chain(marks.active);
     for [yellow, red] in pairs {
-        // Not a number is neither.
+        // NaN is refused, too.
         if !(yellow >= 0.0 && red >= yellow) {
             let what = "the first is where yellow begins, the second, not below it, where red does";
             return Err(format!("[top]: [{yellow}, {red}]: {what}"));
@@ -156,16 +156,16 @@ fn parse(text: &str, home: Option<&Path>) -> Result<Config, String> {
     Ok(config)
 }
 
-/// Whether this may be the name of a server: no address and no path.
+/// Whether this may be the name of a server, and is no address or path.
 pub fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains('/')
 }
 
-/// The server of this name, if the file names one.
+/// Looks up a server by name.
 ///
 /// # Errors
-/// As [`read`]; and there is neither such a name nor such a socket.
-pub fn server(name: &str) -> Result<Option<Server>, Failure> {
+/// As [`read`], or there is neither such a name nor such a socket.
+pub fn find_server(name: &str) -> Result<Option<Server>, Failure> {
     if !is_name(name) {
         return Ok(None);
     }
@@ -178,15 +178,15 @@ pub fn server(name: &str) -> Result<Option<Server>, Failure> {
     }
     let path = path();
     let path = path.display();
-    let known: Vec<_> = config.servers.keys().map(String::as_str).collect();
-    let known = match known.is_empty() {
+    let names: Vec<_> = config.servers.keys().map(String::as_str).collect();
+    let names = match names.is_empty() {
         true => format!("{path} names none"),
-        false => format!("{path} names {}", known.join(", ")),
+        false => format!("{path} names {}", names.join(", ")),
     };
     Err(Failure::new(
         2,
         format!(
-            "'{name}' is no server: {known}; or give mysql://USER@HOST:PORT/DATABASE, or the path of a socket"
+            "'{name}' is no server: {names}; or give mysql://USER@HOST:PORT/DATABASE, or the path of a socket"
         ),
     ))
 }
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(stage.ssl_ca.as_deref(), Some(Path::new("/home/u/ca.pem")));
         assert_eq!(config.top.running_s, [1.0, 5.0]);
         assert_eq!(config.top.active, Some([8.0, 16.0]));
-        assert_eq!(config.top.average_s, Marks::default().average_s);
+        assert_eq!(config.top.average_s, Thresholds::default().average_s);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `--defaults-file`: a my.cnf becomes options of the command line.
+//! `--defaults-file`: inserts the options of a my.cnf into the command line.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,29 +13,29 @@ const GROUPS: [&str; 3] = ["mysqld", "server", "tare"];
 
 const OPTION: &str = "--defaults-file";
 
-/// The command line of `tare serve` with the options of its `--defaults-file` before its own, so that
-/// its own win. Other command lines are left alone.
+/// Inserts the options of `tare serve`'s `--defaults-file` before those of the command line, which override them.
+/// Other command lines are returned unchanged.
 ///
 /// # Errors
-/// The file cannot be read, or says something that is no option: where, and what.
+/// The file cannot be read, or contains an unknown option; the message has the line.
 pub fn expand(arguments: Vec<OsString>, cli: &Command) -> Result<Vec<OsString>, Failure> {
     let serve = cli.find_subcommand("serve");
     let (Some(serve), true) = (serve, arguments.get(1).is_some_and(|a| a == "serve")) else {
         return Ok(arguments);
     };
-    let Some(path) = path(&arguments) else {
+    let Some(path) = file_path(&arguments) else {
         return Ok(arguments);
     };
     let text = fs::read_to_string(&path)
         .map_err(|error| Failure::new(FAILED, format!("{}: {error}", path.display())))?;
-    let options = options(&text, &path, serve)?;
+    let options = parse_options(&text, &path, serve)?;
     let mut expanded = arguments;
     expanded.splice(2..2, options.into_iter().map(OsString::from));
     Ok(expanded)
 }
 
-/// What `--defaults-file` says.
-fn path(arguments: &[OsString]) -> Option<PathBuf> {
+/// The value of `--defaults-file`.
+fn file_path(arguments: &[OsString]) -> Option<PathBuf> {
     let mut arguments = arguments.iter().skip(2);
     while let Some(argument) = arguments.next() {
         let text = argument.to_string_lossy();
@@ -52,24 +52,24 @@ fn path(arguments: &[OsString]) -> Option<PathBuf> {
     None
 }
 
-/// The options of the groups that are ours, as the command line spells them.
-fn options(text: &str, path: &Path, serve: &Command) -> Result<Vec<String>, Failure> {
+/// The options of Tare's groups as command-line options.
+fn parse_options(text: &str, path: &Path, serve: &Command) -> Result<Vec<String>, Failure> {
     let mut options = Vec::new();
     if let Some(number) = text.lines().position(|line| line.trim().starts_with('!')) {
         let place = format!("{}:{}", path.display(), number + 1);
         let what = "files are not included from here: name one --defaults-file";
         return Err(Failure::new(FAILED, format!("{place}: {what}")));
     }
-    each_option(text, path, &GROUPS, |name, value| {
+    for_each_option(text, path, &GROUPS, |name, value| {
         let (name, loose) = match name.strip_prefix("loose-") {
             Some(name) => (name, true),
             None => (name, false),
         };
-        let known = |arg: &clap::Arg| {
+        let matches = |arg: &clap::Arg| {
             arg.get_long() == Some(name)
                 || arg.get_all_aliases().is_some_and(|all| all.contains(&name))
         };
-        match serve.get_arguments().any(known) {
+        match serve.get_arguments().any(matches) {
             _ if name == "defaults-file" => {
                 return Err("a defaults file cannot name another".into());
             }
@@ -91,17 +91,17 @@ fn options(text: &str, path: &Path, serve: &Command) -> Result<Vec<String>, Fail
     Ok(options)
 }
 
-/// Hands over the options of some groups: names in lower case with dashes, values without quotes. What is
-/// wrong with one is told with its place. Lines that include other files are passed over.
-pub fn each_option(
+/// Calls `handle` with the options of some groups: names in lower case with dashes, values without quotes. Errors
+/// get the line number. Lines that include other files are ignored.
+pub fn for_each_option(
     text: &str,
     path: &Path,
     groups: &[&str],
-    mut take: impl FnMut(&str, Option<&str>) -> Result<(), String>,
+    mut handle: impl FnMut(&str, Option<&str>) -> Result<(), String>,
 ) -> Result<(), Failure> {
-    let mut ours = false;
+    let mut is_in_group = false;
     for (number, line) in text.lines().enumerate() {
-        let line = without_comment(line).trim();
+        let line = strip_comment(line).trim();
         let wrong = |what: String| {
             let place = format!("{}:{}", path.display(), number + 1);
             Failure::new(FAILED, format!("{place}: {what}"))
@@ -113,32 +113,32 @@ pub fn each_option(
             let Some(group) = group.strip_suffix(']') else {
                 return Err(wrong(format!("'{line}' is no group: close the bracket")));
             };
-            ours = groups.contains(&group.trim().to_ascii_lowercase().as_str());
+            is_in_group = groups.contains(&group.trim().to_ascii_lowercase().as_str());
             continue;
         }
-        if !ours {
+        if !is_in_group {
             continue;
         }
         let (name, value) = match line.split_once('=') {
-            Some((name, value)) => (name.trim(), Some(unquoted(value.trim()))),
+            Some((name, value)) => (name.trim(), Some(unquote(value.trim()))),
             None => (line, None),
         };
         let name = name
             .trim_start_matches("--")
             .to_ascii_lowercase()
             .replace('_', "-");
-        take(&name, value).map_err(wrong)?;
+        handle(&name, value).map_err(wrong)?;
     }
     Ok(())
 }
 
-/// An option file that cannot be read.
-pub fn unknown_file(path: &Path, error: &std::io::Error) -> Failure {
+/// The failure to read an option file.
+pub fn read_failure(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(FAILED, format!("{}: {error}", path.display()))
 }
 
-/// A line without what stands behind `#` (anywhere outside quotes) or `;` (at its beginning).
-fn without_comment(line: &str) -> &str {
+/// Removes a comment: from `#` outside quotes on, or a line that begins with `;`.
+fn strip_comment(line: &str) -> &str {
     let trimmed = line.trim_start();
     if trimmed.starts_with([';', '#']) {
         return "";
@@ -155,8 +155,8 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// A value without the quotes around it.
-fn unquoted(value: &str) -> &str {
+/// Removes the quotes around a value.
+fn unquote(value: &str) -> &str {
     let inner = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
     inner('\'').or_else(|| inner('"')).unwrap_or(value)
 }
@@ -170,7 +170,7 @@ mod tests {
     fn read(text: &str) -> Result<Vec<String>, String> {
         let cli = crate::Cli::command();
         let serve = cli.find_subcommand("serve").expect("serve");
-        options(text, Path::new("my.cnf"), serve).map_err(|failure| failure.message)
+        parse_options(text, Path::new("my.cnf"), serve).map_err(|failure| failure.message)
     }
 
     #[test]

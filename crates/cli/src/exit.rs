@@ -1,10 +1,10 @@
-//! How `tare` ends: one number per kind of failure, the same for every subcommand.
+//! Exit codes: one per kind of failure, the same for every subcommand.
 
 use std::fmt;
 
 /// The statement, the server or the measurement failed.
 pub const FAILED: u8 = 1;
-/// There is no segment to look at, or more than one, or it cannot be attached to.
+/// There is no segment, or more than one, or it cannot be attached to.
 pub const NO_SEGMENT: u8 = 3;
 /// `tare run --require`: the server cannot be instrumented. The library in the server uses the same.
 pub const NOT_SERVED: u8 = tare_image::REFUSED;
@@ -17,7 +17,7 @@ pub const NOT_FOUND: u8 = 127;
 /// `tare run`: added to the number of the signal that killed the command.
 pub const KILLED: u8 = 128;
 
-/// Shown under `tare --help`.
+/// Printed under `tare --help`.
 pub const HELP: &str = "\
 Exit codes:
   0    done
@@ -36,7 +36,7 @@ Exit codes:
 pub struct Failure {
     /// One of the constants above.
     pub code: u8,
-    /// What happened and what to do about it; printed after `tare: `. Empty when it has been printed already.
+    /// What happened and what to do about it; printed after `tare: `. Empty if it has been printed already.
     pub message: String,
 }
 

@@ -11,10 +11,10 @@ use tare_history::Past;
 use tare_live::Live;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::Observed;
-use crate::record::{rate, time, unseen};
+use crate::metrics_source;
+use crate::observe::ObservedServer;
+use crate::record::{check_consumers, rate, time};
 use crate::sql::Target;
-use crate::watched;
 
 /// Show in a browser what a server's sessions do, now and before
 ///
@@ -72,25 +72,25 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(|error| failed(&error))?;
     let live = Live::new();
     if let Some(directory) = &args.history {
-        read(args, directory.clone(), &live)?;
+        read_history(args, directory.clone(), &live)?;
     }
     let is_named = args.target.is_named();
-    let watched = match args.history.is_none() || is_named {
+    let target = match args.history.is_none() || is_named {
         true => {
-            // What cannot be watched is told now, and not in the page.
-            let mut observed = Observed::open(args.target.clone())?;
-            if let Some(line) = unseen(&mut observed)? {
+            // Report problems here, and not in the page.
+            let mut observed = ObservedServer::open(args.target.clone())?;
+            if let Some(line) = check_consumers(&mut observed)? {
                 eprintln!("tare: {line}");
             }
             let usual = if args.target.is_segment() { 10.0 } else { 1.0 };
             let target = args.target.clone();
-            let open = Box::new(move || watched::open(&target));
+            let open = Box::new(move || metrics_source::open(&target));
             Some((open as tare_live::Open, args.rate.unwrap_or(usual)))
         }
         false => None,
     };
     let listen = args.listen;
-    let address = live.start(listen, watched).map_err(|error| {
+    let address = live.start(listen, target).map_err(|error| {
         let advice = "give another address with --listen";
         Failure::new(
             FAILED,
@@ -103,7 +103,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Reads the end of a history.
-fn read(args: &Args, directory: PathBuf, live: &Live) -> Result<(), Failure> {
+fn read_history(args: &Args, directory: PathBuf, live: &Live) -> Result<(), Failure> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.unwrap_or_default().as_millis() as i64;
     let past = Past {
@@ -116,10 +116,12 @@ fn read(args: &Args, directory: PathBuf, live: &Live) -> Result<(), Failure> {
     let rows = live
         .past(&past)
         .map_err(|error| Failure::new(FAILED, format!("the history cannot be read: {error}")))?;
-    let shown = past.directory.display();
+    let directory = past.directory.display();
     match rows {
-        0 => eprintln!("tare: {shown} has no samples of this time; --past 24h looks further back"),
-        rows => eprintln!("tare: {rows} samples of {shown}"),
+        0 => eprintln!(
+            "tare: {directory} has no samples of this time; --past 24h looks further back"
+        ),
+        rows => eprintln!("tare: {rows} samples of {directory}"),
     }
     Ok(())
 }

@@ -9,13 +9,15 @@ mod door;
 mod exit;
 mod explain;
 #[cfg(feature = "history")]
+mod history;
+#[cfg(feature = "history")]
 mod live;
 #[cfg(feature = "terminal")]
 mod manual;
+#[cfg(feature = "history")]
+mod metrics_source;
 mod observe;
 mod output;
-#[cfg(feature = "history")]
-mod past;
 mod ps;
 mod querystat;
 #[cfg(feature = "history")]
@@ -27,8 +29,6 @@ mod serve_options;
 mod sql;
 #[cfg(feature = "terminal")]
 mod top;
-#[cfg(feature = "history")]
-mod watched;
 mod weigh;
 mod weigh_compare;
 mod weigh_locks;
@@ -43,7 +43,7 @@ use exit::Failure;
 use tare_mysql::memory::Counted;
 
 tare::classes! {
-    /// What the server allocates itself; SQLite's share has a class of its own.
+    /// The server's own allocations. SQLite's have a class of their own.
     static HEAP: Memory = "memory/tare/heap", enabled;
 }
 
@@ -90,8 +90,8 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = serve_options::as_mysqld_spells(std::env::args_os());
-    let arguments = client_options::as_mysql_spells(arguments);
+    let arguments = serve_options::normalise_option_names(std::env::args_os());
+    let arguments = client_options::expand_password_option(arguments);
     let hidden = client_options::hide_password(&arguments);
     let expanded = hidden
         .and_then(|()| defaults::expand(arguments, &<Cli as clap::CommandFactory>::command()));

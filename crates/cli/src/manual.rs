@@ -1,4 +1,4 @@
-//! `tare manual`: manual pages and completions, from the same description as the command line.
+//! `tare manual`: manual pages and completions, generated from the definition of the command line.
 
 use std::fs;
 use std::io::{self, Write};
@@ -26,7 +26,7 @@ Examples:
   tare manual ~/.local/share
   tare manual /tmp/tare && man /tmp/tare/man/man1/tare-top.1";
 
-/// A page for each subcommand that is no secret, and one for `tare`.
+/// Writes a page for `tare` and for each subcommand that is not hidden.
 pub fn main(args: &Args, tare: Command) -> Result<ExitCode, Failure> {
     write(&args.directory, tare)
         .map_err(|error| Failure::new(FAILED, format!("{}: {error}", args.directory.display())))?;
@@ -35,8 +35,8 @@ pub fn main(args: &Args, tare: Command) -> Result<ExitCode, Failure> {
 
 fn write(share: &Path, mut tare: Command) -> io::Result<()> {
     tare.build();
-    let pages = directory(share, "man/man1")?;
-    page(&pages, &tare)?;
+    let pages = create_directory(share, "man/man1")?;
+    write_page(&pages, &tare)?;
     for (shell, place, name) in [
         (Shell::Bash, "bash-completion/completions", "tare"),
         (Shell::Zsh, "zsh/vendor-completions", "_tare"),
@@ -44,13 +44,13 @@ fn write(share: &Path, mut tare: Command) -> io::Result<()> {
     ] {
         let mut text = Vec::new();
         clap_complete::generate(shell, &mut tare, "tare", &mut text);
-        put(&directory(share, place)?.join(name), &text)?;
+        write_file(&create_directory(share, place)?.join(name), &text)?;
     }
     Ok(())
 }
 
-/// The page of a command, then those of what is below it.
-fn page(pages: &Path, command: &Command) -> io::Result<()> {
+/// Writes the page of a command, then those of its subcommands.
+fn write_page(pages: &Path, command: &Command) -> io::Result<()> {
     let name = command
         .get_display_name()
         .unwrap_or_else(|| command.get_name())
@@ -61,20 +61,20 @@ fn page(pages: &Path, command: &Command) -> io::Result<()> {
         .manual("Tare");
     let mut text = Vec::new();
     man.render(&mut text)?;
-    put(&pages.join(format!("{name}.1")), &text)?;
+    write_file(&pages.join(format!("{name}.1")), &text)?;
     let mut below = command
         .get_subcommands()
         .filter(|below| !below.is_hide_set());
-    below.try_for_each(|below| page(pages, below))
+    below.try_for_each(|below| write_page(pages, below))
 }
 
-fn directory(share: &Path, place: &str) -> io::Result<PathBuf> {
+fn create_directory(share: &Path, place: &str) -> io::Result<PathBuf> {
     let path = share.join(place);
     fs::create_dir_all(&path)?;
     Ok(path)
 }
 
-fn put(path: &Path, text: &[u8]) -> io::Result<()> {
+fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
     fs::write(path, text)?;
     writeln!(io::stdout(), "{}", path.display())
 }

@@ -1,11 +1,11 @@
-//! Rows as a table for people, as TSV for scripts and as JSON for programs.
+//! Prints rows as a table for people, as TSV for scripts and as JSON for programs.
 
 use std::fmt::Write as _;
 
 use clap::ValueEnum;
 use serde_json::{Map, Value as Json};
 
-/// How rows are shown.
+/// How rows are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// Columns with borders; the default on a terminal
@@ -17,7 +17,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The one to use when none was asked for.
+    /// The format without --format.
     pub fn by_default() -> Self {
         use std::io::IsTerminal;
         if std::io::stdout().is_terminal() {
@@ -39,9 +39,9 @@ pub enum Cell {
     Signed(i64),
     /// A number with a fraction.
     Real(f64),
-    /// A number that no binary type holds exactly, as its digits.
+    /// The digits of a number that no binary type holds exactly.
     Decimal(String),
-    /// Text; bytes that are none are replaced.
+    /// Text, with invalid UTF-8 replaced.
     Text(String),
 }
 
@@ -70,7 +70,7 @@ impl Cell {
             Self::Signed(n) => Json::from(*n),
             // JSON has no infinity; serde_json makes it null.
             Self::Real(x) => Json::from(*x),
-            // A sum of counts is a whole number; one with a fraction stays exact as text.
+            // An integer, such as a sum of counts, or else exact text.
             Self::Decimal(text) => match text.parse::<u64>() {
                 Ok(n) => Json::from(n),
                 Err(_) => Json::from(text.as_str()),
@@ -90,8 +90,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// The whole result as it is printed, with a newline at its end.
-    pub fn show(&self, format: Format) -> String {
+    /// The result as text, which ends with a newline.
+    pub fn to_text(&self, format: Format) -> String {
         match format {
             Format::Table => self.table(),
             Format::Tsv => self.tsv(),
@@ -100,7 +100,7 @@ impl Rows {
     }
 
     fn table(&self) -> String {
-        // What could break the frame is escaped as in TSV.
+        // Escaped as in TSV, so that no text breaks the frame.
         let texts: Vec<Vec<String>> = self
             .rows
             .iter()
@@ -164,7 +164,7 @@ impl Rows {
     }
 
     fn json(&self) -> String {
-        let names = unique(&self.columns);
+        let names = unique_names(&self.columns);
         let objects = self
             .rows
             .iter()
@@ -179,8 +179,8 @@ impl Rows {
     }
 }
 
-/// Names that an object can have as its keys: the second NAME of a join becomes NAME_2.
-fn unique(columns: &[String]) -> Vec<String> {
+/// Unique keys for an object: the second NAME of a join becomes NAME_2.
+fn unique_names(columns: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(columns.len());
     for column in columns {
         let mut name = column.clone();
@@ -194,7 +194,7 @@ fn unique(columns: &[String]) -> Vec<String> {
     names
 }
 
-/// As the mysql client's batch mode: a value never breaks its line or its column.
+/// Escapes a value as the mysql client's batch mode does, so that it stays in its line and column.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -204,7 +204,7 @@ fn escape(text: &str) -> String {
             '\r' => out.push_str("\\r"),
             '\\' => out.push_str("\\\\"),
             '\0' => out.push_str("\\0"),
-            // A terminal would obey these, and the text comes from the observed program.
+            // Control characters of the observed program must not reach the terminal.
             c if c.is_control() => out.extend(c.escape_unicode()),
             c => out.push(c),
         }
@@ -237,18 +237,18 @@ mod tests {
 +---------------+----------------------+
 2 rows
 ";
-        assert_eq!(sample().show(Format::Table), expected);
+        assert_eq!(sample().to_text(Format::Table), expected);
     }
 
     #[test]
-    fn tsv_keeps_a_row_on_its_line() {
+    fn tsv_prints_a_row_on_one_line() {
         let expected = "NAME\tCOUNT\na\\tb\\u{1b}[2J\t18446744073709551615\nNULL\t-1\n";
-        assert_eq!(sample().show(Format::Tsv), expected);
+        assert_eq!(sample().to_text(Format::Tsv), expected);
     }
 
     #[test]
-    fn json_keeps_64_bits_and_the_order_of_columns() {
-        let text = sample().show(Format::Json);
+    fn json_has_exact_64_bit_numbers_and_the_order_of_columns() {
+        let text = sample().to_text(Format::Json);
         let parsed: Json = serde_json::from_str(&text).expect("is JSON");
         assert_eq!(parsed[0]["COUNT"].as_u64(), Some(u64::MAX));
         assert_eq!(parsed[0]["NAME"].as_str(), Some("a\tb\x1b[2J"));
@@ -265,7 +265,7 @@ mod tests {
                 Cell::Decimal("0.5".into()),
             ]],
         };
-        let parsed: Json = serde_json::from_str(&rows.show(Format::Json)).expect("is JSON");
+        let parsed: Json = serde_json::from_str(&rows.to_text(Format::Json)).expect("is JSON");
         assert_eq!(parsed, serde_json::json!([{"N": 12, "N_2": "0.5"}]));
     }
 
@@ -275,8 +275,8 @@ mod tests {
             columns: vec!["A".into()],
             rows: vec![],
         };
-        assert_eq!(rows.show(Format::Tsv), "A\n");
-        assert_eq!(rows.show(Format::Json), "[]\n");
-        assert_eq!(rows.show(Format::Table), "+---+\n| A |\n+---+\n0 rows\n");
+        assert_eq!(rows.to_text(Format::Tsv), "A\n");
+        assert_eq!(rows.to_text(Format::Json), "[]\n");
+        assert_eq!(rows.to_text(Format::Table), "+---+\n| A |\n+---+\n0 rows\n");
     }
 }

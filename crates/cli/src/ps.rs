@@ -1,6 +1,6 @@
-//! `tare ps`: the segments of what runs.
+//! `tare ps`: the segments of running programs.
 
-pub mod place;
+pub mod process;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -36,8 +36,8 @@ Examples:
 
 A user sees the processes of that user only; root sees all.";
 
-/// Everything counted, whatever happened to be timed.
-const QUESTION: &str = "\
+/// All events counted, timed or not.
+const QUERY: &str = "\
 SELECT program, threads, started,
        (SELECT SUM(COUNT_STAR) FROM performance_schema.events_waits_summary_global_by_event_name),
        (SELECT SUM(COUNT_STAR) FROM performance_schema.events_stages_summary_global_by_event_name),
@@ -54,40 +54,40 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         columns: columns.map(String::from).to_vec(),
         rows: discover::find_running().iter().filter_map(row).collect(),
     };
-    let text = rows.show(args.format.unwrap_or_else(Format::by_default));
-    // Nobody reading it is no failure of ours.
+    let text = rows.to_text(args.format.unwrap_or_else(Format::by_default));
+    // A closed pipe is no failure.
     let _ = std::io::stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }
 
-/// The row of one segment. `None` when its process has stopped Tare, or has ended since.
-fn row(found: &SegmentFile) -> Option<Vec<Cell>> {
-    let (facts, remark) = if found.layout_version == LAYOUT_VERSION {
-        match Segment::attach(Target::Path(found.path.clone())) {
-            Ok(segment) if !segment.is_live() => return None,
-            Ok(segment) => match facts(segment) {
+/// The row of one segment. `None` if its process has stopped Tare, or has ended since.
+fn row(segment: &SegmentFile) -> Option<Vec<Cell>> {
+    let (facts, remark) = if segment.layout_version == LAYOUT_VERSION {
+        match Segment::attach(Target::Path(segment.path.clone())) {
+            Ok(attached) if !attached.is_live() => return None,
+            Ok(attached) => match facts(attached) {
                 Ok(facts) => (facts, Cell::Null),
-                Err(message) => (unknown(found.pid)?, Cell::Text(message)),
+                Err(message) => (process_facts(segment.pid)?, Cell::Text(message)),
             },
-            Err(error) => (unknown(found.pid)?, Cell::Text(error.to_string())),
+            Err(error) => (process_facts(segment.pid)?, Cell::Text(error.to_string())),
         }
     } else {
         let remark = format!(
             "layout version {}; this tare reads {LAYOUT_VERSION}: use the tare that the program was built with",
-            found.layout_version
+            segment.layout_version
         );
-        (unknown(found.pid)?, Cell::Text(remark))
+        (process_facts(segment.pid)?, Cell::Text(remark))
     };
     let [program, threads, events, started] = facts;
-    let layout = Cell::Unsigned(found.layout_version.into());
-    let path = Cell::Text(found.path.display().to_string());
-    let known = |text: Option<String>| text.map_or(Cell::Null, Cell::Text);
+    let layout = Cell::Unsigned(segment.layout_version.into());
+    let path = Cell::Text(segment.path.display().to_string());
+    let text_or_null = |text: Option<String>| text.map_or(Cell::Null, Cell::Text);
     Some(vec![
-        Cell::Unsigned(found.pid.into()),
+        Cell::Unsigned(segment.pid.into()),
         program,
-        known(place::version(found.pid)),
-        known(Some(place::listens(found.pid)).filter(|text| !text.is_empty())),
-        known(place::data(found.pid).map(|path| path.display().to_string())),
+        text_or_null(process::version(segment.pid)),
+        text_or_null(Some(process::addresses(segment.pid)).filter(|text| !text.is_empty())),
+        text_or_null(process::data(segment.pid).map(|path| path.display().to_string())),
         threads,
         events,
         started,
@@ -97,11 +97,11 @@ fn row(found: &SegmentFile) -> Option<Vec<Cell>> {
     ])
 }
 
-/// Program, threads, events and start, as the segment has them.
+/// Program, threads, events and start from the segment.
 fn facts(segment: Segment) -> Result<[Cell; 4], String> {
-    let local = Local::of(Arc::new(segment)).map_err(|failure| failure.message)?;
+    let local = Local::new(Arc::new(segment)).map_err(|failure| failure.message)?;
     let mut session = Session::Local(Box::new(local));
-    let answer = session.query(QUESTION).map_err(|error| error.to_string())?;
+    let answer = session.query(QUERY).map_err(|error| error.to_string())?;
     let Answer::Rows(Rows { rows, .. }) = answer else {
         return Err("no answer".to_owned());
     };
@@ -120,8 +120,8 @@ fn number(cell: &Cell) -> u64 {
     }
 }
 
-/// What the system knows of a process whose segment we cannot read. `None` when it has ended.
-fn unknown(pid: u32) -> Option<[Cell; 4]> {
+/// The program's name, if its segment cannot be read. `None` if the process has ended.
+fn process_facts(pid: u32) -> Option<[Cell; 4]> {
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     Some([
         Cell::Text(name.trim_end().to_owned()),

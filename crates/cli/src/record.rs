@@ -1,4 +1,4 @@
-//! `tare record`: what sessions did over time, in files.
+//! `tare record`: records what sessions do over time, in files.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,9 +11,9 @@ use tare_history::{Ended, Keep, Options, Recorder, Sampling, Told};
 use tare_live::Figures;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::{self, Observed, Trouble};
+use crate::metrics_source::{self, MetricsOptions, SessionClient};
+use crate::observe::{self, ObservedServer, QueryError};
 use crate::sql::Target;
-use crate::watched::{self, Asked, MetricsOptions};
 
 /// Record what a server's sessions do, in Parquet files
 ///
@@ -61,12 +61,12 @@ pub struct Args {
     settle_every: Duration,
 
     /// Remove hours of this host that are older: 12h, 7d [default: none]
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    keep: Option<Duration>,
+    #[arg(long = "keep", value_name = "TIME", value_parser = time)]
+    max_age: Option<Duration>,
 
     /// Remove the oldest hours of this host beyond so much: 500M, 10G [default: none]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
-    keep_size: Option<u64>,
+    #[arg(long = "keep-size", value_name = "SIZE", value_parser = size)]
+    max_bytes: Option<u64>,
 
     #[command(flatten)]
     metrics: MetricsOptions,
@@ -88,7 +88,7 @@ Exit code: 1 when the server has gone or a file cannot be written; what was writ
 /// Reads `30s`, `10m`, `2h`, `7d`; a number alone is seconds.
 pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text}: give a time such as 30s, 10m, 2h or 7d");
-    let (number, seconds) = scaled(
+    let (number, seconds) = split_unit(
         text,
         &[("s", 1.0), ("m", 60.0), ("h", 3600.0), ("d", 86_400.0)],
     );
@@ -104,7 +104,7 @@ pub fn time(text: &str) -> Result<Duration, String> {
 fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text}: give a size such as 500M or 10G");
     let units = [("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
-    let (number, bytes) = scaled(text, &units);
+    let (number, bytes) = split_unit(text, &units);
     let number: f64 = number.parse().map_err(|_| wrong())?;
     match (0.0..9e18).contains(&(number * bytes)) {
         true => Ok((number * bytes) as u64),
@@ -112,13 +112,13 @@ fn size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// What stands before a unit, and what the unit is.
-fn scaled<'t>(text: &'t str, units: &[(&str, f64)]) -> (&'t str, f64) {
-    let found = units.iter().find_map(|(unit, factor)| {
+/// Splits a number from its unit, and returns the unit's factor.
+fn split_unit<'t>(text: &'t str, units: &[(&str, f64)]) -> (&'t str, f64) {
+    let split = units.iter().find_map(|(unit, factor)| {
         let number = text.strip_suffix(unit)?;
         Some((number, *factor))
     });
-    found.unwrap_or((text, 1.0))
+    split.unwrap_or((text, 1.0))
 }
 
 pub fn rate(text: &str) -> Result<f64, String> {
@@ -136,23 +136,23 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| failed(&e))?;
     }
-    // A limit on files' sizes is an error to be told, and no end.
+    // With a handler, exceeding RLIMIT_FSIZE is an error of write(2) instead of the end of the process.
     let unread = Arc::new(AtomicBool::new(false));
     signal_hook::flag::register(SIGXFSZ, unread).map_err(|e| failed(&e))?;
 
-    let mut observed = Observed::open(args.target.clone())?;
+    let mut observed = ObservedServer::open(args.target.clone())?;
     let is_segment = args.target.is_segment();
     let server = match &args.server {
         Some(name) => name.clone(),
         None if is_segment => program(&mut observed)?,
         None => observed.about.server(),
     };
-    let unseen = unseen(&mut observed)?;
-    let mut source = watched::source(&args.target)?;
+    let warning = check_consumers(&mut observed)?;
+    let mut source = metrics_source::source(&args.target)?;
     let figures = Arc::new(Figures::default());
     let again = args.target.clone();
     (args.metrics).start(
-        Box::new(move || watched::open(&again)),
+        Box::new(move || metrics_source::open(&again)),
         Some(Arc::clone(&figures)),
     )?;
     let uname = rustix::system::uname();
@@ -168,8 +168,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         settle_every: args.settle_every,
         duration: args.duration,
         keep: Keep {
-            age: args.keep,
-            bytes: args.keep_size,
+            age: args.max_age,
+            bytes: args.max_bytes,
         },
     };
     let what = format!(
@@ -181,14 +181,14 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     );
     let recorder = Recorder::start(options, &stop).map_err(|e| failed(&e))?;
     eprintln!("tare: {what}");
-    if let Some(line) = unseen {
+    if let Some(line) = warning {
         eprintln!("tare: {line}");
     }
     let mut first = true;
     let ended = recorder.record(
         &mut *source,
-        &mut Asked(observed.into_session()),
-        &mut |told| match told {
+        &mut SessionClient(observed.into_session()),
+        &mut |event| match event {
             Told::Refused(kind, why) => {
                 eprintln!("tare: growth of kind {kind} is not recorded: {why}")
             }
@@ -217,15 +217,15 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The program that writes the segment.
-fn program(observed: &mut Observed) -> Result<String, Failure> {
+/// The name of the program that writes the segment.
+fn program(observed: &mut ObservedServer) -> Result<String, Failure> {
     let program = observed.text("SELECT program FROM tare.segments")?;
     Ok(program.unwrap_or_else(|| observed.about.server()))
 }
 
-/// What samples cannot show, because the server keeps no current events of it. A server that keeps none at all is refused.
-pub fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
-    if let Some(reason) = observed.about.silent() {
+/// A warning about consumers that are off and that samples need. Fails if the server records nothing at all.
+pub fn check_consumers(observed: &mut ObservedServer) -> Result<Option<String>, Failure> {
+    if let Some(reason) = observed.about.explain_empty_page() {
         return Err(Failure::new(FAILED, reason));
     }
     const OFF: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN \
@@ -233,9 +233,9 @@ pub fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
                        'global_instrumentation', 'thread_instrumentation')";
     let rows = match observed.rows(OFF) {
         Ok(rows) => rows,
-        // Who may not ask is told so when it samples.
-        Err(Trouble::Refused(_)) => return Ok(None),
-        Err(Trouble::Lost(why)) => return Err(Failure::new(FAILED, why)),
+        // Without this privilege, sampling fails with a message.
+        Err(QueryError::Refused(_)) => return Ok(None),
+        Err(QueryError::Lost(why)) => return Err(Failure::new(FAILED, why)),
     };
     let names: Vec<_> = (rows.iter())
         .filter_map(|row| observe::text(row.first()?))
@@ -250,7 +250,7 @@ pub fn unseen(observed: &mut Observed) -> Result<Option<String>, Failure> {
     }))
 }
 
-/// What looking took, in a line.
+/// The cost of sampling in a line.
 fn cost(sampling: &Sampling, is_segment: bool) -> String {
     let each = sampling.took.as_secs_f64() / sampling.moments.max(1) as f64;
     let share = 100.0 * sampling.took.as_secs_f64() / sampling.within.as_secs_f64().max(1e-9);

@@ -1,9 +1,7 @@
-//! `tare run`: starts a command, holds the segments of all its processes open, and saves
-//! those whose process died badly.
+//! `tare run`: starts a command, keeps the segments of its processes open, and saves those of processes that crash.
 //!
-//! A memfd lives as long as somebody has it open. So we open each one that appears anywhere
-//! below us in the process tree; when its writer is gone we still have it. As a subreaper we stay
-//! the ancestor of processes whose parent ended before them.
+//! A memfd exists as long as a process has it open. So `tare run` opens each one in its process tree, and still has it
+//! when the writer is gone. As a subreaper it stays the ancestor of processes whose parent has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -100,14 +98,14 @@ cannot instrument the server.";
 /// Signals that are passed on to the command.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2];
 
-/// How long until the process tree is looked at again. A program that crashes soon after its
-/// start would otherwise be missed, so it starts short; looking is a few reads of /proc.
-const FIRST_LOOK: Duration = Duration::from_millis(1);
-const LAST_LOOK: Duration = Duration::from_millis(100);
+/// The interval between scans of the process tree, which read a few files of /proc. It grows from the first value to
+/// the last, so that a program that crashes soon after its start is not missed.
+const FIRST_SCAN_INTERVAL: Duration = Duration::from_millis(1);
+const LAST_SCAN_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Where a command that asked for a file keeps its segment; read by the engine.
+/// The path of the command's segment; read by the engine.
 const SEGMENT_VARIABLE: &str = "TARE_SEGMENT";
-/// Options for the engine in a server, one a line.
+/// Options for the engine in a server, one per line.
 const OPTIONS_VARIABLE: &str = "TARE_OPTIONS";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
@@ -124,36 +122,41 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let segment = args
         .segment
         .as_deref()
-        .map(absolute)
+        // The command may change its working directory.
+        .map(std::path::absolute)
         .transpose()
         .map_err(|error| broken("--segment", error))?;
-    let wishes = door::Wishes {
+    let requirements = door::Requirements {
         require: args.require,
         server: args.server.clone(),
         library: args.library.clone(),
     };
-    let mut plan = door::plan(&args.command, &wishes)?;
+    let mut plan = door::plan(&args.command, &requirements)?;
     if let Some(rule) = args.sampling {
-        sample(&mut plan, rule, &args.command[0])?;
+        add_sampling_option(&mut plan, rule, &args.command[0])?;
     }
     for remark in &plan.remarks {
-        say(remark);
+        print_message(remark);
     }
     let child = start(args, &plan, segment.as_deref())?;
     if let Some(server) = &plan.serves {
-        let pid = number(child);
-        say(&format!(
+        let pid = pid_number(child);
+        print_message(&format!(
             "{server} runs as process {pid}; look into it with: tare sql --pid {pid}"
         ));
     }
-    let mut watch = Watch::new(child, segment);
-    let status = watch.until_it_ends(&signals);
-    watch.report(status);
+    let mut tree = ProcessTree::new(child, segment);
+    let status = tree.run_until_exit(&signals);
+    tree.report(status);
     Ok(ExitCode::from(exit_code(status)))
 }
 
-/// Tells the engine behind a server's Performance Schema, after what the user's own variable says.
-fn sample(plan: &mut door::Plan, rule: tare::Rule, command: &OsStr) -> Result<(), Failure> {
+/// Appends the sampling rule to the engine's options in the environment.
+fn add_sampling_option(
+    plan: &mut door::Plan,
+    rule: tare::Rule,
+    command: &OsStr,
+) -> Result<(), Failure> {
     if plan.serves.is_none() {
         let why = plan
             .remarks
@@ -172,11 +175,6 @@ fn sample(plan: &mut door::Plan, rule: tare::Rule, command: &OsStr) -> Result<()
     options.push(format!("\nsampling={rule}"));
     plan.environment.push((OPTIONS_VARIABLE, options));
     Ok(())
-}
-
-/// The engine opens the file in the program's own working directory, which it may have changed.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
-    std::path::absolute(path)
 }
 
 fn watch_signals() -> io::Result<Receiver<Origin>> {
@@ -208,7 +206,7 @@ fn start(args: &Args, plan: &door::Plan, segment: Option<&Path>) -> Result<Pid, 
         let code = match error.kind() {
             io::ErrorKind::NotFound => NOT_FOUND,
             io::ErrorKind::PermissionDenied => CANNOT_EXECUTE,
-            // ENOEXEC and its like: there is a file, and it is no program.
+            // ENOEXEC: the file is no program.
             _ if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
                 CANNOT_EXECUTE
             }
@@ -219,7 +217,7 @@ fn start(args: &Args, plan: &door::Plan, segment: Option<&Path>) -> Result<Pid, 
             format!("{}: {error}", args.command[0].to_string_lossy()),
         )
     })?;
-    // Reaped below, together with the orphans that come to us.
+    // Reaped by `reap`, together with orphans.
     Ok(Pid::from_child(&child))
 }
 
@@ -231,31 +229,31 @@ fn exit_code(status: WaitStatus) -> u8 {
     }
 }
 
-/// A segment that we hold open.
-struct Held {
+/// A segment that is kept open.
+struct HeldSegment {
     pid: u32,
     program: String,
-    /// When the process started, in clock ticks: tells it from a later one with its number.
+    /// Start time of the process in clock ticks, which distinguishes it from a later one with its pid.
     started: u64,
     file: File,
     path: PathBuf,
-    /// The process's number as the segment has it: in a container it is another one.
+    /// The pid in the segment's header, which differs in a container.
     writer: u32,
 }
 
-impl Held {
+impl HeldSegment {
     fn is_running(&self) -> bool {
         start_time(self.pid) == Some(self.started)
     }
 
-    /// Whether the segment is another process's by now, or on its way to it. A server that puts itself into the background
-    /// ends processes that had it. One that was stopped in good order is nobody's, and its pages may be gone.
+    /// Whether the segment belongs to another process by now, or is being handed over: a server that goes into the
+    /// background ends the process that had it.
     fn has_moved(&self) -> bool {
         let moved = |pid| pid != self.writer && (pid == IN_TRANSIT || start_time(pid).is_some());
         self.is_live() && writer(&self.file).is_some_and(moved)
     }
 
-    /// Whether the writer had not stopped Tare in good order.
+    /// Whether the writer has not stopped Tare.
     fn is_live(&self) -> bool {
         let mut state = [0; 4];
         self.file
@@ -265,10 +263,10 @@ impl Held {
     }
 }
 
-/// In place of a writer's number: it forks, and the child has not yet said its own.
+/// The writer's pid while it forks, until the child sets its own.
 const IN_TRANSIT: u32 = 0;
 
-/// The number of the process that writes a segment.
+/// The pid of a segment's writer.
 fn writer(segment: &File) -> Option<u32> {
     let mut pid = [0; 4];
     segment
@@ -277,113 +275,113 @@ fn writer(segment: &File) -> Option<u32> {
     Some(u32::from_le_bytes(pid))
 }
 
-/// The command's process tree, as far as we know it.
-struct Watch {
+/// The command's process tree.
+struct ProcessTree {
     child: Pid,
-    /// The file that the user chose.
-    chosen: Option<PathBuf>,
-    held: BTreeMap<(u64, u64), Held>,
-    /// How processes that we reaped ended.
-    ended: BTreeMap<u32, WaitStatus>,
+    /// The file of --segment.
+    segment_path: Option<PathBuf>,
+    held: BTreeMap<(u64, u64), HeldSegment>,
+    /// Exit statuses of reaped processes.
+    statuses: BTreeMap<u32, WaitStatus>,
     saved: BTreeSet<(u64, u64)>,
 }
 
-impl Watch {
-    fn new(child: Pid, chosen: Option<PathBuf>) -> Self {
+impl ProcessTree {
+    fn new(child: Pid, segment_path: Option<PathBuf>) -> Self {
         Self {
             child,
-            chosen,
+            segment_path,
             held: BTreeMap::new(),
-            ended: BTreeMap::new(),
+            statuses: BTreeMap::new(),
             saved: BTreeSet::new(),
         }
     }
 
-    /// Forwards signals and looks for segments until the command has ended.
-    fn until_it_ends(&mut self, signals: &Receiver<Origin>) -> WaitStatus {
-        let mut pause = FIRST_LOOK;
-        let mut next_look = Instant::now();
+    /// Forwards signals and scans for segments until the command has ended.
+    fn run_until_exit(&mut self, signals: &Receiver<Origin>) -> WaitStatus {
+        let mut pause = FIRST_SCAN_INTERVAL;
+        let mut next_scan = Instant::now();
         loop {
-            if Instant::now() >= next_look {
-                // Slower with time: within the first second a look every few milliseconds.
-                pause = LAST_LOOK.min(pause + pause / 64 + Duration::from_micros(10));
-                self.look();
-                self.save_the_fallen();
-                next_look = Instant::now() + pause;
+            if Instant::now() >= next_scan {
+                // Every few milliseconds within the first second, and then slower.
+                pause = LAST_SCAN_INTERVAL.min(pause + pause / 64 + Duration::from_micros(10));
+                self.scan();
+                self.save_ended();
+                next_scan = Instant::now() + pause;
             }
-            if let Some(&status) = self.ended.get(&number(self.child)) {
+            if let Some(&status) = self.statuses.get(&pid_number(self.child)) {
                 return status;
             }
-            let patience = next_look.saturating_duration_since(Instant::now());
-            match signals.recv_timeout(patience) {
+            let timeout = next_scan.saturating_duration_since(Instant::now());
+            match signals.recv_timeout(timeout) {
                 Ok(origin) if origin.signal == SIGCHLD => self.reap(),
                 Ok(origin) => self.forward(&origin),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(patience),
+                Err(RecvTimeoutError::Disconnected) => std::thread::sleep(timeout),
             }
         }
     }
 
-    /// Opens each segment below us that we do not have yet.
-    fn look(&mut self) {
+    /// Opens the segments in the process tree that are not open yet.
+    fn scan(&mut self) {
         for pid in descendants(std::process::id()) {
-            for found in discover::find_of_process(pid) {
-                if let Some(held) = self.held.get_mut(&found.identity) {
-                    // A server that puts itself into the background takes its segment along.
+            for segment in discover::find_of_process(pid) {
+                if let Some(held) = self.held.get_mut(&segment.identity) {
+                    // A server that goes into the background keeps its segment.
                     if held.pid != pid
                         && let Some(started) = start_time(pid)
                     {
                         (held.pid, held.started) = (pid, started);
-                        held.path = found.path;
-                        held.writer = found.writer;
+                        held.path = segment.path;
+                        held.writer = segment.writer;
                     }
                     continue;
                 }
-                let (Ok(file), Some(started)) = (File::open(&found.path), start_time(pid)) else {
+                let (Ok(file), Some(started)) = (File::open(&segment.path), start_time(pid)) else {
                     continue;
                 };
-                let program = program(pid);
-                let held = Held {
+                let program = program_name(pid);
+                let held = HeldSegment {
                     pid,
                     program,
                     started,
-                    writer: found.writer,
+                    writer: segment.writer,
                     file,
-                    path: found.path,
+                    path: segment.path,
                 };
-                self.held.insert(found.identity, held);
+                self.held.insert(segment.identity, held);
             }
         }
     }
 
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
-            self.ended.insert(number(pid), status);
+            self.statuses.insert(pid_number(pid), status);
         }
     }
 
-    /// Saves the segments of processes that ended while the command goes on.
-    fn save_the_fallen(&mut self) {
+    /// Saves the segments of ended processes while the command runs.
+    fn save_ended(&mut self) {
         let gone: Vec<(u64, u64)> = self
             .held
             .iter()
             .filter(|(_, held)| !held.is_running() && !held.has_moved())
             .map(|(&id, _)| id)
             .collect();
-        // After they were seen to be gone, so that how our own children ended is known.
+        // After the check, so that the statuses of ended children are available.
         self.reap();
         for identity in gone {
             if let Some(held) = self.held.remove(&identity) {
-                let how = self.ended.get(&held.pid).copied();
-                self.save_if_it_died_badly(identity, &held, how);
+                let how = self.statuses.get(&held.pid).copied();
+                self.save_after_crash(identity, &held, how);
             }
         }
     }
 
-    fn save_if_it_died_badly(
+    fn save_after_crash(
         &mut self,
         identity: (u64, u64),
-        held: &Held,
+        held: &HeldSegment,
         how: Option<WaitStatus>,
     ) {
         if !held.is_live() || !self.saved.insert(identity) {
@@ -392,19 +390,19 @@ impl Watch {
         let ending = match how {
             Some(status) if status.exit_status() == Some(0) => return,
             Some(status) => describe(status),
-            // Not our child, so we do not know how; that Tare was not stopped is enough.
+            // Not our child, so the status is not known. Tare was not stopped.
             None => "ended without stopping Tare".to_owned(),
         };
-        let Held { pid, program, .. } = held;
+        let HeldSegment { pid, program, .. } = held;
         let who = format!("{program} (pid {pid}) {ending}");
         if is_file(&held.path) {
-            say(&format!("{who}; its segment is {}", held.path.display()));
-            return say_how_to_read(&held.path);
+            print_message(&format!("{who}; its segment is {}", held.path.display()));
+            return print_reading_hint(&held.path);
         }
         let here = Path::new(".");
         let elsewhere = std::env::temp_dir();
         let saved = save(&held.file, *pid, here).or_else(|error| {
-            say(&format!(
+            print_message(&format!(
                 "cannot save a segment in the current directory: {error}"
             ));
             save(&held.file, *pid, &elsewhere)
@@ -412,14 +410,14 @@ impl Watch {
         match saved {
             Ok(path) => {
                 let path = path.strip_prefix(here).unwrap_or(&path);
-                say(&format!(
+                print_message(&format!(
                     "{who}; its segment is saved as {}",
                     path.display()
                 ));
-                say_how_to_read(path);
+                print_reading_hint(path);
             }
             Err(error) => {
-                say(&format!(
+                print_message(&format!(
                     "{who}; its segment is lost: {}: {error}",
                     elsewhere.display()
                 ));
@@ -427,22 +425,22 @@ impl Watch {
         }
     }
 
-    /// The command has ended: the last saves.
+    /// Saves the last segments after the command's end.
     fn report(&mut self, status: WaitStatus) {
-        self.look();
-        self.save_the_fallen();
-        // A process that lives on has its segment still, and no longer anybody who keeps it.
+        self.scan();
+        self.save_ended();
+        // The segments of processes that still run are no longer kept.
         for held in self.held.values() {
-            say(&format!(
+            print_message(&format!(
                 "{} (pid {}) still runs; its segment is no longer kept if it crashes",
                 held.program, held.pid
             ));
         }
-        if let Some(path) = &self.chosen
+        if let Some(path) = &self.segment_path
             && !path.exists()
             && exit_code(status) == 0
         {
-            say(&format!(
+            print_message(&format!(
                 "no segment was written to {}: does the command use Tare?",
                 path.display()
             ));
@@ -450,23 +448,23 @@ impl Watch {
     }
 
     fn forward(&self, origin: &Origin) {
-        // What the terminal sends, it sends to the command as well.
+        // The terminal sends its signals to the command as well.
         if origin.cause == Cause::Kernel {
             return;
         }
         if let Some(signal) = Signal::from_named_raw(origin.signal) {
-            // It may have ended this moment; then there is nobody to tell.
+            // It may have ended meanwhile.
             let _ = kill_process(self.child, signal);
         }
     }
 }
 
-fn say(text: &str) {
+fn print_message(text: &str) {
     eprintln!("tare run: {text}");
 }
 
-fn say_how_to_read(path: &Path) {
-    say(&format!(
+fn print_reading_hint(path: &Path) {
+    print_message(&format!(
         "read it with: tare sql --segment {} -e 'SELECT * FROM performance_schema.threads'",
         path.display()
     ));
@@ -483,55 +481,54 @@ fn describe(status: WaitStatus) -> String {
     }
 }
 
-fn number(pid: Pid) -> u32 {
+fn pid_number(pid: Pid) -> u32 {
     pid.as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Whether a segment has a name of its own, unlike a memfd.
+/// Whether a segment has a path, unlike a memfd.
 fn is_file(path: &Path) -> bool {
     !path.starts_with("/proc")
 }
 
-fn program(pid: u32) -> String {
+fn program_name(pid: u32) -> String {
     fs::read_to_string(format!("/proc/{pid}/comm")).map_or_else(
         |_| "a process".to_owned(),
         |name| name.trim_end().to_owned(),
     )
 }
 
-/// When a process started, from /proc/PID/stat, whose fields are counted after the command's
-/// name, which may hold anything. `None` for a process that is gone, or a zombie: its memory is
-/// gone too. One that is a zombie and still has threads is only missing its first.
+/// Start time of a process from /proc/PID/stat. `None` if it is gone, or a zombie without threads, which has no
+/// memory either. The fields are counted from the end of the command's name, which may contain anything.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
-    // From the third field of proc(5) on.
+    // The first is field 3 of proc(5).
     let fields: Vec<&str> = fields.split(' ').collect();
     let (state, threads, started) = (*fields.first()?, *fields.get(17)?, *fields.get(19)?);
     let ended = matches!(state, "Z" | "X") && matches!(threads, "0" | "1");
     if ended { None } else { started.parse().ok() }
 }
 
-/// Every process below `root`, its own not included.
+/// Every process below `root`.
 fn descendants(root: u32) -> Vec<u32> {
-    let mut found = vec![root];
+    let mut pids = vec![root];
     let mut next = 0;
-    while let Some(&pid) = found.get(next) {
+    while let Some(&pid) = pids.get(next) {
         next += 1;
         let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
             continue;
         };
         for task in tasks.flatten() {
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            found.extend(
+            pids.extend(
                 children
                     .split_whitespace()
                     .filter_map(|n| n.parse::<u32>().ok()),
             );
         }
     }
-    found.remove(0);
-    found
+    pids.remove(0);
+    pids
 }
 
 #[cfg(test)]

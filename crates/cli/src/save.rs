@@ -1,4 +1,4 @@
-//! Writes a segment that only an open descriptor keeps alive to a file.
+//! Writes a segment without a path to a file.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ pub fn save(segment: &File, pid: u32, directory: &Path) -> io::Result<PathBuf> {
     match copy_sparsely(segment, &file) {
         Ok(()) => Ok(path),
         Err(error) => {
-            // Half a segment would only be mistaken for a whole one.
+            // An incomplete segment could be mistaken for a complete one.
             let _ = std::fs::remove_file(&path);
             Err(error)
         }
@@ -43,8 +43,7 @@ fn create(pid: u32, directory: &Path) -> io::Result<(PathBuf, File)> {
     }
 }
 
-/// Copies the parts that hold data; holes stay holes. A segment reserves far more than it has
-/// touched, and what it has not touched takes no room on disk either.
+/// Copies the parts that hold data; holes stay holes. A segment reserves far more memory than it uses.
 fn copy_sparsely(from: &File, to: &File) -> io::Result<()> {
     let length = from.metadata()?.len();
     to.set_len(length)?;

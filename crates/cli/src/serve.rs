@@ -1,4 +1,4 @@
-//! `tare serve`: the server, started, watched for signals and stopped.
+//! `tare serve`: starts the server, and stops it at a signal.
 
 use std::fs;
 use std::io::Write;
@@ -14,13 +14,13 @@ use tare::Rule;
 use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Series, Server, ThreadHandling};
 
 use crate::exit::{FAILED, Failure};
+#[cfg(feature = "history")]
+use crate::metrics_source::{self, MetricsOptions};
 use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument, sampling};
 use crate::sql::local;
-#[cfg(feature = "history")]
-use crate::watched::{self, MetricsOptions};
 
 tare::classes! {
-    /// Hears SIGTERM and SIGINT; MySQL's name for it.
+    /// Waits for SIGTERM and SIGINT, under MySQL's name.
     static SIGNAL_HANDLER: Thread = "thread/sql/signal_handler";
     /// The process's first thread: starts the server and waits for its end.
     static STARTER: Thread = "thread/tare/starter";
@@ -206,22 +206,25 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 }
 
 pub fn main(args: Args) -> Result<ExitCode, Failure> {
-    // Before the server starts: a signal that comes meanwhile must not be lost.
+    // Before the server starts, so that no signal is lost.
     let signals = Signals::new([SIGTERM, SIGINT])
         .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
     #[cfg(feature = "history")]
     let metrics = args.metrics.clone();
     let config = config(args)?;
     let server = Arc::new(Server::start(config).map_err(|error| Failure::new(FAILED, error))?);
-    // Only now is there a segment to be named in.
+    // The segment exists from here on.
     tare::thread::register(&STARTER);
     announce(&server);
     #[cfg(feature = "history")]
     {
-        // Not an owner: the server ends with this function.
+        // Weak, because the server has to end with this function.
         let server = Arc::downgrade(&server);
         let segment = move || server.upgrade().and_then(|server| server.segment());
-        metrics.start(Box::new(move || watched::of_segment(segment())), None)?;
+        metrics.start(
+            Box::new(move || metrics_source::open_segment(segment())),
+            None,
+        )?;
     }
     stop_on_signal(signals, Arc::clone(&server))?;
     server.wait();
@@ -283,8 +286,7 @@ fn first_line(path: &PathBuf) -> Result<String, Failure> {
     }
 }
 
-/// Says where to connect. These lines are what scripts wait for; nobody reading them is no
-/// reason to stop.
+/// Prints the addresses. Scripts wait for these lines. A closed pipe is ignored.
 fn announce(server: &Server) {
     let endpoints = server.endpoints();
     let socket = endpoints.socket.display();
@@ -306,16 +308,16 @@ fn announce(server: &Server) {
 
 fn stop_on_signal(mut signals: Signals, server: Arc<Server>) -> Result<(), Failure> {
     let stop = move || {
-        let mut asked = false;
+        let mut is_stopping = false;
         for signal in signals.forever() {
-            if asked {
+            if is_stopping {
                 // The shell's code for a program that this signal ended.
                 std::process::exit(128 + signal);
             }
-            asked = true;
+            is_stopping = true;
             eprintln!("tare: stopping");
             let server = Arc::clone(&server);
-            // In a thread of its own, so that a second signal is heard while it waits.
+            // In another thread, so that a second signal is received meanwhile.
             std::thread::spawn(move || server.shutdown());
         }
     };

@@ -1,4 +1,4 @@
-//! The options that mysqld has and clap's derive cannot say: one per consumer, and `_` for `-`.
+//! mysqld's options that clap's derive cannot express: one per consumer, and `_` for `-`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,7 +10,7 @@ use tare_server::InstrumentValue;
 
 const PREFIX: &str = "performance-schema-consumer-";
 
-/// What `--performance-schema-consumer-NAME=ON|OFF` said, by consumer.
+/// Values of `--performance-schema-consumer-NAME=ON|OFF` by consumer.
 #[derive(Debug, Clone, Default)]
 pub struct ConsumerOptions(pub Vec<(String, bool)>);
 
@@ -58,20 +58,20 @@ impl FromArgMatches for ConsumerOptions {
     }
 }
 
-/// The sizes of Performance Schema that were given, by MySQL's names without `performance_schema_`.
+/// Given sizes of Performance Schema by MySQL's names without `performance_schema_`.
 #[derive(Debug, Clone, Default)]
 pub struct SizeOptions(pub Vec<(String, String)>);
 
-/// Those that the engine knows, and those of what only the server has.
-fn sizes() -> impl Iterator<Item = &'static str> {
+/// The names of size options: the engine's, and those of tables that only the server has.
+fn size_names() -> impl Iterator<Item = &'static str> {
     tare::OPTIONS
         .iter()
         .copied()
         .chain(telemetry::size_options())
 }
 
-/// What one of them takes: the engine says.
-fn size(name: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone {
+/// The parser of a size. The engine checks its own.
+fn size_parser(name: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone {
     let is_engines = tare::OPTIONS.contains(&name);
     move |text: &str| match tare::Config::default().option(name, text) {
         Err(_) if !is_engines => match text.trim().parse::<u32>() {
@@ -85,13 +85,13 @@ fn size(name: &'static str) -> impl Fn(&str) -> Result<String, String> + Clone {
 
 impl clap::Args for SizeOptions {
     fn augment_args(command: Command) -> Command {
-        command.args(sizes().map(|name| {
+        command.args(size_names().map(|name| {
             let arg = Arg::new(name)
                 .long(format!("performance-schema-{}", name.replace('_', "-")))
                 .value_name("N")
                 .allow_negative_numbers(true)
                 .action(ArgAction::Set)
-                .value_parser(size(name))
+                .value_parser(size_parser(name))
                 .help_heading("Performance Schema");
             match name {
                 // One line in the help stands for all of them.
@@ -121,7 +121,7 @@ impl FromArgMatches for SizeOptions {
             let value = matches.get_one::<String>(name)?;
             Some((name.to_string(), value.clone()))
         };
-        self.0 = sizes().filter_map(given).collect();
+        self.0 = size_names().filter_map(given).collect();
         Ok(())
     }
 }
@@ -135,13 +135,13 @@ pub fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// How events are sampled: `--sampling`.
+/// Parses `--sampling`.
 pub fn sampling(text: &str) -> Result<tare::Rule, String> {
     tare::Rule::parse(text).ok_or_else(|| "give every, 1/N or \"budget P %\"".into())
 }
 
-/// `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, quotes around the whole
-/// (which a shell that was not asked to would have taken off) and blanks do not count.
+/// Parses `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, blanks and quotes around the argument
+/// are ignored.
 pub fn instrument(text: &str) -> Result<(String, InstrumentValue), String> {
     let bare = text.trim().trim_matches(['\'', '"']);
     let (pattern, value) = bare
@@ -154,7 +154,7 @@ pub fn instrument(text: &str) -> Result<(String, InstrumentValue), String> {
     Ok((pattern.to_owned(), value.trim().parse()?))
 }
 
-/// Byte counts as mysqld takes them: a number, or one with K, M or G.
+/// Parses a number of bytes as mysqld does: with K, M, G or none.
 pub fn bytes(text: &str) -> Result<usize, String> {
     let (digits, shift) = match text.as_bytes().last() {
         Some(b'k' | b'K') => (&text[..text.len() - 1], 10),
@@ -170,9 +170,9 @@ pub fn bytes(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "give a number of bytes above 0, or one with K, M or G after it".into())
 }
 
-/// The command line with `tare serve`'s option names as clap knows them: mysqld takes `_` for
-/// `-` in a name, and people copy their my.cnf. Values and other subcommands are left alone.
-pub fn as_mysqld_spells(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// Replaces `_` by `-` in the names of `tare serve`'s options, because mysqld accepts both. Values and other
+/// subcommands are not changed.
+pub fn normalise_option_names(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     if arguments
         .get(1)
@@ -205,9 +205,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn underscores_in_names_are_dashes_and_values_keep_theirs() {
+    fn underscores_become_dashes_in_names_only() {
         let spell = |words: &[&str]| {
-            as_mysqld_spells(words.iter().map(OsString::from))
+            normalise_option_names(words.iter().map(OsString::from))
                 .into_iter()
                 .map(|word| word.into_string().expect("was a string"))
                 .collect::<Vec<_>>()

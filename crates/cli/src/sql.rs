@@ -1,9 +1,9 @@
-//! `tare sql`: statements in, rows out.
+//! `tare sql`: runs statements and prints their rows.
 
 mod cell;
-pub mod local;
 #[cfg(feature = "history")]
-pub mod past;
+pub mod history;
+pub mod local;
 #[cfg(feature = "terminal")]
 mod prompt;
 mod remote;
@@ -18,9 +18,9 @@ use tare_dialect::split::{first, is_blank};
 
 use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure};
-use crate::output::{Format, Rows};
 #[cfg(feature = "history")]
-use crate::past::HistoryOptions;
+use crate::history::HistoryOptions;
+use crate::output::{Format, Rows};
 pub use local::Local;
 use remote::Remote;
 
@@ -52,7 +52,7 @@ pub struct Args {
     history: HistoryOptions,
 }
 
-/// What to ask; at most one of them.
+/// The target of a query; at most one of them.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Target {
     /// The program with this process id
@@ -68,26 +68,26 @@ pub struct Target {
 }
 
 impl Target {
-    /// The same options with a server that is named by its address, its socket or its name in config.toml.
+    /// The same options for a server by its address, its socket or its name in config.toml.
     #[cfg(feature = "terminal")]
-    pub fn of(&self, named: &str) -> Self {
+    pub fn with_server(&self, named: &str) -> Self {
         Self {
-            server: self.server.of(named),
+            server: self.server.with_server(named),
             ..self.clone()
         }
     }
 
     /// A server of this machine, by its socket or its port.
     #[cfg(feature = "terminal")]
-    pub fn at(socket: Option<PathBuf>, port: Option<u16>) -> Self {
+    pub fn local(socket: Option<PathBuf>, port: Option<u16>) -> Self {
         Self {
             pid: None,
             segment: None,
-            server: ServerOptions::at(socket, port),
+            server: ServerOptions::local(socket, port),
         }
     }
 
-    /// What is asked, in words that may be shown: without a password.
+    /// The target's name for messages, without a password.
     pub fn name(&self) -> String {
         match (self.server(), self.pid, &self.segment) {
             (Ok(Some(server)), _, _) => server.to_string(),
@@ -97,7 +97,7 @@ impl Target {
         }
     }
 
-    /// The server that is asked; `None` where a segment is read.
+    /// The server; `None` if a segment is read.
     pub fn server(&self) -> Result<Option<Dsn>, Failure> {
         if self.server.is_given() && (self.pid.is_some() || self.segment.is_some()) {
             return Err(Failure::new(
@@ -108,21 +108,21 @@ impl Target {
         self.server.server(None)
     }
 
-    /// The segment that is meant, where no server is asked.
+    /// The segment, if no server is given.
     pub fn segment(&self) -> tare_reader::Target {
         local::target(self.pid, self.segment.as_deref())
     }
 
-    /// Whether anything was named: without, the only running program is meant.
+    /// Whether a target is given. Otherwise it is the only running program.
     #[cfg(feature = "history")]
     pub fn is_named(&self) -> bool {
         self.server.is_given() || self.pid.is_some() || self.segment.is_some()
     }
 
-    /// The host of a history that is meant, and no server's.
+    /// The value of --host as the host of a history.
     #[cfg(feature = "history")]
-    pub fn host_of_history(&self) -> Result<Option<&str>, Failure> {
-        let named = self.server.host_alone();
+    pub fn history_host(&self) -> Result<Option<&str>, Failure> {
+        let named = self.server.only_host();
         named.map_err(|()| {
             Failure::new(
                 2,
@@ -131,7 +131,7 @@ impl Target {
         })
     }
 
-    /// Whether a segment is read, and no server asked.
+    /// Whether a segment is read.
     pub fn is_segment(&self) -> bool {
         !self.server.is_given()
     }
@@ -151,7 +151,7 @@ Examples:
 Exit code: 1 when a statement failed (later ones are not run), 3 when there is no segment, or more
 than one to choose from.";
 
-/// What a statement gave.
+/// A result of a statement.
 pub enum Answer {
     /// A result set.
     Rows(Rows),
@@ -168,7 +168,7 @@ pub struct SqlError {
 }
 
 impl SqlError {
-    /// MySQL's number of the error; 2000 and above are the client's own.
+    /// MySQL's error number. Numbers from 2000 on are the client's.
     pub fn errno(&self) -> u16 {
         self.errno
     }
@@ -184,7 +184,7 @@ impl fmt::Display for SqlError {
     }
 }
 
-/// A way to ask: a segment, or a server.
+/// A session on a segment, a server or a history.
 pub enum Session {
     /// A segment, evaluated in this process.
     Local(Box<Local>),
@@ -192,7 +192,7 @@ pub enum Session {
     Remote(Box<Remote>),
     /// A history, evaluated in this process.
     #[cfg(feature = "history")]
-    Past(Box<past::Past>),
+    History(Box<history::HistorySession>),
 }
 
 impl Session {
@@ -204,13 +204,13 @@ impl Session {
         }
     }
 
-    /// Runs one statement, and hands each of its results over: a CALL may have several.
+    /// Runs one statement, and calls `take` with each of its results: a CALL may have several.
     pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         match self {
             Self::Local(session) => session.run(statement, take),
             Self::Remote(session) => session.run(statement, take),
             #[cfg(feature = "history")]
-            Self::Past(session) => session.run(statement, take),
+            Self::History(session) => session.run(statement, take),
         }
     }
 
@@ -232,7 +232,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Some(text) => run_all(text.as_bytes(), &mut run),
         #[cfg(feature = "terminal")]
         None if std::io::IsTerminal::is_terminal(&std::io::stdin()) => {
-            prompt::converse(&mut run)?;
+            prompt::run_prompt(&mut run)?;
             Ok(ExitCode::SUCCESS)
         }
         None => run_all(std::io::stdin().lock(), &mut run),
@@ -249,29 +249,31 @@ fn open(args: &Args) -> Result<Session, Failure> {
     if !args.history.is_given() {
         return Session::open(&args.target);
     }
-    let past = args.history.past(args.target.host_of_history()?)?;
-    Ok(Session::Past(Box::new(past::Past::open(past)?)))
+    let past = args.history.open(args.target.history_host()?)?;
+    Ok(Session::History(Box::new(history::HistorySession::open(
+        past,
+    )?)))
 }
 
-/// How a statement went, as far as the ones after it care.
+/// Whether the next statement runs.
 enum Step {
     Done,
     Failed,
-    /// Whoever reads our output has gone: nothing more to do.
-    NobodyListens,
+    /// The output is closed, so there is nothing more to do.
+    OutputClosed,
 }
 
 fn run_one(session: &mut Session, statement: &str, format: Format) -> Step {
     let mut step = Step::Done;
     let mut last = None;
     let ran = session.run(statement, &mut |answer| {
-        // What has no rows is told once, at the statement's end.
+        // Results without rows are printed once, at the statement's end.
         match answer {
             Answer::Changed(rows) => last = Some(rows),
-            Answer::Rows(_) if matches!(step, Step::NobodyListens) => {}
+            Answer::Rows(_) if matches!(step, Step::OutputClosed) => {}
             Answer::Rows(rows) => {
                 last = None;
-                step = print(&rows.show(format));
+                step = print(&rows.to_text(format));
             }
         }
     });
@@ -280,7 +282,7 @@ fn run_one(session: &mut Session, statement: &str, format: Format) -> Step {
         return Step::Failed;
     }
     match (step, last) {
-        // Scripts want rows and nothing else.
+        // Scripts get nothing but rows.
         (Step::Done, Some(rows)) if format == Format::Table => print(&match rows {
             0 => "OK\n".to_owned(),
             1 => "1 row changed\n".to_owned(),
@@ -297,7 +299,7 @@ fn print(text: &str) -> Step {
         .and_then(|()| stdout.flush())
     {
         Ok(()) => Step::Done,
-        Err(_) => Step::NobodyListens,
+        Err(_) => Step::OutputClosed,
     }
 }
 
@@ -326,7 +328,7 @@ fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<Ex
             match run(statement.trim()) {
                 Step::Done => {}
                 Step::Failed => return Ok(ExitCode::from(FAILED)),
-                Step::NobodyListens => return Ok(ExitCode::SUCCESS),
+                Step::OutputClosed => return Ok(ExitCode::SUCCESS),
             }
         }
         if is_last {
@@ -335,8 +337,8 @@ fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<Ex
     }
 }
 
-/// Takes the first whole statement off the front of `text`, without its `;`. `None` when no `;`
-/// ends one yet.
+/// Removes the first complete statement from the front of `text` and returns it without its `;`. `None` if there is
+/// no `;` yet.
 fn take_statement(text: &mut String) -> Option<String> {
     let (end, next) = first(text);
     if end == next {

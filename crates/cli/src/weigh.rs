@@ -1,4 +1,4 @@
-//! `tare weigh`: what instrumentation costs, measured.
+//! `tare weigh`: measures the cost of instrumentation.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,8 +21,8 @@ use crate::client_options::ServerOptions;
 use crate::exit::{FAILED, Failure, KILLED};
 use crate::weigh_compare;
 
-/// The command line is wrong.
-const WRONG: u8 = 2;
+/// The exit code for a wrong command line.
+const USAGE_ERROR: u8 = 2;
 
 /// Measure what instrumentation costs, on this machine and under a load
 ///
@@ -35,7 +35,7 @@ const WRONG: u8 = 2;
 #[command(after_help = HELP, disable_help_flag = true, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
     #[command(subcommand)]
-    instead: Option<Instead>,
+    subcommand: Option<Subcommand>,
 
     /// A recipe's name, or the path of a TOML file
     #[arg(required_unless_present_any = ["list", "resume", "report", "restore"])]
@@ -76,9 +76,9 @@ pub struct Args {
     yours: Yours,
 }
 
-/// What is done instead of measuring.
+/// A subcommand instead of a recipe.
 #[derive(clap::Subcommand)]
-enum Instead {
+enum Subcommand {
     Compare(weigh_compare::Args),
 }
 
@@ -192,7 +192,7 @@ failed or could not be kept; 2 for a wrong command line or recipe; 128+N after s
 measured is kept.";
 
 pub fn main(args: Args) -> Result<ExitCode, Failure> {
-    if let Some(Instead::Compare(args)) = &args.instead {
+    if let Some(Subcommand::Compare(args)) = &args.subcommand {
         return weigh_compare::main(args);
     }
     if args.list {
@@ -200,11 +200,11 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
     }
     if let Some(directory) = &args.report {
         let (store, plan, results) = Store::open(directory).map_err(failed)?;
-        return show(&store, &plan, &results).map(|()| ExitCode::SUCCESS);
+        return report(&store, &plan, &results).map(|()| ExitCode::SUCCESS);
     }
-    let password = password(&args.yours)?;
+    let password = read_password(&args.yours)?;
     let dsn = args.yours.server.server(password.clone())?;
-    // What a killed run left comes first.
+    // Clean up after killed runs first.
     for directory in work::tidy() {
         eprintln!(
             "tare: removed leftovers of a killed run: {}",
@@ -229,7 +229,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
         None => {
             let plan = plan(&args, dsn.as_ref())?;
             if args.print {
-                let text = toml_of(&plan.recipe)?;
+                let text = recipe_text(&plan.recipe)?;
                 print!("{text}");
                 return Ok(ExitCode::SUCCESS);
             }
@@ -261,7 +261,7 @@ fn run(
         Some(live) => {
             let dsn = dsn.ok_or_else(|| {
                 Failure::new(
-                    WRONG,
+                    USAGE_ERROR,
                     "give the server's --dsn again: its password is not kept",
                 )
             })?;
@@ -271,15 +271,15 @@ fn run(
             let mut runner =
                 Runner::new(plan, store, results, binaries, dsn, &interrupt).map_err(failed)?;
             let finished = runner.run();
-            // The servers' directory goes before the report is written: a full disk may be its doing.
+            // Remove the servers' directory before the report is written, because it may have filled the disk.
             (plan, store, results) = runner.into_parts();
             finished
         }
     };
-    show(&store, &plan, &results)?;
-    let mut lost = false;
+    report(&store, &plan, &results)?;
+    let mut is_incomplete = false;
     for (path, why) in store.unwritten() {
-        lost = true;
+        is_incomplete = true;
         eprintln!("tare: {} could not be written: {why}", path.display());
     }
     let RunSummary { failed, signal, .. } = finished;
@@ -290,10 +290,15 @@ fn run(
         );
         return Ok(ExitCode::from(KILLED + signal));
     }
-    Ok(ExitCode::from(if failed > 0 || lost { FAILED } else { 0 }))
+    Ok(ExitCode::from(if failed > 0 || is_incomplete {
+        FAILED
+    } else {
+        0
+    }))
 }
 
-fn show(store: &Store, plan: &Plan, results: &[cell::Result]) -> Result<(), Failure> {
+/// Prints the report and writes its files.
+fn report(store: &Store, plan: &Plan, results: &[cell::Result]) -> Result<(), Failure> {
     let analysis = Analysis::of(plan, results);
     print!("{}", report::terminal(plan, &analysis));
     report::write(store, plan, results, &analysis).map_err(failed)?;
@@ -301,7 +306,7 @@ fn show(store: &Store, plan: &Plan, results: &[cell::Result]) -> Result<(), Fail
     Ok(())
 }
 
-/// What is going to be run.
+/// Plans a run.
 fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     let name = args.recipe.as_deref().unwrap_or_default();
     let mut recipe = Recipe::find(name).map_err(wrong)?;
@@ -314,7 +319,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
             let (window, repetitions) = (recipe.run.seconds, recipe.run.repetitions);
             recipe = live::recipe(dsn, window, repetitions);
         }
-        _ => yours(&mut recipe, args, dsn)?,
+        _ => set_own_server(&mut recipe, args, dsn)?,
     }
     let part = &args.part;
     let names = |names: &Option<Vec<String>>| names.clone();
@@ -328,7 +333,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     }
     let until = until(args).filter(|_| !windows);
     if until.is_some() {
-        // The first; the others come as they are needed.
+        // The first one. Others are added as needed.
         recipe.run.repetitions = 1;
         if recipe.baseline.is_none() {
             return Err(wrong("--until and --for are for recipes with a baseline"));
@@ -363,17 +368,17 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     })
 }
 
-/// What `--quick` resolves, in percent, and how long it tries, in seconds.
-const QUICK: Until = Until {
+/// The stopping rule of `--quick`: resolution in percent, and the longest time in seconds.
+const QUICK_UNTIL: Until = Until {
     percent: Some(3.0),
     seconds: Some(600.0),
 };
 
-/// When the run stops by itself; none when its size is given.
+/// The stopping rule; `None` if the number of repetitions is fixed.
 fn until(args: &Args) -> Option<Until> {
     let part = &args.part;
     match (part.until, part.time) {
-        (None, None) => (args.quick && part.repetitions.is_none()).then_some(QUICK),
+        (None, None) => (args.quick && part.repetitions.is_none()).then_some(QUICK_UNTIL),
         (percent, seconds) => Some(Until { percent, seconds }),
     }
 }
@@ -401,8 +406,8 @@ fn seconds(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give a time such as 90s, 10m or 1h".into())
 }
 
-/// Puts the command line's server and load into the recipe.
-fn yours(recipe: &mut Recipe, args: &Args, dsn: Option<&Dsn>) -> Result<(), Failure> {
+/// Sets the command line's server and load in the recipe.
+fn set_own_server(recipe: &mut Recipe, args: &Args, dsn: Option<&Dsn>) -> Result<(), Failure> {
     let yours = &args.yours;
     for server in &mut recipe.servers {
         match (server.kind, dsn) {
@@ -458,8 +463,8 @@ fn list() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A recipe that comes with tare is printed as its file has it.
-fn toml_of(recipe: &Recipe) -> Result<String, Failure> {
+/// The file of a recipe that comes with tare.
+fn recipe_text(recipe: &Recipe) -> Result<String, Failure> {
     let shipped = shipped::ALL.iter().find(|each| {
         Recipe::parse(each.name, each.text).is_ok_and(|other| other.question == recipe.question)
     });
@@ -477,18 +482,18 @@ fn default_output(plan: &Plan) -> PathBuf {
     Path::new("weigh").join(format!("{}-{when}", plan.name))
 }
 
-/// The password that does not come with the URL.
-fn password(yours: &Yours) -> Result<Option<String>, Failure> {
+/// Reads the password from --password-file or the environment.
+fn read_password(yours: &Yours) -> Result<Option<String>, Failure> {
     let Some(path) = &yours.password_file else {
         return Ok(std::env::var(PASSWORD_VARIABLE).ok());
     };
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::new(WRONG, format!("{}: {error}", path.display())))?;
+        .map_err(|error| Failure::new(USAGE_ERROR, format!("{}: {error}", path.display())))?;
     Ok(text.lines().next().map(str::to_owned))
 }
 
 fn wrong(what: impl std::fmt::Display) -> Failure {
-    Failure::new(WRONG, what)
+    Failure::new(USAGE_ERROR, what)
 }
 
 fn failed(what: impl std::fmt::Display) -> Failure {

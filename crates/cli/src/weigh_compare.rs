@@ -1,4 +1,4 @@
-//! `tare weigh compare`: two kept runs against one another.
+//! `tare weigh compare`: compares two stored runs.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,10 +12,10 @@ use tare_lab::store::{Plan, Store};
 
 use crate::exit::Failure;
 
-/// Something is worse.
+/// The exit code if something is worse.
 const WORSE: u8 = 1;
-/// The command line is wrong, or there is nothing to compare.
-const WRONG: u8 = 2;
+/// The exit code for a wrong command line, or if there is nothing to compare.
+const USAGE_ERROR: u8 = 2;
 
 /// Compare two runs, such as yesterday's build and today's
 ///
@@ -76,10 +76,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let comparisons = comparisons.map_err(wrong)?;
     match args.format.as_str() {
         "json" => {
-            let told = |path: &Path, plan: &Plan| json!({ "directory": path, "recipe": plan.name, "started": plan.machine.started, "machine": plan.machine.words() });
+            let description = |path: &Path, plan: &Plan| json!({ "directory": path, "recipe": plan.name, "started": plan.machine.started, "machine": plan.machine.words() });
             let all = json!({
-                "first": told(&args.first, &first),
-                "second": told(&args.second, &second),
+                "first": description(&args.first, &first),
+                "second": description(&args.second, &second),
                 "worse": comparisons.is_worse(),
                 "sentences": report::comparison_sentences(&comparisons),
                 "comparisons": comparisons,
@@ -105,33 +105,33 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }))
 }
 
-/// Whatever is wrong with a run, 1 would say that something is worse.
+/// Opens a run. Any failure has code 2, because 1 means that something is worse.
 fn open(directory: &Path) -> Result<(Plan, Vec<cell::Result>), Failure> {
     let (_, plan, results) = Store::open(directory).map_err(wrong)?;
     Ok((plan, results))
 }
 
-/// `2%`, `2 %` or `2`.
+/// Parses `2%`, `2 %` or `2`.
 fn percent(text: &str) -> Result<f64, String> {
     let number: Option<f64> = text.trim_end_matches('%').trim().parse().ok();
     let number = number.filter(|number| number.is_finite() && *number >= 0.0);
     number.ok_or_else(|| "give a percentage, such as 2%".into())
 }
 
-/// As recipes call it.
+/// Parses a measure by its name in recipes.
 fn measure(text: &str) -> Result<Measure, String> {
-    let known = |measure: &Measure| serde_json::to_value(measure).unwrap_or_default();
-    let found = Measure::ALL
+    let name = |measure: &Measure| serde_json::to_value(measure).unwrap_or_default();
+    let measure = Measure::ALL
         .into_iter()
-        .find(|measure| known(measure) == text);
-    found.ok_or_else(|| {
+        .find(|measure| name(measure) == text);
+    measure.ok_or_else(|| {
         let names: Vec<String> = (Measure::ALL.iter())
-            .filter_map(|measure| Some(known(measure).as_str()?.to_owned()))
+            .filter_map(|measure| Some(name(measure).as_str()?.to_owned()))
             .collect();
         format!("there are {}", names.join(", "))
     })
 }
 
 fn wrong(what: impl std::fmt::Display) -> Failure {
-    Failure::new(WRONG, what)
+    Failure::new(USAGE_ERROR, what)
 }

@@ -1,4 +1,4 @@
-//! `tare weigh-locks`: what recipe locks starts and measures. Hidden: nobody else needs it.
+//! `tare weigh-locks`: the program that recipe locks measures. Hidden, because nobody else needs it.
 
 use std::process::ExitCode;
 

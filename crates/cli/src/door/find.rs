@@ -1,16 +1,16 @@
-//! Files: programs on PATH, the server behind a script, our library.
+//! Finds programs on PATH, the server of a script, and libtare_psi.so.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// Names our library, if it is neither beside `tare` nor in ../lib.
+/// The variable with the library's path, if it is neither next to `tare` nor in ../lib.
 const LIBRARY_VARIABLE: &str = "TARE_PSI_LIBRARY";
 
 const LIBRARY: &str = "libtare_psi.so";
 
-/// Where distributions and tarballs have the server, below its base directory.
-const BELOW_BASE: [&str; 6] = [
+/// Paths of the server below its base directory, in distributions and tarballs.
+const SERVER_PATHS: [&str; 6] = [
     "bin/mysqld",
     "bin/mariadbd",
     "sbin/mysqld",
@@ -19,30 +19,30 @@ const BELOW_BASE: [&str; 6] = [
     "libexec/mariadbd",
 ];
 
-/// The server that a command starts, and whether a script does.
+/// The server that a command starts, and whether the command is a script.
 pub fn server(command: &[OsString], named: Option<&Path>) -> Option<(PathBuf, bool)> {
-    let program = on_path(&command[0])?;
+    let program = find_on_path(&command[0])?;
     if let Some(named) = named {
-        return Some((named.to_owned(), !same(&program, named)));
+        return Some((named.to_owned(), !is_same_file(&program, named)));
     }
     if is_mysqld_safe(&program) {
-        return behind_mysqld_safe(&program, &command[1..]).map(|path| (path, true));
+        return server_of_mysqld_safe(&program, &command[1..]).map(|path| (path, true));
     }
     Some((program, false))
 }
 
-fn same(one: &Path, other: &Path) -> bool {
+fn is_same_file(one: &Path, other: &Path) -> bool {
     match (one.canonicalize(), other.canonicalize()) {
         (Ok(one), Ok(other)) => one == other,
         _ => false,
     }
 }
 
-/// As execvp(3) looks for it.
-fn on_path(program: &OsStr) -> Option<PathBuf> {
+/// Finds a program as execvp(3) does.
+fn find_on_path(program: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &Path| {
         path.metadata()
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     };
     let named = PathBuf::from(program);
     if named.components().count() > 1 || program.to_string_lossy().contains('/') {
@@ -53,14 +53,14 @@ fn on_path(program: &OsStr) -> Option<PathBuf> {
         .find(|path| is_program(path))
 }
 
-/// The script that starts a server and starts it again when it has crashed.
+/// Whether a program is the script that restarts a crashed server.
 pub fn is_mysqld_safe(path: &Path) -> bool {
     let name = path.file_name();
     name.is_some_and(|name| name == "mysqld_safe" || name == "mariadbd-safe")
 }
 
-/// Where mysqld_safe will find the server: by its options, or beside itself.
-fn behind_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBuf> {
+/// The server that mysqld_safe starts: by its options, or relative to its own path.
+fn server_of_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBuf> {
     let value = |option: &str| {
         let texts = arguments.iter().filter_map(|argument| argument.to_str());
         let mut values = texts.filter_map(|text| {
@@ -75,7 +75,7 @@ fn behind_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBuf> 
         value("ledir").map(|directory| vec![directory.join(&name), directory.join("mariadbd")]);
     let base = value("basedir")
         .or_else(|| Some(script.canonicalize().ok()?.parent()?.parent()?.to_owned()));
-    let below = |base: PathBuf| BELOW_BASE.iter().map(move |place| base.join(place));
+    let below = |base: PathBuf| SERVER_PATHS.iter().map(move |path| base.join(path));
     in_ledir
         .into_iter()
         .flatten()
@@ -84,11 +84,11 @@ fn behind_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBuf> 
         .find(|path| path.is_file())
 }
 
-/// libtare_psi.so: as named, or beside this program, or in ../lib or ../lib/tare.
+/// The path of libtare_psi.so: as given, next to this program, in ../lib or in ../lib/tare.
 pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
     let variable = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
     if let Some(path) = named.map(Path::to_owned).or(variable) {
-        // Relative to here, not to where the server goes.
+        // Absolute, because the server may change its working directory.
         return path
             .canonicalize()
             .map_err(|error| format!("{}: {error}", path.display()));
@@ -96,16 +96,16 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
     let own = std::env::current_exe()
         .ok()
         .and_then(|path| path.canonicalize().ok());
-    let beside = own.as_deref().and_then(Path::parent);
-    let places = beside.map(|directory| {
+    let directory = own.as_deref().and_then(Path::parent);
+    let candidates = directory.map(|directory| {
         [
             directory.join(LIBRARY),
             directory.join("../lib").join(LIBRARY),
-            // Where packages have it: no program is to link with it.
+            // Packages install it here, so that no program links with it.
             directory.join("../lib/tare").join(LIBRARY),
         ]
     });
-    places
+    candidates
         .into_iter()
         .flatten()
         .find_map(|path| path.canonicalize().ok())
@@ -121,11 +121,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs_are_found_as_the_system_does() {
-        let sh = on_path(OsStr::new("sh")).expect("there is a shell");
+    fn programs_are_looked_up_on_path() {
+        let sh = find_on_path(OsStr::new("sh")).expect("there is a shell");
         assert!(sh.is_absolute() && sh.ends_with("sh"));
-        assert_eq!(on_path(&sh.clone().into_os_string()), Some(sh));
-        assert_eq!(on_path(OsStr::new("no-such-program")), None);
-        assert_eq!(on_path(OsStr::new("/etc/passwd")), None, "not executable");
+        assert_eq!(find_on_path(&sh.clone().into_os_string()), Some(sh));
+        assert_eq!(find_on_path(OsStr::new("no-such-program")), None);
+        assert_eq!(
+            find_on_path(OsStr::new("/etc/passwd")),
+            None,
+            "not executable"
+        );
     }
 }

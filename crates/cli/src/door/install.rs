@@ -1,7 +1,7 @@
-//! `tare door`: Tare's engine in the server that systemd starts.
+//! `tare door`: loads Tare's engine into a server that systemd starts.
 //!
-//! Two files do it. A drop-in of the server's unit preloads our library: the unit's own command stays as it is, so
-//! systemd goes on talking to the server itself (Type=notify). An option file switches the server's instruments on.
+//! A drop-in of the server's unit preloads the library. The unit's command is not changed, so that Type=notify works.
+//! An option file switches the server's instruments on.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 
 use tare_image::{Image, PRELOAD, Recognition, has_server_name};
 
-use super::{check, find, options};
+use super::{check_library, find, options};
 use crate::exit::{FAILED, Failure, NOT_SERVED};
 
 /// Put Tare's engine into the MySQL or MariaDB server that systemd starts
@@ -25,21 +25,21 @@ use crate::exit::{FAILED, Failure, NOT_SERVED};
 #[command(after_help = HELP)]
 pub struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(clap::Subcommand)]
-enum What {
+enum Action {
     /// Write both files
     Install(Install),
     /// Remove both files
-    Remove(Place),
+    Remove(Installation),
 }
 
 #[derive(clap::Args)]
 struct Install {
     #[command(flatten)]
-    place: Place,
+    installation: Installation,
 
     /// The server program [default: what the unit starts]
     #[arg(long, value_name = "PATH")]
@@ -51,7 +51,7 @@ struct Install {
 }
 
 #[derive(clap::Args)]
-struct Place {
+struct Installation {
     /// Which server
     #[arg(value_enum)]
     product: Product,
@@ -81,30 +81,31 @@ Examples:
 Exit code: 4 when Tare cannot instrument the server; nothing is written then.";
 
 const DROP_IN: &str = "tare.conf";
-/// Behind the others of its directory, in the order in which servers read them.
+/// The last one of its directory, in the order in which servers read option files.
 const OPTION_FILE: &str = "zz-tare.cnf";
-/// Where units are, the first wins (systemd.unit(5)).
+/// Directories of units; the first wins (systemd.unit(5)).
 const UNITS: [&str; 4] = [
     "etc/systemd/system",
     "usr/local/lib/systemd/system",
     "usr/lib/systemd/system",
     "lib/systemd/system",
 ];
-/// Where drop-ins of the administrator's are.
-const OWN_UNITS: &str = UNITS[0];
-/// What servers read without being told to, from distributions' packages.
+/// The directory for the administrator's drop-ins.
+const ADMINISTRATOR_UNITS: &str = UNITS[0];
+/// The default option files of distributions' packages.
 const OPTION_FILES: [&str; 2] = ["etc/my.cnf", "etc/mysql/my.cnf"];
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    match &args.what {
-        What::Install(install) => self::install(install)?,
-        What::Remove(place) => remove(place)?,
+    match &args.action {
+        Action::Install(install) => self::install(install)?,
+        Action::Remove(installation) => remove(installation)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-impl Place {
-    fn unit(&self) -> Result<(String, String), Failure> {
+impl Installation {
+    /// Finds the unit's name and reads its text.
+    fn read_unit(&self) -> Result<(String, String), Failure> {
         let names: &[&str] = match (&self.unit, self.product) {
             (Some(name), _) => &[name],
             (None, Product::Mariadb) => &["mariadb.service"],
@@ -127,16 +128,18 @@ impl Place {
     }
 
     fn drop_ins(&self, unit: &str) -> PathBuf {
-        self.root.join(OWN_UNITS).join(format!("{unit}.d"))
+        self.root
+            .join(ADMINISTRATOR_UNITS)
+            .join(format!("{unit}.d"))
     }
 
     /// The last directory of option files that the server reads.
-    fn options(&self) -> Result<PathBuf, Failure> {
+    fn option_directory(&self) -> Result<PathBuf, Failure> {
         let texts = OPTION_FILES
             .iter()
             .filter_map(|file| fs::read_to_string(self.root.join(file)).ok());
         let named: Vec<PathBuf> = texts
-            .flat_map(|text| included(&text))
+            .flat_map(|text| included_directories(&text))
             .map(|directory| self.root.join(directory.trim_start_matches('/')))
             .filter(|directory| directory.is_dir())
             .collect();
@@ -148,15 +151,15 @@ impl Place {
         })
     }
 
-    /// Has systemd read its files again, if it runs here.
+    /// Makes systemd read its units again, if it runs here.
     fn reload(&self) -> Result<(), Failure> {
         if self.root != Path::new("/") || !Path::new("/run/systemd/system").exists() {
             return Ok(());
         }
-        let done = Command::new("systemctl").arg("daemon-reload").status();
-        match done {
+        let status = Command::new("systemctl").arg("daemon-reload").status();
+        match status {
             Ok(status) if status.success() => {
-                say("systemd has read its units again");
+                print_message("systemd has read its units again");
                 Ok(())
             }
             _ => Err(failed("run: systemctl daemon-reload")),
@@ -165,7 +168,7 @@ impl Place {
 }
 
 /// The directories that an option file includes.
-fn included(text: &str) -> Vec<String> {
+fn included_directories(text: &str) -> Vec<String> {
     let lines = text
         .lines()
         .filter_map(|line| line.trim().strip_prefix("!includedir"));
@@ -173,11 +176,11 @@ fn included(text: &str) -> Vec<String> {
 }
 
 fn install(install: &Install) -> Result<(), Failure> {
-    let place = &install.place;
-    let (unit, text) = place.unit()?;
-    let program = match (&install.server, started_by(&text)) {
+    let installation = &install.installation;
+    let (unit, text) = installation.read_unit()?;
+    let program = match (&install.server, server_program(&text)) {
         (Some(program), _) => program.clone(),
-        (None, Some(program)) => place.root.join(program.trim_start_matches('/')),
+        (None, Some(program)) => installation.root.join(program.trim_start_matches('/')),
         (None, None) => {
             return Err(failed(format!(
                 "{unit} starts no mysqld or mariadbd; name it with --server"
@@ -197,13 +200,13 @@ fn install(install: &Install) -> Result<(), Failure> {
         }
     };
     let library = find::library(install.library.as_deref()).map_err(failed)?;
-    reachable(&library, &unit, &text)?;
-    let directory = place.drop_ins(&unit);
-    let preload = with_others(&library, &text, &directory)?;
-    check(&program, &OsString::from(&preload)).map_err(refused)?;
-    let options_file = place.options()?.join(OPTION_FILE);
-    // Anew, so that an older one of ours is not taken for the user's.
-    forget(&options_file)?;
+    check_readable(&library, &unit, &text)?;
+    let directory = installation.drop_ins(&unit);
+    let preload = preload_list(&library, &text, &directory)?;
+    check_library(&program, &OsString::from(&preload)).map_err(refused)?;
+    let options_file = installation.option_directory()?.join(OPTION_FILE);
+    // So that Tare's own options of an earlier install are not taken for the user's.
+    remove_file(&options_file)?;
     let users = tare_image::options::read_user_options(&program, &[]);
     if let Some(off) = users.off_switch() {
         return Err(refused(format!(
@@ -224,39 +227,39 @@ fn install(install: &Install) -> Result<(), Failure> {
         &directory.join(DROP_IN),
         &format!("{heading}[Service]\nEnvironment=\"{PRELOAD}={preload}\"\n"),
     )?;
-    place.reload()?;
-    say(&format!(
+    installation.reload()?;
+    print_message(&format!(
         "{server} gets Tare's engine at its next start: systemctl restart {}",
         unit.trim_end_matches(".service")
     ));
     Ok(())
 }
 
-fn remove(place: &Place) -> Result<(), Failure> {
-    let (unit, _) = place.unit()?;
-    let directory = place.drop_ins(&unit);
-    let mut removed = forget(&directory.join(DROP_IN))?;
+fn remove(installation: &Installation) -> Result<(), Failure> {
+    let (unit, _) = installation.read_unit()?;
+    let directory = installation.drop_ins(&unit);
+    let mut removed = remove_file(&directory.join(DROP_IN))?;
     // Only if it is empty.
     let _ = fs::remove_dir(&directory);
-    if let Ok(options) = place.options() {
-        removed |= forget(&options.join(OPTION_FILE))?;
+    if let Ok(options) = installation.option_directory() {
+        removed |= remove_file(&options.join(OPTION_FILE))?;
     }
     if !removed {
-        say(&format!(
+        print_message(&format!(
             "{unit} has no files of Tare's; nothing was changed"
         ));
         return Ok(());
     }
-    place.reload()?;
-    say(&format!(
+    installation.reload()?;
+    print_message(&format!(
         "the server has its own Performance Schema at its next start: systemctl restart {}",
         unit.trim_end_matches(".service")
     ));
     Ok(())
 }
 
-/// The server that a unit starts, by itself or by a shell's command.
-fn started_by(unit: &str) -> Option<&str> {
+/// The server that a unit starts, directly or by a shell command.
+fn server_program(unit: &str) -> Option<&str> {
     let joined = unit
         .lines()
         .skip_while(|line| !line.starts_with("ExecStart="));
@@ -268,8 +271,8 @@ fn started_by(unit: &str) -> Option<&str> {
     words.find(|word| word.starts_with('/') && has_server_name(Path::new(word)))
 }
 
-/// Whether the server's user can load the library.
-fn reachable(library: &Path, unit: &str, text: &str) -> Result<(), Failure> {
+/// Fails if the server's user cannot load the library.
+fn check_readable(library: &Path, unit: &str, text: &str) -> Result<(), Failure> {
     let hint = "copy it to /usr/local/lib and name it with --library";
     let hidden = ["/home", "/root", "/run/user"];
     if text.contains("ProtectHome=") && hidden.iter().any(|home| library.starts_with(home)) {
@@ -283,7 +286,9 @@ fn reachable(library: &Path, unit: &str, text: &str) -> Result<(), Failure> {
             true => 0o4,
             false => 0o1,
         };
-        let mode = part.metadata().map(|found| found.permissions().mode());
+        let mode = part
+            .metadata()
+            .map(|metadata| metadata.permissions().mode());
         if mode.is_ok_and(|mode| mode & open == 0) {
             return Err(failed(format!(
                 "the server's user cannot read below {}; {hint}",
@@ -294,8 +299,8 @@ fn reachable(library: &Path, unit: &str, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Our library before those that the unit and its drop-ins preload already.
-fn with_others(library: &Path, unit: &str, drop_ins: &Path) -> Result<String, Failure> {
+/// The value of LD_PRELOAD: the library before those of the unit and its drop-ins.
+fn preload_list(library: &Path, unit: &str, drop_ins: &Path) -> Result<String, Failure> {
     let mut texts = vec![unit.to_owned()];
     let mut files: Vec<PathBuf> = fs::read_dir(drop_ins)
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
@@ -331,15 +336,15 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
         fs::create_dir_all(directory).map_err(wrong)?;
     }
     fs::write(path, text).map_err(wrong)?;
-    say(&format!("wrote {}", path.display()));
+    print_message(&format!("wrote {}", path.display()));
     Ok(())
 }
 
-/// Removes a file; false if there is none.
-fn forget(path: &Path) -> Result<bool, Failure> {
+/// Removes a file; false if it does not exist.
+fn remove_file(path: &Path) -> Result<bool, Failure> {
     match fs::remove_file(path) {
         Ok(()) => {
-            say(&format!("removed {}", path.display()));
+            print_message(&format!("removed {}", path.display()));
             Ok(true)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
@@ -351,7 +356,7 @@ fn failed(why: impl std::fmt::Display) -> Failure {
     Failure::new(FAILED, why)
 }
 
-fn say(text: &str) {
+fn print_message(text: &str) {
     println!("tare door: {text}");
 }
 
@@ -360,24 +365,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_server_that_a_unit_starts_is_found() {
+    fn the_unit_names_its_server() {
         let debian = "[Service]\nType=notify\nExecStartPre=/usr/bin/install -d /run/mysqld\nExecStart=/bin/sh -c \"set -f; \
                       VAR= || \\\n exec /usr/sbin/mariadbd $MYSQLD_OPTS $VAR\"\nExecStartPost=/etc/mysql/debian-start\n";
-        assert_eq!(started_by(debian), Some("/usr/sbin/mariadbd"));
+        assert_eq!(server_program(debian), Some("/usr/sbin/mariadbd"));
         let oracle = "[Service]\nExecStart=/usr/sbin/mysqld $MYSQLD_OPTS\nRestart=on-failure\n";
-        assert_eq!(started_by(oracle), Some("/usr/sbin/mysqld"));
-        assert_eq!(started_by("[Service]\nExecStart=/usr/sbin/nginx\n"), None);
+        assert_eq!(server_program(oracle), Some("/usr/sbin/mysqld"));
         assert_eq!(
-            started_by("[Service]\nExecStart=/bin/true\nExecStop=/usr/sbin/mysqld --stop\n"),
+            server_program("[Service]\nExecStart=/usr/sbin/nginx\n"),
+            None
+        );
+        assert_eq!(
+            server_program("[Service]\nExecStart=/bin/true\nExecStop=/usr/sbin/mysqld --stop\n"),
             None
         );
     }
 
     #[test]
-    fn directories_of_options_are_found() {
+    fn included_directories_are_listed() {
         let text = "[client-server]\nsocket = /run/s\n!includedir /etc/mysql/conf.d/\n!includedir /etc/mysql/mariadb.conf.d/\n";
         assert_eq!(
-            included(text),
+            included_directories(text),
             ["/etc/mysql/conf.d/", "/etc/mysql/mariadb.conf.d/"]
         );
     }
@@ -387,7 +395,7 @@ mod tests {
         let library = Path::new("/usr/local/lib/libtare_psi.so");
         let nowhere = Path::new("/nonexistent");
         let preload =
-            |unit: &str| with_others(library, unit, nowhere).map_err(|failure| failure.message);
+            |unit: &str| preload_list(library, unit, nowhere).map_err(|failure| failure.message);
         assert_eq!(
             preload("[Service]\n"),
             Ok("/usr/local/lib/libtare_psi.so".into())

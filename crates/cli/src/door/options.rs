@@ -1,12 +1,11 @@
-//! The options that a server gets from us, beside the user's own.
+//! The options that Tare adds to the user's own.
 
 use std::ffi::OsString;
 
 use tare_image::Release;
 use tare_image::options::{SWITCH, UserOptions, count_leading};
 
-/// What the server's own Performance Schema would reserve memory for. Not every release has all of
-/// them: they are given as `loose`, so that none stops a server.
+/// Size options of the server's own Performance Schema. They are `loose`, because no release has all of them.
 const BUFFERS: [&str; 40] = [
     "accounts-size",
     "digests-size",
@@ -50,7 +49,7 @@ const BUFFERS: [&str; 40] = [
     "users-size",
 ];
 
-/// Puts ours before the user's own, which then have the last word.
+/// Inserts Tare's options before the user's own, which override them.
 pub fn insert(arguments: &mut Vec<OsString>, release: Release, users: &UserOptions) {
     let switch = (!users.names(SWITCH)).then(|| OsString::from(format!("--{SWITCH}=ON")));
     let own: &[(&str, u32)] = match release {
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_own_are_left_alone() {
+    fn the_users_own_options_stay() {
         let line = "--performance_schema --loose-performance_schema_digests_size=5";
         let all = inserted(line, Release::Mysql80);
         assert!(!all.iter().any(|each| each == "--performance-schema=ON"));

@@ -19,7 +19,7 @@ use tare_layout::control::CONSUMERS;
 
 use crate::exit::{FAILED, Failure};
 use crate::observe::sampling::Sampling;
-use crate::observe::{Observed, Product, text};
+use crate::observe::{ObservedServer, Product, text};
 use crate::output::Cell;
 use crate::sql::Target;
 use calibrate::Host;
@@ -48,7 +48,7 @@ pub struct Args {
     weighed: Option<PathBuf>,
 
     /// Length of the interval in seconds
-    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = crate::observe::interval)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = crate::observe::parse_interval)]
     interval: Duration,
 }
 
@@ -72,8 +72,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         let _ = std::io::stdout().write_all(text.as_bytes());
         return Ok(ExitCode::SUCCESS);
     }
-    let mut observed = Observed::open(args.target.clone())?;
-    if let Some(reason) = observed.about.silent() {
+    let mut observed = ObservedServer::open(args.target.clone())?;
+    if let Some(reason) = observed.about.explain_empty_page() {
         return Err(Failure::new(FAILED, reason));
     }
     if !observed.about.was_live {
@@ -87,7 +87,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         _ => None,
     };
     let mut host = Host::measure(setup.as_ref());
-    let process = observed.process()?;
+    let process = observed.find_process()?;
     if process.is_err() {
         // Elsewhere the server's own word on its timers is all there is.
         host.read_ns = calibrate::read_ns(&observed.rows(calibrate::TIMERS)?);
@@ -98,14 +98,14 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Err(why) => Err(why.clone()),
     };
     let is_tare = observed.about.product == Product::Tare;
-    let texts = |observed: &mut Observed| match is_tare {
+    let texts = |observed: &mut ObservedServer| match is_tare {
         true => sample::texts_read(observed),
         false => Ok(0.0),
     };
     let texts_before = texts(&mut observed)?;
     let questions_before = sample::questions(&mut observed)?;
     let before = sample::take(&mut observed)?;
-    let sampling = Sampling::ask(&mut observed)?;
+    let sampling = Sampling::query(&mut observed)?;
     let (began, cpu_before) = (Instant::now(), cpu(&process));
     std::thread::sleep(args.interval);
     let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu(&process));
@@ -133,7 +133,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         &consumers,
     );
     let source = match is_tare {
-        true => host.units.words(),
+        true => host.units.summary(),
         false => stock::source(&observed.about),
     };
     let seen = Seen {
@@ -148,7 +148,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         timers_change,
         host,
         source,
-        sampling: sampling.is_on().then(|| sampling.words()),
+        sampling: sampling.is_on().then(|| sampling.summary()),
         histories: consumers.histories().map(str::to_owned).collect(),
     };
     // Nobody reading it is no failure of ours.
@@ -157,7 +157,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// How the server's engine is set.
-fn setup(observed: &mut Observed) -> Result<Setup, Failure> {
+fn setup(observed: &mut ObservedServer) -> Result<Setup, Failure> {
     let rows = observed.rows("SELECT NAME, ENABLED FROM performance_schema.setup_consumers")?;
     let consumer = |row: &Vec<Cell>| {
         let name = text(row.first()?)?;

@@ -265,8 +265,8 @@ impl Rounds {
                 body(props, n);
                 began.elapsed().as_nanos() as f64
             };
-            let whole = time(body);
-            whole - beside.map_or(0.0, |beside| time(beside))
+            let integer = time(body);
+            integer - beside.map_or(0.0, |beside| time(beside))
         };
         self.one.push(round(1));
         self.several.push(round(1 + MORE));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::calibrate::Host;
 use super::sample::{Meter, Meters, statements};
-use crate::observe::show;
+use crate::observe::format;
 use crate::observe::table::{Side, lines};
 
 /// Instruments that are listed.
@@ -72,7 +72,7 @@ impl Seen {
                 .map(of)
                 .fold(0.0, |sum: f64, each| sum + each)
         };
-        let seconds = |ns: f64| show::time(ns * 1e3);
+        let seconds = |ns: f64| format::time(ns * 1e3);
         let share = |ns: f64| {
             self.percent(ns).map_or(String::new(), |percent| {
                 format!(", {percent:.2} % of the server's CPU")
@@ -86,21 +86,21 @@ impl Seen {
         text.push(match &self.cpu {
             Ok(cpu) => format!(
                 "server's CPU     {}, {:.1} % of one CPU",
-                show::time(cpu * 1e12),
+                format::time(cpu * 1e12),
                 cpu / self.seconds * 100.0
             ),
             Err(why) => format!("server's CPU     unknown: {why}"),
         });
         text.push(format!(
             "statements       {}/s",
-            show::count(statements / self.seconds)
+            format::count(statements / self.seconds)
         ));
         text.extend(self.sampled());
         let events = sum(|meter| meter.count);
         text.push(format!(
             "events           {}/s, {} per statement",
-            show::count(events / self.seconds),
-            show::count(events / statements.max(1.0))
+            format::count(events / self.seconds),
+            format::count(events / statements.max(1.0))
         ));
         text.push(format!(
             "instrumentation  {} of CPU{}",
@@ -110,7 +110,7 @@ impl Seen {
         text.push(format!(
             "  reading clocks {} for {} reads{}",
             seconds(sum(|m| m.timer_ns)),
-            show::count(sum(|m| m.reads)),
+            format::count(sum(|m| m.reads)),
             share(sum(|m| m.timer_ns))
         ));
         let rest = sum(|m| m.timing_ns()) - sum(|m| m.timer_ns);
@@ -130,7 +130,7 @@ impl Seen {
             text.push(format!(
                 "  reading texts  {} for {} unknown digests{}",
                 seconds(self.texts_ns),
-                show::count(self.texts),
+                format::count(self.texts),
                 share(self.texts_ns)
             ));
         }
@@ -193,16 +193,16 @@ impl Seen {
         let rows: Vec<Vec<String>> = (dearest.iter())
             .map(|(name, meter)| {
                 let mut row = vec![
-                    show::time(meter.cost_ns() * 1e3 / self.seconds),
+                    format::time(meter.cost_ns() * 1e3 / self.seconds),
                     self.percent(meter.cost_ns())
                         .map_or("?".to_owned(), |percent| format!("{percent:.3}")),
-                    show::count(meter.count / self.seconds),
-                    show::count(meter.count / statements.max(1.0)),
+                    format::count(meter.count / self.seconds),
+                    format::count(meter.count / statements.max(1.0)),
                     // Of an observed one.
-                    show::time(meter.cost_ns() * 1e3 / (meter.count * meter.observed()).max(1.0)),
-                    show::time(meter.told_ns * 1e3 / meter.count.max(1.0)),
+                    format::time(meter.cost_ns() * 1e3 / (meter.count * meter.observed()).max(1.0)),
+                    format::time(meter.told_ns * 1e3 / meter.count.max(1.0)),
                     if meter.timed { "YES" } else { "NO" }.to_owned(),
-                    show::line(name),
+                    format::line(name),
                 ];
                 if is_estimated {
                     let error = meter.error_percent();
@@ -230,19 +230,22 @@ impl Seen {
         let says = |what: &str, ns: f64, sql: &str| {
             let saved = match self.percent(ns) {
                 Some(percent) => format!("{percent:.2} % of CPU"),
-                None => format!("{} of CPU per second", show::time(ns * 1e3 / self.seconds)),
+                None => format!(
+                    "{} of CPU per second",
+                    format::time(ns * 1e3 / self.seconds)
+                ),
             };
             vec![format!("{what}: saves {saved}"), format!("  {sql}")]
         };
         let timed_names: Vec<String> = dearest
             .iter()
             .filter(|(_, meter)| meter.timed)
-            .map(|(name, _)| crate::observe::quoted(name))
+            .map(|(name, _)| crate::observe::sql_literal(name))
             .collect();
         let timed_names = timed_names.join(", ");
         let names: Vec<String> = dearest
             .iter()
-            .map(|(name, _)| crate::observe::quoted(name))
+            .map(|(name, _)| crate::observe::sql_literal(name))
             .collect();
         let names = names.join(", ");
         let update = |what: &str, which: &str| {
@@ -275,7 +278,7 @@ impl Seen {
                 text.push(format!(
                     "Timing by {timer} would save {}, but this server's timers cannot be chosen.",
                     self.percent(ns)
-                        .map_or(show::time(ns * 1e3), |p| format!("{p:.2} % of CPU"))
+                        .map_or(format::time(ns * 1e3), |p| format!("{p:.2} % of CPU"))
                 ));
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::calibrate::Host;
 use super::stock;
-use crate::observe::{About, Observed, Product, Trouble, real, text, whole};
+use crate::observe::{About, ObservedServer, Product, QueryError, integer, real, text};
 use crate::output::Cell;
 
 /// An instrument up to a moment, or in an interval.
@@ -79,10 +79,10 @@ impl Meter {
 pub type Meters = HashMap<String, Meter>;
 
 /// Statements that the server has answered in all; none of a program that does not count them.
-pub fn questions(observed: &mut Observed) -> Result<Option<f64>, Trouble> {
+pub fn questions(observed: &mut ObservedServer) -> Result<Option<f64>, QueryError> {
     match observed.rows("SHOW GLOBAL STATUS LIKE 'Questions'") {
         Ok(rows) => Ok(rows.first().and_then(|row| text(row.get(1)?)?.parse().ok())),
-        Err(Trouble::Refused(_)) => Ok(None),
+        Err(QueryError::Refused(_)) => Ok(None),
         Err(lost) => Err(lost),
     }
 }
@@ -157,7 +157,7 @@ const SUMMARIES: [(&str, &str, &str, &str); 5] = [
 ];
 
 /// Asks.
-pub fn take(observed: &mut Observed) -> Result<Meters, Trouble> {
+pub fn take(observed: &mut ObservedServer) -> Result<Meters, QueryError> {
     let mut meters = Meters::new();
     for (event_type, table, count, sum) in SUMMARIES {
         let question = format!(
@@ -166,14 +166,14 @@ pub fn take(observed: &mut Observed) -> Result<Meters, Trouble> {
         let rows = match observed.rows(&question) {
             Ok(rows) => rows,
             // Older servers have fewer.
-            Err(Trouble::Refused(_)) => continue,
+            Err(QueryError::Refused(_)) => continue,
             Err(lost) => return Err(lost),
         };
         for row in rows {
             let Some(name) = row.first().and_then(text) else {
                 continue;
             };
-            let number = |at: usize| row.get(at).and_then(whole).unwrap_or(0) as f64;
+            let number = |at: usize| row.get(at).and_then(integer).unwrap_or(0) as f64;
             let meter = Meter {
                 event_type: if name == "idle" { "idle" } else { event_type }.to_owned(),
                 count: number(1),
@@ -191,7 +191,7 @@ pub fn take(observed: &mut Observed) -> Result<Meters, Trouble> {
 }
 
 /// Tare's engine knows how many it timed.
-fn tares(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
+fn tares(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
     let question =
         "SELECT event_name, timed, count_timed, timer_reads FROM tare.cost_by_event_name";
     for row in observed.rows(question)? {
@@ -199,7 +199,7 @@ fn tares(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
         let Some(meter) = meters.get_mut(&name) else {
             continue;
         };
-        let number = |at: usize| row.get(at).and_then(whole).unwrap_or(0) as f64;
+        let number = |at: usize| row.get(at).and_then(integer).unwrap_or(0) as f64;
         meter.timed = row.get(1).and_then(text).as_deref() == Some("YES");
         meter.count_timed = number(2);
         meter.reads = number(3);
@@ -208,12 +208,12 @@ fn tares(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
 }
 
 /// What sampling left out, and how far the estimates are off.
-fn estimates(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
+fn estimates(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
     let question = "SELECT event_name, events_represented, events_observed, count_error FROM tare.sampling_by_instrument";
     let rows = match observed.rows(question) {
         Ok(rows) => rows,
         // A tare of an older version serves it.
-        Err(Trouble::Refused(_)) => return Ok(()),
+        Err(QueryError::Refused(_)) => return Ok(()),
         Err(lost) => return Err(lost),
     };
     for row in rows {
@@ -228,7 +228,7 @@ fn estimates(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble
 }
 
 /// Other servers say which instruments are timed.
-fn stocks(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
+fn stocks(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
     let timed = timed(observed)?;
     for (name, meter) in meters.iter_mut() {
         meter.timed = timed.get(name).copied().unwrap_or(false);
@@ -241,7 +241,7 @@ fn stocks(observed: &mut Observed, meters: &mut Meters) -> Result<(), Trouble> {
 }
 
 /// Texts that Tare's engine has read for their digests, because it did not know them.
-pub fn texts_read(observed: &mut Observed) -> Result<f64, Trouble> {
+pub fn texts_read(observed: &mut ObservedServer) -> Result<f64, QueryError> {
     let read = observed.text(
         "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Tare_digest_texts_read'",
     )?;
@@ -249,7 +249,7 @@ pub fn texts_read(observed: &mut Observed) -> Result<f64, Trouble> {
 }
 
 /// Bytes of a statement's text, in the mean.
-pub fn text_bytes(observed: &mut Observed) -> Result<f64, Trouble> {
+pub fn text_bytes(observed: &mut ObservedServer) -> Result<f64, QueryError> {
     let bytes = observed.text(
         "SELECT SUM(COUNT_STAR * LENGTH(QUERY_SAMPLE_TEXT)) / SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest",
     )?;
@@ -267,7 +267,7 @@ impl Consumers {
     }
 
     /// Those of a server.
-    pub fn ask(observed: &mut Observed) -> Result<Self, Trouble> {
+    pub fn ask(observed: &mut ObservedServer) -> Result<Self, QueryError> {
         let rows = observed
             .rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES'")?;
         Ok(Self::of(rows.iter().filter_map(|row| text(row.first()?))))
@@ -345,7 +345,7 @@ pub fn price(
     }
 }
 
-fn timed(observed: &mut Observed) -> Result<HashMap<String, bool>, Trouble> {
+fn timed(observed: &mut ObservedServer) -> Result<HashMap<String, bool>, QueryError> {
     let rows = observed.rows(
         "SELECT NAME, TIMED FROM performance_schema.setup_instruments WHERE ENABLED = 'YES'",
     )?;
@@ -361,15 +361,15 @@ fn timed(observed: &mut Observed) -> Result<HashMap<String, bool>, Trouble> {
 /// Which timer each type of event has, and the table where that can be chosen: Tare's, or that of a MySQL
 /// up to 5.7 or a MariaDB.
 pub fn timers(
-    observed: &mut Observed,
-) -> Result<(HashMap<String, String>, Option<&'static str>), Trouble> {
+    observed: &mut ObservedServer,
+) -> Result<(HashMap<String, String>, Option<&'static str>), QueryError> {
     for table in ["tare.setup_timers", "performance_schema.setup_timers"] {
         match observed.rows(&format!("SELECT NAME, TIMER_NAME FROM {table}")) {
             Ok(rows) if !rows.is_empty() => {
                 let pair = |row: &Vec<Cell>| Some((text(row.first()?)?, text(row.get(1)?)?));
                 return Ok((rows.iter().filter_map(pair).collect(), Some(table)));
             }
-            Ok(_) | Err(Trouble::Refused(_)) => {}
+            Ok(_) | Err(QueryError::Refused(_)) => {}
             Err(lost) => return Err(lost),
         }
     }
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn a_clients_statement_and_an_event_in_a_history_cost_more() {
-        let about = About::of_version(Product::MySql, "5.7.22");
+        let about = About::from_version(Product::MySql, "5.7.22");
         let cost = |name: &str, event_type: &str, histories: &[&str]| {
             let meter = Meter {
                 event_type: event_type.into(),

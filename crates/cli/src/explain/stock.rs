@@ -312,7 +312,7 @@ mod tests {
             true => Product::MariaDb,
             false => Product::MySql,
         };
-        About::of_version(product, version)
+        About::from_version(product, version)
     }
 
     #[test]

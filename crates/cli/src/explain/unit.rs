@@ -114,7 +114,7 @@ impl Units {
     }
 
     /// What was measured, as lines.
-    pub fn words(&self) -> String {
+    pub fn summary(&self) -> String {
         if !self.measured {
             return "Unit costs apart from clock reads: constants from docs/results/2026-11-21-engine.".to_owned();
         }

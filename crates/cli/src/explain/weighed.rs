@@ -145,6 +145,6 @@ impl About {
             true => Product::MariaDb,
             false => Product::MySql,
         };
-        Some(Self::of_version(product, version))
+        Some(Self::from_version(product, version))
     }
 }

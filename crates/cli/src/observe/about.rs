@@ -1,22 +1,22 @@
-//! Which server answers, and what its performance_schema can be asked.
+//! Product, version and identity of a server or segment.
 
-use super::{Trouble, real, text};
+use super::{QueryError, real, text};
 use crate::output::Cell;
 use crate::sql::Target;
 
-const WHO: &str = "SELECT VERSION(), @@version_comment, CONNECTION_ID()";
-const SEGMENTS: &str = "SELECT state, pid, program FROM tare.segments";
-/// Behind Tare's door a server keeps no instruments of its own (docs/door.md).
-const STATEMENTS: &str =
+const VERSION_QUERY: &str = "SELECT VERSION(), @@version_comment, CONNECTION_ID()";
+const SEGMENTS_QUERY: &str = "SELECT state, pid, program FROM tare.segments";
+/// Behind Tare's door a server has no instruments of its own (docs/door.md).
+const INSTRUMENTS_QUERY: &str =
     "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'statement/%'";
 
-/// What is asked of every server, for whoever leaves out our own statements.
+/// The queries of [`About::query`], so that `tare top` can leave out its own statements.
 #[cfg(feature = "terminal")]
-pub fn questions() -> [&'static str; 3] {
-    [WHO, SEGMENTS, STATEMENTS]
+pub fn queries() -> [&'static str; 3] {
+    [VERSION_QUERY, SEGMENTS_QUERY, INSTRUMENTS_QUERY]
 }
 
-/// Whose performance_schema it is.
+/// The product whose performance_schema answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Product {
     /// Tare's engine: `tare serve`, a segment, or a server behind Tare's door.
@@ -27,65 +27,65 @@ pub enum Product {
     MariaDb,
 }
 
-/// Whether a performance_schema has anything to tell.
+/// Whether a performance_schema records anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recording {
-    /// It has.
+    /// It records.
     Here,
-    /// It was started without.
+    /// The server was started without it.
     Off,
-    /// It has no instruments: those of this server are Tare's, in its process.
+    /// It has no instruments, because Tare's engine records in the server's process.
     Elsewhere,
 }
 
-/// What is known about what is asked.
+/// What a connection is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About {
-    /// What is asked, without a password.
+    /// The target's name, without a password.
     pub name: String,
-    /// Whose performance_schema it is.
+    /// The product whose performance_schema answers.
     pub product: Product,
-    /// The server's version as it says it.
+    /// The result of VERSION().
     pub version: String,
     /// Major and minor, e.g. (5, 7).
     pub series: (u32, u32),
     /// Whether anything is recorded.
     pub recording: Recording,
-    /// Whether a segment is read and nothing is sent to the program.
+    /// Whether a segment is read, so that nothing is sent to the program.
     pub is_segment: bool,
-    /// Of a segment: whether its writer still ran when it was opened.
+    /// Whether a segment's writer still ran when it was opened; true for a server.
     pub was_live: bool,
-    /// Our own connection, as the server numbers it.
+    /// The id of this connection.
     pub connection_id: u64,
-    /// The process, where a segment names it.
+    /// The process that a segment names.
     pub pid: Option<u32>,
 }
 
 impl About {
-    /// Asks.
-    pub fn of(
+    /// Queries a target.
+    pub fn query(
         target: &Target,
-        mut ask: impl FnMut(&str) -> Result<Vec<Vec<Cell>>, Trouble>,
-    ) -> Result<Self, Trouble> {
-        let rows = ask(WHO)?;
-        let of = |number: usize| {
+        mut query: impl FnMut(&str) -> Result<Vec<Vec<Cell>>, QueryError>,
+    ) -> Result<Self, QueryError> {
+        let rows = query(VERSION_QUERY)?;
+        let column = |number: usize| {
             rows.first()
                 .and_then(|row| text(row.get(number)?))
                 .unwrap_or_default()
         };
-        let (version, comment) = (of(0), of(1));
-        let connection_id = of(2).parse().unwrap_or(0);
-        // What answers in MySQL's name may be Tare's engine behind the door; only that has schema tare.
-        let segment = ask(SEGMENTS).ok();
+        let (version, comment) = (column(0), column(1));
+        let connection_id = column(2).parse().unwrap_or(0);
+        // A server that calls itself MySQL may have Tare's engine behind the door. Only that has schema tare.
+        let segment = query(SEGMENTS_QUERY).ok();
         let first = segment.as_ref().and_then(|rows| rows.first());
         let product = match &segment {
             Some(_) => Product::Tare,
             None if version.contains("MariaDB") || comment.contains("MariaDB") => Product::MariaDb,
             None => Product::MySql,
         };
-        let mut number = |sql| match ask(sql) {
+        let mut number = |sql| match query(sql) {
             Ok(rows) => Ok(rows.first().and_then(|row| real(row.first()?))),
-            Err(Trouble::Refused(_)) => Ok(None),
+            Err(QueryError::Refused(_)) => Ok(None),
             Err(lost) => Err(lost),
         };
         let is_on = match product {
@@ -94,16 +94,16 @@ impl About {
         };
         let recording = match is_on {
             false => Recording::Off,
-            // Who may not look is told so by what it asks next.
-            true if product != Product::Tare && number(STATEMENTS)? == Some(0.0) => {
+            // Without privileges, the next query fails with the server's message.
+            true if product != Product::Tare && number(INSTRUMENTS_QUERY)? == Some(0.0) => {
                 Recording::Elsewhere
             }
             true => Recording::Here,
         };
         let is_segment = target.is_segment();
-        let of_segment = |number: usize| first.and_then(|row| text(row.get(number)?));
-        let pid = of_segment(1).and_then(|pid| pid.parse().ok());
-        let name = match (is_segment, of_segment(2), pid) {
+        let segment_column = |number: usize| first.and_then(|row| text(row.get(number)?));
+        let pid = segment_column(1).and_then(|pid| pid.parse().ok());
+        let name = match (is_segment, segment_column(2), pid) {
             (true, Some(program), Some(pid)) => format!("{program} ({pid})"),
             _ => target.name(),
         };
@@ -114,14 +114,14 @@ impl About {
             version,
             recording,
             is_segment,
-            was_live: !is_segment || of_segment(0).as_deref() == Some("live"),
+            was_live: !is_segment || segment_column(0).as_deref() == Some("live"),
             connection_id,
             pid,
         })
     }
 
-    /// A stock server that nobody asks now, by the version that it told.
-    pub fn of_version(product: Product, version: &str) -> Self {
+    /// A stock server that is not connected, by its version.
+    pub fn from_version(product: Product, version: &str) -> Self {
         Self {
             name: String::new(),
             product,
@@ -135,7 +135,7 @@ impl About {
         }
     }
 
-    /// The server's name and version, for a headline.
+    /// Name and version of the server, for a headline.
     pub fn server(&self) -> String {
         match (self.product, self.is_segment) {
             (Product::Tare, true) => "segment".to_owned(),
@@ -145,8 +145,8 @@ impl About {
         }
     }
 
-    /// Why its performance_schema is empty, and how to have it filled.
-    pub fn silent(&self) -> Option<&'static str> {
+    /// Why its performance_schema is empty, and how to change that.
+    pub fn explain_empty_page(&self) -> Option<&'static str> {
         match (self.recording, self.product) {
             (Recording::Here, _) => None,
             (Recording::Off, Product::Tare) => {

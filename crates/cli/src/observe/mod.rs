@@ -1,32 +1,32 @@
-//! What `tare top`, `tare querystat` and `tare explain` look at: any performance_schema, asked in SQL.
+//! A server or segment that `tare top`, `tare querystat` and `tare explain` query, whatever its product.
 
 mod about;
+pub mod format;
 mod process;
 pub mod sampling;
-pub mod show;
 pub mod table;
 
 use std::fmt;
 use std::time::Duration;
 
 #[cfg(feature = "terminal")]
-pub use about::questions;
+pub use about::queries;
 pub use about::{About, Product};
 
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
 use crate::sql::{Answer, Session, Target};
 
-/// Why a question was not answered.
+/// Why a query failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// Nobody is there any more; asking again later may help.
+pub enum QueryError {
+    /// The connection or the segment is gone. A later attempt may succeed.
     Lost(String),
-    /// The server says no to this statement.
+    /// The server refused the statement.
     Refused(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for QueryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lost(why) | Self::Refused(why) => f.write_str(why),
@@ -34,57 +34,57 @@ impl fmt::Display for Trouble {
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
-        Self::new(FAILED, trouble)
+impl From<QueryError> for Failure {
+    fn from(error: QueryError) -> Self {
+        Self::new(FAILED, error)
     }
 }
 
-/// A server or a segment that is asked again and again.
-pub struct Observed {
+/// A connection to a server or segment that is queried repeatedly.
+pub struct ObservedServer {
     target: Target,
     session: Session,
-    /// What it is.
+    /// Product, version and identity.
     pub about: About,
-    /// Statements sent to it since it was opened.
-    pub asked: u64,
+    /// Statements sent to the server since the connection was opened.
+    pub statements_sent: u64,
 }
 
-impl Observed {
-    /// Connects or attaches, and learns what is there.
+impl ObservedServer {
+    /// Connects or attaches, and reads product and version.
     pub fn open(target: Target) -> Result<Self, Failure> {
         let mut session = Session::open(&target)?;
-        let about = About::of(&target, |sql| rows(&mut session, sql))?;
+        let about = About::query(&target, |sql| rows(&mut session, sql))?;
         Ok(Self {
             target,
             session,
             about,
-            asked: 0,
+            statements_sent: 0,
         })
     }
 
-    /// The same anew, after it was lost.
+    /// Opens it again after it was lost.
     #[cfg(feature = "terminal")]
     pub fn reopen(&mut self) -> Result<(), Failure> {
         *self = Self::open(self.target.clone())?;
         Ok(())
     }
 
-    /// The session alone, for who has learned what is there.
+    /// The session, without the rest.
     #[cfg(feature = "history")]
     pub fn into_session(self) -> Session {
         self.session
     }
 
-    /// The rows of a statement; none of one that has none.
-    pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, Trouble> {
-        // To a segment nothing is sent.
-        self.asked += u64::from(!self.about.is_segment);
+    /// The rows of a statement, if it has any.
+    pub fn rows(&mut self, sql: &str) -> Result<Vec<Vec<Cell>>, QueryError> {
+        // Nothing is sent to a segment's program.
+        self.statements_sent += u64::from(!self.about.is_segment);
         rows(&mut self.session, sql)
     }
 
-    /// Whether who writes the segment still does. A server would say itself that it is gone.
-    pub fn is_live(&mut self) -> Result<bool, Trouble> {
+    /// Whether the segment's writer still runs. A lost server is noticed by its connection.
+    pub fn is_live(&mut self) -> Result<bool, QueryError> {
         if !self.about.is_segment {
             return Ok(true);
         }
@@ -92,26 +92,26 @@ impl Observed {
     }
 
     /// The first value of the first row, as text.
-    pub fn text(&mut self, sql: &str) -> Result<Option<String>, Trouble> {
+    pub fn text(&mut self, sql: &str) -> Result<Option<String>, QueryError> {
         Ok(self.rows(sql)?.first().and_then(|row| text(row.first()?)))
     }
 }
 
-/// The rows of a statement on a session; none of one that has none.
-pub fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Cell>>, Trouble> {
+/// The rows of a statement on a session, if it has any.
+pub fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Cell>>, QueryError> {
     match session.query(sql) {
         Ok(Answer::Rows(Rows { rows, .. })) => Ok(rows),
         Ok(Answer::Changed(_)) => Ok(Vec::new()),
         Err(error) => Err(match error.errno() {
-            // Shutting down, killed; and the client's own for whatever ended the connection.
-            1053 | 1077 | 1079 | 1152 | 1927 | 2000.. => Trouble::Lost(error.to_string()),
-            _ => Trouble::Refused(error.to_string()),
+            // The server shuts down, the session was killed, or the client library lost the connection.
+            1053 | 1077 | 1079 | 1152 | 1927 | 2000.. => QueryError::Lost(error.to_string()),
+            _ => QueryError::Refused(error.to_string()),
         }),
     }
 }
 
-/// Reads an interval of the command line, in seconds.
-pub fn interval(text: &str) -> Result<Duration, String> {
+/// Parses an interval of the command line, in seconds.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
     let wrong = || format!("{text}: give seconds, from 0.1 to 86400");
     let seconds: f64 = text.parse().map_err(|_| wrong())?;
     if (0.1..=86_400.0).contains(&seconds) {
@@ -121,7 +121,7 @@ pub fn interval(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A cell as text; NULL is none.
+/// A cell as text; `None` for NULL.
 pub fn text(cell: &Cell) -> Option<String> {
     match cell {
         Cell::Null => None,
@@ -132,8 +132,8 @@ pub fn text(cell: &Cell) -> Option<String> {
     }
 }
 
-/// A whole number, exactly: counters go beyond what a float holds.
-pub fn whole(cell: &Cell) -> Option<i128> {
+/// An integer, exactly: counters exceed the precision of a float.
+pub fn integer(cell: &Cell) -> Option<i128> {
     match cell {
         Cell::Null => None,
         Cell::Unsigned(n) => Some((*n).into()),
@@ -143,17 +143,17 @@ pub fn whole(cell: &Cell) -> Option<i128> {
     }
 }
 
-/// A number.
+/// A cell as a float.
 pub fn real(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Real(x) => Some(*x),
         Cell::Decimal(text) | Cell::Text(text) => text.parse().ok(),
-        other => whole(other).map(|n| n as f64),
+        other => integer(other).map(|n| n as f64),
     }
 }
 
-/// A text as a literal of SQL, whatever sql_mode says of backslashes.
-pub fn quoted(text: &str) -> String {
+/// A text as an SQL literal, valid whatever sql_mode says about backslashes.
+pub fn sql_literal(text: &str) -> String {
     if text.is_ascii() && !text.contains(['\'', '\\']) {
         return format!("'{text}'");
     }
@@ -167,18 +167,18 @@ mod tests {
 
     #[test]
     fn counters_stay_exact() {
-        assert_eq!(whole(&Cell::Unsigned(u64::MAX)), Some(u64::MAX.into()));
+        assert_eq!(integer(&Cell::Unsigned(u64::MAX)), Some(u64::MAX.into()));
         assert_eq!(
-            whole(&Cell::Decimal("36893488147419103232.00".into())),
+            integer(&Cell::Decimal("36893488147419103232.00".into())),
             Some(1 << 65)
         );
-        assert_eq!(whole(&Cell::Signed(-7)), Some(-7));
-        assert_eq!(whole(&Cell::Null), None);
+        assert_eq!(integer(&Cell::Signed(-7)), Some(-7));
+        assert_eq!(integer(&Cell::Null), None);
     }
 
     #[test]
     fn a_literal_cannot_be_broken_out_of() {
-        assert_eq!(quoted("db"), "'db'");
-        assert_eq!(quoted("a'b"), "CONVERT(x'612762' USING utf8)");
+        assert_eq!(sql_literal("db"), "'db'");
+        assert_eq!(sql_literal("a'b"), "CONVERT(x'612762' USING utf8)");
     }
 }

@@ -1,20 +1,20 @@
-//! The process behind what is asked, when it runs on this machine.
+//! The process of an observed server, if it runs on this machine.
 
 use std::fs;
 use std::path::Path;
 
 use tare_client::process;
 
-use super::{Observed, Product, Trouble};
+use super::{ObservedServer, Product, QueryError};
 
-impl Observed {
-    /// Its process id; a sentence when it cannot be told.
-    pub fn process(&mut self) -> Result<Result<u32, String>, Trouble> {
+impl ObservedServer {
+    /// Its process id, or a sentence that says why it is not known.
+    pub fn find_process(&mut self) -> Result<Result<u32, String>, QueryError> {
         if self.about.product == Product::Tare {
             return Ok(self
                 .about
                 .pid
-                .filter(|pid| runs(*pid))
+                .filter(|pid| is_running(*pid))
                 .ok_or_else(|| "its process does not run on this machine".to_owned()));
         }
         let Ok(Some(dsn)) = self.target.server() else {
@@ -34,11 +34,11 @@ impl Observed {
             .ok()
             .and_then(|pid| pid.trim().parse().ok());
         Ok(pid
-            .filter(|pid| runs(*pid))
+            .filter(|pid| is_running(*pid))
             .ok_or_else(|| format!("its pid file {file} names no process of this machine")))
     }
 }
 
-fn runs(pid: u32) -> bool {
+fn is_running(pid: u32) -> bool {
     Path::new(&format!("/proc/{pid}/stat")).exists()
 }

@@ -1,9 +1,9 @@
-//! What a server samples: its rules by event type.
+//! A server's sampling rules by event type.
 
-use super::{Observed, Product, Trouble, text, whole};
+use super::{ObservedServer, Product, QueryError, integer, text};
 
-/// The question.
-pub const QUESTION: &str = "SELECT event_type, sampling, one_in FROM tare.setup_sampling";
+/// The query that reads them.
+pub const QUERY: &str = "SELECT event_type, sampling, one_in FROM tare.setup_sampling";
 
 /// A rule that is not `every`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,8 +14,8 @@ struct Rule {
 }
 
 impl Rule {
-    fn words(&self) -> String {
-        // A budget does not say by itself how many are observed.
+    fn summary(&self) -> String {
+        // The rule of a budget does not contain the current sampling period.
         match self.rule.starts_with("1/") {
             true => self.rule.clone(),
             false => format!("{}, now 1/{}", self.rule, self.one_in),
@@ -27,28 +27,32 @@ impl Rule {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sampling {
     rules: Vec<Rule>,
-    /// How many types there are.
+    /// The number of all event types.
     types: usize,
 }
 
 impl Sampling {
-    /// Asks. Only Tare samples.
-    pub fn ask(observed: &mut Observed) -> Result<Self, Trouble> {
+    /// Reads the rules. Only Tare's engine samples.
+    pub fn query(observed: &mut ObservedServer) -> Result<Self, QueryError> {
         if observed.about.product != Product::Tare {
             return Ok(Self::default());
         }
-        match observed.rows(QUESTION) {
-            Ok(rows) => Ok(Self::of(rows.iter().filter_map(|row| {
-                Some((text(row.first()?)?, text(row.get(1)?)?, whole(row.get(2)?)?))
+        match observed.rows(QUERY) {
+            Ok(rows) => Ok(Self::from_rows(rows.iter().filter_map(|row| {
+                Some((
+                    text(row.first()?)?,
+                    text(row.get(1)?)?,
+                    integer(row.get(2)?)?,
+                ))
             }))),
-            // A tare of an older version serves it.
-            Err(Trouble::Refused(_)) => Ok(Self::default()),
+            // An older version of Tare has no such table.
+            Err(QueryError::Refused(_)) => Ok(Self::default()),
             Err(lost) => Err(lost),
         }
     }
 
-    /// Of rows: event type, rule, N.
-    pub fn of(rows: impl Iterator<Item = (String, String, i128)>) -> Self {
+    /// From rows of event type, rule and N.
+    pub fn from_rows(rows: impl Iterator<Item = (String, String, i128)>) -> Self {
         let mut types = 0;
         let rules = rows
             .inspect(|_| types += 1)
@@ -62,15 +66,15 @@ impl Sampling {
         Self { rules, types }
     }
 
-    /// Whether anything is.
+    /// Whether anything is sampled.
     pub fn is_on(&self) -> bool {
         !self.rules.is_empty()
     }
 
-    /// How events of this type are: in words, if they are.
+    /// The rule for events of this type, if they are sampled.
     #[cfg(any(test, feature = "terminal"))]
     pub fn rule(&self, event_type: &str) -> Option<String> {
-        // Idle times go with waits.
+        // The rule for waits applies to idle.
         let event_type = if event_type == "idle" {
             "wait"
         } else {
@@ -78,18 +82,18 @@ impl Sampling {
         };
         let mut rules = self.rules.iter();
         let rule = rules.find(|rule| rule.event_type == event_type)?;
-        Some(rule.words())
+        Some(rule.summary())
     }
 
-    /// All of it: one rule, or each type's.
-    pub fn words(&self) -> String {
-        let is_one = |pair: &[Rule]| pair[0].words() == pair[1].words();
+    /// A summary: the one rule of all types, or each type's.
+    pub fn summary(&self) -> String {
+        let is_one = |pair: &[Rule]| pair[0].summary() == pair[1].summary();
         match self.rules.first() {
             Some(first) if self.rules.len() == self.types && self.rules.windows(2).all(is_one) => {
-                first.words()
+                first.summary()
             }
             _ => {
-                let each = |rule: &Rule| format!("{} {}", rule.event_type, rule.words());
+                let each = |rule: &Rule| format!("{} {}", rule.event_type, rule.summary());
                 self.rules.iter().map(each).collect::<Vec<_>>().join("; ")
             }
         }
@@ -102,17 +106,17 @@ mod tests {
 
     fn of(rules: &[(&str, &str, i128)]) -> Sampling {
         let rows = rules.iter();
-        Sampling::of(rows.map(|(event, rule, n)| ((*event).into(), (*rule).into(), *n)))
+        Sampling::from_rows(rows.map(|(event, rule, n)| ((*event).into(), (*rule).into(), *n)))
     }
 
     #[test]
-    fn rules_are_told_shortly() {
+    fn equal_rules_are_summarised() {
         let none = of(&[("stage", "every", 1), ("wait", "every", 1)]);
         assert!(!none.is_on());
         let all = of(&[("stage", "1/16", 16), ("wait", "1/16", 16)]);
-        assert_eq!(all.words(), "1/16");
+        assert_eq!(all.summary(), "1/16");
         let some = of(&[("stage", "every", 1), ("wait", "budget 1 %", 7)]);
-        assert_eq!(some.words(), "wait budget 1 %, now 1/7");
+        assert_eq!(some.summary(), "wait budget 1 %, now 1/7");
         assert_eq!(some.rule("idle").as_deref(), Some("budget 1 %, now 1/7"));
         assert_eq!(some.rule("statement"), None);
     }

@@ -1,6 +1,6 @@
 //! The server's timer on our clock: a question of ours is itself a statement, and lies between its sending and its answer.
 
-use crate::observe::{Observed, Trouble, real, whole};
+use crate::observe::{ObservedServer, QueryError, integer, real};
 
 /// Nanoseconds to add to the server's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,9 +49,9 @@ pub fn now_ns() -> i128 {
 
 /// Compares the clocks some times. `None` when the server does not say when our questions ran.
 pub fn measure(
-    observed: &mut Observed,
+    observed: &mut ObservedServer,
     own_thread: Option<u64>,
-) -> Result<Option<Offset>, Trouble> {
+) -> Result<Option<Offset>, QueryError> {
     let mut offset: Option<Offset> = None;
     for _ in 0..10 {
         let Some(newer) = once(observed, own_thread)? else {
@@ -62,7 +62,10 @@ pub fn measure(
     Ok(offset)
 }
 
-fn once(observed: &mut Observed, own_thread: Option<u64>) -> Result<Option<Offset>, Trouble> {
+fn once(
+    observed: &mut ObservedServer,
+    own_thread: Option<u64>,
+) -> Result<Option<Offset>, QueryError> {
     let before = now_ns();
     if observed.about.is_segment {
         // A reader's own clock is the program's: it says how long the recording has been going on.
@@ -89,7 +92,7 @@ fn once(observed: &mut Observed, own_thread: Option<u64>) -> Result<Option<Offse
     let rows = observed.rows(&question)?;
     let times: Option<(i128, i128)> = rows
         .first()
-        .and_then(|row| Some((whole(row.first()?)?, whole(row.get(1)?)?)));
+        .and_then(|row| Some((integer(row.first()?)?, integer(row.get(1)?)?)));
     Ok(times.map(|(start, end)| Offset {
         low_ns: before - start / 1_000,
         high_ns: after - end / 1_000,

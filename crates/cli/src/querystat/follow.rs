@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::totals::IS_STATEMENT;
-use crate::observe::{Observed, Trouble, quoted, text, whole};
+use crate::observe::{ObservedServer, QueryError, integer, sql_literal, text};
 
 /// How far back a reading overlaps the one before: statements become visible a little after they end, and not in order.
 const OVERLAP_PS: i128 = 100_000_000_000;
@@ -38,10 +38,10 @@ pub struct Follower {
 impl Follower {
     /// From now on; `Ok(None)` when the history is not kept, or statements are not timed.
     pub fn start(
-        observed: &mut Observed,
+        observed: &mut ObservedServer,
         own_thread: Option<u64>,
         has_cache: bool,
-    ) -> Result<Option<Self>, Trouble> {
+    ) -> Result<Option<Self>, QueryError> {
         if !switched_off(observed)?.is_empty() {
             return Ok(None);
         }
@@ -65,13 +65,13 @@ impl Follower {
     }
 
     /// Begins anew: what has ended up to now is not counted.
-    pub fn forget(&mut self, observed: &mut Observed) -> Result<(), Trouble> {
+    pub fn forget(&mut self, observed: &mut ObservedServer) -> Result<(), QueryError> {
         self.fresh = true;
         self.read(observed).map(drop)
     }
 
     /// The statements that have ended since.
-    pub fn read(&mut self, observed: &mut Observed) -> Result<Vec<Statement>, Trouble> {
+    pub fn read(&mut self, observed: &mut ObservedServer) -> Result<Vec<Statement>, QueryError> {
         // Only a statement out of the query cache was never parsed, and so has no digest.
         let cached = if self.has_cache {
             "CASE WHEN EVENT_NAME <> 'statement/sql/select' OR ERRORS > 0 THEN NULL WHEN DIGEST IS NULL THEN 1 ELSE 0 END"
@@ -86,7 +86,7 @@ impl Follower {
         let rows = observed.rows(&question)?;
         let mut statements = Vec::new();
         for row in rows {
-            let numbers: Vec<Option<i128>> = row.iter().map(whole).collect();
+            let numbers: Vec<Option<i128>> = row.iter().map(integer).collect();
             let [
                 Some(thread),
                 Some(event),
@@ -125,7 +125,7 @@ impl Follower {
 const CONSUMERS: &str = "NAME IN ('global_instrumentation', 'thread_instrumentation', 'events_statements_current', 'events_statements_history_long')";
 
 /// The consumers that are off.
-fn switched_off(observed: &mut Observed) -> Result<Vec<String>, Trouble> {
+fn switched_off(observed: &mut ObservedServer) -> Result<Vec<String>, QueryError> {
     let rows = observed.rows(&format!(
         "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND {CONSUMERS}"
     ))?;
@@ -137,27 +137,27 @@ pub struct SwitchedOn(Vec<String>);
 
 impl SwitchedOn {
     /// Switches on what is off.
-    pub fn now(observed: &mut Observed) -> Result<Self, Trouble> {
+    pub fn now(observed: &mut ObservedServer) -> Result<Self, QueryError> {
         let switched = Self(switched_off(observed)?);
         switched.set(observed, "YES")?;
         Ok(switched)
     }
 
     /// Puts it back as it was.
-    pub fn put_back(self, observed: &mut Observed) -> Result<(), Trouble> {
+    pub fn put_back(self, observed: &mut ObservedServer) -> Result<(), QueryError> {
         self.set(observed, "NO")
     }
 
-    fn set(&self, observed: &mut Observed, enabled: &str) -> Result<(), Trouble> {
+    fn set(&self, observed: &mut ObservedServer, enabled: &str) -> Result<(), QueryError> {
         for name in &self.0 {
-            observed.rows(&format!("UPDATE performance_schema.setup_consumers SET ENABLED = '{enabled}' WHERE NAME = {}", quoted(name)))?;
+            observed.rows(&format!("UPDATE performance_schema.setup_consumers SET ENABLED = '{enabled}' WHERE NAME = {}", sql_literal(name)))?;
         }
         Ok(())
     }
 }
 
 /// The thread of our own connection; a segment has none.
-pub fn own_thread(observed: &mut Observed) -> Result<Option<u64>, Trouble> {
+pub fn own_thread(observed: &mut ObservedServer) -> Result<Option<u64>, QueryError> {
     if observed.about.is_segment {
         return Ok(None);
     }
@@ -169,7 +169,7 @@ pub fn own_thread(observed: &mut Observed) -> Result<Option<u64>, Trouble> {
 }
 
 /// Whether the server answers out of a query cache.
-pub fn has_query_cache(observed: &mut Observed) -> Result<bool, Trouble> {
+pub fn has_query_cache(observed: &mut ObservedServer) -> Result<bool, QueryError> {
     if observed.about.product != crate::observe::Product::MariaDb {
         return Ok(false);
     }

@@ -1,6 +1,6 @@
 //! Latencies in powers of two: nanoseconds, because a database's fastest answers take thousands of them.
 
-use crate::observe::show;
+use crate::observe::format;
 
 /// Buckets: from below 2 ns to beyond 2^62.
 const BUCKETS: usize = 64;
@@ -75,7 +75,7 @@ impl Histogram {
             };
             format!(
                 "{:>10}  {:WIDTH$}  {count:>10}",
-                show::time(from),
+                format::time(from),
                 "@".repeat(length)
             )
         }));

@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::{Observed, Product, Trouble, show};
+use crate::observe::{ObservedServer, Product, QueryError, format};
 use crate::sql::Target;
 use follow::SwitchedOn;
 use watch::Watch;
@@ -39,11 +39,11 @@ pub struct Args {
     target: Target,
 
     /// Length of the interval in seconds
-    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::interval)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::parse_interval)]
     interval: Duration,
 
     /// Stop after this many seconds, as Ctrl-C does
-    #[arg(long, value_name = "SECONDS", value_parser = crate::observe::interval)]
+    #[arg(long, value_name = "SECONDS", value_parser = crate::observe::parse_interval)]
     r#for: Option<Duration>,
 
     /// Enable the consumers of events_statements_history_long for this run, if they are off
@@ -71,8 +71,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     // Before anything is switched on: from here on a signal only ends the loop.
     let stop = listen()
         .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
-    let mut observed = Observed::open(args.target.clone())?;
-    if let Some(reason) = observed.about.silent() {
+    let mut observed = ObservedServer::open(args.target.clone())?;
+    if let Some(reason) = observed.about.explain_empty_page() {
         return Err(Failure::new(FAILED, reason));
     }
     if !observed.about.was_live {
@@ -91,7 +91,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Ok(watch) => watch,
         Err(trouble) => {
             // The connection went with the watch; another one puts things back.
-            if let (Some(switched), Ok(mut again)) = (switched, Observed::open(args.target.clone()))
+            if let (Some(switched), Ok(mut again)) =
+                (switched, ObservedServer::open(args.target.clone()))
             {
                 let _ = switched.put_back(&mut again);
             }
@@ -116,7 +117,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 /// Prints an interval after the other.
-fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), Trouble> {
+fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), QueryError> {
     let began = Instant::now();
     let end = args.r#for.map(|length| began + length);
     let mut due = began + args.interval;
@@ -137,15 +138,15 @@ fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), Troubl
         let over = stopped || end.is_some_and(|end| now >= end);
         if now >= due || over {
             if !watch.observed.is_live()? {
-                return Err(Trouble::Lost("the program has ended".into()));
+                return Err(QueryError::Lost("the program has ended".into()));
             }
             let (sum, seconds) = watch.interval()?;
             let mean = if sum.count > 0 {
-                show::time(sum.sum_ps / sum.count as f64)
+                format::time(sum.sum_ps / sum.count as f64)
             } else {
                 "-".to_owned()
             };
-            let rate = show::count(sum.count as f64 / seconds.max(1e-3));
+            let rate = format::count(sum.count as f64 / seconds.max(1e-3));
             let heard = say(&format!(
                 "{}  {rate:>10} statements/s  mean {mean}\n",
                 time_of_day()

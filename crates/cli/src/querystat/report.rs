@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::histogram::Histogram;
-use crate::observe::show;
+use crate::observe::format;
 
 /// Latencies apart: how many, and how long in all.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,7 +24,7 @@ impl Sum {
     fn mean(&self) -> String {
         match self.count {
             0 => "-".to_owned(),
-            n => show::time(self.sum_ps / n as f64),
+            n => format::time(self.sum_ps / n as f64),
         }
     }
 }
@@ -73,7 +73,7 @@ impl Report {
         lines.push(format!(
             "statements    {count} in {:.1} s, {}/s",
             self.seconds,
-            show::count(count as f64 / self.seconds.max(1e-3))
+            format::count(count as f64 / self.seconds.max(1e-3))
         ));
         lines.push(format!("mean latency  {}", self.counted.mean()));
         lines.push(String::new());
@@ -102,7 +102,7 @@ impl Report {
                 lines.push(format!("The server itself counted {counted} hits."));
             }
             for (name, histogram) in [("hits", hits), ("misses", misses)] {
-                let mean = histogram.mean_ps().map_or("-".to_owned(), show::time);
+                let mean = histogram.mean_ps().map_or("-".to_owned(), format::time);
                 lines.push(format!("{name:8} {:>10}, mean {mean}", histogram.count()));
                 lines.extend(histogram.lines());
             }
@@ -163,14 +163,14 @@ impl Report {
         lines.extend(
             by.iter()
                 .take(10)
-                .map(|(command, count)| format!("  {:24} {count:>10}", show::line(command))),
+                .map(|(command, count)| format!("  {:24} {count:>10}", format::line(command))),
         );
         if by.len() > 10 {
             lines.push(format!("  ({} more)", by.len() - 10));
         }
         lines.push(format!(
             "(The server's clock is known to within {}.)",
-            show::time(*clock_error_ns as f64 * 1e3)
+            format::time(*clock_error_ns as f64 * 1e3)
         ));
         if *lost > 0 {
             lines.push(format!(

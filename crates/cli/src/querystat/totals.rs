@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::histogram::Histogram;
-use crate::observe::{Observed, Product, Trouble, real, text, whole};
+use crate::observe::{ObservedServer, Product, QueryError, integer, real, text};
 
 /// Statements as clients send them: not those inside stored programs, not the protocol's small change.
 pub const IS_STATEMENT: &str = "EVENT_NAME LIKE 'statement/%' AND EVENT_NAME NOT LIKE 'statement/sp/%' \
@@ -25,7 +25,7 @@ pub struct Totals {
 
 impl Totals {
     /// Asks. What our own connection did is left out, so that a quiet server is seen to be quiet.
-    pub fn ask(observed: &mut Observed, own_thread: Option<u64>) -> Result<Self, Trouble> {
+    pub fn ask(observed: &mut ObservedServer, own_thread: Option<u64>) -> Result<Self, QueryError> {
         let sums = "SELECT COALESCE(SUM(COUNT_STAR), 0) AS n, COALESCE(SUM(SUM_TIMER_WAIT), 0) AS ps \
             FROM performance_schema.events_statements_summary";
         let all = format!("{sums}_global_by_event_name WHERE {IS_STATEMENT}");
@@ -40,7 +40,7 @@ impl Totals {
         let rows = observed.rows(&question)?;
         let of = |at: usize| {
             rows.first()
-                .and_then(|row| whole(row.get(at)?))
+                .and_then(|row| integer(row.get(at)?))
                 .unwrap_or(0)
         };
         let (count, sum_ps) = (of(0), of(1));
@@ -51,7 +51,7 @@ impl Totals {
         };
         if observed.about.product == Product::MariaDb {
             let rows = observed.rows("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")?;
-            totals.cache_hits = rows.first().and_then(|row| whole(row.get(1)?));
+            totals.cache_hits = rows.first().and_then(|row| integer(row.get(1)?));
         }
         if observed.about.product == Product::Tare {
             let rows = observed.rows(&format!(
@@ -61,9 +61,13 @@ impl Totals {
                 let [name, low, high, count] = row.as_slice() else {
                     continue;
                 };
-                let (Some(name), Some(key), Some(low), Some(high), Some(count)) =
-                    (text(name), whole(low), real(low), real(high), whole(count))
-                else {
+                let (Some(name), Some(key), Some(low), Some(high), Some(count)) = (
+                    text(name),
+                    integer(low),
+                    real(low),
+                    real(high),
+                    integer(count),
+                ) else {
                     continue;
                 };
                 totals

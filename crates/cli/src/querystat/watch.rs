@@ -10,7 +10,7 @@ use super::histogram::Histogram;
 use super::report::{Report, Scheduling, Sum};
 use super::switches::Switches;
 use super::totals::Totals;
-use crate::observe::{Observed, Product, Trouble, whole};
+use crate::observe::{ObservedServer, Product, QueryError, integer};
 
 /// A server's threads and the scheduler's word on them.
 struct Scheduler {
@@ -27,7 +27,7 @@ struct Scheduler {
 /// What is watched, and what was seen of it.
 pub struct Watch {
     /// The server.
-    pub observed: Observed,
+    pub observed: ObservedServer,
     own_thread: Option<u64>,
     began: Instant,
     first: Totals,
@@ -40,7 +40,7 @@ pub struct Watch {
 
 impl Watch {
     /// Begins.
-    pub fn start(mut observed: Observed) -> Result<Self, Trouble> {
+    pub fn start(mut observed: ObservedServer) -> Result<Self, QueryError> {
         let own_thread = super::follow::own_thread(&mut observed)?;
         let has_cache = super::follow::has_query_cache(&mut observed)?;
         let follower = Follower::start(&mut observed, own_thread, has_cache)?;
@@ -80,7 +80,7 @@ impl Watch {
     }
 
     /// Reads what has ended since. Whether that was so much of the history that it should be read more often.
-    pub fn follow(&mut self) -> Result<bool, Trouble> {
+    pub fn follow(&mut self) -> Result<bool, QueryError> {
         let Some(follower) = &mut self.follower else {
             return Ok(false);
         };
@@ -100,7 +100,7 @@ impl Watch {
     }
 
     /// Statements since the last time this was asked, and the seconds since.
-    pub fn interval(&mut self) -> Result<(Sum, f64), Trouble> {
+    pub fn interval(&mut self) -> Result<(Sum, f64), QueryError> {
         let totals = Totals::ask(&mut self.observed, self.own_thread)?;
         let now = Instant::now();
         let (count, sum_ps) = totals.since(&self.last.1);
@@ -138,16 +138,16 @@ impl Watch {
 
 impl Scheduler {
     fn start(
-        observed: &mut Observed,
+        observed: &mut ObservedServer,
         own_thread: Option<u64>,
-    ) -> Result<Result<Self, String>, Trouble> {
-        let pid = match observed.process()? {
+    ) -> Result<Result<Self, String>, QueryError> {
+        let pid = match observed.find_process()? {
             Ok(pid) => pid,
             Err(why) => return Ok(Err(why)),
         };
         let threads = match threads(observed) {
             Ok(threads) => threads,
-            Err(Trouble::Refused(_)) => {
+            Err(QueryError::Refused(_)) => {
                 let server = observed.about.server();
                 return Ok(Err(format!(
                     "{server} does not say which thread of the system runs a thread (THREAD_OS_ID, from MySQL 5.7 on)"
@@ -179,7 +179,11 @@ impl Scheduler {
         self.switches.read(|thread| self.ours.contains(&thread));
     }
 
-    fn learn(&mut self, observed: &mut Observed, statements: &[Statement]) -> Result<(), Trouble> {
+    fn learn(
+        &mut self,
+        observed: &mut ObservedServer,
+        statements: &[Statement],
+    ) -> Result<(), QueryError> {
         if statements
             .iter()
             .any(|statement| !self.threads.contains_key(&statement.thread))
@@ -217,12 +221,12 @@ impl Scheduler {
     }
 }
 
-fn threads(observed: &mut Observed) -> Result<HashMap<u64, u32>, Trouble> {
+fn threads(observed: &mut ObservedServer) -> Result<HashMap<u64, u32>, QueryError> {
     let rows = observed.rows("SELECT THREAD_ID, THREAD_OS_ID FROM performance_schema.threads WHERE THREAD_OS_ID IS NOT NULL")?;
     Ok(rows
         .iter()
         .filter_map(|row| {
-            let number = |at: usize| whole(row.get(at)?);
+            let number = |at: usize| integer(row.get(at)?);
             Some((
                 u64::try_from(number(0)?).ok()?,
                 u32::try_from(number(1)?).ok()?,

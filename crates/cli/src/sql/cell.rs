@@ -1,14 +1,14 @@
-//! A value of a result, out of the text that MySQL's protocol has for it.
+//! Parses the values of MySQL's text protocol.
 
 use tare_mysql::wire::ColumnType;
 
 use crate::output::Cell;
 
-/// What the values of a column are.
+/// The kind of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Whole numbers.
-    Whole,
+    /// Integers.
+    Integer,
     /// Binary numbers with a fraction.
     Real,
     /// Decimal numbers.
@@ -18,8 +18,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// By the number of a type, which two versions of mysql_common have enums of their own for.
-    pub(super) fn of(code: u8) -> Self {
+    /// The kind of a protocol type, by its number: two versions of mysql_common each have an enum.
+    pub(super) fn from_code(code: u8) -> Self {
         use ColumnType as T;
         match T::try_from(code) {
             Ok(
@@ -29,7 +29,7 @@ impl Kind {
                 | T::MYSQL_TYPE_LONG
                 | T::MYSQL_TYPE_LONGLONG
                 | T::MYSQL_TYPE_YEAR,
-            ) => Self::Whole,
+            ) => Self::Integer,
             Ok(T::MYSQL_TYPE_FLOAT | T::MYSQL_TYPE_DOUBLE) => Self::Real,
             Ok(T::MYSQL_TYPE_DECIMAL | T::MYSQL_TYPE_NEWDECIMAL) => Self::Decimal,
             _ => Self::Text,
@@ -37,10 +37,10 @@ impl Kind {
     }
 }
 
-/// The value that a text stands for.
-pub(super) fn of_text(text: String, kind: Kind) -> Cell {
+/// Parses a value.
+pub(super) fn parse(text: String, kind: Kind) -> Cell {
     match kind {
-        Kind::Whole => match (text.parse(), text.parse()) {
+        Kind::Integer => match (text.parse(), text.parse()) {
             (Ok(n), _) => Cell::Unsigned(n),
             (_, Ok(n)) => Cell::Signed(n),
             _ => Cell::Text(text),

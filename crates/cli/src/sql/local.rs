@@ -1,4 +1,4 @@
-//! A segment to ask, evaluated in this process: no server and no socket.
+//! SQL on a segment, evaluated in this process without a server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tare_mysql::wire::bytes::Cursor;
 use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::value::{Value, put_text};
-use tare_query::result::{Rows as Answered, borrowed};
+use tare_query::result::{Rows as QueryRows, borrowed};
 use tare_query::segment::Outcome;
 use tare_reader::{AttachError, Segment, Target};
 
-use super::cell::{Kind, of_text};
+use super::cell::{Kind, parse};
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure, NO_SEGMENT};
 use crate::output::{Cell, Rows};
@@ -19,25 +19,25 @@ use crate::output::{Cell, Rows};
 pub struct Local(tare_sys::segment::SegmentSession);
 
 impl Local {
-    /// Attaches to the segment that is meant.
+    /// Attaches to a segment.
     pub fn open(target: Target) -> Result<Self, Failure> {
         let segment = attach(target)?;
-        Self::of(Arc::new(segment))
+        Self::new(Arc::new(segment))
     }
 
-    /// Over a segment that is attached to already.
-    pub fn of(segment: Arc<Segment>) -> Result<Self, Failure> {
+    /// A session on an attached segment.
+    pub fn new(segment: Arc<Segment>) -> Result<Self, Failure> {
         let session = tare_sys::segment::SegmentSession::open(segment);
         session
             .map(Self)
             .map_err(|error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}")))
     }
 
-    /// Runs one statement, and hands each of its results over.
+    /// Runs one statement, and calls `take` with each of its results.
     pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         let done = self.0.query(statement, &mut |outcome| {
             take(match outcome {
-                Outcome::Rows(rows) => Answer::Rows(shown(&rows)),
+                Outcome::Rows(rows) => Answer::Rows(rows_for_client(&rows)),
                 Outcome::Changed(rows) => Answer::Changed(rows),
             });
         });
@@ -55,24 +55,24 @@ impl From<tare_mysql::SqlError> for SqlError {
     }
 }
 
-/// A result as a client of a server would get it.
-pub(super) fn shown(made: &Answered) -> Rows {
-    let types: Vec<WireType> = (0..made.names.len()).map(|i| made.type_of(i)).collect();
+/// A result as a client of a server gets it.
+pub(super) fn rows_for_client(result: &QueryRows) -> Rows {
+    let types: Vec<WireType> = (0..result.names.len()).map(|i| result.type_of(i)).collect();
     let cells = |row: &Vec<_>| {
         let values = row.iter().map(borrowed).zip(&types);
         values.map(|(value, wire)| cell(value, wire)).collect()
     };
     Rows {
-        columns: made.names.clone(),
-        rows: made.rows.iter().map(cells).collect(),
+        columns: result.names.clone(),
+        rows: result.rows.iter().map(cells).collect(),
     }
 }
 
 fn cell(value: Value<'_>, wire: &WireType) -> Cell {
-    let kind = Kind::of(wire.code as u8);
+    let kind = Kind::from_code(wire.code as u8);
     match value {
         Value::Null => return Cell::Null,
-        Value::Int(n) if kind == Kind::Whole && (n >= 0 || wire.is_unsigned()) => {
+        Value::Int(n) if kind == Kind::Integer && (n >= 0 || wire.is_unsigned()) => {
             return Cell::Unsigned(n as u64);
         }
         _ => {}
@@ -80,10 +80,10 @@ fn cell(value: Value<'_>, wire: &WireType) -> Cell {
     let mut text = Vec::new();
     put_text(&mut text, value, wire);
     let text = Cursor::new(&text).lenenc_str().unwrap_or_default();
-    of_text(String::from_utf8_lossy(text).into_owned(), kind)
+    parse(String::from_utf8_lossy(text).into_owned(), kind)
 }
 
-/// Attaches, and says how to choose when there is a choice.
+/// Attaches to a segment. The error says how to choose among several.
 pub fn attach(target: Target) -> Result<Segment, Failure> {
     Segment::attach(target).map_err(|error| {
         let advice = match error {
@@ -94,7 +94,7 @@ pub fn attach(target: Target) -> Result<Segment, Failure> {
     })
 }
 
-/// The segment that `--pid` or `--segment` means; without them the only one.
+/// The segment of `--pid` or `--segment`; without them the only one.
 pub fn target(pid: Option<u32>, segment: Option<&Path>) -> Target {
     match (pid, segment) {
         (_, Some(path)) => Target::Path(path.to_owned()),

@@ -1,4 +1,4 @@
-//! Statements typed at a terminal, with line editing.
+//! The interactive prompt, with line editing.
 
 use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
@@ -7,9 +7,8 @@ use tare_dialect::split::is_blank;
 use super::{Step, take_statement};
 use crate::exit::{FAILED, Failure};
 
-/// Reads statements from a terminal. Errors are shown and forgotten; Ctrl-C drops what was
-/// typed, Ctrl-D and `exit` end it.
-pub fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
+/// Reads and runs statements from a terminal. Ctrl-C discards the input, Ctrl-D and `exit` quit.
+pub fn run_prompt(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
     let broken = |error| Failure::new(FAILED, format!("cannot read from the terminal: {error}"));
     let mut editor = DefaultEditor::new().map_err(broken)?;
     println!("End a statement with ';'. Ctrl-D or exit quits.");
@@ -21,7 +20,7 @@ pub fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
                 if is_blank(&text) && matches!(line.trim().trim_end_matches(';'), "exit" | "quit") {
                     return Ok(());
                 }
-                // The history is this conversation's alone: statements may hold secrets.
+                // The history is not saved, because statements may contain secrets.
                 let _ = editor.add_history_entry(&line);
                 text.push_str(&line);
                 text.push('\n');
@@ -31,7 +30,7 @@ pub fn converse(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
             Err(error) => return Err(broken(error)),
         }
         while let Some(statement) = take_statement(&mut text) {
-            if !is_blank(&statement) && matches!(run(statement.trim()), Step::NobodyListens) {
+            if !is_blank(&statement) && matches!(run(statement.trim()), Step::OutputClosed) {
                 return Ok(());
             }
         }

@@ -1,11 +1,11 @@
-//! A server to ask, over the MySQL protocol.
+//! SQL on a server, over the MySQL protocol.
 
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
 use tare_client::{Dsn, connect, error_text};
 
-use super::cell::{Kind, of_text};
+use super::cell::{Kind, parse};
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -21,7 +21,7 @@ impl Remote {
             .map_err(|error| Failure::new(FAILED, format!("cannot connect to {dsn}: {error}")))
     }
 
-    /// Runs one statement, and hands each of its results over.
+    /// Runs one statement, and calls `take` with each of its results.
     pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         let mut result = self.0.query_iter(statement)?;
         while let Some(set) = result.iter() {
@@ -67,7 +67,7 @@ fn cell(value: Value, column_type: ColumnType) -> Cell {
     };
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    of_text(text, Kind::of(column_type as u8))
+    parse(text, Kind::from_code(column_type as u8))
 }
 
 impl From<mysql::Error> for SqlError {
@@ -78,7 +78,7 @@ impl From<mysql::Error> for SqlError {
                 sqlstate: error.state,
                 message: error.message,
             },
-            // The client's own numbers: CR_SERVER_LOST for whatever ended the connection.
+            // CR_SERVER_LOST, whatever ended the connection.
             other => Self {
                 errno: 2013,
                 sqlstate: "HY000".into(),

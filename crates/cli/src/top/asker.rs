@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use super::source::{News, Place, Source, Wish};
-use crate::observe::Trouble;
+use crate::observe::QueryError;
 
 /// How often at most a server that is not there is tried.
 const RETRY: Duration = Duration::from_secs(1);
@@ -107,8 +107,8 @@ impl<T: Fn(News) -> bool> Asker<T> {
         if self.shown {
             let news = match sampler.sample(&self.place) {
                 Ok(answer) => News::Answer(self.place.clone(), answer),
-                Err(Trouble::Refused(why)) => News::Refused(self.place.clone(), why),
-                Err(Trouble::Lost(why)) => return Err(why),
+                Err(QueryError::Refused(why)) => News::Refused(self.place.clone(), why),
+                Err(QueryError::Lost(why)) => return Err(why),
             };
             if !(self.tell)(news) {
                 return Ok(false);
@@ -116,8 +116,8 @@ impl<T: Fn(News) -> bool> Asker<T> {
         }
         match sampler.pulse() {
             Ok(Some(beat)) => Ok((self.tell)(News::Beat(beat))),
-            Ok(None) | Err(Trouble::Refused(_)) => Ok(true),
-            Err(Trouble::Lost(why)) => Err(why),
+            Ok(None) | Err(QueryError::Refused(_)) => Ok(true),
+            Err(QueryError::Lost(why)) => Err(why),
         }
     }
 

@@ -12,7 +12,7 @@ use super::snapshot::Figure;
 use super::source::{Answer, ENDS, Place, Source, in_utc};
 use super::view::{Order, arranged};
 use crate::exit::{FAILED, Failure};
-use crate::observe::Trouble;
+use crate::observe::QueryError;
 use crate::observe::table::lines;
 
 /// Whole numbers below are exact as floats.
@@ -108,8 +108,8 @@ impl Batch {
                         return Ok(());
                     }
                 }
-                Err(Trouble::Refused(why)) => return Err(Failure::new(FAILED, why)),
-                Err(Trouble::Lost(why)) => {
+                Err(QueryError::Refused(why)) => return Err(Failure::new(FAILED, why)),
+                Err(QueryError::Lost(why)) => {
                     eprintln!("tare: connection lost: {why}; waiting for the server");
                     loop {
                         std::thread::sleep(self.every.max(Duration::from_secs(1)));

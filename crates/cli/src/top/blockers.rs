@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Figure, Row};
-use crate::observe::{About, Observed, Product, Trouble, text};
+use crate::observe::{About, ObservedServer, Product, QueryError, text};
 use crate::output::Cell;
 
 /// Who waits for a lock, and who else has one on the same object or waits for one.
@@ -39,10 +39,10 @@ pub struct Blocked(BTreeMap<String, Vec<String>>);
 
 /// Writes into the rows of sessions who blocks them and how many they block. Gives what could not be told.
 pub fn fill(
-    observed: &mut Observed,
+    observed: &mut ObservedServer,
     sheet: &Sheet,
     rows: &mut [Row],
-) -> Result<Vec<String>, Trouble> {
+) -> Result<Vec<String>, QueryError> {
     fill_by(sheet, rows, |threads| ask(observed, threads))
 }
 
@@ -53,8 +53,8 @@ pub type Threads<'a> = HashMap<&'a String, &'a String>;
 pub fn fill_by(
     sheet: &Sheet,
     rows: &mut [Row],
-    ask: impl FnOnce(&Threads<'_>) -> Result<(Blocked, Vec<String>), Trouble>,
-) -> Result<Vec<String>, Trouble> {
+    ask: impl FnOnce(&Threads<'_>) -> Result<(Blocked, Vec<String>), QueryError>,
+) -> Result<Vec<String>, QueryError> {
     let (Some(by), Some(blocks), Some(thread)) = (
         sheet.find(|kind| kind == Measure::BlockedBy),
         sheet.find(|kind| kind == Measure::Blocks),
@@ -105,13 +105,16 @@ pub fn fill_by(
     Ok(notes)
 }
 
-fn ask(observed: &mut Observed, threads: &Threads<'_>) -> Result<(Blocked, Vec<String>), Trouble> {
+fn ask(
+    observed: &mut ObservedServer,
+    threads: &Threads<'_>,
+) -> Result<(Blocked, Vec<String>), QueryError> {
     let mut blocked = Blocked::default();
     let mut notes = Vec::new();
     for question in asked(&observed.about) {
         let rows = match observed.rows(question) {
             Ok(rows) => rows,
-            Err(Trouble::Refused(why)) => {
+            Err(QueryError::Refused(why)) => {
                 let what = match question {
                     METADATA => "metadata locks",
                     INSTANCES => "mutexes",

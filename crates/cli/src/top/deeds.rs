@@ -19,7 +19,7 @@ use super::sheet::Measure;
 use super::snapshot::{Figure, Snapshot, between};
 use super::source::{Answer, News, Wish};
 use super::view::View;
-use crate::config::Marks;
+use crate::config::Thresholds;
 use crate::output::Cell;
 
 /// Page threads with so many sessions: thread 10, 11, ..., connection 0, 1, ...
@@ -43,7 +43,7 @@ fn sessions(count: u64) -> View {
     let looks = Looks {
         has_colour: true,
         has_blocks: true,
-        marks: Marks::default(),
+        marks: Thresholds::default(),
     };
     let mut view = View::new("db1".into(), sheet, Duration::from_secs(3), looks);
     let now = Snapshot::of(sheet, (0..count).map(row).collect(), Instant::now());

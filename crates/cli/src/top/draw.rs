@@ -15,7 +15,7 @@ use super::sheet::Measure;
 use super::source::in_utc;
 use super::sparks;
 use super::view::View;
-use crate::observe::show;
+use crate::observe::format;
 
 /// Draws all of it.
 pub fn draw(view: &mut View, frame: &mut Frame) {
@@ -62,7 +62,7 @@ fn headline(view: &View) -> Line<'static> {
     };
     let mut spans = vec![
         Span::styled("tare top", BOLD),
-        Span::raw(format!("  {}  {when}", show::line(&view.headline))),
+        Span::raw(format!("  {}  {when}", format::line(&view.headline))),
     ];
     if let Some(rules) = view.answer().and_then(|answer| answer.sampling.as_ref()) {
         spans.push(Span::raw("  "));
@@ -79,7 +79,11 @@ fn headline(view: &View) -> Line<'static> {
 fn server_tabs(view: &mut View, area: Rect) -> Line<'static> {
     let (mut spans, mut left) = (Vec::new(), area.x);
     for (number, (name, is_there)) in view.servers.iter().enumerate() {
-        let text = format!(" {}{} ", show::line(name), if *is_there { "" } else { "!" });
+        let text = format!(
+            " {}{} ",
+            format::line(name),
+            if *is_there { "" } else { "!" }
+        );
         let style = match (number == view.server, is_there) {
             (true, _) => REVERSED,
             (false, true) => Style::new(),
@@ -121,7 +125,7 @@ fn sums(view: &View) -> Line<'static> {
             "{} of {} {}",
             sheet.name,
             sheet.of,
-            show::line(&view.place().title)
+            format::line(&view.place().title)
         );
         return Line::styled(text, BOLD);
     }
@@ -144,14 +148,20 @@ fn sums(view: &View) -> Line<'static> {
         let column = &sheet.columns[at];
         parts.push(match (column.kind, answer.seconds) {
             (Measure::Count, Some(_)) => {
-                format!("{}/s {}", show::count(sum(at)), column.head.to_lowercase())
+                format!(
+                    "{}/s {}",
+                    format::count(sum(at)),
+                    column.head.to_lowercase()
+                )
             }
             (Measure::Count, None) => {
-                format!("{} {}", show::count(sum(at)), column.head.to_lowercase())
+                format!("{} {}", format::count(sum(at)), column.head.to_lowercase())
             }
-            (Measure::Time, Some(seconds)) => format!("{} in {seconds:.1} s", show::time(sum(at))),
-            (Measure::Time, None) => format!("{} since counting began", show::time(sum(at))),
-            (Measure::GaugeBytes, _) => format!("{} in use", show::bytes(sum(at))),
+            (Measure::Time, Some(seconds)) => {
+                format!("{} in {seconds:.1} s", format::time(sum(at)))
+            }
+            (Measure::Time, None) => format!("{} since counting began", format::time(sum(at))),
+            (Measure::GaugeBytes, _) => format!("{} in use", format::bytes(sum(at))),
             _ => continue,
         });
     }
@@ -166,13 +176,13 @@ fn notes(view: &View) -> Vec<Line<'static>> {
     let trouble = view
         .trouble
         .iter()
-        .map(|text| Line::styled(show::line(text), BOLD));
+        .map(|text| Line::styled(format::line(text), BOLD));
     let notes = view.answer().into_iter().flat_map(|answer| &answer.notes);
     let notes = notes.chain(&view.recording);
     let deed = view.notice.iter();
     trouble
-        .chain(notes.map(|text| Line::raw(show::line(text))))
-        .chain(deed.map(|text| Line::styled(show::line(text), BOLD)))
+        .chain(notes.map(|text| Line::raw(format::line(text))))
+        .chain(deed.map(|text| Line::styled(format::line(text), BOLD)))
         .collect()
 }
 

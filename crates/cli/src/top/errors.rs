@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Figure, Key, Row};
-use crate::observe::{Observed, Trouble, real, text};
+use crate::observe::{ObservedServer, QueryError, real, text};
 use crate::output::Cell;
 
 /// The variance of each row's count since the server counts.
@@ -13,13 +13,13 @@ pub struct Errors(HashMap<Key, f64>);
 
 impl Errors {
     /// Asks.
-    pub fn ask(observed: &mut Observed, sheet: &Sheet) -> Result<Self, Trouble> {
+    pub fn ask(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Self, QueryError> {
         if sheet.errors.is_empty() {
             return Ok(Self::default());
         }
         match observed.rows(sheet.errors) {
             Ok(rows) => Ok(Self::of(rows)),
-            Err(Trouble::Refused(_)) => Ok(Self::default()),
+            Err(QueryError::Refused(_)) => Ok(Self::default()),
             Err(lost) => Err(lost),
         }
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::drills::EXECUTIONS;
 use super::snapshot::{Key, Row, Snapshot, between};
-use crate::observe::{Observed, Trouble, quoted, show, text, whole};
+use crate::observe::{ObservedServer, QueryError, format, integer, sql_literal, text};
 use crate::output::Cell;
 
 /// Executions that are looked at: enough for an average, few enough for a statement's text.
@@ -32,9 +32,9 @@ pub struct Found {
 }
 
 /// Looks at the executions of the statement with these keys: its schema and its digest.
-pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
+pub fn look(observed: &mut ObservedServer, keys: &Key) -> Result<Found, QueryError> {
     let compare = |column: &str, key: Option<&Option<String>>| match key.and_then(Option::as_ref) {
-        Some(key) => format!("{column} = {}", quoted(key)),
+        Some(key) => format!("{column} = {}", sql_literal(key)),
         None => format!("{column} IS NULL"),
     };
     let is_it = format!(
@@ -76,11 +76,11 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
     let sum = |at: usize| {
         executions
             .iter()
-            .filter_map(|row| whole(&row[at]))
+            .filter_map(|row| integer(&row[at]))
             .sum::<i128>()
     };
     let (time, lock) = (sum(3), sum(4));
-    let average = |sum: i128| show::time(sum as f64 / executions.len() as f64);
+    let average = |sum: i128| format::time(sum as f64 / executions.len() as f64);
     notes.push(format!(
         "the last {} executions ({statements}): {} each, of that {} for locks",
         executions.len(),
@@ -89,7 +89,7 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
     ));
     let ranges: Vec<String> = (executions.iter())
         .filter_map(|row| {
-            let (thread, first, last) = (whole(&row[0])?, whole(&row[1])?, whole(&row[2])?);
+            let (thread, first, last) = (integer(&row[0])?, integer(&row[1])?, integer(&row[2])?);
             Some(format!(
                 "(THREAD_ID = {thread} AND EVENT_ID > {first} AND EVENT_ID <= {last})"
             ))
@@ -131,7 +131,7 @@ pub fn look(observed: &mut Observed, keys: &Key) -> Result<Found, Trouble> {
 }
 
 /// The histories that are kept.
-fn consumers(observed: &mut Observed) -> Result<Vec<String>, Trouble> {
+fn consumers(observed: &mut ObservedServer) -> Result<Vec<String>, QueryError> {
     let rows = observed.rows(CONSUMERS)?;
     Ok(rows.iter().filter_map(|row| text(row.first()?)).collect())
 }

@@ -1,7 +1,7 @@
 //! Why a page is empty: because nothing happens, or because nothing is counted.
 
 use super::sheet::Sheet;
-use crate::observe::{Observed, Trouble, quoted, text, whole};
+use crate::observe::{ObservedServer, QueryError, integer, sql_literal, text};
 
 const CONSUMERS: &str =
     "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ";
@@ -9,20 +9,20 @@ const INSTRUMENTS: &str = "SELECT COUNT(*) FROM performance_schema.setup_instrum
 
 /// What is off that this page needs, and the statement that switches it on. `None` when all is on, or
 /// when this account may not know.
-pub fn off(observed: &mut Observed, sheet: &Sheet) -> Result<Option<String>, Trouble> {
+pub fn off(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Option<String>, QueryError> {
     match asked(observed, sheet) {
-        Err(Trouble::Refused(_)) => Ok(None),
+        Err(QueryError::Refused(_)) => Ok(None),
         other => other,
     }
 }
 
-fn asked(observed: &mut Observed, sheet: &Sheet) -> Result<Option<String>, Trouble> {
+fn asked(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Option<String>, QueryError> {
     if sheet.instruments.is_empty() {
         return Ok(None);
     }
-    let mut names = vec![quoted("global_instrumentation")];
+    let mut names = vec![sql_literal("global_instrumentation")];
     if !sheet.consumer.is_empty() {
-        names.push(quoted(sheet.consumer));
+        names.push(sql_literal(sheet.consumer));
     }
     let rows = observed.rows(&format!("{CONSUMERS}({})", names.join(", ")))?;
     if let Some(name) = rows.first().and_then(|row| text(row.first()?)) {
@@ -31,8 +31,8 @@ fn asked(observed: &mut Observed, sheet: &Sheet) -> Result<Option<String>, Troub
         )));
     }
     let pattern = sheet.instruments;
-    let rows = observed.rows(&format!("{INSTRUMENTS}{}", quoted(pattern)))?;
-    let on = rows.first().and_then(|row| whole(row.first()?));
+    let rows = observed.rows(&format!("{INSTRUMENTS}{}", sql_literal(pattern)))?;
+    let on = rows.first().and_then(|row| integer(row.first()?));
     Ok((on == Some(0)).then(|| {
         format!(
             "nothing is counted: all instruments {pattern} are off: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', \

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::snapshot::Figure;
 use super::view::View;
-use crate::observe::{self, Observed, show};
-use crate::ps::place;
+use crate::observe::{self, ObservedServer, format};
+use crate::ps::process;
 use crate::sql::{Session, Target};
 
 /// What is to end.
@@ -59,7 +59,7 @@ impl Kill {
         Ok(Self {
             what,
             connection: *connection as u64,
-            who: show::line(&texts.collect::<Vec<_>>().join(" ")),
+            who: format::line(&texts.collect::<Vec<_>>().join(" ")),
         })
     }
 
@@ -82,7 +82,7 @@ impl Kill {
     }
 
     /// Does it, and says how it went.
-    pub fn run(&self, observed: &mut Observed) -> String {
+    pub fn run(&self, observed: &mut ObservedServer) -> String {
         let statement = self.statement();
         let done = match observed.about.is_segment {
             false => observed
@@ -108,11 +108,11 @@ impl Kill {
 
 /// Connects to the server that a segment is of, where it listens: nothing can be asked through shared memory.
 fn listener(pid: u32) -> Result<Session, String> {
-    let (ports, sockets) = place::listeners(pid);
+    let (ports, sockets) = process::listeners(pid);
     // That of the X protocol speaks another language.
     let sockets = sockets.iter().filter(|path| !path.contains("mysqlx"));
-    let targets = sockets.map(|path| Target::at(Some(reached(pid, path)), None));
-    let targets = targets.chain(ports.iter().map(|port| Target::at(None, Some(*port))));
+    let targets = sockets.map(|path| Target::local(Some(reached(pid, path)), None));
+    let targets = targets.chain(ports.iter().map(|port| Target::local(None, Some(*port))));
     let mut why = format!("process {pid} listens nowhere: it takes no statements");
     for target in targets {
         match Session::open(&target) {

@@ -5,7 +5,7 @@ use ratatui::symbols::bar;
 
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Figure, Row};
-use crate::config::Marks;
+use crate::config::Thresholds;
 
 pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
@@ -46,12 +46,12 @@ pub struct Looks {
     /// Characters beyond ASCII are.
     pub has_blocks: bool,
     /// From where on what is marked.
-    pub marks: Marks,
+    pub marks: Thresholds,
 }
 
 impl Looks {
     /// As the environment says.
-    pub fn of(marks: Marks, variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn of(marks: Thresholds, variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&set);
         let locale = locale.unwrap_or_default().to_lowercase();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     fn looks(set: &[(&str, &str)]) -> Looks {
-        Looks::of(Marks::default(), |name| {
+        Looks::of(Thresholds::default(), |name| {
             let found = set.iter().find(|(of, _)| *of == name);
             found.map(|(_, value)| (*value).to_owned())
         })

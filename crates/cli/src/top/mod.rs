@@ -45,7 +45,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::config;
 use crate::exit::{FAILED, Failure};
-use crate::observe::Observed;
+use crate::observe::ObservedServer;
 use crate::sql::Target;
 use batch::Batch;
 use looks::Looks;
@@ -87,7 +87,7 @@ pub struct Args {
     replay: replay::ReplayOptions,
 
     /// Length of the interval in seconds
-    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::interval)]
+    #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::parse_interval)]
     interval: Duration,
 
     /// The first page
@@ -177,7 +177,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let targets: Vec<(String, Target)> = match &args.servers[..] {
         [] => vec![(args.target.name(), args.target.clone())],
         servers => (servers.iter())
-            .map(|server| (name(server, args), args.target.of(server)))
+            .map(|server| (name(server, args), args.target.with_server(server)))
             .collect(),
     };
     match (is_printed, &targets[..]) {
@@ -195,7 +195,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 fn name(server: &str, args: &Args) -> String {
     match config::is_name(server) {
         true => server.to_owned(),
-        false => args.target.of(server).name(),
+        false => args.target.with_server(server).name(),
     }
 }
 
@@ -244,7 +244,7 @@ fn batch(args: &Args, page: &'static Sheet) -> Batch {
 
 /// A server that is there.
 fn live(target: &Target, others: &Others) -> Result<Source, Failure> {
-    let observed = Observed::open(target.clone())?;
+    let observed = ObservedServer::open(target.clone())?;
     Ok(Source::Live(Box::new(Sampler::new(
         observed,
         Others::clone(others),
@@ -259,7 +259,7 @@ fn replay(
     looks: Looks,
     is_printed: bool,
 ) -> Result<(), Failure> {
-    let host = args.target.host_of_history()?;
+    let host = args.target.history_host()?;
     let replay = args.replay.open(host, args.interval)?;
     let source = Source::Past(Box::new(replay));
     if is_printed {

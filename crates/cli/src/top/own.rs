@@ -67,7 +67,7 @@ fn is_own(digest: &str) -> bool {
         questions.extend(super::source::questions().map(plain));
         questions.extend(super::pulse::questions().map(plain));
         questions.extend(super::blockers::questions().map(plain));
-        questions.extend(crate::observe::questions().map(plain));
+        questions.extend(crate::observe::queries().map(plain));
         questions
     });
     is_of(digest, questions)

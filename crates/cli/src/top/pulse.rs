@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
-use crate::observe::{Observed, Trouble, text, whole};
+use crate::observe::{ObservedServer, QueryError, integer, text};
 use crate::output::Cell;
 
 /// What threads wait for when they have nothing to do is no wait: idle connections, and conditions. Commands that last as
@@ -84,7 +84,7 @@ impl Counted {
         let mut counted = Self::default();
         for row in rows {
             let [what, name, n] = &row[..] else { continue };
-            let n = whole(n).unwrap_or(0);
+            let n = integer(n).unwrap_or(0);
             match (text(what).as_deref(), text(name)) {
                 (Some("calls"), _) => counted.calls = n,
                 (Some("active"), _) => counted.active = n,
@@ -129,14 +129,14 @@ pub struct Taker {
 
 impl Taker {
     /// Asks. Nothing comes the first time, nor where the server says no.
-    pub fn take(&mut self, observed: &mut Observed) -> Result<Option<Beat>, Trouble> {
+    pub fn take(&mut self, observed: &mut ObservedServer) -> Result<Option<Beat>, QueryError> {
         if self.refused {
             return Ok(None);
         }
-        let own = observed.asked;
+        let own = observed.statements_sent;
         let rows = match observed.rows(QUESTION) {
             Ok(rows) => rows,
-            Err(Trouble::Refused(_)) => {
+            Err(QueryError::Refused(_)) => {
                 self.refused = true;
                 return Ok(None);
             }

@@ -13,9 +13,9 @@ use tare_history::{Ended, Keep, Options, Recorder, ServerSource, Source};
 
 use super::source::Others;
 use crate::exit::{FAILED, Failure};
-use crate::observe::Observed;
+use crate::metrics_source::{self, SessionClient};
+use crate::observe::ObservedServer;
 use crate::sql::Target;
-use crate::watched::{self, Asked};
 
 /// As `tare record` without options.
 const WRITE_EVERY: Duration = Duration::from_secs(10);
@@ -125,7 +125,7 @@ impl Recording {
 
     fn record(&self, stop: &AtomicBool, tell: &dyn Fn(String)) -> Result<Ended, End> {
         let unreachable = |failure: Failure| End::Unreachable(failure.message);
-        let mut observed = Observed::open(self.target.clone()).map_err(unreachable)?;
+        let mut observed = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
         let is_segment = self.target.is_segment();
         let mut own = vec![observed.about.connection_id];
         let server = match &self.server {
@@ -138,11 +138,11 @@ impl Recording {
             None => observed.about.server(),
         };
         let mut source: Box<dyn Source> = match is_segment {
-            true => watched::source(&self.target).map_err(unreachable)?,
+            true => metrics_source::source(&self.target).map_err(unreachable)?,
             false => {
-                let other = Observed::open(self.target.clone()).map_err(unreachable)?;
+                let other = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
                 own.push(other.about.connection_id);
-                Box::new(ServerSource::new(Asked(other.into_session())))
+                Box::new(ServerSource::new(SessionClient(other.into_session())))
             }
         };
         if let Ok(mut others) = self.others.lock() {
@@ -171,7 +171,7 @@ impl Recording {
             Recorder::start(options, stop).map_err(unwritten)?
         };
         tell(words);
-        let mut asked = Asked(observed.into_session());
+        let mut asked = SessionClient(observed.into_session());
         // What this server has no table of is left out, as tare record would say.
         (recorder.record(&mut *source, &mut asked, &mut |_| {})).map_err(unwritten)
     }

@@ -12,9 +12,9 @@ use super::sheet::Sheet;
 use super::snapshot::{Snapshot, between};
 use super::source::{Answer, ENDS, Place, in_utc};
 use crate::exit::{FAILED, Failure};
-use crate::observe::{Trouble, real, rows, text};
-use crate::past::time;
-use crate::sql::{Session, past};
+use crate::history::parse_time;
+use crate::observe::{QueryError, real, rows, text};
+use crate::sql::{Session, history};
 
 /// Which history is replayed.
 #[derive(clap::Args, Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct ReplayOptions {
 
     /// Begin with the interval that ends here: '2026-11-22 14:03' or 14:03 of UTC, or 30m, 2h, 7d ago
     /// [default: the newest]
-    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = parse_time)]
     at: Option<i64>,
 }
 
@@ -160,20 +160,20 @@ impl Replay {
     }
 
     fn look_at(&self, from: i64, to: i64) {
-        if let Session::Past(past) = &self.session {
-            past.history().look_at(from, to);
+        if let Session::History(past) = &self.session {
+            past.history().set_range(from, to);
         }
     }
 
     /// The first or the last moment of a range.
-    fn edge(&mut self, which: &str, from: i64, to: i64) -> Result<Option<i64>, Trouble> {
+    fn edge(&mut self, which: &str, from: i64, to: i64) -> Result<Option<i64>, QueryError> {
         self.look_at(from, to);
         let found = rows(
             &mut self.session,
             &format!("SELECT {which}(at) FROM moments"),
         )?;
         let at = found.first().and_then(|row| text(row.first()?));
-        Ok(at.and_then(|at| time(&at).ok()))
+        Ok(at.and_then(|at| parse_time(&at).ok()))
     }
 
     /// The next interval, unless the first one has not been shown.
@@ -196,8 +196,8 @@ impl Replay {
     }
 
     /// Asks about a place, in the interval where one stands.
-    pub fn sample(&mut self, place: &Place) -> Result<Answer, Trouble> {
-        let sheet = of_history(place).map_err(Trouble::Refused)?;
+    pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
+        let sheet = of_history(place).map_err(QueryError::Refused)?;
         let mut notes = Vec::new();
         if self
             .edge("MAX", self.until - self.length, self.until)?
@@ -236,7 +236,7 @@ impl Replay {
     }
 
     /// What the server did as a whole in the interval.
-    pub fn pulse(&mut self) -> Result<Option<Beat>, Trouble> {
+    pub fn pulse(&mut self) -> Result<Option<Beat>, QueryError> {
         self.look_at(self.until - self.length, self.until);
         let counted = Counted::of(&rows(&mut self.session, PULSE)?);
         let active = rows(
@@ -260,7 +260,9 @@ impl Replay {
 }
 
 fn opened(of: &Past) -> Result<Session, Failure> {
-    Ok(Session::Past(Box::new(past::Past::open(of.clone())?)))
+    Ok(Session::History(Box::new(history::HistorySession::open(
+        of.clone(),
+    )?)))
 }
 
 /// What asks a history about a place; an error says why none does.

@@ -2,7 +2,7 @@
 //! between two answers, the sorting and the heads.
 
 use crate::observe::table::Side;
-use crate::observe::{About, Product, quoted};
+use crate::observe::{About, Product, sql_literal};
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -208,7 +208,7 @@ impl Sheet {
                 Some(key) if self.of == "thread" && key.parse::<u64>().is_ok() => {
                     format!("= {key}")
                 }
-                Some(key) => format!("= {}", quoted(key)),
+                Some(key) => format!("= {}", sql_literal(key)),
             };
             from = from.replace(&format!("{{{number}}}"), &comparison);
         }

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::time::Instant;
 
 use super::sheet::{Measure, Sheet};
-use crate::observe::{show, text, whole};
+use crate::observe::{format, integer, text};
 use crate::output::Cell;
 
 /// What tells a row from the others.
@@ -45,7 +45,7 @@ impl Snapshot {
                 }
                 match column.kind {
                     Measure::Key | Measure::Text => Value::Text(text(&cell)),
-                    _ => Value::Number(whole(&cell)),
+                    _ => Value::Number(integer(&cell)),
                 }
             });
             let values: Vec<Value> = values.collect();
@@ -101,15 +101,15 @@ impl Figure {
     pub fn shown(&self, kind: Measure) -> String {
         match self {
             Self::Empty => String::new(),
-            Self::Text(text) => show::line(text),
+            Self::Text(text) => format::line(text),
             Self::Number(n) => match kind {
-                Measure::Time | Measure::Average | Measure::GaugeTime => show::time(*n),
-                Measure::Bytes | Measure::GaugeBytes => show::bytes(*n),
-                Measure::GaugeSeconds => show::time(*n * 1e12),
-                Measure::Share => show::percent(*n),
+                Measure::Time | Measure::Average | Measure::GaugeTime => format::time(*n),
+                Measure::Bytes | Measure::GaugeBytes => format::bytes(*n),
+                Measure::GaugeSeconds => format::time(*n * 1e12),
+                Measure::Share => format::percent(*n),
                 Measure::Error => format!("{n:.1}"),
                 Measure::KeyNumber | Measure::Gauge | Measure::Blocks => format!("{n:.0}"),
-                _ => show::count(*n),
+                _ => format::count(*n),
             },
         }
     }
@@ -230,13 +230,13 @@ fn derive(sheet: &Sheet, rows: &mut [Row], seconds: f64) {
                 row.figures[time].number(),
                 row.figures[count].number() * seconds,
             );
-            let (part, whole) = match column.kind {
+            let (part, denominator) = match column.kind {
                 Measure::Share => (time, total),
                 Measure::Average => (time, count),
                 _ => continue,
             };
-            row.figures[at] = if whole > 0.0 {
-                Figure::Number(part / whole)
+            row.figures[at] = if denominator > 0.0 {
+                Figure::Number(part / denominator)
             } else {
                 Figure::Empty
             };

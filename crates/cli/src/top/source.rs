@@ -14,7 +14,7 @@ use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, between};
 use super::{blockers, errors, executions, idle, own};
 use crate::observe::sampling::{self, Sampling};
-use crate::observe::{Observed, Product, Trouble};
+use crate::observe::{ObservedServer, Product, QueryError};
 
 /// A thread whose last statement was the execution of a prepared one, and that has no digest: MySQL before 9
 /// counts those in prepared_statements_instances alone.
@@ -29,7 +29,7 @@ const OF_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_sum
 
 /// What is asked here beside a page's question.
 pub fn questions() -> [&'static str; 3] {
-    [WITHOUT_DIGEST, OF_MARIADB, sampling::QUESTION]
+    [WITHOUT_DIGEST, OF_MARIADB, sampling::QUERY]
 }
 
 /// What is looked at: a page, or what belongs to a row of one.
@@ -113,7 +113,7 @@ pub enum Source {
 
 impl Source {
     /// Asks about a place.
-    pub fn sample(&mut self, place: &Place) -> Result<Answer, Trouble> {
+    pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
         match self {
             Self::Live(sampler) => sampler.sample(place),
             #[cfg(feature = "history")]
@@ -122,7 +122,7 @@ impl Source {
     }
 
     /// What the server did as a whole in the last interval.
-    pub fn pulse(&mut self) -> Result<Option<Beat>, Trouble> {
+    pub fn pulse(&mut self) -> Result<Option<Beat>, QueryError> {
         match self {
             Self::Live(sampler) => sampler.pulse(),
             #[cfg(feature = "history")]
@@ -208,7 +208,7 @@ impl Source {
 
 /// Asks, and remembers the last answer.
 pub struct Sampler {
-    observed: Observed,
+    observed: ObservedServer,
     last: Option<(Place, Snapshot, Errors)>,
     /// Executions of prepared statements were seen that no digest counts.
     lacks_prepared: bool,
@@ -222,7 +222,7 @@ pub type Others = Arc<Mutex<Vec<u64>>>;
 
 impl Sampler {
     /// Over a server that is there.
-    pub fn new(observed: Observed, others: Others) -> Self {
+    pub fn new(observed: ObservedServer, others: Others) -> Self {
         Self {
             observed,
             last: None,
@@ -233,13 +233,13 @@ impl Sampler {
     }
 
     /// What the server did as a whole since the last time. What was written into a file and has ended does nothing.
-    pub fn pulse(&mut self) -> Result<Option<Beat>, Trouble> {
+    pub fn pulse(&mut self) -> Result<Option<Beat>, QueryError> {
         let about = &self.observed.about;
-        if !about.was_live || about.silent().is_some() {
+        if !about.was_live || about.explain_empty_page().is_some() {
             return Ok(None);
         }
         if !self.observed.is_live()? {
-            return Err(Trouble::Lost("the program has ended".into()));
+            return Err(QueryError::Lost("the program has ended".into()));
         }
         self.pulse.take(&mut self.observed)
     }
@@ -251,21 +251,21 @@ impl Sampler {
 
     /// The processors of the machine that the server runs on, where that is this one.
     pub fn processors(&mut self) -> Option<f64> {
-        let pid = self.observed.process().ok()?.ok();
+        let pid = self.observed.find_process().ok()?.ok();
         let count = std::thread::available_parallelism().ok()?;
         pid.map(|_| count.get() as f64)
     }
 
     /// Asks about a place.
-    pub fn sample(&mut self, place: &Place) -> Result<Answer, Trouble> {
+    pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
         if let Some(reason) = place.sheet.missing(&self.observed.about) {
-            return Err(Trouble::Refused(reason));
+            return Err(QueryError::Refused(reason));
         }
-        if let Some(reason) = self.observed.about.silent() {
-            return Err(Trouble::Refused(reason.to_owned()));
+        if let Some(reason) = self.observed.about.explain_empty_page() {
+            return Err(QueryError::Refused(reason.to_owned()));
         }
         if self.observed.about.was_live && !self.observed.is_live()? {
-            return Err(Trouble::Lost(
+            return Err(QueryError::Lost(
                 "the program has ended; these were its last figures".into(),
             ));
         }
@@ -291,7 +291,7 @@ impl Sampler {
         let rows = self
             .observed
             .rows(&place.sheet.question(&place.keys, recent))?;
-        let sampling = Sampling::ask(&mut self.observed)?;
+        let sampling = Sampling::query(&mut self.observed)?;
         let errors = match sampling.is_on() {
             true => Errors::ask(&mut self.observed, place.sheet)?,
             false => Errors::default(),
@@ -346,14 +346,14 @@ impl Sampler {
             rows,
             seconds,
             notes,
-            sampling: sampling.is_on().then(|| sampling.words()),
+            sampling: sampling.is_on().then(|| sampling.summary()),
             estimated,
             until_ms: None,
         })
     }
 
     /// Whether this server leaves executions of prepared statements out of its digests. Once seen it stays so.
-    fn lacks_prepared(&mut self) -> Result<bool, Trouble> {
+    fn lacks_prepared(&mut self) -> Result<bool, QueryError> {
         if !self.lacks_prepared {
             let question = match self.observed.about.product {
                 Product::MariaDb => OF_MARIADB,
@@ -361,7 +361,7 @@ impl Sampler {
             };
             self.lacks_prepared = match self.observed.rows(question) {
                 Ok(rows) => !rows.is_empty(),
-                Err(Trouble::Refused(_)) => false,
+                Err(QueryError::Refused(_)) => false,
                 Err(lost) => return Err(lost),
             };
         }

@@ -10,7 +10,7 @@ use super::grid::cut_front;
 use super::looks::Level;
 use super::pulse::Beat;
 use super::view::View;
-use crate::observe::show;
+use crate::observe::format;
 
 /// Lines that they take.
 pub const LINES: u16 = 3;
@@ -44,19 +44,19 @@ pub fn draw(view: &View, frame: &mut Frame, area: Rect) {
     let sparks = [
         Spark {
             label: "calls/s",
-            value: show::count(last.calls),
+            value: format::count(last.calls),
             bars: bars(&|beat| beat.calls, &usual),
             name: "",
         },
         Spark {
             label: "active",
-            value: show::count(last.active),
+            value: format::count(last.active),
             bars: bars(&|beat| beat.active, &active),
             name: "",
         },
         Spark {
             label: "wait/s",
-            value: show::time(ps(last)),
+            value: format::time(ps(last)),
             bars: bars(&ps, &usual),
             name: last.wait.as_ref().map_or("", |wait| &wait.name),
         },
@@ -91,7 +91,7 @@ fn one(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
         sparkline(view, &spark.bars[..spark.bars.len().min(bars.width.into())]),
         bars,
     );
-    let text = cut_front(&show::line(spark.name), named.into());
+    let text = cut_front(&format::line(spark.name), named.into());
     frame.render_widget(Line::raw(text), name);
 }
 

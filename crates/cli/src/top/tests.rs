@@ -14,7 +14,7 @@ use super::sheet::Sheet;
 use super::snapshot::{Snapshot, between};
 use super::source::{Answer, News, Place, Wish};
 use super::view::View;
-use crate::config::Marks;
+use crate::config::Thresholds;
 use crate::output::Cell;
 
 const MS: u64 = 1_000_000_000;
@@ -53,7 +53,7 @@ fn view_of(page: &'static Sheet) -> View {
 
 /// What an environment without a word gives.
 pub fn looks() -> Looks {
-    Looks::of(Marks::default(), |_| None)
+    Looks::of(Thresholds::default(), |_| None)
 }
 
 /// A view after one interval of two seconds.
@@ -143,8 +143,8 @@ fn a_narrow_screen_has_fewer_columns_and_no_cut_number() {
         let narrow = drawn(&mut view(), width, 9);
         for at in 3..7 {
             let (all, some) = (words(&wide[at]), words(&narrow[at]));
-            let whole = some.iter().all(|word| all.contains(word));
-            assert!(whole, "{width}: {:?} of {:?}", narrow[at], wide[at]);
+            let is_subset = some.iter().all(|word| all.contains(word));
+            assert!(is_subset, "{width}: {:?} of {:?}", narrow[at], wide[at]);
         }
         assert!(narrow[4].contains("300.00 ms"), "{width}: {:?}", narrow[4]);
         assert!(narrow[4].contains("SELECT `a`"), "{width}: {:?}", narrow[4]);

@@ -1,5 +1,4 @@
-//! What tells one server from another: its version, its data directory, where it listens. The system
-//! knows all of it; nothing is asked of the program.
+//! A process's version, data directory and addresses, from /proc. Nothing is sent to the program.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -9,15 +8,15 @@ use std::path::{Path, PathBuf};
 
 use tare_image::{Image, Recognition, has_server_name};
 
-/// Options that name a data directory, mysqld's and ours.
-const DATA: [&str; 2] = ["--datadir", "--data"];
+/// Options that name the data directory: mysqld's and Tare's.
+const DATA_OPTIONS: [&str; 2] = ["--datadir", "--data"];
 
 /// The state of a listening socket in /proc/net/tcp (TCP_LISTEN, linux/tcp_states.h).
 const LISTENING: &str = "0A";
 /// The flag of one in /proc/net/unix (__SO_ACCEPTCON, linux/net.h).
 const ACCEPTS: u32 = 1 << 16;
 
-/// What a program is: the server that its file contains, or this very tare.
+/// The server in a process's program file, or this tare.
 pub fn version(pid: u32) -> Option<String> {
     let program = PathBuf::from(format!("/proc/{pid}/exe"));
     let same = |a: &Path, b: &Path| {
@@ -34,19 +33,19 @@ pub fn version(pid: u32) -> Option<String> {
     }
 }
 
-/// Where it keeps its data: as its command line says, or where a mysqld works.
+/// The data directory that the command line names, or else a mysqld's working directory.
 pub fn data(pid: u32) -> Option<PathBuf> {
-    let works_in = fs::read_link(format!("/proc/{pid}/cwd")).ok();
-    match said(&arguments(pid)) {
-        Some(data) => Some(match works_in {
-            // A server that has gone there meanwhile is there.
+    let working_directory = fs::read_link(format!("/proc/{pid}/cwd")).ok();
+    match data_option(&arguments(pid)) {
+        Some(data) => Some(match working_directory {
+            // A server may have made it its working directory.
             Some(there) if there.ends_with(&data) => there,
             Some(there) => there.join(data),
             None => data,
         }),
         None => {
             let program = fs::read_link(format!("/proc/{pid}/exe")).ok()?;
-            works_in.filter(|_| has_server_name(&program))
+            working_directory.filter(|_| has_server_name(&program))
         }
     }
 }
@@ -61,29 +60,29 @@ fn arguments(pid: u32) -> Vec<OsString> {
 }
 
 /// The data directory that arguments name, the last one of several.
-fn said(arguments: &[OsString]) -> Option<PathBuf> {
-    let mut found = None;
+fn data_option(arguments: &[OsString]) -> Option<PathBuf> {
+    let mut last = None;
     for (at, argument) in arguments.iter().enumerate() {
-        for option in DATA {
+        for option in DATA_OPTIONS {
             let rest = argument.as_bytes().strip_prefix(option.as_bytes());
             match rest {
-                Some([]) => found = arguments.get(at + 1).map(PathBuf::from),
-                Some([b'=', value @ ..]) => found = Some(PathBuf::from(OsStr::from_bytes(value))),
+                Some([]) => last = arguments.get(at + 1).map(PathBuf::from),
+                Some([b'=', value @ ..]) => last = Some(PathBuf::from(OsStr::from_bytes(value))),
                 _ => {}
             }
         }
     }
-    found.filter(|path| !path.as_os_str().is_empty())
+    last.filter(|path| !path.as_os_str().is_empty())
 }
 
-/// Where it listens: TCP ports in their order, then sockets by their names.
-pub fn listens(pid: u32) -> String {
+/// TCP ports in order, then sockets by name.
+pub fn addresses(pid: u32) -> String {
     let (ports, names) = listeners(pid);
     let ports = ports.iter().map(u16::to_string);
     ports.chain(names).collect::<Vec<_>>().join(", ")
 }
 
-/// The same: its ports, and its sockets as it names them.
+/// The TCP ports and the sockets that it listens on.
 pub fn listeners(pid: u32) -> (Vec<u16>, Vec<String>) {
     let sockets = sockets(pid);
     let net =
@@ -113,7 +112,7 @@ fn sockets(pid: u32) -> Vec<u64> {
         .collect()
 }
 
-/// The ports of these sockets that listen, from /proc/net/tcp.
+/// The ports of those sockets that listen, from /proc/net/tcp.
 fn ports(table: &str, sockets: &[u64]) -> Vec<u16> {
     let port = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -125,13 +124,13 @@ fn ports(table: &str, sockets: &[u64]) -> Vec<u16> {
     table.lines().filter_map(port).collect()
 }
 
-/// The names of these sockets that listen, from /proc/net/unix.
+/// The names of those sockets that listen, from /proc/net/unix.
 fn names(table: &str, sockets: &[u64]) -> Vec<String> {
     let name = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let flags = u32::from_str_radix(fields.get(3)?, 16).ok()?;
         let inode = fields.get(6)?;
-        // The name may have blanks in it: it is all that follows the inode.
+        // The name is all that follows the inode, because it may contain blanks.
         let (_, name) = line.split_once(&format!(" {inode} "))?;
         let mine = flags & ACCEPTS != 0 && sockets.contains(&inode.parse().ok()?);
         mine.then(|| name.to_owned())
@@ -149,15 +148,21 @@ mod tests {
 
     #[test]
     fn the_last_directory_that_is_named_counts() {
-        let said = |text| said(&words(text)).map(|path| path.display().to_string());
-        assert_eq!(said("mysqld --datadir=/a --port=1"), Some("/a".into()));
-        assert_eq!(said("tare serve --data d --datadir e"), Some("e".into()));
-        assert_eq!(said("mysqld --data-buffer=1 --datadir"), None);
-        assert_eq!(said("mysqld"), None);
+        let data_option = |text| data_option(&words(text)).map(|path| path.display().to_string());
+        assert_eq!(
+            data_option("mysqld --datadir=/a --port=1"),
+            Some("/a".into())
+        );
+        assert_eq!(
+            data_option("tare serve --data d --datadir e"),
+            Some("e".into())
+        );
+        assert_eq!(data_option("mysqld --data-buffer=1 --datadir"), None);
+        assert_eq!(data_option("mysqld"), None);
     }
 
     #[test]
-    fn only_own_sockets_that_listen_are_told() {
+    fn only_own_listening_sockets_are_listed() {
         let tcp = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
              \x20  0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 77 1 0 100 0 0 10 0\n\
              \x20  1: 0100007F:0CEB 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 78 1 0 100 0 0 10 0\n\

@@ -1,5 +1,4 @@
-//! What `tare record` looks at and `--metrics` tells of: a segment or a server, opened for crates that
-//! know neither.
+//! Opens a segment or server for `tare record`, `tare live` and `--metrics`, whose crates know neither.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,60 +8,64 @@ use tare_live::{Figures, Metrics, Open, Watched};
 use tare_reader::Segment;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::{self, Observed, Product, Trouble};
-use crate::ps::place;
+use crate::observe::{self, ObservedServer, Product, QueryError};
+use crate::ps::process;
 use crate::sql::{Local, Session, Target, local};
 
-/// A session that answers.
-pub struct Asked(pub Session);
+/// A session as history's trait `Ask`.
+pub struct SessionClient(pub Session);
 
-impl Ask for Asked {
+impl Ask for SessionClient {
     fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered> {
         let rows = observe::rows(&mut self.0, sql).map_err(|trouble| match trouble {
-            Trouble::Lost(why) => Unanswered::Lost(why),
-            Trouble::Refused(why) => Unanswered::Refused(why),
+            QueryError::Lost(why) => Unanswered::Lost(why),
+            QueryError::Refused(why) => Unanswered::Refused(why),
         })?;
         let texts = |row: Vec<_>| row.iter().map(observe::text).collect();
         Ok(rows.into_iter().map(texts).collect())
     }
 }
 
-/// Looks at a segment, or asks a server on a connection of its own.
+/// The source of samples: a segment, or a server on a connection of its own.
 pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
     if target.is_segment() {
         let segment = local::attach(target.segment())?;
         return Ok(Box::new(SegmentSource::new(Arc::new(segment))));
     }
-    let other = Observed::open(target.clone())?;
-    Ok(Box::new(ServerSource::new(Asked(other.into_session()))))
+    let other = ObservedServer::open(target.clone())?;
+    Ok(Box::new(ServerSource::new(SessionClient(
+        other.into_session(),
+    ))))
 }
 
 /// Opens a target of the command line.
 pub fn open(target: &Target) -> Result<Watched, String> {
-    let told = |failure: Failure| failure.message;
-    let source = source(target).map_err(told)?;
-    let mut observed = Observed::open(target.clone()).map_err(told)?;
-    let pid = observed.process().ok().and_then(Result::ok);
-    // A segment answers in Tare's name, whatever server writes it.
-    let server = pid.filter(|_| target.is_segment()).and_then(place::version);
+    let message = |failure: Failure| failure.message;
+    let source = source(target).map_err(message)?;
+    let mut observed = ObservedServer::open(target.clone()).map_err(message)?;
+    let pid = observed.find_process().ok().and_then(Result::ok);
+    // A segment's VERSION() is Tare's, whatever server writes it.
+    let server = pid
+        .filter(|_| target.is_segment())
+        .and_then(process::version);
     Ok(Watched {
         source,
         pid,
         is_tare: observed.about.product == Product::Tare,
         name: observed.about.name.clone(),
         version: server.unwrap_or_else(|| observed.about.version.clone()),
-        ask: Box::new(Asked(observed.into_session())),
+        ask: Box::new(SessionClient(observed.into_session())),
     })
 }
 
-/// Opens a segment that is attached already.
-pub fn of_segment(segment: Option<Arc<Segment>>) -> Result<Watched, String> {
+/// Opens an attached segment.
+pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<Watched, String> {
     let segment =
         segment.ok_or("this server is not instrumented: start it with --performance-schema=ON")?;
     let pid = segment.pid();
     let source = Box::new(SegmentSource::new(Arc::clone(&segment)));
-    let session = Local::of(segment).map_err(|failure| failure.message)?;
-    let mut ask = Asked(Session::Local(Box::new(session)));
+    let session = Local::new(segment).map_err(|failure| failure.message)?;
+    let mut ask = SessionClient(Session::Local(Box::new(session)));
     let mut text = |sql| {
         let rows = ask.ask(sql).unwrap_or_default();
         let first = rows
@@ -81,7 +84,7 @@ pub fn of_segment(segment: Option<Arc<Segment>>) -> Result<Watched, String> {
     })
 }
 
-/// Options of commands that tell metrics.
+/// Options of commands that export metrics.
 #[derive(clap::Args, Clone, Debug)]
 pub struct MetricsOptions {
     /// Answer Prometheus at http://ADDRESS/metrics, such as 127.0.0.1:9150; port 0 takes a free one and
@@ -98,7 +101,7 @@ pub struct MetricsOptions {
 }
 
 impl MetricsOptions {
-    /// Begins to answer, if that was asked for, and says where.
+    /// Starts the exporter if --metrics is given, and prints its address.
     pub fn start(&self, open: Open, figures: Option<Arc<Figures>>) -> Result<(), Failure> {
         let Some(address) = self.metrics else {
             return Ok(());

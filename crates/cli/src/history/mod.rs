@@ -1,8 +1,7 @@
-//! A history as tables of the system schemas: what `tare sql --history` asks.
+//! A history as tables of the system schemas, for `tare sql --history`.
 //!
-//! [`tables`] are the files' own rows, in schema `tare`; [`summaries`] what MySQL's summaries would have
-//! grown by in a range of time, in `performance_schema`. Both stand in place of the tables that a segment
-//! has, so that views of schema sys are over them.
+//! [`tables`] are the files' own rows, in schema `tare`. [`summaries`] are the growth of MySQL's summaries in a range
+//! of time, in `performance_schema`. Both replace a segment's tables, so that views of schema sys read them.
 
 mod summaries;
 mod tables;
@@ -25,7 +24,7 @@ use tare_sys::Sys;
 
 use crate::exit::{FAILED, Failure};
 
-/// What of a history is asked.
+/// Options of a history.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "A history to ask")]
 pub struct HistoryOptions {
@@ -35,27 +34,27 @@ pub struct HistoryOptions {
     history: Option<PathBuf>,
 
     /// From this time on: '2026-11-22 14:03' or 14:03 of UTC, or 30m, 2h, 7d ago [default: all]
-    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = parse_time)]
     from: Option<i64>,
 
     /// Until before this time
-    #[arg(long, value_name = "TIME", requires = "history", value_parser = time)]
+    #[arg(long, value_name = "TIME", requires = "history", value_parser = parse_time)]
     to: Option<i64>,
 }
 
-/// Reads a time of the command line.
-pub fn time(text: &str) -> Result<i64, String> {
+/// Parses a time of the command line.
+pub fn parse_time(text: &str) -> Result<i64, String> {
     moment(text, SystemTime::now())
 }
 
 impl HistoryOptions {
-    /// Whether a history is meant.
+    /// Whether --history is given.
     pub fn is_given(&self) -> bool {
         self.history.is_some()
     }
 
-    /// The history that is meant, of this host alone if one is named.
-    pub fn past(&self, host: Option<&str>) -> Result<Past, Failure> {
+    /// Opens the history, restricted to a host if one is given.
+    pub fn open(&self, host: Option<&str>) -> Result<Past, Failure> {
         let past = Past {
             directory: self.history.clone().unwrap_or_default(),
             from: self.from.unwrap_or(i64::MIN),
@@ -68,28 +67,28 @@ impl HistoryOptions {
     }
 }
 
-/// A history that is asked, and what is to be said about it.
+/// A history, its range of time and its warnings.
 pub struct History {
     past: Past,
-    /// The range of time that is looked at: from, and until before, in milliseconds since 1970.
+    /// The visible range of time: from, and until before, in milliseconds since 1970.
     range: Mutex<(i64, i64)>,
-    /// What was said already, and what is still to be.
-    said: Mutex<(HashSet<String>, Vec<String>)>,
+    /// All warnings, and those that are not printed yet.
+    warnings: Mutex<(HashSet<String>, Vec<String>)>,
 }
 
 impl History {
-    /// From here on this range of time alone is there.
-    pub fn look_at(&self, from: i64, to: i64) {
+    /// Restricts the rows to this range of time.
+    pub fn set_range(&self, from: i64, to: i64) {
         *self.range.lock().unwrap_or_else(PoisonError::into_inner) = (from, to);
     }
 
-    /// What is read where a statement names this host, or none.
+    /// The part of the history that a statement's filter on the host selects.
     fn of_host(&self, filter: &Filter, column: &str) -> Option<Past> {
         let mut past = self.past.clone();
         (past.from, past.to) = *self.range.lock().unwrap_or_else(PoisonError::into_inner);
         match (filter.text(column), &past.host) {
             (Admit::None, _) => return None,
-            // Names of hosts are directories, whose case counts; SQL's comparison may not look at it.
+            // Hosts are case-sensitive directories, but SQL's comparison may ignore case.
             (Admit::One(host), None) if host.is_ascii() && host == host.to_lowercase() => {
                 past.host = Some(host.to_owned());
             }
@@ -99,24 +98,24 @@ impl History {
     }
 
     fn warn(&self, damaged: Vec<Error>) {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
         for error in damaged {
             let line = format!("left out because it is damaged: {error}");
-            if said.0.insert(line.clone()) {
-                said.1.push(line);
+            if warnings.0.insert(line.clone()) {
+                warnings.1.push(line);
             }
         }
     }
 
-    /// What is to be said since it was last asked.
-    pub fn warnings(&self) -> Vec<String> {
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut said.1)
+    /// Takes the warnings that are not printed yet.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut warnings.1)
     }
 }
 
-/// The history says why it cannot be read.
-fn told(error: Error) -> SqlError {
+/// The SQL error for a history that cannot be read.
+fn sql_error(error: Error) -> SqlError {
     SqlError::new(1105, error.to_string())
 }
 
@@ -134,12 +133,12 @@ impl fmt::Debug for Tables {
 }
 
 impl Tables {
-    /// Those of a history. They last as long as the process, as descriptions do.
-    pub fn of(past: Past) -> (Arc<History>, &'static Self) {
+    /// The tables of a history. They are leaked, because descriptions of tables are static.
+    pub fn new(past: Past) -> (Arc<History>, &'static Self) {
         let history = Arc::new(History {
             range: Mutex::new((past.from, past.to)),
             past,
-            said: Mutex::default(),
+            warnings: Mutex::default(),
         });
         let tables = Self {
             sys: Sys::of(Series::default()),

@@ -1,4 +1,4 @@
-//! The tables of the files: moments, samples, growth, digests.
+//! The tables of a history's files: moments, samples, growth, digests.
 
 use std::sync::Arc;
 
@@ -10,27 +10,27 @@ use tare_rows::filter::{Admit, Bound, Filter, Operand};
 use tare_rows::time::timestamp;
 use tare_rows::view::View;
 
-use super::{History, told};
+use super::{History, sql_error};
 
-/// What a file's path says, after its columns.
-const OF_PATH: [(&str, &str, &str); 3] = [
+/// Columns from a file's path, after the file's own.
+const PATH_COLUMNS: [(&str, &str, &str); 3] = [
     ("host", "varchar(255)", "The host, as tare record calls it."),
     ("date", "date", "The day of its file, in UTC."),
     ("hour", "bigint(20)", "The hour of its file, in UTC."),
 ];
 
-/// A table of the files.
-struct OfFiles {
+/// A table of a history's files.
+struct FileTable {
     history: Arc<History>,
     described: &'static Described,
     columns: Vec<Meta>,
 }
 
-/// All of them, sorted.
+/// All tables, sorted.
 pub fn all(history: &Arc<History>) -> Vec<&'static dyn Table> {
     let mut all: Vec<&'static dyn Table> = Vec::new();
     for described in TABLES {
-        let of_rows = described.columns.iter().map(|column| {
+        let file_columns = described.columns.iter().map(|column| {
             let kind = match column.kind {
                 Type::Time => "datetime(6)",
                 Type::Long => "bigint(20)",
@@ -39,13 +39,13 @@ pub fn all(history: &Arc<History>) -> Vec<&'static dyn Table> {
             };
             (column.name, kind, column.doc)
         });
-        let of_path = OF_PATH
+        let path_columns = PATH_COLUMNS
             .into_iter()
             .take(if described.by_hour { 3 } else { 1 });
-        let columns = of_rows
-            .chain(of_path)
+        let columns = file_columns
+            .chain(path_columns)
             .map(|(name, kind, doc)| meta(name, kind, doc));
-        all.push(Box::leak(Box::new(OfFiles {
+        all.push(Box::leak(Box::new(FileTable {
             history: Arc::clone(history),
             described,
             columns: columns.collect(),
@@ -63,10 +63,10 @@ pub fn meta(name: &'static str, column_type: &'static str, doc: &'static str) ->
     }
 }
 
-/// The milliseconds that a text which is compared with a time may stand for.
+/// Parses a text that is compared with a time; milliseconds since 1970.
 fn millis(value: &Operand) -> Option<i64> {
     match value {
-        // Texts compare as texts: what is no time in full is not relied on.
+        // SQL compares texts, so that only a complete time can narrow the scan.
         Operand::Text(text) if text.len() >= 10 && text.as_bytes()[4] == b'-' => {
             moment(text, std::time::UNIX_EPOCH).ok()
         }
@@ -77,9 +77,9 @@ fn millis(value: &Operand) -> Option<i64> {
 const SECOND: i64 = 1000;
 const HOUR: i64 = 3600 * SECOND;
 
-/// Narrows the range of time by bounds on `at` and by dates; false where nothing can be meant.
+/// Narrows the range of time by bounds on `at` and by dates; false if it is empty.
 fn narrow(past: &mut Past, filter: &Filter) -> bool {
-    // A file of a day has growth of the first moments of the next one.
+    // The file of a day may contain growth of the first minute of the next day.
     const DAY: i64 = 24 * HOUR + 60 * SECOND;
     let mut ranges = Vec::new();
     for (bound, value) in filter.bounds("at") {
@@ -111,7 +111,7 @@ fn narrow(past: &mut Past, filter: &Filter) -> bool {
     true
 }
 
-impl Table for OfFiles {
+impl Table for FileTable {
     fn schema(&self) -> &'static str {
         "tare"
     }
@@ -158,52 +158,54 @@ impl Table for OfFiles {
         let past = self.history.of_host(filter, "host");
         let past = past.and_then(|mut past| narrow(&mut past, filter).then_some(past));
         let hour = match filter.number("hour") {
-            Admit::None => return Ok(Box::new(Walk::nothing(self))),
+            Admit::None => return Ok(Box::new(FileScan::empty(self))),
             Admit::One(hour) => i64::try_from(hour).ok(),
             Admit::All => None,
         };
         let Some(past) = past else {
-            return Ok(Box::new(Walk::nothing(self)));
+            return Ok(Box::new(FileScan::empty(self)));
         };
         let uses = |name: &str| {
-            let place = self.columns.iter().position(|column| column.name == name);
-            place.is_some_and(|place| filter.uses(place))
+            let position = self.columns.iter().position(|column| column.name == name);
+            position.is_some_and(|position| filter.uses(position))
         };
-        let rows = past.scan_hour(self.described, hour, uses).map_err(told)?;
-        Ok(Box::new(Walk {
+        let rows = past
+            .scan_hour(self.described, hour, uses)
+            .map_err(sql_error)?;
+        Ok(Box::new(FileScan {
             table: self,
             rows: Some(rows),
-            seen: 0,
+            row_number: 0,
         }))
     }
 }
 
-/// A scan that stands on a row.
-struct Walk {
-    table: &'static OfFiles,
+/// A scan with its current row.
+struct FileScan {
+    table: &'static FileTable,
     rows: Option<Rows>,
-    seen: i64,
+    row_number: i64,
 }
 
-impl Walk {
-    fn nothing(table: &'static OfFiles) -> Self {
+impl FileScan {
+    fn empty(table: &'static FileTable) -> Self {
         Self {
             table,
             rows: None,
-            seen: 0,
+            row_number: 0,
         }
     }
 }
 
-impl Scan for Walk {
+impl Scan for FileScan {
     fn advance(&mut self) -> Result<bool, SqlError> {
         let Some(rows) = &mut self.rows else {
             return Ok(false);
         };
-        self.seen += 1;
+        self.row_number += 1;
         let is_row = rows.advance();
         self.table.history.warn(rows.damaged());
-        is_row.map_err(told)
+        is_row.map_err(sql_error)
     }
 
     fn cell(&self, column: usize) -> Cell<'_> {
@@ -229,6 +231,6 @@ impl Scan for Walk {
     }
 
     fn rowid(&self) -> i64 {
-        self.seen
+        self.row_number
     }
 }

@@ -1,7 +1,7 @@
-//! MySQL's summaries, made of growth: what they would have counted in the range of time that is asked.
+//! MySQL's summaries, summed from growth in a range of time.
 //!
-//! A row is of one host and one server, which two columns after MySQL's name. What growth does not have (the
-//! shortest and longest, quantiles) is NULL.
+//! Each row is for one host and one server, in two columns after MySQL's. Columns that growth lacks (minimum, maximum,
+//! quantiles) are NULL.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use tare_rows::time::timestamp;
 use tare_rows::view::View;
 
 use super::tables::meta;
-use super::{History, told};
+use super::{History, sql_error};
 
-/// Which kind of growth makes which table.
-const MADE_OF: [(&str, &str); 10] = [
+/// Tables and the kind of growth that each is summed from.
+const KINDS: [(&str, &str); 10] = [
     ("events_errors_summary_global_by_error", "error"),
     ("events_stages_summary_global_by_event_name", "stage"),
     ("events_statements_summary_by_digest", "digest"),
@@ -37,7 +37,7 @@ const MADE_OF: [(&str, &str); 10] = [
     ("table_io_waits_summary_by_table", "table"),
 ];
 
-/// Columns of growth that add up, in the order in which totals have them.
+/// Columns of growth that are summed, in the order of [`Total::sums`].
 const SUMS: [&str; 10] = [
     "count",
     "time_ns",
@@ -51,7 +51,7 @@ const SUMS: [&str; 10] = [
     "bytes_written",
 ];
 
-/// What a row grew by.
+/// The growth of a row.
 #[derive(Default)]
 struct Total {
     host: String,
@@ -66,7 +66,7 @@ struct Total {
     last: i64,
 }
 
-type Get = fn(&Total) -> Cell<'_>;
+type Getter = fn(&Total) -> Cell<'_>;
 
 /// Nanoseconds as MySQL's picoseconds.
 fn time(total: &Total, sum: usize) -> Cell<'_> {
@@ -86,16 +86,16 @@ fn average(total: &Total) -> Cell<'_> {
     }
 }
 
-/// A name of `table.index`, divided.
-fn index(total: &Total) -> (&str, Option<&str>) {
+/// Splits the name `table.index`.
+fn split_index(total: &Total) -> (&str, Option<&str>) {
     match total.name.rsplit_once('.') {
         Some((table, index)) => (table, Some(index)),
         None => (&total.name, None),
     }
 }
 
-/// How a column of a summary is made of a total of this kind.
-fn getter(kind: &str, column: &str) -> Get {
+/// How a column of a summary is computed from a total of this kind.
+fn getter(kind: &str, column: &str) -> Getter {
     match (kind, column) {
         (_, "HOST") => |t| Cell::text(&t.host),
         (_, "SERVER") => |t| Cell::text(&t.server),
@@ -106,8 +106,8 @@ fn getter(kind: &str, column: &str) -> Get {
         }
         ("digest", "DIGEST_TEXT") => |t| Cell::opt(t.text.as_deref().map(Cell::text)),
         ("table" | "index", "OBJECT_TYPE") => |_| Cell::text("TABLE"),
-        ("index", "OBJECT_NAME") => |t| Cell::text(index(t).0),
-        ("index", "INDEX_NAME") => |t| Cell::opt(index(t).1.map(Cell::text)),
+        ("index", "OBJECT_NAME") => |t| Cell::text(split_index(t).0),
+        ("index", "INDEX_NAME") => |t| Cell::opt(split_index(t).1.map(Cell::text)),
         ("metric", "VARIABLE_VALUE") => |t| Cell::opt(t.value.map(|v| Cell::owned(v.to_string()))),
         ("memory", "CURRENT_NUMBER_OF_BYTES_USED") => |t| Cell::opt(t.value.map(Cell::Signed)),
         ("memory", "SUM_NUMBER_OF_BYTES_ALLOC") | ("file", "SUM_NUMBER_OF_BYTES_READ") => {
@@ -129,13 +129,13 @@ fn getter(kind: &str, column: &str) -> Get {
         ("digest" | "statement", "SUM_ROWS_AFFECTED") => |t| count(t, 5),
         ("digest" | "statement", "SUM_ROWS_SENT") => |t| count(t, 6),
         ("digest" | "statement", "SUM_ROWS_EXAMINED") => |t| count(t, 7),
-        (_, name) if name == named(kind) => |t| Cell::text(&t.name),
+        (_, name) if name == name_column(kind) => |t| Cell::text(&t.name),
         _ => |_| Cell::Null,
     }
 }
 
-/// The column that has the name.
-fn named(kind: &str) -> &'static str {
+/// The column for the name of the row.
+fn name_column(kind: &str) -> &'static str {
     match kind {
         "digest" => "DIGEST",
         "file" => "FILE_NAME",
@@ -146,18 +146,18 @@ fn named(kind: &str) -> &'static str {
     }
 }
 
-/// A summary that growth makes.
+/// A summary.
 struct Summary {
     history: Arc<History>,
     described: &'static dyn Table,
     kind: &'static str,
     columns: Vec<Meta>,
-    getters: Vec<Get>,
+    getters: Vec<Getter>,
 }
 
-/// All of them, sorted.
+/// All summaries, sorted.
 pub fn all(history: &Arc<History>, series: Series) -> Vec<&'static dyn Table> {
-    let made = MADE_OF.iter().filter_map(|(name, kind)| {
+    let tables = KINDS.iter().filter_map(|(name, kind)| {
         let described = registry::find(series, "performance_schema", name)?;
         let mut columns = described.columns();
         for column in &mut columns {
@@ -176,11 +176,11 @@ pub fn all(history: &Arc<History>, series: Series) -> Vec<&'static dyn Table> {
         let table: &'static dyn Table = Box::leak(Box::new(table));
         Some(table)
     });
-    made.collect()
+    tables.collect()
 }
 
-/// Of host, server, schema and name.
-type Of = (String, String, Option<String>, String);
+/// Host, server, schema and name.
+type RowKey = (String, String, Option<String>, String);
 
 fn text(value: Value<'_>) -> Option<String> {
     match value {
@@ -202,31 +202,31 @@ impl Summary {
             .into_iter()
             .find(|table| table.name == "growth")
             .ok_or_else(|| SqlError::internal("a history has no growth".to_owned()))?;
-        let place = |name: &str| table.columns.iter().position(|column| column.name == name);
-        let places = ["at", "server", "kind", "schema", "name", "value"];
+        let position = |name: &str| table.columns.iter().position(|column| column.name == name);
+        let names = ["at", "server", "kind", "schema", "name", "value"];
         let [at, server, kind, schema, name, value] =
-            places.map(|n| place(n).unwrap_or(usize::MAX));
-        let sums = SUMS.map(|name| place(name).unwrap_or(usize::MAX));
-        let mut totals: BTreeMap<Of, Total> = BTreeMap::new();
-        let mut rows = past.scan(table, |_| true).map_err(told)?;
-        while rows.advance().map_err(told)? {
+            names.map(|n| position(n).unwrap_or(usize::MAX));
+        let sums = SUMS.map(|name| position(name).unwrap_or(usize::MAX));
+        let mut totals: BTreeMap<RowKey, Total> = BTreeMap::new();
+        let mut rows = past.scan(table, |_| true).map_err(sql_error)?;
+        while rows.advance().map_err(sql_error)? {
             if !matches!(rows.value(kind), Value::Text(Some(kind)) if kind == self.kind) {
                 continue;
             }
-            let of = (
+            let row_key = (
                 rows.host().to_owned(),
                 text(rows.value(server)).unwrap_or_default(),
                 text(rows.value(schema)),
                 text(rows.value(name)).unwrap_or_default(),
             );
             let when = long(rows.value(at)).unwrap_or(0);
-            let total = totals.entry(of).or_insert_with(|| Total {
+            let total = totals.entry(row_key).or_insert_with(|| Total {
                 first: when,
                 last: i64::MIN,
                 ..Total::default()
             });
-            for (sum, place) in total.sums.iter_mut().zip(sums) {
-                if let Some(n) = long(rows.value(place)) {
+            for (sum, column) in total.sums.iter_mut().zip(sums) {
+                if let Some(n) = long(rows.value(column)) {
                     *sum = Some(sum.unwrap_or(0).saturating_add(n));
                 }
             }
@@ -260,11 +260,11 @@ impl Summary {
         let Some(table) = TABLES.into_iter().find(|table| table.name == "digests") else {
             return Ok(texts);
         };
-        let place = |name: &str| table.columns.iter().position(|column| column.name == name);
-        let (digest, of) = (place("digest"), place("text"));
-        let mut rows = past.scan(table, |_| true).map_err(told)?;
-        while rows.advance().map_err(told)? {
-            let value = |place: Option<usize>| text(rows.value(place.unwrap_or(usize::MAX)));
+        let position = |name: &str| table.columns.iter().position(|column| column.name == name);
+        let (digest, of) = (position("digest"), position("text"));
+        let mut rows = past.scan(table, |_| true).map_err(sql_error)?;
+        while rows.advance().map_err(sql_error)? {
+            let value = |column: Option<usize>| text(rows.value(column.unwrap_or(usize::MAX)));
             if let (Some(digest), Some(of)) = (value(digest), value(of)) {
                 texts.insert(digest, of);
             }
@@ -312,27 +312,27 @@ impl Table for Summary {
             Some(past) => self.totals(&past)?,
             None => Vec::new(),
         };
-        Ok(Box::new(Walk {
+        Ok(Box::new(SummaryScan {
             table: self,
             totals: totals.into_iter(),
             total: None,
-            seen: 0,
+            row_number: 0,
         }))
     }
 }
 
-/// A scan that stands on a row.
-struct Walk {
+/// A scan with its current row.
+struct SummaryScan {
     table: &'static Summary,
     totals: IntoIter<Total>,
     total: Option<Total>,
-    seen: i64,
+    row_number: i64,
 }
 
-impl Scan for Walk {
+impl Scan for SummaryScan {
     fn advance(&mut self) -> Result<bool, SqlError> {
         self.total = self.totals.next();
-        self.seen += 1;
+        self.row_number += 1;
         Ok(self.total.is_some())
     }
 
@@ -344,6 +344,6 @@ impl Scan for Walk {
     }
 
     fn rowid(&self) -> i64 {
-        self.seen
+        self.row_number
     }
 }

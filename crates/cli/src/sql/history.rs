@@ -1,25 +1,25 @@
-//! A history to ask, evaluated in this process.
+//! SQL on a history, evaluated in this process.
 
 use std::sync::Arc;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tare_query::segment::Outcome;
 
-use super::local::shown;
+use super::local::rows_for_client;
 use super::{Answer, SqlError};
 use crate::exit::{FAILED, Failure};
-use crate::past::{History, Tables};
+use crate::history::{History, Tables};
 
 /// A session on a history.
-pub struct Past {
+pub struct HistorySession {
     session: tare_sys::segment::SegmentSession,
     history: Arc<History>,
 }
 
-impl Past {
-    /// On a history that is there.
+impl HistorySession {
+    /// Opens a session on a history.
     pub fn open(past: tare_history::Past) -> Result<Self, Failure> {
-        // Pieces that recorders have not put in their place are held open while a table is read.
+        // A scan keeps all pieces open that recorders have not merged yet.
         let limit = getrlimit(Resource::Nofile);
         let all = Rlimit {
             current: limit.maximum,
@@ -27,28 +27,28 @@ impl Past {
         };
         let _ = setrlimit(Resource::Nofile, all);
         let failed = |error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}"));
-        let (history, tables) = Tables::of(past);
+        let (history, tables) = Tables::new(past);
         let mut session = tare_sys::segment::SegmentSession::instead(tables).map_err(failed)?;
         session.query("USE tare", &mut |_| ()).map_err(failed)?;
         Ok(Self { session, history })
     }
 
-    /// What is asked: for who looks at one range of time after the other.
+    /// The history, so that `tare top` can change the range of time.
     #[cfg(feature = "terminal")]
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// Runs one statement, and hands each of its results over. Files that were left out are named on
-    /// standard error.
+    /// Runs one statement, and calls `take` with each of its results. Prints the names of damaged files on standard
+    /// error.
     pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         let done = self.session.query(statement, &mut |outcome| {
             take(match outcome {
-                Outcome::Rows(rows) => Answer::Rows(shown(&rows)),
+                Outcome::Rows(rows) => Answer::Rows(rows_for_client(&rows)),
                 Outcome::Changed(rows) => Answer::Changed(rows),
             });
         });
-        for line in self.history.warnings() {
+        for line in self.history.take_warnings() {
             eprintln!("tare: {line}");
         }
         Ok(done?)
