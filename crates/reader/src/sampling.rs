@@ -1,4 +1,4 @@
-//! Sampling: how events are sampled, changed as any setting, and what is known of the estimates' errors.
+//! Sampling: its settings, and the samples from which the estimates' errors are computed.
 
 use std::sync::atomic::Ordering;
 
@@ -11,7 +11,7 @@ use crate::settings::gone_error;
 use crate::totals::Selection;
 
 impl Segment {
-    /// How the events of a group (of [`tare_layout::sampling`]) are sampled. Events that run keep their
+    /// Sets how the events of a group (of [`tare_layout::sampling`]) are sampled. Events that run keep their
     /// weight.
     ///
     /// # Errors
@@ -23,14 +23,14 @@ impl Segment {
         self.change(|view| view.control().set_rule(group, rule))
     }
 
-    /// Forgets what was observed of classes: their summaries by event name were truncated.
-    pub(crate) fn forget_samples(&self, selection: &Selection) -> Result<(), WriteError> {
+    /// Truncates the samples of classes whose summaries by event name were truncated.
+    pub(crate) fn truncate_samples(&self, selection: &Selection) -> Result<(), WriteError> {
         let view = self.writable()?;
         if !was_sampled(view) {
             return Ok(());
         }
         for class in (0..view.geometry().limits.classes).filter(|class| selection.has(*class)) {
-            let now = of_all_time(view, class);
+            let now = total_sample(view, class);
             if now != Sample::default() {
                 now.store(view.samples_truncated(class));
             }
@@ -39,21 +39,20 @@ impl Segment {
     }
 }
 
-/// Whether anything was ever sampled: as long as nothing was, there are no samples, and reading them would
-/// make their pages.
+/// Whether events were ever sampled. If not, there are no samples, and reading them would allocate their pages.
 pub fn was_sampled(view: View<'_>) -> bool {
     view.control().sampling_version.load(Ordering::Relaxed) != 0
 }
 
-fn of_all_time(view: View<'_>, class: usize) -> Sample {
+fn total_sample(view: View<'_>, class: usize) -> Sample {
     Sample::read(&view.sample(class).cells)
 }
 
-/// What was observed of a class since its summaries by event name were truncated.
-pub fn of_class(view: View<'_>, class: usize) -> Sample {
+/// The samples of a class since its summaries by event name were truncated.
+pub fn class_sample(view: View<'_>, class: usize) -> Sample {
     if !was_sampled(view) || class >= view.geometry().limits.classes {
         return Sample::default();
     }
     let before = Sample::read(&view.samples_truncated(class).cells);
-    of_all_time(view, class).since(before)
+    total_sample(view, class).since(before)
 }

@@ -40,7 +40,7 @@ impl Segment {
             tag.item == Item::Class && selection.has(tag.id as usize)
         })?;
         match scope.baseline() {
-            baseline::TRUNCATED_GLOBAL => self.forget_samples(selection),
+            baseline::TRUNCATED_GLOBAL => self.truncate_samples(selection),
             _ => Ok(()),
         }
     }

@@ -183,7 +183,7 @@ unsafe extern "C" fn create_metadata_lock<S: Interface>(
 /// The names of the table's functions, with a release's own ones after `get_thread`.
 macro_rules! functions {
     ($($behind_get_thread:ident)*) => {
-        names! {
+        $crate::releases::functions::names! {
         register_mutex register_rwlock register_cond register_thread register_file register_stage
         register_statement register_socket init_mutex destroy_mutex
         init_rwlock destroy_rwlock init_cond destroy_cond
@@ -219,3 +219,50 @@ macro_rules! functions {
     };
 }
 pub(super) use functions;
+
+/// A release: its name, the number of slots of its table with its own functions after `get_thread`, and the
+/// offsets of a table's share.
+macro_rules! release {
+    ($release:ident, $count:literal slots { $($behind_get_thread:ident)* }, $share:expr) => {
+        use $crate::interface::{Fields, Function, Interface, PlainInfo};
+        use $crate::releases::entry::{Entry, ServerHooks};
+        use $crate::releases::{functions, mariadb};
+
+        /// The release's interface.
+        #[derive(Debug)]
+        pub struct $release;
+
+        /// What Tare knows about the release.
+        pub static HOOKS: ServerHooks = ServerHooks {
+            release: tare_image::Release::$release,
+            entries: ENTRIES,
+            signatures: &[],
+            needs: &[],
+            fields: &$release::FIELDS,
+            start: |options| $crate::start::start::<$release>(&mariadb::BUILT_IN, options),
+        };
+
+        impl Interface for $release {
+            type Info = PlainInfo;
+
+            const REPORTS_ERRORS: bool = false;
+            const FIELDS: Fields = mariadb::fields($share);
+            const OWN: &'static [Function] = &mariadb::own::<Self>();
+
+            fn table_lock(number: i32) -> Option<engine::TableLock> {
+                mariadb::table_lock(number)
+            }
+
+            fn program(number: u32) -> Option<engine::ObjectType> {
+                mariadb::program(number)
+            }
+        }
+
+        /// The release's entries.
+        pub static ENTRIES: &[Entry] = &functions::slots::<$release, $count>(&[(
+            None,
+            mariadb::functions! { $($behind_get_thread)* },
+        )]);
+    };
+}
+pub(super) use release;

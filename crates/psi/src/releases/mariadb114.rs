@@ -1,32 +1,10 @@
 //! MariaDB 11.4: 10.11's functions.
 
-use engine::{ObjectType, TableLock};
+use crate::interface::Share;
 
-use super::entry::{Entry, ServerHooks};
-use super::functions::{names, slots};
-use super::mariadb;
-use crate::interface::{Fields, Function, Interface, PlainInfo, Share};
-use crate::start;
-
-/// The release's interface.
-#[derive(Debug)]
-pub struct Mariadb114;
-
-/// MariaDB 11.4.
-pub static HOOKS: ServerHooks = ServerHooks {
-    release: tare_image::Release::Mariadb114,
-    entries: ENTRIES,
-    signatures: &[],
-    needs: &[],
-    fields: &Mariadb114::FIELDS,
-    start: |options| start::start::<Mariadb114>(&mariadb::BUILT_IN, options),
-};
-
-impl Interface for Mariadb114 {
-    type Info = PlainInfo;
-
-    const REPORTS_ERRORS: bool = false;
-    const FIELDS: Fields = mariadb::fields(Share {
+super::mariadb::release! {
+    Mariadb114, 135 slots {},
+    Share {
         keys: 0x1d8,
         key_bytes: 0xb8,
         key_name: 0x48,
@@ -36,17 +14,5 @@ impl Interface for Mariadb114 {
         key_count: 0x3c8,
         // Views.
         excluded_if: &[0x417],
-    });
-    const OWN: &'static [Function] = &mariadb::own::<Self>();
-
-    fn table_lock(number: i32) -> Option<TableLock> {
-        mariadb::table_lock(number)
-    }
-
-    fn program(number: u32) -> Option<ObjectType> {
-        mariadb::program(number)
     }
 }
-
-/// The release's entries.
-pub static ENTRIES: &[Entry] = &slots::<Mariadb114, 135>(&[(None, mariadb::functions! {})]);

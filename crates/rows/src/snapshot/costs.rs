@@ -87,7 +87,7 @@ impl Snapshot {
                     host.view().control().timers[event as usize].load(Ordering::Relaxed) as usize
                 });
                 // What sampling left out has cost nothing.
-                let sample = sampling::of_class(host.view(), class.id);
+                let sample = sampling::class_sample(host.view(), class.id);
                 let left_out = sample.weighted.saturating_sub(sample.events).min(count);
                 let part = (count - left_out) as f64 / count as f64;
                 let reads = (timed * unit.reads) as f64 * part;

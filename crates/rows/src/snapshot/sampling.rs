@@ -54,7 +54,7 @@ impl Snapshot {
         for family in [Family::Wait, Family::Stage, Family::Transaction] {
             let group = self.whole_host(host, family);
             for class in self.classes(host).iter() {
-                let sample = sampling::of_class(host.view(), class.id);
+                let sample = sampling::class_sample(host.view(), class.id);
                 let Some(row) = (family.has(class.kind) && sample.windows != 0)
                     .then(|| group.row(class))
                     .flatten()
