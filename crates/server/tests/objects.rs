@@ -1,4 +1,4 @@
-//! Tables and programs, and what sessions hold of them: each table shows what was done.
+//! Summaries of tables and programs, and tables of handles, locks and prepared statements.
 
 #![cfg(feature = "instrument")]
 
@@ -76,7 +76,7 @@ fn rows_and_locks_are_counted_by_table_and_index() {
     );
     assert_eq!(r.one(BY_LOCK), "4 2 2 2 2 0");
     assert_eq!(r.rows(BY_OBJECT), ["TABLE shop orders 44"]);
-    // The same by event name, where rows and locks are counted, too.
+    // The summary by event name counts rows and locks, too.
     let by_name = "SELECT EVENT_NAME, COUNT_STAR FROM \
         performance_schema.events_waits_summary_global_by_event_name WHERE EVENT_NAME IN \
         ('wait/io/table/test/handler', 'wait/lock/table/test/handler') ORDER BY 1";
@@ -150,7 +150,7 @@ fn a_dropped_table_is_gone_and_an_altered_one_anew() {
     let altered = Table::new(CLASSES, "shop", "orders", &["PRIMARY"]);
     assert_eq!(r.rows(BY_TABLE), ["shop orders 0 0 0 0 0 0 0"]);
     drop(altered.io(Operation::Fetch, Some(0)));
-    // There is a row without an index once something has used none.
+    // The row without an index appears when an operation has used none.
     assert_eq!(r.rows(BY_INDEX), ["PRIMARY 1 1 0 0 0"]);
     tare::table::dropped("shop", "orders");
     assert!(r.rows(BY_TABLE).is_empty());
@@ -188,8 +188,7 @@ fn handles_list_who_has_a_table_open_and_how() {
     assert!(r.rows(handles).is_empty());
 }
 
-/// What setup_objects says of the tables shop.orders, shop.items and mysql.user, by what is
-/// counted when each fetches one row.
+/// The tables that are counted and timed by setup_objects, when each fetches one row.
 fn counted(r: &Running, tables: &[Table]) -> Vec<String> {
     r.truncate("table_io_waits_summary_by_table");
     for table in tables {
@@ -210,7 +209,7 @@ fn setup_objects_rules_tables_that_are_there() {
         table("shop", "items"),
         table("mysql", "user"),
     ];
-    // MySQL's own tables are listed, and not counted unless somebody says so.
+    // Tables of schema mysql are listed, but not counted by default.
     assert_eq!(counted(&r, &tables), ["items 1 1", "orders 1 1"]);
     assert_eq!(r.rows(BY_TABLE).len(), 3);
     let all = "SELECT OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME, ENABLED, TIMED FROM \
@@ -238,7 +237,7 @@ fn setup_objects_rules_tables_that_are_there() {
     assert_eq!(counted(&r, &tables), ["items 1 1", "orders 1 0"]);
     set("UPDATE setup_objects SET ENABLED = 'NO' WHERE OBJECT_NAME = 'items'");
     assert_eq!(counted(&r, &tables), ["orders 1 0"]);
-    // A table that comes later is ruled by what is there.
+    // Rules apply to tables that are created later.
     let late = [table("shop", "late"), table("other", "late2")];
     assert_eq!(counted(&r, &late), ["late 1 0", "late2 1 1"]);
     tare::table::dropped("shop", "late");
@@ -252,7 +251,7 @@ fn setup_objects_rules_tables_that_are_there() {
     r.truncate("setup_objects");
     assert!(counted(&r, &tables).is_empty());
     assert!(r.rows(all).is_empty());
-    // Rules of another type say nothing about tables.
+    // Rules of another type do not apply to tables.
     set("INSERT INTO setup_objects VALUES ('PROCEDURE', '%', '%', 'YES', 'YES')");
     assert!(counted(&r, &tables).is_empty());
     set("INSERT INTO setup_objects (OBJECT_TYPE) VALUES ('TABLE')");
@@ -463,8 +462,8 @@ fn programs_sum_their_calls_and_statements() {
     assert_eq!(r.rows(PROGRAMS)[1], "FUNCTION shop c_known 0 0 0 0 0 0");
 }
 
-/// More objects than a thread has places for rows, threads that come and go, banks that are merged:
-/// nothing is lost, nothing counted twice.
+/// With more objects than a thread has rows for, threads that start and end, and merged banks, counts stay
+/// exact.
 #[test]
 fn rows_of_objects_are_exact_while_threads_come_and_go() {
     const TABLES: usize = 60;
@@ -482,7 +481,7 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
         .iter()
         .map(|name| Table::new(CLASSES, "shop", name, &["PRIMARY", "k"]))
         .collect();
-    // Two crowds leave so many banks to their accounts that the others' have to be merged from theirs.
+    // Two accounts leave so many banks that later threads have to merge some.
     for crowd in ["crowd", "another crowd"] {
         let mut sessions: Vec<_> = (0..10)
             .map(|_| tare::thread::Session::new(&WORKER))
@@ -585,7 +584,7 @@ fn objects_beyond_the_limits_are_counted_as_lost() {
     assert_eq!(lost("table_handles"), 2);
     assert_eq!(lost("metadata_lock"), 4);
     assert_eq!(lost("prepared_statements"), 4);
-    // Without an entry for its index a table's io is still counted, and all by event name.
+    // A table's io is counted without an entry for its index, too, and all io by event name.
     assert_eq!(
         r.rows("SELECT COUNT_STAR FROM performance_schema.table_io_waits_summary_by_table"),
         ["1"; 4]

@@ -1,4 +1,4 @@
-//! Summaries by thread, account, user and host, counted independently; and what TRUNCATE forgets.
+//! Summaries by thread, account, user and host, compared with independent counts; and TRUNCATE.
 
 #![cfg(feature = "instrument")]
 
@@ -21,7 +21,7 @@ tare::classes! {
 /// Three accounts: alice from two hosts, bob from one.
 const WHO: [(&str, &str, usize); 3] = [("alice", "h1", 1), ("alice", "h2", 2), ("bob", "h1", 4)];
 
-/// What each account's thread does: as many of everything as `WHO` says.
+/// The work of an account's thread: `n` of each kind of event.
 fn work(n: usize) {
     for i in 0..n {
         drop(tare::table::wait(&TABLE, Operation::Fetch));
@@ -45,7 +45,7 @@ fn work(n: usize) {
     }
 }
 
-/// Runs the three accounts' threads and, when all have worked and still live, `check`.
+/// Runs the threads of the three accounts, and `check` when all have worked and still live.
 fn with_accounts(check: impl FnOnce()) {
     let done = Barrier::new(WHO.len() + 1);
     let (open, changed) = (Mutex::new(false), Condvar::new());
@@ -78,7 +78,7 @@ fn with_accounts(check: impl FnOnce()) {
     });
 }
 
-/// Owner and sum of a column, by owner, of those that have any.
+/// The owners and their sums of a column, where it is not zero.
 fn by(r: &Running, table: &str, owner: &str, sum: &str, class: &str) -> Vec<String> {
     r.rows(&format!(
         "SELECT {owner}, {sum} FROM performance_schema.{table} WHERE {class} AND {sum} > 0 ORDER BY 1, 2"
@@ -122,7 +122,7 @@ fn every_type_sums_by_user_and_host() {
         );
         assert_eq!(rows, ["h1 50", "h2 20"]);
     });
-    // Gone, and still counted.
+    // Threads that have ended are still counted.
     let left = by(
         &r,
         "events_waits_summary_by_user_by_event_name",
@@ -170,7 +170,7 @@ fn memory_sums_by_every_owner() {
                 "- 4 1 3 4 0 300 400"
             ]
         );
-        // What is in use stays in use; marks and counts begin with it.
+        // Memory in use stays counted: marks and counts start with it.
         r.truncate("memory_summary_by_user_by_event_name");
         assert_eq!(
             of("user", "USER"),
@@ -226,12 +226,12 @@ fn errors_sum_by_every_owner_and_every_defined_error_is_listed() {
         assert_eq!(r.rows(global)[2], "1064 NULL NULL 0 0 0 NULL");
         tare::error::raised(1064);
         assert_eq!(r.rows(global)[2], "1064 NULL NULL 1 0 1 1");
-        // As in MySQL: what a handler took care of is taken off.
+        // As in MySQL, a handled error is subtracted from the raised ones.
         tare::error::raised(1064);
         tare::error::handled(1064);
         assert_eq!(r.rows(global)[2], "1064 NULL NULL 1 1 1 1");
     });
-    // The instrument is one, and switches those that come later, too.
+    // There is one instrument for all errors, also for those that are defined later.
     r.execute(
         "UPDATE performance_schema.setup_instruments SET ENABLED = 'NO' WHERE NAME = 'error'",
     )
@@ -259,7 +259,7 @@ fn errors_beyond_the_limit_count_in_the_row_without_a_number() {
         ))
     };
     let numbered = raised("ERROR_NUMBER IS NOT NULL");
-    // Errors that another test names meanwhile have rows, too.
+    // Errors that other tests define meanwhile have rows, too.
     assert!((5..=10).contains(&numbered), "{numbered}");
     assert_eq!(raised("ERROR_NUMBER IS NULL"), 100 - numbered);
 }
@@ -326,7 +326,7 @@ fn truncating_connections_forgets_who_has_gone() {
     assert_eq!(waits("host", "HOST"), ["h1 5", "h2 2"]);
     r.truncate("hosts");
     assert_eq!(waits("host", "HOST"), ["h1 0"]);
-    // Who comes again is there again.
+    // An account that connects again is listed again.
     with_accounts(|| {
         assert_eq!(
             r.rows(accounts),

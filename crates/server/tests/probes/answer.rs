@@ -1,4 +1,4 @@
-//! A server's answer to one statement, as it is compared and kept.
+//! A server's answer to one statement: compared, written and read.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use mysql::{Conn, Value};
 
 use super::file::Compare;
 
-/// What a server said.
+/// A server's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Number and SQL state.
@@ -26,7 +26,7 @@ pub struct Answer {
 /// The binary collation's number, which byte strings have.
 const BINARY: u16 = 63;
 
-/// Kinds that clients treat differently; widths are the servers' own affair.
+/// The kinds of types that clients distinguish; widths are not compared.
 fn kind(column: &mysql::Column) -> &'static str {
     use ColumnType::*;
     let text = column.character_set() != BINARY;
@@ -56,7 +56,7 @@ fn kind(column: &mysql::Column) -> &'static str {
     }
 }
 
-/// Asks.
+/// Runs a statement.
 pub fn query(conn: &mut Conn, sql: &str) -> Answer {
     let mut answer = Answer::default();
     let outcome = (|| -> mysql::Result<()> {
@@ -89,7 +89,7 @@ pub fn query(conn: &mut Conn, sql: &str) -> Answer {
                 ..Answer::default()
             };
         }
-        // The connection is of no more use.
+        // The connection is lost.
         Err(other) => panic!("{sql}: {other}"),
     }
     answer
@@ -118,8 +118,8 @@ fn display(value: &Value) -> String {
     }
 }
 
-/// Numbers with a fraction agree when they do in all digits but the last few: both servers print as
-/// many as they like.
+/// Whether two values agree: doubles except for their last digits, because servers print different
+/// numbers of digits.
 fn same(kind: &str, a: &str, b: &str) -> bool {
     if a == b {
         return true;
@@ -150,7 +150,7 @@ impl Answer {
         text
     }
 
-    /// What differs, if anything.
+    /// Describes the first difference, if any.
     pub fn difference(&self, got: &Answer, compare: Compare) -> Option<String> {
         let errno = |a: &Answer| a.error.as_ref().map_or(0, |e| e.0);
         let report = |what: &str| {

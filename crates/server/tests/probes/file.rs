@@ -1,19 +1,19 @@
-//! The probes' files: statements, and above each what is compared and which server differs why.
+//! The probes' files: statements, with marks that say what is compared and which server differs why.
 //!
 //! ```sql
 //! -- a comment
-//! -- compare: columns                 names and types of columns, nothing of the rows
-//! -- compare: rows                    and how many rows there are
+//! -- compare: columns                 names and types of columns, no rows
+//! -- compare: rows                    columns and the number of rows
 //! -- compare: errno                   an error's number, not its SQL state
 //! -- mariadb: why it differs          from MySQL 8.0
 //! -- tare: why it differs             from MySQL 8.0, on purpose
-//! -- mariadb!: why                    the same, and it may agree by chance
-//! -- not on mariadb: why              MariaDB is not asked
+//! -- mariadb!: why                    as above, but it may agree by chance
+//! -- not on mariadb: why              the statement is not run on MariaDB
 //! SELECT 1;
 //! ```
 //!
-//! A statement ends with a semicolon at the end of a line. A mark on an answer that agrees fails,
-//! so that marks do not outlive their reasons.
+//! A statement ends with a semicolon at the end of a line. The test fails if a marked answer agrees, so
+//! that outdated marks are removed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub enum Compare {
 pub struct Mark {
     pub server: String,
     pub reason: String,
-    /// It may agree all the same.
+    /// It may agree by chance.
     pub firm: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// File, statement, and which one of its like: lines move.
+    /// File, statement, and its number among equal ones. Line numbers would change.
     pub fn key(&self) -> String {
         let sql = self.sql.replace('\n', " ");
         match self.nth {

@@ -1,10 +1,9 @@
-//! The same statements on Tare, on a MariaDB that this test starts, and on MySQL 8.0.15 and 9.7.4, whose
-//! answers were kept in `mysql-*.answers`: names and types of columns, rows, values, the order
-//! of NULLs, error numbers and SQL states must be the same. Tare answers as the series that it is
-//! compared with.
+//! Compares the answers of Tare, of a MariaDB that this test starts, and of MySQL 8.0.15 and 9.7.4, whose
+//! answers are stored in `mysql-*.answers`. Names and types of columns, rows, values, the order of NULLs,
+//! error numbers and SQL states must be the same. Tare answers as the series that it is compared with.
 //!
-//! `TARE_TEST_MYSQL=SOCKET` asks a running MySQL 8.0 or 9.7 as root instead of its kept answers, and
-//! `TARE_REGENERATE=1` with it keeps what it says. `scripts/test-long` does the former.
+//! `TARE_TEST_MYSQL=SOCKET` queries a running MySQL 8.0 or 9.7 as root instead of the stored answers, as
+//! `scripts/test-long` does. `TARE_REGENERATE=1` with it stores the answers.
 
 mod answer;
 mod file;
@@ -35,7 +34,7 @@ fn answers_path(series: Series) -> PathBuf {
     })
 }
 
-/// What is told of a difference: MySQL and its series.
+/// The name of a series in reports.
 fn name_of(series: Series) -> &'static str {
     match series {
         Series::V8_0 => "MySQL",
@@ -52,7 +51,7 @@ fn by_socket(socket: &Path) -> Conn {
     Conn::new(opts).unwrap_or_else(|e| panic!("{}: {e}", socket.display()))
 }
 
-/// Each file's probes in a database and a session of their own.
+/// The answers of a server to all probes. Each file has a database and a session.
 fn answers_of(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answer> {
     let mut answers = BTreeMap::new();
     for (name, probes) in probes(&directory()) {
@@ -81,7 +80,7 @@ fn answers_of(server: &str, connect: &dyn Fn() -> Conn) -> BTreeMap<String, Answ
     answers
 }
 
-/// One server of this process at a time: they share an engine, and so the numbers of connections.
+/// Tare's answers. Servers run one at a time, because they share numbers of connections.
 fn tare_answers(series: Series) -> BTreeMap<String, Answer> {
     static ONE_SERVER: Mutex<()> = Mutex::new(());
     let _turn = ONE_SERVER.lock().unwrap_or_else(PoisonError::into_inner);
@@ -89,8 +88,8 @@ fn tare_answers(series: Series) -> BTreeMap<String, Answer> {
     answers_of("tare", &|| running.root())
 }
 
-/// Probes that Tare does not answer yet as MySQL does: the list only gets shorter, because one that
-/// agrees fails until it is taken out.
+/// Probes that Tare does not answer like MySQL yet. The list only gets shorter: a listed probe that agrees
+/// fails.
 fn open_probes(series: Series) -> Vec<String> {
     let file = match series {
         Series::V8_0 => "open.txt",
@@ -101,7 +100,7 @@ fn open_probes(series: Series) -> Vec<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// What `who` answers otherwise, told for people. Where a mark says why, it must be so.
+/// Describes the answers of `who` that differ without a mark, and marked ones that agree.
 fn compare(
     expected: &BTreeMap<String, Answer>,
     got: &BTreeMap<String, Answer>,
@@ -110,7 +109,7 @@ fn compare(
     let newer = reference == name_of(Series::V9_7);
     let open_probes = open_probes(if newer { Series::V9_7 } else { Series::V8_0 });
     let mut differences = Vec::new();
-    // A list of what is open to Tare, compared with MySQL.
+    // The list is of differences between Tare and MySQL.
     let is_listed = |key: &String| who == "tare" && open_probes.contains(key);
     for key in open_probes.iter().filter(|key| !got.contains_key(*key)) {
         differences.push(format!("{key}: in open.txt, and no probe"));
@@ -129,7 +128,7 @@ fn compare(
                 ));
             }
             (None, None) | (Some(_), Some(_)) => {}
-            // Marks tell of 8.0: where 9.7 has changed, it may be as Tare was.
+            // Marks are about 8.0: 9.7 may have changed to Tare's behaviour.
             (None, Some(mark)) if mark.firm || newer => {}
             (None, Some(mark)) => differences.push(format!(
                 "{key}: marked for {who} ({}), and the answers agree",
@@ -154,7 +153,7 @@ fn report(who: &str, reference: &str, differences: &[String]) {
     );
 }
 
-/// The running MySQL to ask, where it is of this series.
+/// The socket of a running MySQL to query, if it is of this series.
 fn running_mysql(series: Series) -> Option<PathBuf> {
     let socket = PathBuf::from(std::env::var_os("TARE_TEST_MYSQL")?);
     let (major, minor, _) = by_socket(&socket).server_version();
@@ -197,7 +196,7 @@ fn tare_answers_as_mariadb() {
         "MySQL",
         &compare(&mysql, &theirs, ("mariadb", "MySQL")),
     );
-    // Where they differ, Tare is MySQL.
+    // Where they differ, Tare follows MySQL.
     for probe in probes(&directory()).into_values().flatten() {
         if probe.mark("mariadb").is_some() {
             theirs.insert(probe.key(), mysql[&probe.key()].clone());

@@ -1,4 +1,4 @@
-//! A MariaDB of the system's, on a directory of its own.
+//! Starts the system's MariaDB on a new directory.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ pub struct Server {
     _directory: Directory,
 }
 
-/// Where Debian puts it is not in everybody's PATH.
+/// The program, in /usr/sbin if it is there, which may not be in PATH.
 fn program(name: &str) -> PathBuf {
     let sbin = Path::new("/usr/sbin").join(name);
     if sbin.exists() { sbin } else { name.into() }
@@ -25,7 +25,7 @@ fn is_root() -> bool {
 }
 
 impl Server {
-    /// Starts it and waits until it answers.
+    /// Starts the server and waits until it accepts connections.
     pub fn start() -> Self {
         let directory = Directory::new();
         let data = directory.path().join("data");
@@ -76,7 +76,7 @@ impl Server {
         }
     }
 
-    /// Where it listens.
+    /// Its socket.
     pub fn socket(&self) -> &Path {
         &self.socket
     }

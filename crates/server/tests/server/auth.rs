@@ -1,4 +1,4 @@
-//! Who comes in, and what they may do.
+//! Logins, and the rights of root and monitor.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -19,7 +19,7 @@ fn root_needs_no_password_on_the_socket_and_one_on_tcp() {
         assert_eq!(code(running.tcp("root", None)), 1045);
         assert_eq!(code(running.tcp("nobody", Some(PASSWORD))), 1045);
         assert_eq!(code(running.tcp("", None)), 1045);
-        // Nobody's failure is anybody else's.
+        // A failed login does not affect other sessions.
         assert_eq!(one(&mut conn, "SELECT 1"), "1");
     }
 }
@@ -119,7 +119,7 @@ fn connections_beyond_the_limit_get_error_1040() {
     let running = Running::with(|c| c.max_connections = 2);
     let monitor = || running.tcp("monitor", Some(super::support::MONITOR));
     let (one, _two) = (running.root(), running.root());
-    // One more place is root's.
+    // One more connection is reserved for root.
     assert_eq!(code(monitor()), 1040);
     let _three = running.root();
     let third = mysql::Conn::new(
@@ -130,7 +130,7 @@ fn connections_beyond_the_limit_get_error_1040() {
     );
     assert_eq!(code(third), 1040);
     drop(one);
-    // Its place is free as soon as its thread has seen its end.
+    // The connection is free as soon as its thread has noticed the end.
     let again = || {
         mysql::Conn::new(
             mysql::OptsBuilder::new()

@@ -1,4 +1,4 @@
-//! The clients that people have: mariadb and PyMySQL, as they are installed.
+//! Installed clients: mariadb and PyMySQL.
 
 use std::path::Path;
 use std::process::Command;

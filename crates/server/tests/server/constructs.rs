@@ -1,6 +1,6 @@
 //! Every recursive construct of the grammar. `tare sql` is tested with the same.
 
-/// A construct with so many levels.
+/// A construct with this number of levels.
 pub fn nested(construct: &str, levels: usize) -> String {
     let mut text = String::new();
     for (i, part) in construct.split(['{', '}']).enumerate() {
@@ -12,8 +12,8 @@ pub fn nested(construct: &str, levels: usize) -> String {
     text
 }
 
-/// Every recursive construct of the grammar, and how many levels must be answered and not refused.
-/// What stands in braces is repeated: `{before}inner{behind}` nests, `{link}` alone chains.
+/// Every recursive construct of the grammar, with the number of levels that must be answered. The text in
+/// braces is repeated: `{before}inner{behind}` nests, and a single `{link}` chains.
 pub const CONSTRUCTS: [(&str, usize); 48] = [
     ("SELECT 1{ UNION ALL SELECT 1}", 10_000),
     ("SELECT 1{ UNION SELECT 1}", 10_000),
@@ -65,5 +65,5 @@ pub const CONSTRUCTS: [(&str, usize); 48] = [
     ("{WITH c AS (}SELECT 1{) SELECT * FROM c}", 50),
 ];
 
-/// What becomes of one: an answer, or one of these errors.
+/// The permitted results: an answer, or one of these errors.
 pub const REFUSED: [u16; 8] = [0, 1064, 1066, 1116, 1436, 1248, 1690, 1292];

@@ -1,4 +1,4 @@
-//! Tables and views that are made of a SELECT, and values that it gives to variables (issue 16).
+//! Tables and views from a SELECT, and values that it assigns to variables (issue 16).
 
 use super::support::{Running, all_of, errno, exec, one, rows};
 use mysql::prelude::Queryable;
@@ -89,7 +89,7 @@ fn a_table_of_a_select_has_its_columns_types() {
         one(&mut conn, "SELECT p, sd, an, k, cv, me, sub FROM made"),
         "61.00|30.50|7.0000|1|vvx|b|vv"
     );
-    // What may be missing can be NULL, and a UNION takes the values of both.
+    // Columns of an outer join can be NULL, and a UNION has the values of both sides.
     exec(
         &mut conn,
         "CREATE TABLE two AS SELECT s.n, o.n AS m FROM s LEFT JOIN s AS o ON o.id = s.id + 1 \
@@ -108,7 +108,7 @@ fn a_table_of_a_select_has_its_columns_types() {
         columns(&mut conn, "seen")[0],
         "thread_id|bigint unsigned|NO|NULL"
     );
-    // An order of joins whose columns cannot be told is refused, and says so.
+    // A join whose columns cannot be determined is refused.
     let shared = "CREATE TABLE no AS SELECT * FROM s JOIN copy USING (id)";
     assert_eq!(errno(&mut conn, shared), 1235);
     assert_eq!(
@@ -131,7 +131,7 @@ fn columns_may_be_defined_before_a_select() {
     );
     assert_eq!(one(&mut conn, "SELECT * FROM t"), "q|1|2");
     assert!(one(&mut conn, "SHOW CREATE TABLE t").contains("PRIMARY KEY (`x`)"));
-    // What Flyway sends for the baseline of a schema.
+    // Flyway's statement for the baseline of a schema.
     exec(
         &mut conn,
         "CREATE TABLE `test`.`history` (`installed_rank` INT NOT NULL, `version` VARCHAR(50), \
@@ -151,7 +151,7 @@ fn columns_may_be_defined_before_a_select() {
         columns(&mut conn, "history")[4],
         "success|tinyint(1)|NO|NULL"
     );
-    // Values go into the columns as in an INSERT.
+    // Values are checked as in an INSERT.
     let wrong = "CREATE TABLE w (a INT) AS SELECT 'x' AS a";
     assert_eq!(errno(&mut conn, wrong), 1366);
     assert_eq!(
@@ -229,7 +229,7 @@ fn a_views_columns_have_its_expressions_types() {
         "MYSQL_TYPE_VAR_STRING",
     ];
     assert_eq!(kinds(&mut conn, "SELECT n1, b, sd, cv FROM v"), expected);
-    // The same from another database, and before there are rows.
+    // The types are the same from another database, and without rows.
     exec(&mut conn, "DELETE FROM s");
     exec(&mut conn, "CREATE DATABASE other");
     exec(&mut conn, "USE other");
@@ -237,7 +237,7 @@ fn a_views_columns_have_its_expressions_types() {
         kinds(&mut conn, "SELECT n1, b, sd, cv FROM test.v"),
         expected
     );
-    // A view of a view, which is made anew after it.
+    // A view of a view that is replaced later.
     exec(&mut conn, "USE test");
     exec(&mut conn, "CREATE VIEW w AS SELECT sd * 2 AS twice FROM v");
     exec(
@@ -274,7 +274,7 @@ fn derived_tables_assign_before_rows_are_read() {
         ["1|11", "2|12", "3|13"]
     );
     assert_eq!(one(&mut conn, "SELECT @rn, @other"), "13|x");
-    // Columns that nobody asks for are computed all the same.
+    // Columns that the outer query does not use are computed, too.
     assert_eq!(
         one(
             &mut conn,
@@ -322,7 +322,7 @@ fn a_select_without_from_updates_what_is_there() {
         assert_eq!(one(&mut conn, "SELECT * FROM t"), then, "{sql}");
     }
     assert_eq!(errno(&mut conn, "SELECT 1 ON"), 1064);
-    // The SELECT's columns are out of sight: refused, instead of unknown.
+    // The SELECT's columns are not supported here: error 1235, not an unknown column.
     let other = "INSERT INTO t SELECT s.a, 9 FROM t AS s ON DUPLICATE KEY UPDATE n = s.n";
     assert_eq!(errno(&mut conn, other), 1235);
 }
@@ -357,7 +357,7 @@ fn tables_report_their_size() {
         panic!("{sizes:?}");
     };
     assert_eq!([name, rows_, next, created], ["t", "1000", "1001", "1"]);
-    // A thousand rows of a hundred bytes, in whole pages.
+    // A thousand rows of a hundred bytes, in full pages.
     for bytes in [data, index] {
         let bytes: u64 = bytes.parse().expect("a number");
         assert!(
@@ -371,10 +371,10 @@ fn tables_report_their_size() {
         [rows_, data, index, next]
     );
     assert_ne!(status[0][11], "NULL");
-    // What is written is seen at the next look.
+    // The next query sees a change.
     exec(&mut conn, "DELETE FROM t WHERE id > 10");
     assert_eq!(rows(&mut conn, query)[2][1], "10");
-    // A table that was made before CREATE_TIME was kept has none.
+    // A rebuilt table has a CREATE_TIME.
     exec(&mut conn, "ALTER TABLE e ADD COLUMN b INT");
     assert_eq!(rows(&mut conn, query)[0][5], "1");
 }

@@ -1,4 +1,4 @@
-//! Statements that nest as deep as their sender likes: an answer or an error, and the server lives.
+//! Deeply nested statements get an answer or an error, and the server survives.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 use super::constructs::{CONSTRUCTS, REFUSED, nested};
 use super::support::{Running, errno, exec, one};
 
-/// A statement's outcome: 0 or the error's number. Anything but that is the end of the server.
+/// A statement's error number; 0 is success. A lost connection means that the server has crashed.
 fn outcome(conn: &mut Conn, what: &str, sql: &str) -> u16 {
     match conn.query_drop(sql) {
         Ok(()) => 0,
@@ -15,7 +15,7 @@ fn outcome(conn: &mut Conn, what: &str, sql: &str) -> u16 {
     }
 }
 
-/// `make test-long` sets TARE_TEST_LONG: a million levels of everything on both schedulers.
+/// Runs every construct. With TARE_TEST_LONG (`make test-long`), all have a million levels.
 fn attack(running: &Running, million: fn(usize) -> bool) {
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (n BIGINT)");
@@ -33,14 +33,14 @@ fn attack(running: &Running, million: fn(usize) -> bool) {
             let what = format!("{construct} of {levels}");
             let code = outcome(&mut conn, &what, &nested(construct, levels));
             assert!(levels > *answered || code == 0, "{what}: error {code}");
-            // A million tokens take more memory than a statement may.
+            // A million tokens exceed the memory limit of a statement.
             let may_be = REFUSED.contains(&code) || levels == 1_000_000 && code == 1041;
             assert!(may_be, "{what}: error {code}");
             assert!(levels < 1_000_000 || code != 0, "{what}");
         }
     }
     assert_eq!(one(&mut conn, "SELECT 'alive'"), "alive");
-    // A reader can send the same.
+    // An account with few rights can send the same.
     let mut monitor = running
         .tcp("monitor", Some(super::support::MONITOR))
         .expect("connects");
@@ -138,7 +138,7 @@ fn views_upon_views_and_queries_upon_queries_are_answered() {
     };
     assert_eq!(one(&mut conn, &with(300)), "300");
     assert_eq!(outcome(&mut conn, "WITH", &with(50_000)), 1436);
-    // JSON in JSON, which is not in the statement's text.
+    // Nested JSON, which the statement computes.
     for levels in [10, 100, 1000, 1_000_000] {
         let json = format!("CONCAT(REPEAT('[', {levels}), REPEAT(']', {levels}))");
         for call in [
@@ -169,7 +169,7 @@ fn views_upon_views_and_queries_upon_queries_are_answered() {
             "path",
             &format!("SELECT JSON_EXTRACT('[]', {path})"),
         );
-        // What is no array is one of itself, so that no leg descends.
+        // A scalar is treated as an array of itself, so that these legs do not descend.
         for leg in ["[0]", "[last]", "**"] {
             let path = format!("CONCAT('$', REPEAT('{leg}', {levels}), '[0]')");
             let code = outcome(

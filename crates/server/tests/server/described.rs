@@ -1,4 +1,4 @@
-//! What MySQL's tables about tables say of performance_schema, and what is refused there.
+//! information_schema's rows about performance_schema, and errors of statements there.
 
 use super::support::{Running, all_of, errno, exec, one};
 
@@ -70,7 +70,7 @@ fn an_enums_unknown_value_is_refused_in_every_mode() {
             "Error|1452|Cannot add or update a child row: a foreign key constraint fails ()",
         ]
     );
-    // The warnings of one statement are not those of the next, which is none.
+    // A syntax error replaces the warnings of the statement before.
     assert_eq!(errno(&mut conn, "SELECT FROM"), 1064);
     assert_eq!(all_of(&mut conn, "SHOW WARNINGS").len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What statements mean: results as MySQL gives them, and errors with MySQL's numbers.
+//! Results and error numbers of statements are MySQL's.
 
 use super::support::{Running, errno, exec, one, rows};
 
@@ -172,7 +172,7 @@ fn queries() {
         ),
     ] {
         if expected.is_empty() {
-            // `test.t` names a table that has another name here: either answer is one.
+            // `test.t` has an alias here: both an answer and an error are correct.
             let _ = errno(&mut conn, sql);
             continue;
         }
@@ -212,7 +212,7 @@ fn changes() {
         "INSERT INTO t (k, n) VALUES ('a', 100) ON DUPLICATE KEY UPDATE n = VALUES(n) + n",
     );
     assert_eq!(one(&mut conn, "SELECT n FROM t WHERE k = 'a'"), "107");
-    // The refused row's columns compare as their types do: a text as a text, without case.
+    // VALUES(k) compares by the column's type: texts compare without case.
     exec(
         &mut conn,
         "INSERT INTO t (k) VALUES ('a') ON DUPLICATE KEY UPDATE n = IF(VALUES(k) = 'A' AND VALUES(k) <> 'x', n + 1, 0)",
@@ -275,7 +275,7 @@ fn schema_changes() {
         rows(&mut conn, "SELECT id, c, a FROM t ORDER BY id"),
         [["1", "x", "1"], ["2", "x", "2"]]
     );
-    // What it shows can be run.
+    // The shown statement can be run.
     let again = text.replace("`t`", "`again`");
     exec(&mut conn, &again);
     assert_eq!(rows(&mut conn, "SHOW CREATE TABLE again")[0][1], again);
@@ -297,7 +297,7 @@ fn schema_changes() {
     exec(&mut conn, "DROP DATABASE test");
     assert_eq!(one(&mut conn, "SELECT DATABASE()"), "NULL");
     assert_eq!(errno(&mut conn, "USE test"), 1049);
-    // As mysqldump of MySQL 8.0.16 and later has it.
+    // The statement of mysqldump of MySQL 8.0.16 and later.
     exec(
         &mut conn,
         "CREATE DATABASE /*!32312 IF NOT EXISTS*/ `test` /*!40100 DEFAULT CHARACTER SET utf8mb4 COLLATE \
@@ -395,7 +395,7 @@ fn only_full_group_by_refuses_what_nothing_decides() {
         assert_eq!(errno(&mut conn, sql), expected, "{sql}");
     }
     for sql in [
-        // The key decides the row, a condition the column.
+        // The key determines the row, and a condition the column.
         "SELECT id, name, COUNT(*) FROM g GROUP BY id",
         "SELECT n, COUNT(*) FROM g WHERE n = 1",
         "SELECT name AS x, COUNT(*) FROM g GROUP BY x",

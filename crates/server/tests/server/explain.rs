@@ -1,5 +1,5 @@
-//! EXPLAIN of statements on tables of performance_schema: the keys that MySQL's optimizer takes. And what its
-//! own test suites showed beside that to be otherwise here.
+//! EXPLAIN of statements on tables of performance_schema: the keys that MySQL's optimizer chooses. And
+//! cases of MySQL's own test suites that failed here.
 
 use super::support::{Running, errno, exec, one, rows};
 
@@ -35,7 +35,7 @@ fn explain_names_keys_of_system_tables_as_mysql_does() {
             "accounts WHERE USER = 'nobody' AND HOST = 'nowhere'",
             "NULL NULL NULL NULL NULL NULL no matching row in const table",
         ),
-        // A text that is compared with a bigint, or an enum, is looked up and tested again.
+        // A text compared with a bigint or an enum is looked up, and the condition tested again.
         (
             "events_waits_history WHERE THREAD_ID = 'none'",
             "ref PRIMARY PRIMARY 8 const 100.00 Using where",
@@ -56,7 +56,7 @@ fn explain_names_keys_of_system_tables_as_mysql_does() {
     ] {
         assert_eq!(explained(&mut conn, of), expected, "{of}");
     }
-    // What cannot run is not explained.
+    // A statement that cannot run cannot be explained.
     assert_eq!(
         errno(&mut conn, "EXPLAIN SELECT nothing FROM threads"),
         1054
@@ -114,7 +114,7 @@ fn system_tables_are_described_with_defaults_keys_and_collations() {
 fn results_of_mysqls_suites_hold() {
     let running = Running::start();
     let mut conn = running.root();
-    // MySQL's own client asks this when it connects, and reads no rows.
+    // MySQL's own client sends this when it connects, and reads no rows.
     assert_eq!(errno(&mut conn, "select $$"), 1054);
     assert_eq!(errno(&mut conn, "select $a"), 1054);
     for allowed in [

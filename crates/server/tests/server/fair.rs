@@ -1,4 +1,4 @@
-//! No client keeps others waiting: floods, long statements, open transactions.
+//! No client blocks others: floods of connections, long statements, open transactions.
 
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
@@ -51,7 +51,7 @@ fn root_has_a_place_when_all_are_taken() {
         "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'monitor'",
     );
     assert_eq!(others, "2");
-    // By TCP there is none left: root has it.
+    // Root has taken the last connection.
     assert_eq!(code(running.tcp("root", Some(PASSWORD))), 1040);
     drop(taken);
 }
@@ -123,7 +123,7 @@ fn a_reading_transaction_does_not_stop_writers() {
     let running = Running::start();
     let (mut reader, mut writer) = (running.client(), running.client());
     exec(&mut reader, "CREATE TABLE t (n INT)");
-    // A transaction that wrote: the next one is expected to write, too.
+    // After a transaction that wrote, the next one is expected to write, too.
     for sql in [
         "BEGIN",
         "SELECT * FROM t",
@@ -136,7 +136,7 @@ fn a_reading_transaction_does_not_stop_writers() {
     assert_eq!(one(&mut reader, "SELECT COUNT(*) FROM t"), "1");
     exec(&mut writer, "SET innodb_lock_wait_timeout = 5");
     exec(&mut writer, "INSERT INTO t VALUES (2)");
-    // The reader sees what it saw, and a write of its own comes too late.
+    // The reader's snapshot does not change, and is too old for a write.
     assert_eq!(one(&mut reader, "SELECT COUNT(*) FROM t"), "1");
     assert_eq!(errno(&mut reader, "INSERT INTO t VALUES (3)"), 1213);
     for sql in [
@@ -148,7 +148,7 @@ fn a_reading_transaction_does_not_stop_writers() {
         exec(&mut reader, sql);
     }
     assert_eq!(one(&mut writer, "SELECT COUNT(*) FROM t"), "3");
-    // Who has written is waited for.
+    // Others wait for a transaction that has written.
     exec(&mut reader, "BEGIN");
     exec(&mut reader, "INSERT INTO t VALUES (4)");
     exec(&mut writer, "SET innodb_lock_wait_timeout = 1");
@@ -187,7 +187,7 @@ fn a_recursive_query_goes_on_as_far_as_it_may() {
     assert_eq!(one(&mut conn, &to(5000, "UNION ALL")), "5000|5000");
     exec(&mut conn, "SET cte_max_recursion_depth = 0");
     assert_eq!(errno(&mut conn, &to(1, "UNION ALL")), 3636);
-    // It is steps that count, and not rows: a tree of 1,023 of them is nine steps high.
+    // The limit is on steps, not on rows: a tree of 1,023 rows takes nine steps.
     exec(&mut conn, "SET cte_max_recursion_depth = 10");
     exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY, parent INT)");
     let rows: Vec<String> = (1..1024).map(|id| format!("({id}, {})", id / 2)).collect();
@@ -213,7 +213,7 @@ fn a_recursive_query_goes_on_as_far_as_it_may() {
         );
         exec(&mut conn, "DROP VIEW v");
     }
-    // A ring ends by itself where rows that are there do not come again.
+    // A cycle ends by itself with UNION, which drops rows that exist already.
     let ring = |union: &str| {
         format!(
             "WITH RECURSIVE c AS (SELECT 1 AS n {union} SELECT (n + 1) % 5 FROM c), \
@@ -222,13 +222,13 @@ fn a_recursive_query_goes_on_as_far_as_it_may() {
     };
     assert_eq!(one(&mut conn, &ring("UNION")), "5");
     assert_eq!(errno(&mut conn, &ring("UNION ALL")), 3636);
-    // Two ways on from each row, and a star.
+    // Two recursive terms, and a star.
     let two = "WITH RECURSIVE c (n) AS (SELECT 1 UNION SELECT n + 1 FROM c WHERE n < 6 \
                UNION SELECT n * 2 FROM c WHERE n < 6) SELECT COUNT(*), SUM(n) FROM c";
     assert_eq!(one(&mut conn, two), "8|39");
     let star = "WITH RECURSIVE c (n, m) AS (SELECT 1, 2 UNION ALL SELECT * FROM c) SELECT 1 FROM c";
     assert_eq!(errno(&mut conn, star), 3636);
-    // A prepared statement sees the variable's value of when it runs.
+    // A prepared statement uses the variable's value at its execution.
     let statement = conn.prep(to(20, "UNION ALL")).expect("prepares");
     assert_eq!(code(conn.exec_drop(&statement, ())), 3636);
     exec(&mut conn, "SET cte_max_recursion_depth = 20");
@@ -255,7 +255,7 @@ fn a_statement_that_is_killed_ends_whatever_it_computes() {
     exec(&mut running.root(), "SET GLOBAL max_execution_time = 0");
     let rows = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c), \
                 d(m) AS (SELECT 1 UNION ALL SELECT m + 1 FROM d WHERE m < 500)";
-    // None of them ends, so that each is killed while it runs.
+    // Each runs for hours, so that it is killed while it runs.
     let values = [
         "n",
         "REPEAT('a', n % 1000)",
@@ -327,7 +327,7 @@ fn a_statement_that_takes_too_much_memory_is_refused() {
         message.contains("max_statement_memory (16777216 bytes)"),
         "{message}"
     );
-    // What would be longer than a packet is NULL, and is not made first.
+    // A text longer than a packet is NULL, and is not built first.
     for call in [
         "REPLACE(REPEAT('a', 60000000), 'a', REPEAT('b', 1000))",
         "REPEAT('a', 70000000)",
@@ -341,7 +341,7 @@ fn a_statement_that_takes_too_much_memory_is_refused() {
             "{call}"
         );
     }
-    // Small groups give back what they took.
+    // Each small group frees its memory.
     let grouped = format!(
         "SELECT MAX(l) FROM ({numbers} SELECT LENGTH(JSON_ARRAYAGG(n)) AS l FROM c GROUP BY n DIV 10) g"
     );

@@ -1,7 +1,6 @@
-//! What the server tells of its tables, locks, prepared statements and sockets, to real clients.
+//! The server's tables, locks, prepared statements and sockets in performance_schema.
 //!
-//! Tare is one for the process: what other tests' servers do shows too, so that each test here has a
-//! database of its own.
+//! All servers of a process share one engine, and so performance_schema. Each test has its own database.
 #![cfg(feature = "instrument")]
 
 use std::time::Instant;
@@ -11,7 +10,7 @@ use mysql::prelude::Queryable;
 
 use super::support::{Running, TIMEOUT, exec, one, rows};
 
-/// A server with a client in a database of this name, which has a table `t` of 1,000 rows.
+/// A client in a new database of this name, which has a table `t` of 1,000 rows.
 fn with(running: &Running, name: &str) -> Conn {
     let mut conn = running.root();
     exec(&mut conn, &format!("CREATE DATABASE {name}"));
@@ -34,7 +33,7 @@ fn thread(conn: &mut Conn) -> String {
     one(conn, "SELECT ps_current_thread_id()")
 }
 
-/// Fetches, inserts, updates, deletes of a database's table `t` by index; those of nothing left out.
+/// Fetches, inserts, updates and deletes of a database's table `t`, by the indexes that were used.
 fn io(conn: &mut Conn, name: &str) -> Vec<String> {
     let sql = format!(
         "SELECT ifnull(index_name, '-'), count_fetch, count_insert, count_update, count_delete \
@@ -51,7 +50,7 @@ fn truncate(conn: &mut Conn, table: &str) {
     exec(conn, &format!("TRUNCATE TABLE performance_schema.{table}"));
 }
 
-/// One by one: TRUNCATE is of the tables of all.
+/// Tests that TRUNCATE tables run one at a time: the tables are the process's.
 static TRUNCATES_ALL: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[test]
@@ -64,7 +63,7 @@ fn rows_are_counted_by_table_and_index() {
             truncate(&mut conn, "table_io_waits_summary_by_table");
             exec(&mut conn, sql);
             let first = io(&mut conn, name);
-            // The same through the binary protocol, and again when it is prepared already.
+            // The binary protocol counts the same, also at the second execution.
             if sql.starts_with("SELECT") {
                 let statement = conn.prep(sql).expect("prepared");
                 for _ in 0..2 {
@@ -120,7 +119,7 @@ fn rows_are_counted_by_table_and_index() {
     }
 }
 
-/// The same text is another statement under another default database.
+/// With another default database, the same text uses other tables.
 #[test]
 fn a_text_counts_for_the_database_that_it_is_run_in() {
     let _turn = TRUNCATES_ALL.lock().unwrap_or_else(|e| e.into_inner());
@@ -147,7 +146,7 @@ fn setup_objects_decides_what_is_counted() {
         "INSERT INTO performance_schema.setup_objects VALUES ('TABLE', 'ruled', '%', 'NO', 'NO')",
     );
     exec(&mut conn, "SELECT * FROM t");
-    // It is listed all the same, with the rows that were inserted before.
+    // The table is still listed, with the rows that were inserted before.
     assert_eq!(io(&mut conn, "ruled"), ["- 0 1000 0 0"]);
     exec(
         &mut conn,
@@ -220,7 +219,7 @@ fn handles_and_metadata_locks_list_who_holds_what() {
     ];
     assert_eq!(rows(&mut observer, &locks), [write, gate]);
 
-    // Another session waits for the right to write.
+    // Another session waits for the write lock.
     let mut second = running.root();
     exec(&mut second, "USE held");
     let waiter = thread(&mut second);
@@ -303,7 +302,7 @@ fn prepared_statements_are_listed_with_what_they_cost() {
                 ["mine", second, "1", "4", "0", "0", "1", "1"]
             ]
         );
-        // Another schema: both are translated anew.
+        // The schema has changed: both are prepared again.
         exec(&mut conn, "ALTER TABLE t ADD COLUMN d INT");
         let _: Vec<String> = conn.exec(&select, (1,)).expect("rows");
         exec(&mut conn, "EXECUTE mine USING @n");
@@ -360,7 +359,7 @@ fn sockets_are_listed_and_counted() {
              USING (object_instance_begin) WHERE i.thread_id = {id}"
         );
         let numbers = |observer: &mut Conn| -> Vec<u64> {
-            // An answer is counted once it is sent, which its client may see before: idle is after.
+            // The client may receive an answer before it is counted. A session is idle after the count.
             let begin = Instant::now();
             while rows(observer, &of(&id)) != [[client, "", "0", "1", "IDLE"]] {
                 assert!(begin.elapsed() < TIMEOUT);

@@ -1,4 +1,4 @@
-//! Without Performance Schema: its tables are empty, and what is done to them is MySQL's.
+//! Without Performance Schema, its tables are empty, and statements on them behave as in MySQL.
 
 use super::support::{Running, all_of, errno, exec, one};
 

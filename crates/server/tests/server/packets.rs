@@ -1,4 +1,4 @@
-//! Packets that no client should send: an error for that client alone.
+//! Malformed packets: they are an error for their client only.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn garbage_instead_of_a_handshake() {
             assert!(matches!(raw.error(), 1043 | 1251 | 1045));
             assert_eq!(raw.read(), None, "and it is over");
         }
-        // Half a header, and gone.
+        // Half a header, then the end of the connection.
         let mut raw = Raw::connect(&running);
         raw.stream.write_all(&[9, 0]).expect("sent");
         drop(raw);
@@ -54,7 +54,7 @@ fn malformed_commands_are_answered_and_the_session_goes_on() {
             raw.send(0, packet);
             assert_eq!(raw.error(), expected, "{packet:?}");
         }
-        // Long data for nothing has no answer at all; closing nothing neither.
+        // Long data for an unknown statement has no answer, and neither has closing one.
         raw.send(0, &[0x18, 9, 0, 0, 0, 0, 0, 1]);
         raw.send(0, &[0x19, 9, 0, 0, 0]);
         assert!(raw.pings());
@@ -112,7 +112,7 @@ fn a_packet_of_300_mib_is_refused_and_nobody_else_notices() {
         let mut raw = Raw::root(&running);
         let piece = vec![b'x'; 0xff_ffff];
         let mut sequence = 0u8;
-        // A client sends all of it before it listens.
+        // A client sends the complete packet before it reads.
         for n in 0..19 {
             let mut header = vec![0xff, 0xff, 0xff, sequence];
             if n == 0 {

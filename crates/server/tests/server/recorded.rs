@@ -1,11 +1,11 @@
-//! The server's own performance_schema, counted by hand beside it.
+//! The server's own performance_schema, compared with independent counts.
 
 use super::support::{Running, one};
 #[cfg(feature = "instrument")]
 use super::support::{exec, rows};
 
-/// Tare is one for the process: what other tests' servers do shows too, so that these look at their
-/// own session's thread only.
+/// The thread of the session. Tests read the rows of their own threads, because all servers of a process
+/// share performance_schema.
 #[cfg(feature = "instrument")]
 fn thread(conn: &mut mysql::Conn) -> String {
     one(conn, "SELECT ps_current_thread_id()")
@@ -101,7 +101,7 @@ fn sqlites_files_and_memory_are_recorded() {
     assert_eq!(memory, "1");
 }
 
-/// Whether SQLite's memory is counted is looked up when a statement begins, and while it runs.
+/// The setting applies to SQLite's memory when a statement begins, and while it runs.
 #[cfg(feature = "instrument")]
 #[test]
 fn a_statement_that_runs_counts_its_memory_as_soon_as_its_thread_is_instrumented() {
@@ -127,7 +127,7 @@ fn a_statement_that_runs_counts_its_memory_as_soon_as_its_thread_is_instrumented
              WHERE THREAD_ID = {id} AND EVENT_NAME = 'memory/sqlite/heap'"
         )).parse().expect("a number")
         };
-    // Groups for each row: SQLite sorts for them, in memory that it takes anew each time.
+    // Each row sorts for a GROUP BY, which allocates memory.
     let sorts =
         "SELECT count((SELECT count(*) FROM t AS u GROUP BY u.id + a.id LIMIT 1)) FROM t AS a";
     exec(&mut conn, sorts);
@@ -171,8 +171,8 @@ fn a_server_without_performance_schema_serves() {
     );
 }
 
-/// PREPARE, EXECUTE and DEALLOCATE have the text of what is prepared and a digest of their own, as MySQL 9.7.4 was seen
-/// to have them; MySQL 8.0.15 has the statement's own text and digest.
+/// PREPARE, EXECUTE and DEALLOCATE have the text of the prepared statement and a digest of their own, as in
+/// MySQL 9.7.4. In MySQL 8.0.15 they have their own text and digest.
 #[cfg(feature = "instrument")]
 #[test]
 fn uses_of_a_prepared_statement_have_digests_of_their_own() {
@@ -185,7 +185,7 @@ fn uses_of_a_prepared_statement_have_digests_of_their_own() {
         ("EXECUTE s USING @a", 0),
         ("EXECUTE s", 1210),
         ("PREPARE s FROM 'SELEC 1'", 1064),
-        // It went with the PREPARE that failed.
+        // The failed PREPARE has removed it.
         ("EXECUTE s", 1243),
         ("PREPARE s FROM 'SELECT * FROM nowhere'", 1146),
     ];

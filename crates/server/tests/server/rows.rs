@@ -1,4 +1,4 @@
-//! Changes of rows: what they count, and what they refuse.
+//! Changes of rows: their counts and their errors.
 
 use mysql::prelude::Queryable;
 
@@ -121,7 +121,7 @@ fn doubles_are_cast_exactly_or_with_a_word() {
         "CREATE TABLE t (d DOUBLE, s SMALLINT UNSIGNED, n DECIMAL(5,0) UNSIGNED, i INT, b BIGINT)",
     );
     exec(&mut conn, "INSERT INTO t VALUES (9.3e18, 5, 2, 7, 0)");
-    // A column is cut with a warning, and in a change an error; what is computed is refused.
+    // A column's value is cut with a warning, or an error in a change; a computed value is refused.
     let column = "SELECT CAST(d AS UNSIGNED) FROM t";
     assert_eq!(one(&mut conn, column), "9223372036854775807");
     assert_eq!(
@@ -133,7 +133,7 @@ fn doubles_are_cast_exactly_or_with_a_word() {
         let sql = format!("SELECT CAST({computed} AS SIGNED) FROM t");
         assert_eq!(errno(&mut conn, &sql), 1690, "{sql}");
     }
-    // Every digit of a large double, and not those of its shortest text.
+    // All digits of a large double, not only those of its shortest text.
     for (sql, answer) in [
         (
             "SELECT CAST(1152921504606846976e0 AS UNSIGNED)",
@@ -141,21 +141,21 @@ fn doubles_are_cast_exactly_or_with_a_word() {
         ),
         ("SELECT CAST(-1024e0 AS UNSIGNED)", "18446744073709550592"),
         ("SELECT CAST(2.5e0 AS SIGNED)", "2"),
-        // What has no sign gets none by a division.
+        // The quotient of an unsigned number is not unsigned.
         ("SELECT s / i - s FROM t", "-4.2857"),
-        // Digits behind the point, as MySQL counts them.
+        // The scale of results is MySQL's.
         (
             "SELECT AVG(ROUND(d * 0 + 2, 0)), SUM(ROUND(d * 0, 1)) FROM t",
             "2.0000|0.0",
         ),
         ("SELECT ROUND(d * 0 + 1, 2) * 0.5 FROM t", "0.50"),
-        // Two texts are as near: the even one.
+        // Two texts are equally near: the even one.
         ("SELECT 0.200000762939453125e0", "0.20000076293945312"),
     ] {
         assert_eq!(one(&mut conn, sql), answer, "{sql}");
     }
     assert_eq!(errno(&mut conn, "SELECT s / n - s FROM t"), 1690);
-    // A column that was assigned is read as it is stored: half a double is rounded to even.
+    // An assigned column is read as it was stored. A double of a half is rounded to even.
     exec(
         &mut conn,
         "UPDATE t SET d = 0.5, b = d, i = CAST(d AS UNSIGNED)",
@@ -163,15 +163,13 @@ fn doubles_are_cast_exactly_or_with_a_word() {
     assert_eq!(one(&mut conn, "SELECT d, b, i FROM t"), "0.5|0|0");
 }
 
-/// REPLACE counts the rows that it deletes, and ON DUPLICATE KEY UPDATE those that it updates twice. Each
-/// figure is MySQL 8.0.15's (issue 16).
 #[test]
 fn decimals_are_cut_to_64_bits() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (u BIGINT UNSIGNED, i TINYINT)");
     exec(&mut conn, "INSERT INTO t VALUES (18446744073709551615, 1)");
-    // A number without a sign keeps its bits; the DECIMAL that two kinds of numbers have in common is cut.
+    // An unsigned integer keeps its bits; the DECIMAL that integers of both signs convert to is cut.
     for (of, number) in [
         ("u", "-1"),
         ("IF(1, u, i)", "-1"),
@@ -208,7 +206,7 @@ fn between_compares_doubles_if_one_operand_is_a_double() {
 }
 
 #[test]
-fn replace_counts_what_it_deletes() {
+fn replace_counts_deleted_rows() {
     let running = Running::start();
     let mut conn = running.client();
     for table in [
@@ -225,7 +223,7 @@ fn replace_counts_what_it_deletes() {
     }
     for (sql, expected) in [
         ("REPLACE o (id, v, w, d) VALUES (1, 'a', 2, 3.10)", 1),
-        // A row that stays as it is: MySQL updates it, where there is one key alone.
+        // An unchanged row: MySQL updates it if the table has one key only.
         ("REPLACE o (id, v, w, d) VALUES (1, 'a', 2, 3.1)", 1),
         ("REPLACE o (id, v, w, d) VALUES (1, 'A', 2, 3.1)", 2),
         ("REPLACE o (id, v) VALUES (1, 'b'), (2, 'c'), (1, 'd')", 5),
@@ -247,7 +245,7 @@ fn replace_counts_what_it_deletes() {
             "INSERT INTO c (k, n) VALUES ('a', 3), ('b', 1), ('q', 1) ON DUPLICATE KEY UPDATE n = n + 1",
             5,
         ),
-        // What foreign keys delete is not counted; the row is deleted, though it comes back as it was.
+        // Cascaded deletes are not counted. The row is deleted, although it is inserted unchanged.
         ("REPLACE parent VALUES (1, 1)", 2),
         ("INSERT INTO nu VALUES (5, 5)", 1),
     ] {
@@ -297,7 +295,7 @@ fn alter_table_counts_the_rows_that_mysql_copies() {
     assert_eq!(all_of(&mut conn, "SELECT e FROM t"), ["a", "b", "NULL"]);
 }
 
-/// SQLite evaluates what is assigned before it sorts.
+/// SQLite evaluates assignments before it sorts.
 #[test]
 fn an_update_in_order_assigns_no_variable() {
     let running = Running::start();
@@ -345,7 +343,7 @@ fn an_update_computes_nothing_for_other_rows() {
     let update = "UPDATE y SET b = ABS(b) WHERE (b < 9223372036854775806 AND a >= '2020')";
     assert_eq!(errno(&mut conn, update), 0);
     assert_eq!(one(&mut conn, "SELECT b FROM y WHERE id = 2"), "7");
-    // Of a row that is meant it is refused.
+    // In a matching row it is an error.
     let update = "UPDATE y SET b = ABS(b) WHERE a < 2000";
     assert_eq!(errno(&mut conn, update), 1690);
 }
@@ -355,7 +353,7 @@ fn a_message_quotes_the_beginning_of_a_value() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE m (n INT)");
-    // MySQL 8.0.15 shows 128 bytes, too; the last one may be a part of a character there.
+    // MySQL 8.0.15 quotes 128 bytes, too, and may cut a character.
     exec(&mut conn, "SELECT CAST(REPEAT('x', 300) AS SIGNED)");
     let quoted = "x".repeat(128);
     assert_eq!(

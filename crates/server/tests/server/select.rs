@@ -1,4 +1,4 @@
-//! What SELECT answers: headings, types and rows as MySQL has them, statement by statement.
+//! SELECT: headings, types and rows are MySQL's.
 
 use mysql::consts::ColumnType::*;
 use mysql::prelude::Queryable;
@@ -18,7 +18,7 @@ fn filled(running: &Running) -> mysql::Conn {
     conn
 }
 
-/// The rows of a statement, joined: columns by `|`, rows by a space.
+/// The rows of a statement, with columns joined by `|` and rows by a space.
 fn all(conn: &mut mysql::Conn, sql: &str) -> String {
     let rows: Vec<String> = rows(conn, sql).into_iter().map(|r| r.join("|")).collect();
     rows.join(" ")
@@ -29,7 +29,7 @@ fn rows_are_mysqls() {
     let running = Running::start();
     let mut conn = filled(&running);
     for (sql, expected) in [
-        // Numbers: their kinds and digits.
+        // Types and digits of numbers.
         (
             "SELECT 1/3, 1/3*3, 10/4, 1.5*2, 1.50+1, 2.5 % 2, 0.1+0.2",
             "0.3333|1.0000|2.5000|3.0|2.50|0.5|0.3",
@@ -54,7 +54,7 @@ fn rows_are_mysqls() {
             "SELECT 1 = '1', '1.0' = 1, 'abc' + 1, 0x41 + 0, 0b101 + 0",
             "1|1|1|65|5",
         ),
-        // Texts compare without case, columns and what is computed.
+        // Texts compare without case.
         (
             "SELECT id FROM t WHERE UPPER(name) = 'ann' ORDER BY id",
             "1 3",
@@ -186,7 +186,7 @@ fn rows_are_mysqls() {
         ("(SELECT 1)", "1"),
         ("VALUES ROW(1, 2), ROW(3, 4)", "1|2 3|4"),
         ("TABLE u LIMIT 1", "1|1|a"),
-        // What stands around.
+        // Hints, locks, assignments and dates.
         (
             "SELECT /*+ MAX_EXECUTION_TIME(1000) */ test.t.id FROM test.t USE INDEX (PRIMARY) WHERE `test`.`t`.`id` = 1 LOCK IN SHARE MODE",
             "1",
@@ -425,7 +425,7 @@ fn a_subquery_in_the_place_of_a_value_has_one_row() {
     }
 }
 
-/// CASE and IN compare each pair as `=` does, and a text is true where its number is: MySQL 9.7.4's answers.
+/// CASE and IN compare each pair like `=`, and a text is true if its number is: MySQL 9.7.4's answers.
 #[test]
 fn pairs_and_conditions_are_mysqls() {
     let running = Running::start();
@@ -508,7 +508,7 @@ fn pairs_and_conditions_are_mysqls() {
     ] {
         assert_eq!(all(&mut conn, sql), expected, "{sql}");
     }
-    // A pair of its own for each would call it again and again.
+    // Pairwise comparison would call RAND() several times.
     let refused = "SELECT CASE CONCAT(RAND()) WHEN 1 THEN 1 WHEN 'a' THEN 2 END";
     assert_eq!(errno(&mut conn, refused), 1235);
 }

@@ -1,4 +1,4 @@
-//! What `tare serve --as 9.7` answers that 8.0 does not, and the reverse.
+//! Differences between `tare serve --as 9.7` and `--as 8.0`.
 
 use mysql::Conn;
 use tare_server::Series;
@@ -60,7 +60,7 @@ fn every_table_and_view_of_9_7_answers() {
 #[test]
 fn new_tables_and_columns_of_9_7_answer() {
     let (_running, mut conn) = of(Series::V9_7);
-    // The servers of other tests are in this process, and so in its segment.
+    // The segment also has the sessions of other tests' servers in this process.
     let sql = "SELECT MAX_CONTROLLED_MEMORY, MAX_TOTAL_MEMORY, EXECUTION_ENGINE FROM performance_schema.events_statements_current \
                WHERE SQL_TEXT LIKE 'SELECT MAX_CONTROLLED_MEMORY, MAX_TOTAL_MEMORY,%' LIMIT 1";
     assert_eq!(rows(&mut conn, sql), [["0", "0", "PRIMARY"]]);
@@ -76,7 +76,7 @@ fn new_tables_and_columns_of_9_7_answer() {
         one(&mut conn, "SELECT sys_version FROM sys.version"),
         "2.1.3"
     );
-    // MySQL 5.7's; Tare's timers can be chosen all the same.
+    // A table of MySQL 5.7; Tare's timers can be set in its own table.
     let timers = "SELECT * FROM performance_schema.setup_timers";
     assert_eq!(errno(&mut conn, timers), 1146);
     assert_eq!(
@@ -89,7 +89,7 @@ fn new_tables_and_columns_of_9_7_answer() {
 /// variables_metadata.
 const VARIABLES: &str = include_str!("../fixtures/variables-9.7.txt");
 
-/// Two sorted lists, of which only the difference is told.
+/// Compares two sorted lists, and reports only their difference.
 fn assert_same(ours: &[String], theirs: &[&str], what: &str) {
     let more: Vec<_> = ours
         .iter()
@@ -109,7 +109,7 @@ fn assert_same(ours: &[String], theirs: &[&str], what: &str) {
 fn every_variable_of_9_7_is_there() {
     let (_running, mut conn) = of(Series::V9_7);
     exec(&mut conn, "USE performance_schema");
-    // thread_pool_size is Enterprise's, and Tare's own begin with tare_.
+    // thread_pool_size is a variable of MySQL Enterprise; tare_ are Tare's own.
     let mut names = |table: &str| {
         let sql = format!(
             "SELECT VARIABLE_NAME FROM {table} WHERE VARIABLE_NAME NOT LIKE 'tare\\_%' \
@@ -152,7 +152,7 @@ fn a_variable_that_9_7_has_no_longer_is_in_8_0() {
 /// The names that a live 9.7.4 has in SHOW GLOBAL STATUS and SHOW SESSION STATUS.
 const STATUS: &str = include_str!("../fixtures/status-9.7.txt");
 
-/// What tare serve does and does not count: a number would be invented.
+/// What tare serve does but does not count: any number would be invented.
 const NOT_COUNTED: [&str; 6] = [
     "Created_tmp_disk_tables",
     "Innodb_pages_created",
@@ -172,7 +172,7 @@ fn every_status_variable_of_9_7_is_there() {
         let names = rows(&mut conn, sql)
             .into_iter()
             .map(|mut row| row.remove(0));
-        // An evicted digest is Tare's alone.
+        // Only Tare evicts digests.
         let own = |name: &str| {
             name.starts_with("Tare_")
                 || name == "Performance_schema_digest_evicted"
@@ -291,7 +291,7 @@ fn constraints_and_attributes_are_listed() {
     }
 }
 
-/// As a live 9.7.4 without the telemetry component answers.
+/// The answers of a live 9.7.4 without the telemetry component.
 #[test]
 fn meters_and_loggers_store_their_settings() {
     let (_running, mut conn) = of(Series::V9_7);

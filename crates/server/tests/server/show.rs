@@ -1,4 +1,4 @@
-//! SHOW and EXPLAIN: their headings, and what they say.
+//! SHOW and EXPLAIN: headings and rows.
 
 use mysql::prelude::Queryable;
 

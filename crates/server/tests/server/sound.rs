@@ -1,4 +1,4 @@
-//! What a server leaves on its disk, and what it says of itself.
+//! The files of a server, and details of its answers.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
@@ -30,7 +30,7 @@ fn others_cannot_open_the_files_of_a_database() {
     let files = modes(running.directory.path());
     assert!(files.len() >= 2, "{files:?}");
     assert!(files.iter().all(|(_, mode)| mode & 0o137 == 0), "{files:?}");
-    // What an earlier version left is closed at the next start.
+    // The next start corrects the mode of files from an earlier version.
     drop(conn);
     running.server.shutdown();
     let file = running.directory.path().join("test.db");
@@ -46,7 +46,7 @@ fn a_password_file_is_written_atomically() {
     let directory = Directory::new();
     let mut wanted = config(&directory);
     wanted.password = None;
-    // The place of the file that is written first is taken: as if the disk were full.
+    // The temporary file cannot be created, as with a full disk.
     std::fs::create_dir(directory.path().join("password.new")).expect("made");
     assert!(Server::start(wanted.clone()).is_err());
     assert!(!directory.path().join("password").exists());
@@ -55,7 +55,7 @@ fn a_password_file_is_written_atomically() {
     server.shutdown();
     let password = std::fs::read_to_string(directory.path().join("password")).expect("there");
     assert_eq!(password.trim().len(), 32);
-    // An empty one is told of, and not taken for a password.
+    // An empty file is an error, not an empty password.
     std::fs::write(directory.path().join("password"), "").expect("written");
     let error = Server::start(wanted).expect_err("refused").to_string();
     assert!(error.contains("empty"), "{error}");
@@ -90,7 +90,7 @@ fn durable_commits_wait_for_the_disk() {
     );
     exec(&mut root, "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
     let durable = spent("INSERT INTO t VALUES (1)", 20);
-    // Beside the syncs of commits there are a few of the log's own, at its beginning or at a checkpoint.
+    // The log itself is also synced a few times, when it begins and at checkpoints.
     assert!(relaxed < 20, "{relaxed}");
     assert!(durable >= 20, "{durable}");
 }
@@ -200,7 +200,7 @@ fn a_variable_takes_the_nearest_value_that_it_may_have() {
         let now = one(&mut conn, &format!("SELECT @@{set}.{variable} = {nearest}"));
         assert_eq!(now, "1", "{sql}");
     }
-    // What is in the range is taken without a word.
+    // A value in the range is accepted without a warning.
     exec(
         &mut conn,
         "SET SESSION max_execution_time = 18446744073709551615",

@@ -1,4 +1,4 @@
-//! SHOW STATUS and the tables that tell what the server knows of its sessions.
+//! SHOW STATUS, and the tables about sessions.
 
 use mysql::prelude::Queryable;
 
@@ -31,7 +31,7 @@ fn every_name_is_there_once() {
         names.dedup();
         assert_eq!(names.len(), all, "{sql} has a name twice");
     }
-    // As in MySQL, performance_schema leaves commands to its statement tables.
+    // As in MySQL, performance_schema counts commands in its statement tables only.
     let commands =
         "SELECT COUNT(*) FROM performance_schema.global_status WHERE VARIABLE_NAME LIKE 'Com\\_%'";
     assert_eq!(one(&mut conn, commands), "1");
@@ -42,7 +42,7 @@ fn cache_sizes_are_in_pages() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (a INT)");
-    // A session tells every 32 statements.
+    // A session updates these every 32 statements.
     for n in 0..40 {
         exec(&mut conn, &format!("INSERT INTO t VALUES ({n})"));
     }
@@ -58,11 +58,11 @@ fn cache_sizes_are_in_pages() {
         "{data} {bytes}"
     );
     assert!(free < total && free > 0, "{free}");
-    // Nothing has copied the log into the database yet.
+    // There was no checkpoint yet.
     assert!(of("buffer_pool_pages_dirty") > 0);
 }
 
-/// Threads_cached is 0 because there is no cache: no setting could make it another number.
+/// Threads_cached is always 0, because there is no cache.
 #[test]
 fn threads_are_never_cached() {
     let running = Running::start();
@@ -73,7 +73,7 @@ fn threads_are_never_cached() {
     assert_eq!(errno(&mut conn, "SET GLOBAL thread_cache_size = 8"), 1231);
 }
 
-/// PREPARE, EXECUTE and DEALLOCATE count twice, as in MySQL 9.7.4: as statements, and as the protocol's commands.
+/// PREPARE, EXECUTE and DEALLOCATE count as statements and as commands of the protocol, as in MySQL 9.7.4.
 #[test]
 fn statements_that_prepare_count_as_commands_too() {
     let running = Running::start();
@@ -98,7 +98,7 @@ fn statements_that_prepare_count_as_commands_too() {
     }
     for (counter, count) in [
         ("Com_prepare_sql", 3),
-        // A statement that is prepared anew is prepared.
+        // Preparing a statement again counts, too.
         ("Com_stmt_prepare", 4),
         ("Com_stmt_reprepare", 1),
         ("Com_execute_sql", 3),
@@ -111,15 +111,15 @@ fn statements_that_prepare_count_as_commands_too() {
     }
 }
 
-/// What raises a counter: the statements before it, and the one that does.
+/// A counter, statements to run before, and the statement that raises it.
 type Raise = (&'static str, &'static [&'static str], &'static str);
 
 /// Runs until it is stopped.
 const ENDLESS: &str =
     "WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM n) SELECT count(*) FROM n";
 
-/// For each counter of a session's that is not a command, a statement that raises it. `t` has a
-/// primary key, an index on `k` and ten rows; `u` has no index.
+/// A statement for each counter of sessions that is not a command. `t` has a primary key, an index on `k`
+/// and ten rows; `u` has no index.
 const RAISES: &[Raise] = &[
     ("Bytes_received", &[], "DO 1"),
     ("Bytes_sent", &[], "DO 1"),
@@ -207,8 +207,7 @@ const RAISES: &[Raise] = &[
     ),
 ];
 
-/// What the server shows of itself and no statement of a session raises: each is looked at where it
-/// is made, or tells what there is now.
+/// Variables of the server that no statement of a session raises. Other tests check them.
 const OF_THE_SERVER: &[&str] = &[
     "Aborted_clients",
     "Aborted_connects",
@@ -294,7 +293,7 @@ fn for_each_counter_there_is_a_statement_that_raises_it() {
 
 #[test]
 fn every_counter_is_raised_by_something() {
-    // 9.7 has names of what cannot happen here, too: status/v9_7.rs says why for each.
+    // 9.7 also has names of what cannot happen here: status/v9_7.rs has the reasons.
     let running = Running::with(|config| config.series = tare_server::Series::V8_0);
     let mut conn = running.client();
     for scope in ["GLOBAL", "SESSION"] {
@@ -302,7 +301,7 @@ fn every_counter_is_raised_by_something() {
             let name = row[0].as_str();
             let is_listed = RAISES.iter().any(|(raised, ..)| *raised == name)
                 || OF_THE_SERVER.contains(&name)
-                // What the segment lost, and what SQLite's files and caches count (metrics.rs).
+                // Losses of the segment, and counters of SQLite's files and caches (metrics.rs).
                 || name.starts_with("Performance_schema_")
                 || name.starts_with("Tare_")
                 || name.starts_with("Innodb_")
@@ -310,7 +309,7 @@ fn every_counter_is_raised_by_something() {
             assert!(is_listed, "{name} is shown; which statement raises it?");
         }
     }
-    // Without a recording, nothing is known of what is done to tables.
+    // Without a recording, counters about tables are left out.
     let running = Running::with(|config| config.performance_schema = false);
     let names: Vec<String> = rows(&mut running.client(), "SHOW STATUS")
         .into_iter()
@@ -319,7 +318,7 @@ fn every_counter_is_raised_by_something() {
     assert!(names.iter().any(|n| n == "Handler_write"));
 }
 
-/// Every statement that the server runs has its counter, and so has each command of the protocol.
+/// Whether it is the counter of a statement or of a command of the protocol.
 fn is_command(name: &str) -> bool {
     let requests = [
         "admin_commands",
@@ -421,7 +420,7 @@ fn a_session_counts_for_itself_and_the_server_for_all() {
         assert_eq!(number(&mut one, "SESSION", "Questions"), before + 1);
         assert!(number(&mut one, "SESSION", "Bytes_sent") > 500);
         assert!(number(&mut one, "SESSION", "Bytes_received") > 300);
-        // What a session that has ended has done stays done.
+        // The counts of an ended session remain.
         drop(one);
         assert_eq!(number(&mut other, "GLOBAL", "Com_insert"), 5);
         let by_user = "SELECT VARIABLE_VALUE FROM performance_schema.status_by_user \
@@ -511,7 +510,7 @@ fn variables_and_attributes_are_visible_to_other_sessions() {
     let uuid = "SELECT SERVER_UUID = @@server_uuid, LENGTH(SERVER_UUID) FROM performance_schema.log_status";
     assert_eq!(one(&mut b, uuid), "1|36");
     exec(&mut b, "SET GLOBAL long_query_time = DEFAULT");
-    // Who may only read may not flush.
+    // monitor may not flush.
     let mut monitor = running.tcp("monitor", Some(MONITOR)).expect("connects");
     assert_eq!(errno(&mut monitor, "FLUSH STATUS"), 1227);
 }
@@ -526,7 +525,7 @@ fn prepared_statements_end_with_their_client() {
     gone.prep("SELECT 2").expect("prepared");
     let both = number(&mut watcher, "GLOBAL", "Prepared_stmt_count");
     assert_eq!(both, none + 2);
-    // An orderly client would close them first.
+    // A killed client does not close them first.
     exec(&mut watcher, &format!("KILL {}", gone.connection_id()));
     let ended = (0..3000).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));

@@ -9,10 +9,10 @@ use std::time::Duration;
 use mysql::{Conn, OptsBuilder};
 use tare_server::{Config, Server, ThreadHandling};
 
-/// How long something is waited for that would otherwise be waited for for ever.
+/// The limit of waits that would otherwise never end.
 pub const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// A directory that is gone when the test is.
+/// A directory that is removed at the end of the test.
 pub struct Directory(PathBuf);
 
 impl Directory {
@@ -44,7 +44,7 @@ pub struct Running {
 pub const PASSWORD: &str = "a root's password";
 pub const MONITOR: &str = "a monitor's password";
 
-/// A server's configuration for a test.
+/// The configuration of a test's server.
 pub fn config(directory: &Directory) -> Config {
     let mut config = Config::new(directory.path());
     config.port = Some(0);
@@ -71,7 +71,7 @@ impl Running {
         let running = Self { server, directory };
         let mut root = running.root();
         exec(&mut root, "CREATE DATABASE test");
-        // Queries that have no end are what many tests end.
+        // Many tests run queries without end.
         exec(&mut root, "SET GLOBAL cte_max_recursion_depth = 4294967295");
         running
     }
@@ -100,7 +100,7 @@ impl Running {
         conn
     }
 
-    /// Anybody by TCP.
+    /// Any user by TCP.
     pub fn tcp(&self, user: &str, password: Option<&str>) -> mysql::Result<Conn> {
         let opts = OptsBuilder::new()
             .ip_or_hostname(Some("127.0.0.1"))
@@ -149,8 +149,7 @@ pub fn all_of(conn: &mut Conn, sql: &str) -> Vec<String> {
     rows(conn, sql).into_iter().map(|r| r.join("|")).collect()
 }
 
-/// Whether a connection is there, and runs something. The tables of processes show other tests' servers,
-/// too: they are all of one process.
+/// Whether a connection runs a statement.
 pub fn runs(conn: &mut Conn, id: &str) -> bool {
     let processes = rows(conn, "SHOW PROCESSLIST");
     processes.iter().any(|p| p[0] == id && p[4] == "Query")
@@ -171,7 +170,7 @@ pub fn code<T>(result: mysql::Result<T>) -> u16 {
     }
 }
 
-/// A client that sends what it is told, byte by byte.
+/// A client that sends raw packets.
 pub struct Raw {
     pub stream: UnixStream,
     /// The connection's number.
@@ -193,7 +192,7 @@ impl Raw {
         raw
     }
 
-    /// Logs in as root, whom the socket lets in without a password.
+    /// Logs in as root, who needs no password on the socket.
     pub fn root(running: &Running) -> Self {
         let mut raw = Self::connect(running);
         // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD, MULTI_STATEMENTS.
@@ -244,7 +243,7 @@ impl Raw {
     }
 }
 
-/// Runs a client that must succeed; what it prints.
+/// Runs a program that must succeed. Returns its output.
 pub fn output(command: &mut std::process::Command) -> String {
     let command_text = format!("{command:?}");
     let output = command

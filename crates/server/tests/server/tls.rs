@@ -1,4 +1,4 @@
-//! TLS: offered, told, demanded; and what does not get through it.
+//! TLS: offered, reported and required.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -37,7 +37,7 @@ fn status(conn: &mut Conn, name: &str) -> String {
     row.map(|(_, value)| value).unwrap_or_default()
 }
 
-/// Whether connections may be encrypted: 9.7 has no @@have_ssl any more.
+/// Whether TLS is offered: 9.7 no longer has @@have_ssl.
 const ENABLED: &str =
     "SELECT VALUE FROM performance_schema.tls_channel_status WHERE PROPERTY = 'Enabled'";
 
@@ -51,24 +51,24 @@ fn tls_is_offered_and_reported() {
         let list = status(&mut conn, "Ssl_cipher_list");
         assert!(list.contains(&cipher), "{list}");
         assert_eq!(one(&mut conn, ENABLED), "Yes");
-        // Servers of one process share a segment, and each counts its connections.
+        // Servers of one process share a segment, and so numbers of connections.
         let kind = "SELECT SUM(connection_type = 'SSL/TLS') > 0 FROM performance_schema.threads \
                     WHERE processlist_id = CONNECTION_ID()";
         assert_eq!(one(&mut conn, kind), "1");
-        // More than one record, there and back, several times: nothing stays behind in a buffer.
+        // Texts of more than one TLS record, both ways: nothing remains in a buffer.
         for length in [1, 16_384, 16_385, 1_000_000, 3] {
             let text = "x".repeat(length);
             let sql = format!("SELECT '{text}', LENGTH('{text}')");
             let row: Option<(String, usize)> = conn.query_first(sql).expect("answered");
             assert_eq!(row, Some((text, length)));
         }
-        // A client may resume what it began; this one began anew.
+        // The client has not resumed a session, but could.
         assert_eq!(status(&mut conn, "Ssl_sessions_reused"), "0");
         assert_eq!(status(&mut conn, "Ssl_session_cache_mode"), "SERVER");
         assert_ne!(status(&mut conn, "Ssl_used_session_cache_entries"), "0");
         let until = status(&mut conn, "Ssl_server_not_after");
         assert_eq!(until, "Jan  1 00:00:00 2120 GMT");
-        // It connects to an address, and so says no name.
+        // The client connects to an address, and so sends no name.
         assert_eq!(status(&mut conn, "Tls_sni_server_name"), "");
         let mut plain = running.tcp("root", Some(PASSWORD)).expect("without TLS");
         assert_eq!(status(&mut plain, "Ssl_cipher"), "");
@@ -148,7 +148,7 @@ fn without_tls_there_is_none() {
     assert!(!running.directory.path().join("server-key.pem").exists());
 }
 
-/// The packet with which a client asks for TLS.
+/// The packet that requests TLS.
 fn request() -> Vec<u8> {
     let mut packet = vec![32, 0, 0, 1];
     // CLIENT_PROTOCOL_41, CLIENT_SSL, CLIENT_SECURE_CONNECTION, CLIENT_PLUGIN_AUTH
@@ -170,7 +170,7 @@ fn greeted(running: &Running) -> TcpStream {
 fn bytes_after_the_tls_request_are_taken_as_tls() {
     let running = Running::start();
     let mut stream = greeted(&running);
-    // A login in the clear, as somebody on the way would put it there.
+    // A login in the clear, as an attacker between client and server would insert it.
     let mut sent = request();
     let login =
         b"\x00\x8a\x08\x00\0\0\0\x01\x2d\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0root\0\0";
@@ -179,7 +179,7 @@ fn bytes_after_the_tls_request_are_taken_as_tls() {
     stream.write_all(&sent).expect("sent");
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
-    // An alert of TLS, and no OK of MySQL's.
+    // An alert of TLS, not an OK packet.
     assert_eq!(answer.first(), Some(&21), "{answer:?}");
     connect(&running, unchecked()).expect("the server goes on");
 }
@@ -193,7 +193,7 @@ fn a_login_ends_however_slowly_it_comes() {
         stream
             .set_read_timeout(Some(Duration::from_millis(500)))
             .expect("set");
-        // A byte each half second is never late by itself; only the whole of them is.
+        // A byte each half second never exceeds the limit of one read; only the login's limit ends it.
         let cut = (0..240).any(|i| {
             let sent = stream.write_all(if i == 0 { &[22] } else { &[3] });
             let received = stream.read(&mut [0; 512]);

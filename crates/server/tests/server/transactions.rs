@@ -80,7 +80,7 @@ fn writing_after_a_stale_read_is_a_deadlock() {
         one(&mut a, "SELECT n FROM t");
         exec(&mut b, "UPDATE t SET n = n + 1");
         assert_eq!(errno(&mut a, "UPDATE t SET n = n + 1"), 1213);
-        // It has been rolled back: what follows is no part of it.
+        // The transaction was rolled back: what follows is not part of it.
         exec(&mut b, "UPDATE t SET n = n + 1");
         exec(&mut a, "BEGIN");
         one(&mut a, "SELECT n FROM t");

@@ -1,10 +1,10 @@
-//! Files of earlier versions, and connections that are no session's.
+//! Files of earlier versions, and connections outside sessions.
 
 use std::path::Path;
 
 use super::support::{Running, all_of, exec};
 
-/// A database as version 0 left it: texts are in SQLite's own order.
+/// A database of version 0, whose indexes have SQLite's own order of texts.
 fn old(directory: &Path, name: &str, unique: &str) {
     let db = rusqlite::Connection::open(directory.join(format!("{name}.db"))).expect("opens");
     db.execute_batch(&format!(
@@ -30,7 +30,7 @@ fn only_an_old_database_that_is_used_is_rebuilt() {
     });
     let directory = running.directory.path();
     let mut conn = running.root();
-    // A third one, of today, is attached as well.
+    // A third database, of the current version, is attached as well.
     exec(&mut conn, "USE test");
     exec(&mut conn, "USE first");
     let query = "SELECT id FROM t WHERE v = 'e' ORDER BY id";
@@ -57,7 +57,7 @@ fn an_index_that_cannot_be_rebuilt_does_not_close_the_database() {
     let query = "SELECT id FROM t WHERE v = 'e' ORDER BY id";
     assert_eq!(all_of(&mut conn, query), ["1", "5"]);
     assert_eq!(version(running.directory.path(), "old"), 0);
-    // Once the texts differ, the next session finishes.
+    // When the texts differ, the next session rebuilds the index.
     exec(&mut conn, "UPDATE t SET u = 'y' WHERE id = 5");
     let mut next = running.root();
     exec(&mut next, "USE old");
@@ -74,12 +74,12 @@ fn views_that_call_functions_are_read_outside_of_sessions() {
         &mut conn,
         "CREATE VIEW v AS SELECT a * 2 AS twice, CONCAT(b, 'x') AS more FROM t WHERE b LIKE 'é%'",
     );
-    // The schema has changed: who asks information_schema first reads the file by itself.
+    // The schema has changed: the first reader of information_schema reads the file.
     let mut other = running.root();
     let columns = "SELECT COLUMN_NAME FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'test' \
                    AND TABLE_NAME = 'v' ORDER BY ORDINAL_POSITION";
     assert_eq!(all_of(&mut other, columns), ["twice", "more"]);
-    // A view that names what is gone does not hide the others.
+    // A view of a dropped table does not hide other tables.
     exec(&mut conn, "CREATE VIEW w AS SELECT a FROM t");
     exec(&mut conn, "CREATE TABLE u (a INT)");
     exec(&mut conn, "DROP TABLE t");

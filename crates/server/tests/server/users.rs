@@ -1,4 +1,4 @@
-//! Users that clients make, and what they may do.
+//! Accounts that clients create, and their rights.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -56,7 +56,7 @@ fn a_user_is_created_changed_and_dropped() {
                 ),
                 plugin
             );
-            // The own password, by whoever has it.
+            // A user changes the own password.
             exec(&mut ann, "SET PASSWORD = 'two'");
             assert_eq!(code(by_tls(running.port(), "ann", "one")), 1045);
             let mut ann = by_tls(running.port(), "ann", "two").expect("the new one");
@@ -78,8 +78,8 @@ fn a_password_goes_over_no_open_wire() {
     let running = Running::start();
     let mut root = running.root();
     exec(&mut root, "CREATE USER ann IDENTIFIED BY 'one'");
-    // Nobody has proved the password yet, and the wire is open: neither the right one nor a wrong one,
-    // nor anybody else's, is answered differently.
+    // No client has proved the password yet, and the connection is not encrypted: the right password, a
+    // wrong one and an unknown user get the same answer.
     for (user, password) in [("ann", "one"), ("ann", "two"), ("nobody", "one")] {
         match running.tcp(user, Some(password)) {
             Err(mysql::Error::MySqlError(error)) => {
@@ -90,7 +90,7 @@ fn a_password_goes_over_no_open_wire() {
         }
     }
     by_tls(running.port(), "ann", "one").expect("TLS");
-    // Now she is known, and proves it without sending it.
+    // Now the server has the digest, so that the client proves the password without sending it.
     running.tcp("ann", Some("one")).expect("known");
     assert_eq!(code(running.tcp("ann", Some("two"))), 1045);
     exec(&mut root, "ALTER USER ann IDENTIFIED BY 'two'");
@@ -135,7 +135,7 @@ fn there_are_three_levels() {
         for (statement, number) in all.iter().zip(denied) {
             let expected = match statement {
                 _ if what.contains(statement) => 0,
-                // It may change what it may not look for.
+                // The account may update the table, but not read its rows to match WHERE.
                 _ if **statement == *switch && grant.contains("SYSTEM_VARIABLES") => 1142,
                 _ => number,
             };
@@ -175,7 +175,7 @@ fn there_are_three_levels() {
     ] {
         assert_ne!(errno(&mut monitor, statement), 0, "{statement}");
     }
-    // Who reads the system schemas alone does not learn there what databases there are.
+    // An account that may only read system schemas does not see databases there.
     let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'test'";
     assert_eq!(one(&mut monitor, tables), "0");
     assert_eq!(one(&mut root, tables), "1");
@@ -218,7 +218,7 @@ fn wrong_account_statements_get_mysqls_error_numbers() {
     assert!(one(&mut root, "SHOW WARNINGS").starts_with("Note|3163|"));
     exec(&mut root, "DROP USER IF EXISTS c");
     assert!(one(&mut root, "SHOW WARNINGS").starts_with("Note|3162|"));
-    // What failed has done nothing.
+    // Statements that failed have changed nothing.
     assert_eq!(
         all_of(
             &mut root,
@@ -358,7 +358,7 @@ fn nobody_reads_a_password_in_what_is_recorded() {
             let of = format!("FROM performance_schema.{table} WHERE {column}");
             let there = one(&mut root, &format!("SELECT COUNT(*) > 0 {of} <> ''"));
             assert_eq!(there, "1", "nothing to look for in {table}.{column}");
-            // This statement's own text has the pattern, too.
+            // This statement's own text has the pattern, too, and is excluded.
             let sql = format!(
                 "SELECT {column} {of} LIKE '%hush%' AND {column} NOT LIKE '%FROM performance_schema%'"
             );

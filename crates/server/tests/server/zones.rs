@@ -1,4 +1,4 @@
-//! TIMESTAMP is UTC where it is stored, and a time of @@time_zone where it is read (issue 16).
+//! A TIMESTAMP is stored in UTC, and read in @@time_zone (issue 16).
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use mysql::prelude::Queryable;
 
 use super::support::{Running, all_of, errno, exec, one};
 
-/// Two moments, one of them said twice in other words.
+/// A table with two moments, one of them written in two zones.
 fn filled(running: &Running) -> mysql::Conn {
     let mut conn = running.client();
     exec(&mut conn, "SET time_zone = '+00:00'");
@@ -89,7 +89,7 @@ fn a_timestamp_is_a_time_of_the_sessions_zone() {
     ] {
         assert_eq!(all_of(&mut conn, sql), expected, "{sql}");
     }
-    // The same row, elsewhere; and by a statement that was prepared before.
+    // A prepared statement reads the row in other zones.
     let prepared = conn
         .prep("SELECT ts FROM z WHERE id = ?")
         .expect("prepared");
@@ -147,7 +147,7 @@ fn writes_become_utc() {
         all_of(&mut conn, "SELECT * FROM v ORDER BY ts")[0],
         "2026-07-01 11:00:00|11"
     );
-    // A table that is made anew keeps its moments, and a DATETIME gets the time that is shown.
+    // A rebuilt table has the same moments, and a DATETIME gets the time of the session's zone.
     exec(&mut conn, "SET time_zone = '-03:00'");
     assert_eq!(
         all_of(&mut conn, "SELECT * FROM v ORDER BY ts")[0],
@@ -164,7 +164,7 @@ fn writes_become_utc() {
         all_of(&mut conn, copied)[0],
         "2026-07-01 07:00:00|2026-07-01 13:00:00"
     );
-    // The bounds of TIMESTAMP are UTC's.
+    // The bounds of TIMESTAMP are in UTC.
     exec(&mut conn, "SET time_zone = '+05:30'");
     assert_eq!(
         errno(
@@ -215,7 +215,7 @@ fn moments_are_given_to_rows() {
         one(&mut conn, "SELECT LENGTH(m3) FROM n WHERE id = 1"),
         "23"
     );
-    // A row that stays as it is keeps its moment.
+    // ON UPDATE does not change an unchanged row.
     exec(&mut conn, "UPDATE n SET v = 1 WHERE id IN (1, 2)");
     exec(
         &mut conn,
@@ -230,7 +230,7 @@ fn moments_are_given_to_rows() {
     assert_eq!(all_of(&mut conn, up), ["2", "3", "4"]);
     exec(&mut conn, "UPDATE n SET v = 8, up = NULL WHERE id = 2");
     assert_eq!(all_of(&mut conn, up), ["3", "4"]);
-    // Functions tell the session's time.
+    // Functions use the session's zone.
     assert_eq!(
         one(
             &mut conn,
@@ -251,7 +251,7 @@ fn unknown_zones_are_refused() {
         let sql = format!("SET time_zone = '{zone}'");
         assert_eq!(errno(&mut conn, &sql), 1298, "{sql}");
     }
-    // The system's database of zones has names.
+    // Names are those of the system's database of zones.
     if Path::new("/usr/share/zoneinfo/Europe/Berlin").exists() {
         exec(&mut conn, "SET time_zone = 'Europe/Berlin'");
         assert_eq!(
@@ -259,7 +259,7 @@ fn unknown_zones_are_refused() {
             "2026-07-01 14:00:00"
         );
     }
-    // What is set for the server is for later sessions.
+    // SET GLOBAL affects later sessions only.
     exec(&mut conn, "SET time_zone = DEFAULT");
     exec(&mut conn, "SET GLOBAL time_zone = '+03:00'");
     assert_eq!(

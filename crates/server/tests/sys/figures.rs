@@ -1,5 +1,4 @@
-//! The figures of the views are those of the tables: one statement sees one snapshot, in which they agree
-//! exactly.
+//! The views' figures are those of the tables. A statement reads one snapshot, in which they agree exactly.
 
 use crate::support::{Running, exec, one, rows};
 use crate::views::load;
@@ -59,7 +58,7 @@ const SAME: [(&str, &str, bool); 33] = [
         true,
     ),
     (
-        // Of 160 statements the last of four digits would be a matter of how halves are rounded.
+        // Rounded, because averages may differ in how the last digit is rounded.
         "SELECT statements, statement_latency, ROUND(statement_avg_latency) FROM sys.x$user_summary WHERE user = 'root'",
         "SELECT SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT), ROUND(SUM(SUM_TIMER_WAIT) / SUM(COUNT_STAR)) FROM performance_schema.events_statements_summary_by_user_by_event_name WHERE USER = 'root'",
         true,
@@ -187,7 +186,7 @@ fn views_agree_with_their_tables() {
     load(&running);
     let mut client = running.root();
     for (view, tables, some) in SAME {
-        // Both in one statement: one snapshot.
+        // Both in one statement, so that they read one snapshot.
         let both = rows(
             &mut client,
             &format!(

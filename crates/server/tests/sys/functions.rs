@@ -65,7 +65,7 @@ fn functions_answer() {
             "{call}"
         );
     }
-    // A consumer is worth nothing without those above it.
+    // A consumer has no effect if one above it is off.
     let consumer = |name: &str, on: &str| {
         format!(
             "UPDATE performance_schema.setup_consumers SET ENABLED = '{on}' WHERE NAME = '{name}'"
@@ -77,7 +77,7 @@ fn functions_answer() {
     assert_eq!(one(&mut client, history), "NO");
     exec(&mut client, &consumer("events_stages_current", "YES"));
     assert_eq!(one(&mut client, history), "YES");
-    // An argument that is called like a column of the table that the function reads.
+    // An argument with the name of a column of the table that the function reads.
     let sql = "SELECT COUNT(*) FROM performance_schema.threads WHERE sys.ps_thread_id(PROCESSLIST_ID) = THREAD_ID AND PROCESSLIST_ID = CONNECTION_ID()";
     assert_eq!(one(&mut client, sql), "1");
     exec(&mut client, "USE sys");

@@ -1,4 +1,4 @@
-//! Schema sys over a running server. In a process of its own: these tests change what is recorded.
+//! Schema sys of a running server. These tests change settings of the process, and so have their own.
 
 mod figures;
 mod functions;
@@ -9,7 +9,7 @@ mod procedures;
 mod support;
 mod views;
 
-/// What is recorded is the process's: tests that change it take turns.
+/// Settings are the process's: tests that change them run one at a time.
 fn turn() -> std::sync::MutexGuard<'static, ()> {
     static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
     TURN.lock()

@@ -4,7 +4,7 @@ use mysql::prelude::Queryable;
 
 use crate::support::{MONITOR, Running, errno, exec, one, rows};
 
-/// The results of a CALL, each as its column names and its rows.
+/// The results of a CALL: column names and rows of each.
 fn call(client: &mut mysql::Conn, sql: &str) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
     let mut results = Vec::new();
     let mut answer = client
@@ -40,7 +40,7 @@ fn last_text(client: &mut mysql::Conn, sql: &str) -> String {
     call(client, sql).pop().unwrap_or_else(|| panic!("{sql}")).1[0][0].clone()
 }
 
-// One test for all that changes what is recorded: that is the process's.
+// One test for everything that changes the setup tables, which are the process's.
 #[test]
 fn setups_are_changed_saved_and_listed() {
     let _turn = crate::turn();
@@ -162,7 +162,7 @@ fn setups_are_changed_saved_and_listed() {
         1
     );
 
-    // As if nothing had been said at the start.
+    // The defaults, without the options of the start.
     exec(&mut client, "DELETE FROM performance_schema.setup_actors");
     let verbose = call(&mut client, "CALL sys.ps_setup_reset_to_default(TRUE)");
     assert_eq!(verbose.len(), 5);
