@@ -14,6 +14,7 @@ use tare_dialect::ddl::TableName;
 use tare_dialect::name::last_name;
 use tare_dialect::node;
 use tare_dialect::rewrite::converted;
+use tare_store::Connection;
 use tare_store::connection::quote;
 use tare_store::tables::{IndexToSqlite, ToSqlite};
 
@@ -24,12 +25,13 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     let mut def = table::require(session, from)?.as_ref().clone();
     table::note_existing(session, to, false)?;
     def.name.clone_from(&to.table);
-    exclusive::run(session, &from.database, |s| {
+    let strict = session.mode().strict;
+    exclusive::run(session, &from.database, |connection| {
         // SQLite changes the text of foreign keys that refer to a table that it renames.
-        foreign::rename_in_place(s, from, to)?;
-        rebuild(s, to, &def, &def, None)?;
-        table::delete_definition(s, from)?;
-        foreign::redirect_foreign_keys(s, from, to)
+        foreign::rename_in_place(connection, from, to)?;
+        rebuild(connection, strict, to, (&def, &def), None)?;
+        table::delete_definition(connection, from)?;
+        foreign::redirect_foreign_keys(connection, from, to)
     })
 }
 
@@ -39,9 +41,9 @@ pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -
     };
     def.check_indexes()?;
     let sql = index.to_sqlite(&name.database, &name.table, &name.table);
-    exclusive::run(session, &name.database, |s| {
-        s.connections.own()?.batch(&sql)?;
-        table::save_definition(s, &name.database, def)
+    exclusive::run(session, &name.database, |connection| {
+        connection.batch(&sql)?;
+        table::save_definition(connection, &name.database, def)
     })
 }
 
@@ -67,7 +69,7 @@ pub fn alter(
         change(&mut def, &mut sources, operation)?;
     }
     def.check_indexes()?;
-    foreign::check_drop_columns(session, name, &old, &def, &sources)?;
+    foreign::check_drop_columns(session.connections.own()?, name, &old, &def, &sources)?;
     let to = TableName {
         database: name.database.clone(),
         table: def.name.clone(),
@@ -75,17 +77,19 @@ pub fn alter(
     if to != *name {
         table::note_existing(session, &to, false)?;
     }
-    exclusive::run(session, &name.database, |s| {
+    let strict = session.mode().strict;
+    let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
+    exclusive::run(session, &name.database, |connection| {
         if to != *name {
-            foreign::rename_in_place(s, name, &to)?;
-            table::delete_definition(s, name)?;
+            foreign::rename_in_place(connection, name, &to)?;
+            table::delete_definition(connection, name)?;
         }
-        let rows = rebuild(s, &to, &def, &old, Some(&sources))?;
+        let rows = rebuild(connection, strict, &to, (&def, &old), Some(&sources))?;
         if to != *name {
-            foreign::redirect_foreign_keys(s, name, &to)?;
+            foreign::redirect_foreign_keys(connection, name, &to)?;
         }
-        if def.foreign_keys != old.foreign_keys {
-            foreign::check_rows(s, &to)?;
+        if checks_rows {
+            foreign::check_rows(connection, &to)?;
         }
         let retyped = def.columns.iter().zip(&sources).any(|(column, source)| {
             let before = source.as_deref().and_then(|name| old.column(name));
@@ -116,13 +120,12 @@ fn is_copied(from: &str, to: &str) -> bool {
 /// Rebuilds the table as `def` defines it, because SQLite can alter little in place. Returns the number
 /// of copied rows.
 fn rebuild(
-    session: &mut Session,
+    connection: &mut Connection,
+    strict: bool,
     name: &TableName,
-    def: &TableDef,
-    old: &TableDef,
+    (def, old): (&TableDef, &TableDef),
     sources: Option<&[Option<String>]>,
 ) -> Result<u64> {
-    let strict = session.mode().strict;
     let db = quote(&name.database);
     let scratch = format!("__tare_new_{}", def.name);
     let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
@@ -140,33 +143,27 @@ fn rebuild(
     }
     let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
     if let Some(create) = all.next() {
-        session.connections.own()?.batch(&create)?;
+        connection.batch(&create)?;
     }
-    session.connections.own()?.batch(&format!(
+    connection.batch(&format!(
         "INSERT INTO {db}.{} ({}) SELECT {} FROM {db}.{}",
         quote(&scratch),
         into.join(", "),
         from.join(", "),
         quote(&name.table)
     ))?;
-    let rows = session.connections.own()?.changes();
-    session
-        .connections
-        .own()?
-        .batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
-    session.connections.own()?.batch(&format!(
+    let rows = connection.changes();
+    connection.batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
+    connection.batch(&format!(
         "ALTER TABLE {db}.{} RENAME TO {}",
         quote(&scratch),
         quote(&def.name)
     ))?;
     for index in def.indexes.iter().filter(|i| i.name != "PRIMARY") {
-        session
-            .connections
-            .own()?
-            .batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
+        connection.batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
     }
-    table::delete_definition(session, name)?;
-    table::save_definition(session, &name.database, def)?;
+    table::delete_definition(connection, name)?;
+    table::save_definition(connection, &name.database, def)?;
     Ok(rows)
 }
 
@@ -204,13 +201,13 @@ fn zero(column: &ColumnDef) -> Expr {
 pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
     let mut def = table::require(session, name)?.as_ref().clone();
     drop_index(&mut def, index)?;
-    exclusive::run(session, &name.database, |s| {
-        s.connections.own()?.batch(&format!(
+    exclusive::run(session, &name.database, |connection| {
+        connection.batch(&format!(
             "DROP INDEX {}.{}",
             quote(&name.database),
             quote(&format!("{}.{index}", name.table))
         ))?;
-        table::save_definition(s, &name.database, &def)
+        table::save_definition(connection, &name.database, &def)
     })
 }
 

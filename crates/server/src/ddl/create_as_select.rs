@@ -5,6 +5,7 @@ use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
 use tare_mysql::table::TableDef;
 use tare_query::system::prepare_error;
+use tare_store::Connection;
 
 use super::{exclusive, table};
 use crate::execute::prepare;
@@ -13,14 +14,15 @@ use crate::session::Session;
 /// Creates a table and fills it. Returns the number of rows.
 pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sql) -> Result<u64> {
     prepare::ready(session, rows)?;
-    exclusive::run(session, &name.database, |s| {
-        table::create(s, name, def)?;
-        insert_rows(s, rows)
-    })
+    let count = exclusive::run(session, &name.database, |connection| {
+        table::create(connection, name, def)?;
+        insert_rows(connection, rows)
+    })?;
+    table::warn_of_deprecated(session, def);
+    Ok(count)
 }
 
-fn insert_rows(session: &mut Session, rows: &Sql) -> Result<u64> {
-    let connection = session.connections.own()?;
+fn insert_rows(connection: &mut Connection, rows: &Sql) -> Result<u64> {
     let refused = |error| prepare_error(error, rows);
     let id = connection.prepare(&rows.text).map_err(refused)?;
     let filled = (|| {

@@ -4,12 +4,13 @@ use crate::session::Session;
 use crate::transaction;
 use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
+use tare_store::Connection;
 
 /// Runs changes of a database exclusively.
 pub fn run<R>(
     session: &mut Session,
     database: &str,
-    changes: impl FnOnce(&mut Session) -> Result<R>,
+    changes: impl FnOnce(&mut Connection) -> Result<R>,
 ) -> Result<R> {
     if is_system_schema(database) {
         return Err(session.database_denied(database));
@@ -18,14 +19,12 @@ pub fn run<R>(
         true => None,
         false => Some(transaction::acquire_write_lock(session, database)?),
     };
-    session.connections.own()?.attach(database)?;
+    let connection = session.connections.own()?;
+    connection.attach(database)?;
     // SQLite deletes a table's rows when it drops it, which foreign keys would cascade to other tables.
     // In MySQL a change of the schema changes no rows of another table.
-    session
-        .connections
-        .own()?
-        .batch("PRAGMA foreign_keys=OFF")?;
-    let result = in_transaction(session, changes);
+    connection.batch("PRAGMA foreign_keys=OFF")?;
+    let result = in_transaction(connection, changes);
     session.connections.apply_foreign_key_checks()?;
     drop(pass);
     session.shared.databases.schema_changed();
@@ -33,16 +32,16 @@ pub fn run<R>(
 }
 
 fn in_transaction<R>(
-    session: &mut Session,
-    changes: impl FnOnce(&mut Session) -> Result<R>,
+    connection: &mut Connection,
+    changes: impl FnOnce(&mut Connection) -> Result<R>,
 ) -> Result<R> {
-    session.connections.own()?.begin()?;
-    let result = changes(session).and_then(|r| {
-        session.connections.own()?.execute("COMMIT")?;
+    connection.begin()?;
+    let result = changes(connection).and_then(|r| {
+        connection.execute("COMMIT")?;
         Ok(r)
     });
-    if result.is_err() && !session.connections.own()?.is_autocommit() {
-        session.connections.own()?.execute("ROLLBACK")?;
+    if result.is_err() && !connection.is_autocommit() {
+        connection.execute("ROLLBACK")?;
     }
     result
 }

@@ -5,22 +5,24 @@ use std::sync::Arc;
 
 use super::table;
 use crate::session::Session;
+use crate::state::SessionState;
 use tare_dialect::ddl::TableName;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ForeignKeyDef, TableDef};
+use tare_store::Connection;
 use tare_store::connection::quote;
 
 /// Whether @@foreign_key_checks is on.
-fn has_checks(session: &Session) -> bool {
-    session.state.text("foreign_key_checks").as_deref() != Some("OFF")
+pub fn has_checks(state: &SessionState) -> bool {
+    state.text("foreign_key_checks").as_deref() != Some("OFF")
 }
 
 /// The other tables that refer to a table: their definitions, and the index of a key that does.
 fn referring_tables(
-    session: &mut Session,
+    connection: &mut Connection,
     name: &TableName,
 ) -> Result<Vec<(Arc<TableDef>, usize)>> {
-    let definitions = session.connections.own()?.definitions(&name.database)?;
+    let definitions = connection.definitions(&name.database)?;
     let mut referring_tables = Vec::new();
     for def in definitions.tables.values().filter(|d| d.name != name.table) {
         let key = def.foreign_keys.iter().position(|k| k.table == name.table);
@@ -32,11 +34,12 @@ fn referring_tables(
 
 /// Error 3730: a table that another one refers to can be dropped only together with it.
 pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
-    if !has_checks(session) {
+    if !has_checks(&session.state) {
         return Ok(());
     }
+    let connection = session.connections.own()?;
     for name in names {
-        for (child, key) in referring_tables(session, name)? {
+        for (child, key) in referring_tables(connection, name)? {
             let goes_too = names
                 .iter()
                 .any(|n| n.database == name.database && n.table == child.name);
@@ -56,10 +59,11 @@ pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
 
 /// Error 1701: TRUNCATE refuses a table that another one refers to.
 pub fn check_truncate(session: &mut Session, name: &TableName) -> Result<()> {
-    if !has_checks(session) {
+    if !has_checks(&session.state) {
         return Ok(());
     }
-    let Some((child, key)) = referring_tables(session, name)?.into_iter().next() else {
+    let mut children = referring_tables(session.connections.own()?, name)?.into_iter();
+    let Some((child, key)) = children.next() else {
         return Ok(());
     };
     Err(SqlError::new(
@@ -73,7 +77,7 @@ pub fn check_truncate(session: &mut Session, name: &TableName) -> Result<()> {
 
 /// Errors 1828 and 1829: a column that a foreign key needs cannot be dropped.
 pub fn check_drop_columns(
-    session: &mut Session,
+    connection: &mut Connection,
     name: &TableName,
     old: &TableDef,
     new: &TableDef,
@@ -92,7 +96,7 @@ pub fn check_drop_columns(
             return Err(SqlError::new(1828, message));
         }
     }
-    for (child, _) in referring_tables(session, name)? {
+    for (child, _) in referring_tables(connection, name)? {
         let to_it = |k: &&ForeignKeyDef| k.table == name.table;
         for key in child.foreign_keys.iter().filter(to_it) {
             if let Some(column) = key.referred.iter().find(|c| gone(c)) {
@@ -108,16 +112,13 @@ pub fn check_drop_columns(
 }
 
 /// Error 1452: a row of a rebuilt table refers to a row that does not exist.
-pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
-    if !has_checks(session) {
-        return Ok(());
-    }
+pub fn check_rows(connection: &Connection, name: &TableName) -> Result<()> {
     let sql = format!(
         "SELECT 1 FROM pragma_foreign_key_check({}, {}) LIMIT 1",
         super::literal(&name.table),
         super::literal(&name.database)
     );
-    let broken = session.connections.own()?.db().prepare(&sql);
+    let broken = connection.db().prepare(&sql);
     let broken = broken.and_then(|mut s| s.exists([]));
     if broken.map_err(tare_store::Error::from)? {
         return Err(SqlError::new(
@@ -130,11 +131,11 @@ pub fn check_rows(session: &mut Session, name: &TableName) -> Result<()> {
 
 /// Makes the foreign keys of other tables refer to a table's new name. Runs inside the change.
 pub fn redirect_foreign_keys(
-    session: &mut Session,
+    connection: &mut Connection,
     from: &TableName,
     to: &TableName,
 ) -> Result<()> {
-    for (child, _) in referring_tables(session, from)? {
+    for (child, _) in referring_tables(connection, from)? {
         let mut def = child.as_ref().clone();
         for key in def
             .foreign_keys
@@ -143,14 +144,18 @@ pub fn redirect_foreign_keys(
         {
             key.table.clone_from(&to.table);
         }
-        table::save_definition(session, &from.database, &def)?;
+        table::save_definition(connection, &from.database, &def)?;
     }
     Ok(())
 }
 
 /// Renames a table in SQLite, which also renames it in the foreign keys that refer to it.
-pub fn rename_in_place(session: &mut Session, from: &TableName, to: &TableName) -> Result<()> {
-    session.connections.own()?.batch(&format!(
+pub fn rename_in_place(
+    connection: &mut Connection,
+    from: &TableName,
+    to: &TableName,
+) -> Result<()> {
+    connection.batch(&format!(
         "ALTER TABLE {}.{} RENAME TO {}",
         quote(&from.database),
         quote(&from.table),

@@ -99,7 +99,8 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             if_not_exists,
         } => {
             if !table::note_existing(session, name, *if_not_exists)? {
-                exclusive::run(session, &name.database, |s| table::create(s, name, def))?;
+                exclusive::run(session, &name.database, |c| table::create(c, name, def))?;
+                table::warn_of_deprecated(session, def);
             }
         }
         Ddl::CreateLike {
@@ -110,7 +111,8 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             if !table::note_existing(session, name, *if_not_exists)? {
                 let mut def = table::require(session, like)?.as_ref().clone();
                 def.name.clone_from(&name.table);
-                exclusive::run(session, &name.database, |s| table::create(s, name, &def))?;
+                exclusive::run(session, &name.database, |c| table::create(c, name, &def))?;
+                table::warn_of_deprecated(session, &def);
             }
         }
         Ddl::CreateAs {
@@ -159,8 +161,7 @@ fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
     let def = table::require(session, name)?;
     foreign::check_truncate(session, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
-    exclusive::run(session, &name.database, |s| {
-        let connection = s.connections.own()?;
+    exclusive::run(session, &name.database, |connection| {
         connection.batch(&format!("DELETE FROM {db}.{table}"))?;
         if def.auto_increment().is_some() {
             connection.batch(&format!(

@@ -12,6 +12,7 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types;
+use tare_store::Connection;
 use tare_store::connection::quote;
 use tare_store::tables::{META, ToSqlite};
 
@@ -46,11 +47,15 @@ pub fn note_existing(session: &mut Session, name: &TableName, if_not_exists: boo
     Err(SqlError::new(1050, message))
 }
 
-pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result<()> {
+pub fn create(connection: &mut Connection, name: &TableName, def: &TableDef) -> Result<()> {
     for sql in def.to_sqlite(&name.database, &name.table) {
-        session.connections.own()?.batch(&sql)?;
+        connection.batch(&sql)?;
     }
-    save_definition(session, &name.database, def)?;
+    save_definition(connection, &name.database, def)
+}
+
+/// Warns of deprecated types in a table that was created, as MySQL 8.0.17 and later do.
+pub fn warn_of_deprecated(session: &Session, def: &TableDef) {
     let digits = |column: &ColumnDef| {
         let parts = types::parts(&column.column_type);
         matches!(parts.base.as_str(), "float" | "double") && parts.fixed().is_some()
@@ -63,16 +68,14 @@ pub fn create(session: &mut Session, name: &TableName, def: &TableDef) -> Result
                 .add("Warning", 1681, DEPRECATED_DIGITS);
         }
     }
-    Ok(())
 }
 
 /// The warning of MySQL 8.0.17 and later.
 const DEPRECATED_DIGITS: &str = "Specifying number of digits for floating point data types is deprecated and will be removed in a future release.";
 
 /// Stores a table's definition in the database.
-pub fn save_definition(session: &mut Session, database: &str, def: &TableDef) -> Result<()> {
+pub fn save_definition(connection: &mut Connection, database: &str, def: &TableDef) -> Result<()> {
     let quoted = quote(database);
-    let connection = session.connections.own()?;
     connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"))?;
     let has_created = connection.number(&format!(
         "SELECT count(*) FROM pragma_table_info({}, {}) WHERE name = 'created'",
@@ -96,12 +99,12 @@ pub fn save_definition(session: &mut Session, database: &str, def: &TableDef) ->
     Ok(())
 }
 
-pub fn delete_definition(session: &mut Session, name: &TableName) -> Result<()> {
+pub fn delete_definition(connection: &Connection, name: &TableName) -> Result<()> {
     let sql = format!(
         "DELETE FROM {}.{META} WHERE name = ?1",
         quote(&name.database)
     );
-    match session.connections.own()?.db().execute(&sql, [&name.table]) {
+    match connection.db().execute(&sql, [&name.table]) {
         // A database that another program created has no such table.
         Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => Ok(()),
         other => Ok(other.map(std::mem::drop).map_err(tare_store::Error::from)?),
@@ -136,17 +139,13 @@ pub fn create_view(
         view: Some(text.to_owned()),
         ..TableDef::default()
     };
-    exclusive::run(session, &name.database, |s| {
+    exclusive::run(session, &name.database, |connection| {
         let (db, view) = (quote(&name.database), quote(&name.table));
         if old.is_some() {
-            s.connections
-                .own()?
-                .batch(&format!("DROP VIEW {db}.{view}"))?;
+            connection.batch(&format!("DROP VIEW {db}.{view}"))?;
         }
-        s.connections
-            .own()?
-            .batch(&format!("CREATE VIEW {db}.{view} AS {select}"))?;
-        save_definition(s, &name.database, &def)
+        connection.batch(&format!("CREATE VIEW {db}.{view} AS {select}"))?;
+        save_definition(connection, &name.database, &def)
     })
 }
 
@@ -174,13 +173,13 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
     foreign::check_drop(session, &there)?;
     let word = if view { "VIEW" } else { "TABLE" };
     for name in there {
-        exclusive::run(session, &name.database, |s| {
-            s.connections.own()?.batch(&format!(
+        exclusive::run(session, &name.database, |connection| {
+            connection.batch(&format!(
                 "DROP {word} {}.{}",
                 quote(&name.database),
                 quote(&name.table)
             ))?;
-            delete_definition(s, name)
+            delete_definition(connection, name)
         })?;
     }
     for name in missing {
