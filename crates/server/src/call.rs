@@ -39,7 +39,7 @@ fn arguments(session: &mut Session, call: &Call, bind: Bind<'_>) -> Result<Vec<V
     if call.procedure.parameters.is_empty() {
         return Ok(Vec::new());
     }
-    prepare::ready(session, &call.values)?;
+    prepare::start(session, &call.values)?;
     let connection = session.connections.of(&call.values)?;
     let id = connection.prepare(&call.values.text)?;
     let values = (|| {

@@ -42,7 +42,7 @@ impl StatementRunner for Session {
     }
 
     fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
-        prepare::ready(self, sql)?;
+        prepare::start(self, sql)?;
         explain::lines(self.connections.of(sql)?.db(), sql)
     }
 

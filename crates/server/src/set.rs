@@ -4,6 +4,7 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
+use crate::context::SessionContext;
 use crate::execute::prepare;
 use crate::session::Session;
 use crate::transaction;
@@ -46,7 +47,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     .state
                     .set(*scope, name, value, session.rights.may_set())?;
                 if name == "sql_mode" {
-                    warn_of_modes(session, *scope);
+                    warn_of_modes(&session.connections.context, *scope);
                 }
                 apply_variable(session, name)?;
             }
@@ -56,16 +57,16 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
 }
 
 /// Adds MySQL's warnings about the modes that were set.
-fn warn_of_modes(session: &Session, scope: Scope) {
-    if !session.shared.config.series.warns_of_modes() {
+fn warn_of_modes(context: &SessionContext, scope: Scope) {
+    if !context.shared.config.series.warns_of_modes() {
         return;
     }
     let set = match scope {
-        Scope::Session => session.state.text("sql_mode"),
-        _ => session.shared.globals.get("sql_mode"),
+        Scope::Session => context.state.text("sql_mode"),
+        _ => context.shared.globals.get("sql_mode"),
     };
     for (code, message) in mode_warnings(&set.unwrap_or_default()) {
-        session.state.warnings.add("Warning", code, message);
+        context.state.warnings.add("Warning", code, message);
     }
 }
 

@@ -7,10 +7,11 @@ use tare::{LockDuration, LockType, Namespace};
 
 use crate::metrics;
 use crate::points;
-use crate::session::Session;
+use crate::session::{Locks, Session};
 use crate::status::Counter;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
+use tare_store::Databases;
 use tare_store::metrics as locks;
 use tare_store::write_lock::WriteGuard;
 
@@ -33,19 +34,17 @@ pub fn enter(session: &mut Session, database: &str) -> Result<()> {
 
 /// Queues a transaction that reads now and probably writes later as a writer: after another session's
 /// write its snapshot would be too old for a write. Other writers do not wait for it.
-pub fn queue_as_writer(session: &mut Session, database: &str) {
-    if session.locks.has(database) {
+pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str) {
+    if locks.has(database) {
         return;
     }
-    let writers = session.shared.databases.write_lock(database);
+    let writers = databases.write_lock(database);
     let _waits = crate::blocking::mark_blocked();
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(pass) = writers.expect() {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
-        session
-            .locks
-            .transaction
-            .add(database, pass.with_metadata_lock(lock));
+        let pass = pass.with_metadata_lock(lock);
+        locks.transaction.add(database, pass);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::session::Session;
+use crate::session::{Session, Settings};
 use tare_dialect::hint;
 use tare_mysql::memory;
 
@@ -14,15 +14,15 @@ pub struct Limits {
 /// Sets the limits of a statement that begins.
 #[inline]
 pub fn apply_limits(session: &Session, text: &str) -> Limits {
-    session.control.start(time_limit(session, text));
+    session.control.start(time_limit(&session.settings, text));
     Limits {
         _memory: memory::statement(session.shared.config.max_statement_memory),
     }
 }
 
 /// How long a statement may run, estimated from its first letters. Running it sets the exact limit.
-fn time_limit(session: &Session, text: &str) -> Duration {
-    let limit = session.settings.max_execution_time;
+fn time_limit(settings: &Settings, text: &str) -> Duration {
+    let limit = settings.max_execution_time;
     let first = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
     let begins = |word: &str| {
         first

@@ -10,13 +10,13 @@ pub use self::text::digest_verb;
 use std::io;
 use std::time::Duration;
 
-use mysql_common::constants::CapabilityFlags;
+use mysql_common::constants::{CapabilityFlags, StatusFlags};
 
 use self::text::run_text;
 use super::execute::flush::flush;
 use super::login;
 use super::points;
-use super::session::{Next, Session, Transaction, malformed_packet};
+use super::session::{Client, Next, Session, Transaction, malformed_packet};
 use super::show;
 use super::socket::{PacketReader, ReadError};
 use super::status::{Counter, Request};
@@ -26,6 +26,7 @@ use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::interrupt;
 use tare_mysql::wire::reply;
+use tare_store::Control;
 use tare_sys::procedures::ProcedureState;
 
 /// The commands' codes.
@@ -78,7 +79,7 @@ pub fn serve_one(session: &mut Session) -> Next {
                 }
             }
         }
-        Err(error) => return refuse(session, error, reader),
+        Err(error) => return refuse(&mut session.client, &session.control, error, reader),
     };
     session.control.set_working(false);
     if session.control.is_gone() {
@@ -100,7 +101,12 @@ pub fn serve_one(session: &mut Session) -> Next {
 }
 
 /// Ends the session because of a packet that could not be read; reports why if the client can be reached.
-fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> Next {
+fn refuse(
+    client: &mut Client,
+    control: &Control,
+    error: ReadError,
+    mut reader: PacketReader,
+) -> Next {
     let sql_error = match error {
         ReadError::TooLarge(_) => {
             SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
@@ -119,18 +125,18 @@ fn refuse(session: &mut Session, error: ReadError, mut reader: PacketReader) -> 
             )
         }
         ReadError::Io(_) => {
-            if session.control.is_killed() {
+            if control.is_killed() {
                 SqlError::new(1053, "Server shutdown in progress")
             } else {
                 return Next::Quit;
             }
         }
     };
-    session.client.writer.set_sequence(1);
-    reply::error(&mut session.client.writer, &sql_error, true);
-    if session.client.writer.flush().is_ok() && sql_error.code == 1153 {
+    client.writer.set_sequence(1);
+    reply::error(&mut client.writer, &sql_error, true);
+    if client.writer.flush().is_ok() && sql_error.code == 1153 {
         // A client that is still sending would see a reset instead of the error.
-        session.client.stream.shutdown(std::net::Shutdown::Write);
+        client.stream.shutdown(std::net::Shutdown::Write);
         reader.drain(Duration::from_millis(500), 512 << 20);
     }
     Next::Quit
@@ -205,15 +211,14 @@ fn run_command_body(session: &mut Session, code: u8, body: &[u8]) -> Result<Next
             session.ok();
         }
         com::SET_OPTION => com_set_option(session, body)?,
-        com::DEBUG => send_eof(session),
+        com::DEBUG => send_eof(&mut session.client, session.transaction.status()),
         _ => return Err(SqlError::new(1047, "Unknown command")),
     }
     Ok(Next::Continue)
 }
 
-fn send_eof(session: &mut Session) {
-    let status = session.transaction.status();
-    reply::eof(&mut session.client.writer, status, 0);
+fn send_eof(client: &mut Client, status: StatusFlags) {
+    reply::eof(&mut client.writer, status, 0);
 }
 
 /// Resets everything except the account and the database.
@@ -241,7 +246,7 @@ fn com_set_option(session: &mut Session, body: &[u8]) -> Result<()> {
         .client
         .capabilities
         .set(CapabilityFlags::CLIENT_MULTI_STATEMENTS, option == 0);
-    send_eof(session);
+    send_eof(&mut session.client, session.transaction.status());
     Ok(())
 }
 

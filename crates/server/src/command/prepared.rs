@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use mysql_common::constants::StatusFlags;
 use tare::digest::Digest;
 
 use super::secret::redact;
@@ -12,7 +13,7 @@ use crate::execute;
 use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::points;
-use crate::session::{Columns, PreparedStatement, Session, Tally, malformed_packet};
+use crate::session::{Client, Columns, PreparedStatement, Session, Tally, malformed_packet};
 use crate::status::{Counter, Request};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
@@ -46,7 +47,7 @@ pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     let point = tare::statement::start(&points::COM_PREPARE);
     tare::stage::set(&points::STARTING);
     let redacted = redact(text);
-    let verb = digest_verb(session, "PREPARE");
+    let verb = digest_verb(session.shared.config.series, "PREPARE");
     if verb.is_empty() {
         point.text(&redacted);
     }
@@ -97,13 +98,24 @@ fn prepare_text(
     // Preparing it now finds the statement's errors and its number of columns.
     let plan = prepared.plan.clone();
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
-        prepare::attach(session, sql)?;
-        prepare::statement(session, sql, &mut prepared.statement)?;
+        prepare::attach(&mut session.connections, &session.transaction, sql)?;
+        prepare::ensure_prepared(
+            &mut session.connections,
+            &session.registration,
+            sql,
+            &mut prepared.statement,
+        )?;
         if let (Action::Rows(_), Some(id)) = (&plan.action, prepared.statement) {
-            describe_prepared(session, id, sql, &mut prepared.columns)?;
+            describe_prepared(&mut session.connections, id, sql, &mut prepared.columns)?;
         }
     }
-    send_prepared(session, id, params, &prepared.columns);
+    send_prepared(
+        &mut session.client,
+        session.transaction.status(),
+        id,
+        params,
+        &prepared.columns,
+    );
     // The types were guessed without a row.
     prepared.columns.types.version = 0;
     session.statements.prepared.insert(id, Box::new(prepared));
@@ -116,12 +128,15 @@ fn prepare_text(
 }
 
 /// Sends the client the statement's number, its parameters and its columns.
-fn send_prepared(session: &mut Session, id: u32, params: usize, columns: &Columns) {
-    let (status, deprecates_eof) = (
-        session.transaction.status(),
-        session.client.deprecates_eof(),
-    );
-    let writer = &mut session.client.writer;
+fn send_prepared(
+    client: &mut Client,
+    status: StatusFlags,
+    id: u32,
+    params: usize,
+    columns: &Columns,
+) {
+    let deprecates_eof = client.deprecates_eof();
+    let writer = &mut client.writer;
     let out = writer.begin();
     out.push(0);
     out.extend_from_slice(&id.to_le_bytes());
@@ -168,7 +183,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     let text = prepared.text.clone();
     let _limits = apply_limits(session, &text);
     let redacted = redact(&text);
-    let verb = digest_verb(session, "EXECUTE");
+    let verb = digest_verb(session.shared.config.series, "EXECUTE");
     if point.is_recorded() {
         let digest = *prepared
             .executes
@@ -350,7 +365,7 @@ pub fn close(session: &mut Session, body: &[u8]) {
     let Ok(id) = body.try_into().map(u32::from_le_bytes) else {
         return;
     };
-    let verb = digest_verb(session, "DEALLOCATE");
+    let verb = digest_verb(session.shared.config.series, "DEALLOCATE");
     if let Some(prepared) = session.statements.prepared.get(&id)
         && !verb.is_empty()
         && point.is_recorded()

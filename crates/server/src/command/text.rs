@@ -11,11 +11,12 @@ use crate::execute::count;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::metrics;
 use crate::points;
-use crate::session::{CachedStatement, Columns, PreparedUse, Session, Tally};
+use crate::session::{CachedStatement, Columns, PreparedUse, Session, Statements, Tally};
 use crate::status::Counter;
 use tare_dialect::plan::Action;
 use tare_dialect::split;
 use tare_mysql::error::Result;
+use tare_mysql::series::Series;
 
 /// Longer texts are bulk loads, which do not repeat.
 const MAX_CACHEABLE_BYTES: usize = 4096;
@@ -98,7 +99,12 @@ pub fn record(
         point.prepared_with_verb(verb, redacted, &Digest::with_verb(verb, redacted));
     }
     if let Some(prepared_use) = session.statements.prepared_use.take() {
-        record_prepared_use(session, point, &prepared_use);
+        record_prepared_use(
+            &session.statements,
+            session.shared.config.series,
+            point,
+            &prepared_use,
+        );
     }
     count::set_in_event(point, &session.tally, session.state.warnings.count());
 }
@@ -106,19 +112,17 @@ pub fn record(
 /// Records a PREPARE, EXECUTE or DEALLOCATE in the row of its prepared statement. From 9.7 on, the event
 /// has the prepared statement's text and a digest of its own.
 fn record_prepared_use(
-    session: &Session,
+    statements: &Statements,
+    series: Series,
     point: &tare::statement::Statement,
     prepared_use: &PreparedUse,
 ) {
-    match (
-        session.statements.named.get(&prepared_use.name),
-        prepared_use.verb,
-    ) {
+    match (statements.named.get(&prepared_use.name), prepared_use.verb) {
         (Some(named), "PREPARE") => point.prepares(&named.instance),
         (Some(named), _) => point.executes(&named.instance),
         (None, _) => {}
     }
-    let verb = digest_verb(session, prepared_use.verb);
+    let verb = digest_verb(series, prepared_use.verb);
     match &prepared_use.text {
         _ if verb.is_empty() => {}
         Some(text) => {
@@ -137,8 +141,8 @@ fn record_prepared_use(
 }
 
 /// The verb that digests of PREPARE, EXECUTE and DEALLOCATE begin with from 9.7 on; empty before.
-pub fn digest_verb(session: &Session, verb: &'static str) -> &'static str {
-    match session.shared.config.series.has_later_digests() {
+pub fn digest_verb(series: Series, verb: &'static str) -> &'static str {
+    match series.has_later_digests() {
         true => verb,
         false => "",
     }

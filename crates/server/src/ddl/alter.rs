@@ -22,8 +22,10 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     if from.database != to.database {
         return Err(SqlError::unsupported("moving a table to another database"));
     }
-    let mut def = table::require(session, from)?.as_ref().clone();
-    table::note_existing(session, to, false)?;
+    let mut def = table::require(&mut session.connections, from)?
+        .as_ref()
+        .clone();
+    table::note_existing(&mut session.connections, to, false)?;
     def.name.clone_from(&to.table);
     let strict = session.mode().strict;
     exclusive::run(session, &from.database, |connection| {
@@ -54,7 +56,7 @@ pub fn alter(
     name: &TableName,
     operations: &[AlterTableOperation],
 ) -> Result<u64> {
-    let old = table::require(session, name)?;
+    let old = table::require(&mut session.connections, name)?;
     if old.view.is_some() {
         return Err(SqlError::new(
             1347,
@@ -75,7 +77,7 @@ pub fn alter(
         table: def.name.clone(),
     };
     if to != *name {
-        table::note_existing(session, &to, false)?;
+        table::note_existing(&mut session.connections, &to, false)?;
     }
     let strict = session.mode().strict;
     let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
@@ -199,7 +201,9 @@ fn zero(column: &ColumnDef) -> Expr {
 
 /// DROP INDEX.
 pub fn drop_one_index(session: &mut Session, name: &TableName, index: &str) -> Result<()> {
-    let mut def = table::require(session, name)?.as_ref().clone();
+    let mut def = table::require(&mut session.connections, name)?
+        .as_ref()
+        .clone();
     drop_index(&mut def, index)?;
     exclusive::run(session, &name.database, |connection| {
         connection.batch(&format!(

@@ -13,12 +13,12 @@ use crate::session::Session;
 
 /// Creates a table and fills it. Returns the number of rows.
 pub fn create(session: &mut Session, name: &TableName, def: &TableDef, rows: &Sql) -> Result<u64> {
-    prepare::ready(session, rows)?;
+    prepare::start(session, rows)?;
     let count = exclusive::run(session, &name.database, |connection| {
         table::create(connection, name, def)?;
         insert_rows(connection, rows)
     })?;
-    table::warn_of_deprecated(session, def);
+    table::warn_of_deprecated(&session.connections.context, def);
     Ok(count)
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::table;
-use crate::session::Session;
+use crate::session::Connections;
 use crate::state::SessionState;
 use tare_dialect::ddl::TableName;
 use tare_mysql::error::{Result, SqlError};
@@ -33,11 +33,11 @@ fn referring_tables(
 }
 
 /// Error 3730: a table that another one refers to can be dropped only together with it.
-pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
-    if !has_checks(&session.state) {
+pub fn check_drop(connections: &mut Connections, names: &[&TableName]) -> Result<()> {
+    if !has_checks(&connections.context.state) {
         return Ok(());
     }
-    let connection = session.connections.own()?;
+    let connection = connections.own()?;
     for name in names {
         for (child, key) in referring_tables(connection, name)? {
             let goes_too = names
@@ -58,11 +58,11 @@ pub fn check_drop(session: &mut Session, names: &[&TableName]) -> Result<()> {
 }
 
 /// Error 1701: TRUNCATE refuses a table that another one refers to.
-pub fn check_truncate(session: &mut Session, name: &TableName) -> Result<()> {
-    if !has_checks(&session.state) {
+pub fn check_truncate(connections: &mut Connections, name: &TableName) -> Result<()> {
+    if !has_checks(&connections.context.state) {
         return Ok(());
     }
-    let mut children = referring_tables(session.connections.own()?, name)?.into_iter();
+    let mut children = referring_tables(connections.own()?, name)?.into_iter();
     let Some((child, key)) = children.next() else {
         return Ok(());
     };

@@ -36,7 +36,7 @@ pub fn maintain(
 }
 
 fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance) -> Result<String> {
-    table::require(session, name)?;
+    table::require(&mut session.connections, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
     if operation == Maintenance::Check {
         let problem: String = session

@@ -98,9 +98,9 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             def,
             if_not_exists,
         } => {
-            if !table::note_existing(session, name, *if_not_exists)? {
+            if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
                 exclusive::run(session, &name.database, |c| table::create(c, name, def))?;
-                table::warn_of_deprecated(session, def);
+                table::warn_of_deprecated(&session.connections.context, def);
             }
         }
         Ddl::CreateLike {
@@ -108,11 +108,13 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             like,
             if_not_exists,
         } => {
-            if !table::note_existing(session, name, *if_not_exists)? {
-                let mut def = table::require(session, like)?.as_ref().clone();
+            if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
+                let mut def = table::require(&mut session.connections, like)?
+                    .as_ref()
+                    .clone();
                 def.name.clone_from(&name.table);
                 exclusive::run(session, &name.database, |c| table::create(c, name, &def))?;
-                table::warn_of_deprecated(session, &def);
+                table::warn_of_deprecated(&session.connections.context, &def);
             }
         }
         Ddl::CreateAs {
@@ -121,7 +123,7 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             rows,
             if_not_exists,
         } => {
-            if !table::note_existing(session, name, *if_not_exists)? {
+            if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
                 return create_as_select::create(session, name, def, rows).map(Some);
             }
         }
@@ -140,7 +142,9 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             return alter::alter(session, name, operations).map(Some);
         }
         Ddl::CreateIndex { name, constraint } => {
-            let mut def = table::require(session, name)?.as_ref().clone();
+            let mut def = table::require(&mut session.connections, name)?
+                .as_ref()
+                .clone();
             def.add_constraint(constraint)?;
             alter::add_last_index(session, name, &def)?;
         }
@@ -158,8 +162,8 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
 
 /// TRUNCATE, which also resets AUTO_INCREMENT.
 fn truncate(session: &mut Session, name: &TableName) -> Result<()> {
-    let def = table::require(session, name)?;
-    foreign::check_truncate(session, name)?;
+    let def = table::require(&mut session.connections, name)?;
+    foreign::check_truncate(&mut session.connections, name)?;
     let (db, table) = (quote(&name.database), quote(&name.table));
     exclusive::run(session, &name.database, |connection| {
         connection.batch(&format!("DELETE FROM {db}.{table}"))?;

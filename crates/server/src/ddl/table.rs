@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::exclusive::literal;
 use super::{exclusive, foreign};
-use crate::session::Session;
+use crate::context::SessionContext;
+use crate::session::{Connections, Session};
 use tare_dialect::ddl::TableName;
 use tare_dialect::plan::Sql;
 use tare_mysql::date::now_utc;
@@ -16,9 +17,9 @@ use tare_store::Connection;
 use tare_store::connection::quote;
 use tare_store::tables::{META, ToSqlite};
 
-pub fn find(session: &mut Session, name: &TableName) -> Result<Option<Arc<TableDef>>> {
+pub fn find(connections: &mut Connections, name: &TableName) -> Result<Option<Arc<TableDef>>> {
     if is_system_schema(&name.database) {
-        let (user, host) = session.state.user_host();
+        let (user, host) = connections.context.state.user_host();
         return Err(SqlError::new(
             1142,
             format!(
@@ -27,21 +28,29 @@ pub fn find(session: &mut Session, name: &TableName) -> Result<Option<Arc<TableD
             ),
         ));
     }
-    let connection = session.connections.own()?;
+    let connection = connections.own()?;
     Ok(connection.table(&name.database, &name.table)?)
 }
 
-pub fn require(session: &mut Session, name: &TableName) -> Result<Arc<TableDef>> {
-    find(session, name)?.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))
+pub fn require(connections: &mut Connections, name: &TableName) -> Result<Arc<TableDef>> {
+    find(connections, name)?.ok_or_else(|| SqlError::no_such_table(&name.database, &name.table))
 }
 
-pub fn note_existing(session: &mut Session, name: &TableName, if_not_exists: bool) -> Result<bool> {
-    if find(session, name)?.is_none() {
+pub fn note_existing(
+    connections: &mut Connections,
+    name: &TableName,
+    if_not_exists: bool,
+) -> Result<bool> {
+    if find(connections, name)?.is_none() {
         return Ok(false);
     }
     let message = format!("Table '{}' already exists", name.table);
     if if_not_exists {
-        session.state.warnings.add("Note", 1050, message);
+        connections
+            .context
+            .state
+            .warnings
+            .add("Note", 1050, message);
         return Ok(true);
     }
     Err(SqlError::new(1050, message))
@@ -55,14 +64,14 @@ pub fn create(connection: &mut Connection, name: &TableName, def: &TableDef) -> 
 }
 
 /// Warns of deprecated types in a table that was created, as MySQL 8.0.17 and later do.
-pub fn warn_of_deprecated(session: &Session, def: &TableDef) {
+pub fn warn_of_deprecated(context: &SessionContext, def: &TableDef) {
     let digits = |column: &ColumnDef| {
         let parts = types::parts(&column.column_type);
         matches!(parts.base.as_str(), "float" | "double") && parts.fixed().is_some()
     };
-    if session.shared.config.series.warns_of_deprecated() {
+    if context.shared.config.series.warns_of_deprecated() {
         for _ in def.columns.iter().filter(|column| digits(column)) {
-            session
+            context
                 .state
                 .warnings
                 .add("Warning", 1681, DEPRECATED_DIGITS);
@@ -121,7 +130,7 @@ pub fn create_view(
     if !query.catalog.is_empty() || query.databases.iter().any(|d| *d != name.database) {
         return Err(SqlError::unsupported("a view of another database's tables"));
     }
-    let old = find(session, name)?;
+    let old = find(&mut session.connections, name)?;
     if old
         .as_ref()
         .is_some_and(|o| o.view.is_none() || !or_replace)
@@ -152,7 +161,7 @@ pub fn create_view(
 pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: bool) -> Result<()> {
     let (mut missing, mut there) = (Vec::new(), Vec::new());
     for name in names {
-        let existing = match find(session, name) {
+        let existing = match find(&mut session.connections, name) {
             // `find` refuses every table of a system schema, existing or not.
             _ if is_system_schema(&name.database) => None,
             Ok(def) => def.filter(|d| d.view.is_some() == view),
@@ -170,7 +179,7 @@ pub fn drop(session: &mut Session, names: &[TableName], if_exists: bool, view: b
             format!("Unknown table '{}'", missing.join(",")),
         ));
     }
-    foreign::check_drop(session, &there)?;
+    foreign::check_drop(&mut session.connections, &there)?;
     let word = if view { "VIEW" } else { "TABLE" };
     for name in there {
         exclusive::run(session, &name.database, |connection| {

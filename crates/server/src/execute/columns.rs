@@ -4,20 +4,20 @@ use tare_mysql::error::Result;
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::types::wire_in;
 
-use crate::session::{Columns, Session};
+use crate::session::{Columns, Connections};
 use tare_dialect::plan::Sql;
 use tare_query::columns::describe;
 use tare_store::StatementId;
 
 /// Describes the columns of a statement that has not run yet.
 pub fn describe_prepared(
-    session: &mut Session,
+    connections: &mut Connections,
     id: StatementId,
     sql: &Sql,
     columns: &mut Columns,
 ) -> Result<()> {
-    let databases = session.shared.databases.clone();
-    let cursor = session.connections.with(id)?.run(id)?;
+    let databases = connections.context.shared.databases.clone();
+    let cursor = connections.with(id)?.run(id)?;
     let column_type = |database: &str, table: &str, column: &str| {
         let definitions = databases.cached_definitions(database)?;
         let table = definitions.tables.get(table)?;

@@ -39,8 +39,13 @@ fn each_row(
     run: Run<'_>,
     each: &mut dyn FnMut(&Cursor<'_>) -> Result<()>,
 ) -> Result<()> {
-    prepare::ready(session, sql)?;
-    let id = prepare::statement(session, sql, run.statement)?;
+    prepare::start(session, sql)?;
+    let id = prepare::ensure_prepared(
+        &mut session.connections,
+        &session.registration,
+        sql,
+        run.statement,
+    )?;
     let (connection, catalog) = session.connections.with_catalog(id, sql)?;
     let _snapshot = catalog.map(|c| c.statement());
     let mut cursor = connection.run(id)?;

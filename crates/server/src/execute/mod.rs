@@ -16,7 +16,7 @@ mod write;
 
 use std::time::Duration;
 
-use self::interruption::interruption;
+use self::interruption::map_interruption;
 use self::prepare::Run;
 use super::call;
 use super::session::Session;
@@ -67,7 +67,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     if let Some(connection) = &mut session.connections.own {
         connection.statement_ended();
     }
-    result.map_err(|error| interruption(session, error))
+    result.map_err(|error| map_interruption(&session.control, &session.registration, error))
 }
 
 /// Warns once in each session that the attached process has ended.

@@ -49,9 +49,14 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     prepare::check_preparable(&plan.action)?;
     // Preparing it now finds the statement's errors.
     if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
-        prepare::attach(session, sql)?;
+        prepare::attach(&mut session.connections, &session.transaction, sql)?;
         let mut statement = None;
-        prepare::statement(session, sql, &mut statement)?;
+        prepare::ensure_prepared(
+            &mut session.connections,
+            &session.registration,
+            sql,
+            &mut statement,
+        )?;
         if let Some(id) = statement {
             session.connections.close(id);
         }
@@ -72,7 +77,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
 pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer) -> Result<()> {
     let generation = session.shared.databases.generation();
     let mut prepared_use = PreparedUse::new("EXECUTE", name, None);
-    let verb = digest_verb(session, prepared_use.verb);
+    let verb = digest_verb(session.shared.config.series, prepared_use.verb);
     let Some(named) = session.statements.named.get_mut(&prepared_use.name) else {
         session.statements.prepared_use = Some(prepared_use);
         return Err(unknown_handler(name, "EXECUTE"));

@@ -2,9 +2,11 @@
 
 use rusqlite::types::Value;
 
-use super::interruption::interruption;
+use super::interruption::map_interruption;
+use crate::context::SessionContext;
 use crate::points;
-use crate::session::{Columns, Session, Uses};
+use crate::registry::Registration;
+use crate::session::{Columns, Connections, Session, Tables, Transaction, Uses};
 use crate::status::Counter;
 use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
@@ -54,13 +56,13 @@ pub fn translate_in(
     let (mode, sys) = (session.mode(), Sys::of(session.shared.config.series));
     let mut schema = SystemSchema::with(sys, session.connections.own()?);
     let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
-    plan.map_err(|error| interruption(session, error.into()))
+    plan.map_err(|error| map_interruption(&session.control, &session.registration, error.into()))
 }
 
-/// Attaches the databases that a statement names, and begins the transaction that it needs.
-pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
+/// Starts a statement: checks the rights to read, attaches the databases, and begins a transaction.
+pub fn start(session: &mut Session, sql: &Sql) -> Result<()> {
     check_read(session, sql)?;
-    warn_of_tables(session, sql);
+    warn_of_tables(&session.connections.context, sql);
     note_namesakes(session, sql);
     if sql.is_system() {
         // The statement may read metrics, which must include this session's work.
@@ -82,7 +84,7 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
             && !session.transaction.read_only
             && let Some(database) = sql.databases.first()
         {
-            transaction::queue_as_writer(session, database);
+            transaction::queue_as_writer(&session.shared.databases, &mut session.locks, database);
         }
     } else if !session.transaction.autocommit && (!sql.databases.is_empty() || sql.writes.is_some())
     {
@@ -93,20 +95,20 @@ pub fn ready(session: &mut Session, sql: &Sql) -> Result<()> {
 
 /// Warns of deprecated tables: information_schema.PROCESSLIST in MySQL since 8.0.35 (1287), and
 /// setup_timers in MariaDB (1681).
-fn warn_of_tables(session: &Session, sql: &Sql) {
+fn warn_of_tables(context: &SessionContext, sql: &Sql) {
     let is_named = |schema: &str, table: &str| {
         let mut named = sql.catalog.iter();
         named.any(|(s, t)| s.eq_ignore_ascii_case(schema) && t.eq_ignore_ascii_case(table))
     };
-    let series = session.shared.config.series;
+    let series = context.shared.config.series;
     if series.is_mariadb() && is_named("performance_schema", "setup_timers") {
         let text = "'performance_schema.setup_timers' is deprecated and will be removed in a future release";
-        session.state.warnings.add("Warning", 1681, text);
+        context.state.warnings.add("Warning", 1681, text);
     }
     if is_named("information_schema", "PROCESSLIST") && series.warns_of_deprecated() {
         let text = "'INFORMATION_SCHEMA.PROCESSLIST' is deprecated and will be removed in a future release. \
                     Please use performance_schema.processlist instead";
-        session.state.warnings.add("Warning", 1287, text);
+        context.state.warnings.add("Warning", 1287, text);
     }
 }
 
@@ -167,19 +169,20 @@ fn check_read(session: &Session, sql: &Sql) -> Result<()> {
 }
 
 /// Attaches the databases that a statement names, before it is prepared.
-pub fn attach(session: &mut Session, sql: &Sql) -> Result<()> {
+pub fn attach(connections: &mut Connections, transaction: &Transaction, sql: &Sql) -> Result<()> {
     if !sql.catalog.is_empty() && !sql.is_system() {
-        session.connections.join_system(&session.transaction)?;
+        connections.join_system(transaction)?;
     }
     for database in &sql.databases {
-        session.connections.own()?.attach(database)?;
+        connections.own()?.attach(database)?;
     }
     Ok(())
 }
 
 /// Prepares a statement unless it is prepared already.
-pub fn statement(
-    session: &mut Session,
+pub fn ensure_prepared(
+    connections: &mut Connections,
+    registration: &Registration,
     sql: &Sql,
     statement: &mut Option<StatementId>,
 ) -> Result<StatementId> {
@@ -189,13 +192,13 @@ pub fn statement(
         Counter::TableOpenCacheMisses
     };
     if !sql.databases.is_empty() {
-        session.registration.status().add(opened, 1);
+        registration.status().add(opened, 1);
     }
     if let Some(id) = *statement {
         return Ok(id);
     }
     tare::stage::set(&points::OPENING_TABLES);
-    let connection = session.connections.of(sql)?;
+    let connection = connections.of(sql)?;
     let refused = |error| prepare_error(error, sql);
     let id = if sql.is_system() {
         let id = connection.prepare(&sql.text).map_err(refused)?;
@@ -213,7 +216,8 @@ pub fn statement(
 
 /// The tables that a statement uses, for performance_schema.
 pub fn table_uses(
-    session: &mut Session,
+    connections: &mut Connections,
+    tables: &mut Tables,
     sql: &Sql,
     columns: &mut Columns,
     change: Option<Change>,
@@ -221,12 +225,12 @@ pub fn table_uses(
     if sql.databases.is_empty() {
         return None;
     }
-    let generation = session.shared.databases.generation();
+    let generation = connections.context.shared.databases.generation();
     if let Some(cached) = columns.uses.take().filter(|uses| uses.is_of(generation)) {
         return Some(cached);
     }
-    let (tables, digest) = (&mut session.tables, columns.digest.as_ref());
-    let connection = session.connections.own.as_mut()?;
+    let digest = columns.digest.as_ref();
+    let connection = connections.own.as_mut()?;
     // A statement that SQLite cannot explain can still run.
     let uses = tables.uses(connection, sql, change, digest, generation);
     uses.ok().map(Box::new)
@@ -251,7 +255,7 @@ pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Val
         database.as_deref(),
         &mut SystemSchema::new(Sys::of(session.shared.config.series)),
     )?;
-    ready(session, &sql)?;
+    start(session, &sql)?;
     let connection = session.connections.of(&sql)?;
     Ok(connection
         .db()

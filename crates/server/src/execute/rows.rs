@@ -5,7 +5,7 @@ use mysql_common::constants::StatusFlags;
 use super::prepare::{self, Bind, Run};
 use crate::metrics;
 use crate::points;
-use crate::session::{Columns, Rows, Session, Uses};
+use crate::session::{Columns, Connections, Rows, Session, Uses};
 use crate::socket::PacketWriter;
 use crate::status::Counter;
 use crate::transaction::{self, begin_single_statement};
@@ -34,15 +34,26 @@ struct Form {
 
 /// Runs a SELECT.
 pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
-    prepare::ready(session, sql)?;
+    prepare::start(session, sql)?;
     if let Some(database) = &sql.writes
         && session.transaction.open
     {
         // FOR UPDATE
         transaction::enter(session, database)?;
     }
-    let id = prepare::statement(session, sql, run.statement)?;
-    let uses = prepare::table_uses(session, sql, run.columns, None);
+    let id = prepare::ensure_prepared(
+        &mut session.connections,
+        &session.registration,
+        sql,
+        run.statement,
+    )?;
+    let uses = prepare::table_uses(
+        &mut session.connections,
+        &mut session.tables,
+        sql,
+        run.columns,
+        None,
+    );
     let mut status = session.transaction.status();
     status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, run.answer.more);
     let form = Form {
@@ -167,7 +178,7 @@ fn send(
 fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form) {
     let found_rows = match &sql.found_rows {
         None => sent as i64,
-        Some(sql) => count(session, sql, id).unwrap_or(sent as i64),
+        Some(sql) => count(&mut session.connections, sql, id).unwrap_or(sent as i64),
     };
     session.state.set_found_rows(found_rows);
     session.state.set_row_count(-1);
@@ -181,8 +192,8 @@ fn end(session: &mut Session, sql: &Sql, id: StatementId, sent: u64, form: &Form
 }
 
 /// The result of a `SELECT count(*)`.
-fn count(session: &mut Session, sql: &str, id: StatementId) -> Option<i64> {
-    let connection = session.connections.with(id).ok()?;
+fn count(connections: &mut Connections, sql: &str, id: StatementId) -> Option<i64> {
+    let connection = connections.with(id).ok()?;
     connection.number(sql).ok()
 }
 

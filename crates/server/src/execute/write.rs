@@ -3,7 +3,7 @@
 use super::prepare::{self, Bind, Run};
 use crate::metrics;
 use crate::points;
-use crate::session::{Rows, Session, Uses};
+use crate::session::{Connections, Rows, Session, Uses};
 use crate::status::Counter;
 use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::{Change, Sql};
@@ -32,14 +32,25 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     // The statement may also read system tables: the written table decides.
     let system = sql.writes.as_deref().is_some_and(is_system_schema);
     check_write(session, sql, change, system)?;
-    prepare::ready(session, sql)?;
+    prepare::start(session, sql)?;
     let database = sql.writes.as_deref().filter(|_| !system);
     let pass = match database {
         Some(database) => pass(session, database)?,
         None => None,
     };
-    let id = prepare::statement(session, sql, run.statement)?;
-    let uses = prepare::table_uses(session, sql, run.columns, Some(change));
+    let id = prepare::ensure_prepared(
+        &mut session.connections,
+        &session.registration,
+        sql,
+        run.statement,
+    )?;
+    let uses = prepare::table_uses(
+        &mut session.connections,
+        &mut session.tables,
+        sql,
+        run.columns,
+        Some(change),
+    );
     let single = pass.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
     let result = step(session, id, uses.as_deref(), run.bind, change);
@@ -50,7 +61,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         Err(error) => {
             drop(pass);
             let error = match system {
-                true => apply_mode(session, error),
+                true => apply_mode(&session.connections, error),
                 false => error,
             };
             return Err(transaction::handle_error(session, error));
@@ -68,11 +79,11 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
 
 /// Maps the error of an unknown enum value in a system table. Without strict mode MySQL warns and stores
 /// the empty value, which the table then refuses.
-fn apply_mode(session: &Session, error: SqlError) -> SqlError {
-    if error.code != DATA_TRUNCATED || session.connections.is_strict() {
+fn apply_mode(connections: &Connections, error: SqlError) -> SqlError {
+    if error.code != DATA_TRUNCATED || connections.is_strict() {
         return error;
     }
-    let warnings = &session.state.warnings;
+    let warnings = &connections.context.state.warnings;
     warnings.add("Warning", error.code, error.message);
     SqlError::no_referenced_row()
 }
@@ -161,11 +172,11 @@ fn step(
 
 /// Whether MySQL's REPLACE updates an existing row instead of deleting it, and therefore does not count an
 /// unchanged one: if the table has exactly one unique key, and no other table refers to it.
-fn updates_in_place(session: &mut Session, sql: &Sql) -> bool {
+fn updates_in_place(connections: &mut Connections, sql: &Sql) -> bool {
     let (Some(database), Some(table)) = (&sql.writes, &sql.replaces) else {
         return false;
     };
-    let Ok(connection) = session.connections.own() else {
+    let Ok(connection) = connections.own() else {
         return false;
     };
     let Ok(definitions) = connection.definitions(database) else {
@@ -189,7 +200,7 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
         affected += session.state.take_updated();
     }
     affected += done.replaced.deleted;
-    if done.replaced.same > 0 && updates_in_place(session, sql) {
+    if done.replaced.same > 0 && updates_in_place(&mut session.connections, sql) {
         affected -= done.replaced.same;
     }
     let handler = match change {

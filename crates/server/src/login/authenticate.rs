@@ -9,7 +9,8 @@ use tare_mysql::schema::ROOT;
 use super::handshake::{peer_uid, put, read, scramble};
 use crate::accounts::Account;
 use crate::accounts::secret::{NATIVE, SHA2, Secret, admits, admits_cached};
-use crate::session::Session;
+use crate::session::{Client, Session};
+use crate::state::SessionState;
 
 /// caching_sha2_password: the cached digest has proved the password.
 const FAST_AUTH_SUCCESS: [u8; 2] = [1, 3];
@@ -52,8 +53,11 @@ pub fn authenticate(
         nonce = scramble();
         let mut data = nonce.to_vec();
         data.push(0);
-        put(session, &AuthSwitchRequest::new(wanted.as_bytes(), data))?;
-        answer = read(session)?;
+        put(
+            &mut session.client,
+            &AuthSwitchRequest::new(wanted.as_bytes(), data),
+        )?;
+        answer = read(&mut session.client)?;
     }
     let right = match wanted {
         NATIVE => account
@@ -73,18 +77,23 @@ pub fn authenticate(
                 ));
             }
             if account.ssl && session.client.stream.tls().is_none() {
-                return Err(denied(session, user, used, ": it has to connect with TLS"));
+                return Err(denied(
+                    &session.state,
+                    user,
+                    used,
+                    ": it has to connect with TLS",
+                ));
             }
             session.assume_account(&account);
             Ok(())
         }
-        _ => Err(denied(session, user, used, "")),
+        _ => Err(denied(&session.state, user, used, "")),
     }
 }
 
 /// Error 1045.
-fn denied(session: &Session, user: &str, used: bool, why: &str) -> SqlError {
-    let (_, host) = session.state.user_host();
+fn denied(state: &SessionState, user: &str, used: bool, why: &str) -> SqlError {
+    let (_, host) = state.user_host();
     let used = if used { "YES" } else { "NO" };
     SqlError::new(
         1045,
@@ -107,7 +116,7 @@ fn authenticate_sha2(
     let shared = session.shared.clone();
     let digest = account.and_then(|account| shared.accounts.cached_digest(account));
     if digest.is_some_and(|digest| admits_cached(&digest, answer, nonce)) {
-        send_auth_data(session, FAST_AUTH_SUCCESS);
+        send_auth_data(&mut session.client, FAST_AUTH_SUCCESS);
         return Ok(true);
     }
     if account.is_some_and(|account| matches!(account.secret, Secret::Plain(_))) {
@@ -118,15 +127,15 @@ fn authenticate_sha2(
         // would hide the message then.
         let why = ": caching_sha2_password takes a password by TLS or by the Unix socket, once after each \
                    start of the server. Connect with TLS, or create the user with mysql_native_password";
-        return Err(denied(session, user, true, why));
+        return Err(denied(&session.state, user, true, why));
     }
-    send_auth_data(session, PERFORM_FULL_AUTHENTICATION);
+    send_auth_data(&mut session.client, PERFORM_FULL_AUTHENTICATION);
     session
         .client
         .writer
         .flush()
         .map_err(|_| SqlError::interrupted())?;
-    let password = read(session)?;
+    let password = read(&mut session.client)?;
     let password = password.strip_suffix(&[0]).unwrap_or(&password);
     let right = admits(account.map(|account| &account.secret), password);
     if let Some(account) = account.filter(|_| right) {
@@ -135,7 +144,7 @@ fn authenticate_sha2(
     Ok(right)
 }
 
-fn send_auth_data(session: &mut Session, what: [u8; 2]) {
-    session.client.writer.begin().extend_from_slice(&what);
-    session.client.writer.end();
+fn send_auth_data(client: &mut Client, what: [u8; 2]) {
+    client.writer.begin().extend_from_slice(&what);
+    client.writer.end();
 }

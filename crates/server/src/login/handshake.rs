@@ -9,10 +9,13 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::login::Login;
 
 use super::authenticate::authenticate;
+use crate::context::SessionContext;
 use crate::random::random;
-use crate::session::{Session, malformed_packet};
+use crate::session::{Client, Session, malformed_packet};
+use crate::shared::Shared;
 use crate::socket::{Socket, Stream};
 use crate::state::Encryption;
+use crate::variables::Globals;
 
 /// The capabilities of the server without TLS.
 pub const CAPABILITIES: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD
@@ -54,28 +57,20 @@ pub(super) fn scramble() -> [u8; 20] {
     bytes.map(|b| b % 93 + 33)
 }
 
-pub(super) fn put(session: &mut Session, packet: &impl MySerialize) -> Result<()> {
-    packet.serialize(session.client.writer.begin());
-    session.client.writer.end();
-    session
-        .client
-        .writer
-        .flush()
-        .map_err(|_| SqlError::interrupted())
+pub(super) fn put(client: &mut Client, packet: &impl MySerialize) -> Result<()> {
+    packet.serialize(client.writer.begin());
+    client.writer.end();
+    client.writer.flush().map_err(|_| SqlError::interrupted())
 }
 
-pub(super) fn read(session: &mut Session) -> Result<Vec<u8>> {
-    let sequence = session.client.writer.sequence();
-    let reader = session
-        .client
-        .reader
-        .as_mut()
-        .ok_or_else(malformed_packet)?;
+pub(super) fn read(client: &mut Client) -> Result<Vec<u8>> {
+    let sequence = client.writer.sequence();
+    let reader = client.reader.as_mut().ok_or_else(malformed_packet)?;
     let (packet, next) = reader
         .read(sequence)
         .map_err(|_| SqlError::new(1043, "Bad handshake"))?;
     let packet = packet.to_vec();
-    session.client.writer.set_sequence(next);
+    client.writer.set_sequence(next);
     Ok(packet)
 }
 
@@ -91,16 +86,16 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         session.state.id as u32,
         first,
         Some(second),
-        capabilities(session),
+        capabilities(&session.shared),
         COLLATION,
         StatusFlags::SERVER_STATUS_AUTOCOMMIT,
         Some(session.shared.accounts.greeting_plugin().as_bytes()),
     );
-    put(session, &greeting)?;
-    let mut packet = read(session)?;
+    put(&mut session.client, &greeting)?;
+    let mut packet = read(&mut session.client)?;
     if is_ssl_request(&packet) {
-        encrypt(session)?;
-        packet = read(session)?;
+        encrypt(&mut session.client, &session.connections.context)?;
+        packet = read(&mut session.client)?;
     }
     let login = Login::of_handshake(&packet).ok_or_else(|| SqlError::new(1043, "Bad handshake"))?;
     if !login
@@ -113,7 +108,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
         ));
     }
     session.client.capabilities = login.capabilities & CAPABILITIES;
-    require_secure_transport(session)?;
+    require_secure_transport(&session.client, &session.shared.globals)?;
     publish_attributes(&login.attributes);
     authenticate(
         session,
@@ -130,8 +125,8 @@ pub fn handshake(session: &mut Session) -> Result<()> {
 }
 
 /// The capabilities that the greeting offers.
-fn capabilities(session: &Session) -> CapabilityFlags {
-    match session.shared.tls {
+fn capabilities(shared: &Shared) -> CapabilityFlags {
+    match shared.tls {
         Some(_) => CAPABILITIES | CapabilityFlags::CLIENT_SSL,
         None => CAPABILITIES,
     }
@@ -146,25 +141,21 @@ fn is_ssl_request(packet: &[u8]) -> bool {
 }
 
 /// Begins TLS, which encrypts everything that follows.
-fn encrypt(session: &mut Session) -> Result<()> {
+fn encrypt(client: &mut Client, context: &SessionContext) -> Result<()> {
     let bad = || SqlError::new(1043, "Bad handshake");
-    let config = session.shared.tls.clone().ok_or_else(bad)?;
-    let counters = &session.shared.counters;
+    let config = context.shared.tls.clone().ok_or_else(bad)?;
+    let counters = &context.shared.counters;
     counters.tls_accepts.fetch_add(1, Ordering::Relaxed);
-    let reader = session
-        .client
-        .reader
-        .as_mut()
-        .ok_or_else(malformed_packet)?;
+    let reader = client.reader.as_mut().ok_or_else(malformed_packet)?;
     let sent = reader.take_rest();
-    let stream = &session.client.stream;
+    let stream = &client.stream;
     // TLS itself reports the reason to the client.
     stream.encrypt(config, &sent).map_err(|_| bad())?;
     counters.tls_finished.fetch_add(1, Ordering::Relaxed);
     if let Some(tls) = stream.tls() {
         let resumed = u64::from(tls.is_resumed);
         counters.tls_resumed.fetch_add(resumed, Ordering::Relaxed);
-        let _ = session.state.tls.set(Encryption {
+        let _ = context.state.tls.set(Encryption {
             version: tls.version,
             cipher: tls.cipher.clone(),
             server_name: tls.server_name.clone(),
@@ -176,9 +167,9 @@ fn encrypt(session: &mut Session) -> Result<()> {
 }
 
 /// Error 3159: require_secure_transport is ON, and the client does not use TLS.
-fn require_secure_transport(session: &Session) -> Result<()> {
-    let required = session.shared.globals.get("require_secure_transport");
-    if session.client.stream.is_secure() || required.as_deref() != Some("ON") {
+fn require_secure_transport(client: &Client, globals: &Globals) -> Result<()> {
+    let required = globals.get("require_secure_transport");
+    if client.stream.is_secure() || required.as_deref() != Some("ON") {
         return Ok(());
     }
     Err(SqlError::new(
