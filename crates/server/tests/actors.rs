@@ -1,4 +1,4 @@
-//! setup_actors, setup_threads and threads.INSTRUMENTED: whose events are counted.
+//! setup_actors, setup_threads and threads.INSTRUMENTED: which threads' events are counted.
 
 #![cfg(feature = "instrument")]
 
@@ -15,7 +15,7 @@ tare::classes! {
     static ONLY: Thread = "thread/test/only", singleton;
 }
 
-/// A new thread makes three waits: its INSTRUMENTED and HISTORY, and how many waits its history has.
+/// A new thread waits three times. Returns its INSTRUMENTED and HISTORY, and the waits in its history.
 fn thread(r: &Running, begin: impl FnOnce() + Send) -> String {
     let (send_id, ids) = mpsc::channel();
     let (release, released) = mpsc::channel::<()>();
@@ -25,7 +25,7 @@ fn thread(r: &Running, begin: impl FnOnce() + Send) -> String {
             begin();
             (0..3).for_each(|_| drop(tare::table::wait(&TABLE, Operation::Fetch)));
             send_id.send(tare::thread::id()).unwrap();
-            // Until the other end is dropped.
+            // It ends when the other end is dropped.
             let _ = released.recv();
         });
         let id = ids.recv().unwrap();
@@ -40,7 +40,7 @@ fn thread(r: &Running, begin: impl FnOnce() + Send) -> String {
     })
 }
 
-/// The same for a connection of this account.
+/// The same for a connection of an account.
 fn connection(r: &Running, user: &str, host: &str) -> String {
     thread(r, || tare::thread::set_account(user, host))
 }
@@ -82,7 +82,7 @@ fn the_best_matching_actor_rule_decides_what_is_counted() {
             "h1 carol % YES YES"
         ]
     );
-    // By host, by user (which goes before the host), exactly, by nothing.
+    // By host, by user (which precedes the host), exactly, not at all.
     assert_eq!(connection(&r, "alice", "h1"), "YES NO 0");
     assert_eq!(count(&r), 6);
     assert_eq!(connection(&r, "bob", "h1"), "NO YES 0");
@@ -127,7 +127,7 @@ fn wrong_actor_rules_are_refused() {
     r.execute(&format!("{insert} (USER) VALUES ('x')")).unwrap();
     assert_eq!(errno(&format!("{insert} (USER) VALUES ('y')")), 1114);
     assert_eq!(r.rows(RULES).len(), 2);
-    // The place of one that was taken away is free again.
+    // The place of a deleted row is free again.
     r.execute("DELETE FROM performance_schema.setup_actors WHERE USER = '%'")
         .unwrap();
     r.execute(&format!("{insert} (USER) VALUES ('y')")).unwrap();
@@ -160,7 +160,7 @@ fn threads_without_an_account_start_with_their_class_settings() {
     set("ENABLED = 'NO'");
     assert_eq!(background(), "NO NO 0");
     assert_eq!(count(&r), 6);
-    // Of a connection setup_actors decides.
+    // For a connection, setup_actors decides.
     assert_eq!(connection(&r, "alice", "h1"), "YES YES 3");
     assert_eq!(count(&r), 9);
     set("ENABLED = 'YES', HISTORY = 'YES'");
@@ -213,8 +213,8 @@ fn consumers_form_mysqls_hierarchy() {
     };
     let id = tare::thread::id();
     let mut before = [0; 4];
-    // A wait; what it added to the sum over all, to the history, to the long one, and whether it is the
-    // current one.
+    // One wait: its increments of the global sum, of the history and of the long history, and whether it is
+    // the current one.
     let mut wait = || {
         r.truncate("events_waits_current");
         drop(tare::table::wait(&TABLE, Operation::Fetch));
@@ -245,12 +245,12 @@ fn consumers_form_mysqls_hierarchy() {
     assert_eq!(wait(), [1, 0, 0, 1]);
     consumer("events_waits_history", "YES");
     consumer("events_waits_history_long", "YES");
-    // History needs current.
+    // History needs the current event.
     consumer("events_waits_current", "NO");
     assert_eq!(wait(), [1, 0, 0, 0]);
     consumer("events_waits_current", "YES");
-    // Without thread_instrumentation there are no events of single threads, and sums go on but those
-    // by thread, account, user and host, which stand still.
+    // Without thread_instrumentation there are no events of single threads. Sums continue, except those by
+    // thread, account, user and host.
     let still = || -> [i64; 4] {
         ["thread", "account", "user", "host"].map(|scope| {
             r.number(&format!(

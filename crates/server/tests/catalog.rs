@@ -1,5 +1,5 @@
-//! The catalog over SQLite, without a segment: every table answers, and the server's own facts
-//! come through information_schema.
+//! The catalog in SQLite without a segment: every table answers, and information_schema has the server's
+//! own facts.
 
 use std::sync::Arc;
 
@@ -189,7 +189,7 @@ fn describes_the_catalog(series: Series) {
     ];
     assert_eq!(rows(&conn, columns), expected);
 
-    // What information_schema says of the catalog is what the descriptions say.
+    // information_schema describes the catalog as the table definitions do.
     for table in registry::all(series) {
         let sql = format!(
             "SELECT column_name, column_type, is_nullable FROM information_schema.columns \
@@ -316,7 +316,7 @@ fn forbidden_changes_are_refused_as_in_mysql() {
     assert_eq!(catalog.check(Command::Drop, "shop", "orders"), None);
     assert_eq!(catalog.truncate("shop", "orders"), None);
 
-    // Whoever does not ask is stopped by the tables themselves.
+    // Without a check of its own, the tables themselves refuse.
     let insert = conn.execute(
         "INSERT INTO performance_schema.setup_consumers VALUES ('x', 'YES')",
         [],

@@ -1,4 +1,4 @@
-//! The documents: what is derived is fresh, and links lead somewhere.
+//! The documents: derived parts are up to date, and links lead somewhere.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ fn tables_md_is_fresh() {
     );
 }
 
-/// clients.md has one row for each variable that may be set and does nothing.
+/// clients.md has one row for each settable variable without effect.
 #[test]
 fn clients_md_lists_what_is_accepted_and_without_effect() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/clients.md");
@@ -35,7 +35,7 @@ fn clients_md_lists_what_is_accepted_and_without_effect() {
     assert_eq!(rows, expected);
 }
 
-/// A heading's anchor, as GitHub makes it.
+/// A heading's anchor, as GitHub forms it.
 fn anchor(heading: &str) -> String {
     let anchor_char = |c: char| match c {
         ' ' => Some('-'),
@@ -50,7 +50,7 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// Where the Markdown links of a text lead, without those to other sites.
+/// The targets of a text's Markdown links, without those to other sites.
 fn links(text: &str) -> impl Iterator<Item = &str> {
     let prose = text.lines().filter(|line| !line.starts_with("    "));
     prose
@@ -93,7 +93,7 @@ fn links_lead_somewhere() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// Every file of tests and of code below crates/.
+/// Every file of tests and code in crates/.
 fn sources(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -106,14 +106,14 @@ fn sources(folder: &Path, files: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// What a test's name looks like: words of a sentence.
+/// Whether a name is a test's: words of a sentence.
 fn is_test(name: &str) -> bool {
     let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let name = name.strip_suffix('*').unwrap_or(name);
     name.matches('_').count() >= 2 && name.chars().all(word)
 }
 
-/// What a cell says of tests: names in backticks, and the files that they are in.
+/// The tests that a cell names: names in backticks, and the files that they are in.
 fn named(cell: &str) -> Vec<(bool, &str)> {
     let mut all = Vec::new();
     for (i, part) in cell.split('`').enumerate() {
@@ -134,7 +134,7 @@ fn named(cell: &str) -> Vec<(bool, &str)> {
     all
 }
 
-/// A promise is shown by a test that is there, in the file that is named behind it.
+/// Each promise names an existing test and its file.
 #[test]
 fn the_tests_that_security_md_names_are_there() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -182,7 +182,7 @@ fn the_tests_that_security_md_names_are_there() {
                 }
             }
         }
-        // No file behind it: anywhere.
+        // Without a file: in any file.
         check(&mut open, "");
     }
     assert!(names > 30, "only {names} are named");

@@ -1,4 +1,4 @@
-//! The histograms of statements: MySQL's 450 buckets, counted independently.
+//! Histograms of statements: MySQL's 450 buckets, compared with independent counts.
 
 #![cfg(feature = "instrument")]
 
@@ -37,7 +37,7 @@ fn buckets_are_mysqls_and_count_every_statement() {
     );
     (0..100).for_each(|i| run(&format!("SELECT {i}")));
     (0..20).for_each(|i| run(&format!("SELECT a FROM t WHERE b = {i}")));
-    // One that takes at least thirty milliseconds, and at most what this test is patient for.
+    // A statement that takes at least thirty milliseconds, and less than the test's time limit.
     let statement = tare::statement::start(&SELECT);
     statement.text("SELECT SLEEP(1)");
     std::thread::sleep(Duration::from_millis(30));
@@ -82,7 +82,7 @@ fn buckets_are_mysqls_and_count_every_statement() {
         r.number(&format!("SELECT COUNT(*) FROM {BY_DIGEST}")),
         3 * 450
     );
-    // A digest's quantiles are where buckets of its histogram end.
+    // A digest's quantiles are upper bounds of buckets of its histogram.
     let quantiles = format!(
         "SELECT COUNT(*) FROM performance_schema.events_statements_summary_by_digest d WHERE \
          (SELECT MIN(BUCKET_TIMER_HIGH) FROM {BY_DIGEST} h WHERE h.DIGEST = d.DIGEST AND BUCKET_NUMBER < 449 AND BUCKET_QUANTILE >= 0.95) \
@@ -114,7 +114,7 @@ fn truncating_one_histogram_leaves_the_others() {
     assert_eq!(counted(), (0, 10, 20));
     some();
     assert_eq!(counted(), (10, 20, 30));
-    // The table of digests takes its histograms with it, the sums of all statements theirs.
+    // TRUNCATE of the digests truncates their histograms; the global histogram stays.
     r.truncate("events_statements_summary_by_digest");
     assert_eq!(counted(), (10, 0, 0));
     some();
@@ -123,7 +123,7 @@ fn truncating_one_histogram_leaves_the_others() {
     assert_eq!(counted(), (0, 10, 10));
 }
 
-/// A digest's first few statements are kept in its row, those behind them in blocks.
+/// A digest's first few statements are counted in its row, later ones in blocks.
 #[test]
 fn a_digests_histogram_is_right_after_each_statement_and_truncation() {
     for truncated_after in 1..=9 {

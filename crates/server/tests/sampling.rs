@@ -1,4 +1,4 @@
-//! Sampling by SQL: set live, shown, and each estimate with its error.
+//! Sampling by SQL: set while events run, shown, and each estimate with its error.
 
 #![cfg(feature = "instrument")]
 
@@ -78,7 +78,7 @@ fn estimates_have_standard_errors() {
     let mut windows = tare::settings::ManualWindows::begin().expect("nobody else opens windows");
     const ROUNDS: u64 = 2_000;
     for i in 0..ROUNDS {
-        // Two milliseconds each: a window has some five.
+        // Two milliseconds each: a window has about five.
         windows.at((1 + i) * 2_000_000);
         load(2);
     }
@@ -136,7 +136,7 @@ fn a_budget_is_set_by_sql_and_each_decision_is_a_row() {
         status_now.starts_with("wait budget 0.001 %"),
         "{status_now}"
     );
-    // As long as it takes: the governor has a thread of its own.
+    // The governor has a thread of its own, so the time is not known.
     while r.number("SELECT COUNT(*) FROM tare.governor WHERE reason = 'over budget'") == 0 {
         load(500);
     }

@@ -1,4 +1,4 @@
-//! tare.setup_timers changed while events run: no event records nonsense.
+//! tare.setup_timers changed while events run: no event has a wrong time.
 
 #![cfg(feature = "instrument")]
 
@@ -28,7 +28,7 @@ fn timers(r: &Running, timer: &str) {
     assert_eq!(r.execute(&sql), Ok(4), "{timer}");
 }
 
-/// One event of each type, each around the next, ten milliseconds of sleep, and `meanwhile`.
+/// One event of each type, nested, around ten milliseconds of sleep and `meanwhile`.
 fn events(meanwhile: impl FnOnce()) {
     let transaction = tare::transaction::start(&TRX, tare::transaction::Mode::default());
     let statement = tare::statement::start(&SELECT);
@@ -42,7 +42,7 @@ fn events(meanwhile: impl FnOnce()) {
     transaction.commit();
 }
 
-/// Of each type: events, whether they took ten milliseconds to a minute each, whether none was timed.
+/// For each type: the events, whether each took ten milliseconds to a minute, and whether none was timed.
 fn sums(r: &Running) -> Vec<String> {
     let row = |(table, class): (&str, &str)| {
         r.one(&format!(
@@ -102,7 +102,7 @@ fn timers_of_one_time_line_give_way_to_each_other() {
             r.truncate(&format!("events_{table}_summary_global_by_event_name"));
         }
         events(|| timers(&r, to));
-        // A millisecond less by a clock that is cut to them.
+        // One millisecond less, for a clock with that resolution.
         if from != "MILLISECOND" {
             assert_eq!(sums(&r), ["1 1 0"; 4], "{from} to {to}");
         }

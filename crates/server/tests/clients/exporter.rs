@@ -1,4 +1,4 @@
-//! prometheus-mysqld-exporter with all collectors that a MySQL without plugins answers.
+//! prometheus-mysqld-exporter with all collectors that MySQL without plugins answers.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::support::{PASSWORD, Running, exec};
 
-/// All of the exporter's, but for those that need what a MySQL 8.0 without plugins lacks, too:
-/// TokuDB, Aurora's replicas, and a heartbeat that somebody writes.
+/// All of the exporter's collectors except those that MySQL 8.0 without plugins does not answer either:
+/// TokuDB, Aurora's replicas, and a heartbeat table.
 const COLLECTORS: &[&str] = &[
     "auto_increment.columns",
     "binlog_size",
@@ -54,7 +54,7 @@ impl Drop for Exporter {
     }
 }
 
-/// The exporter, on a port that was free a moment ago.
+/// The exporter, on a free port.
 fn start(running: &Running) -> (Exporter, u16) {
     let port = TcpListener::bind("127.0.0.1:0")
         .and_then(|l| l.local_addr())
@@ -76,7 +76,7 @@ fn start(running: &Running) -> (Exporter, u16) {
     (Exporter(exporter), port)
 }
 
-/// GET /metrics, when the exporter listens.
+/// GET /metrics, once the exporter listens.
 fn scrape(port: u16) -> String {
     let deadline = Instant::now() + Duration::from_secs(300);
     let mut stream = loop {
@@ -137,7 +137,7 @@ fn no_collector_of_the_exporter_fails() {
         COLLECTORS.len() + 1,
         "a collector was left out"
     );
-    // They have seen the server, and not nothing.
+    // They have read figures from the server.
     for (start, least) in [
         ("mysql_global_status_commands_total", 80),
         ("mysql_global_status_handlers_total", 10),

@@ -1,4 +1,4 @@
-//! MySQL Connector/J: plain and prepared statements, batches, and what tools ask DatabaseMetaData.
+//! MySQL Connector/J: plain and prepared statements, batches, and DatabaseMetaData.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! How clients log in: caching_sha2_password and mysql_native_password, with TLS and without.
+//! Logins of clients: caching_sha2_password and mysql_native_password, with and without TLS.
 
 use std::process::Command;
 
@@ -7,7 +7,7 @@ use super::{output, program, root};
 
 const WORD: &str = "a user's password";
 
-/// Users `sha2_NAME` and `native_NAME`, whom the server has never seen.
+/// Users `sha2_NAME` and `native_NAME`, which have not logged in yet.
 pub fn users(running: &Running, name: &str, password: &str) {
     for (user, plugin) in [
         ("sha2", "caching_sha2_password"),

@@ -1,5 +1,5 @@
-//! Clients that people have, unchanged, as `make deps` installs them: each against a server of its
-//! own. A client that is not installed fails its test. docs/clients.md says what was tried besides.
+//! Unchanged clients as `make deps` installs them, each with a server of its own. A client that is not
+//! installed fails its test. docs/clients.md lists what was tried besides.
 
 mod commands;
 mod exporter;
@@ -16,12 +16,12 @@ use std::path::{Path, PathBuf};
 
 use support::output;
 
-/// The repository.
+/// The root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A program of a client's, beside this file.
+/// A client's program in this directory.
 fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/clients/programs")

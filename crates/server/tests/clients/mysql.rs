@@ -1,4 +1,4 @@
-//! MySQL's own `mysql`, which comes with the server of 9.7.
+//! MySQL's `mysql`, which comes with the 9.7 server.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::support::{Directory, PASSWORD, Running};
 use super::{output, root};
 
-/// The program; `None` where this machine cannot have 9.7, which the last line of the test run says.
+/// The program; `None` where 9.7 does not run, which the last line of the test run says.
 fn program() -> Option<PathBuf> {
     let left_out = std::env::var("TARE_LEFT_OUT").unwrap_or_default();
     if left_out.split_whitespace().any(|name| name == "9.7") {
@@ -84,7 +84,7 @@ fn mysql_prints_columns_warnings_and_its_status() {
     }
 }
 
-/// The scripts that people pipe into it: delimiters, comments, and what an error does to the rest.
+/// Scripts from stdin: delimiters, comments, and what follows an error.
 #[test]
 fn mysql_reads_scripts() {
     let Some(program) = program() else { return };

@@ -40,7 +40,7 @@ fn mycli_answers_and_completes() {
         "SHOW TABLES FROM performance_schema LIKE 'threads'",
     ]);
     assert!(text.contains("threads"), "{text}");
-    // What it asks for when it starts, to complete names and to show the status.
+    // Its queries at start, for the completion of names and for the status.
     let text = mycli(&["-t", "-e", "\\s"]);
     for line in ["Uptime:", "Connection id:", "Server version:"] {
         assert!(text.contains(line), "{text}");

@@ -8,6 +8,8 @@
 mod answer;
 mod file;
 mod mariadb;
+#[path = "../server/process.rs"]
+mod process;
 #[allow(dead_code)]
 #[path = "../server/support.rs"]
 mod support;
@@ -19,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 
 use answer::{Answer, query};
 use file::probes;
-use mysql::{Conn, OptsBuilder};
+use mysql::Conn;
 use tare_server::Series;
 
 fn directory() -> PathBuf {
@@ -44,11 +46,8 @@ fn name_of(series: Series) -> &'static str {
 }
 
 fn by_socket(socket: &Path) -> Conn {
-    let opts = OptsBuilder::new()
-        .socket(socket.to_str())
-        .user(Some("root"))
-        .prefer_socket(false);
-    Conn::new(opts).unwrap_or_else(|e| panic!("{}: {e}", socket.display()))
+    Conn::new(support::socket_options(socket))
+        .unwrap_or_else(|e| panic!("{}: {e}", socket.display()))
 }
 
 /// The answers of a server to all probes. Each file has a database and a session.
@@ -188,8 +187,8 @@ fn tare_answers_as_mysql_9_7() {
 
 #[test]
 fn tare_answers_as_mariadb() {
-    let server = mariadb::Server::start();
-    let mut theirs = answers_of("mariadb", &|| by_socket(server.socket()));
+    let server = mariadb::start();
+    let mut theirs = answers_of("mariadb", &|| server.connect());
     let mysql = answer::read_answers(&answers_path(Series::V8_0));
     report(
         "MariaDB",

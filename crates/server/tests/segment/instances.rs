@@ -1,4 +1,4 @@
-//! Locks and who holds them, memory, contention.
+//! Locks and their owners, memory, contention.
 
 use super::*;
 
@@ -40,7 +40,7 @@ fn memory_balances() {
     let r = start(Config::everything());
     tare::memory::allocated(&MEMORY, 1000);
     tare::memory::allocated(&MEMORY, 500);
-    // Freed by another thread than the one that allocated it.
+    // Another thread frees it than the one that allocated it.
     std::thread::scope(|scope| {
         scope.spawn(|| tare::memory::freed(&MEMORY, 1000));
     });
@@ -61,7 +61,7 @@ fn contention_counts_only_locks_that_were_waited_for() {
     let held = mutex.lock();
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| drop(mutex.lock()));
-        // The wait is there before the lock is let go.
+        // The wait is recorded before the lock is released.
         let waiting = "SELECT COUNT(*) FROM performance_schema.events_waits_current \
                        WHERE EVENT_NAME = 'wait/synch/mutex/test/LOCK_a' AND END_EVENT_ID IS NULL";
         while r.number(waiting) == 0 {
@@ -95,7 +95,7 @@ fn a_cost_is_events_by_the_cost_of_one() {
             "SELECT {what} FROM tare.cost_by_event_name WHERE event_name = '{name}'"
         ))
     };
-    // Nobody waited, so no clock was read: counting is all there is.
+    // Without contention no clock is read: waits are only counted.
     let lock = "wait/synch/mutex/test/LOCK_a";
     assert_eq!(
         of(
@@ -126,7 +126,7 @@ fn a_cost_is_events_by_the_cost_of_one() {
         ),
         ["1"]
     );
-    // A read of the clock costs what performance_timers says.
+    // Reading the clock costs what performance_timers says.
     let read = "SELECT c.sum_cost_timer BETWEEN 19.9 * t.o AND 20.1 * t.o FROM tare.cost_by_event_name c, \
                 (SELECT TIMER_OVERHEAD * 1e12 / TIMER_FREQUENCY AS o FROM performance_schema.performance_timers WHERE TIMER_NAME = 'CYCLE') t \
                 WHERE c.event_name = 'statement/sql/select'";

@@ -1,4 +1,4 @@
-//! The tables over a running engine: what they show is what was done, counted independently.
+//! The tables of a running Tare, compared with independent counts.
 
 #![cfg(feature = "instrument")]
 
@@ -35,8 +35,8 @@ tare::classes! {
     static WORKER: Thread = "thread/test/worker";
 }
 
-/// Where threads wait until the test has looked: opened when it is dropped, so that a test that fails
-/// lets its threads go.
+/// Threads wait here until the test has looked. It is opened when dropped, so that a failing test releases
+/// its threads.
 #[derive(Default)]
 struct Gate {
     open: Mutex<bool>,
@@ -59,8 +59,7 @@ impl Drop for GateOpener<'_> {
     }
 }
 
-/// Runs `work` on `threads` new threads of an account and, when all have done it and still live,
-/// `check` on this one.
+/// Runs `work` on `threads` new threads of an account, and `check` when all have done it and still live.
 fn with_threads(threads: usize, work: impl Fn(usize) + Sync, check: impl FnOnce()) {
     let (done, leave) = (Barrier::new(threads + 1), Gate::default());
     std::thread::scope(|scope| {
@@ -80,7 +79,7 @@ fn with_threads(threads: usize, work: impl Fn(usize) + Sync, check: impl FnOnce(
         done.wait();
         check();
         drop(opens);
-        // A scope ends before its threads' destructors have run; joining waits for them.
+        // A scope ends before the destructors of its threads have run; joining waits for them.
         handles
             .into_iter()
             .for_each(|handle| handle.join().unwrap());
@@ -190,7 +189,7 @@ fn waits_sum_to_what_was_done() {
             .collect();
         assert_eq!(r.rows(history), expected);
     });
-    // The threads have gone; what they did has not.
+    // The threads have ended; their counts stay.
     assert_eq!(r.number(global), 65);
     let by_thread = "SELECT COUNT(*) FROM performance_schema.events_waits_summary_by_thread_by_event_name \
                      JOIN performance_schema.threads USING (THREAD_ID) WHERE PROCESSLIST_ID IS NOT NULL";

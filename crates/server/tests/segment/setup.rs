@@ -19,7 +19,7 @@ fn setup_tables_rule_the_running_host() {
     drop(mutex.lock());
     assert_eq!(r.number(count), 1);
 
-    // Consumers: no history until they are on.
+    // Consumers: there is no history until they are enabled.
     let history = "SELECT COUNT(*) FROM performance_schema.events_waits_history";
     tare::thread::set_processlist_id(9);
     drop(tare::table::wait(&TABLE, Operation::Fetch));
@@ -73,7 +73,7 @@ fn setup_tables_rule_the_running_host() {
 #[test]
 fn wrong_values_are_refused_and_change_nothing() {
     let r = start(Config::everything());
-    // A thread to change.
+    // A thread for changes.
     tare::thread::set_processlist_id(1);
     let before = r.rows("SELECT * FROM performance_schema.setup_consumers");
     let errno = |sql: &str| r.execute(sql).unwrap_err().code;
@@ -105,7 +105,7 @@ fn wrong_values_are_refused_and_change_nothing() {
         errno("DELETE FROM performance_schema.setup_consumers"),
         1142
     );
-    // A server keeps these, and a segment does not.
+    // A server stores these; a segment does not.
     for table in [
         "setup_meters SET FREQUENCY = 1",
         "setup_loggers SET LEVEL = 'none'",

@@ -1,4 +1,4 @@
-//! Sizes that were asked for at start: what is kept, and what SHOW VARIABLES says.
+//! Sizes that are set at start: what is stored, and what SHOW VARIABLES says.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn lost(r: &support::Running, what: &str) -> String {
     ))
 }
 
-/// Runs a statement, whose text and digest are kept.
+/// Runs a statement, whose text and digest are stored.
 fn query(text: &str) {
     let statement = tare::statement::start(&QUERY);
     statement.text(text);

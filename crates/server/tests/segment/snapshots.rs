@@ -1,4 +1,4 @@
-//! The segment as a whole: snapshots, its variables and status, a saved one.
+//! Snapshots of the segment, its variables and status, and saved segments.
 
 use tare_rows::registry;
 
@@ -36,7 +36,7 @@ fn variables_and_status_come_from_the_segment() {
         ))
     };
     assert_eq!(variable("performance_schema"), "ON");
-    // MySQL lets it grow where nobody asked for a number.
+    // MySQL lets it grow unless a number is set.
     assert_eq!(variable("performance_schema_max_thread_instances"), "-1");
     assert_eq!(
         variable("performance_schema_events_waits_history_size"),
@@ -81,7 +81,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
     let directory = std::env::temp_dir().join(format!("tare-tables-{}", std::process::id()));
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join("tare.segment");
-    // Small: copying makes what were holes.
+    // A small one: copying fills holes.
     let limits = tare::Limits {
         threads: 16,
         accounts: 8,
@@ -106,7 +106,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             statement.text("SELECT 'the last'");
         },
         || {
-            // What a crash leaves: threads are there, in the middle of what they did.
+            // The state after a crash: threads are listed, in the middle of their work.
             let copy = directory.join("saved.segment");
             std::fs::copy(&path, &copy).unwrap();
             let target = tare_reader::Target::Path(copy);
@@ -140,7 +140,7 @@ fn a_saved_segment_answers_every_table_and_changes_none() {
             for table in registry::all(Default::default())
                 .iter()
                 .filter(|table| table.can_truncate() && !table.is_always_empty())
-                // What the server tells of itself is not in the segment.
+                // The server's own facts are not in the segment.
                 .filter(|t| !["host_cache", "global_status"].contains(&t.name()))
                 .filter(|t| !t.name().starts_with("status_by_"))
             {

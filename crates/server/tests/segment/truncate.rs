@@ -17,7 +17,7 @@ fn truncate_starts_a_table_anew_and_only_that() {
     wait(3);
     assert_eq!(counts(), [3, 3, 3]);
     r.truncate(&summary("global"));
-    // The table of all threads takes the others with it.
+    // TRUNCATE of the table of all threads truncates the others too.
     assert_eq!(counts(), [0, 0, 0]);
     let zero = "SELECT COUNT_STAR, SUM_TIMER_WAIT, MIN_TIMER_WAIT, AVG_TIMER_WAIT, MAX_TIMER_WAIT FROM \
                 performance_schema.events_waits_summary_global_by_event_name \

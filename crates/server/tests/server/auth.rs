@@ -5,7 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use mysql::prelude::Queryable;
 use tare_server::{Server, StartError};
 
-use super::support::{Directory, MONITOR, PASSWORD, Running, code, config, errno, one};
+use super::support::{
+    Directory, MONITOR, PASSWORD, Running, code, config, errno, one, socket_options, tcp_options,
+};
 
 #[test]
 fn root_needs_no_password_on_the_socket_and_one_on_tcp() {
@@ -75,19 +77,9 @@ fn a_password_is_generated_once_and_only_its_owner_can_read_it() {
     drop(server);
     let server = Server::start(config).expect("starts again");
     assert_eq!(std::fs::read_to_string(&file).expect("still there"), first);
-    let opts = mysql::OptsBuilder::new()
-        .ip_or_hostname(Some("127.0.0.1"))
-        .tcp_port(server.endpoints().port.expect("a port"))
-        .prefer_socket(false)
-        .user(Some("root"))
-        .pass(Some(first.trim()));
-    assert_eq!(
-        one(
-            &mut mysql::Conn::new(opts).expect("it is the password"),
-            "SELECT 1"
-        ),
-        "1"
-    );
+    let port = server.endpoints().port.expect("a port");
+    let options = tcp_options(port, "root", Some(first.trim()));
+    mysql::Conn::new(options).expect("it is the password");
 }
 
 #[test]
@@ -117,33 +109,20 @@ fn one_server_per_directory_and_a_stale_socket_is_replaced() {
 #[test]
 fn connections_beyond_the_limit_get_error_1040() {
     let running = Running::with(|c| c.max_connections = 2);
-    let monitor = || running.tcp("monitor", Some(super::support::MONITOR));
+    let monitor = || running.tcp("monitor", Some(MONITOR));
     let (one, _two) = (running.root(), running.root());
     // One more connection is reserved for root.
     assert_eq!(code(monitor()), 1040);
     let _three = running.root();
-    let third = mysql::Conn::new(
-        mysql::OptsBuilder::new()
-            .socket(running.socket().to_str())
-            .user(Some("root"))
-            .prefer_socket(false),
-    );
-    assert_eq!(code(third), 1040);
+    let connect = || mysql::Conn::new(socket_options(&running.socket()));
+    assert_eq!(code(connect()), 1040);
     drop(one);
     // The connection is free as soon as its thread has noticed the end.
-    let again = || {
-        mysql::Conn::new(
-            mysql::OptsBuilder::new()
-                .socket(running.socket().to_str())
-                .user(Some("root"))
-                .prefer_socket(false),
-        )
-    };
-    let came = (0..500).any(|_| {
+    let connected = (0..500).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
-        again().is_ok()
+        connect().is_ok()
     });
-    assert!(came);
+    assert!(connected);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! information_schema.columns, asked over the wire, against what MySQL 8.0.15 and 9.7.4 and MariaDB 10.11 say: every column
-//! of performance_schema and sys, row by row.
+//! Columns of performance_schema and sys in information_schema, over the wire: every row compared with MySQL
+//! 8.0.15, 9.7.4 and MariaDB 10.11.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,7 @@ fn describes(series: Series, text: &str) {
             assert_eq!(described, expected, "{series}");
         }
         assert_eq!(described.len(), expected.len(), "{series}: {schema}");
-        // A client that asks for a table's columns gets them in that order, too.
+        // Clients that ask for a table's columns get the same order.
         let mut tables: Vec<&str> = expected.iter().map(|r| r[1].as_str()).collect();
         tables.dedup();
         assert!(tables.len() > 80, "{schema}: {}", tables.len());

@@ -1,18 +1,8 @@
-//! Changes of the schema, and the foreign keys of other tables (issue 16).
+//! DDL and the foreign keys of other tables (issue 16).
 
-use mysql::prelude::Queryable;
+use super::support::{Running, errno, exec, one};
 
-use super::support::{Running, exec, one};
-
-/// The number of the error that a statement gets.
-fn code(conn: &mut mysql::Conn, sql: &str) -> u16 {
-    match conn.query_drop(sql) {
-        Err(mysql::Error::MySqlError(e)) => e.code,
-        other => panic!("{sql}: {other:?}"),
-    }
-}
-
-/// A parent with two rows, and a child whose rows go with it.
+/// A parent with two rows, and a child with ON DELETE CASCADE.
 fn family(conn: &mut mysql::Conn) {
     exec(
         conn,
@@ -34,10 +24,10 @@ fn a_parent_is_neither_dropped_nor_emptied() {
     let running = Running::start();
     let mut conn = running.client();
     family(&mut conn);
-    assert_eq!(code(&mut conn, "DROP TABLE parent"), 3730);
-    assert_eq!(code(&mut conn, "TRUNCATE TABLE parent"), 1701);
-    assert_eq!(code(&mut conn, "ALTER TABLE parent DROP COLUMN id"), 1829);
-    assert_eq!(code(&mut conn, "ALTER TABLE child DROP COLUMN p"), 1828);
+    assert_eq!(errno(&mut conn, "DROP TABLE parent"), 3730);
+    assert_eq!(errno(&mut conn, "TRUNCATE TABLE parent"), 1701);
+    assert_eq!(errno(&mut conn, "ALTER TABLE parent DROP COLUMN id"), 1829);
+    assert_eq!(errno(&mut conn, "ALTER TABLE child DROP COLUMN p"), 1828);
     assert_eq!(one(&mut conn, ROWS), "22");
     exec(&mut conn, "DROP TABLE parent, child");
 }
@@ -55,9 +45,9 @@ fn no_change_of_the_schema_changes_a_childs_rows() {
     assert_eq!(one(&mut conn, ROWS), "22");
     exec(&mut conn, "RENAME TABLE parent TO other");
     assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM child"), "2");
-    assert_eq!(code(&mut conn, "DROP TABLE other"), 3730);
-    // The key still works, under the new name.
-    assert_eq!(code(&mut conn, "INSERT INTO child VALUES (3, 3)"), 1452);
+    assert_eq!(errno(&mut conn, "DROP TABLE other"), 3730);
+    // The key still works under the new name.
+    assert_eq!(errno(&mut conn, "INSERT INTO child VALUES (3, 3)"), 1452);
     exec(&mut conn, "DELETE FROM other WHERE id = 1");
     assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM child"), "1");
     exec(&mut conn, "SET foreign_key_checks = 0");
@@ -73,7 +63,7 @@ fn a_new_foreign_key_holds_for_the_rows_that_are_there() {
     exec(&mut conn, "CREATE TABLE b (id INT PRIMARY KEY, a INT)");
     exec(&mut conn, "INSERT INTO b VALUES (1, 7)");
     let add = "ALTER TABLE b ADD FOREIGN KEY (a) REFERENCES a (id)";
-    assert_eq!(code(&mut conn, add), 1452);
+    assert_eq!(errno(&mut conn, add), 1452);
     exec(&mut conn, "INSERT INTO a VALUES (7)");
     exec(&mut conn, add);
 }
@@ -83,6 +73,6 @@ fn a_list_of_tables_is_dropped_atomically() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE a (id INT PRIMARY KEY)");
-    assert_eq!(code(&mut conn, "DROP TABLE a, missing"), 1051);
+    assert_eq!(errno(&mut conn, "DROP TABLE a, missing"), 1051);
     assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM a"), "0");
 }

@@ -1,7 +1,7 @@
-//! `tare serve`, by its clients: the mysql crate, mariadb, PyMySQL, sysbench, and bytes by hand.
+//! `tare serve` by its clients: the mysql crate, mariadb, PyMySQL, sysbench, and raw packets.
 //!
-//! Each test has a server of its own, on a directory and a socket of its own. A client that is not
-//! installed fails its test: `make deps` installs them.
+//! Each test has a server with a directory and a socket of its own. A client that is not installed fails its
+//! test: `make deps` installs them.
 
 use std::alloc::System;
 

@@ -1,4 +1,4 @@
-//! What `tare serve --as mariadb` answers that MySQL's series do not.
+//! What `tare serve --as mariadb` answers differently from the MySQL series.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -12,7 +12,7 @@ fn served() -> (Running, Conn) {
     (running, conn)
 }
 
-/// An error as a client is told of it.
+/// An error as a client receives it.
 fn error(conn: &mut Conn, sql: &str) -> (u16, String) {
     match conn.query_drop(sql) {
         Err(mysql::Error::MySqlError(e)) => (e.code, e.message),
@@ -44,7 +44,7 @@ fn event_types_have_timers() {
     // It is the table that Tare has for all series.
     assert_eq!(one(&mut conn, &of("tare")), "MICROSECOND");
     exec(&mut conn, &update("CYCLE"));
-    // A clock that is not here.
+    // A timer that does not exist.
     assert_eq!(errno(&mut conn, &update("TICK")), 1683);
     let clocks =
         "SELECT TIMER_NAME, TIMER_FREQUENCY IS NULL FROM performance_schema.performance_timers";
@@ -146,7 +146,7 @@ fn variables_and_counters_are_mariadbs() {
         .lines()
         .collect();
     assert_eq!(counters, theirs);
-    // information_schema has them too, in capitals.
+    // information_schema has them too, in upper case.
     let sql = "SELECT variable_value FROM information_schema.global_variables \
                WHERE variable_name = 'PERFORMANCE_SCHEMA_MAX_MUTEX_CLASSES'";
     assert_eq!(one(&mut conn, sql), "210");
@@ -176,7 +176,7 @@ fn statements_are_read_and_digested_as_in_mariadb() {
     assert_eq!(one(&mut conn, digest), "32|19");
 }
 
-/// MariaDB looks none of these tables up by a key.
+/// MariaDB has no index on these tables.
 #[test]
 fn performance_schema_has_no_keys() {
     let (_running, mut conn) = served();

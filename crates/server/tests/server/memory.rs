@@ -1,12 +1,12 @@
-//! What statements take of the machine's memory: every function at its limit.
+//! The memory that statements use: every function at its limit.
 //!
-//! `TARE_TEST_LONG=1 cargo test --release -p tare-server --test server memory:: -- --nocapture` makes
-//! docs/security.md's figure.
+//! `TARE_TEST_LONG=1 cargo test --release -p tare-server --test server memory:: -- --nocapture` gives the
+//! figure of docs/security.md.
 
 use super::calls::{TEXTS, fill, functions, is_long};
 use super::support::{Running, errno, one};
 
-/// What the process has had in memory at most since it was asked last, in MiB.
+/// The peak of the process's resident memory since the last call, in MiB.
 fn most_resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("readable");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -24,7 +24,7 @@ fn no_function_takes_more_memory_than_a_statement_may() {
     let mut conn = running.client();
     let mut peaks = Vec::new();
     for (name, calls) in functions() {
-        // They wait, and take nothing.
+        // They wait, and allocate nothing.
         if name == "sleep" || name == "benchmark" {
             continue;
         }
@@ -40,7 +40,7 @@ fn no_function_takes_more_memory_than_a_statement_may() {
             for call in calls {
                 let from = format!("FROM n a, n b, (SELECT t FROM big WHERE kind = '{kind}') x");
                 let sql = format!("SELECT LENGTH({call}) {from} WHERE a.n < 3 AND b.n = 1");
-                // Whatever comes of it: what is asserted is that the server lives, and its memory.
+                // The result does not matter: the test asserts that the server lives, and its memory.
                 errno(&mut conn, &sql);
             }
             peaks.push((most_resident().saturating_sub(before), name, *kind));
@@ -51,7 +51,7 @@ fn no_function_takes_more_memory_than_a_statement_may() {
     for (mib, name, kind) in peaks.iter().rev().take(if is_long() { 25 } else { 3 }) {
         println!("{mib:5} MiB  {name} of {kind}");
     }
-    // Other tests run in this process, but not where it is long.
+    // In a short run, other tests run in this process.
     if is_long() {
         let most = peaks.last().expect("functions").0;
         assert!(most < 2 * (limit >> 20), "{most} MiB");

@@ -1,4 +1,4 @@
-//! What is wrong with a statement: MySQL's number and words.
+//! Errors of wrong statements: MySQL's numbers and messages.
 
 use mysql::prelude::Queryable;
 
@@ -73,8 +73,7 @@ fn words_are_mysqls() {
     assert_eq!(one(&mut conn, "SELECT 1"), "1");
 }
 
-/// Statements cut, joined and changed at random: whatever the answer is, there is one, and no session
-/// has panicked.
+/// Statements cut, joined and changed at random: each gets an answer, and no session panics.
 #[test]
 fn no_statement_breaks_the_dialect() {
     let running = Running::start();
@@ -98,7 +97,7 @@ fn no_statement_breaks_the_dialect() {
         "SET @@session.sql_mode = 'ANSI', @a = (SELECT MAX(id) FROM t), NAMES utf8mb4 COLLATE utf8mb4_bin",
         "EXPLAIN FORMAT=JSON SELECT JSON_SET('{}', '$.a[0]**.b', 1) -> '$.a'",
     ];
-    // A recursion that lost its end would go on for ever.
+    // A recursion without its end would be endless.
     exec(&mut conn, "SET max_execution_time = 50");
     let mut seed = 0x9e37_79b9_7f4a_7c15u64;
     let mut random = |n: usize| {

@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{Running, all_of, errno, exec, one, rows};
+use super::support::{Running, all_of, errno, exec, one, rows, socket_options};
 
 fn affected(conn: &mut mysql::Conn, sql: &str) -> u64 {
     conn.query_drop(sql)
@@ -101,11 +101,8 @@ fn a_client_may_count_found_rows() {
         "CREATE TABLE w (id INT PRIMARY KEY, n INT)",
     );
     exec(&mut running.client(), "INSERT INTO w VALUES (1, 5)");
-    let opts = mysql::OptsBuilder::new()
-        .socket(running.socket().to_str())
-        .user(Some("root"))
+    let opts = socket_options(&running.socket())
         .db_name(Some("test"))
-        .prefer_socket(false)
         .additional_capabilities(mysql::consts::CapabilityFlags::CLIENT_FOUND_ROWS);
     let mut conn = mysql::Conn::new(opts).expect("connects");
     assert_eq!(affected(&mut conn, "UPDATE w SET n = 5"), 1);

@@ -212,17 +212,13 @@ fn commands_are_counted_by_the_names_of_9_7() {
             "SELECT COUNT(*) FROM information_schema.processlist",
         ),
     ] {
-        let mut count = || -> u64 {
+        let count = |conn: &mut Conn| -> u64 {
             let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
-            rows(&mut conn, &sql)[0][1].parse().expect("a number")
+            rows(conn, &sql)[0][1].parse().expect("a number")
         };
-        let before = count();
+        let before = count(&mut conn);
         exec(&mut conn, sql);
-        let mut count = || -> u64 {
-            let sql = format!("SHOW GLOBAL STATUS LIKE '{name}'");
-            rows(&mut conn, &sql)[0][1].parse().expect("a number")
-        };
-        assert_eq!(count(), before + 1, "{sql}");
+        assert_eq!(count(&mut conn), before + 1, "{sql}");
     }
 }
 

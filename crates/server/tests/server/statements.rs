@@ -154,7 +154,7 @@ fn several_statements_answer_one_by_one_up_to_the_first_error() {
     let mut result = conn
         .query_iter("INSERT INTO t VALUES (3); SELECT * FROM nope; INSERT INTO t VALUES (4)")
         .expect("the first one runs");
-    // The crate tells the second statement's error as the end of the sets.
+    // The crate reports the second statement's error as the end of the sets.
     while let Some(set) = result.iter() {
         set.for_each(drop);
     }

@@ -71,7 +71,7 @@ impl Running {
         let running = Self { server, directory };
         let mut root = running.root();
         exec(&mut root, "CREATE DATABASE test");
-        // Many tests run queries without end.
+        // Many tests run endless queries.
         exec(&mut root, "SET GLOBAL cte_max_recursion_depth = 4294967295");
         running
     }
@@ -86,11 +86,7 @@ impl Running {
 
     /// Root by the socket, without a database.
     pub fn root(&self) -> Conn {
-        let opts = OptsBuilder::new()
-            .socket(self.socket().to_str())
-            .user(Some("root"))
-            .prefer_socket(false);
-        Conn::new(opts).expect("root connects")
+        Conn::new(socket_options(&self.socket())).expect("root connects")
     }
 
     /// Root by the socket, in database `test`.
@@ -102,14 +98,26 @@ impl Running {
 
     /// Any user by TCP.
     pub fn tcp(&self, user: &str, password: Option<&str>) -> mysql::Result<Conn> {
-        let opts = OptsBuilder::new()
-            .ip_or_hostname(Some("127.0.0.1"))
-            .tcp_port(self.port())
-            .prefer_socket(false)
-            .user(Some(user))
-            .pass(password);
-        Conn::new(opts)
+        Conn::new(tcp_options(self.port(), user, password))
     }
+}
+
+/// Root's connection by a socket.
+pub fn socket_options(socket: &Path) -> OptsBuilder {
+    OptsBuilder::new()
+        .socket(socket.to_str())
+        .user(Some("root"))
+        .prefer_socket(false)
+}
+
+/// A user's connection by TCP.
+pub fn tcp_options(port: u16, user: &str, password: Option<&str>) -> OptsBuilder {
+    OptsBuilder::new()
+        .ip_or_hostname(Some("127.0.0.1"))
+        .tcp_port(port)
+        .prefer_socket(false)
+        .user(Some(user))
+        .pass(password)
 }
 
 /// Runs a statement that must succeed.
@@ -185,7 +193,7 @@ impl Raw {
         let mut raw = Self { stream, id: 0 };
         let greeting = raw.read().expect("a greeting");
         assert_eq!(greeting[0], 10, "protocol version");
-        // Behind the server's version, which ends with a zero.
+        // It follows the server's version, which ends with a zero.
         let end = greeting.iter().position(|&b| b == 0).expect("a version") + 1;
         let id = greeting[end..end + 4].try_into().expect("four bytes");
         raw.id = u32::from_le_bytes(id);

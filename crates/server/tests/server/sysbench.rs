@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::support::{Running, one};
 
-/// The scripts that work on the tables of `oltp_common.lua`.
+/// The scripts for the tables of `oltp_common.lua`.
 const SCRIPTS: [&str; 8] = [
     "oltp_point_select",
     "oltp_read_only",
@@ -104,6 +104,6 @@ fn with_a_thread_for_each_connection() {
 
 #[test]
 fn with_a_pool_of_threads() {
-    // More clients than workers, whose transactions wait for each other.
+    // More clients than workers, and transactions that wait for each other.
     all_scripts(&Running::pool(), 6);
 }

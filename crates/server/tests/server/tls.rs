@@ -7,20 +7,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder, SslOpts};
+use mysql::{Conn, SslOpts};
 use tare_server::{Server, StartError};
 
-use super::support::{Directory, PASSWORD, Running, code, config, exec, one};
+use super::support::{Directory, PASSWORD, Running, code, config, exec, one, tcp_options};
 
 fn connect(running: &Running, ssl: SslOpts) -> mysql::Result<Conn> {
-    let opts = OptsBuilder::new()
-        .ip_or_hostname(Some("127.0.0.1"))
-        .tcp_port(running.port())
-        .prefer_socket(false)
-        .user(Some("root"))
-        .pass(Some(PASSWORD))
-        .ssl_opts(Some(ssl));
-    Conn::new(opts)
+    Conn::new(tcp_options(running.port(), "root", Some(PASSWORD)).ssl_opts(Some(ssl)))
 }
 
 fn unchecked() -> SslOpts {

@@ -3,32 +3,22 @@
 use std::os::unix::fs::PermissionsExt;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder, SslOpts};
+use mysql::{Conn, SslOpts};
 use tare_server::{Server, StartError};
 
 use super::support::{
-    Directory, MONITOR, PASSWORD, Running, all_of, code, config, errno, exec, one,
+    Directory, MONITOR, PASSWORD, Running, all_of, code, config, errno, exec, one, socket_options,
+    tcp_options,
 };
 
 fn by_tls(port: u16, user: &str, password: &str) -> mysql::Result<Conn> {
     let ssl = SslOpts::default().with_danger_accept_invalid_certs(true);
-    let opts = OptsBuilder::new()
-        .ip_or_hostname(Some("127.0.0.1"))
-        .tcp_port(port)
-        .prefer_socket(false)
-        .user(Some(user))
-        .pass(Some(password))
-        .ssl_opts(Some(ssl));
-    Conn::new(opts)
+    Conn::new(tcp_options(port, user, Some(password)).ssl_opts(Some(ssl)))
 }
 
 fn by_socket(running: &Running, user: &str, password: &str) -> mysql::Result<Conn> {
-    let opts = OptsBuilder::new()
-        .socket(running.socket().to_str())
-        .prefer_socket(false)
-        .user(Some(user))
-        .pass(Some(password));
-    Conn::new(opts)
+    let options = socket_options(&running.socket());
+    Conn::new(options.user(Some(user)).pass(Some(password)))
 }
 
 #[test]

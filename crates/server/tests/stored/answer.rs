@@ -1,4 +1,4 @@
-//! What a server answers, and what of it must be the same.
+//! A server's answer, and which parts of it must be equal.
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
@@ -12,19 +12,19 @@ pub struct Answer {
     pub error: u16,
     pub message: String,
     pub affected: u64,
-    /// Each column's type code and digits behind the point.
+    /// Each column's type code and number of decimals.
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// The errors of values that do not go into their columns.
+/// The errors of values that do not fit their columns.
 const REFUSED: &[u16] = &[1048, 1062, 1264, 1265, 1292, 1365, 1366, 1406, 1690];
 
 fn text(value: Value) -> String {
     match value {
         Value::NULL => "NULL".into(),
         Value::Bytes(b) => match String::from_utf8(b) {
-            // The sign of a zero: see left_out.rs.
+            // The sign of a zero is ignored: see left_out.rs.
             Ok(text) => match text.strip_prefix('-') {
                 Some(zero) if zero.starts_with('0') && zero.trim_matches(['0', '.']).is_empty() => {
                     format!("'{zero}'")
@@ -37,7 +37,7 @@ fn text(value: Value) -> String {
     }
 }
 
-/// Asks a server.
+/// Runs a statement on a server.
 pub fn query(conn: &mut Conn, sql: &str) -> Answer {
     let mut answer = Answer::default();
     let failed = match conn.query_iter(sql) {
@@ -78,9 +78,9 @@ pub fn query(conn: &mut Conn, sql: &str) -> Answer {
 }
 
 impl Answer {
-    /// What another server answers otherwise, where this is MySQL's.
+    /// How another server's answer differs from this one, which is MySQL's.
     pub fn difference(&self, other: &Self, form: Form) -> Option<String> {
-        // Which of several wrong values of a row is told is not the same.
+        // Servers may report different values of a row that has several wrong ones.
         let refused = |e: u16| REFUSED.contains(&e);
         if form == Form::Change && refused(self.error) && refused(other.error) {
             return None;

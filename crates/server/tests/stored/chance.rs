@@ -1,4 +1,4 @@
-//! Chance that comes again: the same numbers for the same seed, on every machine.
+//! Repeatable random numbers: the same for the same seed, on every machine.
 
 /// SplitMix64.
 pub struct Chance(u64);

@@ -1,4 +1,4 @@
-//! Statements over tables with values at the bounds of their types.
+//! Statements on tables with values at the bounds of their types.
 
 use super::chance::Chance;
 use super::kinds::{Family, Kind, value};
@@ -8,16 +8,16 @@ use super::left_out;
 pub struct Table {
     pub columns: Vec<(String, &'static Kind)>,
     pub create: String,
-    /// The columns that are unique keys.
+    /// The columns with a unique key.
     pub unique: Vec<String>,
     /// The columns with an index.
     pub indexed: Vec<String>,
 }
 
-/// What a statement is, for the comparison.
+/// The form of a statement, for the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// Rows in an order that the statement leaves open.
+    /// The statement does not determine the order of its rows.
     Unordered,
     Ordered,
     Change,
@@ -30,7 +30,7 @@ pub struct Statement {
 
 pub struct Generator<'a> {
     pub chance: Chance,
-    /// The last row's. A refused INSERT takes numbers of AUTO_INCREMENT in InnoDB, and none here.
+    /// The id of the last row. A refused INSERT uses up AUTO_INCREMENT values in InnoDB, but not here.
     pub id: u64,
     /// The statement changes rows.
     pub changes: bool,
@@ -227,7 +227,7 @@ impl Generator<'_> {
         }
     }
 
-    /// A column of a family, or of any where there is none.
+    /// A column of a family; of any family if there is none.
     fn column_of(&mut self, table: &Table, family: Family) -> Option<String> {
         let of: Vec<&String> = table
             .columns
@@ -238,7 +238,7 @@ impl Generator<'_> {
         (!of.is_empty()).then(|| (*self.chance.one(&of)).clone())
     }
 
-    /// A column whose value another one may be given.
+    /// A column whose value can be assigned to another one.
     fn column_for(&mut self, table: &Table, kind: &Kind) -> Option<String> {
         let all = table.columns.iter();
         let of: Vec<&String> = all
@@ -270,7 +270,7 @@ impl Generator<'_> {
         }
     }
 
-    /// An expression whose value is a number.
+    /// A numeric expression.
     fn number(&mut self, table: &Table, depth: usize) -> String {
         let column = self
             .column_of(table, Family::Number)
@@ -311,10 +311,10 @@ impl Generator<'_> {
     }
 
     fn condition(&mut self, table: &Table, depth: usize) -> String {
-        // Alone: which side of AND is evaluated, and so what is out of range, is the optimiser's.
+        // Not with AND: the optimiser chooses which side is evaluated, and thus which errors occur.
         if depth == 2 && self.chance.once_in(4) && self.column_of(table, Family::Number).is_some() {
             let op = *self.chance.one(&["=", "<>", "<", "<=", ">", ">=", "<=>"]);
-            // Not a column alone: see `left_out::rounds`.
+            // Not an indexed column alone: see `left_out::rounds`.
             let plain = |side: String| match table.indexed.contains(&side) {
                 true => format!("({side} + 0)"),
                 false => side,

@@ -1,8 +1,8 @@
-//! The types of columns, and values at their bounds and beyond.
+//! Column types, and values at their bounds and beyond.
 
 use super::chance::Chance;
 
-/// What expressions may do with a column.
+/// What expressions can do with a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     Number,
@@ -14,7 +14,7 @@ pub enum Family {
     Year,
 }
 
-/// A type: its SQL, its family, and literals that are worth storing in it.
+/// A type: its SQL, its family, and literals to store in it.
 #[derive(Debug)]
 pub struct Kind {
     pub sql: &'static str,
@@ -313,7 +313,7 @@ pub fn chosen() -> Vec<&'static Kind> {
     KINDS.iter().filter(is_named).collect()
 }
 
-/// A literal for a column of this kind; now and then of another.
+/// A literal for a column of this kind, sometimes of another kind.
 pub fn value(kind: &Kind, all: &[&'static Kind], chance: &mut Chance) -> &'static str {
     if chance.once_in(14) {
         return "NULL";

@@ -1,10 +1,9 @@
-//! Stored data, compared: tables with values at the bounds of their types, and statements over them, on
-//! Tare and on a MySQL 8.0.15 that the test starts. Rows, affected rows, errors and what the tables
-//! hold in the end must be the same (issue 16).
+//! Stored data compared with a MySQL 8.0.15 that the test starts: tables with values at the bounds of their
+//! types, and statements on them. Rows, affected rows, errors and the final contents must be equal (issue 16).
 //!
 //! A seed gives one case: a table and a hundred statements. `TARE_STORED_SEED=n` runs one case and prints it,
-//! `TARE_STORED_KINDS='BIGINT|DATE'` chooses types, `TARE_STORED_STATEMENTS=n` says how many, from the
-//! seed `TARE_STORED_FIRST=n` on.
+//! `TARE_STORED_KINDS='BIGINT|DATE'` chooses types, `TARE_STORED_STATEMENTS=n` sets the number of statements,
+//! `TARE_STORED_FIRST=n` the first seed.
 
 mod answer;
 mod chance;
@@ -12,6 +11,8 @@ mod generate;
 mod kinds;
 mod left_out;
 mod mysqld;
+#[path = "../server/process.rs"]
+mod process;
 mod shapes;
 #[allow(dead_code)]
 #[path = "../server/support.rs"]
@@ -24,18 +25,18 @@ use chance::Chance;
 use generate::{Form, Generator};
 use mysql::Conn;
 
-/// Statements of a case.
+/// Statements in a case.
 const STATEMENTS: usize = 100;
-/// What a table holds.
+/// Rows in a table.
 const ALL: &str = "SELECT * FROM t ORDER BY id";
-/// Differences that are told before the rest is only counted.
+/// The differences that are printed; further ones are only counted.
 const MAX_REPORTED: usize = 12;
 
-/// Two servers, each with a database of the case's own.
+/// Two servers, each with a database for the case.
 struct Pair {
     tare: Conn,
     mysql: Conn,
-    /// Whether each statement is told.
+    /// Whether each statement is printed.
     prints: bool,
 }
 
@@ -47,7 +48,7 @@ impl Pair {
         (query(&mut self.tare, sql), query(&mut self.mysql, sql))
     }
 
-    /// Every other case is in another time zone than UTC.
+    /// Every other case has another time zone than UTC.
     fn prepare(&mut self, seed: u64) {
         let zone = match seed % 2 {
             0 => "SET time_zone = '-03:30'",
@@ -63,8 +64,8 @@ impl Pair {
         }
     }
 
-    /// Runs a seed's case; how many statements ran, and what differed. The case ends where the tables
-    /// do.
+    /// Runs a seed's case. Returns the number of statements and the differences. The case ends when the tables
+    /// differ.
     fn case(&mut self, seed: u64) -> (usize, Vec<String>) {
         self.prepare(seed);
         let kinds = kinds::chosen();
@@ -116,11 +117,11 @@ fn number(name: &str) -> Option<u64> {
 
 fn compare(statements: usize) {
     let running = support::Running::start();
-    let server = mysqld::Server::start(
+    let server = mysqld::start(
         "8.0",
         &[
             "--performance-schema=OFF",
-            // Statistics of its own time would change plans, and with them what is evaluated.
+            // Automatic statistics would change plans, and so which expressions are evaluated.
             "--innodb-stats-auto-recalc=OFF",
         ],
     );
@@ -134,7 +135,7 @@ fn compare(statements: usize) {
     let statements = number("TARE_STORED_STATEMENTS").map_or(statements, |n| n as usize);
     let one = number("TARE_STORED_SEED");
     let first = number("TARE_STORED_FIRST").unwrap_or(1);
-    let max_reported = number("TARE_STORED_TOLD").map_or(MAX_REPORTED, |n| n as usize);
+    let max_reported = number("TARE_STORED_REPORTED").map_or(MAX_REPORTED, |n| n as usize);
     let (mut ran, mut report, mut differences) = (0, String::new(), 0);
     let mut seed = one.unwrap_or(first);
     while ran < statements {

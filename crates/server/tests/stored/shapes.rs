@@ -1,6 +1,5 @@
-//! What performance_schema says that a statement did: fifty shapes of statements, compared with MySQL
-//! 9.7's figures. They are kept in `shapes.tsv`; `TARE_STORED_SHAPES=9.7` asks the server of
-//! scripts/servers again and writes them.
+//! Statements' events in performance_schema: fifty shapes of statements compared with the figures of MySQL
+//! 9.7 in `shapes.tsv`. `TARE_STORED_SHAPES=9.7` asks the server of scripts/servers and rewrites the file.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -8,7 +7,7 @@ use std::path::Path;
 
 use mysql::Conn;
 
-use super::mysqld::Server;
+use super::mysqld;
 use super::support::{self, exec};
 
 /// The columns of events_statements_history that are compared.
@@ -26,7 +25,7 @@ const FACTS: &[&str] = &[
     "ROWS_SENT",
 ];
 
-/// A thousand rows, of which a hundred are joined to.
+/// A thousand rows, and a hundred rows to join them with.
 const TABLES: &[&str] = &[
     "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c VARCHAR(20), d DATE, KEY k_a (a), KEY k_c (c))",
     "CREATE TABLE u (id INT PRIMARY KEY, t_id INT, v INT, UNIQUE KEY u_v (v), KEY k_t (t_id))",
@@ -39,7 +38,7 @@ const TABLES: &[&str] = &[
      SELECT i, i % 3 FROM r",
 ];
 
-/// The statements, in the order in which they run.
+/// The statements, in the order of their execution.
 const SHAPES: &[&str] = &[
     "SELECT * FROM t WHERE id = 7",
     "SELECT * FROM t WHERE id IN (1, 2, 3)",
@@ -106,8 +105,7 @@ const BLOCKS: &str = "MySQL counts each SELECT of the statement and each tempora
 const SEMIJOIN: &str = "MySQL keeps the subquery's rows in a temporary table and reads them again; SQLite looks each one up";
 const MEMBERS: &str = "what a subquery or an index of SQLite's own reads is not counted";
 
-/// Where Tare says something else, and why. What is told by no row here has to be the same. docs/clients.md
-/// tells them.
+/// Where Tare differs, and why. Everything else must be equal. docs/clients.md lists them.
 const DIFFERENT: &[(&str, &[&str], &str)] = &[
     (
         "SELECT * FROM t WHERE id < 50 ORDER BY b",
@@ -176,7 +174,7 @@ const DIFFERENT: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// The facts of each statement.
+/// The figures of each statement.
 fn facts(conn: &mut Conn, watcher: &mut Conn) -> Vec<Vec<String>> {
     for table in TABLES {
         exec(conn, table);
@@ -194,7 +192,7 @@ fn facts(conn: &mut Conn, watcher: &mut Conn) -> Vec<Vec<String>> {
             FACTS.join(", "),
             sql.replace('\'', "''")
         );
-        // A statement's event ends after its answer has been sent.
+        // A statement's event ends after its answer is sent.
         loop {
             if let Some(row) = support::rows(watcher, &query).pop() {
                 return row;
@@ -209,9 +207,9 @@ fn figures_path() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stored/shapes.tsv")
 }
 
-/// Asks a MySQL, and keeps what it says.
+/// Asks a MySQL server, and stores its figures.
 fn record_mysql(version: &str) {
-    let server = Server::start(
+    let server = mysqld::start(
         version,
         &[
             "--performance-schema=ON",

@@ -1,5 +1,4 @@
-//! Tare started in this process, its segment mapped once more as a reader maps it, and a SQLite
-//! connection with the catalog over it.
+//! Tare in this process, its segment mapped as by a reader, and a SQLite connection with the catalog.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -13,7 +12,7 @@ use tare_query::catalog::{self, Catalog};
 use tare_reader::Segment;
 use tare_rows::source::Source;
 
-/// Tare is one for the process: one test at a time.
+/// The process has one Tare: one test at a time.
 static ONE: Mutex<()> = Mutex::new(());
 
 struct Serving(Arc<Segment>);
@@ -65,7 +64,7 @@ fn text(value: Value) -> String {
 }
 
 impl Running {
-    /// The rows of a query, each as its values separated by spaces.
+    /// A query's rows, each with its values separated by spaces.
     pub fn rows(&self, sql: &str) -> Vec<String> {
         let mut statement = self
             .conn
@@ -95,7 +94,7 @@ impl Running {
             .unwrap_or_else(|e| panic!("{sql}: {e}"))
     }
 
-    /// Runs a statement; the rows it changed, or the catalog's error.
+    /// Runs a statement. Returns the number of changed rows, or the catalog's error.
     pub fn execute(&self, sql: &str) -> Result<usize, SqlError> {
         self.conn
             .execute(sql, [])

@@ -29,7 +29,7 @@ fn innodb_metrics_has_mysqls_columns() {
     assert_eq!(one(&mut client, types), "0");
 }
 
-// One test: the metrics are the process's.
+// One test: the process has only one set of metrics.
 #[test]
 fn metrics_count_what_the_server_does() {
     let _turn = crate::turn();
@@ -74,7 +74,7 @@ fn metrics_count_what_the_server_does() {
         .map(|(name, before)| count(&mut client, name) - before)
         .collect();
     let of = |name: &str| grown[names.iter().position(|n| *n == name).expect("asked for")];
-    // Other tests of the process count, too.
+    // Other tests of the process count too.
     for (name, least) in [
         ("dml_inserts", 11),
         ("dml_updates", 4),
@@ -99,7 +99,7 @@ fn metrics_count_what_the_server_does() {
     assert_eq!(one(&mut client, most), "1");
     assert!(count(&mut client, "file_num_open_files") >= 1);
 
-    // Off, nothing is counted; on again, counting goes on.
+    // While it is off, nothing is counted; on again, it continues.
     let status = "SELECT STATUS FROM information_schema.INNODB_METRICS WHERE NAME = 'dml_reads'";
     assert_eq!(one(&mut client, status), "disabled");
     exec(
@@ -131,7 +131,7 @@ fn metrics_count_what_the_server_does() {
     );
     assert_eq!(one(&mut client, reset), "0|0|0|0");
 
-    // A module; one that counts keeps its figures.
+    // A module. A metric that is enabled already keeps its count.
     exec(
         &mut client,
         "SET GLOBAL innodb_monitor_enable = 'module_trx'",
@@ -166,7 +166,7 @@ fn metrics_count_what_the_server_does() {
     );
     assert!(count(&mut monitor, "dml_inserts") >= 11);
 
-    // What status, metrics and memory say, in one list.
+    // Status variables, metrics and memory in one list.
     let groups = rows(
         &mut client,
         "SELECT Type, COUNT(*) > 0 FROM sys.metrics GROUP BY Type ORDER BY Type",

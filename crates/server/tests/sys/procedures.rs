@@ -40,7 +40,7 @@ fn last_text(client: &mut mysql::Conn, sql: &str) -> String {
     call(client, sql).pop().unwrap_or_else(|| panic!("{sql}")).1[0][0].clone()
 }
 
-// One test for everything that changes the setup tables, which are the process's.
+// One test for everything that changes the setup tables: the process has only one set of them.
 #[test]
 fn setups_are_changed_saved_and_listed() {
     let _turn = crate::turn();
@@ -107,7 +107,7 @@ fn setups_are_changed_saved_and_listed() {
     exec(&mut client, "CALL sys.ps_setup_reload_saved()");
     assert_eq!(errno(&mut client, "CALL sys.ps_setup_reload_saved()"), 1644);
 
-    // A connection's thread, and those of the server itself.
+    // Threads of connections and of the server.
     let instrumented = "SELECT sys.ps_is_thread_instrumented(CONNECTION_ID())";
     let id = one(&mut client, "SELECT CONNECTION_ID()");
     let thread = |what: &str| format!("CALL sys.ps_setup_{what}_thread({id})");
@@ -162,7 +162,7 @@ fn setups_are_changed_saved_and_listed() {
         1
     );
 
-    // The defaults, without the options of the start.
+    // The defaults, without the server's options.
     exec(&mut client, "DELETE FROM performance_schema.setup_actors");
     let verbose = call(&mut client, "CALL sys.ps_setup_reset_to_default(TRUE)");
     assert_eq!(verbose.len(), 5);
@@ -237,7 +237,7 @@ fn procedures_are_called_as_in_mysql() {
             "{database}.{table}"
         );
     }
-    // With parameters, over the binary protocol.
+    // With parameters, by the binary protocol.
     client
         .exec_drop("CALL sys.table_exists(?, ?, @found)", ("test", "t"))
         .expect("called");
@@ -267,7 +267,7 @@ fn procedures_are_called_as_in_mysql() {
         ),
         1210
     );
-    // A CALL among other statements.
+    // A CALL between other statements.
     exec(&mut client, "USE sys");
     assert_eq!(
         call(
@@ -300,7 +300,7 @@ fn procedures_are_called_as_in_mysql() {
     ] {
         assert_eq!(errno(&mut client, sql), number, "{sql}");
     }
-    // information_schema lists them, and the functions.
+    // information_schema lists procedures and functions.
     let listed = "SELECT ROUTINE_TYPE, COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = 'sys' GROUP BY ROUTINE_TYPE ORDER BY 1";
     assert_eq!(
         rows(&mut client, listed),
@@ -384,7 +384,7 @@ fn statements_are_analysed_between_two_moments() {
     assert_eq!(inserts.len(), 1, "{rows:?}");
     assert_eq!(inserts[0][at("exec_count")], "7");
     assert_eq!(inserts[0][at("rows_affected")], "7");
-    // All views, of all time.
+    // All views, without deltas.
     assert_eq!(
         call(
             &mut client,
@@ -431,20 +431,15 @@ fn threads_and_statements_are_watched() {
         &mut client,
         "SELECT DIGEST FROM performance_schema.events_statements_summary_by_digest WHERE DIGEST_TEXT LIKE 'INSERT INTO `watched`%'",
     );
-    let socket = running.socket();
     let thread = one(&mut client, "SELECT sys.ps_thread_id(NULL)");
+    let mut root = running.root();
     let watcher = std::thread::spawn(move || {
-        let opts = mysql::OptsBuilder::new()
-            .socket(socket.to_str())
-            .user(Some("root"))
-            .prefer_socket(false);
-        let mut watcher = mysql::Conn::new(opts).expect("connects");
         let of = call(
-            &mut watcher,
+            &mut root,
             &format!("CALL sys.ps_trace_statement_digest('{digest}', 2, 0.1, TRUE, TRUE)"),
         );
         let graph = call(
-            &mut watcher,
+            &mut root,
             &format!("CALL sys.ps_trace_thread({thread}, NULL, 1, 0.1, FALSE, TRUE, TRUE)"),
         );
         (of, graph)

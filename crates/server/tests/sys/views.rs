@@ -1,5 +1,5 @@
-//! Schema sys over a running server: every view answers, with MySQL's columns, and its figures are
-//! those of the tables that it reads.
+//! Schema sys of a running server: every view answers with MySQL's columns, and its figures are those of
+//! the tables that it reads.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use tare_server::Series;
 
 use crate::support::{Running, errno, exec, one, rows};
 
-/// schema, view, position, column, type, nullable: read from a MySQL 8.0.15's, a 9.7.4's and a MariaDB 10.11's
-/// information_schema.
+/// schema, view, position, column, type, nullable: from information_schema of MySQL 8.0.15, 9.7.4 and
+/// MariaDB 10.11.
 fn reference(series: Series) -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
     let text = match series {
         Series::V8_0 => include_str!("../../../rows/tests/fixtures/columns.tsv"),
@@ -33,7 +33,7 @@ fn reference(series: Series) -> BTreeMap<&'static str, Vec<[&'static str; 3]>> {
     views
 }
 
-/// Something of everything that the views show.
+/// Does some of everything that the views show.
 pub fn load(running: &Running) {
     let mut client = running.client();
     exec(
@@ -190,7 +190,7 @@ fn sys_is_a_schema_like_others() {
         ),
         "2.1.3"
     );
-    // Names compare without case; so do aliases.
+    // Names and aliases compare without case.
     assert_eq!(
         one(&mut client, "SELECT VERSION.sys_version FROM SYS.VERSION"),
         "2.1.3"
@@ -267,7 +267,7 @@ fn numbers_of_views_compare_as_numbers() {
         .exec("SELECT thd_id, command FROM sys.session WHERE conn_id = CONNECTION_ID() AND thd_id = ?", (thread,))
         .expect("found");
     assert_eq!(own, [(thread, "Execute".to_owned())]);
-    // Into a table of one's own, with the names in full.
+    // Into a table of another database, with qualified names.
     exec(
         &mut client,
         "CREATE TABLE kept (host VARCHAR(60), n BIGINT)",
