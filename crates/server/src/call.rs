@@ -97,7 +97,7 @@ impl Caller for ProcedureCaller<'_> {
     }
 
     fn send(&mut self, rows: &Rows) -> Result<()> {
-        if !self.session.client.takes_several() {
+        if !self.session.client.has_multi_results() {
             return Err(SqlError::new(
                 1312,
                 "PROCEDURE sys can't return a result set in the given context",

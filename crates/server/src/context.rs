@@ -38,11 +38,11 @@ impl SessionFacts for SessionContext {
     }
 
     fn account(&self) -> (String, String) {
-        self.state.user_host()
+        self.state.account()
     }
 
     fn current_account(&self) -> (String, String) {
-        self.state.matched()
+        self.state.current_account()
     }
 
     fn rights(&self) -> Rights {

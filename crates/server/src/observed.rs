@@ -72,7 +72,7 @@ impl Observed {
     }
 
     /// How many attached processes have ended.
-    pub fn ends(&self) -> u32 {
+    pub fn end_count(&self) -> u32 {
         self.ends.load(Ordering::Acquire)
     }
 

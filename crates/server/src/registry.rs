@@ -48,7 +48,7 @@ struct Entry {
 
 impl Entry {
     /// Whether the login has ended, so that the account is known.
-    fn is_identified(&self) -> bool {
+    fn is_logged_in(&self) -> bool {
         self.process.lock().command != "Connect"
     }
 }
@@ -61,9 +61,9 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn identified_statuses(&self) -> impl Iterator<Item = ((String, String), &Status)> {
-        let identified = self.live.values().filter(|e| e.is_identified());
-        identified.map(|e| (e.state.user_host(), &e.status))
+    fn logged_in_statuses(&self) -> impl Iterator<Item = ((String, String), &Status)> {
+        let logged_in = self.live.values().filter(|e| e.is_logged_in());
+        logged_in.map(|e| (e.state.account(), &e.status))
     }
 }
 
@@ -74,7 +74,7 @@ pub struct Registry {
     last: AtomicU64,
     live: AtomicUsize,
     /// The number of sessions that have logged in.
-    identified: AtomicUsize,
+    logged_in: AtomicUsize,
     peak: AtomicUsize,
     peak_at: PlainMutex<SystemTime>,
     aborted: AtomicU64,
@@ -96,7 +96,7 @@ impl Default for Registry {
             entries: Mutex::new(&LOCK_REGISTRY, Sessions::default()),
             last: AtomicU64::new(0),
             live: AtomicUsize::new(0),
-            identified: AtomicUsize::new(0),
+            logged_in: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             peak_at: PlainMutex::new(SystemTime::now()),
             aborted: AtomicU64::new(0),
@@ -116,14 +116,14 @@ impl Registry {
     }
 
     /// How many of them have logged in.
-    pub fn identified(&self) -> usize {
-        self.identified.load(Ordering::Relaxed)
+    pub fn logged_in(&self) -> usize {
+        self.logged_in.load(Ordering::Relaxed)
     }
 
     /// Disconnects logins that take longer than `timeout`, and the oldest ones if more than `most` are in
     /// progress: clients that connect and send nothing must not lock others out.
     pub fn cut_off_slow_logins(&self, most: usize, timeout: Duration) {
-        if self.len().saturating_sub(self.identified()) < 2 {
+        if self.len().saturating_sub(self.logged_in()) < 2 {
             return;
         }
         let now = Instant::now();
@@ -132,7 +132,7 @@ impl Registry {
             .lock()
             .live
             .iter()
-            .filter(|(_, entry)| !entry.is_identified())
+            .filter(|(_, entry)| !entry.is_logged_in())
             .map(|(id, entry)| {
                 let since = entry.process.lock().since;
                 (*id, entry.clone(), now.duration_since(since))
@@ -223,14 +223,14 @@ impl Registry {
     /// The counts by account, user or host since the last TRUNCATE.
     pub fn status_by(&self, by: By) -> Vec<((String, String), Box<Cells>)> {
         let entries = self.entries.lock();
-        entries.accounts.by(by, entries.identified_statuses())
+        entries.accounts.sums_by(by, entries.logged_in_statuses())
     }
 
     /// The counts of each live session.
     pub fn status_by_session(&self) -> Vec<(u64, Cells)> {
         let entries = self.entries.lock();
-        let identified = entries.live.iter().filter(|(_, e)| e.is_identified());
-        let mut all: Vec<_> = identified.map(|(id, e)| (*id, e.status.now())).collect();
+        let logged_in = entries.live.iter().filter(|(_, e)| e.is_logged_in());
+        let mut all: Vec<_> = logged_in.map(|(id, e)| (*id, e.status.now())).collect();
         all.sort_by_key(|(id, _)| *id);
         all
     }
@@ -239,8 +239,8 @@ impl Registry {
     pub fn truncate_status(&self, by: By) {
         let mut entries = self.entries.lock();
         let Sessions { live, accounts } = &mut *entries;
-        let identified = live.values().filter(|e| e.is_identified());
-        accounts.truncate(by, identified.map(|e| (e.state.user_host(), &e.status)));
+        let logged_in = live.values().filter(|e| e.is_logged_in());
+        accounts.truncate(by, logged_in.map(|e| (e.state.account(), &e.status)));
     }
 
     /// TRUNCATE of status_by_thread.
@@ -253,8 +253,8 @@ impl Registry {
     /// The states of the sessions that have logged in.
     pub fn states(&self) -> Vec<Arc<SessionState>> {
         let entries = self.entries.lock();
-        let identified = entries.live.values().filter(|e| e.is_identified());
-        let mut states: Vec<_> = identified.map(|e| e.state.clone()).collect();
+        let logged_in = entries.live.values().filter(|e| e.is_logged_in());
+        let mut states: Vec<_> = logged_in.map(|e| e.state.clone()).collect();
         states.sort_by_key(|s| s.id);
         states
     }
@@ -294,15 +294,15 @@ impl Registration {
     }
 
     /// COM_QUIT.
-    pub fn mark_orderly(&mut self) {
+    pub fn mark_quit(&mut self) {
         self.orderly = true;
     }
 
     /// Counts the session against the limit `capacity`. Returns false if it is reached.
     pub fn admit(&self, capacity: usize) -> bool {
-        let next = |identified: usize| (identified < capacity).then_some(identified + 1);
-        let (relaxed, identified) = (Ordering::Relaxed, &self.registry.identified);
-        let admitted = identified.fetch_update(relaxed, relaxed, next).is_ok();
+        let next = |logged_in: usize| (logged_in < capacity).then_some(logged_in + 1);
+        let (relaxed, logged_in) = (Ordering::Relaxed, &self.registry.logged_in);
+        let admitted = logged_in.fetch_update(relaxed, relaxed, next).is_ok();
         self.entry.admitted.store(admitted, relaxed);
         admitted
     }
@@ -359,19 +359,19 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let identified = self.entry.is_identified();
-        if identified && !self.orderly {
+        let logged_in = self.entry.is_logged_in();
+        if logged_in && !self.orderly {
             self.registry.aborted.fetch_add(1, Ordering::Relaxed);
         }
-        let account = self.entry.state.user_host();
+        let account = self.entry.state.account();
         let mut entries = self.registry.entries.lock();
         entries.live.remove(&self.id);
         // The counts of a failed login go to its own account, `unauthenticated user`.
-        entries.accounts.leave(account, &self.entry.status);
+        entries.accounts.add_ended(account, &self.entry.status);
         drop(entries);
         let live = self.registry.live.fetch_sub(1, Ordering::Relaxed) - 1;
         if self.entry.admitted.load(Ordering::Relaxed) {
-            self.registry.identified.fetch_sub(1, Ordering::Relaxed);
+            self.registry.logged_in.fetch_sub(1, Ordering::Relaxed);
         }
         super::metrics::CONNECTIONS.set(live as i64);
     }

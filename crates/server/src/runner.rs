@@ -55,7 +55,7 @@ impl StatementRunner for Session {
         if shows.as_deref() == Some("ON") && self.shared.observed.segment().is_none() {
             return Ok(rows);
         }
-        let (user, _) = self.state.user_host();
+        let (user, _) = self.state.account();
         for p in self.shared.registry.list() {
             if !self.rights.may_see_others() && p.user != user {
                 continue;

@@ -23,12 +23,12 @@ const SERIALIZABLE: Mode = Mode {
 };
 
 /// Acquires the write lock of a database for the transaction, unless the session holds it.
-pub fn enter(session: &mut Session, database: &str) -> Result<()> {
+pub fn lock_for_transaction(session: &mut Session, database: &str) -> Result<()> {
     if session.locks.confirm(database) {
         return Ok(());
     }
-    let pass = acquire_write_lock(session, database)?;
-    session.locks.transaction.add(database, pass);
+    let guard = acquire_write_lock(session, database)?;
+    session.locks.transaction.add(database, guard);
     Ok(())
 }
 
@@ -41,10 +41,10 @@ pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str)
     let writers = databases.write_lock(database);
     let _waits = crate::blocking::mark_blocked();
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
-    if let Some(pass) = writers.expect() {
+    if let Some(guard) = writers.expect() {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
-        let pass = pass.with_metadata_lock(lock);
-        locks.transaction.add(database, pass);
+        let guard = guard.with_metadata_lock(lock);
+        locks.transaction.add(database, guard);
     }
 }
 
@@ -52,13 +52,13 @@ pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str)
 pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let writers = session.shared.databases.write_lock(database);
     let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
-    if let Some(pass) = writers.try_acquire() {
+    if let Some(guard) = writers.try_acquire() {
         session
             .registration
             .status()
             .add(Counter::TableLocksImmediate, 1);
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
-        return Ok(pass.with_metadata_lock(lock));
+        return Ok(guard.with_metadata_lock(lock));
     }
     // A session that holds a write lock and waits for another one may be part of a deadlock: it gives up
     // soon.
@@ -86,9 +86,9 @@ pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<Write
     let longest = &session.shared.counters.longest_lock_wait;
     longest.fetch_max(waited, Ordering::Relaxed);
     match entered {
-        Some(pass) => {
+        Some(guard) => {
             lock.granted(LockType::Exclusive, LockDuration::Transaction);
-            Ok(pass.with_metadata_lock(lock))
+            Ok(guard.with_metadata_lock(lock))
         }
         None if session.control.must_stop() => Err(SqlError::interrupted()),
         None if holds => {

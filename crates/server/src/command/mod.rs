@@ -163,7 +163,7 @@ fn instrument_of(code: u8) -> Option<&'static tare::Class> {
 
 fn run_instrumented_command(session: &mut Session, packet: &[u8]) -> Next {
     let Some((&code, body)) = packet.split_first() else {
-        return session.fail(&SqlError::new(1047, "Unknown command"));
+        return session.send_error(&SqlError::new(1047, "Unknown command"));
     };
     if matches!(
         code,
@@ -174,7 +174,7 @@ fn run_instrumented_command(session: &mut Session, packet: &[u8]) -> Next {
     let _point = instrument_of(code).map(tare::statement::start);
     match run_command_body(session, code, body) {
         Ok(next) => next,
-        Err(error) => session.fail(&error),
+        Err(error) => session.send_error(&error),
     }
 }
 
@@ -188,10 +188,10 @@ fn run_command_body(session: &mut Session, code: u8, body: &[u8]) -> Result<Next
         com::STMT_SEND_LONG_DATA => prepared::append_long_data(session, body),
         com::STMT_RESET => prepared::reset(session, body)?,
         com::QUIT => {
-            session.registration.mark_orderly();
+            session.registration.mark_quit();
             return Ok(Next::Quit);
         }
-        com::PING => session.ok(),
+        com::PING => session.send_ok(),
         com::INIT_DB => com_init_db(session, body)?,
         com::FIELD_LIST => com_field_list(session, body)?,
         com::STATISTICS => {
@@ -208,7 +208,7 @@ fn run_command_body(session: &mut Session, code: u8, body: &[u8]) -> Result<Next
         com::REFRESH => com_refresh(session, body)?,
         com::RESET_CONNECTION => {
             reset_session(session);
-            session.ok();
+            session.send_ok();
         }
         com::SET_OPTION => com_set_option(session, body)?,
         com::DEBUG => send_eof(&mut session.client, session.transaction.status()),
@@ -271,7 +271,7 @@ fn com_refresh(session: &mut Session, body: &[u8]) -> Result<()> {
         session,
         &what.map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>(),
     )?;
-    session.ok();
+    session.send_ok();
     Ok(())
 }
 
@@ -279,7 +279,7 @@ fn com_init_db(session: &mut Session, body: &[u8]) -> Result<()> {
     let name = std::str::from_utf8(body).map_err(|_| malformed_packet())?;
     session.registration.status().command(Command::ChangeDb);
     session.use_database(name)?;
-    session.ok();
+    session.send_ok();
     Ok(())
 }
 
@@ -297,11 +297,11 @@ fn com_change_user(session: &mut Session, body: &[u8]) -> Next {
     reset_session(session);
     match login::change_user(session, body) {
         Ok(()) => {
-            session.ok();
+            session.send_ok();
             Next::Continue
         }
         Err(error) => {
-            session.fail(&error);
+            session.send_error(&error);
             Next::Quit
         }
     }

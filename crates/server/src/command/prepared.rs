@@ -353,7 +353,7 @@ pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
         *long = None;
     }
     prepared.long_error = None;
-    session.ok();
+    session.send_ok();
     Ok(())
 }
 

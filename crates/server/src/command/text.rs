@@ -33,7 +33,7 @@ pub fn run_text(session: &mut Session, text: &str) -> Result<()> {
         };
         let (one, after) = (&rest[..end], &rest[next..]);
         let more = !split::is_blank(after);
-        if more && !session.client.sends_several() {
+        if more && !session.client.has_multi_statements() {
             return Err(
                 tare_dialect::near(after.trim().chars().take(40).collect::<String>()).into(),
             );

@@ -95,7 +95,7 @@ pub fn alter(
         }
         let retyped = def.columns.iter().zip(&sources).any(|(column, source)| {
             let before = source.as_deref().and_then(|name| old.column(name));
-            before.is_some_and(|before| is_copied(&before.column_type, &column.column_type))
+            before.is_some_and(|before| copies_rows(&before.column_type, &column.column_type))
         });
         Ok(if retyped { rows } else { 0 })
     })
@@ -103,7 +103,7 @@ pub fn alter(
 
 /// Whether MySQL copies the rows to change a type. It does not for a longer VARCHAR whose length prefix
 /// keeps its size, nor for members appended to an ENUM or SET.
-fn is_copied(from: &str, to: &str) -> bool {
+fn copies_rows(from: &str, to: &str) -> bool {
     let (a, b) = (parts(from), parts(to));
     if from == to || a.base != b.base {
         return from != to;
@@ -136,11 +136,11 @@ fn rebuild(
     for (column, source) in def.columns.iter().zip(sources) {
         if let Some(source) = source {
             into.push(quote(&column.name));
-            from.push(copied(column, old.column(source), source, strict).to_string());
+            from.push(copy_expression(column, old.column(source), source, strict).to_string());
         } else if !column.nullable && column.default.is_none() && !column.auto_increment {
             // MySQL fills a new NOT NULL column with its type's zero.
             into.push(quote(&column.name));
-            from.push(zero(column).to_string());
+            from.push(zero_value(column).to_string());
         }
     }
     let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
@@ -170,7 +170,12 @@ fn rebuild(
 }
 
 /// The expression that copies a column. A stored TIMESTAMP is already in UTC.
-fn copied(column: &ColumnDef, old: Option<&ColumnDef>, source: &str, strict: bool) -> Expr {
+fn copy_expression(
+    column: &ColumnDef,
+    old: Option<&ColumnDef>,
+    source: &str,
+    strict: bool,
+) -> Expr {
     let is_moment = |c: &ColumnDef| base_type(&c.column_type) == "timestamp";
     let value = node::column(source);
     if !old.is_some_and(is_moment) {
@@ -187,7 +192,7 @@ fn copied(column: &ColumnDef, old: Option<&ColumnDef>, source: &str, strict: boo
 }
 
 /// The value that existing rows get in a new column that is NOT NULL and has no default.
-fn zero(column: &ColumnDef) -> Expr {
+fn zero_value(column: &ColumnDef) -> Expr {
     match base_type(&column.column_type) {
         "date" => node::text("0000-00-00"),
         "datetime" | "timestamp" => node::text("0000-00-00 00:00:00"),

@@ -44,14 +44,14 @@ pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
     }
     let tables = session.connections.own()?.definitions(name)?;
     let count = tables.tables.len() as u64;
-    let pass = transaction::acquire_write_lock(session, name)?;
+    let guard = transaction::acquire_write_lock(session, name)?;
     session.statements.release(&mut session.connections);
     session.connections.own()?.forget(name)?;
     session.shared.databases.remove(name)?;
     for table in tables.tables.keys() {
         tare::table::dropped(name, table);
     }
-    std::mem::drop(pass);
+    std::mem::drop(guard);
     session.shared.databases.schema_changed();
     if session.state.database().as_deref() == Some(name) {
         session.state.set_database(None);

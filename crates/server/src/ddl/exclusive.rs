@@ -15,7 +15,7 @@ pub fn run<R>(
     if is_system_schema(database) {
         return Err(session.database_denied(database));
     }
-    let pass = match session.locks.tables.has(database) {
+    let guard = match session.locks.tables.has(database) {
         true => None,
         false => Some(transaction::acquire_write_lock(session, database)?),
     };
@@ -26,7 +26,7 @@ pub fn run<R>(
     connection.batch("PRAGMA foreign_keys=OFF")?;
     let result = in_transaction(connection, changes);
     session.connections.apply_foreign_key_checks()?;
-    drop(pass);
+    drop(guard);
     session.shared.databases.schema_changed();
     result
 }

@@ -57,11 +57,11 @@ fn maintain_one(session: &mut Session, name: &TableName, operation: Maintenance)
     }
     session.rights.require_all("INSERT")?;
     transaction::commit(session)?;
-    let pass = transaction::acquire_write_lock(session, &name.database)?;
+    let guard = transaction::acquire_write_lock(session, &name.database)?;
     session
         .connections
         .own()?
         .batch(&format!("ANALYZE {db}.{table}"))?;
-    drop(pass);
+    drop(guard);
     Ok("OK".into())
 }

@@ -67,7 +67,7 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
         return Ok(Some(0));
     }
     session.rights.require_all("CREATE, ALTER, DROP")?;
-    let account = session.state.user_host();
+    let account = session.state.account();
     if let Some(error) = programs::refusal(
         tare_sys::Sys::of(session.shared.config.series),
         ddl,

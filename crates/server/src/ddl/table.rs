@@ -19,7 +19,7 @@ use tare_store::tables::{META, ToSqlite};
 
 pub fn find(connections: &mut Connections, name: &TableName) -> Result<Option<Arc<TableDef>>> {
     if is_system_schema(&name.database) {
-        let (user, host) = connections.context.state.user_host();
+        let (user, host) = connections.context.state.account();
         return Err(SqlError::new(
             1142,
             format!(

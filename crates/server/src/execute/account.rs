@@ -33,7 +33,7 @@ pub fn change(session: &mut Session, change: &AccountChange) -> Result<()> {
     transaction::commit(session)?;
     let plugin = session.shared.globals.get("default_authentication_plugin");
     let mut run = AccountStatement {
-        own: session.state.matched(),
+        own: session.state.current_account(),
         plugin: plugin.unwrap_or_else(|| SHA2.to_owned()),
         notes: Vec::new(),
         failed: Vec::new(),
@@ -83,20 +83,20 @@ impl AccountStatement {
                     plugin: None,
                     secret: Some(NewSecret::Password(password.clone())),
                 };
-                identify(&mut list[at], &user, &self.plugin)?;
+                set_credentials(&mut list[at], &user, &self.plugin)?;
             }
             AccountChange::Grant(granted) => {
                 let rights = self.rights(granted)?;
-                self.each(list, &granted.accounts, |account| {
+                self.change_each(list, &granted.accounts, |account| {
                     account.rights = account.rights.with(rights);
                     Ok(())
                 })?;
             }
             AccountChange::Revoke(granted) => {
                 let rights = self.rights(granted)?;
-                self.each(list, &granted.accounts, |account| revoke(account, rights))?;
+                self.change_each(list, &granted.accounts, |account| revoke(account, rights))?;
             }
-            AccountChange::RevokeAll(names) => self.each(list, names, |account| {
+            AccountChange::RevokeAll(names) => self.change_each(list, names, |account| {
                 account.rights = Rights::NONE;
                 Ok(())
             })?,
@@ -127,7 +127,7 @@ impl AccountStatement {
                 ssl: false,
                 locked: false,
             };
-            identify(&mut account, user, &self.plugin)?;
+            set_credentials(&mut account, user, &self.plugin)?;
             set(&mut account, options);
             list.push(account);
         }
@@ -150,7 +150,7 @@ impl AccountStatement {
             if at < OWN && options != UserOptions::default() {
                 return Err(unchangeable(&list[at].user));
             }
-            identify(&mut list[at], user, &self.plugin)?;
+            set_credentials(&mut list[at], user, &self.plugin)?;
             set(&mut list[at], options);
         }
         Ok(())
@@ -194,7 +194,7 @@ impl AccountStatement {
         }
     }
 
-    fn each(
+    fn change_each(
         &self,
         list: &mut [Account],
         names: &[AccountName],
@@ -253,7 +253,7 @@ fn revoke(account: &mut Account, rights: Rights) -> Result<()> {
 
 /// Whether the session may run the statement. Every user may change the own password.
 fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
-    let own = session.state.matched();
+    let own = session.state.current_account();
     let is_own = |name: &AccountName| name.as_ref().is_none_or(|name| *name == own);
     match change {
         AccountChange::Password(of, _) if is_own(of) => Ok(()),
@@ -265,7 +265,7 @@ fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
         }
         _ if session.is_root() => Ok(()),
         AccountChange::Grant(granted) | AccountChange::Revoke(granted) => {
-            let (user, host) = session.state.user_host();
+            let (user, host) = session.state.account();
             Err(match &granted.schema {
                 Some(schema) => SqlError::database_denied(&user, &host, schema),
                 None => SqlError::new(
@@ -286,7 +286,7 @@ fn find(list: &[Account], (user, host): &Pair) -> Option<usize> {
 }
 
 /// IDENTIFIED.
-fn identify(account: &mut Account, wanted: &NewUser, default: &str) -> Result<()> {
+fn set_credentials(account: &mut Account, wanted: &NewUser, default: &str) -> Result<()> {
     let plugin = match &wanted.plugin {
         Some(plugin) if plugin == NATIVE || plugin == SHA2 => plugin.clone(),
         Some(other) => {

@@ -12,7 +12,7 @@ use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
 
 /// Runs an action. Returns the affected rows for the OK packet, or `None` if it has answered.
-pub fn other(session: &mut Session, action: &Action, answer: Answer) -> Result<Option<u64>> {
+pub fn run(session: &mut Session, action: &Action, answer: Answer) -> Result<Option<u64>> {
     match action {
         Action::Begin { read_only } => transaction::begin(session, *read_only)?,
         Action::Commit { chain } => {

@@ -25,7 +25,7 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             // A lock on a table that can be updated is accepted and excludes nobody: its rows are not this
             // session's alone.
             if definition.update().is_none() {
-                let (user, host) = session.state.user_host();
+                let (user, host) = session.state.account();
                 return Err(SqlError::command_denied(
                     series,
                     "SELECT, LOCK TABLES",
@@ -41,8 +41,8 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             }
         }
         if *write && !session.locks.tables.has(&database) {
-            let pass = transaction::acquire_write_lock(session, &database)?;
-            session.locks.tables.add(&database, pass);
+            let guard = transaction::acquire_write_lock(session, &database)?;
+            session.locks.tables.add(&database, guard);
         }
     }
     Ok(())

@@ -6,12 +6,12 @@ pub mod columns;
 pub mod count;
 pub mod flush;
 mod interruption;
-mod into;
 mod locks;
 mod named;
 pub mod prepare;
 mod rows;
 mod savepoint;
+mod select_into;
 mod write;
 
 use std::time::Duration;
@@ -52,13 +52,13 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         Action::Write(sql, change) => write::write(session, sql, *change, run),
         Action::Show(show) => show::show(session, show, answer),
         Action::Call(call) => call::call(session, call, run.bind, answer.binary)
-            .map(|()| session.done(0, 0, answer.more)),
-        Action::Into(sql, names) => into::select_into(session, sql, names, run),
-        Action::Do(sql) => into::evaluate_all(session, sql, run),
+            .map(|()| session.send_counts(0, 0, answer.more)),
+        Action::Into(sql, names) => select_into::select_into(session, sql, names, run),
+        Action::Do(sql) => select_into::evaluate_all(session, sql, run),
         other => {
-            let affected = action::other(session, other, answer)?;
+            let affected = action::run(session, other, answer)?;
             if let Some(affected) = affected {
-                session.done(affected, 0, answer.more);
+                session.send_counts(affected, 0, answer.more);
             }
             return Ok(());
         }
@@ -72,7 +72,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
 
 /// Warns once in each session that the attached process has ended.
 fn warn_of_end(session: &mut Session) {
-    let ends = session.shared.observed.ends();
+    let ends = session.shared.observed.end_count();
     if ends == session.reported_ends {
         return;
     }

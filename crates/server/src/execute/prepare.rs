@@ -140,7 +140,7 @@ fn check_read(session: &Session, sql: &Sql) -> Result<()> {
     let rights = session.rights;
     let (user, host) = match rights.all {
         true => return Ok(()),
-        false => session.state.user_host(),
+        false => session.state.account(),
     };
     if !rights.may_read_data() && !sql.databases.is_empty() {
         return Err(SqlError::new(

@@ -39,7 +39,7 @@ pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
         && session.transaction.open
     {
         // FOR UPDATE
-        transaction::enter(session, database)?;
+        transaction::lock_for_transaction(session, database)?;
     }
     let id = prepare::ensure_prepared(
         &mut session.connections,

@@ -34,8 +34,8 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     check_write(session, sql, change, system)?;
     prepare::start(session, sql)?;
     let database = sql.writes.as_deref().filter(|_| !system);
-    let pass = match database {
-        Some(database) => pass(session, database)?,
+    let guard = match database {
+        Some(database) => lock_for_statement(session, database)?,
         None => None,
     };
     let id = prepare::ensure_prepared(
@@ -51,7 +51,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         run.columns,
         Some(change),
     );
-    let single = pass.is_some().then(begin_single_statement);
+    let single = guard.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
     let result = step(session, id, uses.as_deref(), run.bind, change);
     run.columns.uses = uses;
@@ -59,7 +59,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     let done = match result {
         Ok(done) => done,
         Err(error) => {
-            drop(pass);
+            drop(guard);
             let error = match system {
                 true => apply_mode(&session.connections, error),
                 false => error,
@@ -67,7 +67,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
             return Err(transaction::handle_error(session, error));
         }
     };
-    drop(pass);
+    drop(guard);
     if let Some(single) = single {
         single.commit();
         metrics::TRX_RW_COMMITS.add(1);
@@ -93,7 +93,7 @@ fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -
     if system {
         session.check_change(sql, change)?;
     } else if !session.is_root() {
-        let (user, host) = session.state.user_host();
+        let (user, host) = session.state.account();
         return Err(SqlError::new(
             1142,
             format!("command denied to user '{user}'@'{host}' for table"),
@@ -109,9 +109,9 @@ fn check_write(session: &mut Session, sql: &Sql, change: Change, system: bool) -
 }
 
 /// Acquires the write lock for one statement; `None` if the session holds it for longer.
-fn pass(session: &mut Session, database: &str) -> Result<Option<WriteGuard>> {
+fn lock_for_statement(session: &mut Session, database: &str) -> Result<Option<WriteGuard>> {
     if session.transaction.open {
-        transaction::enter(session, database)?;
+        transaction::lock_for_transaction(session, database)?;
         session.transaction.wrote = true;
         return Ok(None);
     }
@@ -220,5 +220,5 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
         insert_id = done.last_id - (done.changed as i64 - 1).max(0);
         session.state.set_last_insert_id(insert_id);
     }
-    session.done(affected, insert_id.max(0) as u64, more);
+    session.send_counts(affected, insert_id.max(0) as u64, more);
 }

@@ -26,7 +26,7 @@ pub fn authenticate(
     nonce: &[u8; 20],
 ) -> Result<()> {
     let shared = session.shared.clone();
-    let (_, host) = session.state.user_host();
+    let (_, host) = session.state.account();
     let address = session.client.stream.peer_address();
     let account = shared.accounts.find(user, &host, address.as_deref());
     if let Some(account) = &account
@@ -93,7 +93,7 @@ pub fn authenticate(
 
 /// Error 1045.
 fn denied(state: &SessionState, user: &str, used: bool, why: &str) -> SqlError {
-    let (_, host) = state.user_host();
+    let (_, host) = state.account();
     let used = if used { "YES" } else { "NO" };
     SqlError::new(
         1045,

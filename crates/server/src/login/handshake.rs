@@ -199,7 +199,7 @@ fn publish_attributes(attributes: &[(String, String)]) {
 }
 
 fn finish_login(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
-    let (_, host) = session.state.user_host();
+    let (_, host) = session.state.account();
     session.state.set_account(user, &host);
     tare::thread::set_account(user, &host);
     if let Some(name) = &database {

@@ -83,7 +83,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         .cut_off_slow_logins(MAX_PENDING_LOGINS, CONNECT_TIMEOUT);
     // One more is reserved for root, who can list and kill the others.
     let most = shared.config.max_connections + 1;
-    let full = shared.registry.identified() >= most;
+    let full = shared.registry.logged_in() >= most;
     let result = match full {
         true => Err(too_many_connections()),
         false => handshake::handshake(&mut session),
@@ -110,7 +110,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     session.settings.read(&session.state);
     tare::stage::end();
     tare::thread::set_command(tare::Command::Sleep);
-    session.ok();
+    session.send_ok();
     session.client.writer.flush().ok()?;
     if let Some(reader) = &mut session.client.reader {
         reader.set_max_packet(shared.config.max_allowed_packet);

@@ -58,13 +58,13 @@ impl Client {
     }
 
     /// Whether it may send several statements in one text.
-    pub fn sends_several(&self) -> bool {
+    pub fn has_multi_statements(&self) -> bool {
         self.capabilities
             .contains(CapabilityFlags::CLIENT_MULTI_STATEMENTS)
     }
 
     /// Whether it takes several results of one statement.
-    pub fn takes_several(&self) -> bool {
+    pub fn has_multi_results(&self) -> bool {
         self.capabilities.intersects(
             CapabilityFlags::CLIENT_MULTI_RESULTS | CapabilityFlags::CLIENT_MULTI_STATEMENTS,
         )

@@ -4,24 +4,24 @@ use tare_store::write_lock::WriteGuard;
 
 /// Write locks, by database.
 #[derive(Debug, Default)]
-pub struct Passes(Vec<(String, WriteGuard)>);
+pub struct WriteLocks(Vec<(String, WriteGuard)>);
 
-impl Passes {
+impl WriteLocks {
     /// Whether a database is locked.
     pub fn has(&self, database: &str) -> bool {
         self.0.iter().any(|(name, _)| name == database)
     }
 
     /// Adds a lock.
-    pub fn add(&mut self, database: &str, pass: WriteGuard) {
-        self.0.push((database.to_owned(), pass));
+    pub fn add(&mut self, database: &str, guard: WriteGuard) {
+        self.0.push((database.to_owned(), guard));
     }
 
-    /// Turns a queued writer's pass for a database into the lock, and drops it if it was lost meanwhile.
+    /// Turns a queued writer's guard for a database into the lock, and drops it if it was lost meanwhile.
     /// Returns whether the database is locked.
     fn confirm(&mut self, database: &str) -> bool {
         self.0
-            .retain(|(name, pass)| name != database || pass.confirm());
+            .retain(|(name, guard)| name != database || guard.confirm());
         self.has(database)
     }
 
@@ -35,9 +35,9 @@ impl Passes {
 #[derive(Debug, Default)]
 pub struct Locks {
     /// Locks of the transaction.
-    pub transaction: Passes,
+    pub transaction: WriteLocks,
     /// Locks of LOCK TABLES ... WRITE.
-    pub tables: Passes,
+    pub tables: WriteLocks,
 }
 
 impl Locks {

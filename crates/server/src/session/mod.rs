@@ -134,13 +134,13 @@ impl Session {
     }
 
     /// Answers with an OK packet.
-    pub fn ok(&mut self) {
+    pub fn send_ok(&mut self) {
         let status = self.transaction.status();
         reply::ok(&mut self.client.writer, status, reply::Ok::default());
     }
 
     /// Answers with OK and the statement's counts.
-    pub fn done(&mut self, affected_rows: u64, last_insert_id: u64, more: bool) {
+    pub fn send_counts(&mut self, affected_rows: u64, last_insert_id: u64, more: bool) {
         let mut status = self.transaction.status();
         status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
         self.state.set_row_count(affected_rows as i64);
@@ -154,7 +154,7 @@ impl Session {
     }
 
     /// Answers with an error packet.
-    pub fn fail(&mut self, error: &SqlError) -> Next {
+    pub fn send_error(&mut self, error: &SqlError) -> Next {
         reply::error(&mut self.client.writer, error, true);
         Next::Continue
     }
@@ -195,12 +195,12 @@ impl Session {
     pub fn assume_account(&mut self, account: &Account) {
         self.rights = account.rights;
         self.state
-            .set_matched(&account.user, &account.host, account.rights);
+            .set_current_account(&account.user, &account.host, account.rights);
     }
 
     /// Error 1044: the account has no rights in a database.
     pub fn database_denied(&self, name: &str) -> SqlError {
-        let (user, host) = self.state.user_host();
+        let (user, host) = self.state.account();
         SqlError::database_denied(&user, &host, name)
     }
 

@@ -241,7 +241,7 @@ impl Tables {
         if !self.observed {
             return;
         }
-        let visited = visited(uses, rows);
+        let visited = visited_rows(uses, rows);
         if let Some(mut wait) = wait {
             wait.rows(match uses.all.first().is_some_and(|one| one.writes) {
                 true => rows.affected,
@@ -257,7 +257,7 @@ impl Tables {
                     true => rows.affected,
                     false => rows.sent.max(1),
                 });
-            } else if one.writes && uses.change.is_some_and(finds_first) {
+            } else if one.writes && uses.change.is_some_and(fetches_first) {
                 // The rows were fetched before the change.
                 let mut wait = open.handle.io(Operation::Fetch, one.index);
                 wait.rows(visited.max(rows.affected));
@@ -290,7 +290,7 @@ impl Uses {
     /// [`Self::work`] is zero.
     #[inline]
     pub fn looked_up(&self, rows: Rows) -> Option<u64> {
-        self.is_lookup.then(|| visited(self, rows))
+        self.is_lookup.then(|| visited_rows(self, rows))
     }
 
     /// What an execution did to tables, for SHOW STATUS and the statement's event.
@@ -309,7 +309,11 @@ impl Uses {
             let is_first = i == 0;
             // A joined table is looked up at least once for each row.
             let times = if is_first { 1 } else { rows.sent.max(1) };
-            let visited = if is_first { visited(self, rows) } else { times };
+            let visited = if is_first {
+                visited_rows(self, rows)
+            } else {
+                times
+            };
             let following = match one.backward {
                 true => &mut work.read_prev,
                 false => &mut work.read_next,
@@ -354,7 +358,7 @@ impl Uses {
             Reads::Scan if rows.scanned > 0 && others > 0 => rows.scanned + 1,
             Reads::Scan if rows.scanned > 0 => rows.sent.max(rows.scanned + 1),
             Reads::Lookup | Reads::Range if self.change == Some(Change::Insert) => rows.affected,
-            _ => visited(self, rows),
+            _ => visited_rows(self, rows),
         };
         let sorted = if self.shape.sorts > 0 { rows.sent } else { 0 };
         first_rows + others + sorted
@@ -367,7 +371,7 @@ impl Uses {
 }
 
 /// Whether a change fetches its rows first.
-fn finds_first(change: Change) -> bool {
+fn fetches_first(change: Change) -> bool {
     matches!(change, Change::Update | Change::Delete)
 }
 
@@ -380,7 +384,7 @@ fn operation(uses: &Uses, one: &TableUse) -> Operation {
     }
 }
 
-fn visited(uses: &Uses, rows: Rows) -> u64 {
+fn visited_rows(uses: &Uses, rows: Rows) -> u64 {
     // A scan counts its steps from row to row.
     let scanned = if rows.scanned > 0 {
         rows.scanned + 1

@@ -89,7 +89,7 @@ impl SessionState {
     }
 
     /// User and host.
-    pub fn user_host(&self) -> (String, String) {
+    pub fn account(&self) -> (String, String) {
         self.account.lock().clone()
     }
 
@@ -99,7 +99,7 @@ impl SessionState {
     }
 
     /// The account that the client logged in to, user and host: CURRENT_USER().
-    pub fn matched(&self) -> (String, String) {
+    pub fn current_account(&self) -> (String, String) {
         let matched = self.matched.lock();
         (matched.0.clone(), matched.1.clone())
     }
@@ -110,7 +110,7 @@ impl SessionState {
     }
 
     /// Sets the account that the client logged in to.
-    pub fn set_matched(&self, user: &str, host: &str, rights: Rights) {
+    pub fn set_current_account(&self, user: &str, host: &str, rights: Rights) {
         *self.matched.lock() = (user.to_owned(), host.to_owned(), rights);
     }
 

@@ -128,7 +128,7 @@ impl SessionState {
             // Every transaction is SERIALIZABLE, the strictest level.
             return Ok(());
         }
-        let (user, host) = self.user_host();
+        let (user, host) = self.account();
         self.globals.changes.set(name, user, host);
         match scope {
             Scope::Global => self.globals.set(name, text),

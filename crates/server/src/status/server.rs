@@ -140,7 +140,7 @@ impl Shared {
         let runs = if state.runs { "ON" } else { "OFF" };
         status.push((
             "Tare_attached_ends".into(),
-            self.observed.ends().to_string(),
+            self.observed.end_count().to_string(),
         ));
         status.push(("Tare_attached_pid".into(), state.pid.to_string()));
         status.push(("Tare_attached_running".into(), runs.into()));

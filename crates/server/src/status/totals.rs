@@ -45,7 +45,7 @@ impl std::fmt::Debug for Accounts {
 
 impl Accounts {
     /// Adds the counts of a session that has ended.
-    pub fn leave(&mut self, account: Key, status: &Status) {
+    pub fn add_ended(&mut self, account: Key, status: &Status) {
         let sum = self
             .left
             .entry(account)
@@ -75,7 +75,7 @@ impl Accounts {
     }
 
     /// The sums since the last [`Accounts::truncate`].
-    pub fn by<'a>(
+    pub fn sums_by<'a>(
         &self,
         by: By,
         live: impl Iterator<Item = (Key, &'a Status)>,
@@ -91,7 +91,7 @@ impl Accounts {
         sums
     }
 
-    /// Makes the current sums the baseline of [`Accounts::by`].
+    /// Makes the current sums the baseline of [`Accounts::sums_by`].
     pub fn truncate<'a>(&mut self, by: By, live: impl Iterator<Item = (Key, &'a Status)>) {
         self.bases[by as usize] = self.sums(by, live);
     }
@@ -124,16 +124,16 @@ mod tests {
         let (gone, live) = (Status::default(), Status::default());
         gone.add(Counter::Questions, 3);
         live.add(Counter::Questions, 4);
-        accounts.leave(account("a"), &gone);
+        accounts.add_ended(account("a"), &gone);
         let sessions = || [(account("a"), &live)].into_iter();
         let questions = |sums: &[(Key, Box<Cells>)]| value(&sums[0].1, Counter::Questions);
         for by in [By::Account, By::User, By::Host] {
-            assert_eq!(questions(&accounts.by(by, sessions())), 7);
+            assert_eq!(questions(&accounts.sums_by(by, sessions())), 7);
         }
         accounts.truncate(By::User, sessions());
         live.add(Counter::Questions, 1);
-        assert_eq!(questions(&accounts.by(By::User, sessions())), 1);
-        assert_eq!(questions(&accounts.by(By::Host, sessions())), 8);
+        assert_eq!(questions(&accounts.sums_by(By::User, sessions())), 1);
+        assert_eq!(questions(&accounts.sums_by(By::Host, sessions())), 8);
         let total = accounts.total(std::iter::once(&live));
         assert_eq!(value(&total, Counter::Questions), 8);
     }

@@ -1,10 +1,10 @@
-//! Every function at its limit: tables of long texts, and calls that take them.
+//! Every function at its limit: tables of long texts, and calls with them.
 
 use mysql::prelude::Queryable;
 
 use super::support::{Running, exec};
 
-/// Texts that some function takes longest for: what they begin with, repeat and end with.
+/// The slowest texts for some function: beginning, repeated part and end.
 pub const TEXTS: [(&str, [&[u8]; 3]); 8] = [
     ("letters", [b"", b"a", b""]),
     ("two bytes", [b"", "é".as_bytes(), b""]),
@@ -16,10 +16,10 @@ pub const TEXTS: [(&str, [&[u8]; 3]); 8] = [
     ("spaces", [b"", b" ", b"1"]),
 ];
 
-/// What the other arguments are, all alike.
+/// The other arguments, all equal.
 const OTHERS: [&str; 4] = ["'a'", "1", "'$'", "t"];
 
-/// Calls of functions whose arguments are of several kinds, or have a grammar of their own.
+/// Calls of functions whose arguments have different types, or a grammar of their own.
 const OWN: [&str; 30] = [
     "ADDDATE(t, INTERVAL 1 DAY)",
     "CAST(t AS DECIMAL(65,30))",
@@ -53,7 +53,7 @@ const OWN: [&str; 30] = [
     "t REGEXP 'b'",
 ];
 
-/// Functions that refuse whatever they are called with, or stand in no query such as these.
+/// Functions that refuse every call, or are not allowed in such a query.
 const NEVER: [&str; 6] = [
     "default",
     "grouping",
@@ -67,8 +67,7 @@ pub fn is_long() -> bool {
     std::env::var_os("TARE_TEST_LONG").is_some()
 }
 
-/// Gives a server's database `test` a table `n` of a thousand numbers, and a table `big` of texts that are
-/// so long.
+/// Creates a table `n` of a thousand numbers and a table `big` of long texts in database `test`.
 pub fn fill(running: &Running, bytes: usize) {
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE n (n INT PRIMARY KEY)");
@@ -88,7 +87,7 @@ pub fn fill(running: &Running, bytes: usize) {
     }
 }
 
-/// The functions that can be called, each with its calls.
+/// The functions that can be called, and their calls.
 pub fn functions() -> Vec<(&'static str, Vec<String>)> {
     let only = std::env::var("TARE_TEST_FUNCTION").ok();
     let all = tare_functions::FAMILIES.iter().copied().flatten();
@@ -103,7 +102,7 @@ pub fn functions() -> Vec<(&'static str, Vec<String>)> {
         .collect()
 }
 
-/// A function's calls: one argument is a long text, and the others are alike.
+/// A function's calls: one argument is a long text, and the others are equal.
 fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
     let own = OWN.iter().filter(|call| {
         let called = call.split('(').next();
@@ -122,7 +121,7 @@ fn calls(name: &str, fewest: u8, most: u8) -> Vec<String> {
             }
         }
     }
-    // What needs numbers or a date, none of which is long.
+    // Arguments that are numbers or dates are not long.
     for all in ["a.n", "1", "'2020-01-01'", "'a'"] {
         calls.push(format!("{name}({})", vec![all; fewest.max(1)].join(", ")));
     }

@@ -1,6 +1,6 @@
-//! A statement that is killed, timed out or abandoned ends soon, whatever it is in.
+//! Statements that are killed, timed out or abandoned end soon, whatever runs them.
 //!
-//! Nothing here asserts how soon: that a statement ends at all says enough where it would go on for hours.
+//! The tests assert only that a statement ends that would go on for hours.
 
 use std::sync::mpsc;
 use std::thread;
@@ -10,7 +10,7 @@ use super::support::{Raw, Running, TIMEOUT, code, errno, exec, one, runs};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-/// A server whose table `n` has a thousand numbers.
+/// A server with a table `n` of a thousand numbers.
 fn running() -> Running {
     let running = Running::start();
     exec(&mut running.root(), "SET GLOBAL max_execution_time = 0");
@@ -22,7 +22,7 @@ fn running() -> Running {
     running
 }
 
-/// A session that runs statements, and says how each ended.
+/// A session in a thread that runs statements and reports how each ended.
 struct Worker {
     id: String,
     statements: mpsc::Sender<String>,
@@ -54,7 +54,7 @@ impl Worker {
         self.codes.recv_timeout(TIMEOUT).expect("an answer")
     }
 
-    /// Kills a statement when it has run for a while. The next one is not interrupted.
+    /// Kills a statement after it has run for a while. The next one is not interrupted.
     fn kill(&self, root: &mut Conn, sql: &str) -> u16 {
         self.statements.send(sql.to_owned()).expect("it lives");
         until(&format!("{sql} begins"), || runs(root, &self.id));
@@ -66,23 +66,23 @@ impl Worker {
     }
 }
 
-/// Statements that would go on for hours: each part of what runs them.
+/// Statements that would go on for hours, in each part that runs them.
 const ENDLESS: [&str; 9] = [
-    // SQLite's machine.
+    // SQLite's virtual machine.
     "SELECT COUNT(*) FROM n a, n b, n c, n d WHERE a.n + b.n > c.n * d.n",
-    // A sort, by a collation of ours and by numbers.
+    // A sort, by our collation and by numbers.
     "SELECT COUNT(*) FROM (SELECT a.n FROM n a, n b, n c, n d ORDER BY CONCAT('é', b.n, c.n), a.n \
      LIMIT 100000000000) s",
     "SELECT MAX(s) FROM (SELECT a.n * 1.5 AS s FROM n a, n b, n c, n d ORDER BY 1 LIMIT 100000000000) s",
-    // Groups.
+    // A GROUP BY.
     "SELECT COUNT(*) FROM (SELECT GROUP_CONCAT(b.n), SUM(c.n) FROM n a, n b, n c, n d GROUP BY a.n) s",
     "SELECT COUNT(DISTINCT a.n, b.n, c.n, d.n) FROM n a, n b, n c, n d",
-    // Calls and comparisons of long texts, none of which can be interrupted.
+    // Calls and comparisons of long texts, which cannot be interrupted themselves.
     "SELECT COUNT(REPLACE(UPPER(REPEAT('ab', a.n * 1000)), 'B', 'c')) FROM n a, n b, n c",
     "SELECT COUNT(REPEAT('%a', 1000000) LIKE REPEAT('%a', 500000)) FROM n a, n b, n c",
-    // It waits.
+    // A sleep.
     "SELECT 7, SLEEP(100000)",
-    // A client that takes in nothing: there are 64 GB to send.
+    // A write to a client that reads nothing: the result has 64 GB.
     "SELECT REPEAT('x', 64000) FROM n a, n b",
 ];
 
@@ -94,7 +94,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// A client that sends a statement, and has read nothing of the answer.
+/// A client that has sent a statement and read nothing of the answer.
 fn sent(running: &Running, sql: &str) -> Raw {
     let mut raw = Raw::root(running);
     raw.query("USE test");
@@ -103,7 +103,7 @@ fn sent(running: &Running, sql: &str) -> Raw {
     raw
 }
 
-/// Waits until it runs.
+/// Waits until the statement runs.
 fn begun(running: &Running, root: &mut Conn, sql: &str) -> Raw {
     let raw = sent(running, sql);
     until(&format!("{sql} begins"), || runs(root, &raw.id.to_string()));
@@ -124,20 +124,20 @@ fn a_statement_can_be_ended_wherever_it_is() {
                 !runs(&mut root, &raw.id.to_string())
             });
         }
-        // A client that goes away.
+        // A client disconnects.
         let raw = begun(&running, &mut root, sql);
         let id = raw.id.to_string();
         drop(raw);
         until(&format!("{sql} is abandoned"), || !runs(&mut root, &id));
-        // And time.
+        // max_execution_time.
         let hinted = sql.replacen("SELECT", "SELECT /*+ MAX_EXECUTION_TIME(20) */", 1);
         if sql.contains("REPEAT") {
-            // The client takes in what was sent until then, and may be told no more.
+            // The client reads what was sent until then; the error may not reach it.
             let mut raw = sent(&running, &hinted);
             thread::sleep(Duration::from_millis(10));
             while raw.read().is_some_and(|packet| packet[0] != 0xff) {}
         } else {
-            // SLEEP by itself returns 1.
+            // A statement that is only SLEEP returns 1.
             let expected = if sql.contains("SLEEP") { 0 } else { 3024 };
             assert_eq!(errno(&mut running.client(), &hinted), expected, "{hinted}");
         }
@@ -165,7 +165,7 @@ fn a_transaction_goes_on_when_a_statement_of_it_was_killed() {
 fn a_statement_is_killed_while_it_waits_for_another_process() {
     let running = running();
     let mut root = running.client();
-    // As a backup would: nobody may write.
+    // A backup takes a write lock in the same way.
     let file = running.directory.path().join("test.db");
     let other = rusqlite::Connection::open(&file).expect("opens");
     other.execute_batch("BEGIN IMMEDIATE").expect("locks");

@@ -21,7 +21,7 @@ pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<
         }
         None => session.state.warnings.add("Warning", 1329, NO_DATA),
     }
-    session.done(rows, 0, more);
+    session.send_counts(rows, 0, more);
     Ok(())
 }
 
@@ -29,7 +29,7 @@ pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<
 pub fn evaluate_all(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
     let more = run.answer.more;
     each_row(session, sql, run, &mut |_| Ok(()))?;
-    session.done(0, 0, more);
+    session.send_counts(0, 0, more);
     Ok(())
 }
 
