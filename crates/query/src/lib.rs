@@ -1,8 +1,8 @@
-//! Evaluation: a statement's plan and a source of rows, made into a result by SQLite.
+//! Evaluation: SQLite runs a statement's plan over a source of rows.
 //!
 //! - [`system`]: a connection that has the system schemas, over a [`Source`](tare_rows::source::Source)
 //! - [`catalog`]: the virtual tables in it
-//! - [`schema`]: what the dialect is told of tables; [`programs`] hands schema sys in
+//! - [`schema`]: the tables that the dialect looks up; [`programs`]: schema sys, from the crate above
 //! - [`rows`], [`columns`]: the rows of a statement that runs, and their types
 //! - [`runner`]: a session that runs statements
 //! - [`show`], [`explain`]: results that are built here, [`filter`]: LIKE and WHERE over them

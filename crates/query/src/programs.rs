@@ -1,4 +1,4 @@
-//! What schema sys adds to the tables, as the evaluator needs it.
+//! Schema sys, as the evaluator needs it.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tare_rows::describe::Table;
 use tare_rows::extension::Extension;
 use tare_rows::registry;
 
-/// The views, functions and procedures of schema sys. The crate that has them is above this one:
-/// whoever evaluates statements hands them in.
+/// The views, functions and procedures of schema sys. The crate that has them is above this one, and hands
+/// them in.
 pub trait Programs: Extension + Debug {
     /// A view, by its name without case.
     fn view(&self, name: &str) -> Option<&'static dyn View>;
@@ -57,8 +57,8 @@ pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Tabl
     tables
 }
 
-/// The system schemas stay as they are: 1044 for a change of them, and 1142 for a DROP of their tables. `None` for a
-/// change of something else, or a DROP of tables that they do not have.
+/// The error of DDL on system schemas: 1142 for a DROP of their tables, and 1044 otherwise. `None` for other
+/// schemas, and for a DROP of tables that they do not have.
 pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -> Option<SqlError> {
     if let Ddl::CreateLike { like, .. } = ddl
         && like.database.eq_ignore_ascii_case("performance_schema")

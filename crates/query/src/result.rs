@@ -1,4 +1,4 @@
-//! Results that are made in memory: names, rows, types.
+//! Results that are built in memory: names, rows, types.
 
 use rusqlite::types::Value;
 
@@ -6,16 +6,16 @@ use tare_mysql::wire::column::WireType;
 use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value;
 
-/// A result that is made in memory.
+/// A result that is built in memory.
 #[derive(Debug, Clone)]
 pub struct Rows {
     /// What the columns are called.
     pub names: Vec<String>,
     /// A value for each column.
     pub rows: Vec<Vec<Value>>,
-    /// The column that LIKE looks at.
+    /// The column that LIKE compares.
     pub like: usize,
-    /// The columns' types where they are known without a value.
+    /// The columns' types, where they do not depend on a value.
     pub wire: Vec<Option<WireType>>,
 }
 
@@ -30,14 +30,14 @@ impl Rows {
         }
     }
 
-    /// With the types of its columns as a table would have them: what has no row yet has a type, too.
+    /// Sets the types of the columns, which a result without rows has, too.
     #[must_use]
     pub fn typed(mut self, types: &[&str]) -> Self {
         self.wire = types.iter().map(|t| Some(wire_type(t, true))).collect();
         self
     }
 
-    /// A column's type: the one that is known, or that of its first value.
+    /// A column's type: the one that was set, or that of its first value.
     pub fn type_of(&self, column: usize) -> WireType {
         if let Some(Some(wire)) = self.wire.get(column) {
             return *wire;
@@ -56,7 +56,7 @@ impl Rows {
     }
 }
 
-/// A value of a made row; from texts, numbers and options of them.
+/// A value of a row that is built in memory: from texts, numbers and options of them.
 #[derive(Debug, Clone)]
 pub struct Text(pub Value);
 

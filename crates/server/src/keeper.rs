@@ -46,7 +46,7 @@ impl Keeper {
         self.controls.lock().retain(|control| {
             let control = control.upgrade();
             let lives = control.is_some();
-            working.extend(control.filter(|control| control.works()));
+            working.extend(control.filter(|control| control.is_working()));
             lives
         });
         for control in working {

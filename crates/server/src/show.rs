@@ -41,7 +41,7 @@ pub fn field_list(session: &mut Session, table: &str) -> Result<()> {
             put(c.name, wire_type(&c.column_type.to_lowercase(), c.nullable));
         }
     } else {
-        let (_, def) = names::one(session, &None, table)?;
+        let (_, def) = names::user_table(session, &None, table)?;
         for c in &def.columns {
             put(&c.name, wire_of(c));
         }

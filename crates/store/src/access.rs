@@ -1,5 +1,5 @@
-//! Which tables a statement reads and writes, and through which index: learned once, from the
-//! program that SQLite makes of it.
+//! The tables that a statement reads and writes, and the index of each: read once, from the program that
+//! SQLite compiles it to.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ pub struct Access {
     pub database: String,
     /// The table.
     pub table: String,
-    /// MySQL's name of the index that leads to the rows; `None`: a scan, or an INSERT.
+    /// MySQL's name of the index that leads to the rows; `None` for a scan or an INSERT.
     pub index: Option<String>,
     /// Rows are changed.
     pub writes: bool,
@@ -41,27 +41,27 @@ pub enum Reads {
 /// What a statement's program does.
 #[derive(Debug)]
 pub struct Program {
-    /// To the tables of attached databases, the outermost loop first.
+    /// Accesses to tables of attached databases, the outermost loop first.
     pub accesses: Vec<Access>,
-    /// How the rows of its one loop can be counted.
+    /// Counts the rows of its only loop, where it has one.
     pub single_loop: Option<Loop>,
 }
 
-/// How the steps of SQLite's machine tell how many rows a loop has visited, where there is a single
-/// loop over a table: an aggregate gives one row for all that it reads.
+/// Computes the rows that a single loop over a table has visited from the steps of SQLite's machine: an
+/// aggregate returns one row for all that it reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loop {
     /// Steps for each row visited.
     body: u64,
-    /// Steps for each row given, in loops over what was sorted or kept aside.
+    /// Steps for each row returned, in loops over sorted or materialized rows.
     rest: u64,
-    /// Steps in no loop.
+    /// Steps outside of loops.
     once: u64,
 }
 
 impl Loop {
-    /// Rows visited in so many steps that gave so many rows. Exact where the loop has no branches;
-    /// rows that a condition in it sends away early count for less.
+    /// Rows visited in `steps` steps that returned `sent` rows. Exact where the loop has no branches; rows
+    /// that a condition rejects early count for less.
     pub fn visited(&self, steps: u64, sent: u64) -> u64 {
         let steps = steps.saturating_sub(self.once + self.rest * sent);
         (steps + self.body / 2) / self.body
@@ -78,7 +78,7 @@ struct Op {
     p5: i64,
 }
 
-/// What a cursor of a program is open on, and how it is moved.
+/// The table that a cursor of a program is open on, and how the cursor moves.
 #[derive(Default)]
 struct CursorUse {
     database: i64,
@@ -86,9 +86,9 @@ struct CursorUse {
     writes: bool,
     seeks: bool,
     scans: bool,
-    /// Over all of its rows.
+    /// It visits all rows.
     full: bool,
-    /// A seek that the bounds of a key follow.
+    /// It seeks to one bound of a key and stops at another.
     range: bool,
     backward: bool,
 }
@@ -105,13 +105,13 @@ impl CursorUse {
     }
 }
 
-/// OPFLAG_P2ISREG: the table's root page is not known yet.
+/// OPFLAG_P2ISREG: the table's root page is not determined yet.
 const ROOT_IN_REGISTER: i64 = 0x10;
 
 fn program(db: &rusqlite::Connection, sql: &str) -> Result<Vec<Op>> {
     let explain = format!("EXPLAIN {sql}");
     let mut statement = stack::with_stack(true, || db.prepare(&explain))?;
-    // Its parameters have no values now: what it does is known without.
+    // The plan does not depend on the parameters, which have no values now.
     let mut rows = statement.raw_query();
     let mut ops = Vec::new();
     while let Some(row) = rows.next()? {
@@ -135,7 +135,7 @@ fn roots(db: &rusqlite::Connection) -> Result<Roots> {
     let mut names = db.prepare_cached("PRAGMA database_list")?;
     let names = names.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let names: Vec<(i64, String)> = names.collect::<rusqlite::Result<_>>()?;
-    // 0 and 1 are the connection's own.
+    // 0 and 1 are the connection's main and temp.
     for (number, name) in names.into_iter().filter(|(number, _)| *number > 1) {
         let mut schema = db.prepare(&format!(
             "SELECT rootpage, tbl_name, name, type = 'index' FROM {}.sqlite_schema WHERE rootpage > 0",
@@ -151,8 +151,8 @@ fn roots(db: &rusqlite::Connection) -> Result<Roots> {
     Ok(roots)
 }
 
-/// An index's name in MySQL: SQLite's has the table's in front, and what SQLite makes by itself is
-/// a primary key that is no rowid.
+/// An index's name in MySQL: SQLite's has the table's in front, and an index that SQLite creates by itself
+/// is a primary key that is no rowid.
 fn mysql_index(table: &str, name: &str) -> String {
     let own = name.strip_prefix(table).and_then(|n| n.strip_prefix('.'));
     own.unwrap_or("PRIMARY").to_owned()
@@ -204,8 +204,8 @@ fn cursors(ops: &[Op]) -> Vec<(i64, CursorUse)> {
 /// SQLITE_STMTSTATUS_FULLSCAN_STEP, in the step of a loop over all rows.
 const FULL_SCAN: i64 = 1;
 
-/// Whether a loop over an index ends where the key that it has sought ends: the end is tested with the
-/// same registers, and nothing has been put into them since.
+/// Whether a loop over an index ends where the key that it sought ends: the test of the end follows the seek
+/// and compares the same registers.
 fn ends_with_key(ops: &[Op], seek: usize) -> bool {
     let (seek, Some(end)) = (&ops[seek], ops.get(seek + 1)) else {
         return false;
@@ -214,7 +214,7 @@ fn ends_with_key(ops: &[Op], seek: usize) -> bool {
         && (end.p1, end.p3, &end.p4) == (seek.p1, seek.p3, &seek.p4)
 }
 
-/// What a statement does to the tables of attached databases.
+/// Reads what a statement does to the tables of attached databases.
 pub fn analyze(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program> {
     let ops = program(db, sql)?;
     let cursors = cursors(&ops);
@@ -246,12 +246,12 @@ pub fn analyze(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Pr
         let Some(access) = accesses.iter_mut().find(same) else {
             continue;
         };
-        // An INSERT looks whether its key is there: nobody asked for that row.
+        // An INSERT checks whether its key exists: that is no read of the statement.
         let leads = (moved.seeks || moved.scans) && !(inserts && access.writes);
         if !leads {
             continue;
         }
-        // An index that leads somewhere counts before the rows that it leads to.
+        // The index counts, not the table that it leads to.
         match index {
             Some(index) => access.index = Some(index.clone()),
             None if access.index.is_some() => continue,

@@ -1,4 +1,4 @@
-//! Another process has a database's file.
+//! Waiting for another process that has locked a database's file.
 
 use std::ffi::c_int;
 use std::thread;

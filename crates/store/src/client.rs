@@ -1,12 +1,12 @@
-//! Who waits for what a statement gives.
+//! The client that waits for a statement's result.
 
 use std::fmt;
 
-/// Whom statements run for.
+/// The client that statements run for.
 pub trait Client: fmt::Debug + Send + Sync {
-    /// Whether it has gone: nobody waits for the rows. Must not block.
+    /// Whether it has disconnected. Must not block.
     fn has_gone(&self) -> bool;
 
-    /// Nothing more is read from it: whoever waits for its next command sees the end.
+    /// Shuts down reading: a thread that waits for its next command sees the end.
     fn hang_up(&self);
 }

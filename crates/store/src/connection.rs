@@ -24,10 +24,10 @@ use super::tables;
 
 /// SQLite's limit (SQLITE_MAX_ATTACHED) is 10; the catalog takes five.
 const MAX_ATTACHED: usize = 5;
-/// Instructions of SQLite's machine between two looks at [`Control`]: some 50 microseconds.
+/// Instructions of SQLite's machine between two checks of [`Control`]: some 50 microseconds.
 const PROGRESS_STEPS: i32 = 10_000;
 
-/// Statements between two looks at what SQLite has counted for a connection.
+/// Statements between two reads of SQLite's counters of a connection.
 const GATHER_EACH: u32 = 32;
 
 /// A connection: an empty in-memory database, to which the files are attached as they are named.
@@ -38,16 +38,16 @@ pub struct Connection {
     attached: Vec<String>,
     /// Attached inside a transaction: see [`Connection::settle`].
     unsettled: Vec<String>,
-    /// A database that it knows has views.
+    /// Whether a database whose definitions it has read has views.
     views: bool,
-    /// Whether the commits of those that are settled wait for the disk.
+    /// Whether commits to the settled databases wait for the disk.
     durable: bool,
     db: rusqlite::Connection,
     raw: NonNull<rusqlite::ffi::sqlite3>,
     databases: Arc<Databases>,
-    /// Statements until the next look at what SQLite has counted.
+    /// Statements until SQLite's counters are read next.
     gather_in: u32,
-    /// Its caches.
+    /// Its caches, as last added to the totals.
     cache_usage: CacheUsage,
 }
 
@@ -84,7 +84,7 @@ impl Connection {
         let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
         db.busy_handler(Some(busy::others_write))?;
-        control.runs_on(&db);
+        control.add_connection(&db);
         let progress = move || {
             memory::update_counting();
             control.must_stop() && !interrupt::is_ignored()
@@ -109,16 +109,16 @@ impl Connection {
         })
     }
 
-    /// Told of each statement: now and then, looks at what SQLite has counted.
+    /// Counts a statement's end; every [`GATHER_EACH`] statements SQLite's counters are read.
     #[inline]
-    pub fn statement_ended(&mut self) {
+    pub fn count_statement(&mut self) {
         self.gather_in -= 1;
         if self.gather_in == 0 {
             self.gather();
         }
     }
 
-    /// Adds what SQLite has counted since the last time to the server's metrics.
+    /// Adds what SQLite has counted since the last call to the server's metrics.
     #[cold]
     pub fn gather(&mut self) {
         use rusqlite::ffi;
@@ -186,7 +186,7 @@ impl Connection {
         self.statements.close(id);
     }
 
-    /// Runs a statement without parameters or rows that is used again and again.
+    /// Runs a statement without parameters or rows, and leaves it prepared.
     pub fn execute(&mut self, sql: &'static str) -> Result<()> {
         let id = match self.fixed.get(sql) {
             Some(&id) => id,
@@ -200,7 +200,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs statements that are not kept.
+    /// Runs statements that are not left prepared.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
         stack::with_stack(self.views || stack::is_deep(sql), || {
             counted(self.db.execute_batch(sql))
@@ -224,13 +224,13 @@ impl Connection {
         self.db.is_autocommit()
     }
 
-    /// Whether a database is known to the connection.
+    /// Whether a database is attached.
     #[inline]
     pub fn is_attached(&self, name: &str) -> bool {
         self.attached.iter().any(|n| n == name)
     }
 
-    /// Makes a database known to the connection. Returns whether it was not before.
+    /// Attaches a database. Returns whether it was not attached before.
     pub fn attach(&mut self, name: &str) -> Result<bool> {
         if let Some(at) = self.attached.iter().position(|n| n == name) {
             if at + 1 != self.attached.len() && self.attached.len() > 2 {
@@ -254,7 +254,7 @@ impl Connection {
         let quoted = quote(name);
         let path = path.to_str().ok_or(Error::Path)?;
         counted(self.db.execute(&format!("ATTACH ?1 AS {quoted}"), [path]))?;
-        // WAL lets readers go on while one writes. 16 MiB of pages per session.
+        // WAL lets readers continue while one session writes. 16 MiB of pages per session.
         counted(self.db.execute_batch(&format!(
             "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
@@ -266,8 +266,8 @@ impl Connection {
         Ok(true)
     }
 
-    /// Sorts the indexes of texts anew, where a file's are still in SQLite's own order. Where that
-    /// cannot be done, another session or start does it.
+    /// Rebuilds the indexes of texts of a file that has them in SQLite's own order. Where that fails, the
+    /// next session that attaches the file tries again.
     fn renew(&mut self, name: &str) -> Result<()> {
         let quoted = quote(name);
         let version = format!("PRAGMA {quoted}.user_version");
@@ -314,7 +314,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The same for TIMESTAMPs.
+    /// Converts a file's TIMESTAMPs to UTC, and logs a failure.
     fn renew_times(&mut self, name: &str) {
         let Err(error) = self.convert_times(name) else {
             return;
@@ -322,7 +322,7 @@ impl Connection {
         if !self.db.is_autocommit() {
             let _ = self.db.execute_batch("ROLLBACK");
         }
-        // Where the system's time is UTC's, nothing is to be done.
+        // Where the system's time zone is UTC, there is nothing to convert.
         if !Zone::system().is_utc() {
             log::write(
                 Priority::Warning,
@@ -335,7 +335,7 @@ impl Connection {
         }
     }
 
-    /// Makes TIMESTAMPs UTC, where an earlier version has stored the system's time. All are, or none.
+    /// Converts TIMESTAMPs that an earlier version stored in the system's time zone to UTC: all or none.
     fn convert_times(&mut self, name: &str) -> Result<()> {
         let quoted = quote(name);
         counted(self.db.execute_batch("BEGIN IMMEDIATE"))?;
@@ -369,9 +369,9 @@ impl Connection {
         changed.and(counted(self.db.execute_batch(end)))
     }
 
-    /// Whether commits wait for the disk (FULL), or the log is synced at checkpoints (NORMAL), which in
-    /// WAL risks the last commits and never what is consistent. SQLite changes that outside of
-    /// transactions only: what is attached inside one syncs at its commit too.
+    /// Sets whether commits wait for the disk (FULL), or the log is synced at checkpoints (NORMAL), which in
+    /// WAL may lose the last commits but not consistency. SQLite changes that outside of transactions only:
+    /// a database that is attached inside one syncs at its commit, too.
     fn settle(&mut self) -> Result<()> {
         if !self.db.is_autocommit() {
             return Ok(());
@@ -384,7 +384,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes over what SET GLOBAL innodb_flush_log_at_trx_commit has said.
+    /// Applies a new value of innodb_flush_log_at_trx_commit.
     #[cold]
     fn change_durability(&mut self) -> Result<()> {
         if self.db.is_autocommit() {
@@ -406,7 +406,7 @@ impl Connection {
         Ok(self.db.execute_batch(&format!("DETACH {}", quote(name)))?)
     }
 
-    /// Forgets a database, as before its file is removed.
+    /// Detaches a database, before its file is removed.
     pub fn forget(&mut self, name: &str) -> Result<()> {
         if let Some(at) = self.attached.iter().position(|n| n == name) {
             self.attached.remove(at);
@@ -432,7 +432,7 @@ impl Connection {
     }
 }
 
-/// What SQLite refuses, counted.
+/// Counts a refusal by SQLite.
 fn counted<T>(result: rusqlite::Result<T>) -> Result<T> {
     result.map_err(|error| {
         let error = Error::from(error);

@@ -1,4 +1,4 @@
-//! What stops a statement that runs: KILL, a time limit, a client that has gone.
+//! What stops a running statement: KILL, a time limit, a client that has disconnected.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct Control {
     timed_out: AtomicBool,
     /// Milliseconds since `born`; 0 is none.
     deadline: AtomicU64,
-    /// What the deadline is so many milliseconds behind; 0 is none.
+    /// The time limit behind the deadline, in milliseconds; 0 is none.
     limit: AtomicU64,
     born: Instant,
     looked: AtomicU64,
@@ -40,7 +40,7 @@ impl fmt::Debug for Control {
 }
 
 impl Control {
-    /// For statements that run for a client.
+    /// The control of statements that run for a client.
     pub fn new(client: Arc<dyn Client>) -> Self {
         Self {
             killed: AtomicBool::new(false),
@@ -57,28 +57,28 @@ impl Control {
         }
     }
 
-    /// Statements may run on this connection.
-    pub fn runs_on(&self, connection: &Connection) {
+    /// Adds a connection that statements run on.
+    pub fn add_connection(&self, connection: &Connection) {
         let handle = connection.get_interrupt_handle();
         self.connections.lock().push(handle);
     }
 
-    /// KILL CONNECTION: what runs is interrupted, and the session ends.
+    /// KILL CONNECTION: interrupts the statement that runs, and ends the session.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
         self.interrupt();
         self.client.hang_up();
     }
 
-    /// KILL QUERY: what runs is interrupted.
+    /// KILL QUERY: interrupts the statement that runs.
     pub fn kill_query(&self) {
         self.kill_query.store(true, Ordering::Relaxed);
         self.interrupt();
     }
 
-    /// Has SQLite stop, at the next step that it takes. It forgets that when it begins a statement.
+    /// Stops SQLite at its next step. The next statement that begins resets that.
     fn interrupt(&self) {
-        if !self.works() {
+        if !self.is_working() {
             return;
         }
         for connection in &*self.connections.lock() {
@@ -93,11 +93,11 @@ impl Control {
     }
 
     /// Whether a statement runs.
-    pub fn works(&self) -> bool {
+    pub fn is_working(&self) -> bool {
         self.works.load(Ordering::Relaxed)
     }
 
-    /// Has the statement end that runs, where it must. Any thread may call it.
+    /// Interrupts the statement that runs, where it must end. Any thread may call it.
     pub fn end_if_due(&self) {
         if self.must_stop() {
             self.interrupt();
@@ -109,13 +109,13 @@ impl Control {
         self.killed.load(Ordering::Relaxed)
     }
 
-    /// Whether the client was found to have vanished.
+    /// Whether the client has disconnected, as the last check found.
     pub fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
 
-    /// A command has come: what was meant for the one before is forgotten. To be called before the
-    /// process list shows the new one.
+    /// Resets KILL QUERY and the time limit at a new command. To be called before the process list has the
+    /// new one.
     #[inline]
     pub fn forget(&self) {
         if self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed) {
@@ -140,7 +140,7 @@ impl Control {
         }
     }
 
-    /// Whether what runs must stop. Asked while SQLite works and while a session waits.
+    /// Whether the statement must stop. Called while SQLite runs and while a session waits.
     pub fn must_stop(&self) -> bool {
         if self.is_killed() || self.kill_query.load(Ordering::Relaxed) || self.is_gone() {
             return true;
@@ -151,7 +151,7 @@ impl Control {
             self.timed_out.store(true, Ordering::Relaxed);
             return true;
         }
-        // Twenty times a second, not each time: that may be a system call.
+        // Twenty times a second at most: it may be a system call.
         if now >= self.looked.load(Ordering::Relaxed) + 50 {
             self.looked.store(now, Ordering::Relaxed);
             if self.client.has_gone() {
@@ -162,7 +162,7 @@ impl Control {
         false
     }
 
-    /// A statement has come, and runs from now on for so long at most; zero is no limit.
+    /// Begins a statement that may run for `at_most`; zero is no limit.
     #[inline]
     pub fn start(&self, at_most: Duration) {
         self.limit.store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! A statement that runs: its parameters, its rows, what SQLite counts of it.
+//! A statement that runs: its parameters, its rows, SQLite's counters.
 //!
 //! A session steps through the rows straight into the client's buffer.
 
@@ -20,7 +20,7 @@ use super::statement::failure;
 pub struct Cursor<'c> {
     raw: NonNull<ffi::sqlite3_stmt>,
     db: NonNull<ffi::sqlite3>,
-    /// Its text nests deep: SQLite prepares it anew when a schema has changed.
+    /// Whether its text nests deeply: SQLite may prepare it anew, when a schema has changed.
     deep: bool,
     _connection: std::marker::PhantomData<&'c ()>,
 }
@@ -132,7 +132,7 @@ impl<'c> Cursor<'c> {
         // SAFETY: the statement is live (see `new`).
         let steps =
             unsafe { ffi::sqlite3_stmt_status(self.stmt(), ffi::SQLITE_STMTSTATUS_VM_STEP, 1) };
-        // SQLite counts in 32 bits, and may have come round.
+        // SQLite counts in 32 bits, which may have wrapped.
         u64::from(steps as u32)
     }
 
@@ -142,7 +142,7 @@ impl<'c> Cursor<'c> {
         let (stmt, i) = (self.stmt(), column as c_int);
         // SAFETY: the statement is live; the text or blob that SQLite returns stays valid until
         // the next step, reset or conversion of that column, none of which can happen while the
-        // returned value borrows `self`: this function asks each type without converting.
+        // returned value borrows `self`: this function reads each type without converting.
         unsafe {
             match ffi::sqlite3_column_type(stmt, i) {
                 ffi::SQLITE_INTEGER => Value::Int(ffi::sqlite3_column_int64(stmt, i)),
@@ -188,7 +188,7 @@ impl<'c> Cursor<'c> {
 
 impl Drop for Cursor<'_> {
     fn drop(&mut self) {
-        // SAFETY: the statement is live (see `new`). The result repeats an error that step told.
+        // SAFETY: the statement is live (see `new`). The result repeats an error of `step`.
         unsafe {
             ffi::sqlite3_reset(self.stmt());
         }
@@ -199,7 +199,7 @@ impl Drop for Cursor<'_> {
 /// `pointer` is null, or `len` bytes that live for `'a`.
 unsafe fn bytes<'a>(pointer: *const u8, len: c_int) -> &'a [u8] {
     match usize::try_from(len) {
-        // SAFETY: by the caller's promise.
+        // SAFETY: `pointer` is not null, and has `len` bytes (see above).
         Ok(len) if len > 0 && !pointer.is_null() => unsafe { slice::from_raw_parts(pointer, len) },
         _ => &[],
     }
@@ -211,6 +211,6 @@ unsafe fn text<'a>(pointer: *const c_char) -> Option<&'a str> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: by the caller's promise.
+    // SAFETY: not null, so a C string (see above).
     unsafe { CStr::from_ptr(pointer) }.to_str().ok()
 }

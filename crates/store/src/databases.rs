@@ -1,4 +1,4 @@
-//! The data directory: which databases there are, and who may write to them.
+//! The data directory: its databases, their definitions and write locks.
 
 use std::collections::HashMap;
 use std::io;
@@ -21,16 +21,16 @@ use super::stack;
 use super::write_lock::WriteLock;
 use tare::sync::{Mutex, RwLock};
 
-/// The format of a database's file, as its user_version says: from 1 on, texts without case are in
+/// The format of a database's file, in its user_version: from 1 on, texts without case are in
 /// the order of `tare_mysql::collation`; from 2 on, TIMESTAMPs are UTC.
 pub(crate) const FORMAT: i64 = 2;
 /// The format from which on texts are sorted so.
 pub(crate) const SORTED: i64 = 1;
 
-/// For another process that has the file.
+/// How long to wait for another process that has locked the file.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Of a database's files.
+/// The mode of a database's files.
 const FILE_MODE: u32 = 0o640;
 
 /// All databases of a data directory.
@@ -38,13 +38,13 @@ const FILE_MODE: u32 = 0o640;
 pub struct Databases {
     /// `None`: there are none.
     directory: Option<PathBuf>,
-    /// How the text of a table's definition is read.
+    /// Parses the text of a table's definition.
     pub(super) read: ReadDefinition,
     write_locks: RwLock<HashMap<String, Arc<WriteLock>>>,
-    /// Raised by each change of a schema: what was translated before may be wrong now.
+    /// Raised by each change of a schema: plans of an earlier generation may be wrong.
     generation: AtomicU64,
     definitions: Mutex<HashMap<String, Arc<Definitions>>>,
-    /// How large tables are, where it took long to count.
+    /// Cached figures of large databases.
     pub(super) counted: Mutex<HashMap<String, Counted>>,
     /// Commits wait for the disk.
     durable: AtomicBool,
@@ -57,19 +57,19 @@ pub struct Definitions {
     pub generation: u64,
     /// By name.
     pub tables: HashMap<String, Arc<TableDef>>,
-    /// Whether some are views, which nest whatever a statement's own text is.
+    /// Whether some are views, which may nest deeply even where a statement's own text does not.
     pub views: bool,
 }
 
-/// Makes the empty file of a database, which others than its owner and group cannot open; MySQL's
-/// files have the same mode. SQLite gives the files beside it the mode that it has.
+/// Creates the empty file of a database, which only its owner and group can open; MySQL's files have the
+/// same mode. SQLite gives its log and index the same mode.
 fn create_file(path: &Path) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true).mode(FILE_MODE);
     options.open(path).map(drop)
 }
 
-/// Takes from the files of databases what earlier versions allowed everybody.
+/// Removes permissions for everybody, which earlier versions gave the files of databases.
 fn close_to_others(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else {
         return;
@@ -85,7 +85,7 @@ fn close_to_others(directory: &Path) {
         };
         let mode = metadata.permissions().mode() & 0o777;
         if ours && metadata.is_file() && mode & !FILE_MODE != 0 {
-            // Who may not change them may not be their owner: they stay as they are.
+            // A process that is not their owner cannot change them: they stay as they are.
             let _ = std::fs::set_permissions(
                 entry.path(),
                 std::fs::Permissions::from_mode(mode & FILE_MODE),
@@ -95,7 +95,7 @@ fn close_to_others(directory: &Path) {
 }
 
 impl Databases {
-    /// The databases of a directory, whose tables' definitions are read so.
+    /// The databases of a directory.
     pub fn new(directory: PathBuf, read: ReadDefinition) -> Self {
         close_to_others(&directory);
         Self::of(Some(directory), read)
@@ -122,12 +122,12 @@ impl Databases {
         }
     }
 
-    /// Whether commits wait for the disk: innodb_flush_log_at_trx_commit = 1.
+    /// Sets whether commits wait for the disk: innodb_flush_log_at_trx_commit = 1.
     pub fn set_durable(&self, durable: bool) {
         self.durable.store(durable, Ordering::Relaxed);
     }
 
-    /// The same.
+    /// Whether commits wait for the disk.
     #[inline]
     pub fn is_durable(&self) -> bool {
         self.durable.load(Ordering::Relaxed)
@@ -152,7 +152,7 @@ impl Databases {
         }
     }
 
-    /// Whether there is such a database; system schemas are.
+    /// Whether there is such a database or system schema.
     pub fn exists(&self, name: &str) -> bool {
         is_system_schema(name) || self.path(name).is_ok_and(|p| p.exists())
     }
@@ -203,13 +203,13 @@ impl Databases {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Says that a schema has changed.
-    pub fn schema_changed(&self) {
+    /// Raises the generation: a schema has changed.
+    pub fn raise_generation(&self) {
         // Pairs with the Acquire load in `generation`: who sees the number sees the new schema.
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// The tables of a database; read by `load` when what is known is out of date.
+    /// The tables of a database; `load` reads them when the cached ones are out of date.
     pub fn definitions(
         &self,
         name: &str,
@@ -233,9 +233,9 @@ impl Databases {
         Ok(fresh)
     }
 
-    /// The tables of a database, read through a connection of their own when what is known is out of
-    /// date: for whoever is called while the session's connection runs a statement. `prepare` gives
-    /// it the functions that views call.
+    /// The tables of a database, read through a connection of its own when the cached ones are out of date:
+    /// for callers inside a statement that the session's connection runs. `prepare` gives it the functions
+    /// that views call.
     ///
     /// # Errors
     /// [`Error::BadName`], or SQLite's.
@@ -248,12 +248,12 @@ impl Databases {
             let db = rusqlite::Connection::open(self.path(name)?)?;
             db.busy_timeout(BUSY_TIMEOUT)?;
             prepare(&db)?;
-            // Views nest, whatever the statement's own text is.
+            // Views may nest deeply even where the statement's own text does not.
             stack::with_stack(true, || load(&db, "main", name, self.read))
         })
     }
 
-    /// Makes the file of a database that is not there yet.
+    /// Creates the file of a new database.
     ///
     /// # Errors
     /// [`Error::BadName`], or SQLite's.
@@ -265,7 +265,7 @@ impl Databases {
             "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
              CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
         ))?;
-        self.schema_changed();
+        self.raise_generation();
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl Databases {
         self.definitions.lock().get(name).cloned()
     }
 
-    /// How many tables' definitions are known.
+    /// The number of tables whose definitions are cached.
     pub fn cached_table_count(&self) -> usize {
         self.definitions
             .lock()

@@ -1,11 +1,11 @@
-//! What goes wrong in the databases, and what clients are told of it.
+//! Errors of the databases, and their mapping to MySQL's errors.
 
 use tare_mysql::error::SqlError;
 use tare_mysql::error::raised::Ticket;
 
 use super::words::{self, UnknownColumn};
 
-/// The result of what is asked of a database.
+/// The result of an operation on a database.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// An error of the databases.
@@ -16,13 +16,13 @@ pub enum Error {
     Sqlite {
         /// Its extended code.
         code: i32,
-        /// Its words.
+        /// Its message.
         message: String,
     },
     /// A virtual table or a function raised it while SQLite ran.
     #[error(transparent)]
     Raised(SqlError),
-    /// What rusqlite says without SQLite: a value is not of the type that was asked for.
+    /// rusqlite's own: a value does not have the requested type.
     #[error(transparent)]
     Value(rusqlite::Error),
     /// No file can have the name.
@@ -37,7 +37,7 @@ pub enum Error {
     /// SQLite takes names in UTF-8 only.
     #[error("path is not UTF-8")]
     Path,
-    /// A database's file cannot be made.
+    /// A database's file cannot be created.
     #[error("{0}")]
     Create(std::io::Error),
     /// A database's file cannot be removed.
@@ -58,7 +58,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What SQLite has told, in its extended code and its words.
+    /// An error of SQLite, from its extended code and message.
     pub fn from_sqlite(code: i32, message: impl Into<String>) -> Self {
         match Ticket::in_code(code).and_then(Ticket::take) {
             Some(error) => Self::Raised(error),
@@ -69,7 +69,7 @@ impl Error {
         }
     }
 
-    /// The column that a statement names and SQLite does not find.
+    /// The column that a statement names and SQLite does not resolve.
     pub fn column(&self) -> Option<UnknownColumn<'_>> {
         match self {
             Self::Sqlite { message, .. } => words::column(message),
@@ -173,10 +173,10 @@ mod tests {
     fn an_error_that_nobody_took_does_not_replace_a_later_one() {
         let db = connection();
         let first = fail(&db, "SELECT refuse('first')");
-        // SQLite's own error comes after one of ours that nobody has looked at.
+        // SQLite's own error follows one of ours that nobody has taken.
         let own = SqlError::from(Error::from(fail(&db, "SELECT * FROM shop.t")));
         assert_eq!(own.code, 1146);
-        // One of ours comes after another one.
+        // One of ours follows another one.
         let second = fail(&db, "SELECT refuse('second')");
         let first = SqlError::from(Error::from(first));
         assert_eq!(first, SqlError::new(1105, "SQL logic error"));

@@ -1,7 +1,7 @@
-//! How large the tables of a database are: its pages, counted.
+//! How large the tables of a database are.
 //!
-//! Counting reads every page of the database. It goes on for a second at most; what took long is kept, so
-//! that clients that list tables again and again do not count again and again.
+//! Counting reads every page of the database, for a second at most. A result that took long is cached, so
+//! that clients that list tables repeatedly do not count repeatedly.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -14,19 +14,19 @@ use crate::databases::{BUSY_TIMEOUT, Databases};
 use crate::error::Result;
 use crate::tables::META;
 
-/// How long counting may take. A database of some gigabytes takes longer: nothing is known of it then.
+/// How long counting may take. A database of some gigabytes takes longer, and has no figures then.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
-/// A database of so many pages, 8 MiB, is counted anew whenever it is asked for: some milliseconds.
+/// A database of at most so many pages (8 MiB) is counted at each call: some milliseconds.
 const MAX_UNCACHED_PAGES: u32 = 2048;
-/// What was counted of a larger one is kept for so many times as long as it took.
+/// The figures of a larger one are cached for this many times the duration of the count.
 const CACHE_TIMES: u32 = 20;
-/// Pages between two looks at the clock.
+/// Pages between two reads of the clock.
 const PAGES_BETWEEN_CLOCK_READS: u32 = 256;
 
 /// The figures of a database's tables, by name.
 pub type Tables = HashMap<String, Figures>;
 
-/// What was counted, and how long it holds.
+/// Cached figures, and when they expire.
 #[derive(Debug)]
 pub(crate) struct Counted {
     tables: Arc<Tables>,
@@ -34,8 +34,8 @@ pub(crate) struct Counted {
 }
 
 impl Databases {
-    /// How large the tables of a database are. What is not known is left out: nothing at all where
-    /// the database is so large that counting would take too long.
+    /// How large the tables of a database are. There are no sizes where the database is so large that
+    /// counting would take too long.
     pub fn figures(&self, name: &str) -> Arc<Tables> {
         let begun = Instant::now();
         if let Some(cached) = self.counted.lock().get(name)
@@ -56,10 +56,10 @@ impl Databases {
         tables
     }
 
-    /// Pages that were committed and stand in write-ahead logs alone: what a checkpoint has to write.
+    /// Committed pages that are only in write-ahead logs: a checkpoint has to write them.
     ///
-    /// The index of a log says it, in the file beside it (SQLite's walformat.html): how many frames
-    /// there are, and how many of them have been copied.
+    /// The index of a log, a file of its own, has the number of frames and how many of them are copied
+    /// (SQLite's walformat.html).
     pub fn unwritten_pages(&self) -> u64 {
         let of = |name: &String| {
             let mut path = self.path(name).ok()?.into_os_string();
@@ -78,7 +78,7 @@ impl Databases {
         self.names().iter().filter_map(of).sum()
     }
 
-    /// Counts, on a connection of its own: the session's runs the statement that asks.
+    /// Counts on a connection of its own: the session's is running the calling statement.
     fn count(&self, name: &str, begun: Instant, visited_pages: &mut u32) -> Result<Tables> {
         let db = rusqlite::Connection::open(self.path(name)?)?;
         db.busy_timeout(BUSY_TIMEOUT)?;
@@ -139,7 +139,7 @@ impl Databases {
     }
 }
 
-/// The next number of each table with AUTO_INCREMENT that has given one.
+/// The next number of each table whose AUTO_INCREMENT was used.
 fn next_numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
     let there = db.query_row(
         "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_sequence'",
@@ -157,7 +157,7 @@ fn next_numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
     Ok(all.query_map([], next)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// When each table was made, in seconds since 1970. A database of an earlier version does not say.
+/// When each table was created, in seconds since 1970. Databases of earlier versions do not store it.
 fn creation_times(db: &rusqlite::Connection) -> Vec<(String, i64)> {
     let read = || -> rusqlite::Result<Vec<(String, i64)>> {
         let sql = format!("SELECT name, created FROM {META} WHERE created IS NOT NULL");

@@ -1,8 +1,8 @@
 //! The user's databases: one SQLite file each, and the sessions' connections to them.
 //!
-//! SQLite's mutexes, memory and files are instrumented ([`sqlite::configure`]). Whoever opens a
-//! [`Connection`] gives it functions and says who may stop its statements ([`Control`]); whoever
-//! opens [`Databases`] says how the text of a table's definition is read.
+//! SQLite's mutexes, memory and files are instrumented ([`sqlite::configure`]). The caller that opens a
+//! [`Connection`] gives it functions and the [`Control`] that stops its statements; the caller that opens
+//! [`Databases`] gives the parser of a table's definition.
 
 pub mod access;
 mod busy;

@@ -1,5 +1,4 @@
-//! The error log: what the server says to nobody in particular. It goes to standard error, and the last
-//! lines of the process are kept for performance_schema.error_log.
+//! The error log. Lines go to standard error, and the last ones are stored for performance_schema.error_log.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -7,17 +6,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare::sync::PlainMutex;
 
-/// How many lines are kept. They are few and short: a server that works says nothing.
+/// Lines that are stored. They are few and short: a server without problems logs nothing after its start.
 const MAX_LINES: usize = 1000;
 
-/// How grave a line is, by MySQL's words.
+/// MySQL's priority of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// The server's own start.
     System,
     /// Something does not work.
     Error,
-    /// Something works otherwise than one might think.
+    /// Something works in an unexpected way.
     Warning,
 }
 
@@ -37,20 +36,20 @@ impl Priority {
 pub struct Line {
     /// Microseconds since 1970; no two lines have the same.
     pub logged_us: u64,
-    /// How grave it is.
+    /// The priority.
     pub priority: Priority,
-    /// The part of the server, Server, or SQLite for the engine.
+    /// `Server`, or `SQLite` for the engine.
     pub subsystem: &'static str,
     /// The text.
     pub text: String,
 }
 
-/// The lines, and what was not kept.
+/// The stored lines.
 #[derive(Debug, Clone)]
 pub struct Log {
     /// The oldest first.
     pub lines: VecDeque<Line>,
-    /// Older ones, which were forgotten.
+    /// The number of older lines, which are dropped.
     pub expired: u64,
 }
 
@@ -79,18 +78,18 @@ impl Log {
     }
 }
 
-/// Keeps a line that is said elsewhere.
+/// Stores a line that is printed elsewhere.
 pub fn record(priority: Priority, subsystem: &'static str, text: String) {
     LOG.lock().push(priority, subsystem, text);
 }
 
-/// Says a line to standard error, and keeps it.
+/// Writes a line to standard error, and stores it.
 pub fn write(priority: Priority, subsystem: &'static str, text: String) {
     eprintln!("tare: {text}");
     record(priority, subsystem, text);
 }
 
-/// What there is.
+/// The stored lines now.
 pub fn snapshot() -> Log {
     LOG.lock().clone()
 }

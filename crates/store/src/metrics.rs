@@ -1,7 +1,7 @@
-//! What the databases count: MySQL's names where the meaning is MySQL's.
+//! Metrics of the databases, with MySQL's names where the meaning is MySQL's.
 //!
-//! What SQLite counts for each connection (its page cache) is collected now and then, not at each
-//! statement: see [`Connection::gather`](super::Connection::gather).
+//! SQLite's counters of a connection (its page cache) are collected every 32 statements: see
+//! [`Connection::gather`](super::Connection::gather).
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -14,7 +14,7 @@ pub const CACHE_KIB: i64 = 16_384;
 pub const PAGE_BYTES: u64 = 4096;
 
 tare::metrics! {
-    /// Pages that sessions asked their caches for; collected every 32 statements of a session.
+    /// Pages that sessions requested from their caches; collected every 32 statements of a session.
     pub static BUFFER_POOL_READ_REQUESTS: StatusCounter = "buffer_pool_read_requests", "buffer", enabled;
     /// Pages that were in no session's cache and were read; collected every 32 statements of a session.
     pub static BUFFER_POOL_READS: StatusCounter = "buffer_pool_reads", "buffer", enabled;
@@ -71,21 +71,21 @@ tare::metrics! {
     pub static FILE_NUM_OPEN_FILES: Value = "file_num_open_files", "file_system", enabled;
 }
 
-/// Caches of connections, and the bytes that they take, as the connections have told last.
+/// Caches of all connections, and their bytes, as each connection reported last.
 static CACHES: AtomicI64 = AtomicI64::new(0);
 static CACHED: AtomicI64 = AtomicI64::new(0);
 
-/// What a connection has told of its caches.
+/// The caches of one connection, as it reported last.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CacheUsage {
-    /// How many there are: one for each database.
+    /// Caches: one for each attached database.
     pub(crate) caches: i64,
-    /// What they take.
+    /// Their bytes.
     pub(crate) bytes: i64,
 }
 
 impl CacheUsage {
-    /// Tells what is so now, in place of what was told before.
+    /// Replaces what the connection reported before in the totals.
     pub(crate) fn update(&mut self, now: Self) {
         CACHES.fetch_add(now.caches - self.caches, Ordering::Relaxed);
         CACHED.fetch_add(now.bytes - self.bytes, Ordering::Relaxed);
@@ -93,8 +93,8 @@ impl CacheUsage {
     }
 }
 
-/// The pages that the caches of all connections may have, and the bytes that they take: as they were when
-/// each connection told last, which is every 32 statements.
+/// The pages that the caches of all connections may have, and the bytes that they take, as each connection
+/// reported last: every 32 statements.
 pub fn caches() -> (u64, u64) {
     let caches = CACHES.load(Ordering::Relaxed).max(0) as u64;
     let pages = CACHE_KIB as u64 * 1024 / PAGE_BYTES;
@@ -112,7 +112,7 @@ pub fn count_refusal(code: i32) {
     }
 }
 
-/// Says what never changes.
+/// Sets the metrics that never change.
 pub fn publish_constants() {
     BUFFER_POOL_SIZE.set(CACHE_KIB * 1024);
     PAGE_SIZE.set(PAGE_BYTES as i64);

@@ -119,14 +119,14 @@ unsafe extern "C" fn alloc(kind: c_int) -> *mut ffi::sqlite3_mutex {
 }
 
 unsafe extern "C" fn free(mutex: *mut ffi::sqlite3_mutex) {
-    // SAFETY: SQLite frees what `alloc` made as FAST or RECURSIVE, a box, once; never a static.
+    // SAFETY: SQLite frees what `alloc` returned as FAST or RECURSIVE, a box, once; never a static.
     drop(unsafe { Box::from_raw(mutex.cast::<Mutex>()) });
 }
 
 /// # Safety
 /// `mutex` came from `alloc` and was not freed.
 unsafe fn of<'a>(mutex: *mut ffi::sqlite3_mutex) -> &'a Mutex {
-    // SAFETY: by the caller's promise; a `Mutex` is only ever shared.
+    // SAFETY: `alloc` returned it and it is not freed (see above); a `Mutex` is only ever shared.
     unsafe { &*mutex.cast::<Mutex>() }
 }
 
@@ -150,7 +150,7 @@ unsafe extern "C" fn enter(mutex: *mut ffi::sqlite3_mutex) {
     // SAFETY: SQLite enters mutexes that it has allocated and not freed.
     let mutex = unsafe { of(mutex) };
     if !again(mutex) {
-        // The guard is a token without a size; `leave` makes it again.
+        // The guard is a token without a size; `leave` creates another one.
         let _held = mutex.raw.lock();
         entered(mutex);
     }
@@ -182,7 +182,7 @@ unsafe extern "C" fn leave(mutex: *mut ffi::sqlite3_mutex) {
 }
 
 unsafe extern "C" fn held(mutex: *mut ffi::sqlite3_mutex) -> c_int {
-    // SAFETY: as in `enter`; SQLite asks in assertions only.
+    // SAFETY: as in `enter`; SQLite calls it in assertions only.
     c_int::from(mutex.is_null() || unsafe { of(mutex) }.owner.load(Ordering::Relaxed) == me())
 }
 

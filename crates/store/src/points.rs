@@ -1,4 +1,4 @@
-//! Where the databases are instrumented; SQLite's own mutexes are in `mutex`.
+//! Instruments of the databases; those of SQLite's own mutexes are in `mutex`.
 
 tare::classes! {
     /// The tables' definitions.

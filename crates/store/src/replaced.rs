@@ -1,5 +1,5 @@
-//! The rows that a REPLACE deletes. SQLite counts those that it inserts, and tells of the others in its
-//! preupdate hook alone: .cargo/config.toml compiles it in. It is set while a REPLACE runs.
+//! The rows that a REPLACE deletes. SQLite counts the inserted rows, and reports the deleted ones in its
+//! preupdate hook only: .cargo/config.toml compiles it in. The hook is set while a REPLACE runs.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -7,22 +7,22 @@ use std::slice;
 
 use rusqlite::ffi;
 
-// Said here, because the linker would only name a function of SQLite's.
+// Checked here, because the linker's error would only name a function of SQLite.
 const _: () = assert!(
     option_env!("LIBSQLITE3_FLAGS").is_some(),
     "SQLite needs the flags that .cargo/config.toml in Tare's checkout gives: build there, or set LIBSQLITE3_FLAGS to them"
 );
 
-/// What a REPLACE has deleted.
+/// The rows that a REPLACE has deleted.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct ReplaceCounts {
-    /// Rows, those that came back as they were included.
+    /// All deleted rows.
     pub deleted: u64,
-    /// Rows that came back as they were.
+    /// Deleted rows that were inserted again unchanged.
     pub same: u64,
 }
 
-/// A value, kept.
+/// A copy of a value.
 #[derive(PartialEq)]
 enum OwnedValue {
     Null,
@@ -34,7 +34,7 @@ enum OwnedValue {
 #[derive(Default)]
 struct Counts {
     replaced: ReplaceCounts,
-    /// The row that was deleted last, until the row for which it was is inserted.
+    /// The row that was deleted last, until the row that replaces it is inserted.
     last: Option<Vec<OwnedValue>>,
 }
 
@@ -67,8 +67,8 @@ impl ReplaceCounter {
 
 impl Drop for ReplaceCounter {
     fn drop(&mut self) {
-        // SAFETY: the connection is open (see `new`); the counts came from a box, and nobody knows them
-        // once the hook is gone.
+        // SAFETY: the connection is open (see `new`); the counts came from a box, and nobody has a
+        // pointer to them once the hook is removed.
         unsafe {
             ffi::sqlite3_preupdate_hook(self.db.as_ptr(), None, ptr::null_mut());
             drop(Box::from_raw(self.counts.as_ptr()));
@@ -76,7 +76,7 @@ impl Drop for ReplaceCounter {
     }
 }
 
-/// Told of each row before it changes.
+/// SQLite's preupdate hook: called before each row changes.
 unsafe extern "C" fn count_change(
     counts: *mut c_void,
     db: *mut ffi::sqlite3,
@@ -88,19 +88,19 @@ unsafe extern "C" fn count_change(
 ) {
     // SAFETY: SQLite calls with what `new` gave it, on the thread that steps, while `Counting` lives.
     let counts = unsafe { &mut *counts.cast::<Counts>() };
-    // SAFETY: these may be called in the hook. What foreign keys do to other tables is below depth 0.
+    // SAFETY: these may be called in the hook. Changes by foreign keys have a depth above 0.
     if unsafe { ffi::sqlite3_preupdate_depth(db) } != 0 {
         return;
     }
     match operation {
         ffi::SQLITE_DELETE => {
             counts.replaced.deleted += 1;
-            // SAFETY: the values before are there in a DELETE.
+            // SAFETY: a DELETE has old values.
             counts.last = Some(unsafe { row(db, ffi::sqlite3_preupdate_old) });
         }
         ffi::SQLITE_INSERT => {
             if let Some(last) = counts.last.take() {
-                // SAFETY: the values after are there in an INSERT.
+                // SAFETY: an INSERT has new values.
                 let now = unsafe { row(db, ffi::sqlite3_preupdate_new) };
                 counts.replaced.same += u64::from(now == last);
             }
@@ -112,7 +112,7 @@ unsafe extern "C" fn count_change(
 /// The row before or after, in the hook.
 ///
 /// # Safety
-/// In the hook, of an operation that has what is asked for.
+/// To be called in the hook, for an operation that has these values.
 unsafe fn row(
     db: *mut ffi::sqlite3,
     value: unsafe extern "C" fn(*mut ffi::sqlite3, c_int, *mut *mut ffi::sqlite3_value) -> c_int,
@@ -121,7 +121,7 @@ unsafe fn row(
     let columns = unsafe { ffi::sqlite3_preupdate_count(db) };
     let column = |i| {
         let mut pointer = ptr::null_mut();
-        // SAFETY: in the hook, of a column that there is.
+        // SAFETY: in the hook, of an existing column.
         match unsafe { value(db, i, &raw mut pointer) } {
             // SAFETY: SQLite gave it, and it lives until the hook returns.
             ffi::SQLITE_OK if !pointer.is_null() => unsafe { copy_value(pointer) },
@@ -132,15 +132,15 @@ unsafe fn row(
 }
 
 /// # Safety
-/// A value that lives.
+/// The value is alive.
 unsafe fn copy_value(value: *mut ffi::sqlite3_value) -> OwnedValue {
-    // SAFETY: the value lives; bytes are copied before SQLite can change them.
+    // SAFETY: the value is alive (see above); bytes are copied before SQLite can change them.
     unsafe {
         match ffi::sqlite3_value_type(value) {
             ffi::SQLITE_INTEGER => OwnedValue::Integer(ffi::sqlite3_value_int64(value)),
             ffi::SQLITE_FLOAT => {
                 let number = ffi::sqlite3_value_double(value);
-                // SQLite stores a double without a fraction as an integer, and tells of it as either.
+                // SQLite stores a double without a fraction as an integer, and reports it as either.
                 match number as i64 {
                     integer if integer as f64 == number => OwnedValue::Integer(integer),
                     _ => OwnedValue::Real(number),

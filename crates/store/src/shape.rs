@@ -1,19 +1,19 @@
-//! The sorts and temporary tables of a statement, as SQLite's plan tells of them, in MySQL's terms:
-//! MySQL groups in a temporary table where SQLite sorts, and sorts for ORDER BY alone.
+//! The sorts and temporary tables in SQLite's plan of a statement, in MySQL's terms: MySQL groups in a
+//! temporary table where SQLite sorts, and sorts for ORDER BY only.
 
 use super::error::Result;
 use crate::stack;
 
-/// What a statement sorts and keeps aside.
+/// The sorts and temporary tables of a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Shape {
     /// Sorts for ORDER BY, those of windows included.
     pub sorts: u64,
-    /// Temporary tables: for groups, for rows without doubles, for derived tables.
+    /// Temporary tables: for groups, for DISTINCT, for derived tables.
     pub temporaries: u64,
-    /// A table is joined that has no index for it: SQLite makes one while the statement runs.
+    /// A table is joined without an index: SQLite builds one while the statement runs.
     pub full_join: bool,
-    /// The rows come in the order of ORDER BY by themselves.
+    /// An index gives the rows in the order of ORDER BY.
     pub ordered_by_key: bool,
 }
 
@@ -35,11 +35,11 @@ fn is_ordered(sql: &str) -> bool {
     false
 }
 
-/// What SQLite's plan for a statement says.
+/// Reads the shape of a statement from SQLite's plan.
 pub fn analyze(db: &rusqlite::Connection, sql: &str) -> Result<Shape> {
     let explain = format!("EXPLAIN QUERY PLAN {sql}");
     let mut statement = stack::with_stack(true, || db.prepare(&explain))?;
-    // Its parameters have no values now: what it does is known without.
+    // The plan does not depend on the parameters, which have no values now.
     let mut rows = statement.raw_query();
     let (mut orders, mut groups, mut others, mut merges) = (0, 0, 0, false);
     let mut shape = Shape::default();
@@ -56,7 +56,7 @@ pub fn analyze(db: &rusqlite::Connection, sql: &str) -> Result<Shape> {
                 let aside = other
                     .strip_prefix("MATERIALIZE ")
                     .or(other.strip_prefix("CO-ROUTINE "));
-                // What has no name of its own is a window's.
+                // A subquery without a name is a window's.
                 others += u64::from(aside.is_some_and(|name| !name.starts_with('(')));
                 shape.full_join |= other.contains(" AUTOMATIC ");
             }

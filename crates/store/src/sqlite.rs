@@ -1,4 +1,4 @@
-//! SQLite, told before it starts to use this server's locks, memory and file layer.
+//! SQLite's configuration: it uses this server's locks, memory and file layer.
 
 use std::sync::Once;
 
@@ -6,12 +6,12 @@ use rusqlite::ffi;
 
 use super::{memory, mutex, vfs};
 
-/// Configures SQLite once for the process. When another part of the program has started it before,
-/// it stays as it is: it works, and is not instrumented.
+/// Configures SQLite once for the process. Where another part of the program has started it before, it
+/// works without instrumentation.
 pub fn configure() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: sqlite3_config wants to be called before sqlite3_initialize, by one thread: `Once`
+        // SAFETY: sqlite3_config has to be called before sqlite3_initialize, by one thread: `Once`
         // lets one in, and SQLite itself refuses (SQLITE_MISUSE) when it is running. The method
         // tables are static.
         let configured = unsafe {

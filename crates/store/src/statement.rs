@@ -19,7 +19,7 @@ use super::metrics;
 pub struct StatementId(u32);
 
 impl StatementId {
-    /// The bit that tells statements of a session's two connections apart.
+    /// The bit of statements of the connection that has only the system schemas.
     const SYSTEM: u32 = 1 << 31;
 
     /// The same number, of the connection that has only the system schemas.
@@ -50,12 +50,12 @@ pub struct Statements {
 // is only reached through the `Connection` that owns it, which is not Sync.
 unsafe impl Send for Statements {}
 
-/// What SQLite says of its last failure on a connection; SQLITE_BUSY is counted.
+/// SQLite's last error on a connection; SQLITE_BUSY is counted.
 ///
 /// # Safety
 /// `db` is an open connection that no other thread uses.
 pub(super) unsafe fn failure(db: *mut ffi::sqlite3) -> Error {
-    // SAFETY: by the caller's promise `db` is open; the message is valid until the next call.
+    // SAFETY: `db` is open (see above); the message is valid until the next call.
     let (code, message) = unsafe {
         let message = ffi::sqlite3_errmsg(db);
         (
@@ -80,7 +80,7 @@ impl Statements {
     ) -> Result<StatementId> {
         let mut raw = std::ptr::null_mut();
         let len = c_int::try_from(sql.len()).map_err(|_| Error::TooLong)?;
-        // SAFETY: `db` is open by the caller's promise; the text is `len` bytes long; the result
+        // SAFETY: `db` is open (see above); the text is `len` bytes long; the result
         // goes to a local.
         let rc = unsafe {
             ffi::sqlite3_prepare_v3(
@@ -93,7 +93,7 @@ impl Statements {
             )
         };
         if rc != ffi::SQLITE_OK {
-            // SAFETY: as above.
+            // SAFETY: `db` is open (see above).
             return Err(unsafe { failure(db) });
         }
         let raw = NonNull::new(raw).ok_or(Error::Empty)?;

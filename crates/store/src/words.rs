@@ -1,9 +1,9 @@
-//! What SQLite says, in MySQL's words: SQLite's messages are all that it tells of many errors.
+//! SQLite's errors as MySQL's. For many errors the message is all that SQLite reports.
 
 use rusqlite::ffi;
 use tare_mysql::error::SqlError;
 
-/// A column that SQLite does not find, by its name.
+/// The name of a column that SQLite does not resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownColumn<'m> {
     /// No table has it.
@@ -12,7 +12,7 @@ pub enum UnknownColumn<'m> {
     Several(&'m str),
 }
 
-/// What SQLite says, in MySQL's words. `code` is SQLite's extended result code.
+/// MySQL's error for one of SQLite, by its extended result code and its message.
 pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
     match code {
         ffi::SQLITE_BUSY_SNAPSHOT => {
@@ -36,7 +36,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
         }
         ffi::SQLITE_CONSTRAINT_CHECK => {
             let name = message.rsplit(": ").next().unwrap_or(message);
-            // What strict mode asks of a column: see `tables::sqlite`.
+            // A constraint for strict mode: see `tables::sqlite`.
             if let Some((code, column)) = name.strip_prefix("tare:").and_then(|n| n.split_once(':'))
             {
                 return match code {
@@ -84,7 +84,7 @@ pub(super) fn column(message: &str) -> Option<UnknownColumn<'_>> {
     Some(UnknownColumn::None(name))
 }
 
-/// SQLite has one code for all that is wrong with a statement's text; the message tells.
+/// MySQL's error by SQLite's message: SQLite has one code for all errors in a statement's text.
 fn from_message(message: &str) -> SqlError {
     let after = |prefix: &str| message.strip_prefix(prefix);
     if let Some(name) = after("no such table: ") {

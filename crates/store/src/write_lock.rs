@@ -1,8 +1,8 @@
-//! One writer at a time: SQLite allows no more for a database, and its own way to wait is to
-//! sleep and try again. Here writers wait in line, and are woken.
+//! One writer at a time: SQLite allows no more for a database, and waits by sleeping and retrying. Here
+//! writers wait for a condition variable.
 //!
-//! A transaction that is expected to write may take its place in line when it begins to read. Until
-//! it has written, that is an expectation: who waits for longer than [`GRACE`] takes the lock.
+//! A transaction that is expected to write may take the lock when it begins to read. Until it has written,
+//! that is an expectation: a writer that has waited for longer than [`GRACE`] takes the lock from it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,14 +15,14 @@ use tare::sync::{Condvar, Mutex};
 /// How long a writer waits for a transaction that has only read: it would have written by now.
 pub const GRACE: Duration = Duration::from_millis(10);
 
-/// Numbers guards: a session may have one that was taken from it, and another one.
+/// The number of the last guard. A session may have a guard whose lock was taken from it, and another one.
 static LAST: AtomicU64 = AtomicU64::new(0);
 
-/// Who has the right.
+/// The guard that has the right to write.
 #[derive(Debug)]
 struct Holder {
     guard: u64,
-    /// It has only read.
+    /// Its transaction has only read.
     expects: bool,
 }
 
@@ -42,7 +42,7 @@ impl Default for WriteLock {
     }
 }
 
-/// A session has the right to write, until this is dropped. It belongs to a transaction, not to a thread.
+/// A session's right to write, until it is dropped. It belongs to a transaction, not to a thread.
 #[derive(Debug)]
 pub struct WriteGuard {
     of: Arc<WriteLock>,
@@ -52,13 +52,13 @@ pub struct WriteGuard {
 }
 
 impl WriteGuard {
-    /// The same, shown in metadata_locks.
+    /// The guard with its row of metadata_locks.
     pub fn with_metadata_lock(mut self, lock: tare::metadata::MetadataLock) -> Self {
         self.metadata_lock = Some(lock);
         self
     }
 
-    /// Makes an expectation the right to write. False when somebody else has taken it.
+    /// Turns an expectation into the right to write. False when another session has taken it.
     pub fn confirm(&self) -> bool {
         let mut holder = self.of.holder.lock();
         match &mut *holder {
@@ -86,7 +86,7 @@ impl WriteLock {
     }
 
     /// Waits for the right to write, and counts the wait; `None` when it took longer than `at_most`, or
-    /// `stop` said so (it is asked now and then). Returns how many milliseconds it waited, too.
+    /// `stop` returned true (it is called every [`STOP_CHECK_INTERVAL`]). Returns the milliseconds waited, too.
     pub fn acquire(
         self: &Arc<Self>,
         at_most: Duration,
@@ -126,7 +126,7 @@ impl WriteLock {
         Some(self.grant(&mut holder, false))
     }
 
-    /// Takes the right to write if nobody has it.
+    /// Takes the right to write if no session has it.
     pub fn try_acquire(self: &Arc<Self>) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
         holder.is_none().then(|| self.grant(&mut holder, false))
@@ -147,7 +147,7 @@ impl WriteLock {
     }
 }
 
-/// How often who waits looks whether it has to stop.
+/// How often a waiting session checks whether it has to stop.
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Drop for WriteGuard {

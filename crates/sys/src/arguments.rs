@@ -1,4 +1,4 @@
-//! Arguments of schema sys's functions, as their parameters take them.
+//! Arguments of schema sys's functions, converted to their parameters.
 
 use rusqlite::types::Value;
 use sqlparser::ast::Expr;
@@ -7,8 +7,9 @@ use tare_functions::call::{Answer, Call, int, raise, real, text};
 use tare_mysql::error::SqlError;
 use tare_mysql::types::parts;
 
-/// An argument as a parameter takes it: what does not fit is refused, or cut where the mode is not strict.
-pub(super) fn taken_as(name: &str, kind: &str, argument: Expr) -> Expr {
+/// An argument converted to its parameter: one that does not fit is refused, or cut where the mode is not
+/// strict.
+pub(super) fn convert(name: &str, kind: &str, argument: Expr) -> Expr {
     let kind = parts(kind);
     let name = node::text(name);
     match (kind.base.as_str(), kind.characters()) {
@@ -23,8 +24,8 @@ pub(super) fn taken_as(name: &str, kind: &str, argument: Expr) -> Expr {
     }
 }
 
-/// An argument that does not fit: an error in strict mode, and else a warning.
-pub(super) fn misfit(ctx: &Call<'_>, error: SqlError) -> rusqlite::Result<()> {
+/// Reports an argument that does not fit: an error in strict mode, and otherwise a warning.
+pub(super) fn report_misfit(ctx: &Call<'_>, error: SqlError) -> rusqlite::Result<()> {
     if Mode::of(&ctx.session.sql_mode()).strict {
         return Err(raise(error));
     }
@@ -38,7 +39,7 @@ pub(super) fn tare_fits(ctx: &Call<'_>) -> Answer {
         && let Some((end, _)) = value.char_indices().nth(most)
     {
         let parameter = text(ctx, 1).unwrap_or_default();
-        misfit(ctx, SqlError::data_too_long(&parameter))?;
+        report_misfit(ctx, SqlError::data_too_long(&parameter))?;
         return Ok(Value::Text(value[..end].to_owned()));
     }
     ctx.argument(0)
@@ -47,7 +48,7 @@ pub(super) fn tare_fits(ctx: &Call<'_>) -> Answer {
 pub(super) fn tare_unsigned(ctx: &Call<'_>) -> Answer {
     if real(ctx, 0).is_some_and(|number| number < 0.0) {
         let parameter = text(ctx, 1).unwrap_or_default();
-        misfit(ctx, SqlError::out_of_range(&parameter))?;
+        report_misfit(ctx, SqlError::out_of_range(&parameter))?;
         return Ok(Value::Integer(0));
     }
     ctx.argument(0)

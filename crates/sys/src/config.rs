@@ -1,5 +1,5 @@
-//! sys_config: the options of sys's own views and procedures. A table that users change, kept in the
-//! data directory.
+//! sys_config: the options of sys's own views and procedures. Users change it; it is stored in the data
+//! directory.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub struct SysConfig {
 }
 
 impl SysConfig {
-    /// The rows that a file has; the defaults where there is none, or none that can be read.
+    /// The rows of a file; the defaults where there is no readable file.
     pub fn load(path: Option<PathBuf>) -> Self {
         let stored = path
             .as_ref()
@@ -44,7 +44,7 @@ impl SysConfig {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value of an option; `None` when it is NULL or there is no such option.
+    /// An option's value; `None` where it is NULL or does not exist.
     pub fn get(&self, variable: &str) -> Option<String> {
         let rows = self.lock();
         let row = rows

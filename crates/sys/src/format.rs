@@ -47,7 +47,7 @@ pub fn format_statement(statement: &str, limit: usize) -> String {
     if length <= limit {
         return line(&mut statement.chars());
     }
-    // Five characters stand for what is left out.
+    // Five characters, ` ... `, replace the middle.
     let side = (limit / 2).saturating_sub(2);
     let first = line(&mut statement.chars().take(side));
     let last = line(&mut statement.chars().skip(length - side));

@@ -1,9 +1,9 @@
-//! Functions of schema sys: what they are called with and what they give.
+//! Functions of schema sys: parameters, types and bodies.
 //!
 //! Those that only compute are Rust, registered with each connection. Those that read tables are a
-//! SELECT, which the rewriter puts where the function is called; its `?` are the arguments, each of
-//! them named once, in a derived table of its own, so that no name of an argument can mean a column
-//! of a table that the SELECT reads.
+//! SELECT, which the rewriter inserts where the function is called. Its `?` are the arguments, each used once,
+//! in a derived table of its own, so that a name in an argument cannot mean a column of a table that the
+//! SELECT reads.
 
 mod list;
 
@@ -28,7 +28,7 @@ pub use self::list::FUNCTIONS;
 /// How a function is evaluated.
 #[derive(Debug, Clone, Copy)]
 pub enum Body {
-    /// By the SQLite function `tare_sys_NAME`, which is this.
+    /// By the SQLite function `tare_sys_NAME`, with this body.
     Native(Evaluation, Scalar),
     /// By a SELECT in MySQL's dialect.
     Select(&'static str),
@@ -67,7 +67,7 @@ const fn function(
     }
 }
 
-/// The functions that MySQL has, too.
+/// The functions that MySQL also has.
 pub fn public() -> impl Iterator<Item = &'static Function> {
     FUNCTIONS.iter().filter(|f| !f.name.starts_with("tare_"))
 }
@@ -117,7 +117,7 @@ impl Routine for Function {
         }
         let taken = self.parameters.iter().zip(arguments);
         let arguments: Vec<Expr> = taken
-            .map(|((name, kind), argument)| arguments::taken_as(name, kind, argument))
+            .map(|((name, kind), argument)| arguments::convert(name, kind, argument))
             .collect();
         let Body::Select(select) = self.body else {
             let name = format!("tare_sys_{}", self.name);
@@ -136,8 +136,8 @@ impl Routine for Function {
     }
 }
 
-/// Puts the arguments in the places of `?1`, `?2` and so on, and returns how many places there were.
-/// What is put there is not looked at again: a statement may have parameters of its own.
+/// Replaces `?1`, `?2` and so on by the arguments, and counts the replacements. Arguments are not searched: a
+/// statement may have parameters of its own.
 fn fill(query: &mut Query, arguments: &[Expr]) -> usize {
     let mut filled = 0;
     walk::change_all(query, &mut |e| {

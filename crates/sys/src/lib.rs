@@ -1,8 +1,8 @@
-//! Schema sys: views over performance_schema and information_schema that people read.
+//! Schema sys: views of performance_schema and information_schema for people.
 //!
-//! A view is a SELECT in MySQL's dialect in a file of its own. The dialect's rewriter puts it where
-//! a statement names the view, as a derived table: SQLite's own views cannot reach across attached
-//! databases. The text is read and rewritten once for the process.
+//! A view is a SELECT in MySQL's dialect in a file of its own. The dialect's rewriter inserts it as a derived
+//! table where a statement names the view: SQLite's own views cannot read other attached databases. The text
+//! is rewritten once per process.
 
 mod arguments;
 pub mod config;

@@ -1,6 +1,6 @@
-//! What paths, lists and names tell.
+//! Functions on paths, lists and names.
 
-/// A path whose beginning one of these variables names, by that variable.
+/// A path with the variable in place of its beginning, where one of these variables has it.
 pub fn format_path(path: &str, variables: &[(&str, String)]) -> String {
     let variables = variables
         .iter()
@@ -17,11 +17,11 @@ pub fn format_path(path: &str, variables: &[(&str, String)]) -> String {
     }
 }
 
-/// What SQLite writes beside a database's file.
+/// The endings of a database's files in SQLite.
 const ENDINGS: [&str; 4] = [".db", ".db-wal", ".db-shm", ".db-journal"];
 
-/// The database that a file belongs to: its own name here, where a database is a file; otherwise the
-/// directory's, where a table is.
+/// The database that a file belongs to: the file's own name for SQLite, where a database is a file; otherwise
+/// the name of its directory, where a table is a file.
 pub fn schema_of_file(path: &str) -> Option<&str> {
     let mut parts = path.rsplit(['/', '\\']);
     let file = parts.next()?;

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use rusqlite::types::{Value, ValueRef};
 
-use crate::arguments::misfit;
+use crate::arguments::report_misfit;
 use crate::option::number;
 use crate::{format, names};
 use tare_functions::call::{Answer, Call, opt, raise, real, text};
 use tare_mysql::error::SqlError;
 
-/// Variables that format_path knows paths by.
+/// Variables whose paths format_path replaces by their names.
 const PATHS: [&str; 6] = [
     "datadir",
     "tmpdir",
@@ -47,7 +47,7 @@ pub(super) fn format_statement(ctx: &Call<'_>) -> Answer {
 }
 
 pub(super) fn format_time(ctx: &Call<'_>) -> Answer {
-    // What a view says in the place of a time stays: `Still Waiting`.
+    // A view may have a text in place of a time, such as `Still Waiting`.
     if let ValueRef::Text(text) = ctx.get_raw(0)
         && !text.first().is_some_and(|c| b"-+.0123456789 ".contains(c))
     {
@@ -57,29 +57,29 @@ pub(super) fn format_time(ctx: &Call<'_>) -> Answer {
 }
 
 pub(super) fn list_add(ctx: &Call<'_>) -> Answer {
-    let value = listed(ctx, "list_add", "in_add_value")?;
+    let value = list_value(ctx, "list_add", "in_add_value")?;
     Ok(names::list_add(list(ctx)?.as_deref(), &value).into())
 }
 
 pub(super) fn list_drop(ctx: &Call<'_>) -> Answer {
-    let value = listed(ctx, "list_drop", "in_drop_value")?;
+    let value = list_value(ctx, "list_drop", "in_drop_value")?;
     opt(list(ctx)?.map(|list| names::list_drop(&list, &value)))
 }
 
 /// A list: a TEXT of at most 65,535 bytes.
 fn list<'c>(ctx: &'c Call<'_>) -> rusqlite::Result<Option<Cow<'c, str>>> {
-    const MOST: usize = 65_535;
-    let Some(list) = text(ctx, 0).filter(|list| list.len() > MOST) else {
+    const MAX_BYTES: usize = 65_535;
+    let Some(list) = text(ctx, 0).filter(|list| list.len() > MAX_BYTES) else {
         return Ok(text(ctx, 0));
     };
-    misfit(ctx, SqlError::data_too_long("in_list"))?;
+    report_misfit(ctx, SqlError::data_too_long("in_list"))?;
     Ok(Some(Cow::Owned(
-        list[..list.floor_char_boundary(MOST)].to_owned(),
+        list[..list.floor_char_boundary(MAX_BYTES)].to_owned(),
     )))
 }
 
 /// A value of a list, which is not NULL.
-fn listed(ctx: &Call<'_>, function: &str, parameter: &str) -> rusqlite::Result<String> {
+fn list_value(ctx: &Call<'_>, function: &str, parameter: &str) -> rusqlite::Result<String> {
     text(ctx, 1).map(Into::into).ok_or_else(|| {
         let message =
             format!("Function sys.{function}: {parameter} input variable should not be NULL");

@@ -10,9 +10,9 @@
 //! SELECT ...
 //! ```
 //!
-//! The SELECT is the view `x$NAME`; `NAME` is made of it. Where the schema has only one of the two,
-//! the SELECT is that one's. The columns' types are in columns.tsv, as MySQL shows them. What only a later
-//! series has stands in `/*!90704 ... */`, as in any statement.
+//! The SELECT is the view `x$NAME`, and `NAME` formats its columns. Where the schema has only one of the two,
+//! the SELECT is that one's. The columns' types are in columns.tsv, as MySQL displays them. Parts that only a
+//! later series has are in `/*!90704 ... */`, as in any statement.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -35,7 +35,7 @@ use tare_dialect::split::open_comments;
 
 macro_rules! files {
     ($($name:literal)*) => {
-        /// The files, by the name of the view that is for people.
+        /// The files, by the name of the formatted view.
         pub(super) static FILES: &[(&str, &str)] =
             &[$(($name, include_str!(concat!("views/", $name, ".sql")))),*];
     };
@@ -104,8 +104,7 @@ files! {
 /// in 9.7, type and nullable, and the same for MariaDB, where a type of `-` is a column that it does not have.
 const COLUMNS: &str = include_str!("columns.tsv");
 
-/// The columns that have a default: view, name, default. What a view computes and is never NULL has the one
-/// of its type.
+/// The columns that have a default: view, name, default. A computed column that is never NULL has its type's.
 const DEFAULTS: &str = include_str!("defaults.tsv");
 
 fn default_of(view: &str, column: &str) -> Option<&'static str> {
@@ -238,13 +237,13 @@ impl View {
         let untyped = rewriter.untyped(&query, self.columns().len());
         let rewritten = rewriter.rewritten(*query, &self.definition)?;
         Ok(Rewritten {
-            query: self.typed(rewritten.query, &untyped),
+            query: self.add_types(rewritten.query, &untyped),
             ..rewritten
         })
     }
 
-    /// The query with a numeric type for what is a number and has none.
-    fn typed(&self, query: Query, untyped: &[usize]) -> Query {
+    /// The query with a numeric type for columns that are numbers and have no type.
+    fn add_types(&self, query: Query, untyped: &[usize]) -> Query {
         let is_number = |meta: &Meta| parts(meta.column_type).numeric().is_some();
         let columns = self.columns();
         if !columns
@@ -312,7 +311,7 @@ impl Table for View {
         _view: &tare_rows::view::View,
         _filter: &Filter,
     ) -> std::result::Result<Box<dyn Scan>, SqlError> {
-        // The rewriter puts its SELECT where it is named: nothing scans it.
+        // The rewriter inserts the SELECT where the view is named: nothing scans it.
         Err(SqlError::internal(SqlError::no_such_table(
             "sys", self.name,
         )))

@@ -1,9 +1,8 @@
-//! The catalog: the schemas that a connection has besides the user's own databases, and what is
-//! known about their tables.
+//! The catalog: the schemas that a connection has besides the users' databases, and their tables.
 //!
 //! [`install`] gives a SQLite connection the schemas `performance_schema`,
 //! `information_schema`, `mysql` and `tare` as virtual tables over a [`Source`]. All tables that
-//! a statement touches show the same snapshot: hold [`Catalog::statement`] while it runs.
+//! a statement reads show the same snapshot: hold [`Catalog::statement`] while it runs.
 //!
 //! SQLite types are declared as MySQL's without display widths (`BIGINT UNSIGNED`,
 //! `VARCHAR(64)`, `CHAR(3)` for `enum('YES','NO')`); [`Table::columns`] has MySQL's own text.
@@ -28,7 +27,7 @@ use self::state::State;
 use self::vtab::CatalogTable;
 pub use self::vtab::take_lookups;
 
-/// Something a statement wants to do to a table.
+/// What a statement does to a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
     /// SELECT.
@@ -68,7 +67,7 @@ impl Command {
     }
 }
 
-/// A connection's hold on its catalog tables.
+/// The catalog tables of a connection.
 #[derive(Clone)]
 pub struct Catalog {
     state: Arc<State>,
@@ -99,8 +98,8 @@ pub fn install(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<C
     Ok(catalog)
 }
 
-/// Gives a connection the catalog's schemas, without tables: [`Catalog::ensure`] makes those that a
-/// statement names. Most sessions name a few of the two hundred, and to make all takes milliseconds.
+/// Gives a connection the catalog's schemas, without tables: [`Catalog::ensure`] creates those that a
+/// statement names. Most sessions name a few of the two hundred, and creating all takes milliseconds.
 pub fn install_schemas(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::Result<Catalog> {
     const READ: Module<'static, CatalogTable> = Module::read_only_module();
     const WRITE: Module<'static, CatalogTable> = Module::update_module();
@@ -117,8 +116,8 @@ pub fn install_schemas(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::
 }
 
 impl Catalog {
-    /// Makes the tables that a statement names: schema and table. Not inside of a transaction, whose
-    /// rollback would take them away again.
+    /// Creates the tables that a statement names: schema and table. Not inside of a transaction, whose
+    /// rollback would remove them again.
     pub fn ensure(&self, conn: &Connection, named: &[(String, String)]) -> rusqlite::Result<()> {
         for (schema, name) in named {
             if let Some(table) = self.find(schema, name) {
@@ -150,8 +149,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Announces a statement: until the guard is dropped, all tables show one snapshot, taken
-    /// when the first of them is read. Without it a snapshot lasts while a cursor is open.
+    /// Begins a statement: until the guard is dropped, all tables show one snapshot, taken when the first
+    /// table is read. Without it a snapshot lasts while a cursor is open.
     #[must_use]
     pub fn statement(&self) -> Statement {
         self.state.begin_statement();
@@ -160,8 +159,8 @@ impl Catalog {
         }
     }
 
-    /// Whether the statement may do that; otherwise MySQL's error. `None` for a table that is not
-    /// the catalog's. To be asked before a statement runs, so that an UPDATE that matches no row
+    /// Whether the table allows a command; otherwise MySQL's error. `None` for a table that is not
+    /// the catalog's. To be called before a statement runs, so that an UPDATE that matches no row
     /// is refused too.
     pub fn check(
         &self,
@@ -212,7 +211,7 @@ impl Catalog {
         })
     }
 
-    /// TRUNCATE TABLE on one of the catalog's tables. `None` if it is none of them.
+    /// TRUNCATE TABLE of a catalog table; `None` for another table.
     pub fn truncate(&self, schema: &str, name: &str) -> Option<Result<(), SqlError>> {
         if let Err(error) = self.check(Command::Truncate, schema, name)? {
             return Some(Err(error));
@@ -220,7 +219,7 @@ impl Catalog {
         let table = self.find(schema, name)?;
         let view = self.state.fresh();
         Some(match table.truncate(&view) {
-            // As in MySQL, emptying what Performance Schema has nothing of, since it is off, is no error.
+            // As in MySQL, TRUNCATE succeeds while Performance Schema is off.
             Err(error)
                 if error.code == SqlError::invalid_usage().code
                     && view.source.segment().is_none() =>

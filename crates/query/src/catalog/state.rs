@@ -1,4 +1,4 @@
-//! What one connection remembers while a statement runs: the snapshot that all its tables share.
+//! The state of a connection while a statement runs: the snapshot that all its tables share.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,13 +14,13 @@ pub(super) struct State {
     view: Mutex<StatementView>,
 }
 
-/// What the tables show, and how long they go on to.
+/// The view that the tables read, and what still uses it.
 #[derive(Default)]
 struct StatementView {
     view: Option<View>,
-    /// Statements announced by `Catalog::statement` and not yet ended.
+    /// Statements that `Catalog::statement` began and that have not ended.
     statements: u32,
-    /// Cursors open now, for callers that announce nothing.
+    /// Open cursors, for callers without `Catalog::statement`.
     cursors: u32,
 }
 
@@ -66,7 +66,7 @@ impl State {
         view
     }
 
-    /// A view of this instant, shared with nobody.
+    /// A new view that is not shared.
     pub(super) fn fresh(&self) -> View {
         registry::view(self.source.clone())
     }

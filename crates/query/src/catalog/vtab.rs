@@ -32,7 +32,7 @@ pub(super) struct CatalogTable {
     state: Arc<State>,
 }
 
-/// A scan of it.
+/// A scan of a catalog table.
 #[repr(C)]
 pub(super) struct CatalogCursor {
     base: sqlite3_vtab_cursor,
@@ -42,7 +42,7 @@ pub(super) struct CatalogCursor {
     eof: bool,
 }
 
-/// The end of a plan that MySQL answers by a key.
+/// The last letter of a plan that MySQL answers by a key.
 const LOOKUP: char = 'L';
 
 thread_local! {
@@ -50,13 +50,13 @@ thread_local! {
     static LOOKUPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// How many scans of system tables this thread has begun that a key answers, since it was last asked: what
-/// Handler_read_key counts.
+/// The scans of system tables that a key answers and that this thread has begun since the last call:
+/// Handler_read_key counts them.
 pub fn take_lookups() -> u64 {
     LOOKUPS.take()
 }
 
-/// What of a WHERE a scan is told, by the place of its column in the table's `filters` or `ranges`.
+/// A term of a WHERE that a scan gets, by the index of its column in the table's `filters` or `ranges`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Term {
     Equal(usize),
@@ -69,10 +69,10 @@ impl Term {
             SQLITE_INDEX_CONSTRAINT_EQ, SQLITE_INDEX_CONSTRAINT_GE, SQLITE_INDEX_CONSTRAINT_GT,
             SQLITE_INDEX_CONSTRAINT_LE, SQLITE_INDEX_CONSTRAINT_LT,
         };
-        let place = |of: &[&str]| of.iter().position(|name| *name == column);
-        let bound = |bound| Some(Self::Bound(place(table.ranges())?, bound));
+        let index = |of: &[&str]| of.iter().position(|name| *name == column);
+        let bound = |bound| Some(Self::Bound(index(table.ranges())?, bound));
         match does {
-            SQLITE_INDEX_CONSTRAINT_EQ => place(table.filters()).map(Self::Equal),
+            SQLITE_INDEX_CONSTRAINT_EQ => index(table.filters()).map(Self::Equal),
             SQLITE_INDEX_CONSTRAINT_GE | SQLITE_INDEX_CONSTRAINT_GT => bound(Bound::From),
             SQLITE_INDEX_CONSTRAINT_LE | SQLITE_INDEX_CONSTRAINT_LT => bound(Bound::To),
             _ => None,
@@ -97,7 +97,7 @@ impl Term {
     }
 }
 
-fn caught<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
+fn catch_panic<T>(table: &dyn Table, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         let text = format!(
             "{}.{} failed inside; please report it",
@@ -172,12 +172,12 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
                 Term::Bound(..) => 3.0,
             };
         }
-        // What is read is told behind the terms, and whether MySQL looks it up by a key.
+        // Behind the terms are the columns that are read, and whether MySQL answers by a key.
         plan.push_str(&format!("/{:x}", info.col_used()));
         if self.is_lookup(info) {
             plan.push(LOOKUP);
         }
-        // A plan that had to leave out a filter is the dearer one.
+        // A plan that had to leave out a filter is more expensive.
         let cost = if unusable && chosen.is_empty() {
             rows * 10.0
         } else {
@@ -231,7 +231,7 @@ impl CatalogTable {
 
     fn changes(&self, args: &Updates<'_>, allowed: &[&str]) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        // Two rowids stand before the columns.
+        // Two rowids precede the columns.
         for (i, column) in self.columns.iter().enumerate() {
             if args.no_change(i + 2) {
                 continue;
@@ -248,7 +248,7 @@ impl CatalogTable {
     }
 }
 
-/// A cell on its way to SQLite. An integer beyond `i64` goes as text: see docs/types.md.
+/// A cell as SQLite gets it. An integer beyond `i64` goes as text: see docs/types.md.
 struct Sent<'a>(Cell<'a>);
 
 impl ToSql for Sent<'_> {
@@ -266,7 +266,7 @@ impl ToSql for Sent<'_> {
     }
 }
 
-/// What a column is compared with.
+/// The value that a column is compared with.
 fn operand(value: Value) -> Operand {
     match value {
         Value::Null => Operand::Null,
@@ -276,7 +276,7 @@ fn operand(value: Value) -> Operand {
     }
 }
 
-/// A value as an assignment has it.
+/// The text of an assigned value.
 fn text(value: Value) -> Option<String> {
     match value {
         Value::Null => None,
@@ -294,7 +294,7 @@ impl UpdateVTab<'_> for CatalogTable {
         };
         let rowid = rowid.as_i64()?;
         let view = self.state.view();
-        caught(self.table, || delete(&view, rowid).map_err(raise))
+        catch_panic(self.table, || delete(&view, rowid).map_err(raise))
     }
 
     fn insert(&mut self, args: &Inserts<'_>) -> Result<i64> {
@@ -302,7 +302,7 @@ impl UpdateVTab<'_> for CatalogTable {
             return Err(self.denied("INSERT"));
         };
         let mut row = Vec::with_capacity(self.columns.len());
-        // Two rowids stand before the columns. What the INSERT does not name comes as NULL.
+        // Two rowids precede the columns. A column that the INSERT does not name is NULL.
         for (i, column) in self.columns.iter().enumerate() {
             row.push(Change {
                 column: column.name,
@@ -310,8 +310,8 @@ impl UpdateVTab<'_> for CatalogTable {
             });
         }
         let view = self.state.view();
-        caught(self.table, || insert(&view, &row).map_err(raise))?;
-        // Nobody asks for the number of a row that was added.
+        catch_panic(self.table, || insert(&view, &row).map_err(raise))?;
+        // Nobody reads the rowid of an inserted row.
         Ok(0)
     }
 
@@ -325,7 +325,7 @@ impl UpdateVTab<'_> for CatalogTable {
         }
         let changes = self.changes(args, update.columns)?;
         let view = self.state.view();
-        caught(self.table, || {
+        catch_panic(self.table, || {
             (update.apply)(&view, rowid, &changes).map_err(raise)
         })
     }
@@ -336,12 +336,9 @@ unsafe impl VTabCursor for CatalogCursor {
     fn filter(&mut self, _num: c_int, plan: Option<&str>, args: &Filters<'_>) -> Result<()> {
         let mut filter = Filter::all();
         let plan = plan.unwrap_or_default();
-        let looked_up = plan.strip_suffix(LOOKUP);
-        let (terms, used) = looked_up
-            .unwrap_or(plan)
-            .split_once('/')
-            .unwrap_or_default();
-        if looked_up.is_some() {
+        let lookup = plan.strip_suffix(LOOKUP);
+        let (terms, used) = lookup.unwrap_or(plan).split_once('/').unwrap_or_default();
+        if lookup.is_some() {
             LOOKUPS.set(LOOKUPS.get() + 1);
         }
         for (i, letter) in terms.bytes().enumerate() {
@@ -363,7 +360,7 @@ unsafe impl VTabCursor for CatalogCursor {
             filter.use_columns(bits);
         }
         let (table, state) = (self.table, &self.state);
-        let (scan, eof) = caught(table, || {
+        let (scan, eof) = catch_panic(table, || {
             let mut scan = table.scan(&state.view(), &filter).map_err(raise)?;
             let eof = !scan.advance().map_err(raise)?;
             Ok((scan, eof))
@@ -377,7 +374,7 @@ unsafe impl VTabCursor for CatalogCursor {
         let Some(scan) = &mut self.scan else {
             return Ok(());
         };
-        self.eof = !caught(self.table, || scan.advance().map_err(raise))?;
+        self.eof = !catch_panic(self.table, || scan.advance().map_err(raise))?;
         Ok(())
     }
 
@@ -393,7 +390,7 @@ unsafe impl VTabCursor for CatalogCursor {
             return ctx.set_result(Null);
         };
         let column = usize::try_from(i).unwrap_or(usize::MAX);
-        caught(self.table, || ctx.set_result(Sent(scan.cell(column))))
+        catch_panic(self.table, || ctx.set_result(Sent(scan.cell(column))))
     }
 
     fn rowid(&self) -> Result<i64> {
@@ -403,7 +400,7 @@ unsafe impl VTabCursor for CatalogCursor {
 
 impl Drop for CatalogCursor {
     fn drop(&mut self) {
-        // The scan's borrowings of the snapshot go first.
+        // The scan borrows from the snapshot, and is dropped first.
         self.scan = None;
         self.state.close_cursor();
     }
@@ -414,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_beyond_64_bits_with_a_sign_travels_as_text() {
+    fn an_integer_beyond_i64_is_sent_as_text() {
         let sent = Sent(Cell::from(u64::MAX));
         assert_eq!(
             sent.to_sql().unwrap(),

@@ -1,4 +1,4 @@
-//! The forms in which a plan is shown.
+//! The formats of EXPLAIN.
 
 use rusqlite::types::Value;
 use tare_mysql::wire::column::WireType;
@@ -7,7 +7,7 @@ use super::Line;
 use super::steps::Step;
 use crate::result::{Rows, Text};
 
-/// In MySQL's columns.
+/// FORMAT=TRADITIONAL.
 pub(super) fn table(steps: &[Step]) -> Rows {
     let mut rows = Rows::new(&[
         "id",
@@ -95,7 +95,7 @@ pub(super) fn json(steps: &[Step]) -> String {
     serde_json::to_string_pretty(&json!({"query_block": block})).unwrap_or_default()
 }
 
-/// FORMAT=TREE: SQLite's own words.
+/// FORMAT=TREE: SQLite's own plan.
 pub(super) fn tree(lines: &[Line]) -> String {
     let mut depth: Vec<(i64, usize)> = vec![(0, 0)];
     let mut out = String::new();

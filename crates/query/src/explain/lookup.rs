@@ -1,8 +1,8 @@
 //! EXPLAIN of a SELECT on one table of performance_schema: which key MySQL's optimizer takes for it.
 //!
 //! The keys of these tables are hashes: equality of a key's first columns is looked up, and anything else
-//! reads the whole table. The shares of rows that conditions leave are the manual's for columns that nothing
-//! is known of.
+//! reads the complete table. The shares of rows that conditions leave are the manual's for columns without
+//! statistics.
 
 use tare_dialect::lookup::{Compares, Condition, Lookup};
 use tare_mysql::error::Result;
@@ -11,10 +11,10 @@ use tare_rows::describe::{Key, Meta, Table};
 
 use super::steps::Step;
 
-/// Rows that a lookup is expected to find where its key is not whole.
+/// Expected rows of a lookup by a part of a key.
 const ROWS_OF_KEY: u64 = 10;
 
-/// How many bytes of a column stand in a key.
+/// Bytes of a column in a key.
 fn key_bytes(meta: &Meta) -> u64 {
     let parts = types::parts(meta.column_type);
     let wide = if meta.is_ascii { 1 } else { 4 };
@@ -25,14 +25,14 @@ fn key_bytes(meta: &Meta) -> u64 {
         "int" | "integer" | "float" => 4,
         "char" => parts.characters().unwrap_or(1) * wide,
         "varchar" => parts.characters().unwrap_or(1) * wide + 2,
-        // Two digits of the fraction in each byte.
+        // A byte has two digits of the fraction.
         "timestamp" => 4 + parts.fraction().unwrap_or(0).div_ceil(2),
         _ => 8,
     };
     bytes + u64::from(meta.nullable)
 }
 
-/// A table's part in a statement, as EXPLAIN thinks about it.
+/// A table's columns and conditions in a statement.
 struct Plan<'a> {
     columns: Vec<Meta>,
     conditions: &'a [Condition],
@@ -93,12 +93,12 @@ impl Plan<'_> {
                 };
             }
         }
-        // One row is left whole.
+        // MySQL does not reduce a single row.
         if rows <= 1 { 100.0 } else { share }
     }
 }
 
-/// The step of a lookup. `exists` says whether the table has a row that fits conditions.
+/// The step of a lookup. `exists` returns whether the table has a row that fits conditions.
 pub(super) fn step(
     table: &dyn Table,
     lookup: &Lookup,

@@ -36,7 +36,7 @@ impl Default for Step {
     }
 }
 
-/// What `SEARCH t USING INDEX i (a=?)` says.
+/// The step of a line such as `SEARCH t USING INDEX i (a=?)`.
 fn access(text: &str) -> Option<Step> {
     let (searches, rest) = match text.split_once(' ')? {
         ("SEARCH", rest) => (true, rest),
@@ -170,7 +170,7 @@ pub(super) fn steps(lines: &[Line]) -> Vec<Step> {
             }
         }
     }
-    // A table that a row of another one looks up by a whole key.
+    // A table that is looked up by a complete key for each row of another one.
     let mut visited: Vec<i64> = Vec::new();
     for step in &mut steps {
         let id = step.id.unwrap_or(1);

@@ -22,8 +22,8 @@ use super::variables::{OWN, is_own};
 use crate::programs::Programs;
 use crate::result::owned;
 
-/// Of a statement that warns at every row, as many warnings are kept.
-const WARNINGS: usize = 64;
+/// The most warnings of one statement.
+const MAX_WARNINGS: usize = 64;
 
 /// A session on a segment, or on a history.
 pub(super) struct SegmentContext {
@@ -34,11 +34,11 @@ pub(super) struct SegmentContext {
     values: Mutex<Values>,
 }
 
-/// What statements change.
+/// The values that statements change.
 #[derive(Debug)]
 pub(super) struct Values {
     pub(super) database: Option<String>,
-    /// What SET has set, by the variable's name.
+    /// Variables that SET has changed, by name.
     pub(super) system: HashMap<&'static str, String>,
     /// `@x`.
     pub(super) user: HashMap<String, Value>,
@@ -46,7 +46,7 @@ pub(super) struct Values {
     pub(super) last_insert_id: i64,
     pub(super) row_count: i64,
     pub(super) found_rows: i64,
-    /// GET_LOCK: how often each name is held. Nobody else is there to hold one.
+    /// GET_LOCK: how often each name is held. No other session can hold one.
     locks: HashMap<String, u32>,
 }
 
@@ -59,7 +59,7 @@ impl fmt::Debug for SegmentContext {
 }
 
 impl SegmentContext {
-    /// Of a session that begins.
+    /// A new session.
     pub(super) fn new(
         segment: Option<Arc<Segment>>,
         programs: &'static dyn Programs,
@@ -97,7 +97,7 @@ impl SegmentContext {
         set.or_else(default)
     }
 
-    /// What is asked, for who is told that it cannot do something.
+    /// What is read, for messages.
     pub(super) fn place(&self) -> &'static str {
         match self.segment {
             Some(_) => "a segment",
@@ -105,7 +105,7 @@ impl SegmentContext {
         }
     }
 
-    /// How @@sql_mode has statements read.
+    /// The mode by @@sql_mode in which statements are parsed.
     pub(super) fn mode(&self) -> Mode {
         Mode::of(&self.text("sql_mode").unwrap_or_default())
     }
@@ -113,7 +113,7 @@ impl SegmentContext {
     /// Adds a warning.
     pub(super) fn add_warning(&self, level: &'static str, code: u16, message: impl Into<String>) {
         let warnings = &mut self.values().warnings;
-        if warnings.len() < WARNINGS {
+        if warnings.len() < MAX_WARNINGS {
             warnings.push(Warning {
                 level,
                 code,
@@ -122,8 +122,8 @@ impl SegmentContext {
         }
     }
 
-    /// A variable of performance_schema, as the segment has it.
-    fn of_segment(&self, name: &str) -> Option<String> {
+    /// A variable of performance_schema, from the segment.
+    fn segment_variable(&self, name: &str) -> Option<String> {
         let all = Snapshot::new(self.segment.clone()).variables(Series::default());
         all.into_iter().find(|v| v.name == name).map(|v| v.value)
     }
@@ -208,7 +208,7 @@ impl EvaluationContext for SegmentContext {
             "timestamp" => return Value::Real(tare_mysql::date::now_utc().0 as f64),
             _ if is_own(name) && scope == "global" => find(name).map(|v| v.default.to_owned()),
             _ if is_own(name) => self.text(name),
-            _ if name.starts_with("performance_schema") => self.of_segment(name),
+            _ if name.starts_with("performance_schema") => self.segment_variable(name),
             _ => None,
         };
         match (find(name), text) {

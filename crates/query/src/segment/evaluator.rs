@@ -43,7 +43,7 @@ pub struct Evaluator {
     pub(super) system: System,
     pub(super) context: Arc<SegmentContext>,
     pub(super) programs: &'static dyn Programs,
-    /// PREPARE: texts by the statements' names in lower case.
+    /// Prepared statements' texts, by name in lower case.
     named: HashMap<String, String>,
 }
 
@@ -68,8 +68,7 @@ impl Client for NoClient {
 }
 
 impl Evaluator {
-    /// Opens one; without a segment, its programs have all tables. `options` are those of schema sys, whose
-    /// programs are handed in.
+    /// Opens an evaluator; without a segment, `programs` has all tables. `options` are those of schema sys.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.

@@ -1,8 +1,8 @@
 //! Statements on a segment, without a server.
 //!
-//! [`Evaluator`] has what a statement needs of a session: a default database, user variables,
-//! warnings, the system variables that change how statements are read. The observed program is asked
-//! nothing. What only a server can do is refused: databases and what is in them, locks, KILL.
+//! [`Evaluator`] has the state that a statement needs: a default database, user variables, warnings, the
+//! system variables that change how statements are read. It sends no requests to the observed program, and
+//! refuses what only a server can do: databases of users, locks, KILL.
 
 mod context;
 mod evaluator;

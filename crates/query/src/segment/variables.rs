@@ -1,8 +1,8 @@
 //! System variables on a segment.
 //!
 //! The evaluator has those that say how it reads and answers statements; the segment has
-//! performance_schema's own. What the other variables are in the observed program is not known:
-//! SELECT says NULL, SHOW VARIABLES leaves them out, SET is refused.
+//! performance_schema's own. The segment does not have the other variables of the observed program: SELECT
+//! returns NULL, SHOW VARIABLES leaves them out, SET is refused.
 
 /// The evaluator's own, by name.
 pub(super) const OWN: [&str; 16] = [
@@ -24,8 +24,7 @@ pub(super) const OWN: [&str; 16] = [
     "version_comment",
 ];
 
-/// Those of them that may be set: to read statements otherwise, or by SET NAMES, which scripts begin
-/// with (texts are UTF-8 whatever it says).
+/// Those that may be set: sql_mode, and those of SET NAMES, which scripts begin with (texts are always UTF-8).
 const SETTABLE: [&str; 5] = [
     "character_set_client",
     "character_set_connection",

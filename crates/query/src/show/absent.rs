@@ -1,4 +1,4 @@
-//! What this server never has any of: a result of MySQL's columns and no rows.
+//! SHOW of objects that this server never has: MySQL's columns and no rows.
 
 use crate::result::Rows;
 use tare_dialect::admin::Absent;
@@ -35,7 +35,7 @@ fn columns(absent: Absent) -> &'static [&'static str] {
     }
 }
 
-/// The type of a column of a SHOW about what this server has nothing of.
+/// The type of a column by its name.
 fn type_of(name: &str) -> &'static str {
     match name {
         "Duration" => "double",

@@ -129,7 +129,7 @@ pub fn show_user(runner: &mut dyn StatementRunner, of: Option<&(String, String)>
     let require = if account.ssl { "SSL" } else { "NONE" };
     let lock = if account.locked { "LOCK" } else { "UNLOCK" };
     let mut rows = Rows::new(&[&format!("CREATE USER for {user}@{host}")]);
-    // What is kept of the password is nobody's to see.
+    // The stored hash of the password is not displayed.
     rows.push([format!(
         "CREATE USER '{user}'@'{host}' IDENTIFIED WITH '{plugin}' REQUIRE {require} PASSWORD EXPIRE DEFAULT \
          ACCOUNT {lock} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT"

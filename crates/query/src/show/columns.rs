@@ -75,7 +75,7 @@ pub fn columns(
         }
         return Ok(rows);
     }
-    let (_, def) = names::one(runner, database, table)?;
+    let (_, def) = names::user_table(runner, database, table)?;
     let series = runner.programs().series();
     for c in &def.columns {
         let first_of = |i: &&tare_mysql::table::IndexDef| {

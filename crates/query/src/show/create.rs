@@ -36,7 +36,7 @@ pub fn create_text(
         ]);
         return Ok(rows);
     }
-    let (_, def) = names::one(runner, database, table)?;
+    let (_, def) = names::user_table(runner, database, table)?;
     if def.view.is_some() {
         let mut rows = Rows::new(&[
             "View",
@@ -58,7 +58,7 @@ pub fn create_text(
     Ok(rows)
 }
 
-/// The CREATE VIEW of a view of schema sys, as MySQL would show it.
+/// The CREATE VIEW of a view of schema sys, in MySQL's form.
 pub fn create_view(view: &dyn Table) -> Option<String> {
     let definition = view.view_definition()?;
     let columns = view.columns().into_iter();

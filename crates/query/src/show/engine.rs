@@ -19,7 +19,7 @@ pub fn engine(
                 rows.push(["performance_schema".into(), name.into(), status.into()]);
             }
         }
-        // Its tables' engine answers to the name that tools ask for.
+        // Tools ask for InnoDB's status.
         ("innodb" | "sqlite", EngineReport::Status) => {
             let text = runner.storage_status()?;
             rows.push([engine.into(), "".into(), text.into()]);

@@ -49,7 +49,7 @@ pub fn indexes(
     if names::system_table(runner, database, table)?.is_some() {
         return Ok(rows);
     }
-    let (database, def) = names::one(runner, database, table)?;
+    let (database, def) = names::user_table(runner, database, table)?;
     for index in &def.indexes {
         for (i, column) in index.columns.iter().enumerate() {
             let nullable = def.column(column).is_some_and(|c| c.nullable);

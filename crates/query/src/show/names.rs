@@ -11,7 +11,10 @@ use tare_rows::describe::Table;
 use crate::programs;
 use crate::runner::StatementRunner;
 
-/// The database that is named, or else the session's; it has to be there, and for this account.
+/// The given database, or else the session's.
+///
+/// # Errors
+/// 1046 where there is none, and those of [`check_access`].
 pub fn default_database(runner: &dyn StatementRunner, given: &Option<String>) -> Result<String> {
     let name = match given {
         Some(name) => name.clone(),
@@ -24,10 +27,10 @@ pub fn default_database(runner: &dyn StatementRunner, given: &Option<String>) ->
     Ok(name)
 }
 
-/// 1049 where there is no such database; 1044 where the account may not read it.
+/// Whether there is such a database, and the account may read it.
 ///
 /// # Errors
-/// Those.
+/// 1049, 1044.
 pub fn check_access(facts: &dyn SessionFacts, database: &str) -> Result<()> {
     if is_system_schema(database) {
         return Ok(());
@@ -53,8 +56,8 @@ pub fn definitions(runner: &mut dyn StatementRunner, database: &str) -> Result<V
     Ok(all)
 }
 
-/// A table of the user's, and the database that it is in.
-pub fn one(
+/// A user's table and its database.
+pub fn user_table(
     runner: &mut dyn StatementRunner,
     database: &Option<String>,
     table: &str,

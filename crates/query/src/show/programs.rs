@@ -14,7 +14,7 @@ pub fn triggers(runner: &mut dyn StatementRunner, database: &Option<String>) -> 
         of("TRIGGER_SCHEMA", database)
     );
     let mut rows = runner.select(&query, &[])?;
-    // LIKE looks at the table.
+    // LIKE compares the table's name.
     rows.like = 2;
     Ok(rows)
 }
@@ -87,7 +87,7 @@ pub fn show_program(
     Ok(rows)
 }
 
-/// Of one database, where it is said, or of the session's.
+/// The condition on the database: the given one, or else the session's.
 fn of(schema: &str, database: &Option<String>) -> String {
     match database {
         Some(name) => format!("{schema} = '{}'", name.replace('\'', "''")),

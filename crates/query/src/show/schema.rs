@@ -75,7 +75,7 @@ pub fn tables(
 pub fn create_database(runner: &dyn StatementRunner, name: &str) -> Result<Rows> {
     names::default_database(runner, &Some(name.to_owned()))?;
     let mut rows = Rows::new(&["Database", "Create Database"]);
-    // 8.0.15 does not know it.
+    // 8.0.15 does not have it.
     let encryption = match runner.programs().series().has_encryption() {
         false => "",
         true => " /*!80016 DEFAULT ENCRYPTION='N' */",

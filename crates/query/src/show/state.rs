@@ -1,4 +1,4 @@
-//! What sessions have and do: variables, status, the process list, warnings.
+//! SHOW of variables, status, the process list and warnings.
 
 use rusqlite::types::Value;
 use tare_mysql::error::Result;

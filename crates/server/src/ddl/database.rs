@@ -52,7 +52,7 @@ pub fn drop(session: &mut Session, name: &str, if_exists: bool) -> Result<u64> {
         tare::table::dropped(name, table);
     }
     std::mem::drop(guard);
-    session.shared.databases.schema_changed();
+    session.shared.databases.raise_generation();
     if session.state.database().as_deref() == Some(name) {
         session.state.set_database(None);
         session.registration.set_database(None);

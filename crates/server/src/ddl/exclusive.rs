@@ -27,7 +27,7 @@ pub fn run<R>(
     let result = in_transaction(connection, changes);
     session.connections.apply_foreign_key_checks()?;
     drop(guard);
-    session.shared.databases.schema_changed();
+    session.shared.databases.raise_generation();
     result
 }
 

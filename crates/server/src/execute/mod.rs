@@ -65,7 +65,7 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     };
     count::add_to_metrics(&plan.action, &session.tally);
     if let Some(connection) = &mut session.connections.own {
-        connection.statement_ended();
+        connection.count_statement();
     }
     result.map_err(|error| map_interruption(&session.control, &session.registration, error))
 }

@@ -1,4 +1,4 @@
-//! Definitions as a database keeps them, and what SQLite knows of other programs' tables.
+//! The definitions that a database stores, and those of other programs' tables by SQLite's schema.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,15 +12,15 @@ use super::types::mysql_type;
 use crate::connection::quote;
 use crate::error::Result;
 
-/// The tables of a database that are known so far, by name.
+/// The tables of a database that have been read so far, by name.
 pub type Tables = HashMap<String, Arc<TableDef>>;
 
 /// How definitions are read.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadDefinition {
-    /// A definition out of its MySQL text.
+    /// Parses a definition's MySQL text.
     pub table: fn(&str) -> Result<TableDef, SqlError>,
-    /// The columns of a view of a database, out of its SELECT; `None` where they are not known, or not yet.
+    /// The columns of a view of a database, by its SELECT; `None` where they cannot be resolved, or not yet.
     pub view: fn(&str, &str, &Tables) -> Option<Vec<ColumnDef>>,
 }
 
@@ -69,7 +69,7 @@ pub fn load(
         };
         tables.insert(name, Arc::new(def));
     }
-    // A view may be of a view that was made after it.
+    // A view may read a view that was created after it.
     let mut done = Ok(());
     while !views.is_empty() {
         let before = views.len();
@@ -96,8 +96,8 @@ pub fn load(
     Ok(tables)
 }
 
-/// A view's columns: their names as SQLite has them, their types as their expressions say. One that names
-/// what is gone has no columns, as in MySQL. What ends here because a statement was killed is an error: it
+/// Fills in a view's columns: names from SQLite, types from their expressions. A view of a table that no longer
+/// exists has no columns, as in MySQL. What ends here because a statement was killed is an error: it
 /// is kept for others, too.
 fn fill_view_columns(
     db: &rusqlite::Connection,
@@ -121,7 +121,7 @@ fn fill_view_columns(
     Ok(())
 }
 
-/// A table that another program made: what SQLite knows of it.
+/// The definition of a table that another program created, from SQLite's schema.
 fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Result<TableDef> {
     let mut def = TableDef {
         name: name.to_owned(),
@@ -193,7 +193,7 @@ fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Resul
     Ok(def)
 }
 
-/// The TIMESTAMP columns of the tables whose definitions a database keeps: table and column.
+/// The TIMESTAMP columns of the tables whose definitions a database stores: table and column.
 pub(crate) fn timestamps(
     db: &rusqlite::Connection,
     attached: &str,

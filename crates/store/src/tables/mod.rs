@@ -1,6 +1,6 @@
-//! What a table is in SQLite: the statements that make it, and back.
+//! A table in SQLite: the statements that create it, and its definition read back.
 //!
-//! The definition is kept as MySQL's CREATE TABLE text in the table `__tare_tables` of each
+//! The definition is stored as MySQL's CREATE TABLE text in the table `__tare_tables` of each
 //! database; SQLite's own schema has no room for display widths, comments and the like.
 
 mod load;
@@ -11,5 +11,5 @@ pub(crate) use self::load::timestamps;
 pub use self::load::{ReadDefinition, Tables, load};
 pub use self::sqlite::{IndexToSqlite, ToSqlite};
 
-/// Where definitions are kept.
+/// The table that stores definitions.
 pub const META: &str = "__tare_tables";

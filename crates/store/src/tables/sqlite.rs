@@ -1,4 +1,4 @@
-//! The SQLite statements that make a table and its indexes.
+//! The SQLite statements that create a table and its indexes.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::connection::quote;
 
 /// A table as SQLite has it.
 pub trait ToSqlite {
-    /// The SQLite statements that make the table in a database, under a name.
+    /// The SQLite statements that create the table in a database, under a name.
     fn to_sqlite(&self, database: &str, name: &str) -> Vec<String>;
 
     /// The integer column that is SQLite's rowid: a primary key of its own, or AUTO_INCREMENT.
@@ -135,8 +135,8 @@ impl IndexToSqlite for IndexDef {
     }
 }
 
-/// What a value of the column has to be, and the error that says that it is not: strict mode,
-/// which SQLite leaves to constraints.
+/// The condition on a column's values in strict mode, which SQLite checks as a constraint, and the error that
+/// a violation is.
 fn value_check(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
     let name = quote(&column.name);
     let kind = column.column_type.as_str();
@@ -176,8 +176,8 @@ fn value_check(column: &ColumnDef, is_rowid: bool) -> Option<(u16, String)> {
     }
 }
 
-/// A default as SQLite computes it. An INSERT says the moment itself, in the session's time zone; this is for
-/// other programs.
+/// A default as SQLite computes it, for other programs: Tare's INSERT computes the current time itself, in the
+/// session's time zone.
 fn sqlite_default(column: &ColumnDef, default: &str) -> String {
     if default == "CURRENT_TIMESTAMP" {
         return match base_type(&column.column_type) {

@@ -5,7 +5,7 @@ use tare_mysql::types::base_type;
 /// BIGINT UNSIGNED.
 pub(super) const UNSIGNED: &str = "unsigned blob";
 
-/// A column's type as MySQL has it, out of what SQLite was told.
+/// The MySQL type of a column, from its declared type in SQLite.
 pub(super) fn mysql_type(declared: &str) -> String {
     match declared {
         UNSIGNED => "bigint unsigned".into(),
@@ -25,8 +25,8 @@ pub(super) fn is_exact(column_type: &str) -> bool {
     base == "decimal" || base == "bigint" && column_type.contains("unsigned")
 }
 
-/// A type whose affinity in SQLite is the right one. SQLite's grammar wants all words before the
-/// parentheses: `decimal unsigned(10,2)`.
+/// A declared type with the right affinity in SQLite, whose grammar has all words before the parentheses:
+/// `decimal unsigned(10,2)`.
 pub(super) fn sqlite_type(column_type: &str) -> String {
     let base = base_type(column_type);
     let arguments = column_type

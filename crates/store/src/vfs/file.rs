@@ -1,4 +1,4 @@
-//! What SQLite does with an open file: each call passed on to the real one's method, some as waits.
+//! SQLite's operations on an open file: each call goes on to the real file's method, some as waits.
 
 use std::os::raw::{c_int, c_void};
 use std::ptr;
@@ -9,7 +9,7 @@ use tare::Operation;
 
 use crate::metrics;
 
-/// An open file: what SQLite sees, what Tare knows, and behind it the real VFS's file.
+/// An open file: SQLite's header, Tare's fields, and behind them the real VFS's file.
 #[repr(C)]
 pub(super) struct File {
     base: sqlite3_file,
@@ -28,7 +28,7 @@ enum What {
 }
 
 impl File {
-    /// One that is about to be opened with these flags.
+    /// A file that is about to be opened with these flags.
     pub(super) fn new(flags: c_int) -> Self {
         Self {
             base: sqlite3_file {
@@ -45,8 +45,7 @@ impl File {
     }
 }
 
-/// Has SQLite call the methods below for a file that the real VFS has opened. `index` is that of its
-/// write-ahead log.
+/// Sets the methods below for a file that the real VFS has opened. `index` is that of its write-ahead log.
 ///
 /// # Safety
 /// `file` is a [`File`] that was written, with the real file, open, behind it.
@@ -56,7 +55,7 @@ pub(super) unsafe fn opened(
     index: Option<tare::file::Instance>,
 ) {
     metrics::FILE_NUM_OPEN_FILES.set(OPEN.fetch_add(1, Ordering::Relaxed) + 1);
-    // SAFETY: by the caller's promise; nobody else knows the file yet.
+    // SAFETY: the `File` was written (see above); nothing else has a pointer to it yet.
     unsafe {
         let ours = file.cast::<File>();
         (*ours).point = Some(point);
@@ -72,13 +71,13 @@ pub(super) unsafe fn opened(
 /// How many files are open.
 static OPEN: AtomicI64 = AtomicI64::new(0);
 
-/// WAL frames begin with a header of so many bytes (SQLite's file format, 4.1), written by itself.
+/// Bytes of a WAL frame's header (SQLite's file format, 4.1), which is written by itself.
 const FRAME_HEADER: c_int = 24;
 
 /// # Safety
 /// `file` was opened by the VFS and not closed.
 unsafe fn what(file: *mut sqlite3_file) -> What {
-    // SAFETY: by the caller's promise.
+    // SAFETY: the `File` is open (see above).
     unsafe { (*file.cast::<File>()).what }
 }
 
@@ -101,7 +100,7 @@ unsafe fn methods<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
 /// # Safety
 /// `file` was opened by the VFS and not closed.
 unsafe fn wait(file: *mut sqlite3_file, operation: Operation) -> Option<tare::wait::Wait> {
-    // SAFETY: by the caller's promise the `File` is alive; nobody changes it while it is open.
+    // SAFETY: the `File` is open (see above), and unchanged while it is.
     let file = unsafe { &*file.cast::<File>() };
     file.point.as_ref().map(|p| p.wait(operation))
 }
@@ -245,8 +244,8 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
 }
 
 unsafe extern "C" fn file_size(file: *mut sqlite3_file, size: *mut sqlite3_int64) -> c_int {
-    // No wait: the kernel has an open file's size in memory. With an empty log SQLite asks for it at
-    // each statement.
+    // No wait: the kernel has an open file's size in memory. With an empty log SQLite reads it at each
+    // statement.
     pass!(file.xFileSize(size))
 }
 
@@ -300,7 +299,7 @@ unsafe extern "C" fn shm_lock(
     flags: c_int,
 ) -> c_int {
     // A reader's lock is a number in memory unless it is the first; a writer or a checkpoint waits
-    // for others. Letting go takes no time worth a clock.
+    // for others. Unlocking takes too little time to be worth a clock read.
     let waits = ffi::SQLITE_SHM_LOCK | ffi::SQLITE_SHM_EXCLUSIVE;
     if flags & waits == waits {
         return shm_lock_exclusive(file, offset, n, flags);

@@ -1,4 +1,4 @@
-//! SQLite's files, each operation a wait: a VFS that passes everything on to the default one.
+//! SQLite's files, each operation a wait: a VFS that passes each call on to the default one.
 
 mod file;
 
@@ -17,7 +17,7 @@ const NAME: &CStr = c"tare";
 
 /// Makes the instrumented VFS the default one.
 pub fn register() {
-    // SAFETY: SQLite is told of a VFS that lives for the rest of the process (leaked), whose
+    // SAFETY: SQLite gets a VFS that lives for the rest of the process (leaked), whose
     // methods are here and in `file`; the default VFS it refers to does too.
     unsafe {
         let real = ffi::sqlite3_vfs_find(ptr::null());
@@ -53,7 +53,7 @@ fn class_of(flags: c_int) -> &'static Class {
     }
 }
 
-/// Files opened, and those of them that are gone when they are closed. Opening is rare, and slow.
+/// Files opened, and temporary files opened. Opening is rare, and slow.
 static OPENED: AtomicU64 = AtomicU64::new(0);
 static OPENED_TEMPORARY: AtomicU64 = AtomicU64::new(0);
 const TEMPORARY: c_int = ffi::SQLITE_OPEN_TEMP_DB

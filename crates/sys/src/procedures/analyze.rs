@@ -1,5 +1,5 @@
-//! statement_performance_analyzer: what normalised statements did between two moments, shown by sys's own
-//! views, whose table is put aside for a snapshot of it.
+//! statement_performance_analyzer: what normalised statements did between two moments, in sys's own views,
+//! which read a snapshot in place of their table.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use crate::option::option;
 
 const TABLE: &str = "events_statements_summary_by_digest";
 
-/// The views, by what they are called here.
+/// The views, by the procedure's names for them.
 const VIEWS: [(&str, &str); 6] = [
     (
         "with_runtimes_in_95th_percentile",
@@ -38,7 +38,7 @@ fn columns(series: Series) -> Vec<&'static str> {
     table.map_or_else(Vec::new, |t| t.columns().iter().map(|c| c.name).collect())
 }
 
-/// Whether a column's later value less its earlier one is what happened between.
+/// Whether a column is a sum: the difference of two values is what happened between.
 fn grows(column: &str) -> bool {
     column.starts_with("SUM_") || column.starts_with("COUNT_")
 }
@@ -58,7 +58,7 @@ impl Snapshot {
             let mut row = row.clone();
             if let Some(before) = before.get(&key(&row)) {
                 for (i, _) in columns.iter().enumerate().filter(|(_, c)| grows(c)) {
-                    // A table that was emptied between begins anew.
+                    // The table was emptied between.
                     let (now, then) = (number(&row[i]), number(&before[i]));
                     row[i] = json!(if now >= then { now - then } else { now });
                 }
@@ -226,7 +226,7 @@ impl Call<'_> {
         })
     }
 
-    /// A view's rows, of the snapshot in the place of the table.
+    /// Sends a view's rows, read from the snapshot in place of the table.
     pub(super) fn view_of(&mut self, view: &str, snapshot: &Snapshot) -> Result<()> {
         let Some(view) = crate::view(self.context().series(), view) else {
             return Err(SqlError::no_such_table("sys", view));
@@ -279,7 +279,7 @@ impl Call<'_> {
             .collect();
         self.send_text(
             "Performance Schema Statement Digest Average Latency Histogram",
-            drawn(&points),
+            draw_histogram(&points),
         )
     }
 }
@@ -288,12 +288,12 @@ fn heading(view: &str) -> String {
     view.replace('_', " ")
 }
 
-/// Buckets of a histogram, and columns of a line of it.
+/// Buckets of a histogram, and characters of the longest bar.
 const BUCKETS: u64 = 16;
 const WIDTH: u64 = 64;
 
 /// A histogram of (microseconds, statements), the lowest bucket first.
-fn drawn(points: &[(u64, u64)]) -> String {
+fn draw_histogram(points: &[(u64, u64)]) -> String {
     let largest = points.iter().map(|p| p.0).max().unwrap_or(0);
     let size = largest.div_ceil(BUCKETS).max(1);
     let total: u64 = points.iter().map(|p| p.1).sum();
@@ -327,14 +327,14 @@ mod tests {
 
     #[test]
     fn a_histogram_has_every_statement_once() {
-        let text = drawn(&[(0, 3), (15, 1), (1600, 2)]);
+        let text = draw_histogram(&[(0, 3), (15, 1), (1600, 2)]);
         assert!(
             text.contains("Total Statements: 6; Buckets: 16; Bucket Size: 100 us"),
             "{text}"
         );
         assert!(text.contains("(0 - 100 us) |      4 | ....\n"), "{text}");
         assert!(text.contains("(1500 - 1600 us) |      2 | ..\n"), "{text}");
-        assert!(drawn(&[]).contains("Total Statements: 0"));
+        assert!(draw_histogram(&[]).contains("Total Statements: 0"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! diagnostics: how the server is set up, and what it does for some time, in a series of results.
+//! diagnostics: the server's configuration, and what it does for some time, as a series of results.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use super::caller::{Call, cell};
 use tare_mysql::error::{Result, SqlError};
 use tare_query::result::Rows;
 
-/// What is shown once, before anything else.
+/// Results at the start.
 const BEFORE: [(&str, &str); 8] = [
     (
         "server",
@@ -38,13 +38,13 @@ const BEFORE: [(&str, &str); 8] = [
     ("objects", "SELECT * FROM performance_schema.setup_objects"),
 ];
 
-/// What is shown at each look.
+/// Results of each sample.
 const EACH: [(&str, &str); 2] = [
     ("processlist", "SELECT * FROM sys.processlist"),
     ("locks", "SELECT * FROM sys.schema_table_lock_waits"),
 ];
 
-/// What is shown once, at the end.
+/// Results at the end.
 const AFTER: [(&str, &str); 13] = [
     ("hosts", "SELECT * FROM sys.host_summary"),
     ("users", "SELECT * FROM sys.user_summary"),
@@ -124,7 +124,7 @@ impl Call<'_> {
         result
     }
 
-    /// Enables more than is enabled now; gives what undoes it.
+    /// Enables instruments and consumers for a setup, and returns the statements that undo it.
     fn configure(&mut self, setup: &str) -> Result<Vec<String>> {
         let (instruments, consumers) = match setup {
             "current" => return Ok(Vec::new()),
@@ -190,7 +190,7 @@ impl Call<'_> {
         }
         self.send_text("The following output is", "metrics, and what they grew by")?;
         let last = self.select(METRICS, &[])?;
-        self.send(grown(&first, last, seconds))
+        self.send(add_growth(&first, last, seconds))
     }
 
     fn section(&mut self, title: &str, sql: &str) -> Result<()> {
@@ -199,8 +199,8 @@ impl Call<'_> {
     }
 }
 
-/// Metrics with what they grew by, and by how much in a second.
-fn grown(first: &Rows, last: Rows, seconds: f64) -> Rows {
+/// Adds to metrics their growth, in total and per second.
+fn add_growth(first: &Rows, last: Rows, seconds: f64) -> Rows {
     let before: HashMap<(String, String), f64> = first
         .rows
         .iter()

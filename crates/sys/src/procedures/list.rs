@@ -1,4 +1,4 @@
-//! Which procedures there are, and how they are called.
+//! The procedures and their parameters.
 
 use tare_dialect::schema::{Direction, Procedure};
 

@@ -1,4 +1,4 @@
-//! What is recorded: procedures that change, keep and show it.
+//! Procedures that change, save and display the setup tables.
 
 use tare_mysql::error::{Result, SqlError};
 
@@ -11,7 +11,7 @@ struct Table {
     name: &'static str,
     key: &'static [&'static str],
     set: &'static [&'static str],
-    /// Whether its rows come and go.
+    /// Whether rows are added and removed.
     rows: bool,
 }
 
@@ -168,10 +168,10 @@ impl Call<'_> {
             let texts: Vec<String> = (0..row.len()).map(|i| cell(row, i)).collect();
             let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             if !table.rows {
-                // The key comes last in an UPDATE; a thread may have ended, which changes no row.
+                // The key comes last in an UPDATE. A thread that has ended changes no row.
                 texts.rotate_left(1);
             }
-            // Memory and errors are not timed: what is NULL stays.
+            // Memory and errors are not timed, and stay NULL.
             if row
                 .iter()
                 .any(|v| matches!(v, rusqlite::types::Value::Null))
@@ -217,7 +217,7 @@ impl Call<'_> {
                     "UPDATE performance_schema.setup_consumers SET ENABLED = IF(NAME IN ({CONSUMERS}), 'YES', 'NO')"
                 )],
             ),
-            ("Resetting: setup_objects", objects()),
+            ("Resetting: setup_objects", default_objects()),
             (
                 "Resetting: threads",
                 vec!["UPDATE performance_schema.threads SET INSTRUMENTED = 'YES', HISTORY = 'YES'".into()],
@@ -295,8 +295,8 @@ impl Call<'_> {
     }
 }
 
-/// setup_objects as a server starts: everything but the system's own.
-fn objects() -> Vec<String> {
+/// The INSERTs of setup_objects' default rows: everything but the system schemas.
+fn default_objects() -> Vec<String> {
     let mut rows = Vec::new();
     for kind in ["EVENT", "FUNCTION", "PROCEDURE", "TABLE", "TRIGGER"] {
         for (schema, on) in [

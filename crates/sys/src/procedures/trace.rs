@@ -1,4 +1,4 @@
-//! Watching a thread or a normalised statement for some time.
+//! Tracing a thread or a normalised statement for a period.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,8 +9,8 @@ use super::caller::{Call, cell};
 use tare_mysql::error::Result;
 use tare_query::result::Rows;
 
-/// Longer than this nobody watches by mistake.
-const LONGEST_S: f64 = 86_400.0;
+/// The longest trace, in seconds: a longer one is a mistake.
+const MAX_TRACE_S: f64 = 86_400.0;
 
 /// Events in the order of the thread, each table's under the columns of the first.
 const THREAD_EVENTS: &str = "SELECT * FROM (
@@ -37,14 +37,14 @@ const STAGES: &str = "SELECT THREAD_ID, NESTING_EVENT_ID, EVENT_ID, EVENT_NAME, 
      FROM performance_schema.events_stages_history_long";
 
 impl Call<'_> {
-    /// Calls `look` every so often for some time, at least once.
+    /// Calls `sample` every `every` seconds for `seconds` seconds, at least once.
     pub(super) fn watch(
         &mut self,
         seconds: f64,
         every: f64,
         mut sample: impl FnMut(&mut Self) -> Result<()>,
     ) -> Result<()> {
-        let end = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, LONGEST_S));
+        let end = Instant::now() + Duration::from_secs_f64(seconds.clamp(0.0, MAX_TRACE_S));
         loop {
             sample(self)?;
             let left = end.saturating_duration_since(Instant::now());
@@ -58,8 +58,8 @@ impl Call<'_> {
         }
     }
 
-    /// Makes the long histories of these kinds of events ready to be watched: empties them where that
-    /// is asked for, enables their consumers where that is, and gives the statements that undo it.
+    /// Prepares the long histories of these kinds of events: empties them if `fresh`, enables their consumers
+    /// if `enable`, and returns the statements that undo that.
     fn prepare(&mut self, kinds: &[&str], fresh: bool, enable: bool) -> Result<Vec<String>> {
         if fresh {
             self.require_settings("DROP")?;
@@ -116,7 +116,7 @@ impl Call<'_> {
             }
             Ok(())
         });
-        // What was enabled is disabled again, however the watch ended.
+        // The consumers are disabled again, however the trace ended.
         for statement in undo {
             self.change(&statement, &[])?;
         }
@@ -128,7 +128,7 @@ impl Call<'_> {
             return Ok(());
         };
         self.send_text("summary", "LONGEST RUNNING STATEMENT")?;
-        let mut one = Rows::new(&[
+        let mut execution = Rows::new(&[
             "thread_id",
             "exec_time",
             "lock_time",
@@ -141,20 +141,22 @@ impl Call<'_> {
         let mut row: Vec<Value> = vec![longest[0].clone()];
         row.extend([time(number(longest, 2)), time(number(longest, 3))]);
         row.extend(longest[4..9].iter().cloned());
-        one.rows.push(row);
-        self.send(one)?;
+        execution.rows.push(row);
+        self.send(execution)?;
         let sql = cell(longest, 9);
         self.send_text("sql_text", sql.clone())?;
-        let mut of_it = Rows::new(&["event_name", "latency"]);
+        let mut longest_stages = Rows::new(&["event_name", "latency"]);
         for row in stages.values() {
             if (number(row, 0), number(row, 1)) == (number(longest, 0), number(longest, 1)) {
-                of_it.rows.push(vec![row[3].clone(), time(number(row, 4))]);
+                longest_stages
+                    .rows
+                    .push(vec![row[3].clone(), time(number(row, 4))]);
             }
         }
-        if !of_it.rows.is_empty() {
-            self.send(of_it)?;
+        if !longest_stages.rows.is_empty() {
+            self.send(longest_stages)?;
         }
-        // Only where it runs in the session's database, and its text is whole.
+        // Only where it ran in the session's database, and its text is complete.
         if sql
             .trim_start()
             .get(..6)
@@ -162,7 +164,7 @@ impl Call<'_> {
             && !sql.ends_with("...")
             && self.context().database().unwrap_or_default() == cell(longest, 10)
         {
-            // A statement that cannot be explained has been shown all the same.
+            // A statement that cannot be explained is no error of the trace.
             let _ = self.caller.run_statement(&format!("EXPLAIN {sql}"));
         }
         Ok(())
@@ -257,8 +259,8 @@ fn time(picoseconds: u64) -> Value {
     Value::Text(crate::format::format_time(picoseconds as f64))
 }
 
-/// A text as dot's quoted strings have it.
-fn quoted(text: &str) -> String {
+/// A text for a quoted string of dot.
+fn escape(text: &str) -> String {
     let short: String = text.chars().take(200).collect();
     short
         .replace('\\', "\\\\")
@@ -266,11 +268,11 @@ fn quoted(text: &str) -> String {
         .replace(['\n', '\r'], " ")
 }
 
-/// A thread's events in the language of dot: each event a box, with an arrow from what it is in.
+/// A thread's events in the language of dot: each event is a box, with an arrow from the event around it.
 fn graph(thread: &str, events: &BTreeMap<u64, Vec<Value>>, debug: bool) -> String {
     let mut text = format!(
         "digraph events {{\n  rankdir=LR; nodesep=0.10;\n  // thread {}\n",
-        quoted(thread)
+        escape(thread)
     );
     for (id, event) in events {
         let (name, statement) = (cell(event, 2), cell(event, 5));
@@ -286,11 +288,11 @@ fn graph(thread: &str, events: &BTreeMap<u64, Vec<Value>>, debug: bool) -> Strin
         let mut label = format!("{name}\\n{}", crate::format::format_time(picoseconds));
         for more in [&statement, &cell(event, 6)] {
             if !more.is_empty() {
-                label = format!("{label}\\n{}", quoted(more));
+                label = format!("{label}\\n{}", escape(more));
             }
         }
         if debug {
-            label = format!("{label}\\n{}", quoted(&cell(event, 7)));
+            label = format!("{label}\\n{}", escape(&cell(event, 7)));
         }
         text.push_str(&format!(
             "  e{id} [label=\"{label}\", shape={shape}, style=filled, fillcolor={colour}];\n"
