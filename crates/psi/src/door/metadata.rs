@@ -8,6 +8,7 @@ use engine::wait::Wait;
 use engine::{Class, LockDuration, LockStatus, LockType};
 
 use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
+use super::lock_cache::{CACHED_LOCKS, LockRecord};
 use super::thread;
 use crate::interface::Interface;
 
@@ -17,32 +18,6 @@ static CLASS: OnceLock<&'static Class> = OnceLock::new();
 pub fn set_class(class: &'static Class) {
     let _ = CLASS.set(class);
 }
-
-/// What the server keeps for a metadata lock.
-#[derive(Debug)]
-pub(super) struct LockRecord {
-    lock: MetadataLock,
-    kind: LockType,
-    duration: LockDuration,
-    status: LockStatus,
-    /// The server's key of the locked object.
-    key: Box<[u8]>,
-}
-
-impl LockRecord {
-    fn republish(&mut self) {
-        catch_panic((), || {
-            self.lock.republish(self.kind, self.duration, self.status)
-        });
-    }
-}
-
-/// Locks that a thread caches after the server has destroyed them. The next statement often locks the same
-/// table, and then no name is copied and nothing is allocated.
-pub(super) type LockCache = Vec<Box<LockRecord>>;
-
-/// The number of locks in a thread's cache.
-const CACHED_LOCKS: usize = 8;
 
 /// Takes the cached lock of the same object.
 #[unsafe(link_section = "tare_hot")]

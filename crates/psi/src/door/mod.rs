@@ -29,6 +29,7 @@ pub mod idle;
 pub mod keys;
 pub mod limited;
 pub mod lock;
+mod lock_cache;
 pub mod memory;
 pub mod metadata;
 pub mod mutex;

@@ -9,7 +9,7 @@ use engine::Kind;
 
 use super::exchange::catch_panic;
 use super::keys::{self, KEYS};
-use super::thread::{self, Routine, Thread};
+use super::thread::{self, Routine, SystemName, Thread};
 use crate::interface::text::c_text;
 use crate::interface::{Interface, Registration};
 
@@ -41,9 +41,6 @@ struct Naming {
 
 static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
 
-/// A name as the system stores it: 15 characters and a zero.
-pub type SystemName = [u8; 16];
-
 /// The name of a new thread; empty = it keeps its present name.
 fn next_name(key: u32, number: u32) -> SystemName {
     let mut name = SystemName::default();
@@ -67,17 +64,6 @@ fn next_name(key: u32, number: u32) -> SystemName {
         *into = byte;
     }
     name
-}
-
-/// Sets the calling thread's name.
-pub(super) fn set_system_name(name: &SystemName) {
-    // The first thread keeps the program's name, by which users find it.
-    // SAFETY: both calls only return numbers.
-    let is_first = unsafe { libc::gettid() == libc::getpid() };
-    if name[0] != 0 && !is_first {
-        // SAFETY: a name of at most 15 characters and a zero. If the call fails, only the name is lost.
-        unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
-    }
 }
 
 pub unsafe extern "C" fn register_thread<S: Interface>(
@@ -158,7 +144,7 @@ pub unsafe extern "C" fn set_thread(thread: *mut c_void) {
     unsafe {
         thread::set_thread(thread);
         if let Some(thread) = thread.cast::<Thread>().as_ref() {
-            set_system_name(&thread.name.get());
+            thread::set_system_name(&thread.name.get());
         }
     }
 }

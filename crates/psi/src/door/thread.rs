@@ -15,10 +15,12 @@ use engine::{Command, Kind};
 use super::exchange::{NONE, catch_panic};
 use super::keys::{self, Instrument};
 use super::lock;
-use super::metadata::LockCache;
-use super::naming::{self, SystemName};
+use super::lock_cache::LockCache;
 use super::row_locks;
 use crate::interface::text::text;
+
+/// A name as the system stores it: 15 characters and a zero.
+pub type SystemName = [u8; 16];
 
 /// What the server stores for a thread.
 #[derive(Debug)]
@@ -141,6 +143,17 @@ unsafe fn attach(place: *mut Thread) {
     }
 }
 
+/// Sets the calling thread's name.
+pub(super) fn set_system_name(name: &SystemName) {
+    // The first thread keeps the program's name, by which users find it.
+    // SAFETY: both calls only return numbers.
+    let is_first = unsafe { libc::gettid() == libc::getpid() };
+    if name[0] != 0 && !is_first {
+        // SAFETY: a name of at most 15 characters and a zero. If the call fails, only the name is lost.
+        unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr().cast()) };
+    }
+}
+
 struct Start {
     instrument: Option<&'static Instrument>,
     name: SystemName,
@@ -169,7 +182,7 @@ extern "C" fn begin(start: *mut c_void) -> *mut c_void {
                 (*session).name.set(start.name);
                 attach(session);
             }
-            naming::set_system_name(&start.name);
+            set_system_name(&start.name);
         }
     });
     drop(start);

@@ -5,12 +5,14 @@
 //! | host | reads the process that has loaded the library: its program, arguments and environment |
 //! | targets | finds each entry of a release in it, and checks that it can be overwritten |
 //! | confirm | checks that a version that nobody tested has its fields at our offsets |
+//! | pages | changes the protection of pages |
 //! | patch | writes the jumps to our functions |
 //! | rules | lists the calls that rest while their kinds of events are off |
 //! | switch | leads those calls to a return, and back |
 
 mod confirm;
 mod host;
+mod pages;
 mod patch;
 
 mod rules;

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::io;
 
+use super::pages::{page_size, protect};
 use super::rules::{Returns, rule};
 use super::switch::Switch;
 use super::targets::{TARGET_BYTES, Target};
@@ -179,21 +180,6 @@ fn pages_of(targets: &[Target]) -> BTreeSet<usize> {
             ]
         })
         .collect()
-}
-
-pub(super) fn page_size() -> usize {
-    // SAFETY: asks for a constant of the system.
-    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
-}
-
-pub(super) fn protect(page: usize, protection: i32) -> io::Result<()> {
-    // SAFETY: the page is one of the program's code, and stays readable and executable.
-    let done = unsafe { libc::mprotect(page as *mut c_void, page_size(), protection) };
-    if done == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use engine::settings::Active;
 
-use super::patch::{page_size, protect};
+use super::pages::{page_size, protect};
 use super::rules::Rule;
 use crate::door::stage;
 

@@ -1,0 +1,21 @@
+//! Pages of memory.
+
+use std::ffi::c_void;
+use std::io;
+
+/// The size of a page in bytes.
+pub fn page_size() -> usize {
+    // SAFETY: asks for a constant of the system.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
+}
+
+/// Changes the protection of a page.
+pub fn protect(page: usize, protection: i32) -> io::Result<()> {
+    // SAFETY: the page is one of the program's code, and stays readable and executable.
+    let done = unsafe { libc::mprotect(page as *mut c_void, page_size(), protection) };
+    if done == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
+}
