@@ -11,7 +11,7 @@ pub fn page_size() -> usize {
 
 /// Changes the protection of a page.
 pub fn protect(page: usize, protection: i32) -> io::Result<()> {
-    // SAFETY: the page is one of the program's code, and stays readable and executable.
+    // SAFETY: a page of the program's code or of our own mapping, which stays readable.
     let done = unsafe { libc::mprotect(page as *mut c_void, page_size(), protection) };
     if done == 0 {
         Ok(())
