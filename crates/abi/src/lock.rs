@@ -84,7 +84,7 @@ unsafe fn init<T: HostObject>(
 unsafe fn destroy<T: HostObject>(place: *mut Place<T>, held: impl Fn(&T) -> bool) -> c_int {
     return_status(|| {
         // SAFETY: rule 8 (a struct that stays at its address).
-        if held(unsafe { Place::require(place) }?) {
+        if held(unsafe { Place::need(place) }?) {
             return Err(Failure::new(
                 Status::Busy,
                 format!("the {} is held; unlock it first", T::NAME),
@@ -135,25 +135,20 @@ pub unsafe extern "C" fn tare_mutex_destroy(mutex: *mut tare_mutex) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_lock(mutex: *mut tare_mutex) -> c_int {
     // SAFETY: rule 3 (a struct that stays at its address).
-    return_status(|| {
-        forget_guard(
-            Some(unsafe { Place::require(mutex) }?.lock()),
-            Outcome::Busy,
-        )
-    })
+    return_status(|| forget_guard(Some(unsafe { Place::need(mutex) }?.lock()), Outcome::Busy))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_trylock(mutex: *mut tare_mutex) -> c_int {
     // SAFETY: rule 3 (a struct that stays at its address).
-    return_status(|| forget_guard(unsafe { Place::require(mutex) }?.try_lock(), Outcome::Busy))
+    return_status(|| forget_guard(unsafe { Place::need(mutex) }?.try_lock(), Outcome::Busy))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_timedlock(mutex: *mut tare_mutex, timeout_ns: u64) -> c_int {
     return_status(|| {
         // SAFETY: rule 3 (a struct that stays at its address).
-        let mutex = unsafe { Place::require(mutex) }?;
+        let mutex = unsafe { Place::need(mutex) }?;
         forget_guard(
             mutex.try_lock_for(Duration::from_nanos(timeout_ns)),
             Outcome::Timeout,
@@ -165,7 +160,7 @@ pub unsafe extern "C" fn tare_mutex_timedlock(mutex: *mut tare_mutex, timeout_ns
 pub unsafe extern "C" fn tare_mutex_unlock(mutex: *mut tare_mutex) -> c_int {
     return_status(|| {
         // SAFETY: rule 3 (a struct that stays at its address).
-        let mutex = unsafe { Place::require(mutex) }?;
+        let mutex = unsafe { Place::need(mutex) }?;
         if !mutex.is_locked() {
             return Err(not_held("mutex"));
         }
@@ -198,25 +193,20 @@ pub unsafe extern "C" fn tare_rwlock_destroy(rwlock: *mut tare_rwlock) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_rdlock(rwlock: *mut tare_rwlock) -> c_int {
     // SAFETY: rule 3 (a struct that stays at its address).
-    return_status(|| {
-        forget_guard(
-            Some(unsafe { Place::require(rwlock) }?.read()),
-            Outcome::Busy,
-        )
-    })
+    return_status(|| forget_guard(Some(unsafe { Place::need(rwlock) }?.read()), Outcome::Busy))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_tryrdlock(rwlock: *mut tare_rwlock) -> c_int {
     // SAFETY: rule 3 (a struct that stays at its address).
-    return_status(|| forget_guard(unsafe { Place::require(rwlock) }?.try_read(), Outcome::Busy))
+    return_status(|| forget_guard(unsafe { Place::need(rwlock) }?.try_read(), Outcome::Busy))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_rdunlock(rwlock: *mut tare_rwlock) -> c_int {
     return_status(|| {
         // SAFETY: rule 3 (a struct that stays at its address).
-        let rwlock = unsafe { Place::require(rwlock) }?;
+        let rwlock = unsafe { Place::need(rwlock) }?;
         if !rwlock.is_locked() || rwlock.is_locked_exclusive() {
             return Err(not_held("rwlock"));
         }
@@ -229,30 +219,20 @@ pub unsafe extern "C" fn tare_rwlock_rdunlock(rwlock: *mut tare_rwlock) -> c_int
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_wrlock(rwlock: *mut tare_rwlock) -> c_int {
     // SAFETY: rule 3 (a struct that stays at its address).
-    return_status(|| {
-        forget_guard(
-            Some(unsafe { Place::require(rwlock) }?.write()),
-            Outcome::Busy,
-        )
-    })
+    return_status(|| forget_guard(Some(unsafe { Place::need(rwlock) }?.write()), Outcome::Busy))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_trywrlock(rwlock: *mut tare_rwlock) -> c_int {
     // SAFETY: rule 3 (a struct that stays at its address).
-    return_status(|| {
-        forget_guard(
-            unsafe { Place::require(rwlock) }?.try_write(),
-            Outcome::Busy,
-        )
-    })
+    return_status(|| forget_guard(unsafe { Place::need(rwlock) }?.try_write(), Outcome::Busy))
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_wrunlock(rwlock: *mut tare_rwlock) -> c_int {
     return_status(|| {
         // SAFETY: rule 3 (a struct that stays at its address).
-        let rwlock = unsafe { Place::require(rwlock) }?;
+        let rwlock = unsafe { Place::need(rwlock) }?;
         if !rwlock.is_locked_exclusive() {
             return Err(not_held("rwlock"));
         }
@@ -281,7 +261,7 @@ pub unsafe extern "C" fn tare_cond_destroy(cond: *mut tare_cond) -> c_int {
 unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Duration>) -> c_int {
     return_status(|| {
         // SAFETY: rule 8 (a struct that stays at its address).
-        let (cond, mutex) = unsafe { (Place::require(cond)?, Place::require(mutex)?) };
+        let (cond, mutex) = unsafe { (Place::need(cond)?, Place::need(mutex)?) };
         if !mutex.is_locked() {
             return Err(not_held("mutex"));
         }
@@ -323,7 +303,7 @@ pub unsafe extern "C" fn tare_cond_timedwait(
 pub unsafe extern "C" fn tare_cond_signal(cond: *mut tare_cond) -> c_int {
     return_status(|| {
         // SAFETY: rule 3 (a struct that stays at its address).
-        unsafe { Place::require(cond) }?.notify_one();
+        unsafe { Place::need(cond) }?.notify_one();
         Ok(Outcome::Done)
     })
 }
@@ -332,7 +312,7 @@ pub unsafe extern "C" fn tare_cond_signal(cond: *mut tare_cond) -> c_int {
 pub unsafe extern "C" fn tare_cond_broadcast(cond: *mut tare_cond) -> c_int {
     return_status(|| {
         // SAFETY: rule 3 (a struct that stays at its address).
-        unsafe { Place::require(cond) }?.notify_all();
+        unsafe { Place::need(cond) }?.notify_all();
         Ok(Outcome::Done)
     })
 }

@@ -64,7 +64,7 @@ impl<T: HostObject> Place<T> {
     /// # Safety
     /// As [`Place::get`].
     #[inline]
-    pub unsafe fn require<'a>(place: *const Self) -> Result<&'a T, Failure> {
+    pub unsafe fn need<'a>(place: *const Self) -> Result<&'a T, Failure> {
         // SAFETY: rule 8 (a struct that stays at its address).
         match unsafe { Self::get(place) } {
             Some(value) => Ok(value),
