@@ -51,4 +51,4 @@ pub const READY: u32 = 2;
 /// The state of a truncated entry that is being given to another one.
 pub const CHANGING: u32 = 1;
 /// The state of an entry that a thread is filling.
-pub const MAKING: u32 = 1;
+pub const FILLING: u32 = 1;

@@ -184,7 +184,8 @@ pub struct Control {
     pub budgets: [AtomicU32; GROUPS],
     /// The seed for windows.
     pub sampling_seed: AtomicU64,
-    /// Incremented by a reader that requests the row locks: a futex on which the host's thread sleeps ([`crate::row_lock`]).
+    /// Incremented by a reader that requests the row locks: a futex on which the host's thread sleeps
+    /// ([`crate::row_lock`]).
     pub row_lock_requests: AtomicU32,
     /// Bit of each group whose events may stand for several: its classes have [`effective::WEIGHED`].
     /// Set with the rule, and cleared by the thread that opens windows, once each event stands for

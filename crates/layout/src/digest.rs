@@ -6,9 +6,9 @@ use crate::primitive::{AtomicU32, AtomicU64};
 /// Low half of [`Digest::state`]: it can be read.
 pub const READY: u64 = 2;
 /// Low half of [`Digest::state`]: a thread is filling it.
-pub const MAKING: u64 = 1;
+pub const FILLING: u64 = 1;
 
-/// Two numbers in one word: [`Digest::state`] has an incarnation and [`READY`] or [`MAKING`], an entry
+/// Two numbers in one word: [`Digest::state`] has an incarnation and [`READY`] or [`FILLING`], an entry
 /// of the digest index has a generation and a digest's number.
 ///
 /// Digests are numbered from 1 in order; the index, an open-addressing table by hash, finds them. An

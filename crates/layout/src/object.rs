@@ -431,7 +431,7 @@ pub mod target {
 /// The state of a [`Rule`] in use.
 pub const READY: u32 = 2;
 /// The state of a [`Rule`] that is being written.
-pub const MAKING: u32 = 1;
+pub const FILLING: u32 = 1;
 
 /// Bits of [`Rule::flags`].
 pub mod rule {
@@ -445,7 +445,7 @@ pub mod rule {
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Rule {
-    /// 0 = free, [`MAKING`] or [`READY`].
+    /// 0 = free, [`FILLING`] or [`READY`].
     pub state: AtomicU32,
     /// [`ObjectType`]
     pub kind: AtomicU32,

@@ -1,8 +1,9 @@
-//! Row locks of the host's storage engine, read when a reader requests them: which transaction holds or waits
-//! for which lock.
+//! Row locks of the host's storage engine, read on request: which transaction holds or waits for which
+//! lock.
 //!
-//! A reader increments [`crate::control::Control::row_lock_requests`] and wakes the host's thread that sleeps on it.
-//! That thread reads the locks from the engine, writes them here, and stores `answered` last.
+//! A reader increments [`crate::control::Control::row_lock_requests`] and wakes the host's thread that
+//! sleeps on it. That thread reads the locks from the engine, writes them here, and stores `answered`
+//! last.
 
 use crate::name::Name;
 use crate::object::ObjectName;

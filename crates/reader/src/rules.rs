@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tare_layout::View;
-use tare_layout::object::{MAKING, ObjectType, READY, rule};
+use tare_layout::object::{FILLING, ObjectType, READY, rule};
 use tare_layout::object_mask;
 use tare_layout::sizes;
 
@@ -95,7 +95,7 @@ impl Segment {
         for place in 0..capacity {
             let entry = view.object_rule(place);
             let order = Ordering::Relaxed;
-            let taken = (entry.state).compare_exchange(0, MAKING, Ordering::AcqRel, order);
+            let taken = (entry.state).compare_exchange(0, FILLING, Ordering::AcqRel, order);
             if taken.is_err() {
                 continue;
             }

@@ -6,10 +6,11 @@
 //! its fastest round classifies the run as quiet or busy; in a busy run the ratios to `rdtsc` are too
 //! high, and instruction counts (`--bench instructions`) decide what has changed.
 //!
-//! `cargo bench -p tare --bench engine` writes target/bench/engine.json: for each figure the median
-//! and the quartiles over all rounds in ns, and the ratios of its median to `rdtsc`'s and to `addition`'s. Rounds of
-//! all figures alternate, so that a change of the processor's speed hits them alike. Nothing is
-//! subtracted: `floor`, `lock_plain`, `statement_plain` and `connect_off` are there for that.
+//! `cargo bench -p tare --bench engine` writes target/bench/engine.json: for each figure the median and
+//! the quartiles over all rounds in ns, and the ratios of its median to `rdtsc`'s and to `addition`'s.
+//! Rounds of all figures alternate, so that a change of the processor's speed affects them alike.
+//! Nothing is subtracted: `floor`, `lock_plain`, `statement_plain` and `connect_off` are there for
+//! that.
 //!
 //! The figures with `_64` are CPU time of an event with 64 threads at once, those with `_1` the same
 //! with one: they must not differ. Names of figures as arguments restrict a run to these, which then

@@ -456,10 +456,10 @@ type Touched = Vec<(&'static str, Vec<u64>)>;
 /// Pages or lines above the expected number that are tolerated, because the stack may be elsewhere.
 const TOLERANCE: f64 = 2.0;
 
-/// The tolerance above recorded counts. Pages of code may double: the linker places functions differently
-/// after each change anywhere. Lines may be one in ten more: the durations of a path's parts decide which lines
-/// of their histograms they touch, and on a busy machine these are more (56 to 59, 63 to 68, and 120 to 124, in
-/// runs of one build).
+/// The tolerance above recorded counts. Pages of code may double: the linker places functions
+/// differently after each change anywhere. Lines may be one in ten more: the durations of a path's
+/// parts decide which lines of their histograms they touch, and on a busy machine these are more (56 to
+/// 59, 63 to 68, and 120 to 124, in runs of one build).
 #[cfg(feature = "instrument")]
 fn tolerance(what: &str, budget: f64) -> f64 {
     match what {

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map_or(Ok(60), |text| text.parse())?;
     let until = Instant::now() + Duration::from_secs(seconds);
     match tare::start(tare::Config::default()) {
-        // Built without instrumentation, all of it is nothing, and the program is the same.
+        // Built without instrumentation, these calls do nothing, and the program is the same.
         Ok(()) | Err(tare::StartError::NotCompiledIn) => {}
         Err(error) => return Err(error.into()),
     }

@@ -148,7 +148,7 @@ pub fn stage(_: &Objects, n: usize) {
     }
 }
 
-/// What a statement does to a table: it is locked, a row is fetched, and it is let go.
+/// A statement's work on a table: lock, fetch a row, unlock.
 pub fn table(objects: &Objects, n: usize) {
     let (handle, lock) = &mut *objects.table.borrow_mut();
     for _ in 0..n {

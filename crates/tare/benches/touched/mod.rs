@@ -1,8 +1,9 @@
-//! How much memory an event touches: pages of code and of data, and lines of data, as callgrind's simulation of caches
-//! counts them.
+//! The memory that an event touches: pages of code and data, and lines of data, counted by callgrind's
+//! simulation of caches.
 //!
-//! A path runs once after everything has been pushed out of the simulated caches, as a server and its clients push a
-//! statement's memory out between two events. A cache whose lines are as large as a page counts pages.
+//! A path runs once after everything has been evicted from the simulated caches, as a server and its
+//! clients evict a statement's memory between two events. A cache with lines as large as a page counts
+//! pages.
 
 use std::hint::black_box;
 

@@ -21,7 +21,7 @@ pub struct Outside {
     effective: &'static [AtomicU8],
 }
 
-/// A row of it.
+/// A row of this bank.
 pub struct OutsideRow {
     pub lines: &'static [Line],
     /// Whether its class is counted.

@@ -120,7 +120,7 @@ impl Engine {
         })
     }
 
-    /// Whether one more class of a kind is within what the host allows of it.
+    /// Whether one more class of a kind is within the host's limit.
     fn is_below_limit(&self, kind: Kind, count: usize) -> bool {
         let limit = self.view.shared().class_limits[kind as usize].load(Ordering::Relaxed);
         let of_kind = || {

@@ -6,7 +6,7 @@
 use std::sync::atomic::Ordering;
 
 use tare_layout::bank::DIGEST_ENTRIES;
-use tare_layout::digest::{CUT, MAKING, PROBES, READY, SAMPLE_CUT, state};
+use tare_layout::digest::{CUT, FILLING, PROBES, READY, SAMPLE_CUT, state};
 use tare_layout::line::{COUNT, EXTRA, Line, MAX, MIN, SUM, TAG};
 use tare_layout::name::{floor_boundary, store_bytes};
 use tare_layout::primitive::AtomicU64;
@@ -257,7 +257,7 @@ impl Engine {
         let incarnation = (row.state.load(Ordering::Relaxed) >> 32) as u32;
         // From here on no lookup finds it, and no row belongs to it.
         row.state.store(
-            state(incarnation.wrapping_add(1), MAKING),
+            state(incarnation.wrapping_add(1), FILLING),
             Ordering::Release,
         );
         self.unlist(id, generation);
@@ -378,12 +378,12 @@ impl Engine {
         let row = self.view.digest(id as usize);
         let before = row.state.load(Ordering::Relaxed);
         // Eviction has already incremented it.
-        let incarnation = match before as u32 == MAKING as u32 {
+        let incarnation = match before as u32 == FILLING as u32 {
             true => (before >> 32) as u32,
             false => ((before >> 32) as u32).wrapping_add(1),
         };
         row.state
-            .store(state(incarnation, MAKING), Ordering::Release);
+            .store(state(incarnation, FILLING), Ordering::Release);
         std::sync::atomic::fence(Ordering::Release);
         for (cell, word) in row.hash.iter().zip(hash) {
             cell.store(word, Ordering::Relaxed);

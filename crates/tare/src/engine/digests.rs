@@ -188,7 +188,7 @@ impl Local {
         if let Some(line) = probes.find_map(|probe| self.digest_line_at(digest, probe)) {
             return Some(line);
         }
-        let _making = self.making()?;
+        let _creation = self.begin_creation()?;
         let header = self.ensure_bank()?;
         let bank = self.bank_number.get();
         let place = |probe: usize| &header.digests[(digest.id as usize + probe) % DIGEST_ENTRIES];

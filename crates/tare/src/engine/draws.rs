@@ -27,7 +27,8 @@ impl Draws {
         !self.try_skip(n) && self.draw(n)
     }
 
-    /// Skips the present event, if the last draw decided so. False: nothing was done; call [`Self::draw_next`].
+    /// Skips the present event, if the last draw decided so. False: nothing was done; call
+    /// [`Self::draw_next`].
     #[inline(always)]
     pub fn try_skip(&self, n: u32) -> bool {
         let next = self.next.get();
@@ -71,7 +72,7 @@ mod tests {
         }
         for (drawn, n) in drawn.into_iter().zip([16.0, 1000.0]) {
             let expected = f64::from(EVENTS / 2) / n;
-            // Five standard errors: each test draws anew.
+            // Five standard errors: each test draws again.
             let off = (f64::from(drawn) - expected).abs();
             assert!(off < 5.0 * expected.sqrt(), "{drawn} of {expected}");
         }

@@ -45,7 +45,7 @@ impl Local {
         seeds: Option<&AtomicU64>,
         place: Place,
     ) -> Option<usize> {
-        let _making = self.making()?;
+        let _creation = self.begin_creation()?;
         let more = seeds.and_then(|cell| {
             let more = Seeds::from_cell(cell.load(Ordering::Relaxed)).with(place.bucket())?;
             Some((cell, more))

@@ -29,8 +29,8 @@ enum Mode {
     Own,
 }
 
-/// The data that a point reads first. It has no destructor, so that it can be read at any time in a
-/// thread's life, also by signal handlers and other destructors.
+/// The data that a point reads first. Without a destructor it can be read at any time in a thread's
+/// life.
 struct Hot {
     generation: Cell<u32>,
     local: Cell<*const Local>,
@@ -110,9 +110,8 @@ mod own {
         #[inline(always)]
         pub fn with<T>(&self, work: impl FnOnce(&Hot) -> T) -> T {
             let place: *const Hot;
-            // SAFETY: this is the address of this thread's copy of `tare_hot_place`: the linker stores
-            // its offset from the thread's register in the GOT, and the word at `fs:[0]` is that
-            // register's value.
+            // SAFETY: the address of this thread's copy of `tare_hot_place`: its offset from the
+            // thread's register is in the GOT, and the word at `fs:[0]` is that register's value.
             unsafe {
                 std::arch::asm!(
                     "mov {place}, qword ptr [rip + tare_hot_place@GOTTPOFF]",
@@ -121,8 +120,8 @@ mod own {
                     options(pure, nomem, nostack),
                 );
             }
-            // SAFETY: as large as a `Hot`, aligned, and at first zero, which is a valid `Hot`; only
-            // this thread uses it.
+            // SAFETY: as large as a `Hot`, aligned, at first zero, which is a valid `Hot`; this
+            // thread's only.
             work(unsafe { &*place })
         }
     }
@@ -320,7 +319,7 @@ pub(crate) fn with_engine(generation: u32, end: impl FnOnce(&Engine)) {
     if let Some(local) = attached().filter(|local| local.key >> 32 == u64::from(generation)) {
         return end(&local.engine);
     }
-    match making() {
+    match begin_creation() {
         Some(_busy) => {
             if let Some(engine) = engine(generation) {
                 end(&engine);
@@ -406,15 +405,15 @@ pub(crate) fn busy() -> Busy {
 
 /// The same, unless the thread is busy already: then this is a signal handler, which must neither wait
 /// for what its thread holds nor create a row while its thread creates one.
-pub(crate) fn making() -> Option<Busy> {
+pub(crate) fn begin_creation() -> Option<Busy> {
     HOT.with(|hot| hot.mode.get() != Mode::Busy).then(busy)
 }
 
 impl Local {
     /// Permission to create a row or another thing that is created by one at a time. In a signal
     /// handler that interrupted a creation there is none, which is counted.
-    pub fn making(&self) -> Option<Busy> {
-        let leave = making();
+    pub fn begin_creation(&self) -> Option<Busy> {
+        let leave = begin_creation();
         if leave.is_none() {
             self.engine.lose(Lost::SignalEvents, 1);
         }

@@ -100,7 +100,7 @@ impl Local {
             }
         }
         let (cell, at) = free?;
-        let _making = self.making()?;
+        let _creation = self.begin_creation()?;
         self.claim_instance(cell, at, id, lines)
     }
 

@@ -222,8 +222,8 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn register(&self, class: &Class) -> u16 {
-        self.making()
-            .map_or(NO_NUMBER, |_making| self.engine.register(class))
+        self.begin_creation()
+            .map_or(NO_NUMBER, |_creation| self.engine.register(class))
     }
 
     /// The effective flags of a class, by number.
@@ -286,7 +286,7 @@ impl Local {
             self.engine.lose(Lost::ClassEvents, 1);
             return None;
         }
-        let _making = self.making()?;
+        let _creation = self.begin_creation()?;
         self.ensure_bank()?;
         let at = self.engine.awaken(self.bank_number.get(), class)?;
         Some(self.line(at + i))

@@ -79,8 +79,8 @@ impl Local {
     #[cold]
     #[inline(never)]
     fn register_metric(&self, metric: &Metric) -> u16 {
-        self.making()
-            .map_or(NO_NUMBER, |_making| self.engine.register_metric(metric))
+        self.begin_creation()
+            .map_or(NO_NUMBER, |_creation| self.engine.register_metric(metric))
     }
 
     #[inline(always)]

@@ -60,7 +60,7 @@ impl Local {
             }
         }
         let (cell, at) = free?;
-        let _making = self.making()?;
+        let _creation = self.begin_creation()?;
         self.claim_object(cell, at, id, part, lines)
     }
 

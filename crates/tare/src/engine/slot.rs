@@ -313,7 +313,7 @@ impl Local {
         match self.has_bank() {
             true => Some(self.bank.get()),
             false => {
-                let _making = self.making()?;
+                let _creation = self.begin_creation()?;
                 self.ensure_bank()
             }
         }

@@ -23,7 +23,8 @@ pub(super) const COMPARED: u64 = 1;
 pub(crate) struct Entry {
     /// The [`Source`], 0 = free; stored last.
     pub(super) key: AtomicU64,
-    /// The number from bit [`THREAD_BITS`](tare_layout::source::THREAD_BITS) on, as events have it; and [`COMPARED`].
+    /// The number from bit [`THREAD_BITS`](tare_layout::source::THREAD_BITS) on, as in events; and
+    /// [`COMPARED`].
     pub(super) value: AtomicU64,
 }
 

@@ -59,7 +59,7 @@ impl Local {
         let entry = sources.find(source, |value| self.engine.is_source(value, &text));
         let value = entry.ok().or_else(|| {
             // Not in a signal handler that interrupted the creation of another entry.
-            let _making = hot::making()?;
+            let _creation = hot::begin_creation()?;
             self.engine.learn_source(source, &text)
         });
         if value.is_none() {

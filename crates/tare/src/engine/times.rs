@@ -86,8 +86,8 @@ impl Local {
         let named = || usize::from((line.get(HISTOGRAM) >> (16 * block)) as u16);
         if named() == 0 {
             let created = self
-                .making()
-                .and_then(|_making| self.engine.block_of(self.bank_number.get(), line, block));
+                .begin_creation()
+                .and_then(|_creation| self.engine.block_of(self.bank_number.get(), line, block));
             if created.is_none() {
                 return;
             }

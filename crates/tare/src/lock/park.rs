@@ -1,7 +1,7 @@
 //! Sleeping until a word changes, where the kernel has no futexes: in parking_lot's queues.
 //!
-//! **Safety** of each call: the key is the address of a word that the caller borrows, and no function handed over
-//! panics or parks.
+//! **Safety** of each call: the key is the address of a word that the caller borrows, and no function
+//! that is passed panics or parks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;

@@ -34,8 +34,8 @@ pub fn handled(code: u32) {
 #[cold]
 fn count(code: u32, cell: usize) {
     let Some(local) = local() else { return };
-    let class = match local.making() {
-        Some(_making) => local.engine.error_class(code, None),
+    let class = match local.begin_creation() {
+        Some(_creation) => local.engine.error_class(code, None),
         None => return,
     };
     if local.bits(class) & effective::COUNT == 0 {

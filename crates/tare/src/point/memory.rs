@@ -119,7 +119,8 @@ impl Block {
     }
 }
 
-/// Counts an allocation. Returns whether it was counted, so that a host can count the frees of counted memory only.
+/// Counts an allocation. Returns whether it was counted, so that a host can count the frees of counted
+/// memory only.
 #[inline]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 pub fn allocated(class: &Class, bytes: usize) -> bool {

@@ -100,8 +100,8 @@ impl Prepared {
         }
     }
 
-    /// The use of it by a statement of this thread: [`Use::NONE`], if the segment that records now does
-    /// not have it.
+    /// How a statement of this thread uses it: [`Use::NONE`], if the segment that records now does not
+    /// have it.
     #[inline]
     pub(crate) fn used(&self, local: &Local, prepares: bool) -> Use {
         match self.id >> 32 == local.key >> 32 {

@@ -101,7 +101,7 @@ impl<T: AsRef<str>> Program<T> {
         if id >> 32 == local.key >> 32 {
             return id as u32;
         }
-        let Some(_making) = local.making() else {
+        let Some(_creation) = local.begin_creation() else {
             return 0;
         };
         let (schema, name) = (self.schema.as_ref(), self.name.as_ref());

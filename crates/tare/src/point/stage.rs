@@ -313,13 +313,13 @@ fn begin(local: &Local, class: u16, bits: u8, now: u64, source_of_event: Option<
 fn finish(local: &Local, class: u16, bits: u8, now: u64) {
     match bits & (effective::OTHER_CLOCK | effective::WEIGHED) {
         0 => finish_as(local, class, bits, now, 1),
-        _ => finish_odd(local, class, bits, now),
+        _ => finish_other(local, class, bits, now),
     }
 }
 
 /// The same for a stage that stands for several, or that another clock times.
 #[inline(never)]
-fn finish_odd(local: &Local, class: u16, bits: u8, now: u64) {
+fn finish_other(local: &Local, class: u16, bits: u8, now: u64) {
     let weight = match bits & effective::WEIGHED {
         0 => 1,
         _ => local.stage_weight.get(),

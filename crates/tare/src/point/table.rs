@@ -74,7 +74,7 @@ pub fn dropped(schema: &str, name: &str) {
 
 pub(super) fn forget(kind: ObjectType, schema: &str, name: &str) {
     if let Some(local) = local()
-        && let Some(_making) = local.making()
+        && let Some(_creation) = local.begin_creation()
     {
         local.engine.forget_object(kind, schema, name);
     }
@@ -201,7 +201,7 @@ impl NamedTable {
     #[cold]
     #[inline(never)]
     fn id_slow(&self, local: &Local) -> u32 {
-        let Some(_making) = local.making() else {
+        let Some(_creation) = local.begin_creation() else {
             return 0;
         };
         let (kind, schema, name) = (self.kind, &self.schema, &self.name);

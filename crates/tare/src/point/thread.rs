@@ -60,7 +60,8 @@ pub fn event() -> (u64, u64) {
     })
 }
 
-/// The id of the thread that serves this connection, 0 = none: for hosts that called [`record_sessions_only`].
+/// The id of the thread that serves this connection, 0 = none: for hosts that called
+/// [`record_sessions_only`].
 pub fn of_processlist(processlist_id: u64) -> u64 {
     let Some(engine) = pinned().filter(|_| processlist_id != 0) else {
         return 0;

@@ -129,7 +129,7 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
         true => begin(
             local, weight, kind, number, bits, operation, start, object, source,
         ),
-        false => begin_apart(
+        false => begin_outlined(
             local, weight, kind, number, bits, operation, start, object, source,
         ),
     }
@@ -145,7 +145,7 @@ fn fits(kind: Kind, line: usize) -> bool {
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 #[allow(clippy::too_many_arguments)]
-fn begin_apart(
+fn begin_outlined(
     local: &Local,
     weight: u16,
     kind: Kind,

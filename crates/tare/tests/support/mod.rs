@@ -1,8 +1,8 @@
 //! Shared code of the engine's tests: one engine at a time, and sums over its segment.
 //!
 //! The segment is mapped a second time through [`tare::descriptor`], as a reader would; sums are
-//! computed here anew, from docs/segment.md, so that a mistake of the reader's hides none of the
-//! writer's.
+//! computed here independently, from docs/segment.md, so that a mistake of the reader hides none of the
+//! writer.
 // Each test binary uses a part of it.
 #![allow(dead_code)]
 
