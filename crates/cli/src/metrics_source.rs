@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use tare_history::{Answer, Ask, SegmentSource, ServerSource, Source, Unanswered};
-use tare_live::{Figures, Metrics, Open, Watched};
+use tare_history::{Answer, Query, SegmentSource, ServerSource, Source};
+use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
 
 use crate::exit::{FAILED, Failure};
@@ -12,14 +12,14 @@ use crate::observe::{self, ObservedServer, Product, QueryError};
 use crate::ps::process;
 use crate::sql::{Local, Session, Target, local};
 
-/// A session as history's trait `Ask`.
+/// A session as history's trait `Query`.
 pub struct SessionClient(pub Session);
 
-impl Ask for SessionClient {
-    fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered> {
+impl Query for SessionClient {
+    fn query(&mut self, sql: &str) -> Result<Answer, tare_history::QueryError> {
         let rows = observe::rows(&mut self.0, sql).map_err(|trouble| match trouble {
-            QueryError::Lost(why) => Unanswered::Lost(why),
-            QueryError::Refused(why) => Unanswered::Refused(why),
+            QueryError::Lost(why) => tare_history::QueryError::Lost(why),
+            QueryError::Refused(why) => tare_history::QueryError::Refused(why),
         })?;
         let texts = |row: Vec<_>| row.iter().map(observe::text).collect();
         Ok(rows.into_iter().map(texts).collect())
@@ -39,7 +39,7 @@ pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
 }
 
 /// Opens a target of the command line.
-pub fn open(target: &Target) -> Result<Watched, String> {
+pub fn open(target: &Target) -> Result<WatchTarget, String> {
     let message = |failure: Failure| failure.message;
     let source = source(target).map_err(message)?;
     let mut observed = ObservedServer::open(target.clone()).map_err(message)?;
@@ -48,39 +48,39 @@ pub fn open(target: &Target) -> Result<Watched, String> {
     let server = pid
         .filter(|_| target.is_segment())
         .and_then(process::version);
-    Ok(Watched {
+    Ok(WatchTarget {
         source,
         pid,
         is_tare: observed.about.product == Product::Tare,
         name: observed.about.name.clone(),
         version: server.unwrap_or_else(|| observed.about.version.clone()),
-        ask: Box::new(SessionClient(observed.into_session())),
+        server: Box::new(SessionClient(observed.into_session())),
     })
 }
 
 /// Opens an attached segment.
-pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<Watched, String> {
+pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<WatchTarget, String> {
     let segment =
         segment.ok_or("this server is not instrumented: start it with --performance-schema=ON")?;
     let pid = segment.pid();
     let source = Box::new(SegmentSource::new(Arc::clone(&segment)));
     let session = Local::new(segment).map_err(|failure| failure.message)?;
-    let mut ask = SessionClient(Session::Local(Box::new(session)));
+    let mut server = SessionClient(Session::Local(Box::new(session)));
     let mut text = |sql| {
-        let rows = ask.ask(sql).unwrap_or_default();
+        let rows = server.query(sql).unwrap_or_default();
         let first = rows
             .into_iter()
             .next()
             .and_then(|row| row.into_iter().next()?);
         first.unwrap_or_default()
     };
-    Ok(Watched {
+    Ok(WatchTarget {
         name: format!("{} ({pid})", text("SELECT program FROM tare.segments")),
         version: text("SELECT VERSION()"),
         source,
         pid: Some(pid),
         is_tare: true,
-        ask: Box::new(ask),
+        server: Box::new(server),
     })
 }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-use tare_history::{Ended, Keep, Options, Recorder, Sampling, Told};
+use tare_history::{EndReason, Event, Options, Recorder, Retention, Sampling};
 use tare_live::Figures;
 
 use crate::exit::{FAILED, Failure};
@@ -167,7 +167,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         write_every: args.write_every,
         settle_every: args.settle_every,
         duration: args.duration,
-        keep: Keep {
+        retention: Retention {
             age: args.max_age,
             bytes: args.max_bytes,
         },
@@ -189,10 +189,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         &mut *source,
         &mut SessionClient(observed.into_session()),
         &mut |event| match event {
-            Told::Refused(kind, why) => {
+            Event::Refused(kind, why) => {
                 eprintln!("tare: growth of kind {kind} is not recorded: {why}")
             }
-            Told::Written(sampling) => {
+            Event::Written(sampling) => {
                 figures.add(&sampling);
                 if args.verbose || (first && !is_segment) {
                     eprintln!("tare: {}", cost(&sampling, is_segment));
@@ -202,8 +202,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         },
     );
     match ended {
-        Ok(Ended::Stopped) => Ok(ExitCode::SUCCESS),
-        Ok(Ended::Lost(why)) => Err(Failure::new(
+        Ok(EndReason::Stopped) => Ok(ExitCode::SUCCESS),
+        Ok(EndReason::Lost(why)) => Err(Failure::new(
             FAILED,
             format!(
                 "recording has ended: {why}. All that was seen is in {}",

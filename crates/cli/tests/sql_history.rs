@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
 use support::Directory;
-use tare_history::{Grown, Moment, SUMS, Sample, Text, Writer};
+use tare_history::{GrowthRow, Moment, SUMS, Sample, Text, Writer};
 
 /// 2026-11-22 14:00 of UTC.
 const START: u64 = 1_795_356_000;
@@ -17,12 +17,12 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(START + seconds)
 }
 
-fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> Grown {
+fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> GrowthRow {
     let mut all = [None; SUMS];
     for (to, n) in all.iter_mut().zip(sums) {
         *to = Some(*n);
     }
-    Grown {
+    GrowthRow {
         kind,
         schema: schema.map(str::to_owned),
         name: name.to_owned(),
@@ -54,7 +54,7 @@ fn write(history: &Path, host: &str, is_ended: bool) {
             samples: vec![sample(1), sample(2)],
         };
         writer
-            .look(&moment, Duration::from_secs(10))
+            .add_moment(&moment, Duration::from_secs(10))
             .expect("written");
         let digest = [3, 3_000_000, 1000, 1, 0, 0, 6, 60];
         let file = [2, 2000, 0, 0, 0, 0, 0, 0, 4096, 512];
@@ -64,7 +64,7 @@ fn write(history: &Path, host: &str, is_ended: bool) {
             grown("file", None, "/data/shop/orders.ibd", &file),
             grown("cost", None, "wait/synch/mutex/a", &[10, 70_000]),
         ];
-        writer.grow(&grown, &texts, at(step * 10), 10.0);
+        writer.add_growth(&grown, &texts, at(step * 10), 10.0);
         texts.clear();
         if step % 60 == 59 {
             writer.write().expect("a piece");

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use serde_json::Value;
 use support::terminal::Terminal;
 use support::{CommandResult, Directory, finish};
-use tare_history::{Grown, Moment, SUMS, Sample, Text, Writer};
+use tare_history::{GrowthRow, Moment, SUMS, Sample, Text, Writer};
 
 /// 2026-11-22 14:00 of UTC.
 const START: u64 = 1_795_356_000;
@@ -18,12 +18,12 @@ fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(START + seconds)
 }
 
-fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> Grown {
+fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> GrowthRow {
     let mut all = [None; SUMS];
     for (to, n) in all.iter_mut().zip(sums) {
         *to = Some(*n);
     }
-    Grown {
+    GrowthRow {
         kind,
         schema: schema.map(str::to_owned),
         name: name.to_owned(),
@@ -60,7 +60,7 @@ fn write(history: &Path, host: &str, server: &str) {
                 samples: vec![sample(1), sample(2)],
             };
             writer
-                .look(&moment, Duration::from_secs(5))
+                .add_moment(&moment, Duration::from_secs(5))
                 .expect("written");
         }
         let digest = [10 * step, step * 1_000_000, 0, 0, 0, 0, 10, 20];
@@ -70,7 +70,7 @@ fn write(history: &Path, host: &str, server: &str) {
             grown("statement", None, "statement/sql/select", &statement),
             grown("wait", None, "wait/synch/mutex/a", &[step, step * 1000]),
         ];
-        writer.grow(&grown, &texts, at(step * 10), 10.0);
+        writer.add_growth(&grown, &texts, at(step * 10), 10.0);
         texts.clear();
     }
     writer.write().expect("a piece");

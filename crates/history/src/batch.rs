@@ -108,24 +108,24 @@ impl Batch {
     /// [`Error`]: the disk is full, for instance. Then there may be a part of a file.
     pub fn write(&self, path: &Path, host: &str) -> Result<(), Error> {
         let file = File::create(path).map_err(Error::at(path))?;
-        let told = Error::parquet;
+        let parquet = Error::parquet;
         let mut writer = SerializedFileWriter::new(&file, message(self.table), properties(host))
-            .map_err(told(path))?;
-        let mut group = writer.next_row_group().map_err(told(path))?;
+            .map_err(parquet(path))?;
+        let mut group = writer.next_row_group().map_err(parquet(path))?;
         for (described, column) in self.table.columns.iter().zip(&self.columns) {
             let is_required = described.kind == Type::Time;
             let levels = (!is_required).then_some(&column.levels[..]);
-            column.write(&mut group, levels).map_err(told(path))?;
+            column.write(&mut group, levels).map_err(parquet(path))?;
         }
-        group.close().map_err(told(path))?;
-        writer.close().map_err(told(path))?;
+        group.close().map_err(parquet(path))?;
+        writer.close().map_err(parquet(path))?;
         file.sync_all().map_err(Error::at(path))
     }
 }
 
 fn shared(texts: &mut HashMap<Box<str>, ByteArray>, text: &str) -> ByteArray {
-    if let Some(known) = texts.get(text) {
-        return known.clone();
+    if let Some(shared) = texts.get(text) {
+        return shared.clone();
     }
     let bytes = ByteArray::from(text.as_bytes().to_vec());
     texts.insert(text.into(), bytes.clone());
@@ -177,7 +177,7 @@ pub fn message(table: &Table) -> TypePtr {
 
 /// How files are written, and what they say of themselves.
 pub fn properties(host: &str) -> Arc<WriterProperties> {
-    let say = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let properties = WriterProperties::builder()
         // Files are put together from pieces by copying: per-page indexes would not come along.
         .set_statistics_enabled(EnabledStatistics::Chunk)
@@ -185,8 +185,8 @@ pub fn properties(host: &str) -> Arc<WriterProperties> {
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(format!("tare {}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(vec![
-            say("tare.version", VERSION.to_string()),
-            say("tare.host", host.to_owned()),
+            pair("tare.version", VERSION.to_string()),
+            pair("tare.host", host.to_owned()),
         ]));
     Arc::new(properties.build())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::ask::{Ask, Unanswered};
+use crate::query::{Query, QueryError};
 
 /// Numbers of a row, in the order of table `growth`: count, time, lock time (picoseconds), errors,
 /// warnings, rows affected, sent, examined, bytes read and written. Then a value that is no sum.
@@ -52,7 +52,7 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 
 /// By how much a row grew.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grown {
+pub struct GrowthRow {
     /// What it is.
     pub kind: &'static str,
     /// Its schema.
@@ -82,9 +82,9 @@ type Numbers = ([Option<u64>; SUMS], Option<i64>);
 /// What was seen last.
 #[derive(Default)]
 pub struct Growth {
-    seen: HashMap<Key, Numbers>,
+    last: HashMap<Key, Numbers>,
     /// Digests whose text was given.
-    told: std::collections::HashSet<(Option<String>, String)>,
+    sent_texts: std::collections::HashSet<(Option<String>, String)>,
     /// What cannot be asked here: the server has no such table, or the account no right.
     refused: Vec<(&'static str, String)>,
     started: bool,
@@ -94,16 +94,19 @@ impl Growth {
     /// Asks, and gives what has grown since the last time: nothing the first time.
     ///
     /// # Errors
-    /// [`Unanswered::Lost`]. A question that is refused is not asked again.
-    pub fn since(&mut self, ask: &mut dyn Ask) -> Result<(Vec<Grown>, Vec<Text>), Unanswered> {
+    /// [`QueryError::Lost`]. A question that is refused is not asked again.
+    pub fn since(
+        &mut self,
+        server: &mut dyn Query,
+    ) -> Result<(Vec<GrowthRow>, Vec<Text>), QueryError> {
         let (mut grown, mut texts) = (Vec::new(), Vec::new());
         for question in &QUESTIONS {
             if self.refused.iter().any(|(sql, _)| *sql == question.sql) {
                 continue;
             }
-            let rows = match ask.ask(question.sql) {
+            let rows = match server.query(question.sql) {
                 Ok(rows) => rows,
-                Err(Unanswered::Refused(why)) => {
+                Err(QueryError::Refused(why)) => {
                     self.refused.push((question.sql, why));
                     continue;
                 }
@@ -122,7 +125,7 @@ impl Growth {
                 let value = row.next().flatten().and_then(|text| text.parse().ok());
                 let key = (schema.clone(), name.clone());
                 if let Some(text) = row.next().flatten()
-                    && self.told.insert(key)
+                    && self.sent_texts.insert(key)
                 {
                     let (schema, digest) = (schema.clone(), name.clone());
                     texts.push(Text {
@@ -144,9 +147,9 @@ impl Growth {
         schema: Option<String>,
         name: String,
         now: Numbers,
-    ) -> Option<Grown> {
+    ) -> Option<GrowthRow> {
         let key = (kind, schema, name);
-        let before = self.seen.insert(key.clone(), now);
+        let before = self.last.insert(key.clone(), now);
         if !self.started || before == Some(now) {
             return None;
         }
@@ -164,7 +167,7 @@ impl Growth {
             }
         }
         let grew = sums.iter().flatten().any(|sum| *sum != 0) || now.1.is_some();
-        grew.then_some(Grown {
+        grew.then_some(GrowthRow {
             kind,
             schema,
             name,
@@ -199,10 +202,10 @@ mod tests {
     /// Answers the question on waits alone.
     struct Waits(Vec<(&'static str, u64)>);
 
-    impl Ask for Waits {
-        fn ask(&mut self, sql: &str) -> Result<crate::Answer, Unanswered> {
+    impl Query for Waits {
+        fn query(&mut self, sql: &str) -> Result<crate::Answer, QueryError> {
             if !sql.contains("events_waits_summary_global") {
-                return Err(Unanswered::Refused("1146".into()));
+                return Err(QueryError::Refused("1146".into()));
             }
             let row = |(name, count): &(&str, u64)| {
                 vec![None, Some((*name).to_owned()), Some(count.to_string())]
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_grew_is_told_once_and_what_was_emptied_begins_anew() {
+    fn growth_is_returned_once_and_restarts_after_truncation() {
         let mut growth = Growth::default();
         assert_eq!(counts(&mut growth, vec![("a", 5), ("b", 7)]), []);
         let (a, b, c) = ("a".to_owned(), "b".to_owned(), "c".to_owned());

@@ -4,26 +4,26 @@
 //! ```text
 //! segment ---- segment.rs \
 //!                          recorder.rs -> writer.rs -> batch.rs -> run.rs -> DIR/TABLE/.../*.parquet
-//! server (SQL) - server.rs /   growth.rs                         keep.rs removes the oldest
+//! server (SQL) - server.rs /   growth.rs                         retention.rs removes the oldest
 //!                                            past.rs and scan.rs read them back
 //! ```
 #![forbid(unsafe_code)]
 
-mod ask;
 mod batch;
 mod error;
 mod growth;
 mod hour;
-mod keep;
-mod moment;
 mod past;
+mod query;
 mod recorder;
+mod retention;
 mod run;
 mod sample;
 mod scan;
 mod schema;
 mod segment;
 mod server;
+mod time;
 mod writer;
 
 /// What is asked of a server while it is recorded, for whoever leaves that out.
@@ -31,17 +31,17 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
     growth::questions().chain([server::QUESTION])
 }
 
-pub use ask::{Answer, Ask, Unanswered};
 pub use batch::Value;
 pub use error::Error;
-pub use growth::{Grown, SUMS, Text};
-pub use keep::Keep;
-pub use moment::moment;
-pub use past::{Past, Seen};
-pub use recorder::{Ended, Options, Recorder, Sampling, Told};
+pub use growth::{GrowthRow, SUMS, Text};
+pub use past::{Past, Record};
+pub use query::{Answer, Query, QueryError};
+pub use recorder::{EndReason, Event, Options, Recorder, Sampling};
+pub use retention::Retention;
 pub use sample::{Moment, Sample, Source};
 pub use scan::Scan;
 pub use schema::{Column, TABLES, Table, Type, VERSION};
 pub use segment::SegmentSource;
 pub use server::ServerSource;
+pub use time::parse_time;
 pub use writer::Writer;

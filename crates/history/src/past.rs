@@ -40,7 +40,7 @@ pub(crate) type Pieces = Vec<(String, Vec<PathBuf>)>;
 
 /// What is read. Moments and samples of an hour come in the order of their time.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum Record {
     /// A look at all threads, and what it stands for.
     Moment {
         /// In milliseconds since 1970.
@@ -71,7 +71,7 @@ impl Past {
     ///
     /// # Errors
     /// [`Error`]: a file cannot be read.
-    pub fn read(&self, take: &mut dyn FnMut(Seen)) -> Result<(), Error> {
+    pub fn read(&self, take: &mut dyn FnMut(Record)) -> Result<(), Error> {
         // A recorder that puts its pieces in their place does so in a moment, and not soon again.
         for _ in 0..MOST_TRIES {
             if let Some(all) = self.try_read()? {
@@ -84,11 +84,11 @@ impl Past {
     }
 
     /// The same; none where a file has gone to its place meanwhile.
-    fn try_read(&self) -> Result<Option<Vec<Seen>>, Error> {
+    fn try_read(&self) -> Result<Option<Vec<Record>>, Error> {
         let mut all = Vec::new();
         let are_there = self.table("digests", &mut |row| {
             if let (Some(digest), Some(text)) = (row.text("digest"), row.text("text")) {
-                all.push(Seen::Text {
+                all.push(Record::Text {
                     digest: digest.to_string(),
                     text: text.to_string(),
                 });
@@ -107,9 +107,9 @@ impl Past {
         moments.sort_by_key(|(at, _)| *at);
         samples.sort_by_key(|((at, _), _)| *at);
         let moments = moments.into_iter();
-        all.extend(moments.map(|(at, seconds)| Seen::Moment { at, seconds }));
+        all.extend(moments.map(|(at, seconds)| Record::Moment { at, seconds }));
         let samples = samples.into_iter();
-        all.extend(samples.map(|((at, seconds), sample)| Seen::Sample {
+        all.extend(samples.map(|((at, seconds), sample)| Record::Sample {
             at,
             seconds,
             sample,
@@ -118,24 +118,24 @@ impl Past {
     }
 
     /// A row's time and what it stands for, if it is meant.
-    fn within(&self, row: &Named<'_>) -> Option<(i64, f64)> {
+    fn within(&self, row: &NamedRow<'_>) -> Option<(i64, f64)> {
         let is_server = |name: &String| row.text("server").as_deref() == Some(name);
         let at = row.long("at")? / 1000;
-        let is_meant = (self.from..self.to).contains(&at) && self.server.iter().all(is_server);
-        is_meant.then(|| (at, row.double("seconds").unwrap_or(0.0)))
+        let is_selected = (self.from..self.to).contains(&at) && self.server.iter().all(is_server);
+        is_selected.then(|| (at, row.double("seconds").unwrap_or(0.0)))
     }
 
     /// The rows of a table; false where a file has gone.
-    fn table(&self, table: &str, take: &mut dyn FnMut(Named<'_>)) -> Result<bool, Error> {
+    fn table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
         for path in self.files(table)? {
             let file = match File::open(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
                 file => file.map_err(Error::at(&path))?,
             };
-            let told = Error::parquet;
-            let reader = SerializedFileReader::new(file).map_err(told(&path))?;
-            for row in reader.get_row_iter(None).map_err(told(&path))? {
-                take(Named(&row.map_err(told(&path))?));
+            let parquet = Error::parquet;
+            let reader = SerializedFileReader::new(file).map_err(parquet(&path))?;
+            for row in reader.get_row_iter(None).map_err(parquet(&path))? {
+                take(NamedRow(&row.map_err(parquet(&path))?));
             }
         }
         Ok(true)
@@ -174,7 +174,7 @@ impl Past {
     /// that they become: it is named after the first of them, which is removed last.
     pub(crate) fn pieces(&self, table: &str) -> Result<Pieces, Error> {
         let by_hour = TABLES.iter().any(|one| one.name == table && one.by_hour);
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         for (name, directory) in parts(&self.directory.join(OPEN), "")? {
             let Some((host, run)) = name.split_once('+') else {
                 continue;
@@ -189,10 +189,10 @@ impl Past {
                 hour.to_owned()
             };
             for of_hour in pieces.chunk_by(|a, b| hour_of(a) == hour_of(b)) {
-                let whole = of_hour
+                let complete = of_hour
                     .iter()
                     .filter(|(name, _)| name.ends_with(".parquet"));
-                let paths: Vec<PathBuf> = whole.map(|(_, path)| path.clone()).collect();
+                let paths: Vec<PathBuf> = complete.map(|(_, path)| path.clone()).collect();
                 let hour = hour_of(&of_hour[0]);
                 let hour = hour
                     .split_once('T')
@@ -202,21 +202,19 @@ impl Past {
                 if let (Some((_, number)), true) =
                     (number, hour.is_some_and(|hour| !by_hour || self.has(hour)))
                 {
-                    found.push((format!("host={host}/{run}-{number}"), paths));
+                    files.push((format!("host={host}/{run}-{number}"), paths));
                 }
             }
         }
-        Ok(found)
+        Ok(files)
     }
 
-    fn of_hosts(&self, directory: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
+    fn of_hosts(&self, directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
         for (host, path) in parts(directory, "host=")? {
             if self.host.as_ref().is_none_or(|wanted| *wanted == host) {
-                let files = parts(&path, "")?;
-                let files = files
-                    .into_iter()
-                    .filter(|(name, _)| name.ends_with(".parquet"));
-                found.extend(files.map(|(_, path)| path));
+                let entries = parts(&path, "")?.into_iter();
+                let parquet = entries.filter(|(name, _)| name.ends_with(".parquet"));
+                files.extend(parquet.map(|(_, path)| path));
             }
         }
         Ok(())
@@ -229,21 +227,21 @@ pub fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Erro
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(Error::at(directory))?,
     };
-    let mut found = Vec::new();
+    let mut matches = Vec::new();
     for entry in entries {
         let path = entry.map_err(Error::at(directory))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if let Some(value) = name.strip_prefix(key) {
-            found.push((value.to_owned(), path.clone()));
+            matches.push((value.to_owned(), path.clone()));
         }
     }
-    Ok(found)
+    Ok(matches)
 }
 
 /// A row whose values are asked for by name: a file of another version may lack some.
-struct Named<'a>(&'a Row);
+struct NamedRow<'a>(&'a Row);
 
-impl Named<'_> {
+impl NamedRow<'_> {
     fn field(&self, name: &str) -> Option<&Field> {
         let mut columns = self.0.get_column_iter();
         columns.find_map(|(of, field)| (of == name).then_some(field))

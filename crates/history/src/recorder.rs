@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::ask::{Ask, Unanswered};
 use crate::error::Error;
 use crate::growth::Growth;
-use crate::keep::Keep;
+use crate::query::{Query, QueryError};
+use crate::retention::Retention;
 use crate::sample::Source;
 use crate::writer::Writer;
 
@@ -30,12 +30,12 @@ pub struct Options {
     /// For how long, if not until it is stopped.
     pub duration: Option<Duration>,
     /// What is kept.
-    pub keep: Keep,
+    pub retention: Retention,
 }
 
 /// Why it ended; all that was seen is in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndReason {
     /// It was asked to, or its time was over.
     Stopped,
     /// The server has gone.
@@ -44,7 +44,7 @@ pub enum Ended {
 
 /// What happens meanwhile.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Told {
+pub enum Event {
     /// Growth of this kind cannot be recorded here.
     Refused(&'static str, String),
     /// Rows were written.
@@ -65,7 +65,7 @@ pub struct Sampling {
 }
 
 /// Whether it was stopped is looked at this often.
-const STEP: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Records one server.
 pub struct Recorder<'a> {
@@ -73,7 +73,7 @@ pub struct Recorder<'a> {
     stop: &'a AtomicBool,
     writer: Writer,
     growth: Growth,
-    asked: Instant,
+    last_growth: Instant,
     sampling: Sampling,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Recorder<'a> {
             stop,
             writer: Writer::start(&options.directory, &options.host, &options.server, now)?,
             growth: Growth::default(),
-            asked: Instant::now(),
+            last_growth: Instant::now(),
             sampling: Sampling::default(),
             options,
         })
@@ -101,38 +101,38 @@ impl<'a> Recorder<'a> {
     pub fn record(
         mut self,
         source: &mut dyn Source,
-        ask: &mut dyn Ask,
-        tell: &mut dyn FnMut(Told),
-    ) -> Result<Ended, Error> {
+        server: &mut dyn Query,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<EndReason, Error> {
         let began = Instant::now();
-        let (mut written, mut settled, mut looked) = (began, began, began);
+        let (mut written, mut settled, mut last_moment) = (began, began, began);
         let every = Duration::from_secs_f64(1.0 / self.options.rate);
-        let mut ended = self.ask(ask, tell).err();
-        let mut moment = 0u32;
+        let mut ended = self.record_growth(server, notify).err();
+        let mut number = 0u32;
         while ended.is_none() {
             // Somewhere in its share of time: what happens every so often is not met in step.
-            let share = every.mul_f64(f64::from(moment) + fastrand::f64());
-            moment += 1;
+            let share = every.mul_f64(f64::from(number) + fastrand::f64());
+            number += 1;
             if !self.wait_until(began + share, began) {
-                ended = Some(Ended::Stopped);
+                ended = Some(EndReason::Stopped);
                 break;
             }
             let start = Instant::now();
-            match source.look() {
-                Ok(seen) => {
+            match source.read_moment() {
+                Ok(moment) => {
                     self.sampling.took += start.elapsed();
                     self.sampling.moments += 1;
-                    self.sampling.samples += seen.samples.len() as u64;
-                    self.writer.look(&seen, start - looked)?;
+                    self.sampling.samples += moment.samples.len() as u64;
+                    self.writer.add_moment(&moment, start - last_moment)?;
                 }
-                Err(Unanswered::Lost(why) | Unanswered::Refused(why)) => {
-                    ended = Some(Ended::Lost(why));
+                Err(QueryError::Lost(why) | QueryError::Refused(why)) => {
+                    ended = Some(EndReason::Lost(why));
                 }
             }
-            looked = start;
+            last_moment = start;
             if written.elapsed() >= self.options.write_every {
-                ended = ended.or(self.ask(ask, tell).err());
-                self.tell(written.elapsed(), tell);
+                ended = ended.or(self.record_growth(server, notify).err());
+                self.notify_written(written.elapsed(), notify);
                 self.writer.write()?;
                 written = Instant::now();
             }
@@ -142,19 +142,19 @@ impl<'a> Recorder<'a> {
             }
         }
         // What was seen until the end counts, too.
-        let _ = self.ask(ask, tell);
-        self.tell(written.elapsed(), tell);
+        let _ = self.record_growth(server, notify);
+        self.notify_written(written.elapsed(), notify);
         self.writer.write()?;
         self.writer.end()?;
-        Ok(ended.unwrap_or(Ended::Stopped))
+        Ok(ended.unwrap_or(EndReason::Stopped))
     }
 
     /// Tells what looking took in this time.
-    fn tell(&mut self, within: Duration, tell: &mut dyn FnMut(Told)) {
+    fn notify_written(&mut self, within: Duration, notify: &mut dyn FnMut(Event)) {
         let mut sampling = std::mem::take(&mut self.sampling);
         if sampling.moments > 0 {
             sampling.within = within;
-            tell(Told::Written(sampling));
+            notify(Event::Written(sampling));
         }
     }
 
@@ -166,33 +166,38 @@ impl<'a> Recorder<'a> {
                 return false;
             }
             match when.checked_duration_since(Instant::now()) {
-                Some(left) if !left.is_zero() => thread::sleep(left.min(STEP)),
+                Some(left) if !left.is_zero() => thread::sleep(left.min(STOP_POLL_INTERVAL)),
                 _ => return true,
             }
         }
     }
 
     /// Asks for growth.
-    fn ask(&mut self, ask: &mut dyn Ask, tell: &mut dyn FnMut(Told)) -> Result<(), Ended> {
-        let answer = self.growth.since(ask);
+    fn record_growth(
+        &mut self,
+        server: &mut dyn Query,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<(), EndReason> {
+        let answer = self.growth.since(server);
         for (kind, why) in self.growth.refused() {
-            tell(Told::Refused(kind, why));
+            notify(Event::Refused(kind, why));
         }
         match answer {
             Ok((grown, texts)) => {
-                let seconds = self.asked.elapsed().as_secs_f64();
-                self.asked = Instant::now();
-                self.writer.grow(&grown, &texts, SystemTime::now(), seconds);
+                let seconds = self.last_growth.elapsed().as_secs_f64();
+                self.last_growth = Instant::now();
+                self.writer
+                    .add_growth(&grown, &texts, SystemTime::now(), seconds);
                 Ok(())
             }
-            Err(Unanswered::Lost(why) | Unanswered::Refused(why)) => Err(Ended::Lost(why)),
+            Err(QueryError::Lost(why) | QueryError::Refused(why)) => Err(EndReason::Lost(why)),
         }
     }
 
     fn settle(&mut self) -> Result<(), Error> {
         self.writer.settle()?;
         let (directory, host) = (&self.options.directory, &self.options.host);
-        (self.options.keep).apply(directory, host, SystemTime::now())?;
+        (self.options.retention).apply(directory, host, SystemTime::now())?;
         Ok(())
     }
 }

@@ -162,9 +162,9 @@ fn recover(root: &Path, host: &str) -> Result<(), Error> {
 
 fn settle(root: &Path, host: &str, run: &str, pieces: &Path) -> Result<(), Error> {
     for table in TABLES {
-        let mut found = pieces_of(pieces, table)?;
-        found.sort_by_key(|piece| piece.number);
-        for of_hour in found.chunk_by(|a, b| a.hour == b.hour) {
+        let mut all = pieces_of(pieces, table)?;
+        all.sort_by_key(|piece| piece.number);
+        for of_hour in all.chunk_by(|a, b| a.hour == b.hour) {
             let first = &of_hour[0];
             let place = place(root, table, first.hour, host);
             fs::create_dir_all(&place).map_err(Error::at(&place))?;
@@ -194,7 +194,7 @@ fn place(root: &Path, table: &Table, hour: Hour, host: &str) -> PathBuf {
 }
 
 fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
-    let mut found = Vec::new();
+    let mut all = Vec::new();
     for entry in fs::read_dir(pieces).map_err(Error::at(pieces))? {
         let path = entry.map_err(Error::at(pieces))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -207,31 +207,31 @@ fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
         };
         let hour = hour.split_once('T').and_then(|(d, h)| Hour::parse(d, h));
         if let (true, Some(hour), Ok(number)) = (of == table.name, hour, number.parse()) {
-            found.push(Piece {
+            all.push(Piece {
                 hour,
                 number,
                 path: path.clone(),
             });
         }
     }
-    Ok(found)
+    Ok(all)
 }
 
 /// One file of the row groups of several, which are copied as they are.
 fn join(table: &Table, host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
     let file = File::create(aside).map_err(Error::at(aside))?;
-    let told = Error::parquet;
-    let mut writer =
-        SerializedFileWriter::new(&file, message(table), properties(host)).map_err(told(aside))?;
+    let parquet = Error::parquet;
+    let mut writer = SerializedFileWriter::new(&file, message(table), properties(host))
+        .map_err(parquet(aside))?;
     for piece in pieces {
         let from = File::open(&piece.path).map_err(Error::at(&piece.path))?;
         let reader = (from.try_clone().map_err(Error::at(&piece.path)))
-            .and_then(|file| SerializedFileReader::new(file).map_err(told(&piece.path)))?;
+            .and_then(|file| SerializedFileReader::new(file).map_err(parquet(&piece.path)))?;
         for group in reader.metadata().row_groups() {
-            copy(group, &from, &mut writer).map_err(told(aside))?;
+            copy(group, &from, &mut writer).map_err(parquet(aside))?;
         }
     }
-    writer.close().map_err(told(aside))?;
+    writer.close().map_err(parquet(aside))?;
     file.sync_all().map_err(Error::at(aside))
 }
 

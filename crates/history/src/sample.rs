@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::ask::Unanswered;
+use crate::query::QueryError;
 
 /// A thread that runs a statement or waits. The columns of table `samples`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -64,6 +64,6 @@ pub trait Source {
     /// Looks at all threads.
     ///
     /// # Errors
-    /// [`Unanswered`]: it is gone, or says no.
-    fn look(&mut self) -> Result<Moment, Unanswered>;
+    /// [`QueryError`]: it is gone, or says no.
+    fn read_moment(&mut self) -> Result<Moment, QueryError>;
 }

@@ -21,10 +21,10 @@ use crate::run::OPEN;
 use crate::schema::{TABLES, Table, Type, VERSION};
 
 /// How often files are looked for again when they move meanwhile.
-const MOST_TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 /// A file that will be read. Those that may move are opened at once.
-struct Found {
+struct DataFile {
     path: PathBuf,
     file: Option<File>,
 }
@@ -39,7 +39,7 @@ enum Values {
 }
 
 /// The file that is read.
-struct Opened {
+struct OpenFile {
     path: PathBuf,
     reader: SerializedFileReader<File>,
     host: String,
@@ -52,8 +52,8 @@ pub struct Scan {
     table: &'static Table,
     past: Past,
     wanted: Vec<bool>,
-    files: IntoIter<Found>,
-    opened: Option<Opened>,
+    files: IntoIter<DataFile>,
+    opened: Option<OpenFile>,
     columns: Vec<Values>,
     rows: usize,
     row: usize,
@@ -97,7 +97,7 @@ impl Past {
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Scan, Error> {
         let mut files = None;
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             files = self.open_pieces(table)?;
             if files.is_some() {
                 break;
@@ -109,7 +109,7 @@ impl Past {
         };
         let mut files = files;
         if let Some(of_hour) = of_hour {
-            files.retain(|found| hour(&found.path).is_none_or(|(_, hour)| hour == of_hour));
+            files.retain(|file| hour(&file.path).is_none_or(|(_, hour)| hour == of_hour));
         }
         let is_wanted = |name: &str| matches!(name, "at" | "server") || wanted(name);
         Ok(Scan {
@@ -127,7 +127,7 @@ impl Past {
 
     /// The files of a table; none where a piece has gone to its place meanwhile. A piece that is open
     /// can be read after it has moved.
-    fn open_pieces(&self, table: &'static Table) -> Result<Option<Vec<Found>>, Error> {
+    fn open_pieces(&self, table: &'static Table) -> Result<Option<Vec<DataFile>>, Error> {
         let pieces = self.pieces(table.name)?;
         let mut open = Vec::new();
         for path in pieces.iter().flat_map(|(_, paths)| paths) {
@@ -138,12 +138,12 @@ impl Past {
             }
         }
         let files = self.files_with(table.name, pieces)?;
-        let found = files.into_iter().map(|path| {
+        let file = files.into_iter().map(|path| {
             let at = open.iter().position(|(other, _)| *other == path);
             let file = at.map(|at| open.swap_remove(at).1);
-            Found { path, file }
+            DataFile { path, file }
         });
-        Ok(Some(found.collect()))
+        Ok(Some(file.collect()))
     }
 }
 
@@ -161,7 +161,7 @@ impl Scan {
                 }
                 self.row = 0;
             }
-            if self.is_meant() {
+            if self.is_selected() {
                 return Ok(true);
             }
         }
@@ -199,7 +199,7 @@ impl Scan {
         std::mem::take(&mut self.damaged)
     }
 
-    fn is_meant(&self) -> bool {
+    fn is_selected(&self) -> bool {
         let at = match self.value(0) {
             Value::Long(Some(at)) => at.div_euclid(1000),
             _ => return false,
@@ -220,7 +220,7 @@ impl Scan {
             {
                 let group = opened.next_group;
                 opened.next_group += 1;
-                if self.table.by_hour && !may_have(opened, group, &self.past) {
+                if self.table.by_hour && !may_match(opened, group, &self.past) {
                     continue;
                 }
                 match read_group(opened, group, self.table, &self.wanted) {
@@ -236,10 +236,10 @@ impl Scan {
                 continue;
             }
             self.opened = None;
-            let Some(found) = self.files.next() else {
+            let Some(file) = self.files.next() else {
                 return Ok(false);
             };
-            match open(found, self.table) {
+            match open(file, self.table) {
                 Err(error @ Error::Version { .. }) => return Err(error),
                 Err(error) => self.damaged.push(error),
                 Ok(opened) => self.opened = opened,
@@ -249,23 +249,23 @@ impl Scan {
 }
 
 /// Opens a file; none where retention has removed it meanwhile.
-fn open(found: Found, table: &Table) -> Result<Option<Opened>, Error> {
-    let Found { path, file } = found;
+fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
+    let DataFile { path, file } = file;
     let file = match file.map_or_else(|| File::open(&path), Ok) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.map_err(Error::at(&path))?,
     };
     let reader = SerializedFileReader::new(file).map_err(Error::parquet(&path))?;
-    let version = said(reader.metadata(), "tare.version").unwrap_or_default();
+    let version = metadata_value(reader.metadata(), "tare.version").unwrap_or_default();
     if version
         .parse::<u32>()
         .is_ok_and(|version| version > VERSION)
     {
         return Err(Error::Version { path, version });
     }
-    Ok(Some(Opened {
+    Ok(Some(OpenFile {
         host: host(&path)
-            .or_else(|| said(reader.metadata(), "tare.host"))
+            .or_else(|| metadata_value(reader.metadata(), "tare.host"))
             .unwrap_or_default(),
         hour: table.by_hour.then(|| hour(&path)).flatten(),
         reader,
@@ -275,7 +275,7 @@ fn open(found: Found, table: &Table) -> Result<Option<Opened>, Error> {
 }
 
 /// What a file says of itself.
-fn said(metadata: &ParquetMetaData, key: &str) -> Option<String> {
+fn metadata_value(metadata: &ParquetMetaData, key: &str) -> Option<String> {
     let all = metadata.file_metadata().key_value_metadata()?;
     all.iter().find(|one| one.key == key)?.value.clone()
 }
@@ -303,7 +303,7 @@ fn hour(path: &Path) -> Option<(String, i64)> {
 }
 
 /// Where a file has a column.
-fn place(opened: &Opened, name: &str) -> Option<usize> {
+fn column_position(opened: &OpenFile, name: &str) -> Option<usize> {
     let schema = opened.reader.metadata().file_metadata().schema_descr();
     schema
         .columns()
@@ -312,8 +312,8 @@ fn place(opened: &Opened, name: &str) -> Option<usize> {
 }
 
 /// Whether a row group has times that are meant, by its statistics.
-fn may_have(opened: &Opened, group: usize, past: &Past) -> bool {
-    let bounds = place(opened, "at").and_then(|at| {
+fn may_match(opened: &OpenFile, group: usize, past: &Past) -> bool {
+    let bounds = column_position(opened, "at").and_then(|at| {
         let column = opened.reader.metadata().row_group(group).column(at);
         match column.statistics()? {
             Statistics::Int64(range) => Some((*range.min_opt()?, *range.max_opt()?)),
@@ -326,7 +326,7 @@ fn may_have(opened: &Opened, group: usize, past: &Past) -> bool {
 }
 
 fn read_group(
-    opened: &Opened,
+    opened: &OpenFile,
     group: usize,
     table: &Table,
     wanted: &[bool],
@@ -335,26 +335,30 @@ fn read_group(
     let rows = usize::try_from(reader.metadata().num_rows()).unwrap_or(0);
     let mut columns = Vec::with_capacity(table.columns.len());
     for (column, is_wanted) in table.columns.iter().zip(wanted) {
-        let place = is_wanted.then(|| place(opened, column.name)).flatten();
-        columns.push(match place {
+        let column_position = is_wanted
+            .then(|| column_position(opened, column.name))
+            .flatten();
+        columns.push(match column_position {
             None => Values::None,
-            Some(place) => match (column.kind, reader.get_column_reader(place)?) {
-                (Type::Time | Type::Long, ColumnReader::Int64ColumnReader(from)) => {
-                    Values::Long(values(from, rows)?)
+            Some(column_position) => {
+                match (column.kind, reader.get_column_reader(column_position)?) {
+                    (Type::Time | Type::Long, ColumnReader::Int64ColumnReader(from)) => {
+                        Values::Long(values(from, rows)?)
+                    }
+                    (Type::Double, ColumnReader::DoubleColumnReader(from)) => {
+                        Values::Double(values(from, rows)?)
+                    }
+                    (Type::Text, ColumnReader::ByteArrayColumnReader(from)) => {
+                        Values::Text(values(from, rows)?)
+                    }
+                    _ => {
+                        let name = column.name;
+                        return Err(ParquetError::General(format!(
+                            "column {name} has another type"
+                        )));
+                    }
                 }
-                (Type::Double, ColumnReader::DoubleColumnReader(from)) => {
-                    Values::Double(values(from, rows)?)
-                }
-                (Type::Text, ColumnReader::ByteArrayColumnReader(from)) => {
-                    Values::Text(values(from, rows)?)
-                }
-                _ => {
-                    let name = column.name;
-                    return Err(ParquetError::General(format!(
-                        "column {name} has another type"
-                    )));
-                }
-            },
+            }
         });
     }
     Ok((columns, rows))

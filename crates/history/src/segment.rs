@@ -14,17 +14,17 @@ use tare_reader::{
     threads,
 };
 
-use crate::ask::Unanswered;
+use crate::query::QueryError;
 use crate::sample::{Moment, Sample, Source};
 
 /// How old names may be. Names that are missing are looked up at once.
-const NAMES_LAST: Duration = Duration::from_secs(10);
+const NAMES_MAX_AGE: Duration = Duration::from_secs(10);
 
 /// A wait for a lock that is shorter is not asked who holds it: that is gone before it is told.
-const BLOCKED: Duration = Duration::from_millis(10);
+const MIN_BLOCKED_WAIT: Duration = Duration::from_millis(10);
 
 /// At most so many bytes of a statement's text are kept.
-const TEXT_BYTES: usize = 1024;
+const MAX_TEXT_BYTES: usize = 1024;
 
 /// A segment that is looked at.
 pub struct SegmentSource {
@@ -47,7 +47,7 @@ impl SegmentSource {
 
     /// Reads names again when they are old, or one is missing.
     fn refresh(&mut self, population: &Population) {
-        let is_known = |active: &ActiveThread| {
+        let has_names = |active: &ActiveThread| {
             let of_statement = active.statement.as_ref().map(|running| running.head.class);
             let of_wait = active.wait.map(|wait| wait.head.class);
             let mut classes = [Some(active.class), of_statement, of_wait]
@@ -57,8 +57,8 @@ impl SegmentSource {
                 && self.names.account(active.account).is_some()
                 && (active.schema == 0 || self.names.schema(active.schema).is_some())
         };
-        let all_known = population.active.iter().all(is_known);
-        if !all_known || self.named.elapsed() > NAMES_LAST {
+        let all_named = population.active.iter().all(has_names);
+        if !all_named || self.named.elapsed() > NAMES_MAX_AGE {
             self.classes = Classes::read(self.segment.view());
             self.names = Names::read(self.segment.view());
             self.named = Instant::now();
@@ -86,7 +86,7 @@ impl SegmentSource {
         let wait = active.wait;
         let object = wait.map(|wait| instances::object(view, wait.object));
         let wait_ns = wait.and_then(|wait| age(wait.head.start));
-        let is_long = wait_ns.is_some_and(|ns| Duration::from_nanos(ns) > BLOCKED);
+        let is_long = wait_ns.is_some_and(|ns| Duration::from_nanos(ns) > MIN_BLOCKED_WAIT);
         Sample {
             thread_id: active.id,
             thread: class(active.class),
@@ -118,9 +118,9 @@ impl SegmentSource {
 }
 
 impl Source for SegmentSource {
-    fn look(&mut self) -> Result<Moment, Unanswered> {
+    fn read_moment(&mut self) -> Result<Moment, QueryError> {
         if !self.segment.is_live() {
-            return Err(Unanswered::Lost("the server has ended".to_owned()));
+            return Err(QueryError::Lost("the server has ended".to_owned()));
         }
         let population = active_threads(self.segment.view());
         let at = SystemTime::now();
@@ -152,8 +152,8 @@ fn what_runs(view: View<'_>, running: &RunningStatement) -> (Option<Arc<str>>, O
         return (Some(hash), None);
     }
     let text = running.text.clone().map(|text| match text.len() {
-        0..=TEXT_BYTES => text,
-        _ => text[..text.floor_char_boundary(TEXT_BYTES)].into(),
+        0..=MAX_TEXT_BYTES => text,
+        _ => text[..text.floor_char_boundary(MAX_TEXT_BYTES)].into(),
     });
     (None, text)
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::ask::{Ask, Unanswered};
+use crate::query::{Query, QueryError};
 use crate::sample::{Moment, Sample, Source};
 
 /// Any server that has MySQL's performance_schema.
@@ -24,19 +24,19 @@ ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' 
 
 /// A server that is looked at.
 pub struct ServerSource<A> {
-    ask: A,
+    server: A,
 }
 
-impl<A: Ask> ServerSource<A> {
+impl<A: Query> ServerSource<A> {
     /// One that is connected to.
-    pub fn new(ask: A) -> Self {
-        Self { ask }
+    pub fn new(server: A) -> Self {
+        Self { server }
     }
 }
 
-impl<A: Ask> Source for ServerSource<A> {
-    fn look(&mut self) -> Result<Moment, Unanswered> {
-        let rows = self.ask.ask(QUESTION)?;
+impl<A: Query> Source for ServerSource<A> {
+    fn read_moment(&mut self) -> Result<Moment, QueryError> {
+        let rows = self.server.query(QUESTION)?;
         let at = SystemTime::now();
         let mut samples: Vec<Sample> = rows.iter().filter_map(|row| sample(row)).collect();
         // Statements and waits nest: the innermost come first, but for the lock that a thread waits for.

@@ -5,14 +5,14 @@ use std::time::{Duration, SystemTime};
 
 use crate::batch::{Batch, Value};
 use crate::error::Error;
-use crate::growth::{Grown, Text};
+use crate::growth::{GrowthRow, Text};
 use crate::hour::{Hour, micros};
 use crate::run::Run;
 use crate::sample::Moment;
 use crate::schema::{DIGESTS, GROWTH, MOMENTS, SAMPLES};
 
 /// A piece holds at most so many samples: what stays in memory.
-const MOST_SAMPLES: usize = 50_000;
+const MAX_SAMPLES: usize = 50_000;
 
 /// Writes what is seen of one server. What looks at servers, and when, is the recorder's matter.
 pub struct Writer {
@@ -47,20 +47,20 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error`]: the disk is full, for instance.
-    pub fn look(&mut self, seen: &Moment, since: Duration) -> Result<(), Error> {
-        let hour = Hour::of(seen.at);
-        if hour != self.hour || self.samples.rows() > MOST_SAMPLES {
+    pub fn add_moment(&mut self, moment: &Moment, since: Duration) -> Result<(), Error> {
+        let hour = Hour::of(moment.at);
+        if hour != self.hour || self.samples.rows() > MAX_SAMPLES {
             self.write()?;
             self.hour = hour;
         }
-        let at = Value::Long(Some(micros(seen.at)));
+        let at = Value::Long(Some(micros(moment.at)));
         let server = Value::Text(Some(&self.server));
         let seconds = Value::Double(since.as_secs_f64());
         let count = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
-        let active = Some(seen.samples.len() as u64);
+        let active = Some(moment.samples.len() as u64);
         self.moments
-            .push([at, server, seconds, count(seen.threads), count(active)]);
-        for sample in &seen.samples {
+            .push([at, server, seconds, count(moment.threads), count(active)]);
+        for sample in &moment.samples {
             self.samples.push([
                 at,
                 server,
@@ -90,7 +90,13 @@ impl Writer {
     }
 
     /// Adds growth in so many seconds, and texts of digests.
-    pub fn grow(&mut self, grown: &[Grown], texts: &[Text], now: SystemTime, seconds: f64) {
+    pub fn add_growth(
+        &mut self,
+        grown: &[GrowthRow],
+        texts: &[Text],
+        now: SystemTime,
+        seconds: f64,
+    ) {
         let at = Value::Long(Some(micros(now)));
         let server = Value::Text(Some(&self.server));
         for row in grown {

@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Row;
 use tare_history::{
-    Answer, Ask, Ended, Error, Keep, Moment, Options, Recorder, Sample, Source, Unanswered,
+    Answer, EndReason, Error, Moment, Options, Query, QueryError, Recorder, Retention, Sample,
+    Source,
 };
 
 /// A directory that is removed with its contents.
@@ -43,7 +44,7 @@ struct Moments<'a> {
 }
 
 impl Source for Moments<'_> {
-    fn look(&mut self) -> Result<Moment, Unanswered> {
+    fn read_moment(&mut self) -> Result<Moment, QueryError> {
         self.at += self.apart;
         self.left -= 1;
         self.stop.store(self.left == 0, Ordering::Relaxed);
@@ -64,8 +65,8 @@ impl Source for Moments<'_> {
 /// Counts one wait and one digest, more with each question.
 struct Counting(u64);
 
-impl Ask for Counting {
-    fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered> {
+impl Query for Counting {
+    fn query(&mut self, sql: &str) -> Result<Answer, QueryError> {
         let count = |n: u64| Some(n.to_string());
         let text = |text: &str| Some(text.to_owned());
         if sql.contains("events_waits_summary_global") {
@@ -83,7 +84,7 @@ impl Ask for Counting {
             row.push(text("SELECT ?"));
             return Ok(vec![row]);
         }
-        Err(Unanswered::Refused("no such table".into()))
+        Err(QueryError::Refused("no such table".into()))
     }
 }
 
@@ -96,11 +97,11 @@ fn options(directory: &Path) -> Options {
         write_every: Duration::from_millis(1),
         settle_every: Duration::from_secs(3600),
         duration: None,
-        keep: Keep::default(),
+        retention: Retention::default(),
     }
 }
 
-fn record(options: Options, moments: u32, apart: Duration) -> Result<Ended, Error> {
+fn record(options: Options, moments: u32, apart: Duration) -> Result<EndReason, Error> {
     let stop = AtomicBool::new(false);
     let mut source = Moments {
         left: moments,
@@ -113,19 +114,19 @@ fn record(options: Options, moments: u32, apart: Duration) -> Result<Ended, Erro
 
 /// The files of a table, in order.
 fn files(directory: &Path, table: &str) -> Vec<PathBuf> {
-    fn below(directory: &Path, found: &mut Vec<PathBuf>) {
+    fn below(directory: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).into_iter().flatten() {
             let path = entry.expect("an entry").path();
             match path.is_dir() {
-                true => below(&path, found),
-                false => found.push(path),
+                true => below(&path, files),
+                false => files.push(path),
             }
         }
     }
-    let mut found = Vec::new();
-    below(&directory.join(table), &mut found);
-    found.sort();
-    found
+    let mut files = Vec::new();
+    below(&directory.join(table), &mut files);
+    files.sort();
+    files
 }
 
 fn rows(directory: &Path, table: &str) -> Vec<Row> {
@@ -141,17 +142,17 @@ fn rows(directory: &Path, table: &str) -> Vec<Row> {
 fn column(rows: &[Row], name: &str) -> Vec<String> {
     let of = |row: &Row| {
         let mut columns = row.get_column_iter();
-        let (_, field) = columns.find(|(found, _)| *found == name).expect("a column");
+        let (_, field) = columns.find(|(files, _)| *files == name).expect("a column");
         field.to_string()
     };
     rows.iter().map(of).collect()
 }
 
 #[test]
-fn what_was_seen_is_in_its_place_and_nothing_else() {
+fn recorded_rows_are_in_their_files_and_no_pieces_remain() {
     let directory = Directory::new("history-whole");
     let ended = record(options(&directory.0), 20, Duration::from_millis(1)).expect("records");
-    assert_eq!(ended, Ended::Stopped);
+    assert_eq!(ended, EndReason::Stopped);
     let moments = rows(&directory.0, "moments");
     assert_eq!(moments.len(), 20);
     assert_eq!(column(&moments, "threads"), vec!["7"; 20]);
@@ -187,9 +188,9 @@ fn what_was_seen_is_in_its_place_and_nothing_else() {
 fn an_hour_has_its_own_file() {
     let directory = Directory::new("history-hours");
     record(options(&directory.0), 3, Duration::from_secs(3600)).expect("records");
-    let found = files(&directory.0, "moments");
-    assert_eq!(found.len(), 3, "{found:?}");
-    for path in &found {
+    let files = files(&directory.0, "moments");
+    assert_eq!(files.len(), 3, "{files:?}");
+    for path in &files {
         let text = path.to_string_lossy();
         assert!(text.contains("/date=") && text.contains("/hour="), "{text}");
         assert!(text.contains("/host=db1/"), "{text}");
@@ -203,8 +204,8 @@ fn what_a_killed_recorder_left_is_put_in_its_place_once() {
     let directory = Directory::new("history-killed");
     let root = &directory.0;
     record(options(root), 10, Duration::from_millis(1)).expect("records");
-    let whole = files(root, "moments").remove(0);
-    let hour = whole.ancestors().nth(2).expect("hour=").to_owned();
+    let file = files(root, "moments").remove(0);
+    let hour = file.ancestors().nth(2).expect("hour=").to_owned();
     let name = |path: &Path, key: &str| {
         let name = path.file_name().expect("a name").to_string_lossy();
         name.strip_prefix(key).expect("a key").to_owned()
@@ -215,7 +216,7 @@ fn what_a_killed_recorder_left_is_put_in_its_place_once() {
     fs::create_dir_all(&open).expect("a directory");
     for number in [3, 4] {
         let piece = open.join(format!("moments@{date}T{hour}@{number:08}.parquet"));
-        fs::copy(&whole, piece).expect("copies");
+        fs::copy(&file, piece).expect("copies");
     }
     fs::write(open.join("samples@2026-01-01T00@00000005.part"), b"PAR1").expect("writes");
     // Another host's are left alone.
@@ -232,10 +233,10 @@ fn what_a_killed_recorder_left_is_put_in_its_place_once() {
                 .contains("20260101T000000000000Z-1-00000003")
         })
         .expect("named after its first piece");
-    assert_eq!(settled.parent(), whole.parent());
+    assert_eq!(settled.parent(), file.parent());
     fs::create_dir_all(&open).expect("a directory");
     let piece = open.join(format!("moments@{date}T{hour}@00000003.parquet"));
-    fs::copy(&whole, piece).expect("copies");
+    fs::copy(&file, piece).expect("copies");
     record(options(root), 1, Duration::from_millis(1)).expect("records");
     assert_eq!(rows(root, "moments").len(), 10 + 2 * 10 + 1 + 1);
     assert!(!open.exists());
@@ -266,21 +267,21 @@ fn the_oldest_hours_of_a_host_go_first() {
     fs::write(&of_other, b"another host's").expect("writes");
     let now = start() + Duration::from_secs(100 * 3600);
 
-    let none = Keep::default().apply(root, "db1", now).expect("reads");
+    let none = Retention::default().apply(root, "db1", now).expect("reads");
     assert_eq!((none, files(root, "moments").len()), (0, 6));
-    let keep = Keep {
+    let retention = Retention {
         age: Some(Duration::from_secs(97 * 3600)),
         bytes: None,
     };
-    assert!(keep.apply(root, "db1", now).expect("removes") > 0);
+    assert!(retention.apply(root, "db1", now).expect("removes") > 0);
     assert!(!other.exists() && of_other.exists());
     let left = files(root, "samples").len();
     assert!((1..5).contains(&left), "{left}");
-    let keep = Keep {
+    let retention = Retention {
         age: None,
         bytes: Some(0),
     };
-    keep.apply(root, "db1", now).expect("removes");
+    retention.apply(root, "db1", now).expect("removes");
     // Texts of digests stay.
     assert_eq!(files(root, "samples").len(), 0);
     assert_eq!(files(root, "digests").len(), 1);

@@ -37,8 +37,8 @@ fn answers(engine: &str, python: &str) -> BTreeMap<String, Vec<Value>> {
         .output()
         .expect("python, as make deps installs it");
     let _ = fs::remove_dir_all(&history);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{engine}: {told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{engine}: {stderr}");
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     let lines = text.lines().filter(|line| line.starts_with('{'));
     let answers = lines.map(|line| {
@@ -238,7 +238,7 @@ fn spark_answers_every_question() {
 }
 
 #[test]
-fn the_document_shows_each_question_as_it_is_tested() {
+fn the_document_has_each_question_as_it_is_tested() {
     let document = fs::read_to_string(root().join("docs/fleet.md")).expect("docs/fleet.md");
     for entry in fs::read_dir(root().join("docs/fleet")).expect("docs/fleet") {
         let path = entry.expect("an entry").path();

@@ -1,7 +1,7 @@
 //! What HTTP shows of a server: OpenMetrics for Prometheus, and the live page for people.
 //!
 //! ```text
-//! cli opens a server or segment ---> watched.rs ---> metrics/ (asks when it is scraped) ----\
+//! cli opens a server or segment ---> target.rs ----> metrics/ (asks when it is scraped) ----\
 //!                                                \-> page/watch.rs (looks) -> timeline.rs     web.rs ---> HTTP
 //! history's files -----------------------------------------------------/        |          /
 //!                                                                        site.rs, answers.rs
@@ -11,10 +11,10 @@
 mod metrics;
 mod page;
 mod proc;
-mod watched;
+mod target;
 mod web;
 
 pub use metrics::{Figures, Metrics};
 pub use page::Live;
-pub use watched::{Open, Watched};
+pub use target::{Open, WatchTarget};
 pub use web::{Request, Response, Site, Web};

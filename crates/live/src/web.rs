@@ -72,13 +72,13 @@ pub trait Site: Send + Sync + 'static {
 }
 
 /// Connections at a time. Prometheus has one, a browser six; a few of each are served.
-const MOST_CONNECTIONS: usize = 64;
+const MAX_CONNECTIONS: usize = 64;
 
 /// A client has so long to send a request's head.
-const HEAD_WITHIN: Duration = Duration::from_secs(10);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection lasts no longer, so that one whose client reads nothing ends. Clients make another.
-const CONNECTION_LASTS: Duration = Duration::from_secs(600);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A listener and its thread, which last as long as the process.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ async fn listen(listener: TcpListener, site: Arc<dyn Site>) {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
-        if open.load(Ordering::Relaxed) >= MOST_CONNECTIONS {
+        if open.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
             continue;
         }
         open.fetch_add(1, Ordering::Relaxed);
@@ -133,10 +133,10 @@ async fn listen(listener: TcpListener, site: Arc<dyn Site>) {
             let serve = service_fn(move |request| answer(Arc::clone(&site), request));
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
-                .header_read_timeout(HEAD_WITHIN)
+                .header_read_timeout(HEAD_TIMEOUT)
                 .serve_connection(TokioIo::new(stream), serve);
             // What goes wrong on a connection is its client's matter.
-            let _ = tokio::time::timeout(CONNECTION_LASTS, connection).await;
+            let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
             open.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -147,7 +147,7 @@ async fn answer(
     request: hyper::Request<Incoming>,
 ) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        let mut refused = made(Response::refused(405, "this is read-only: GET or HEAD"));
+        let mut refused = into_hyper(Response::refused(405, "this is read-only: GET or HEAD"));
         (refused.headers_mut()).insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return Ok(refused);
     }
@@ -156,24 +156,24 @@ async fn answer(
         let text = value.and_then(|value| value.to_str().ok());
         text.unwrap_or_default().to_owned()
     };
-    let asked = Request {
+    let own = Request {
         path: request.uri().path().to_owned(),
         query: request.uri().query().unwrap_or_default().to_owned(),
         accept: text(header::ACCEPT),
         cookie: text(header::COOKIE),
         host: text(header::HOST),
     };
-    let answered = tokio::task::spawn_blocking(move || site.answer(&asked)).await;
-    Ok(made(answered.unwrap_or_else(|_| {
+    let answered = tokio::task::spawn_blocking(move || site.answer(&own)).await;
+    Ok(into_hyper(answered.unwrap_or_else(|_| {
         Response::refused(500, "this failed inside Tare; please report it")
     })))
 }
 
-fn made(response: Response) -> hyper::Response<Full<Bytes>> {
-    let mut made = hyper::Response::new(Full::new(response.body));
-    *made.status_mut() =
+fn into_hyper(response: Response) -> hyper::Response<Full<Bytes>> {
+    let mut converted = hyper::Response::new(Full::new(response.body));
+    *converted.status_mut() =
         StatusCode::from_u16(response.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = made.headers_mut();
+    let headers = converted.headers_mut();
     headers.insert(
         header::CONTENT_TYPE,
         HeaderValue::from_static(response.kind),
@@ -188,5 +188,5 @@ fn made(response: Response) -> hyper::Response<Full<Bytes>> {
             headers.insert(HeaderName::from_static(name), value);
         }
     }
-    made
+    converted
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use tare_dialect::schema::{Procedure, Routine as Function, View};
-use tare_history::{Error, Past, moment};
+use tare_history::{Error, Past};
 use tare_mysql::SqlError;
 use tare_mysql::series::Series;
 use tare_query::programs::Programs;
@@ -44,7 +44,7 @@ pub struct HistoryOptions {
 
 /// Parses a time of the command line.
 pub fn parse_time(text: &str) -> Result<i64, String> {
-    moment(text, SystemTime::now())
+    tare_history::parse_time(text, SystemTime::now())
 }
 
 impl HistoryOptions {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tare_history::{Past, Scan as Rows, TABLES, Table as Described, Type, Value, moment};
+use tare_history::{Past, Scan as Rows, TABLES, Table as Described, Type, Value, parse_time};
 use tare_mysql::SqlError;
 use tare_rows::cell::Cell;
 use tare_rows::describe::{Key, Meta, Scan, Table};
@@ -68,7 +68,7 @@ fn millis(value: &Operand) -> Option<i64> {
     match value {
         // SQL compares texts, so that only a complete time can narrow the scan.
         Operand::Text(text) if text.len() >= 10 && text.as_bytes()[4] == b'-' => {
-            moment(text, std::time::UNIX_EPOCH).ok()
+            parse_time(text, std::time::UNIX_EPOCH).ok()
         }
         _ => None,
     }

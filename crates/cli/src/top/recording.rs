@@ -9,7 +9,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
-use tare_history::{Ended, Keep, Options, Recorder, ServerSource, Source};
+use tare_history::{EndReason, Options, Recorder, Retention, ServerSource, Source};
 
 use super::source::Others;
 use crate::exit::{FAILED, Failure};
@@ -103,8 +103,8 @@ impl Recording {
         let directory = self.directory.display();
         while !stop.load(Ordering::Relaxed) {
             match self.record(stop, tell) {
-                Ok(Ended::Stopped) => return,
-                Ok(Ended::Lost(why)) => tell(format!("recording waits for the server: {why}")),
+                Ok(EndReason::Stopped) => return,
+                Ok(EndReason::Lost(why)) => tell(format!("recording waits for the server: {why}")),
                 Err(End::Unreachable(why)) => {
                     tell(format!("recording waits for the server: {why}"))
                 }
@@ -123,7 +123,7 @@ impl Recording {
         }
     }
 
-    fn record(&self, stop: &AtomicBool, tell: &dyn Fn(String)) -> Result<Ended, End> {
+    fn record(&self, stop: &AtomicBool, tell: &dyn Fn(String)) -> Result<EndReason, End> {
         let unreachable = |failure: Failure| End::Unreachable(failure.message);
         let mut observed = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
         let is_segment = self.target.is_segment();
@@ -158,7 +158,7 @@ impl Recording {
             write_every: WRITE_EVERY,
             settle_every: SETTLE_EVERY,
             duration: None,
-            keep: Keep::default(),
+            retention: Retention::default(),
         };
         let words = format!(
             "recorded as {} in {}",

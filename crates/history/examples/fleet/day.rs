@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tare_history::{Error, Grown, Moment, SUMS, Sample, Text, Writer};
+use tare_history::{Error, GrowthRow, Moment, SUMS, Sample, Text, Writer};
 
 /// 2026-11-22 00:00 of UTC.
 const MIDNIGHT: u64 = 1_795_305_600;
@@ -104,12 +104,12 @@ impl Day {
                     threads: Some(40),
                     samples: samples(hour),
                 };
-                writer.look(&moment, Duration::from_secs(self.moments))?;
+                writer.add_moment(&moment, Duration::from_secs(self.moments))?;
             }
             for minute in (0..60).step_by(self.growth as usize) {
                 let when = at(hour * 3600 + minute * 60);
                 let seconds = (self.growth * 60) as f64;
-                writer.grow(&self.grown(number, hour), &texts, when, seconds);
+                writer.add_growth(&self.grown(number, hour), &texts, when, seconds);
                 texts.clear();
             }
             writer.write()?;
@@ -118,7 +118,7 @@ impl Day {
     }
 
     /// What grew on a host between two questions in an hour.
-    fn grown(&self, number: usize, hour: u64) -> Vec<Grown> {
+    fn grown(&self, number: usize, hour: u64) -> Vec<GrowthRow> {
         let mut all = Vec::new();
         let minutes = self.growth;
         for (statement, (_, calls, _, examined, sent)) in STATEMENTS.into_iter().enumerate() {
@@ -186,12 +186,12 @@ fn text(statement: usize) -> Text {
     }
 }
 
-fn grown(kind: &'static str, schema: Option<&str>, name: String, sums: &[u64]) -> Grown {
+fn grown(kind: &'static str, schema: Option<&str>, name: String, sums: &[u64]) -> GrowthRow {
     let mut all = [None; SUMS];
     for (to, n) in all.iter_mut().zip(sums) {
         *to = Some(*n);
     }
-    Grown {
+    GrowthRow {
         kind,
         schema: schema.map(str::to_owned),
         name,

@@ -4,21 +4,21 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use tare_history::{Ask, Moment, Sample, Unanswered};
+use tare_history::{Moment, Query, QueryError, Sample};
 
 use super::questions::{QUESTIONS, digests, digests_sql, number};
 use super::text::{Families, Type};
 use crate::proc::{cpu_seconds, resident_bytes};
-use crate::watched::{Open, Watched};
+use crate::target::{Open, WatchTarget};
 
 /// Asks a server for its metrics, again and again.
 pub struct Collector {
     open: Open,
-    watched: Option<Watched>,
+    target: Option<WatchTarget>,
     digests: String,
     /// What this server does not answer.
     refused: HashSet<String>,
-    asked: u64,
+    scrapes: u64,
     took: f64,
 }
 
@@ -27,10 +27,10 @@ impl Collector {
     pub fn new(open: Open, most_digests: usize) -> Self {
         Self {
             open,
-            watched: None,
+            target: None,
             digests: digests_sql(most_digests),
             refused: HashSet::new(),
-            asked: 0,
+            scrapes: 0,
             took: 0.0,
         }
     }
@@ -40,7 +40,7 @@ impl Collector {
         let start = Instant::now();
         let mut families = Families::default();
         // One that was lost since the last time may be back, or have a successor.
-        let mut tries = 1 + u8::from(self.watched.is_some());
+        let mut tries = 1 + u8::from(self.target.is_some());
         let mut is_up = false;
         while tries > 0 && !is_up {
             tries -= 1;
@@ -48,7 +48,7 @@ impl Collector {
             if !is_up {
                 // Half an answer would look like a whole one.
                 families = Families::default();
-                self.watched = None;
+                self.target = None;
                 self.refused.clear();
             }
         }
@@ -59,39 +59,39 @@ impl Collector {
                 "Whether the server that is watched answers: 1 or 0.",
             )
             .push([], f64::from(u8::from(is_up)));
-        self.asked += 1;
+        self.scrapes += 1;
         self.took += start.elapsed().as_secs_f64();
         self.own(&mut families);
         families
     }
 
     fn try_collect(&mut self, to: &mut Families) -> Result<(), String> {
-        if self.watched.is_none() {
-            self.watched = Some((self.open)()?);
+        if self.target.is_none() {
+            self.target = Some((self.open)()?);
         }
-        let Some(watched) = &mut self.watched else {
+        let Some(target) = &mut self.target else {
             return Ok(());
         };
-        let moment = watched.source.look().map_err(|error| match error {
-            Unanswered::Lost(why) | Unanswered::Refused(why) => why,
+        let moment = target.source.read_moment().map_err(|error| match error {
+            QueryError::Lost(why) | QueryError::Refused(why) => why,
         })?;
-        let mut asking = Asking {
-            ask: &mut *watched.ask,
+        let mut queries = Queries {
+            server: &mut *target.server,
             refused: &mut self.refused,
         };
         for question in &QUESTIONS {
-            if watched.is_tare || !question.is_tare {
-                asking.put(question.sql, to, question.take)?;
+            if target.is_tare || !question.is_tare {
+                queries.put(question.sql, to, question.take)?;
             }
         }
-        asking.put(&self.digests, to, digests)?;
-        let connections = asking.rows(CONNECTIONS)?;
+        queries.put(&self.digests, to, digests)?;
+        let connections = queries.rows(CONNECTIONS)?;
         let connections = (connections.iter().flatten()).map(|row| number(row, 0));
         sessions(&moment, connections.sum(), to);
-        let labels = [("name", &*watched.name), ("version", &*watched.version)];
+        let labels = [("name", &*target.name), ("version", &*target.version)];
         to.of("tare_target", Type::Info, "What is watched.")
             .push(labels, 1.0);
-        if let Some(cpu) = watched.pid.and_then(|pid| cpu_seconds(&pid.to_string())) {
+        if let Some(cpu) = target.pid.and_then(|pid| cpu_seconds(&pid.to_string())) {
             let help = "CPU time of the server's process.";
             to.of("tare_server_cpu_seconds", Type::Counter, help)
                 .push([], cpu);
@@ -106,7 +106,7 @@ impl Collector {
             Type::Counter,
             "How often the server was asked for metrics.",
         )
-        .push([], self.asked as f64);
+        .push([], self.scrapes as f64);
         to.of(
             "tare_scrape_seconds",
             Type::Counter,
@@ -130,23 +130,23 @@ const CONNECTIONS: &str =
     "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_ID IS NOT NULL";
 
 /// Asks, but not again what was refused.
-struct Asking<'a> {
-    ask: &'a mut dyn Ask,
+struct Queries<'a> {
+    server: &'a mut dyn Query,
     refused: &'a mut HashSet<String>,
 }
 
-impl Asking<'_> {
+impl Queries<'_> {
     fn rows(&mut self, sql: &str) -> Result<Option<tare_history::Answer>, String> {
         if self.refused.contains(sql) {
             return Ok(None);
         }
-        match self.ask.ask(sql) {
+        match self.server.query(sql) {
             Ok(rows) => Ok(Some(rows)),
-            Err(Unanswered::Refused(_)) => {
+            Err(QueryError::Refused(_)) => {
                 self.refused.insert(sql.to_owned());
                 Ok(None)
             }
-            Err(Unanswered::Lost(why)) => Err(why),
+            Err(QueryError::Lost(why)) => Err(why),
         }
     }
 
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn each_session_has_one_state_and_the_longest_blocked_is_told() {
+    fn each_session_has_one_state_and_the_longest_block_is_reported() {
         let moment = Moment {
             at: std::time::SystemTime::now(),
             threads: None,

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tare_history::Sampling;
 
-use crate::watched::Open;
+use crate::target::Open;
 use crate::web::{Request, Response, Site, Web};
 use collect::Collector;
 use text::{Families, Form, Type};
@@ -57,14 +57,14 @@ impl Figures {
 }
 
 /// However many ask, the server is asked no more often.
-const AT_MOST_EVERY: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Where whoever asks waits for the answer.
 type Reply = Sender<Arc<Families>>;
 
 /// Metrics of a server at `/metrics`.
 pub struct Metrics {
-    asks: Mutex<Sender<Reply>>,
+    requests: Mutex<Sender<Reply>>,
     figures: Option<Arc<Figures>>,
 }
 
@@ -80,13 +80,13 @@ impl Metrics {
         most_digests: usize,
         figures: Option<Arc<Figures>>,
     ) -> io::Result<Web> {
-        let (asks, asked) = channel();
+        let (requests, receiver) = channel();
         thread::Builder::new()
             .name("tare_metrics".into())
             // What it opens stays on this thread.
-            .spawn(move || collect(Collector::new(open, most_digests), &asked))?;
+            .spawn(move || collect(Collector::new(open, most_digests), &receiver))?;
         let site = Self {
-            asks: Mutex::new(asks),
+            requests: Mutex::new(requests),
             figures,
         };
         Web::start(address, Arc::new(site))
@@ -94,19 +94,19 @@ impl Metrics {
 
     fn families(&self) -> Option<Arc<Families>> {
         let (reply, replied) = channel();
-        let asks = self.asks.lock().unwrap_or_else(PoisonError::into_inner);
-        asks.send(reply).ok()?;
-        drop(asks);
+        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.send(reply).ok()?;
+        drop(requests);
         replied.recv().ok()
     }
 }
 
 /// Answers one after another.
-fn collect(mut collector: Collector, asked: &Receiver<Reply>) {
+fn collect(mut collector: Collector, requests: &Receiver<Reply>) {
     let mut last: Option<(Instant, Arc<Families>)> = None;
-    for reply in asked {
-        let known = last.as_ref().filter(|(at, _)| at.elapsed() < AT_MOST_EVERY);
-        let families = match known {
+    for reply in requests {
+        let recent = last.as_ref().filter(|(at, _)| at.elapsed() < MIN_INTERVAL);
+        let families = match recent {
             Some((_, families)) => Arc::clone(families),
             None => {
                 let families = Arc::new(collector.collect());

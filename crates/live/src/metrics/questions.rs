@@ -124,7 +124,7 @@ pub fn digests_sql(most: usize) -> String {
 }
 
 /// Bytes of a digest's text in its label: enough to know it by.
-const TEXT_BYTES: usize = 512;
+const MAX_LABEL_BYTES: usize = 512;
 
 /// What that gave.
 pub fn digests(rows: &Answer, to: &mut Families) {
@@ -168,12 +168,12 @@ pub fn digests(rows: &Answer, to: &mut Families) {
         "The text of a digest: literals are ?.",
     );
     for row in rows {
-        let whole = text(row, 7);
-        let shown = &whole[..whole.floor_char_boundary(TEXT_BYTES)];
+        let text_of_digest = text(row, 7);
+        let label = &text_of_digest[..text_of_digest.floor_char_boundary(MAX_LABEL_BYTES)];
         let labels = [
             ("digest", text(row, 0)),
             ("schema", text(row, 1)),
-            ("text", shown),
+            ("text", label),
         ];
         info.push(labels, 1.0);
     }

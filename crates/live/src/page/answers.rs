@@ -4,74 +4,74 @@ use serde_json::{Value, json};
 use tare_history::Answer;
 
 use super::timeline::{CLASSES, Curve, DIMENSIONS, Filter, Row, Top};
-use super::watch::Seen;
+use super::watch::PageData;
 
 /// Rows of each list.
-const MOST_TOP: usize = 10;
+const MAX_TOP: usize = 10;
 
 /// Samples of a statement.
-const MOST_SAMPLES: usize = 50;
+const MAX_SAMPLES: usize = 50;
 
 /// Points of the curve, at most.
-const MOST_POINTS: i64 = 300;
+const MAX_POINTS: i64 = 300;
 
 /// Lengths of a step, in seconds.
 const STEPS: [i64; 12] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600, 86_400];
 
 /// All that the page shows of a time.
-pub fn state(seen: &Seen, filter: &Filter) -> Value {
-    let timeline = &seen.timeline;
+pub fn state(data: &PageData, filter: &Filter) -> Value {
+    let timeline = &data.timeline;
     let step = step(filter.to - filter.from);
     let tops = DIMENSIONS.iter().enumerate().map(|(at, name)| {
-        let top = timeline.top(filter, at, MOST_TOP);
-        let rows: Vec<Value> = top.iter().map(|top| of_top(seen, at, top)).collect();
+        let top = timeline.top(filter, at, MAX_TOP);
+        let rows: Vec<Value> = top.iter().map(|top| of_top(data, at, top)).collect();
         ((*name).to_owned(), Value::from(rows))
     });
-    let cost = &seen.cost;
+    let cost = &data.cost;
     json!({
-        "target": seen.target.as_ref().map(|target| &target.name),
-        "trouble": seen.target.as_ref().and_then(|target| target.trouble.as_ref()),
+        "target": data.target.as_ref().map(|target| &target.name),
+        "trouble": data.target.as_ref().and_then(|target| target.error.as_ref()),
         "span": timeline.span(),
         "from": filter.from,
         "to": filter.to,
         "cpus": std::thread::available_parallelism().map(usize::from).ok(),
         "classes": CLASSES,
-        "looked": timeline.looked(filter.from, filter.to),
+        "looked": timeline.observed_seconds(filter.from, filter.to),
         "curve": of_curve(&timeline.curve(filter, step)),
         "tops": serde_json::Map::from_iter(tops),
-        "blocking": blocking(seen, filter),
+        "blocking": blocking(data, filter),
         "cost": {
-            "look": cost.look, "own": cost.own, "bytes": cost.bytes, "instrumentation": cost.instrumentation,
+            "look": cost.sampling, "own": cost.own, "bytes": cost.bytes, "instrumentation": cost.instrumentation,
         },
     })
 }
 
 /// The shortest step that leaves few enough points: days, beyond those that have a name.
 fn step(length: i64) -> i64 {
-    let is_enough = |seconds: &&i64| length / (**seconds * 1000) <= MOST_POINTS;
+    let is_enough = |seconds: &&i64| length / (**seconds * 1000) <= MAX_POINTS;
     let seconds = STEPS.iter().find(is_enough).copied();
     let day = STEPS[STEPS.len() - 1];
-    seconds.unwrap_or_else(|| day * (length / (day * 1000) / MOST_POINTS + 1)) * 1000
+    seconds.unwrap_or_else(|| day * (length / (day * 1000) / MAX_POINTS + 1)) * 1000
 }
 
 fn of_curve(curve: &Curve) -> Value {
     json!({ "times": curve.times, "classes": curve.classes, "step": curve.step })
 }
 
-fn of_top(seen: &Seen, dimension: usize, top: &Top) -> Value {
-    let text = (dimension == 0).then(|| seen.texts.get(&top.key)).flatten();
+fn of_top(data: &PageData, dimension: usize, top: &Top) -> Value {
+    let text = (dimension == 0).then(|| data.texts.get(&top.key)).flatten();
     json!({ "key": top.key, "text": text, "seconds": top.seconds(), "classes": top.classes })
 }
 
-fn blocking(seen: &Seen, filter: &Filter) -> Value {
-    let rows = seen.timeline.blocking(filter.from, filter.to);
+fn blocking(data: &PageData, filter: &Filter) -> Value {
+    let rows = data.timeline.blocking(filter.from, filter.to);
     let at = rows.first().map(|row| row.at);
-    let rows: Vec<Value> = rows.iter().map(|row| of_row(seen, row)).collect();
+    let rows: Vec<Value> = rows.iter().map(|row| of_row(data, row)).collect();
     json!({ "at": at, "rows": rows })
 }
 
-fn of_row(seen: &Seen, row: &Row) -> Value {
-    let text = |id| seen.timeline.text(id);
+fn of_row(data: &PageData, row: &Row) -> Value {
+    let text = |id| data.timeline.text(id);
     let sql = text(row.keys[0]);
     json!({
         "at": row.at,
@@ -80,7 +80,7 @@ fn of_row(seen: &Seen, row: &Row) -> Value {
         "blocker": row.blocker,
         "class": row.class,
         "sql": sql,
-        "text": seen.texts.get(sql),
+        "text": data.texts.get(sql),
         "wait": text(row.keys[1]),
         "user": text(row.keys[2]),
         "host": text(row.keys[3]),
@@ -119,28 +119,28 @@ pub fn histogram_sql(digest: &str) -> String {
 
 /// A statement's own page.
 pub fn statement(
-    seen: &Seen,
+    data: &PageData,
     filter: &Filter,
     sql: &str,
     summary: &Result<Answer, String>,
     histogram: &Result<Answer, String>,
 ) -> Value {
-    let timeline = &seen.timeline;
-    let samples: Vec<Value> = (timeline.rows(filter).rev().take(MOST_SAMPLES))
-        .map(|row| of_row(seen, row))
+    let timeline = &data.timeline;
+    let samples: Vec<Value> = (timeline.rows(filter).rev().take(MAX_SAMPLES))
+        .map(|row| of_row(data, row))
         .collect();
     let tops = [1, 7, 6, 5, 2, 3].map(|at| {
-        let top = timeline.top(filter, at, MOST_TOP);
-        let rows: Vec<Value> = top.iter().map(|top| of_top(seen, at, top)).collect();
+        let top = timeline.top(filter, at, MAX_TOP);
+        let rows: Vec<Value> = top.iter().map(|top| of_top(data, at, top)).collect();
         (DIMENSIONS[at].to_owned(), Value::from(rows))
     });
     json!({
         "sql": sql,
-        "text": seen.texts.get(sql),
+        "text": data.texts.get(sql),
         "from": filter.from,
         "to": filter.to,
         "classes": CLASSES,
-        "looked": timeline.looked(filter.from, filter.to),
+        "looked": timeline.observed_seconds(filter.from, filter.to),
         "summary": summary.as_ref().ok().and_then(|rows| rows.first()).map(|row| numbers(row)),
         "histogram": histogram.as_ref().ok().map(|rows| rows.iter().map(|row| numbers(row)).collect::<Vec<_>>()),
         "why": histogram.as_ref().err().or(summary.as_ref().err()),
@@ -159,13 +159,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_leave_few_points_and_nothing_but_a_digest_is_asked_for() {
+    fn steps_limit_the_points_and_only_digests_are_queried() {
         assert_eq!(step(300_000), 1000);
         assert_eq!(step(301_000), 2000);
         assert_eq!(step(3_600_000), 15_000);
         assert_eq!(step(300 * 86_400_000), 86_400_000);
         let most = 1 << 50;
-        assert!(most / step(most) <= MOST_POINTS);
+        assert!(most / step(most) <= MAX_POINTS);
         assert!(is_digest("0123456789abcdef0123456789abcdef"));
         assert!(!is_digest("0123456789abcdef0123456789abcde'"));
         assert!(!is_digest(""));

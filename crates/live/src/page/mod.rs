@@ -11,12 +11,12 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use tare_history::{Past, Seen as PastSeen};
+use tare_history::{Past, Record};
 
-use crate::watched::Open;
+use crate::target::Open;
 use crate::web::Web;
 use site::Page;
-use watch::{Seen, Shared, Watch, lock};
+use watch::{PageData, Shared, Watch, lock};
 
 /// The page, served.
 pub struct Live {
@@ -27,7 +27,7 @@ impl Live {
     /// Nothing is seen yet.
     pub fn new() -> Self {
         Self {
-            shared: Arc::new(Mutex::new(Seen::default())),
+            shared: Arc::new(Mutex::new(PageData::default())),
         }
     }
 
@@ -37,19 +37,19 @@ impl Live {
     /// Of a file that cannot be read.
     pub fn past(&self, past: &Past) -> Result<u64, tare_history::Error> {
         let mut rows = 0;
-        past.read(&mut |seen| {
+        past.read(&mut |record| {
             let mut all = lock(&self.shared);
-            match seen {
-                PastSeen::Moment { at, seconds } => all.timeline.look(at, seconds),
-                PastSeen::Sample {
+            match record {
+                Record::Moment { at, seconds } => all.timeline.add_moment(at, seconds),
+                Record::Sample {
                     at,
                     seconds,
                     sample,
                 } => {
                     rows += 1;
-                    all.timeline.put(at, seconds, &sample);
+                    all.timeline.add_sample(at, seconds, &sample);
                 }
-                PastSeen::Text { digest, text } => {
+                Record::Text { digest, text } => {
                     all.texts.insert(digest, text);
                 }
             }
@@ -66,20 +66,20 @@ impl Live {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let mut asks = None;
+        let mut requests = None;
         let mut watch = None;
         if let Some((open, rate)) = watched {
-            let (ask, asked) = channel();
-            asks = Some(ask);
-            watch = Some((Arc::clone(&self.shared), open, rate, asked));
+            let (sender, receiver) = channel();
+            requests = Some(sender);
+            watch = Some((Arc::clone(&self.shared), open, rate, receiver));
         }
         let mark = token[..8].to_owned();
-        let page = Page::new(self.shared, token.clone(), asks, &mark);
+        let page = Page::new(self.shared, token.clone(), requests, &mark);
         let web = Web::start(address, Arc::new(page))?;
-        if let Some((shared, open, rate, asked)) = watch {
+        if let Some((shared, open, rate, receiver)) = watch {
             thread::Builder::new()
                 .name("tare_watch".into())
-                .spawn(move || Watch::new(shared, open, rate).run(&asked))?;
+                .spawn(move || Watch::new(shared, open, rate).run(&receiver))?;
         }
         Ok(format!("http://{}/?token={token}", web.address()))
     }

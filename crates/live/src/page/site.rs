@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::answers;
 use super::timeline::{CLASSES, DIMENSIONS, Filter, millis};
-use super::watch::{Asked, Shared, lock};
+use super::watch::{Shared, SqlRequest, lock};
 use crate::web::{Request, Response, Site};
 
 /// Nothing but the program's own files, no script or style within the page, nobody's frame.
@@ -50,29 +50,34 @@ const FILES: [(&str, &str, &str); 6] = [
 ];
 
 /// A server that is slow to answer is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The live page.
 pub struct Page {
     shared: Shared,
     token: String,
     /// Asks the server, where there is one.
-    asks: Option<Mutex<Sender<Asked>>>,
+    requests: Option<Mutex<Sender<SqlRequest>>>,
     cookie: String,
 }
 
 impl Page {
     /// Behind this token. Two pages on one host have cookies of their own: `mark` tells them apart.
-    pub fn new(shared: Shared, token: String, asks: Option<Sender<Asked>>, mark: &str) -> Self {
+    pub fn new(
+        shared: Shared,
+        token: String,
+        requests: Option<Sender<SqlRequest>>,
+        mark: &str,
+    ) -> Self {
         Self {
             shared,
             token,
-            asks: asks.map(Mutex::new),
+            requests: requests.map(Mutex::new),
             cookie: format!("tare-{mark}"),
         }
     }
 
-    fn is_known(&self, request: &Request) -> bool {
+    fn has_token(&self, request: &Request) -> bool {
         let mut cookies = request
             .cookie
             .split(';')
@@ -80,17 +85,17 @@ impl Page {
         cookies.any(|(name, value)| name == self.cookie && is_same(value, &self.token))
     }
 
-    fn ask(&self, sql: String) -> Result<tare_history::Answer, String> {
-        let Some(asks) = &self.asks else {
+    fn query(&self, sql: String) -> Result<tare_history::Answer, String> {
+        let Some(requests) = &self.requests else {
             return Err("history has samples; the server itself is not asked".to_owned());
         };
         let (reply, replied) = channel();
         let gone = || "the thread that asks has ended".to_owned();
-        let asks = asks.lock().unwrap_or_else(PoisonError::into_inner);
-        asks.send((sql, reply)).map_err(|_| gone())?;
-        drop(asks);
+        let requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.send((sql, reply)).map_err(|_| gone())?;
+        drop(requests);
         replied
-            .recv_timeout(PATIENCE)
+            .recv_timeout(ANSWER_TIMEOUT)
             .map_err(|_| "the server has not answered for ten seconds".to_owned())?
     }
 }
@@ -110,11 +115,11 @@ impl Site for Page {
 
 impl Page {
     fn respond(&self, request: &Request) -> Response {
-        let asked: Vec<(String, String)> = form_urlencoded::parse(request.query.as_bytes())
+        let parameters: Vec<(String, String)> = form_urlencoded::parse(request.query.as_bytes())
             .into_owned()
             .collect();
         let value = |name: &str| {
-            asked
+            parameters
                 .iter()
                 .find(|(key, _)| key == name)
                 .map(|(_, value)| &**value)
@@ -131,7 +136,7 @@ impl Page {
             there.headers = vec![("location", "/".to_owned()), ("set-cookie", cookie)];
             return there;
         }
-        if !self.is_known(request) {
+        if !self.has_token(request) {
             return Response::refused(
                 403,
                 "Open the address that tare live has printed: it has the token.",
@@ -143,25 +148,25 @@ impl Page {
         let json = |value: serde_json::Value| Response::ok("application/json", value.to_string());
         match &*request.path {
             "/api/state" => {
-                let seen = lock(&self.shared);
-                let filter = filter(&asked, seen.timeline.span());
-                json(answers::state(&seen, &filter))
+                let data = lock(&self.shared);
+                let filter = filter(&parameters, data.timeline.span());
+                json(answers::state(&data, &filter))
             }
             "/api/statement" => {
                 let sql = value("sql").unwrap_or_default();
                 let rows = match answers::is_digest(sql) {
-                    true => self.ask(answers::summary_sql(sql)),
+                    true => self.query(answers::summary_sql(sql)),
                     false => Err("this statement has no digest".to_owned()),
                 };
                 let histogram = match &rows {
-                    Ok(_) => self.ask(answers::histogram_sql(sql)),
+                    Ok(_) => self.query(answers::histogram_sql(sql)),
                     Err(why) => Err(why.clone()),
                 };
-                let seen = lock(&self.shared);
-                let mut filter = filter(&asked, seen.timeline.span());
+                let data = lock(&self.shared);
+                let mut filter = filter(&parameters, data.timeline.span());
                 filter.keys.retain(|(at, _)| *at != 0);
                 filter.keys.push((0, sql.to_owned()));
-                json(answers::statement(&seen, &filter, sql, &rows, &histogram))
+                json(answers::statement(&data, &filter, sql, &rows, &histogram))
             }
             _ => Response::refused(404, "there is no such page"),
         }
@@ -169,24 +174,26 @@ impl Page {
 }
 
 /// The last five minutes, where nothing else is asked for.
-const USUAL: i64 = 300_000;
+const DEFAULT_LENGTH_MS: i64 = 300_000;
 
 /// What a request asks for.
-fn filter(asked: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
+fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
     let now = millis(SystemTime::now());
     let (_, last) = span.unwrap_or((now, now));
     let number = |name: &str| {
-        let found = asked.iter().find(|(key, _)| key == name);
-        found.and_then(|(_, value)| value.parse::<i64>().ok())
+        let parameter = parameters.iter().find(|(key, _)| key == name);
+        parameter.and_then(|(_, value)| value.parse::<i64>().ok())
     };
     // Whoever asks for a length wants the end of what there is.
     let to = number("to").unwrap_or(last + 1);
-    let length = number("last").unwrap_or(USUAL).clamp(1000, 1 << 40);
+    let length = number("last")
+        .unwrap_or(DEFAULT_LENGTH_MS)
+        .clamp(1000, 1 << 40);
     let from = number("from").unwrap_or(to - length).min(to);
-    let class = asked.iter().find(|(key, _)| key == "class");
-    let class = class.and_then(|(_, name)| CLASSES.iter().position(|known| known == name));
-    let keys = asked.iter().filter_map(|(key, value)| {
-        let at = DIMENSIONS.iter().position(|known| known == key)?;
+    let class = parameters.iter().find(|(key, _)| key == "class");
+    let class = class.and_then(|(_, name)| CLASSES.iter().position(|each| each == name));
+    let keys = parameters.iter().filter_map(|(key, value)| {
+        let at = DIMENSIONS.iter().position(|each| each == key)?;
         Some((at, value.clone()))
     });
     Filter {

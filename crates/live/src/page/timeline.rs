@@ -23,10 +23,10 @@ pub const CLASSES: [&str; 7] = [
 ];
 
 /// Samples that are kept: some 120 bytes each.
-const MOST_ROWS: usize = 400_000;
+const MAX_ROWS: usize = 400_000;
 
 /// Moments that are kept: nearly three hours at ten a second.
-const MOST_MOMENTS: usize = 100_000;
+const MAX_MOMENTS: usize = 100_000;
 
 /// A text, as its place among all; 0 is none.
 type Id = u32;
@@ -102,18 +102,18 @@ pub struct Curve {
 #[derive(Default)]
 struct Texts {
     all: Vec<Arc<str>>,
-    places: HashMap<Arc<str>, Id>,
+    ids: HashMap<Arc<str>, Id>,
 }
 
 impl Texts {
     fn id(&mut self, text: &str) -> Id {
-        if let Some(id) = self.places.get(text) {
+        if let Some(id) = self.ids.get(text) {
             return *id;
         }
         let text: Arc<str> = text.into();
         self.all.push(Arc::clone(&text));
         let id = self.all.len() as Id;
-        self.places.insert(text, id);
+        self.ids.insert(text, id);
         id
     }
 
@@ -124,8 +124,8 @@ impl Texts {
         }
     }
 
-    fn known(&self, text: &str) -> Option<Id> {
-        self.places.get(text).copied()
+    fn id_of(&self, text: &str) -> Option<Id> {
+        self.ids.get(text).copied()
     }
 }
 
@@ -154,33 +154,33 @@ pub fn class(wait: Option<&str>) -> usize {
         ("wait/synch/", 5),
     ];
     let Some(wait) = wait else { return 0 };
-    let found = BEGINNINGS
+    let beginning = BEGINNINGS
         .iter()
         .find(|(begins, _)| wait.starts_with(begins));
-    found.map_or(6, |(_, class)| *class)
+    beginning.map_or(6, |(_, class)| *class)
 }
 
 impl Timeline {
     /// Adds a moment, which stands for so many seconds.
     pub fn add(&mut self, moment: &Moment, seconds: f64) {
         let at = millis(moment.at);
-        self.look(at, seconds);
+        self.add_moment(at, seconds);
         for sample in &moment.samples {
-            self.put(at, seconds, sample);
+            self.add_sample(at, seconds, sample);
         }
     }
 
     /// Notes that somebody looked.
-    pub fn look(&mut self, at: i64, seconds: f64) {
+    pub fn add_moment(&mut self, at: i64, seconds: f64) {
         self.moments.push_back((at, seconds as f32));
-        if self.moments.len() > MOST_MOMENTS {
+        if self.moments.len() > MAX_MOMENTS {
             self.moments.pop_front();
         }
     }
 
     /// Adds a sample.
-    pub fn put(&mut self, at: i64, seconds: f64, sample: &Sample) {
-        if self.rows.len() >= MOST_ROWS {
+    pub fn add_sample(&mut self, at: i64, seconds: f64, sample: &Sample) {
+        if self.rows.len() >= MAX_ROWS {
             self.forget();
         }
         let wait = sample.wait.as_deref();
@@ -232,7 +232,7 @@ impl Timeline {
 
     /// Forgets the oldest quarter, and the texts that nothing has any more.
     fn forget(&mut self) {
-        self.rows.drain(..MOST_ROWS / 4);
+        self.rows.drain(..MAX_ROWS / 4);
         let old = std::mem::take(&mut self.texts);
         for row in &mut self.rows {
             for id in row
@@ -272,7 +272,7 @@ impl Timeline {
         let keys: Vec<(usize, Option<Id>)> = (filter.keys.iter())
             .map(|(at, text)| match text.as_str() {
                 "" => (*at, Some(0)),
-                text => (*at, self.texts.known(text)),
+                text => (*at, self.texts.id_of(text)),
             })
             .collect();
         self.rows.range(first..end).filter(move |row| {
@@ -286,26 +286,26 @@ impl Timeline {
         let first = filter.from.div_euclid(step);
         let steps = (filter.to.div_euclid(step) - first).max(0) as usize;
         let place = |at: i64| (at.div_euclid(step) - first) as usize;
-        let mut looked = vec![0.0; steps];
+        let mut observed = vec![0.0; steps];
         let begin = self.moments.partition_point(|(at, _)| *at < first * step);
         for (at, seconds) in self.moments.range(begin..) {
-            if let Some(looked) = looked.get_mut(place(*at)) {
-                *looked += f64::from(*seconds);
+            if let Some(observed) = observed.get_mut(place(*at)) {
+                *observed += f64::from(*seconds);
             }
         }
         let mut active = vec![vec![0.0; steps]; CLASSES.len()];
-        let whole = Filter {
+        let aligned = Filter {
             from: first * step,
             ..filter.clone()
         };
-        for row in self.rows(&whole) {
+        for row in self.rows(&aligned) {
             if let Some(sum) = active[usize::from(row.class)].get_mut(place(row.at)) {
                 *sum += f64::from(row.seconds);
             }
         }
         let average = |sums: Vec<f64>| {
-            let each = sums.into_iter().zip(&looked);
-            each.map(|(sum, looked)| (*looked > 0.0).then(|| sum / looked))
+            let each = sums.into_iter().zip(&observed);
+            each.map(|(sum, observed)| (*observed > 0.0).then(|| sum / observed))
                 .collect()
         };
         Curve {
@@ -334,7 +334,7 @@ impl Timeline {
     }
 
     /// Seconds that were looked at in this time.
-    pub fn looked(&self, from: i64, to: i64) -> f64 {
+    pub fn observed_seconds(&self, from: i64, to: i64) -> f64 {
         let begin = self.moments.partition_point(|(at, _)| *at < from);
         let within = self.moments.range(begin..).take_while(|(at, _)| *at < to);
         within.map(|(_, seconds)| f64::from(*seconds)).sum()
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    fn seen() -> Timeline {
+    fn timeline() -> Timeline {
         let mut timeline = Timeline::default();
         for second in 10..20 {
             let mut samples = vec![sample(1, None, "a")];
@@ -410,7 +410,7 @@ mod tests {
 
     #[test]
     fn a_curve_is_of_those_who_were_active_where_somebody_looked() {
-        let curve = seen().curve(&all(), 5000);
+        let curve = timeline().curve(&all(), 5000);
         assert_eq!(curve.times, [0, 5000, 10_000, 15_000, 20_000, 25_000]);
         let (cpu, lock) = (&curve.classes[0], &curve.classes[4]);
         assert_eq!(cpu, &[None, None, Some(1.0), Some(1.0), None, None]);
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn filters_select_and_the_rest_is_summed_by_class() {
-        let timeline = seen();
+        let timeline = timeline();
         let top = timeline.top(&all(), 0, 10);
         let seconds: Vec<_> = top.iter().map(|top| (&*top.key, top.seconds())).collect();
         assert_eq!(seconds, [("a", 10.0), ("b", 5.0)]);
@@ -430,26 +430,26 @@ mod tests {
         filter.keys = vec![(0, "nobody's".into())];
         assert_eq!(timeline.rows(&filter).count(), 0);
         assert_eq!(timeline.top(&all(), 0, 1).len(), 1);
-        assert_eq!(timeline.looked(10_000, 12_000), 2.0);
+        assert_eq!(timeline.observed_seconds(10_000, 12_000), 2.0);
     }
 
     #[test]
-    fn who_is_blocked_stands_with_who_blocks() {
-        let rows = seen().blocking(0, 30_000);
+    fn blocked_sessions_are_listed_with_their_blockers() {
+        let rows = timeline().blocking(0, 30_000);
         let threads: Vec<_> = rows.iter().map(|row| (row.thread, row.blocker)).collect();
         assert_eq!(threads, [(1, 0), (2, 1)]);
-        assert!(seen().blocking(0, 15_000).is_empty());
+        assert!(timeline().blocking(0, 15_000).is_empty());
     }
 
     #[test]
     fn the_oldest_is_forgotten_with_its_texts() {
         let mut timeline = Timeline::default();
-        for n in 0..=MOST_ROWS {
-            let sql = if n < MOST_ROWS / 4 { "old" } else { "new" };
-            timeline.put(n as i64, 1.0, &sample(1, None, sql));
+        for n in 0..=MAX_ROWS {
+            let sql = if n < MAX_ROWS / 4 { "old" } else { "new" };
+            timeline.add_sample(n as i64, 1.0, &sample(1, None, sql));
         }
-        assert_eq!(timeline.rows.len(), MOST_ROWS * 3 / 4 + 1);
-        assert_eq!(timeline.texts.known("old"), None);
+        assert_eq!(timeline.rows.len(), MAX_ROWS * 3 / 4 + 1);
+        assert_eq!(timeline.texts.id_of("old"), None);
         let top = timeline.top(
             &Filter {
                 to: i64::MAX,

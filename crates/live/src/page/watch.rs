@@ -6,15 +6,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tare_history::{Answer, Unanswered};
+use tare_history::{Answer, QueryError};
 
 use super::timeline::Timeline;
 use crate::proc::{cpu_seconds, resident_bytes};
-use crate::watched::{Open, Watched};
+use crate::target::{Open, WatchTarget};
 
 /// What the page shows, as it is now.
 #[derive(Default)]
-pub struct Seen {
+pub struct PageData {
     /// Samples.
     pub timeline: Timeline,
     /// Texts of digests.
@@ -22,23 +22,23 @@ pub struct Seen {
     /// What it costs.
     pub cost: Cost,
     /// What is watched; none: history alone.
-    pub target: Option<Target>,
+    pub target: Option<TargetStatus>,
 }
 
 /// What is watched.
 #[derive(Clone, Debug, Default)]
-pub struct Target {
+pub struct TargetStatus {
     /// Its name and version.
     pub name: String,
     /// Why it does not answer, if so.
-    pub trouble: Option<String>,
+    pub error: Option<String>,
 }
 
 /// Shares of one processor, but for those of the server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
-    /// Looking.
-    pub look: Option<f64>,
+    /// Sampling.
+    pub sampling: Option<f64>,
     /// This process.
     pub own: Option<f64>,
     /// Its memory.
@@ -48,45 +48,45 @@ pub struct Cost {
 }
 
 /// What several threads share.
-pub type Shared = Arc<Mutex<Seen>>;
+pub type Shared = Arc<Mutex<PageData>>;
 
 /// The lock; what a thread that panicked left is whole enough to be shown.
-pub fn lock(shared: &Shared) -> MutexGuard<'_, Seen> {
+pub fn lock(shared: &Shared) -> MutexGuard<'_, PageData> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Statements that the page asks, and where their answers go.
-pub type Asked = (String, Sender<Result<Answer, String>>);
+pub type SqlRequest = (String, Sender<Result<Answer, String>>);
 
 /// Texts and cost are asked for so often.
-const ASK_EVERY: Duration = Duration::from_secs(5);
+const QUERY_INTERVAL: Duration = Duration::from_secs(5);
 
 /// One that was lost is tried again so often.
-const TRY_EVERY: Duration = Duration::from_secs(2);
+const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Texts that one question asks for.
-const MOST_TEXTS: usize = 100;
+const MAX_TEXTS_PER_QUERY: usize = 100;
 
 /// Looks until nobody listens any more.
 pub struct Watch {
     shared: Shared,
     open: Open,
     every: Duration,
-    watched: Option<Watched>,
-    looked: Instant,
+    target: Option<WatchTarget>,
+    last_moment: Instant,
     /// Time spent looking since the cost was told.
     took: Duration,
-    told: Instant,
-    before: Before,
+    last_cost: Instant,
+    before: Sums,
     /// Digests that were asked for already.
-    known: HashSet<String>,
+    requested: HashSet<String>,
     /// Those of them whose text nobody knew.
-    wanted: HashSet<String>,
+    missing: HashSet<String>,
 }
 
 /// Sums when the cost was told last.
 #[derive(Clone, Copy, Default)]
-struct Before {
+struct Sums {
     own: Option<f64>,
     server: Option<f64>,
     instrumentation: Option<f64>,
@@ -99,18 +99,18 @@ impl Watch {
             shared,
             open,
             every: Duration::from_secs_f64(1.0 / rate),
-            watched: None,
-            looked: Instant::now(),
+            target: None,
+            last_moment: Instant::now(),
             took: Duration::ZERO,
-            told: Instant::now(),
-            before: Before::default(),
-            known: HashSet::new(),
-            wanted: HashSet::new(),
+            last_cost: Instant::now(),
+            before: Sums::default(),
+            requested: HashSet::new(),
+            missing: HashSet::new(),
         }
     }
 
     /// Runs.
-    pub fn run(mut self, asked: &Receiver<Asked>) {
+    pub fn run(mut self, requests: &Receiver<SqlRequest>) {
         let began = Instant::now();
         let mut moment = 0u32;
         loop {
@@ -120,7 +120,7 @@ impl Watch {
             let next = began + share;
             loop {
                 let left = next.saturating_duration_since(Instant::now());
-                match asked.recv_timeout(left) {
+                match requests.recv_timeout(left) {
                     Ok((sql, reply)) => {
                         // Whoever asked may have gone.
                         let _ = reply.send(self.answer(&sql));
@@ -129,42 +129,42 @@ impl Watch {
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
-            if let Err(why) = self.look() {
-                self.watched = None;
-                let mut seen = lock(&self.shared);
-                seen.cost = Cost::default();
-                seen.target.get_or_insert_default().trouble = Some(why);
-                drop(seen);
-                std::thread::sleep(TRY_EVERY);
+            if let Err(why) = self.take_sample() {
+                self.target = None;
+                let mut data = lock(&self.shared);
+                data.cost = Cost::default();
+                data.target.get_or_insert_default().error = Some(why);
+                drop(data);
+                std::thread::sleep(RETRY_INTERVAL);
             }
         }
     }
 
     fn answer(&mut self, sql: &str) -> Result<Answer, String> {
-        let watched = self.watched.as_mut().ok_or("the server does not answer")?;
-        watched.ask.ask(sql).map_err(told)
+        let target = self.target.as_mut().ok_or("the server does not answer")?;
+        target.server.query(sql).map_err(last_cost)
     }
 
-    fn look(&mut self) -> Result<(), String> {
-        if self.watched.is_none() {
-            let watched = (self.open)()?;
-            lock(&self.shared).target = Some(Target {
-                name: format!("{} {}", watched.name, watched.version),
-                trouble: None,
+    fn take_sample(&mut self) -> Result<(), String> {
+        if self.target.is_none() {
+            let target = (self.open)()?;
+            lock(&self.shared).target = Some(TargetStatus {
+                name: format!("{} {}", target.name, target.version),
+                error: None,
             });
-            self.watched = Some(watched);
-            self.looked = Instant::now();
-            self.before = Before::default();
-            self.tell()?;
+            self.target = Some(target);
+            self.last_moment = Instant::now();
+            self.before = Sums::default();
+            self.update_cost()?;
         }
-        let Some(watched) = &mut self.watched else {
+        let Some(target) = &mut self.target else {
             return Ok(());
         };
         let start = Instant::now();
-        let moment = watched.source.look().map_err(told)?;
+        let moment = target.source.read_moment().map_err(last_cost)?;
         self.took += start.elapsed();
-        let seconds = (start - self.looked).as_secs_f64();
-        self.looked = start;
+        let seconds = (start - self.last_moment).as_secs_f64();
+        self.last_moment = start;
         // The first moment stands for nothing yet.
         if seconds > 0.0 {
             lock(&self.shared).timeline.add(&moment, seconds);
@@ -173,19 +173,24 @@ impl Watch {
             .samples
             .into_iter()
             .filter_map(|sample| sample.digest);
-        let unknown = digests.filter(|digest| !self.known.contains(&**digest));
+        let unknown = digests.filter(|digest| !self.requested.contains(&**digest));
         let mut unknown: Vec<_> = unknown.map(|digest| digest.to_string()).collect();
         unknown.sort();
         unknown.dedup();
-        unknown.truncate(MOST_TEXTS);
-        self.wanted.extend(unknown.iter().cloned());
-        self.known.extend(unknown.iter().cloned());
+        unknown.truncate(MAX_TEXTS_PER_QUERY);
+        self.missing.extend(unknown.iter().cloned());
+        self.requested.extend(unknown.iter().cloned());
         self.texts(&unknown)?;
-        if self.told.elapsed() >= ASK_EVERY {
-            self.tell()?;
+        if self.last_cost.elapsed() >= QUERY_INTERVAL {
+            self.update_cost()?;
             // Those that nobody knew when they were seen first.
-            let wanted: Vec<_> = self.wanted.iter().take(MOST_TEXTS).cloned().collect();
-            self.texts(&wanted)?;
+            let missing: Vec<_> = self
+                .missing
+                .iter()
+                .take(MAX_TEXTS_PER_QUERY)
+                .cloned()
+                .collect();
+            self.texts(&missing)?;
         }
         Ok(())
     }
@@ -196,7 +201,7 @@ impl Watch {
         let list: Vec<String> = (digests.iter().filter(is_digest))
             .map(|digest| format!("'{digest}'"))
             .collect();
-        let (Some(watched), false) = (&mut self.watched, list.is_empty()) else {
+        let (Some(target), false) = (&mut self.target, list.is_empty()) else {
             return Ok(());
         };
         // The summary has it once a first execution has ended; until then, the thread that runs it.
@@ -205,20 +210,20 @@ impl Watch {
                 "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_{table} WHERE DIGEST IN ({})",
                 list.join(", ")
             );
-            match watched.ask.ask(&sql) {
+            match target.server.query(&sql) {
                 Ok(rows) => {
-                    let mut seen = lock(&self.shared);
+                    let mut data = lock(&self.shared);
                     for row in rows {
                         if let [Some(digest), Some(text)] = &row[..] {
-                            self.wanted.remove(digest);
-                            seen.texts.insert(digest.clone(), text.clone());
+                            self.missing.remove(digest);
+                            data.texts.insert(digest.clone(), text.clone());
                         }
                     }
                 }
-                Err(Unanswered::Refused(_)) => {}
-                Err(Unanswered::Lost(why)) => return Err(why),
+                Err(QueryError::Refused(_)) => {}
+                Err(QueryError::Lost(why)) => return Err(why),
             }
-            if !digests.iter().any(|digest| self.wanted.contains(digest)) {
+            if !digests.iter().any(|digest| self.missing.contains(digest)) {
                 break;
             }
         }
@@ -226,36 +231,36 @@ impl Watch {
     }
 
     /// Tells what it costs since the last time.
-    fn tell(&mut self) -> Result<(), String> {
-        let within = self.told.elapsed().as_secs_f64();
-        self.told = Instant::now();
-        let Some(watched) = &mut self.watched else {
+    fn update_cost(&mut self) -> Result<(), String> {
+        let within = self.last_cost.elapsed().as_secs_f64();
+        self.last_cost = Instant::now();
+        let Some(target) = &mut self.target else {
             return Ok(());
         };
-        let mut now = Before {
+        let mut now = Sums {
             own: cpu_seconds("self"),
-            server: (watched.pid).and_then(|pid| cpu_seconds(&pid.to_string())),
+            server: (target.pid).and_then(|pid| cpu_seconds(&pid.to_string())),
             instrumentation: None,
         };
-        if watched.is_tare {
-            let sum = watched
-                .ask
-                .ask("SELECT SUM(sum_cost) FROM tare.cost_by_event_name");
+        if target.is_tare {
+            let sum = target
+                .server
+                .query("SELECT SUM(sum_cost) FROM tare.cost_by_event_name");
             match sum {
                 Ok(rows) => {
                     let text = rows.first().and_then(|row| row.first()?.as_deref());
                     let ps: Option<f64> = text.and_then(|text| text.parse().ok());
                     now.instrumentation = ps.map(|ps| ps * 1e-12);
                 }
-                Err(Unanswered::Refused(_)) => {}
-                Err(Unanswered::Lost(why)) => return Err(why),
+                Err(QueryError::Refused(_)) => {}
+                Err(QueryError::Lost(why)) => return Err(why),
             }
         }
         let grew = |now: Option<f64>, then: Option<f64>| Some((now? - then?).max(0.0));
         let server = grew(now.server, self.before.server).filter(|cpu| *cpu > 0.0);
         let instrumentation = grew(now.instrumentation, self.before.instrumentation);
         lock(&self.shared).cost = Cost {
-            look: (within > 0.0).then(|| self.took.as_secs_f64() / within),
+            sampling: (within > 0.0).then(|| self.took.as_secs_f64() / within),
             own: grew(now.own, self.before.own).map(|cpu| cpu / within.max(1e-3)),
             bytes: resident_bytes(),
             instrumentation: instrumentation.zip(server).map(|(cost, cpu)| cost / cpu),
@@ -266,8 +271,8 @@ impl Watch {
     }
 }
 
-fn told(error: Unanswered) -> String {
+fn last_cost(error: QueryError) -> String {
     match error {
-        Unanswered::Lost(why) | Unanswered::Refused(why) => why,
+        QueryError::Lost(why) | QueryError::Refused(why) => why,
     }
 }

@@ -13,7 +13,7 @@ use crate::hour::micros;
 ///
 /// # Errors
 /// What may be given.
-pub fn moment(text: &str, now: SystemTime) -> Result<i64, String> {
+pub fn parse_time(text: &str, now: SystemTime) -> Result<i64, String> {
     let wrong = || {
         format!(
             "{text}: give a time of UTC such as '2026-11-22 14:03' or 14:03, or 30m, 2h or 7d ago"
@@ -59,7 +59,7 @@ mod tests {
     fn times_are_dates_times_of_day_and_so_long_ago() {
         // 2026-11-22 14:00:00
         let now = UNIX_EPOCH + Duration::from_secs(1_795_356_000);
-        let at = |text: &str| moment(text, now).map(|at| (at - 1_795_356_000_000) / 1000);
+        let at = |text: &str| parse_time(text, now).map(|at| (at - 1_795_356_000_000) / 1000);
         assert_eq!(at("30m"), Ok(-1800));
         assert_eq!(at("2026-11-22 14:03"), Ok(180));
         assert_eq!(at("2026-11-22T14:03:05Z"), Ok(185));

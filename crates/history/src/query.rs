@@ -5,7 +5,7 @@ pub type Answer = Vec<Vec<Option<String>>>;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unanswered {
+pub enum QueryError {
     /// Nobody is there any more.
     Lost(String),
     /// The server says no to this statement: it has no such table, or the account no right.
@@ -13,10 +13,10 @@ pub enum Unanswered {
 }
 
 /// Answers SELECT statements on performance_schema.
-pub trait Ask {
+pub trait Query {
     /// The rows of a statement.
     ///
     /// # Errors
-    /// [`Unanswered`].
-    fn ask(&mut self, sql: &str) -> Result<Answer, Unanswered>;
+    /// [`QueryError`].
+    fn query(&mut self, sql: &str) -> Result<Answer, QueryError>;
 }

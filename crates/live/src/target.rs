@@ -1,11 +1,11 @@
 //! What is watched: whoever answers SQL and can be looked at, opened by whoever knows how.
 
-use tare_history::{Ask, Source};
+use tare_history::{Query, Source};
 
 /// A server or a segment that is open.
-pub struct Watched {
+pub struct WatchTarget {
     /// Answers SQL.
-    pub ask: Box<dyn Ask>,
+    pub server: Box<dyn Query>,
     /// Is looked at.
     pub source: Box<dyn Source>,
     /// Its process, where it runs on this machine and is known.
@@ -19,4 +19,4 @@ pub struct Watched {
 }
 
 /// Opens it, and opens it anew after it was lost. Runs on the thread that asks.
-pub type Open = Box<dyn FnMut() -> Result<Watched, String> + Send>;
+pub type Open = Box<dyn FnMut() -> Result<WatchTarget, String> + Send>;

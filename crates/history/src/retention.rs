@@ -11,7 +11,7 @@ use crate::schema::TABLES;
 
 /// What is kept of a host's history.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Keep {
+pub struct Retention {
     /// Hours that ended longer ago are removed.
     pub age: Option<Duration>,
     /// The oldest hours are removed until the rest takes at most so many bytes. The hour that is
@@ -20,13 +20,13 @@ pub struct Keep {
 }
 
 /// What a host recorded in an hour, in one table.
-struct Kept {
+struct HourDirectory {
     hour: Hour,
     path: PathBuf,
     bytes: u64,
 }
 
-impl Keep {
+impl Retention {
     /// Removes what is not kept. Gives how many bytes.
     ///
     /// # Errors
@@ -35,43 +35,43 @@ impl Keep {
         if self.age.is_none() && self.bytes.is_none() {
             return Ok(0);
         }
-        let mut kept = all(root, host)?;
-        kept.sort_by_key(|kept| kept.hour);
-        let mut bytes: u64 = kept.iter().map(|kept| kept.bytes).sum();
+        let mut hours = all(root, host)?;
+        hours.sort_by_key(|each| each.hour);
+        let mut bytes: u64 = hours.iter().map(|each| each.bytes).sum();
         let mut removed = 0;
         let oldest = self.age.and_then(|age| now.checked_sub(age));
-        for kept in kept {
-            let is_old = oldest.is_some_and(|oldest| kept.hour.end() < oldest);
-            let is_much = self.bytes.is_some_and(|most| bytes > most) && kept.hour.end() < now;
+        for directory in hours {
+            let is_old = oldest.is_some_and(|oldest| directory.hour.end() < oldest);
+            let is_much = self.bytes.is_some_and(|most| bytes > most) && directory.hour.end() < now;
             if !is_old && !is_much {
                 break;
             }
-            fs::remove_dir_all(&kept.path).map_err(Error::at(&kept.path))?;
+            fs::remove_dir_all(&directory.path).map_err(Error::at(&directory.path))?;
             // What other hosts have there stays.
-            for empty in kept.path.ancestors().skip(1).take(2) {
+            for empty in directory.path.ancestors().skip(1).take(2) {
                 let _ = fs::remove_dir(empty);
             }
-            bytes -= kept.bytes;
-            removed += kept.bytes;
+            bytes -= directory.bytes;
+            removed += directory.bytes;
         }
         Ok(removed)
     }
 }
 
-fn all(root: &Path, host: &str) -> Result<Vec<Kept>, Error> {
-    let mut found = Vec::new();
+fn all(root: &Path, host: &str) -> Result<Vec<HourDirectory>, Error> {
+    let mut all = Vec::new();
     for table in TABLES.iter().filter(|table| table.by_hour) {
         for (date, dates) in parts(&root.join(table.name), "date=")? {
             for (hour, hours) in parts(&dates, "hour=")? {
                 let path = hours.join(format!("host={host}"));
                 if let (Some(hour), true) = (Hour::parse(&date, &hour), path.is_dir()) {
                     let bytes = bytes_in(&path)?;
-                    found.push(Kept { hour, path, bytes });
+                    all.push(HourDirectory { hour, path, bytes });
                 }
             }
         }
     }
-    Ok(found)
+    Ok(all)
 }
 
 fn bytes_in(directory: &Path) -> Result<u64, Error> {
