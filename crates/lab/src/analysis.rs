@@ -1,4 +1,4 @@
-//! From cells to what a report says.
+//! From the results of cells to the figures of a report.
 
 use std::collections::BTreeMap;
 
@@ -16,37 +16,37 @@ use crate::stats::phase::{self, Phase};
 use crate::stats::{mean, median};
 use crate::store::Plan;
 
-/// Below this part of the rate that was asked for, it was not held.
+/// A load that reaches less than this part of the requested rate did not hold it.
 const HELD: f64 = 0.95;
 
 /// One configuration of one group, over its repetitions.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// Which.
+    /// The cell.
     #[serde(flatten)]
     pub key: Key,
-    /// Repetitions with figures.
+    /// The number of repetitions with figures.
     pub done: usize,
-    /// Why the others have none.
+    /// Why the other repetitions have none.
     #[serde(rename = "troubles")]
     pub failures: Vec<String>,
-    /// Mean and interval of each figure that it has.
+    /// The mean and interval of each figure.
     pub values: BTreeMap<Measure, Interval>,
-    /// Its difference from the baseline.
+    /// The difference of each figure from the baseline.
     pub comparisons: BTreeMap<Measure, Comparison>,
-    /// Between repetitions, of the recipe's measure.
+    /// The spread of the recipe's measure between repetitions.
     pub spread_percent: Option<f64>,
-    /// Why it is not to be quoted.
+    /// Why the row must not be quoted; `None` if it is stable.
     pub unstable: Option<String>,
-    /// Where on its curve it is.
+    /// The phase of the curve by connections.
     pub phase: Option<Phase>,
-    /// CPU, context switches, memory: means.
+    /// Means of CPU, context switches and memory.
     pub means: Option<Means>,
-    /// All latencies, in milliseconds, with their counts.
+    /// The histogram of latencies: milliseconds and count.
     pub histogram: Vec<(f64, u64)>,
-    /// The load seen: type, name, a second, a statement, mean time.
+    /// The rates of events by type and name.
     pub load: Vec<EventRate>,
-    /// What the server answered to the recipe's questions, in the last repetition.
+    /// The server's answers to the recipe's questions, in the last repetition.
     #[serde(rename = "asked", skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<cell::Answer>,
 }
@@ -54,73 +54,73 @@ pub struct Row {
 /// Means over repetitions.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Means {
-    /// Of the server, in microseconds a transaction.
+    /// The server's user time in microseconds per transaction.
     pub server_user_us: Option<f64>,
-    /// Of the server.
+    /// The server's system time in microseconds per transaction.
     pub server_system_us: Option<f64>,
-    /// Of the generator.
+    /// The generator's user time in microseconds per transaction.
     pub generator_user_us: f64,
-    /// Of the generator.
+    /// The generator's system time in microseconds per transaction.
     pub generator_system_us: f64,
-    /// Of the machine, in percent.
+    /// The machine's CPU in percent.
     pub machine: cell::MachineCpu,
-    /// A transaction.
+    /// The server's voluntary context switches per transaction.
     pub server_voluntary: f64,
-    /// A transaction.
+    /// The server's involuntary context switches per transaction.
     pub server_involuntary: f64,
-    /// A transaction.
+    /// The generator's context switches per transaction.
     pub generator_switches: f64,
-    /// Errors a transaction that the load ignored.
+    /// Errors per transaction that the load ignored.
     pub errors: f64,
-    /// What was asked for.
+    /// The requested rate.
     pub rate: Option<f64>,
-    /// Whether it was held.
+    /// Whether the load held the rate.
     pub rate_held: bool,
-    /// Of the last repetition.
+    /// The server's memory over time, of the last repetition.
     pub memory: Vec<Memory>,
     /// Throughput in each second, of the last repetition.
     pub each_second: Vec<f64>,
 }
 
-/// One event of the load seen, over all repetitions.
+/// The rate of one event, over all repetitions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventRate {
     /// Its type.
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// How often a second.
+    /// Events per second.
     pub per_second: f64,
-    /// How often a statement.
+    /// Events per statement.
     pub per_statement: f64,
-    /// How long it took on average, where it was timed.
+    /// The mean duration in nanoseconds, where the event was timed.
     pub mean_ns: f64,
 }
 
-/// Everything that a report shows.
+/// The figures of a report.
 #[derive(Debug, Serialize)]
 pub struct Analysis {
-    /// One for each configuration of each group, in the recipe's order.
+    /// A row for each configuration of each group, in the recipe's order.
     pub rows: Vec<Row>,
-    /// What the A/A pairs differ by, of the recipe's measure: the largest.
+    /// The largest difference of an A/A pair in the recipe's measure.
     pub floor_percent: Option<f64>,
-    /// The longest time before a turn that was not measured, in milliseconds.
+    /// The longest unmeasured time at the start of a turn, in milliseconds.
     pub lead_ms: Option<f64>,
-    /// How busy others were meanwhile.
+    /// The activity of other programs meanwhile.
     pub hour: Hour,
-    /// Cells without figures: which, and why.
+    /// Cells without figures, and the reasons.
     #[serde(rename = "troubles")]
     pub failures: Vec<(String, String)>,
 }
 
 impl Analysis {
-    /// Of the cells of a plan.
+    /// Analyses the results of a plan.
     pub fn of(plan: &Plan, results: &[cell::Result]) -> Self {
         let mut rng = Rng::with_seed(plan.seed);
         let keys = plan.recipe.keys();
         let mut rows = Vec::with_capacity(keys.len());
         let mut start = 0;
-        // A group's keys stand together.
+        // The keys of a group are adjacent.
         while start < keys.len() {
             let same = keys[start..]
                 .iter()
@@ -150,7 +150,7 @@ impl Analysis {
         }
     }
 
-    /// What there is to know about the intervals, the hour, and what was left out.
+    /// Notes on the intervals, the hour, and unmeasured times.
     pub fn notes(&self, plan: &Plan) -> Vec<String> {
         let mut notes = Vec::new();
         if let Some(stopping_rule) = &plan.stopping_rule {
@@ -256,7 +256,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
             let stable = base_stable && row.unstable.is_none();
             let comparison = match at {
                 at if at == first => None,
-                // The control itself: the second against the first, with no floor but its own.
+                // The control: the second cell against the first.
                 at if at == again => {
                     let first_only = Baseline {
                         first: baseline.first.clone(),
@@ -266,7 +266,7 @@ fn of_group(plan: &Plan, keys: &[Key], results: &[cell::Result], rng: &mut Rng) 
                 }
                 at => {
                     let twins = Twins::of(&plan.recipe, &keys[first], &keys[at]);
-                    // What two processes differ by says nothing of one.
+                    // The difference of two processes is no control for one process.
                     let control = control.filter(|_| twins != Twins::First);
                     let values = logs(&values(at, measure));
                     (twins.baseline(&baseline)).compare(&values, control, stable, coverage)
@@ -337,7 +337,7 @@ fn means(measured: &[&Measurement]) -> Option<Means> {
 }
 
 fn histogram(measured: &[&Measurement]) -> Vec<(f64, u64)> {
-    // sysbench's buckets have the same values each time.
+    // sysbench's buckets have the same bounds in every run.
     let mut sums: BTreeMap<u64, (f64, u64)> = BTreeMap::new();
     for (value, count) in measured
         .iter()
@@ -370,7 +370,7 @@ fn load(measured: &[&Measurement]) -> Vec<EventRate> {
     rates
 }
 
-/// Names the phases of each curve: a server's configuration under a workload, by connections.
+/// Assigns the phases of each curve by connections.
 fn phases(rows: &mut [Row]) {
     let mut curves: BTreeMap<(String, String, String), Vec<(u32, usize)>> = BTreeMap::new();
     for (at, row) in rows.iter().enumerate() {
@@ -405,7 +405,7 @@ fn measure_hour(plan: &Plan, results: &[cell::Result]) -> Hour {
     let cpus = plan.machine.cpus.max(1) as f64;
     let (mut others, mut stolen, mut seconds) = (0.0, 0.0, 0.0);
     for one in measured() {
-        // What was busy, and was neither the cell's server nor its load.
+        // Busy time of neither the cell's server nor its load.
         let own = one.generator.seconds + one.server.map_or(0.0, |cpu| cpu.seconds);
         others += (one.machine.user + one.machine.system) / 100.0 * one.seconds - own / cpus;
         stolen += one.machine.stolen / 100.0 * one.seconds;
@@ -414,7 +414,7 @@ fn measure_hour(plan: &Plan, results: &[cell::Result]) -> Hour {
     let others = 100.0 * others / seconds;
     Hour {
         loops: Loops::of(&turns.map(|turn| turn.probe_ns).collect::<Vec<_>>()),
-        // Ticks of 10 ms may come to slightly less than none; much less is a server on another machine.
+        // Ticks of 10 ms may sum to slightly below zero; far below zero means a server on another machine.
         others: (others > -5.0).then(|| others.max(0.0)),
         stolen: if seconds > 0.0 {
             100.0 * stolen / seconds
@@ -441,7 +441,7 @@ fn failures(results: &[cell::Result]) -> Vec<(String, String)> {
     all
 }
 
-/// The median of a row's figure over its repetitions would hide nothing, but the interval is of the mean: reports show that.
+/// The mean and the half width of its interval, as reports print them.
 pub fn format_interval(interval: &Interval) -> String {
     let digits = |x: f64| match x.abs() {
         x if x >= 1000.0 => format!("{x:.0}"),
@@ -450,7 +450,7 @@ pub fn format_interval(interval: &Interval) -> String {
     };
     match (interval.low, interval.high) {
         (Some(low), Some(high)) if high - low >= 200.0 => {
-            // Where hundreds are in doubt, tenths say nothing.
+            // With an interval this wide, tenths mean nothing.
             format!("{:.0} ± {:.0}", interval.mean, (high - low) / 2.0)
         }
         (Some(low), Some(high)) => {
@@ -460,7 +460,7 @@ pub fn format_interval(interval: &Interval) -> String {
     }
 }
 
-/// The middle of the machine's noise over the rows: what stolen time there was, in percent.
+/// The median of the stolen time over the rows, in percent.
 pub fn stolen(rows: &[Row]) -> f64 {
     let stolen: Vec<f64> = rows
         .iter()

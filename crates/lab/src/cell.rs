@@ -1,4 +1,4 @@
-//! What was measured in one cell of one repetition.
+//! The result of one cell in one repetition.
 
 use std::collections::BTreeMap;
 
@@ -9,37 +9,37 @@ use crate::events::Event;
 use crate::matrix::Cell;
 use crate::recipe::Measure;
 
-/// A cell with how it went; a file of its own.
+/// A cell and its outcome; stored as one file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Result {
-    /// Which.
+    /// The cell.
     #[serde(flatten)]
     pub cell: Cell,
-    /// How it went.
+    /// The outcome.
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// How a cell went.
+/// The outcome of a cell.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum Outcome {
-    /// It was measured.
+    /// The cell was measured.
     Done(Box<Measurement>),
-    /// Something went wrong.
+    /// The measurement failed.
     Failed {
-        /// What.
+        /// The reason.
         reason: String,
     },
-    /// It cannot be measured here.
+    /// The cell cannot be measured on this machine.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
 impl Outcome {
-    /// The figures, when there are any.
+    /// The figures of a cell that was measured.
     pub fn measured(&self) -> Option<&Measurement> {
         match self {
             Self::Done(measured) => Some(measured),
@@ -65,33 +65,33 @@ pub struct Measurement {
     pub latency: Option<Latency>,
     /// The server's CPU.
     pub server: Option<Cpu>,
-    /// The load generator's.
+    /// The load generator's CPU.
     pub generator: Cpu,
-    /// The machine's, in percent of all CPUs.
+    /// The machine's CPU in percent of all processors.
     pub machine: MachineCpu,
     /// Context switches.
     pub switches: Switches,
     /// The server's memory, over time.
     pub memory: Vec<Memory>,
-    /// What a command printed, or fairness.
+    /// The number that a command printed, or the fairness of a lock.
     pub figure: Option<f64>,
-    /// Transactions a second that were asked for.
+    /// The requested rate in transactions per second.
     pub rate: Option<f64>,
-    /// What the schema collected.
+    /// The events that the Performance Schema collected.
     pub events: Vec<Event>,
-    /// What the processor counted of the server, where it counts.
+    /// The processor's counters of the server, where the machine has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
-    /// By turns: milliseconds of load before each turn that are not measured.
+    /// The unmeasured milliseconds of load before each turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_ms: Option<f64>,
     /// The server's memory with and without idle connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resident: Option<Resident>,
-    /// What the server answered to the recipe's questions.
+    /// The server's answers to the recipe's questions.
     #[serde(rename = "asked", default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Answer>,
-    /// Turn by turn, when there were turns.
+    /// The turns, if the cell was measured by turns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turns: Vec<Turn>,
 }
@@ -101,25 +101,25 @@ pub struct Measurement {
 pub struct Answer {
     /// The question's title.
     pub title: String,
-    /// The rows; NULL is none.
+    /// The rows; NULL is `None`.
     pub rows: Vec<crate::connection::Row>,
 }
 
 /// Resident memory in KiB, at the start and for each idle connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resident {
-    /// Of the server's process when it answers.
+    /// The server's process when it first answers.
     pub start: f64,
-    /// More for each idle connection.
+    /// The increase for each idle connection.
     pub connection: f64,
-    /// Of Tare's segment, when the process has one.
+    /// Tare's segment, if the process has one.
     pub segment_start: Option<f64>,
-    /// More for each idle connection.
+    /// The segment's increase for each idle connection.
     pub segment_connection: Option<f64>,
 }
 
 impl Resident {
-    /// One of its figures.
+    /// The value of a measure.
     fn value(&self, measure: Measure) -> Option<f64> {
         match measure {
             Measure::MemoryStart => Some(self.start),
@@ -147,7 +147,7 @@ pub struct Turn {
     /// What a loop of additions took just before it, in nanoseconds: more of it is a busy neighbour.
     #[serde(default)]
     pub probe_ns: f64,
-    /// What the processor counted of the server, where it counts.
+    /// The processor's counters of the server, where the machine has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counts: Option<Counts>,
 }
@@ -193,48 +193,48 @@ pub struct Latency {
 /// CPU seconds of one process.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Cpu {
-    /// All of them.
+    /// User and system time.
     pub seconds: f64,
-    /// In the program.
+    /// User time.
     pub user: f64,
-    /// In the kernel.
+    /// System time.
     pub system: f64,
 }
 
 /// Percent of all CPUs' time.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct MachineCpu {
-    /// In programs.
+    /// User time.
     pub user: f64,
-    /// In the kernel, interrupts included.
+    /// System time, interrupts included.
     pub system: f64,
-    /// In nothing, waiting for disks included.
+    /// Idle time, waiting for disks included.
     pub idle: f64,
-    /// Taken by other guests of the host.
+    /// Time that other guests of the host used.
     pub stolen: f64,
 }
 
 /// Context switches in the measured time.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Switches {
-    /// Of the whole machine.
+    /// Of the machine.
     pub machine: u64,
-    /// Of the server's threads, because they waited.
+    /// Voluntary switches of the server's threads.
     pub server_voluntary: u64,
-    /// Of the server's threads, because others had to run.
+    /// Involuntary switches of the server's threads.
     pub server_involuntary: u64,
-    /// Of the load generator's threads.
+    /// All switches of the load generator's threads.
     pub generator: u64,
 }
 
 /// A process's memory at one moment.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Memory {
-    /// Since the measured time began.
+    /// Seconds since the measured time began.
     pub second: f64,
-    /// Mapped.
+    /// Mapped KiB.
     pub virtual_kib: u64,
-    /// In memory.
+    /// Resident KiB.
     pub resident_kib: u64,
 }
 
@@ -247,13 +247,13 @@ impl Counts {
             Measure::TlbMisses => Some(self.tlb_misses),
             _ => None,
         }
-        // Nothing counted is a counter that the machine has not got.
+        // A machine without the counter counts zero.
         .filter(|count| *count > 0.0)
     }
 }
 
 impl Measurement {
-    /// One of its figures; `None` when it has not got it.
+    /// The value of a measure, where the cell has it.
     pub fn value(&self, measure: Measure) -> Option<f64> {
         if let Some(resident) = &self.resident {
             return resident.value(measure);
@@ -278,7 +278,7 @@ impl Measurement {
         }
     }
 
-    /// The same as it is compared: by turns (from 1) where it is known so, else as a whole (0).
+    /// The values that are compared: of each turn (from 1), or of the complete cell (turn 0).
     pub fn by_turns(&self, measure: Measure) -> Vec<(u32, f64)> {
         let turns: Vec<(u32, f64)> = (1..)
             .zip(&self.turns)
@@ -294,7 +294,7 @@ impl Measurement {
         }
     }
 
-    /// Events by type: how many in all.
+    /// The number of events by type.
     pub fn events_by_type(&self) -> BTreeMap<&str, u64> {
         let mut types = BTreeMap::new();
         for event in &self.events {
@@ -303,7 +303,7 @@ impl Measurement {
         types
     }
 
-    /// Statements of the measured time: as the schema counted them, or as the load says.
+    /// Statements of the load; of a load that counts none, its transactions.
     pub fn statements(&self) -> f64 {
         match self.queries {
             0.0 => self.transactions,

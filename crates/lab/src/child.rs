@@ -1,4 +1,4 @@
-//! Processes that we start: in a group of their own, and gone when their value goes.
+//! Child processes: each has its own process group and ends when its value is dropped.
 
 use std::fs::{self, File};
 use std::io;
@@ -12,10 +12,10 @@ use tare_client::secrets::SECRETS;
 
 use crate::error::CellError;
 
-/// How long a server may take to stop.
+/// The time that a server has to stop after SIGTERM.
 const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How much of a log is kept.
+/// The length of the end of a log that errors carry.
 const LOG_TAIL_BYTES: usize = 4_000;
 
 /// A running process.
@@ -27,10 +27,10 @@ pub struct Child {
 }
 
 impl Child {
-    /// Starts it; both of its outputs go to `log`, or standard output to `output`.
+    /// Starts a command. Its outputs go to `log`; standard output goes to `output` if that is given.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// The command cannot be started.
     pub fn start(
         mut command: Command,
         log: &Path,
@@ -54,7 +54,7 @@ impl Child {
             .stdin(Stdio::null())
             .stdout(output)
             .stderr(errors)
-            // Ctrl-C on the terminal is for us alone: we stop the others in order.
+            // Ctrl-C on the terminal reaches only this process, which stops its children in order.
             .process_group(0)
             .spawn()
             .map_err(CellError::at(format!("cannot start {program}")))?;
@@ -65,12 +65,12 @@ impl Child {
         })
     }
 
-    /// Its process id.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// Whether it has ended, leaving what /proc knows of it until [`Child::reap`].
+    /// Whether the process has ended. It stays a zombie, which /proc describes, until [`Child::reap`].
     pub fn has_ended(&mut self) -> bool {
         if !self.ended {
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -80,10 +80,10 @@ impl Child {
         self.ended
     }
 
-    /// Its exit status, once it has ended.
+    /// Waits for the process and returns its exit status.
     ///
     /// # Errors
-    /// It cannot be waited for.
+    /// waitpid(2) fails.
     pub fn reap(&mut self) -> Result<ExitStatus, CellError> {
         self.ended = true;
         self.process
@@ -91,12 +91,12 @@ impl Child {
             .map_err(CellError::at("cannot wait for a process"))
     }
 
-    /// The end of its log.
+    /// The end of the log.
     pub fn log(&self) -> String {
         log_tail(&self.log)
     }
 
-    /// Asks it to end, and waits; in the end kills it and all of its group.
+    /// Sends SIGTERM, waits, and finally kills the process group.
     pub fn stop(&mut self) {
         let group = Pid::from_child(&self.process);
         let reaped = matches!(self.process.try_wait(), Ok(Some(_)) | Err(_));
@@ -108,21 +108,21 @@ impl Child {
                 std::thread::sleep(Duration::from_millis(5));
             }
         }
-        // Whatever it started is in its group and may outlive it.
+        // Its own children are in its group and may outlive it.
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.process.wait();
         self.ended = true;
     }
 
-    /// Sends a signal to it and all of its group.
+    /// Sends a signal to the process group.
     ///
     /// # Errors
-    /// It is not there any more.
+    /// The group does not exist any more.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         Ok(kill_process_group(Pid::from_child(&self.process), signal)?)
     }
 
-    /// Ends it at once: it keeps nothing that matters.
+    /// Kills the process group at once; for processes without state.
     pub fn kill(&mut self) {
         let _ = kill_process_group(Pid::from_child(&self.process), Signal::KILL);
         let _ = self.process.wait();
@@ -143,7 +143,7 @@ pub fn log_tail(path: &Path) -> String {
     String::from_utf8_lossy(end).trim().to_owned()
 }
 
-/// How a process ended, in words.
+/// Describes an exit status.
 pub fn ended(status: ExitStatus) -> String {
     use std::os::unix::process::ExitStatusExt;
     match (status.code(), status.signal()) {

@@ -1,7 +1,7 @@
-//! Two runs against one another: yesterday's build with today's. docs/weigh.md says what it can and what it cannot tell.
+//! Compares two runs, such as yesterday's build and today's. docs/weigh.md describes what that can show.
 //!
-//! The runs were not interleaved. What the machine did differently from one to the other is in the difference, and no repetition tells of
-//! it: a configuration that is the same program in both runs takes it out ([`Settings::same`]).
+//! The runs were not interleaved, so a change of the machine between them is part of the difference, and repetitions do
+//! not reveal it. A configuration that is the same program in both runs removes it ([`Settings::same`]).
 
 mod welch;
 
@@ -19,59 +19,59 @@ use crate::stats::mean;
 use crate::store::Plan;
 use welch::Difference;
 
-/// The chance that any comparison of a pair of runs is called worse while none is, at most.
+/// The largest chance that some comparison of two equal runs is called worse.
 const FALSE_ALARMS: f64 = 0.05;
 
 /// One of the two runs.
 pub struct Run<'a> {
-    /// What was measured.
+    /// The plan.
     pub plan: &'a Plan,
-    /// How it went.
+    /// The results.
     pub results: &'a [cell::Result],
 }
 
-/// What is asked.
+/// The options of a comparison.
 pub struct Settings {
-    /// How much worse is called worse, in percent.
+    /// The difference in percent above which a cell is called worse.
     pub worse_percent: f64,
-    /// The configuration that is the same in both runs: differences are told relative to it.
+    /// The configuration that is the same in both runs; differences are relative to it.
     pub same: Option<String>,
-    /// Instead of the recipe's.
+    /// The measure, instead of the recipe's.
     pub measure: Option<Measure>,
 }
 
-/// Why two runs cannot be compared at all.
+/// Why two runs cannot be compared.
 #[derive(Debug, Error)]
 pub enum CompareError {
-    /// They have nothing in common.
+    /// The runs have no cell in common.
     #[error("the runs have no cell in common: {first} and {second}")]
     NothingInCommon {
-        /// What the first has.
+        /// Cells of the first run.
         first: String,
-        /// What the second has.
+        /// Cells of the second run.
         second: String,
     },
-    /// The configuration that is the same.
+    /// A run lacks the configuration that is the same.
     #[error("--same {name}: {missing} run has no such configuration; there are {there}")]
     Same {
-        /// As given.
+        /// The configuration's name.
         name: String,
-        /// The first or the second.
+        /// The run that lacks it.
         missing: &'static str,
-        /// What it has.
+        /// The configurations that the run has.
         there: String,
     },
 }
 
-/// What the evidence says of one cell.
+/// The verdict on one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The second is worse by more than was allowed.
+    /// The second run is worse by more than the limit.
     Worse,
-    /// It is not worse by more than was allowed.
+    /// The second run is not worse by more than the limit.
     NotWorse,
-    /// The evidence allows both.
+    /// The interval includes the limit, or there is none.
     #[serde(rename = "cannot_tell")]
     Inconclusive,
 }
@@ -79,18 +79,18 @@ pub enum Verdict {
 /// One cell of both runs.
 #[derive(Debug, Serialize)]
 pub struct CellComparison {
-    /// Which.
+    /// The cell.
     #[serde(flatten)]
     pub key: Key,
     /// The second against the first, in percent, with its 95 % interval.
     pub percent: Interval,
-    /// How much worse the second is at least, in percent, sure enough for an alarm among all comparisons.
+    /// The lower bound in percent of how much worse the second run is, corrected for the number of comparisons.
     pub surely_worse_by: Option<f64>,
-    /// Repetitions of the first and of the second.
+    /// Repetitions of the first and of the second run.
     pub repetitions: (usize, usize),
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it cannot be told, where it is not the interval.
+    /// Why the cell has no verdict, where the interval is not the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -98,18 +98,18 @@ pub struct CellComparison {
 /// Both runs, compared.
 #[derive(Debug, Serialize)]
 pub struct Comparisons {
-    /// The figure.
+    /// The measure.
     pub measure: Measure,
-    /// How much worse is called worse, in percent.
+    /// The difference in percent above which a cell is called worse.
     pub worse_percent: f64,
-    /// What differences are relative to.
+    /// The configuration that differences are relative to.
     pub same: Option<String>,
-    /// Cells that both runs have, the most changed for the worse first.
+    /// Cells that both runs have, the worst change first.
     pub cells: Vec<CellComparison>,
-    /// Cells that one of them alone has.
+    /// Cells that only one run has.
     #[serde(rename = "in_one_alone")]
     pub only_in_one: Vec<String>,
-    /// What makes the runs differ besides what is compared.
+    /// Other differences between the runs.
     pub warnings: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl Comparisons {
     /// Compares two runs.
     ///
     /// # Errors
-    /// There is nothing to compare.
+    /// The runs have nothing in common.
     pub fn of(first: &Run, second: &Run, settings: &Settings) -> Result<Self, CompareError> {
         let measure = settings.measure.unwrap_or(second.plan.recipe.measure);
         if let Some(name) = &settings.same {
@@ -178,7 +178,7 @@ impl Comparisons {
         })
     }
 
-    /// Whether anything is worse.
+    /// Whether some cell is worse.
     pub fn is_worse(&self) -> bool {
         self.cells.iter().any(|cell| cell.verdict == Verdict::Worse)
     }
@@ -200,8 +200,8 @@ fn has(run: &Run, name: &str, missing: &'static str) -> Result<(), CompareError>
     }
 }
 
-/// Of each cell a logarithm for each repetition: the mean of its turns, both cells of an A/A pair together; relative to `same` of the same
-/// repetition and turn where it is given.
+/// For each cell, a logarithm for each repetition: the mean over its turns and over both cells of an A/A pair, relative
+/// to configuration `same` in the same repetition and turn.
 fn values(run: &Run, measure: Measure, same: Option<&str>) -> BTreeMap<Key, Vec<f64>> {
     type Moments = BTreeMap<(u32, u32), Vec<f64>>;
     let mut cells: BTreeMap<Key, Moments> = BTreeMap::new();
@@ -263,7 +263,7 @@ fn names<'a>(keys: impl Iterator<Item = &'a Key>) -> String {
     }
 }
 
-/// Cells whose repetitions differ too much to be quoted.
+/// Cells that are unstable, and why.
 fn unstable(run: &Run) -> BTreeMap<Key, String> {
     let analysis = Analysis::of(run.plan, run.results);
     let rows = analysis.rows.into_iter();
@@ -293,7 +293,7 @@ fn compare_cell(
         low: difference.map(|difference| percent(difference.mean - difference.half_width(0.95))),
         high: difference.map(|difference| percent(difference.mean + difference.half_width(0.95))),
     };
-    // How much worse: positive, whichever way the measure goes.
+    // Positive if the second run is worse, for either direction of the measure.
     let worse = |log: f64| {
         if measure.more_is_better() {
             -percent(log)
@@ -326,7 +326,7 @@ fn compare_cell(
     }
 }
 
-/// A machine that is another one says nothing of a build.
+/// A reason if the runs are of different machines.
 fn other_machine(first: &Plan, second: &Plan) -> Option<String> {
     let of = |plan: &Plan| (plan.machine.processor.clone(), plan.machine.cpus);
     (of(first) != of(second)).then(|| "the runs are of different machines".to_owned())

@@ -1,4 +1,4 @@
-//! SQL to what is weighed: over the MySQL protocol, or to a segment through `tare sql`.
+//! SQL to the weighed server: over the MySQL protocol, or to a segment through `tare sql`.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -8,49 +8,49 @@ use mysql::{Conn, OptsBuilder, Value};
 use tare_client::secrets::SECRETS;
 use tare_client::{Address, connect, error_text};
 
-/// A way to ask.
+/// A connection that answers SQL.
 pub enum Connection {
-    /// A connection.
+    /// A connection over the MySQL protocol.
     Server(Box<Conn>),
-    /// The segment of this process, by that `tare`.
+    /// The segment of a process, which `tare sql` reads.
     Segment {
-        /// The binary.
+        /// The `tare` binary.
         tare: PathBuf,
-        /// The process.
+        /// The process id.
         pid: u32,
     },
-    /// Nothing answers.
+    /// No server.
     Absent,
 }
 
-/// A row of texts; NULL is none.
+/// A row of texts; NULL is `None`.
 pub type Row = Vec<Option<String>>;
 
 impl Connection {
-    /// Connects.
+    /// Connects to a server that the lab has started.
     ///
     /// # Errors
-    /// In words.
+    /// The message of the client or the server.
     pub fn connect(options: OptsBuilder) -> Result<Self, String> {
         Conn::new(options)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|error| words(&error))
     }
 
-    /// Connects to a server of the user's, encrypted as it is asked for.
+    /// Connects to a server of the user, with the TLS options of its address.
     ///
     /// # Errors
-    /// In words.
+    /// The message of the client or the server.
     pub fn connect_with_tls(address: &Address) -> Result<Self, String> {
         connect(address, None)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|refused| refused.to_string())
     }
 
-    /// The rows of a statement; none of one that has none.
+    /// The rows of a statement.
     ///
     /// # Errors
-    /// In words.
+    /// The message of the client or the server.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Row>, String> {
         match self {
             Self::Server(conn) => {

@@ -1,4 +1,4 @@
-//! The processor's counters of a process: instructions, cycles, cache and TLB misses. Many virtual machines have none.
+//! Hardware counters of a process: instructions, cycles, cache and TLB misses. Many virtual machines have none.
 
 use std::fs;
 use std::io;
@@ -8,19 +8,19 @@ use perf_event::events::{Cache, CacheId, CacheOp, CacheResult, Event, Hardware};
 use perf_event::{Builder, Counter, ReadFormat};
 use serde::{Deserialize, Serialize};
 
-/// More threads than this are not counted: each takes four descriptors.
+/// The most threads that are counted: each takes four file descriptors.
 const THREADS: usize = 200;
 
 /// What was counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Instructions that were retired.
+    /// Retired instructions.
     pub instructions: f64,
-    /// Cycles of the processor.
+    /// Cycles.
     pub cycles: f64,
-    /// Misses of the last cache.
+    /// Misses of the last-level cache.
     pub cache_misses: f64,
-    /// Loads whose page was not in the TLB.
+    /// Data TLB misses of loads.
     pub tlb_misses: f64,
 }
 
@@ -29,15 +29,15 @@ pub struct Counts {
 pub struct Counters(Vec<[Counter; 4]>);
 
 impl Counters {
-    /// Counts from now on.
+    /// Opens the counters of a process, which count from now on.
     ///
     /// # Errors
-    /// The machine has none, or they are not for us.
+    /// The machine has no counters, or this process may not read them.
     pub fn of(pid: u32) -> io::Result<Self> {
         Self::opened(pid, of_task)
     }
 
-    /// Those that `open` gives for a thread, with the kernel's part or without.
+    /// Opens the counters of each thread, with the kernel's part if that is allowed.
     fn opened(pid: u32, open: fn(i32, bool) -> io::Result<[Counter; 4]>) -> io::Result<Self> {
         let tasks: Vec<i32> = fs::read_dir(format!("/proc/{pid}/task"))?
             .flatten()
@@ -46,16 +46,16 @@ impl Counters {
         if tasks.len() > THREADS {
             return Err(io::Error::other("too many threads to count"));
         }
-        // What the server does in the kernel is its cost, too, where we may see that.
+        // The server's time in the kernel is part of its cost.
         let all = |kernel: bool| tasks.iter().map(|task| open(*task, kernel)).collect();
         let counters: io::Result<Vec<_>> = all(true);
         counters.or_else(|_| all(false)).map(Self)
     }
 
-    /// What they have counted.
+    /// The sums over all threads.
     ///
     /// # Errors
-    /// They cannot be read.
+    /// A counter cannot be read.
     pub fn read(&mut self) -> io::Result<Counts> {
         let mut sums = [0.0; 4];
         for task in &mut self.0 {
@@ -73,7 +73,7 @@ impl Counters {
     }
 }
 
-/// Why this machine cannot count; none where it can.
+/// Why this machine has no counters; `None` where it has.
 pub fn unavailable_reason() -> Option<String> {
     let own = rustix::process::getpid().as_raw_nonzero().get();
     of_task(own, false).err().map(|error| error.to_string())
@@ -106,14 +106,14 @@ fn counting(task: i32, kernel: bool, event: impl Event) -> io::Result<Counter> {
     builder.build()
 }
 
-/// Where events take turns on the counters, the count is that of a part of the time.
+/// Reads a counter. Events that share a hardware counter run only part of the time, so the count is scaled.
 fn scaled(counter: &mut Counter) -> io::Result<f64> {
     let data = counter.read_full()?;
     let times = data.time_enabled().zip(data.time_running());
     Ok(scale_up(data.count(), times))
 }
 
-/// What was counted while the event ran, for all the time that it was enabled.
+/// Scales a count from the time that the event ran to the time that it was enabled.
 fn scale_up(count: u64, times: Option<(Duration, Duration)>) -> f64 {
     let part = times.map_or(1.0, |(enabled, running)| {
         enabled.as_secs_f64() / running.as_secs_f64().max(1e-9)

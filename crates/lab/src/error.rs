@@ -2,21 +2,21 @@
 
 use thiserror::Error;
 
-/// What kept a cell from being measured.
+/// Why a cell was not measured.
 #[derive(Debug, Clone, Error)]
 pub enum CellError {
-    /// Something went wrong; the matrix goes on.
+    /// The measurement failed; the run continues.
     #[error("{reason}")]
     Failed {
-        /// What happened and what to do.
+        /// What happened, and what to do.
         reason: String,
-        /// The end of the log that tells more.
+        /// The end of the log.
         log: String,
     },
-    /// This machine, or this build, cannot.
+    /// This machine or this build cannot measure it.
     #[error("{0}")]
     Skipped(String),
-    /// Ctrl-C: the matrix stops.
+    /// A signal stopped the run.
     #[error("interrupted")]
     Interrupted,
 }
@@ -30,12 +30,12 @@ impl CellError {
         }
     }
 
-    /// For `map_err`: a failure that says what was being done.
+    /// For `map_err`: a failure with its context.
     pub fn at<E: std::fmt::Display>(what: impl std::fmt::Display) -> impl FnOnce(E) -> Self {
         move |error| Self::failed(format!("{what}: {error}"))
     }
 
-    /// The same with this log, where it has none.
+    /// Adds a log to a failure that has none.
     pub fn with_log(self, end: String) -> Self {
         match self {
             Self::Failed { reason, log } if log.is_empty() => Self::Failed { reason, log: end },

@@ -1,4 +1,4 @@
-//! Load seen: what a Performance Schema collected, by type and name.
+//! Events that a Performance Schema collected, by type and name.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ pub struct Event {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// How often.
+    /// The number of events.
     pub count: u64,
-    /// For how long in all, where it was timed.
+    /// The sum of the durations, where the event was timed.
     pub sum_ps: u64,
 }
 
@@ -29,7 +29,7 @@ pub const KINDS: [&str; 6] = [
     "error",
 ];
 
-/// Type, table, its columns of name, count and time.
+/// Type, and the query of name, count and time.
 const TABLES: [(&str, &str); 6] = [
     (
         "wait",
@@ -81,7 +81,7 @@ pub fn totals(connection: &mut Connection) -> Totals {
     totals
 }
 
-/// Keeps our own connection out of what is counted, where the server lets us.
+/// Excludes this connection from what is counted, where the server allows it.
 pub fn exclude_own_connection(connection: &mut Connection) {
     let own = "UPDATE performance_schema.threads SET INSTRUMENTED = 'NO' WHERE PROCESSLIST_ID = CONNECTION_ID()";
     if let Connection::Server(_) = connection {
@@ -89,7 +89,7 @@ pub fn exclude_own_connection(connection: &mut Connection) {
     }
 }
 
-/// What was collected between two moments, the most frequent first.
+/// The events between two moments, the most frequent first.
 pub fn between(before: &Totals, after: &Totals) -> Vec<Event> {
     let mut events: Vec<Event> = (after.iter())
         .filter_map(|((kind, name), &(count, sum))| {
@@ -97,7 +97,7 @@ pub fn between(before: &Totals, after: &Totals) -> Vec<Event> {
                 .get(&(*kind, name.clone()))
                 .copied()
                 .unwrap_or_default();
-            // Truncated meanwhile: what is there came since.
+            // The table was truncated meanwhile: the count began again at zero.
             let (had, spent) = if had > count { (0, 0) } else { (had, spent) };
             (count > had).then(|| Event {
                 kind: (*kind).into(),
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_added_counts() {
+    fn events_are_differences_of_totals() {
         let at = |counts: &[(&str, u64)]| -> Totals {
             counts
                 .iter()

@@ -1,4 +1,4 @@
-//! Ctrl-C, SIGTERM and a closed terminal: heard as a flag, so that everything is put away in order.
+//! SIGINT, SIGTERM and SIGHUP set a flag, so that a run can clean up.
 
 use std::io;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::error::CellError;
 
-/// How long a wait sleeps between two looks.
-const STEP: Duration = Duration::from_millis(10);
+/// The interval at which a wait polls.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The flag. Clones share it.
+/// The flag, which clones share.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupt(Arc<AtomicUsize>);
 
 impl Interrupt {
-    /// Hears the signals from now on.
+    /// Installs the signal handlers.
     ///
     /// # Errors
-    /// The handlers could not be installed.
+    /// A handler cannot be installed.
     pub fn install() -> io::Result<Self> {
         let interrupt = Self::default();
         for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -30,7 +30,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// The signal that came, if one did.
+    /// The signal that was received, if any.
     pub fn signal(&self) -> Option<u8> {
         match self.0.load(Ordering::Relaxed) {
             0 => None,
@@ -38,7 +38,7 @@ impl Interrupt {
         }
     }
 
-    /// An error once a signal came.
+    /// Fails once a signal was received.
     ///
     /// # Errors
     /// [`CellError::Interrupted`].
@@ -49,10 +49,10 @@ impl Interrupt {
         }
     }
 
-    /// Asks until there is an answer, a signal, or `timeout` is over (`None`).
+    /// Polls until there is an answer, a signal, or the timeout is over (`None`).
     ///
     /// # Errors
-    /// [`CellError::Interrupted`], or what `poll` failed with.
+    /// [`CellError::Interrupted`], or the error of `poll`.
     pub fn wait<T>(
         &self,
         timeout: Duration,
@@ -67,7 +67,7 @@ impl Interrupt {
             if start.elapsed() >= timeout {
                 return Ok(None);
             }
-            std::thread::sleep(STEP);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Recipe own by --dsn: a server that runs, under its own load. Its instruments are switched in windows, in random
-//! order; the windows are cells of a matrix like any other, and are compared as such.
+//! Recipe own with --dsn: a running server under its own load. Its instruments are switched in windows in random order;
+//! the windows are the cells of a matrix.
 
 use std::time::{Duration, Instant};
 
@@ -19,26 +19,26 @@ use crate::restore::SavedSettings;
 use crate::run::RunSummary;
 use crate::store::{Plan, Store};
 
-/// How the windows are.
+/// Options of the windows.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Live {
-    /// A window ends the run when its mean latency exceeds that of the first so many times.
+    /// The run ends when the latency of a window exceeds that of the first window by this factor.
     pub stop_above: f64,
-    /// The statement whose latency is looked at.
+    /// The statement whose latency is measured.
     pub probe: String,
 }
 
-/// Below this a probe is never too slow: what a busy machine's scheduler does to one thread.
+/// Below this latency a probe is never too slow: a busy machine's scheduler can delay one thread so long.
 const LEAST_LIMIT_MS: f64 = 20.0;
 
-/// Between a switch and the window: statements that began before it end.
-const SETTLE: Duration = Duration::from_millis(300);
+/// The time between a switch and its window, in which earlier statements end.
+const SETTLE_TIME: Duration = Duration::from_millis(300);
 
 /// How often the probe is sent.
-const PROBE: Duration = Duration::from_millis(20);
+const PROBE_INTERVAL: Duration = Duration::from_millis(20);
 
 /// How often the number of running statements is read: it costs the server more than a probe.
-const RUNNING: Duration = Duration::from_millis(200);
+const STATUS_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The recipe of such a run.
 pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
@@ -107,10 +107,10 @@ pub fn recipe(dsn: &Dsn, window: u32, repetitions: u32) -> Recipe {
 
 const AS_IT_IS: &str = "as it is";
 
-/// Runs the windows that have no result yet. Whatever happens, the settings are put back.
+/// Runs the windows that have no result yet. The settings are always restored.
 ///
 /// # Errors
-/// The server cannot be asked, or its settings not be noted: nothing was changed then.
+/// The server does not answer, or its settings cannot be saved; nothing was changed then.
 pub fn run(
     plan: &Plan,
     live: &Live,
@@ -160,7 +160,7 @@ pub fn run(
             Err(CellError::Interrupted) => break,
             Err(error) => {
                 finished.failed += 1;
-                // The connection may be what failed.
+                // The connection itself may have failed.
                 connection =
                     Connection::connect_with_tls(&dsn.address).unwrap_or(Connection::Absent);
                 Outcome::Failed {
@@ -203,7 +203,7 @@ fn window(
     probe: &str,
     interrupt: &Interrupt,
 ) -> Result<Measurement, CellError> {
-    interrupt.wait(SETTLE, || Ok(None::<()>))?;
+    interrupt.wait(SETTLE_TIME, || Ok(None::<()>))?;
     let before = events::totals(connection);
     let (machine, cpu, switched) = (proc::machine(), pid.and_then(proc::cpu), switches(pid));
     let statements = status(connection, "Questions")?;
@@ -218,13 +218,13 @@ fn window(
             .map_err(CellError::at("the probe"))?;
         probes.push(sent.elapsed().as_secs_f64() * 1e3);
         own += 1.0;
-        if last_read.elapsed() >= RUNNING {
+        if last_read.elapsed() >= STATUS_INTERVAL {
             last_read = Instant::now();
-            // We ourselves are one of them.
+            // This connection is one of them.
             running.push((status(connection, "Threads_running")? - 1.0).max(0.0));
             own += 1.0;
         }
-        std::thread::sleep(PROBE.saturating_sub(sent.elapsed()));
+        std::thread::sleep(PROBE_INTERVAL.saturating_sub(sent.elapsed()));
     }
     let elapsed = start.elapsed().as_secs_f64();
     let statements = status(connection, "Questions")? - statements - own;
@@ -240,7 +240,7 @@ fn window(
         transactions: statements.max(0.0),
         queries: statements.max(0.0),
         latency: Some(Latency {
-            // Of an idle server there is none.
+            // An idle server has no latency.
             mean_ms: Some(1e3 * crate::stats::mean(&running) / rate)
                 .filter(|ms| ms.is_finite())
                 .unwrap_or(0.0),

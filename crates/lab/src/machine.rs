@@ -1,4 +1,4 @@
-//! The machine that figures are of, and how noisy it is.
+//! The machine that is measured on, and its noise.
 
 use std::fs;
 use std::hint::black_box;
@@ -10,50 +10,50 @@ use crate::counters;
 use crate::proc;
 use crate::stats::median;
 
-/// What a report says of the machine.
+/// The description of the machine in reports.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Machine {
-    /// Its processor.
+    /// The model of the processor.
     pub processor: String,
-    /// How many.
+    /// The number of processors.
     pub cpus: usize,
     /// MiB of memory.
     pub memory_mib: u64,
     /// The kernel's version.
     pub kernel: String,
-    /// What the kernel tells the time by.
+    /// The kernel's clock source.
     pub clock_source: String,
-    /// Nanoseconds that reading the clock takes.
+    /// The cost of a clock read in nanoseconds.
     pub clock_ns: f64,
-    /// Whether it is a guest of another machine.
+    /// Whether it is a virtual machine.
     pub guest: bool,
-    /// What else ran when it began: the load of the last minute.
+    /// The load average of the last minute when the run began.
     pub load: f64,
     /// The noise test.
     pub noise: Noise,
     /// The load generator's version.
     pub sysbench: String,
-    /// Why it has no counters of instructions, cycles and misses; none where it has.
+    /// Why the machine has no hardware counters; `None` where it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_counters: Option<String>,
-    /// When, in UTC.
+    /// The time when the run began, in UTC.
     pub started: String,
 }
 
-/// The same work, again and again: how differently long it takes.
+/// The variation of the duration of equal work.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Noise {
-    /// How much longer than the median one in twenty takes, in percent.
+    /// The 95th percentile above the median in percent.
     pub p95_percent: f64,
-    /// How much longer than the median the longest took, in percent.
+    /// The maximum above the median in percent.
     pub worst_percent: f64,
 }
 
-/// How long the noise test works.
-const NOISE: Duration = Duration::from_millis(400);
+/// The duration of the noise test.
+const NOISE_TEST_TIME: Duration = Duration::from_millis(400);
 
 impl Machine {
-    /// Looks at this machine; half a second.
+    /// Describes this machine; takes half a second.
     pub fn detect() -> Self {
         let read = |path: &str| {
             fs::read_to_string(path)
@@ -99,7 +99,7 @@ impl Machine {
         }
     }
 
-    /// In one line.
+    /// The description in one line.
     pub fn words(&self) -> String {
         let guest = if self.guest { ", virtual" } else { "" };
         let counters = match &self.no_counters {
@@ -140,7 +140,7 @@ fn noise() -> Noise {
     };
     let start = Instant::now();
     let mut pieces = Vec::new();
-    while start.elapsed() < NOISE || pieces.len() < 20 {
+    while start.elapsed() < NOISE_TEST_TIME || pieces.len() < 20 {
         pieces.push(piece());
     }
     pieces.sort_by(f64::total_cmp);

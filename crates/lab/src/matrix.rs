@@ -1,4 +1,4 @@
-//! A recipe becomes cells, and an order to measure them in.
+//! The cells of a recipe, and the order in which they are measured.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::recipe::{Configuration, Recipe, Server, Workload};
 
-/// What one cell measures.
+/// The identity of a cell in each repetition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
-    /// A server's name.
+    /// The server's name.
     pub server: String,
-    /// A workload's name.
+    /// The workload's name.
     pub workload: String,
-    /// How many connections.
+    /// The number of connections.
     pub connections: u32,
-    /// A configuration's name.
+    /// The configuration's name.
     pub configuration: String,
     /// Whether this is the second cell of the A/A pair.
     #[serde(default)]
@@ -24,12 +24,12 @@ pub struct Key {
 }
 
 impl Key {
-    /// What cells that are compared have in common: server, workload, connections.
+    /// Server, workload and connections, which compared cells have in common.
     pub fn load(&self) -> (String, String, u32) {
         (self.server.clone(), self.workload.clone(), self.connections)
     }
 
-    /// The same cell as the other of an A/A pair.
+    /// The other cell of an A/A pair.
     pub fn other_of_pair(&self) -> Self {
         Self {
             again: !self.again,
@@ -37,13 +37,13 @@ impl Key {
         }
     }
 
-    /// The same, in one line.
+    /// The load in one line.
     pub fn load_title(&self) -> String {
         let (server, workload, connections) = self.load();
         format!("{server}, {workload}, {connections} connections")
     }
 
-    /// The configuration as reports call it.
+    /// The configuration's name in reports.
     pub fn label(&self) -> String {
         match self.again {
             true => format!("{} again", self.configuration),
@@ -51,7 +51,7 @@ impl Key {
         }
     }
 
-    /// The whole, in one line.
+    /// The complete key in one line.
     pub fn title(&self) -> String {
         let Self {
             server,
@@ -71,13 +71,13 @@ impl Key {
 pub struct Cell {
     /// Its place in the order, from 1.
     pub number: u32,
-    /// From 1.
+    /// The repetition, from 1.
     pub repetition: u32,
-    /// What it measures.
+    /// The key.
     pub key: Key,
 }
 
-/// The recipe's parts that a cell names.
+/// The parts of a recipe that a cell names.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
     /// The server.
@@ -89,7 +89,7 @@ pub struct Parts<'a> {
 }
 
 impl Recipe {
-    /// What a key names; `None` when the recipe is another one.
+    /// The parts that a key names; `None` if the key is of another recipe.
     pub fn parts(&self, key: &Key) -> Option<Parts<'_>> {
         let server = self.server(&key.server)?;
         Some(Parts {
@@ -129,7 +129,7 @@ impl Recipe {
         keys
     }
 
-    /// All repetitions, each in a random order of its own.
+    /// The cells of all repetitions, each in its own random order.
     pub fn plan(&self, seed: u64) -> Vec<Cell> {
         let mut rng = Rng::with_seed(seed);
         let mut cells = Vec::new();
@@ -140,10 +140,10 @@ impl Recipe {
         cells
     }
 
-    /// Appends a repetition of those groups that are still wanted, in a random order of its own.
+    /// Appends a repetition of the wanted keys in its own random order.
     pub fn extend(&self, cells: &mut Vec<Cell>, seed: u64, wanted: impl Fn(&Key) -> bool) {
         let repetition = cells.last().map_or(0, |cell| cell.repetition) + 1;
-        // Different orders, and the same again for the same seed.
+        // Each repetition has another order, which the seed reproduces.
         let mut rng = Rng::with_seed(seed.wrapping_add(u64::from(repetition)));
         let mut keys = self.shuffled(&mut rng);
         keys.retain(wanted);
@@ -154,7 +154,7 @@ impl Recipe {
         let mut keys = self.keys();
         rng.shuffle(&mut keys);
         if self.run.turns > 0 {
-            // What is measured side by side stays together, and so does what the same servers do after it.
+            // Cells that are measured side by side are adjacent, and so are all cells of the same servers.
             let keys = together(keys, rng, |key| key.load());
             return together(keys, rng, |key| key.server.clone());
         }
@@ -180,7 +180,7 @@ fn number(cells: &mut Vec<Cell>, repetition: u32, keys: Vec<Key>) {
     }
 }
 
-/// Groups of keys in random order, each in the order that it has.
+/// Shuffles the groups of keys; within a group the order stays.
 fn together<G: Ord>(keys: Vec<Key>, rng: &mut Rng, group: impl Fn(&Key) -> G) -> Vec<Key> {
     let mut groups: BTreeMap<G, Vec<Key>> = BTreeMap::new();
     for key in keys {
@@ -191,7 +191,7 @@ fn together<G: Ord>(keys: Vec<Key>, rng: &mut Rng, group: impl Fn(&Key) -> G) ->
     groups.into_iter().flatten().collect()
 }
 
-/// What of a configuration needs a process of its own.
+/// The part of a configuration that only a new server process can take.
 pub fn process(configuration: &Configuration) -> String {
     let Configuration {
         engine,

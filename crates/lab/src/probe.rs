@@ -1,24 +1,24 @@
-//! How busy the machine was. A loop of additions takes longer when a neighbour is busy on the same core; a clock read stays
-//! the same while every path takes half as long again. What the loop does not see is the queue for the processors: it is over
-//! before anybody takes one away. So what other programs and other guests used of them counts, too.
+//! Whether the machine was busy. A loop of additions takes longer when a neighbour is busy on the same core, while a clock
+//! read does not. The loop is too short to show the queue for the processors, so the processor time of other programs and
+//! other guests counts, too.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// Additions of a probe: some tens of microseconds, which a turn does not notice.
+/// Additions of a probe: tens of microseconds, which do not disturb a turn.
 const ADDITIONS: u64 = 20_000;
 
-/// From this part of the probes on, and this much above the fastest twentieth, an hour is busy. Of a quiet hour half of the probes
-/// are within a few percent of the fastest; a busy neighbour on the same core makes the loop take 1.9 times as long.
-const BUSY: f64 = 1.15;
+/// An hour is busy if the median probe takes this many times the fastest twentieth. In a quiet hour the median is within
+/// a few percent; with a busy neighbour on the same core the loop takes 1.9 times as long.
+const BUSY_MEDIAN: f64 = 1.15;
 
-/// From this part of the processors on, an hour is busy when it goes to other programs: with every tenth moment theirs, the measured
-/// server finds its caches emptied again and again. An idle machine's services take 1 to 3 % of this project's two.
-const CROWDED: f64 = 10.0;
+/// An hour is busy if other programs use this many percent of the processors, because they evict the measured server's
+/// cache lines. The services of an idle machine use 1 to 3 % of two processors.
+const BUSY_PERCENT: f64 = 10.0;
 
-/// How long the loop took, in nanoseconds.
+/// Runs the loop; its duration in nanoseconds.
 pub fn additions() -> f64 {
     let start = Instant::now();
     let mut sum = 0u64;
@@ -29,28 +29,28 @@ pub fn additions() -> f64 {
     start.elapsed().as_nanos() as f64
 }
 
-/// What probes and the kernel say of the hour.
+/// The activity of other programs and guests during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Hour {
-    /// What the loop says, where there were loops enough.
+    /// The durations of the loop, if there are enough.
     pub loops: Option<Loops>,
-    /// What other programs took of the machine's processors while cells were measured, in percent; none where a server is elsewhere.
+    /// Processor time of other programs in percent; `None` if the server is on another machine.
     pub others: Option<f64>,
-    /// What other guests of the host took of them, in percent.
+    /// Processor time of other guests of the host in percent.
     pub stolen: f64,
 }
 
-/// What loops took, in units of the fastest twentieth.
+/// Durations of the loop, in units of the fastest twentieth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Loops {
     /// The median.
     pub median: f64,
-    /// One in twenty took longer than this.
+    /// The 95th percentile.
     pub p95: f64,
 }
 
 impl Loops {
-    /// Of probes in nanoseconds; none of fewer than twenty.
+    /// From probes in nanoseconds; `None` below twenty probes.
     pub fn of(probes: &[f64]) -> Option<Self> {
         let mut sorted: Vec<f64> = probes.iter().copied().filter(|ns| *ns > 0.0).collect();
         sorted.sort_by(f64::total_cmp);
@@ -67,13 +67,13 @@ impl Loops {
 }
 
 impl Hour {
-    /// Whether others were busy: on the same core, before it in the queue, or on the same host.
+    /// Whether other programs or guests were busy.
     pub fn is_busy(&self) -> bool {
-        self.loops.is_some_and(|loops| loops.median > BUSY)
-            || self.others.unwrap_or(0.0) + self.stolen > CROWDED
+        self.loops.is_some_and(|loops| loops.median > BUSY_MEDIAN)
+            || self.others.unwrap_or(0.0) + self.stolen > BUSY_PERCENT
     }
 
-    /// In one line; none where nothing is known.
+    /// The hour in one line; `None` if nothing is known.
     pub fn words(&self) -> Option<String> {
         let mut parts = Vec::new();
         if let Some(others) = self.others {

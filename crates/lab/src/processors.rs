@@ -1,15 +1,15 @@
-//! Which processors server and load run on.
+//! The processors that server and load run on.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// The processors that the calling thread had; it has them again when this is dropped.
+/// Restores the calling thread's processors when it is dropped.
 #[derive(Debug)]
 pub struct AffinityGuard {
     before: Option<CpuSet>,
 }
 
-/// Keeps the calling thread, and what it starts, on so many processors; 0 = on all. The last ones: most of what a
-/// system does besides is done by the first. Where that is not allowed, all are used.
+/// Restricts the calling thread, and what it starts, to so many processors; 0 means all. It chooses the last ones,
+/// because the first does most of a system's other work. If that is not allowed, all are used.
 pub fn share(count: usize) -> AffinityGuard {
     let all = sched_getaffinity(None).ok();
     let before = all.filter(|_| count > 0).filter(|all| {
@@ -24,7 +24,7 @@ pub fn share(count: usize) -> AffinityGuard {
 impl Drop for AffinityGuard {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
-            // It was allowed before.
+            // These processors were allowed before.
             let _ = sched_setaffinity(None, before);
         }
     }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_started_meanwhile_shares_them() {
+    fn started_threads_share_the_processors() {
         let count = || sched_getaffinity(None).expect("known").count();
         let all = count();
         let shared = share(1);

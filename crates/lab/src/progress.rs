@@ -1,4 +1,4 @@
-//! What the user sees while a matrix runs: a bar with the time left on a terminal, a line for each cell elsewhere.
+//! Progress of a run: a bar with the remaining time on a terminal, otherwise a line for each cell.
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -20,10 +20,10 @@ pub struct Progress {
     last_report: Option<Instant>,
 }
 
-/// Between two tellings of what is known so far.
-const PAUSE: Duration = Duration::from_secs(10);
+/// The interval between two interim reports.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What is known so far, and how long the rest takes.
+/// The interim differences, and the remaining time.
 fn so_far(
     stopping_rule: &StoppingRule,
     comparisons: &BTreeMap<String, Vec<ComparisonStarts>>,
@@ -60,7 +60,7 @@ fn duration(seconds: f64) -> String {
 }
 
 impl Progress {
-    /// Of so many cells, of which so many are done already.
+    /// A progress of `all` cells, of which `done` are done already.
     pub fn new(all: usize, done: usize) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let target = match terminal {
@@ -73,7 +73,7 @@ impl Progress {
         );
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
         bar.set_position(done as u64);
-        // The time left is told from the cells of now, not from those of an earlier run.
+        // The remaining time is estimated from this run's cells, not from those of an earlier run.
         bar.reset_eta();
         if terminal {
             bar.enable_steady_tick(Duration::from_millis(500));
@@ -87,12 +87,12 @@ impl Progress {
         }
     }
 
-    /// What is being done.
+    /// Names the current work.
     pub fn set_message(&self, what: &str) {
         self.bar.set_message(what.to_owned());
     }
 
-    /// A cell is done.
+    /// Reports the outcome of a cell.
     pub fn cell(&mut self, cell: &Cell, outcome: &Outcome) {
         self.done += 1;
         self.bar.inc(1);
@@ -112,18 +112,18 @@ impl Progress {
         if !self.terminal {
             eprintln!("[{}/{}] {line}", self.done, self.all);
         } else if outcome.measured().is_none() {
-            // What went wrong stays on the screen, above the bar.
+            // A failure stays on the screen above the bar.
             self.bar.println(line);
         }
     }
 
-    /// So many cells come in addition.
+    /// Adds cells to the total.
     pub fn more(&mut self, cells: usize) {
         self.all += cells;
         self.bar.set_length(self.all as u64);
     }
 
-    /// What is known so far, at most every ten seconds unless that is all.
+    /// Prints interim results, at most every ten seconds unless the run has ended.
     pub fn report(
         &mut self,
         stopping_rule: &StoppingRule,
@@ -132,7 +132,7 @@ impl Progress {
         if stopping_rule.ended.is_none()
             && self
                 .last_report
-                .is_some_and(|last_report| last_report.elapsed() < PAUSE)
+                .is_some_and(|last_report| last_report.elapsed() < REPORT_INTERVAL)
         {
             return;
         }
@@ -145,7 +145,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

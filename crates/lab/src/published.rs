@@ -1,18 +1,18 @@
-//! Published figures to print beside ours: facts of other machines, with their source.
+//! Published figures of other machines, with their sources.
 
 /// One study.
 pub struct Study {
-    /// What a recipe's `reference` calls it.
+    /// The name in a recipe's `reference`.
     pub name: &'static str,
-    /// Who measured what, where and when.
+    /// The author, the subject, the machine and the date.
     pub source: &'static str,
-    /// Its tables: a title, and tab-separated lines with the heading first.
+    /// Tables: a title, and tab-separated lines with the heading first.
     pub tables: &'static [(&'static str, &'static str)],
-    /// What it says in words.
+    /// The study's text.
     pub text: &'static str,
 }
 
-/// All of them: files of `published/`.
+/// All studies; their tables are files of `published/`.
 pub const ALL: &[Study] = &[
     Study {
         name: "overhead-tuning-2011",
@@ -87,7 +87,7 @@ pub fn find(name: &str) -> Option<&'static Study> {
 }
 
 impl Study {
-    /// Its tables: title and rows, the heading first.
+    /// The tables: title and rows, the heading first.
     pub fn tables(&self) -> impl Iterator<Item = (&'static str, Vec<Vec<&'static str>>)> {
         self.tables.iter().map(|(title, data)| {
             (

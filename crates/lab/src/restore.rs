@@ -1,5 +1,5 @@
-//! Settings of a server that is not ours: noted in a file before the first change, put back at the end, and by the
-//! next `tare weigh` when this one was killed.
+//! Settings of the user's server: saved in a file before the first change, and restored at the end, or by the next
+//! `tare weigh` if this one was killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,23 +13,23 @@ use tare_client::process::is_running;
 
 use crate::connection::Connection;
 
-/// Names in one statement: well below any server's packet size.
-const NAMES: usize = 200;
+/// The most names in one statement, which stays below any server's packet size.
+const MAX_NAMES: usize = 200;
 
-/// What is noted. There is no password in it.
+/// The saved settings. They have no password.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Settings {
-    /// Who changes them.
+    /// The process that changes them.
     pid: u32,
-    /// Where.
+    /// The server's address.
     dsn: String,
-    /// ENABLED and TIMED of each instrument; no TIMED where it has none.
+    /// ENABLED and TIMED of each instrument; some have no TIMED.
     instruments: BTreeMap<String, (String, Option<String>)>,
     /// ENABLED of each consumer.
     consumers: BTreeMap<String, String>,
 }
 
-/// Settings to put back, and the file that has them until then.
+/// Settings to restore, and the file that has them until then.
 pub struct SavedSettings {
     settings: Settings,
     dsn: Dsn,
@@ -37,10 +37,10 @@ pub struct SavedSettings {
 }
 
 impl SavedSettings {
-    /// Reads them from the server and notes them in a file.
+    /// Reads the settings from the server and saves them in a file.
     ///
     /// # Errors
-    /// The server does not tell them, or the file cannot be written: nothing may be changed then.
+    /// The server refuses, or the file cannot be written; nothing may be changed then.
     pub fn read(dsn: &Dsn, connection: &mut Connection) -> Result<Self, String> {
         let mut settings = Settings {
             pid: std::process::id(),
@@ -88,7 +88,7 @@ impl SavedSettings {
         })
     }
 
-    /// Sets everything as it was.
+    /// Restores the settings over this connection.
     ///
     /// # Errors
     /// The server refuses; the file stays.
@@ -96,7 +96,7 @@ impl SavedSettings {
         self.settings.apply(connection)
     }
 
-    /// Puts them back over a connection of its own, and removes the file; a failure is said on stderr.
+    /// Restores the settings over a new connection and removes the file. A failure is reported on stderr.
     pub fn restore_or_report(self) {
         let result = restore(&self.settings, &self.dsn, &self.path);
         report(&self.path, &self.settings, &result);
@@ -114,7 +114,7 @@ impl Settings {
                 .as_ref()
                 .map(|timed| format!(", TIMED = '{timed}'"))
                 .unwrap_or_default();
-            for names in names.chunks(NAMES) {
+            for names in names.chunks(MAX_NAMES) {
                 let names = quoted(names);
                 connection.query(&format!(
                     "UPDATE performance_schema.setup_instruments SET ENABLED = '{enabled}'{timed} WHERE NAME IN ({names})"
@@ -187,7 +187,7 @@ pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
                 continue;
             }
         };
-        // Its owner will do that itself.
+        // The running owner restores them itself.
         if settings.pid != std::process::id() && is_running(settings.pid) {
             continue;
         }
@@ -209,7 +209,7 @@ pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
     all
 }
 
-/// Where the files are: they outlive us.
+/// The directory of the files, which outlive this process.
 fn folder() -> PathBuf {
     let variable = |name: &str| {
         std::env::var_os(name)

@@ -1,4 +1,4 @@
-//! What can only be seen while it goes on: context switches of threads that will have ended, memory over time.
+//! Samples during a load: context switches of threads that may end, and memory over time.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,31 +9,31 @@ use std::time::{Duration, Instant};
 use crate::cell::Memory;
 use crate::proc;
 
-/// How often it looks, unless looking takes long.
+/// The sampling interval, unless sampling takes long.
 const PERIOD: Duration = Duration::from_millis(500);
 
-/// Looking takes at most one part in this many.
+/// Sampling takes at most one part in this many.
 const SHARE: u32 = 100;
 
-/// A thread that looks at the server and the load generator.
+/// A thread that samples the server and the load generator.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Samples>,
 }
 
-/// What it saw.
+/// The samples.
 #[derive(Debug, Default)]
 pub struct Samples {
-    /// The server's memory.
+    /// The server's memory over time.
     pub memory: Vec<Memory>,
-    /// The server's context switches since the start: voluntary and not.
+    /// The server's voluntary and involuntary context switches since the start.
     pub server: (u64, u64),
-    /// The generator's.
+    /// The generator's context switches.
     pub generator: (u64, u64),
 }
 
 impl Sampler {
-    /// Looks from now on.
+    /// Starts the thread.
     pub fn start(server: Option<u32>, generator: u32) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let stop_flag = Arc::clone(&stop);
@@ -41,7 +41,7 @@ impl Sampler {
         Self { stop, thread }
     }
 
-    /// Looks once more and ends.
+    /// Takes the last sample and ends the thread.
     pub fn stop(self) -> Samples {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.thread().unpark();
@@ -49,24 +49,24 @@ impl Sampler {
     }
 }
 
-/// Switches of threads: where each began, and where it was last seen.
+/// The first and the last reading of each thread's context switches.
 #[derive(Default)]
 pub struct Threads(BTreeMap<u32, (Switches, Switches)>);
 
-/// Voluntary and not.
+/// Voluntary and involuntary context switches.
 pub type Switches = (u64, u64);
 
 impl Threads {
-    /// Looks at a process; what it did before the `first` look does not count.
+    /// Samples a process; switches before the `first` sample do not count.
     pub fn sample(&mut self, pid: u32, first: bool) {
         for (task, now) in proc::switches(pid) {
-            // A thread that came later began at nothing.
+            // A later thread began at zero.
             let start = if first { now } else { (0, 0) };
             self.0.entry(task).or_insert((start, now)).1 = now;
         }
     }
 
-    /// Since the first look.
+    /// The switches since the first sample.
     pub fn sum(&self) -> (u64, u64) {
         self.0.values().fold((0, 0), |sum, (from, to)| {
             (

@@ -1,6 +1,6 @@
 //! Runs that stop by themselves: when every interval is narrow enough, or the time is over.
 //!
-//! docs/statistics.md says why looking again and again does no harm: what decides to stop sees no mean.
+//! Interim looks do no harm because the rule does not see the means; docs/statistics.md explains it.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +16,22 @@ use crate::stats::starts::{
 };
 use crate::store::Plan;
 
-/// Blocks of each of the first two starts, which find out both variances.
+/// Blocks of each of the first two starts, which estimate both variances.
 const FIRST_TURNS: usize = 20;
 
-/// A comparison that lacks so many of its group's starts fails again and again: nobody waits for it.
+/// A comparison that lacks this many of its group's starts fails repeatedly; the rule ignores it.
 const MAX_MISSING_STARTS: usize = 4;
 
-/// When a run stops by itself.
+/// The condition under which a run stops.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Until {
-    /// Every interval reaches at most so many percent to either side.
+    /// The largest half width of an interval in percent.
     pub percent: Option<f64>,
-    /// So many seconds are over.
+    /// The duration in seconds.
     pub seconds: Option<f64>,
 }
 
-/// Why a run stopped by itself.
+/// Why a run stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
@@ -39,53 +39,53 @@ pub enum StopReason {
     Narrow,
     /// The time was over.
     Time,
-    /// There is nothing that more repetitions would tell.
+    /// There is nothing to compare.
     Nothing,
 }
 
-/// How far such a run has come; part of plan.json.
+/// The rule of a run and its state; part of plan.json.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StoppingRule {
-    /// When it stops.
+    /// The condition.
     pub until: Until,
-    /// Seconds that it ran, earlier runs that it goes on with included.
+    /// The duration in seconds, including the earlier runs that this one resumes.
     pub spent: f64,
-    /// Why it stopped; none while it goes on, and of one that was interrupted.
+    /// Why it stopped; `None` while it continues, and if it was interrupted.
     pub ended: Option<StopReason>,
-    /// What the loads' next starts look like, by server, workload and connections.
+    /// The next start of each load, by server, workload and connections.
     pub groups: BTreeMap<String, Next>,
 }
 
 /// The next start of one load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Next {
-    /// Whether its intervals are narrow enough.
+    /// Whether the intervals are narrow enough.
     pub done: bool,
     /// Blocks of the next start.
     pub turns: Option<usize>,
-    /// What its starts and blocks took so far.
+    /// The durations of starts and blocks so far.
     pub costs: Option<Costs>,
-    /// The variances of its comparisons, of those that need most.
+    /// The variances of the comparisons that need most starts.
     pub components: Option<Components>,
-    /// Starts that it needs in all, and seconds until then.
+    /// The starts that are needed in total.
     pub starts: Option<usize>,
-    /// See there.
+    /// The remaining seconds.
     pub seconds_left: Option<f64>,
 }
 
-/// What is known of one comparison.
+/// The starts of one comparison.
 #[derive(Debug, Clone)]
 pub struct ComparisonStarts {
-    /// Of which cell.
+    /// The cell.
     pub key: Key,
-    /// Whether the baseline is another process, so that starts differ more.
+    /// Whether the baseline is another process, which increases the variance between starts.
     pub apart: bool,
-    /// Its starts.
+    /// The starts.
     pub starts: Vec<Start>,
 }
 
 impl ComparisonStarts {
-    /// Half of the width that its interval would have if the run ended now, in percent.
+    /// The half width in percent that the interval would have if the run ended now.
     fn half(&self) -> Option<f64> {
         effect(&self.starts, Coverage::Stopped).map(percent).half()
     }
@@ -94,7 +94,7 @@ impl ComparisonStarts {
         self.starts.len() >= LEAST_STARTS && self.half().is_some_and(|half| half <= target)
     }
 
-    /// What may be said of it while the run goes on.
+    /// The interim interval as text.
     pub fn words(&self) -> String {
         let so_far = effect(&self.starts, Coverage::Anytime).map(percent);
         let name = self.key.label();
@@ -108,7 +108,7 @@ impl ComparisonStarts {
 }
 
 impl StoppingRule {
-    /// One that has not begun.
+    /// The rule of a run that has not begun.
     pub fn new(until: Until) -> Self {
         Self {
             until,
@@ -122,12 +122,12 @@ impl StoppingRule {
         next.unwrap_or(FIRST_TURNS) as u32
     }
 
-    /// What a start of a load took.
+    /// Records the duration of a load's start.
     pub fn record_costs(&mut self, load: &str, took: Costs) {
         let next = self.groups.entry(load.to_owned()).or_default();
         next.costs = Some(match next.costs {
             None => took,
-            // The last starts tell more of the next one than the first did.
+            // Later starts weigh more than the first.
             Some(had) => Costs {
                 start: (had.start + took.start) / 2.0,
                 block: (had.block + took.block) / 2.0,
@@ -135,12 +135,12 @@ impl StoppingRule {
         });
     }
 
-    /// Seconds that are left of the time that it was given.
+    /// The remaining seconds of the given time.
     pub fn left(&self) -> Option<f64> {
         Some((self.until.seconds? - self.spent).max(0.0))
     }
 
-    /// Whether the run is over, and why. What was found of the comparisons' means plays no part.
+    /// Decides whether the run is over. The means of the comparisons play no part.
     pub fn decide(
         &mut self,
         comparisons: &BTreeMap<String, Vec<ComparisonStarts>>,
@@ -163,7 +163,7 @@ impl StoppingRule {
         self.ended
     }
 
-    /// How long the rest takes, as far as that is known.
+    /// The remaining seconds, if they can be estimated.
     pub fn seconds_left(&self) -> Option<f64> {
         let open: Vec<&Next> = self.groups.values().filter(|next| !next.done).collect();
         let sum = (open.iter()).try_fold(0.0, |sum, next| Some(sum + next.seconds_left?));
@@ -224,7 +224,7 @@ impl Next {
     }
 }
 
-/// What of each load is known: its comparisons with the baseline, the A/A pair's left out.
+/// The comparisons of each load with the baseline, without the A/A pair.
 pub fn comparisons_by_load(
     plan: &Plan,
     results: &[cell::Result],
@@ -248,7 +248,7 @@ fn group_comparisons(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec
         again: true,
         ..baseline_key.clone()
     };
-    // The steadiest measure first; of loads without a server the recipe's.
+    // Server CPU varies least; loads without a server have the recipe's measure.
     let measure = [Measure::ServerCpu, plan.recipe.measure]
         .into_iter()
         .find(|measure| !logs_of_key(baseline_key, *measure, results).is_empty());
@@ -268,7 +268,7 @@ fn group_comparisons(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec
         })
         .collect();
     if comparisons.is_empty() {
-        // A/A alone.
+        // The group has only the A/A pair.
         comparisons.push(ComparisonStarts {
             apart: !switch::one_process(&plan.recipe, &again, &again),
             key: again,

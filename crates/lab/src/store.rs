@@ -1,4 +1,4 @@
-//! What a run leaves: plan.json, a file for each cell, logs. Each appears whole or not at all.
+//! The files of a run: plan.json, a file for each cell, and logs. Each is written atomically.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,26 +16,26 @@ use crate::stats::interval::FEWEST;
 use crate::stats::starts::Coverage;
 use crate::stopping_rule::StoppingRule;
 
-/// What is going to be measured, and where.
+/// The plan of a run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plan {
-    /// What the recipe is called.
+    /// The recipe's name.
     pub name: String,
     /// Whether it was run in its quick form.
     pub quick: bool,
-    /// Of the order.
+    /// The seed of the random order.
     pub seed: u64,
     /// The machine.
     pub machine: Machine,
     /// The recipe as it is run.
     pub recipe: Recipe,
-    /// When a server that runs is weighed: how its windows are.
+    /// Options of the windows in which a running server is weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<crate::live::Live>,
-    /// Rates that were found for a share of the CPU, by server and workload.
+    /// Calibrated rates, by server and workload.
     #[serde(default)]
     pub rates: BTreeMap<String, f64>,
-    /// When it stops by itself: as far as it has come.
+    /// The rule of a run that stops by itself.
     #[serde(rename = "sequel", default, skip_serializing_if = "Option::is_none")]
     pub stopping_rule: Option<StoppingRule>,
     /// Every cell of every repetition, in order.
@@ -43,7 +43,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Every cell of a recipe, in an order that the seed gives: a run of a fixed size, on no machine yet.
+    /// The plan of a run of a fixed size, without a machine.
     pub fn new(name: &str, recipe: Recipe, seed: u64) -> Self {
         Self {
             name: name.to_owned(),
@@ -58,7 +58,7 @@ impl Plan {
         }
     }
 
-    /// What is to be said before a run that will have no intervals: it has too few repetitions, and keeps them.
+    /// A warning for a run whose fixed number of repetitions is too small for intervals.
     pub fn too_few(&self) -> Option<String> {
         let n = self.recipe.run.repetitions as usize;
         let has_comparisons = self.recipe.baseline.is_some() && self.stopping_rule.is_none();
@@ -70,7 +70,7 @@ impl Plan {
         })
     }
 
-    /// Which interval its comparisons may claim.
+    /// The coverage of the intervals.
     pub fn coverage(&self) -> Coverage {
         match &self.stopping_rule {
             None => Coverage::FixedSize,
@@ -80,10 +80,10 @@ impl Plan {
     }
 }
 
-/// Why results cannot be read or begun.
+/// Why a run's directory cannot be created or read.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The directory, or a file in it.
+    /// A file or directory cannot be accessed.
     #[error("{path}: {error}")]
     File {
         /// Which.
@@ -91,7 +91,7 @@ pub enum StoreError {
         /// Why.
         error: io::Error,
     },
-    /// A file that is not what it should be.
+    /// A file has the wrong content.
     #[error("{path}: {error}; remove it, and its cell is measured again")]
     Content {
         /// Which.
@@ -99,7 +99,7 @@ pub enum StoreError {
         /// Where.
         error: serde_json::Error,
     },
-    /// There are results already.
+    /// The directory has results already.
     #[error("{0} already has results; continue with --resume {0}, or give another --output")]
     There(PathBuf),
 }
@@ -108,17 +108,17 @@ pub enum StoreError {
 #[derive(Debug)]
 pub struct Store {
     directory: PathBuf,
-    /// What could not be written, to be tried again.
+    /// Files that could not be written yet, with the last error.
     unwritten: BTreeMap<PathBuf, (Vec<u8>, String)>,
 }
 
 const PLAN: &str = "plan.json";
 
 impl Store {
-    /// A new directory with its plan.
+    /// Creates the directory with its plan.
     ///
     /// # Errors
-    /// It cannot be made, or has results already.
+    /// The directory cannot be created, or has results already.
     pub fn create(directory: &Path, plan: &Plan) -> Result<Self, StoreError> {
         if directory.join(PLAN).exists() {
             return Err(StoreError::There(directory.to_owned()));
@@ -136,10 +136,10 @@ impl Store {
         Ok(store)
     }
 
-    /// An existing one, its plan, and the cells that it has.
+    /// Opens a directory; returns it with its plan and results.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// A file cannot be read.
     pub fn open(directory: &Path) -> Result<(Self, Plan, Vec<cell::Result>), StoreError> {
         let plan = read(&directory.join(PLAN))?;
         let cells = directory.join("cells");
@@ -162,21 +162,21 @@ impl Store {
         Ok((store, plan, results))
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.directory
     }
 
-    /// Writes the plan anew.
+    /// Replaces plan.json.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.directory.join(PLAN);
         write(&path, &json(plan)).map_err(|error| StoreError::File { path, error })
     }
 
-    /// Keeps a cell: on disk, or in memory until the disk takes it.
+    /// Saves a cell on disk, or in memory until it can be written.
     pub fn save(&mut self, result: &cell::Result, log: Option<&str>) {
         let number = result.cell.number;
         let cell = self.directory.join(format!("cells/{number:04}.json"));
@@ -187,13 +187,13 @@ impl Store {
                 self.unwritten
                     .insert(path, (log.as_bytes().to_vec(), String::new())),
             ),
-            // Of an earlier try.
+            // The log of an earlier attempt.
             None => drop(fs::remove_file(path)),
         }
         self.try_again();
     }
 
-    /// Writes what could not be written before.
+    /// Writes the files that could not be written before.
     pub fn try_again(&mut self) {
         self.unwritten
             .retain(|path, (bytes, why)| match write(path, bytes) {
@@ -205,7 +205,7 @@ impl Store {
             });
     }
 
-    /// What still could not be written, and why.
+    /// The files that still cannot be written, and why.
     pub fn unwritten(&self) -> impl Iterator<Item = (&Path, &str)> {
         self.unwritten
             .iter()
@@ -215,7 +215,7 @@ impl Store {
     /// Writes a file of the report.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let path = self.directory.join(name);
         write(&path, bytes).map_err(|error| StoreError::File { path, error })
@@ -238,7 +238,7 @@ fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
     }
 }
 
-/// Beside its place first, so that nobody ever sees half of it.
+/// Writes a temporary file and renames it, so that no reader sees a part of it.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let temporary = path.with_extension("tmp");
     let written = fs::File::create(&temporary).and_then(|mut file| {
@@ -290,7 +290,7 @@ mod tests {
         ));
         store.save(&failed(1), Some("the log's end"));
         assert_eq!(store.unwritten().count(), 0);
-        // Root may write anywhere: a folder that is a file refuses everybody, as a full disk does.
+        // Root may write anywhere; a directory that is replaced by a file refuses everybody, as a full disk does.
         let cells = directory.join("cells");
         fs::rename(&cells, directory.join("aside")).expect("renamed");
         fs::write(&cells, "").expect("written");

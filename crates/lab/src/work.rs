@@ -1,4 +1,4 @@
-//! The directory of servers, sockets and logs: made for a run and removed after it, whatever happens.
+//! The directory of servers, sockets and logs of a run, which is always removed.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -12,24 +12,24 @@ use crate::proc;
 
 const PREFIX: &str = "tare-weigh-";
 
-/// The directory; removed when the value goes.
+/// The directory; it is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Work(PathBuf);
 
 impl Work {
-    /// A new one, which only we can read, in the directory for temporary files.
+    /// Creates a directory that only this user can read, in the directory for temporary files.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The directory cannot be created.
     pub fn new() -> io::Result<Self> {
-        // Short: a Unix socket's path may have 107 bytes.
+        // The name is short because a Unix socket's path has at most 107 bytes.
         let path = std::env::temp_dir().join(format!("{PREFIX}{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self(path))
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -41,7 +41,7 @@ impl Drop for Work {
     }
 }
 
-/// Ends and removes what runs left that were killed; says which.
+/// Ends the processes of killed runs and removes their directories, which it returns.
 pub fn tidy() -> Vec<PathBuf> {
     let entries = fs::read_dir(std::env::temp_dir())
         .into_iter()
@@ -62,7 +62,7 @@ pub fn tidy() -> Vec<PathBuf> {
             continue;
         };
         debug_assert_ne!(owner, std::process::id());
-        // With the slash: tare-weigh-12 is not tare-weigh-123.
+        // The slash distinguishes tare-weigh-12 from tare-weigh-123.
         let within = format!("{}/", path.display());
         for pid in proc::with_command(&within) {
             if let Some(pid) = Pid::from_raw(pid as i32) {

@@ -1,5 +1,5 @@
-//! The difference of two means of samples that may vary differently: Welch's t. The bootstrap of [`crate::stats::interval`] has no ends
-//! that are as far out as an alarm among many comparisons asks for.
+//! Welch's t: the difference of the means of two samples with different variances. The bootstrap of
+//! [`crate::stats::interval`] has no quantiles as extreme as many comparisons need.
 
 use crate::stats::student::quantile;
 use crate::stats::{deviation, mean};
@@ -7,7 +7,7 @@ use crate::stats::{deviation, mean};
 /// A difference of means.
 #[derive(Debug, Clone, Copy)]
 pub struct Difference {
-    /// The second's less the first's.
+    /// The second mean minus the first.
     pub mean: f64,
     error: f64,
     degrees: usize,
@@ -37,7 +37,7 @@ impl Difference {
         })
     }
 
-    /// How far a two-sided interval of this confidence reaches to either side.
+    /// The half width of the two-sided interval of this confidence.
     pub fn half_width(&self, confidence: f64) -> f64 {
         self.error * quantile(confidence, self.degrees)
     }

@@ -1,4 +1,4 @@
-//! Any command that prints a figure.
+//! A load that is a command of the user, which prints a figure.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use super::{Drive, LoadReport};
 use crate::recipe::{FigureIs, Workload};
 use crate::server::RunningServer;
 
-/// The command, its blanks filled.
+/// The command with its placeholders filled in.
 pub(super) fn run(drive: &Drive, running: &RunningServer) -> Command {
     let workload = drive.parts.workload;
     let words: Vec<String> = workload
@@ -22,7 +22,7 @@ pub(super) fn run(drive: &Drive, running: &RunningServer) -> Command {
     command
 }
 
-/// The figure in what it printed.
+/// The figure in the output.
 pub(super) fn figure(
     workload: &Workload,
     output: &str,

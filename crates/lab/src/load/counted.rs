@@ -1,4 +1,4 @@
-//! sysbench that stands still but in its turns. lua/counted.lua tells of the file through which it is counted.
+//! A load that is stopped except in its turns. lua/counted.lua describes the file through which it is counted.
 
 use std::fs::File;
 use std::io;
@@ -22,42 +22,42 @@ use crate::server::RunningServer;
 
 const SCRIPT: &str = include_str!("../../lua/counted.lua");
 
-/// Bytes of a line of the file.
+/// Bytes of the file's header and of each thread's counts.
 const LINE_BYTES: usize = 64;
 
-/// Latencies that are told apart.
+/// Buckets of the latency histogram.
 const BUCKETS: usize = 864;
 
-/// Of them between a power of two of microseconds and the next.
+/// Buckets between one power of two of microseconds and the next.
 const BUCKETS_PER_OCTAVE: f64 = 32.0;
 
-/// Words of the first line.
+/// Words of the header.
 const MEASURING: u64 = 0;
 const STILL: u64 = 1;
 const ENDING: u64 = 2;
 const PAUSE: u64 = 3;
 
-/// How long a load runs before a turn is measured: until then the caches are another's.
+/// The unmeasured time at the start of a turn, in which the caches fill.
 pub const LEAD: Duration = Duration::from_millis(20);
 
-/// How long a load has to begin, or to end, its transactions.
+/// The time that a load has to begin, or to end, its transactions.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(180);
 
-/// A load of one server, standing still.
+/// A load of one server, which is stopped between its turns.
 pub struct Counted {
     child: Child,
     file: File,
     threads: usize,
-    /// Whether it is a command of the user's.
+    /// Whether the load is a command of the user.
     own: bool,
     output: PathBuf,
     stopped: Instant,
     still: Duration,
-    /// Of the server, where the machine has them.
+    /// Hardware counters of the server, where the machine has them.
     counters: Option<Counters>,
 }
 
-/// What all threads have counted.
+/// Counts of one thread, or sums over all threads.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     events: u64,
@@ -65,28 +65,28 @@ struct Counts {
     ns: u64,
 }
 
-/// One turn.
+/// The figures of one turn.
 #[derive(Debug, Default)]
 pub struct TurnReading {
-    /// How long it was.
+    /// The measured duration in seconds.
     pub seconds: f64,
-    /// Transactions that ended in it.
+    /// Transactions that ended in the measured time.
     pub transactions: u64,
-    /// Transactions from when the load went on until it stood still again.
+    /// Transactions from the resumption of the load until it was stopped again.
     pub around: u64,
-    /// How long those of the turn took on average.
+    /// The mean latency of the transactions in milliseconds.
     pub latency_mean_ms: f64,
     /// The server's CPU.
     pub server: Cpu,
-    /// The load generator's.
+    /// The load generator's CPU.
     pub generator: Cpu,
     /// The machine's time.
     pub machine: Machine,
-    /// What the processor counted of the server.
+    /// Hardware counts of the server.
     pub counts: Option<counters::Counts>,
-    /// Latencies of those of the turn, by bucket.
+    /// Transactions of the turn by bucket of latency.
     pub latencies: Vec<u64>,
-    /// What a loop of additions took just before, in nanoseconds.
+    /// The duration of the probe just before the turn, in nanoseconds.
     pub probe_ns: f64,
 }
 
@@ -101,10 +101,10 @@ struct Snapshot {
 }
 
 impl Counted {
-    /// Starts the load, and stops it once each of its threads has done something.
+    /// Starts the load, and stops it once each of its threads has finished a transaction.
     ///
     /// # Errors
-    /// It does not start, or does nothing.
+    /// The load does not start, or finishes nothing.
     pub fn start(drive: &Drive, running: &mut RunningServer) -> Result<Self, CellError> {
         let path = |name: &str| drive.directory.join(name);
         let (script, counts) = (path("counted.lua"), path("counts"));
@@ -157,20 +157,20 @@ impl Counted {
             return Err(load.failed(&format!("did nothing within {} s", LOAD_TIMEOUT.as_secs())));
         }
         load.pause();
-        // From here on, when the server has the threads that serve the load.
+        // Opened only now, when the server has the threads that serve the load.
         load.counters = running.pid.and_then(|pid| Counters::of(pid).ok());
         Ok(load)
     }
 
-    /// Its process.
+    /// The process id of the load.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Lets it run, so that what comes after is measured in the middle of things.
+    /// Runs the load unmeasured.
     ///
     /// # Errors
-    /// It, or its server, ends.
+    /// The load or its server ends.
     pub fn warm_up(
         &mut self,
         running: &mut RunningServer,
@@ -184,20 +184,20 @@ impl Counted {
         Ok(())
     }
 
-    /// From now on so many transactions a second, and no longer as many as can be.
+    /// Limits the load to a rate in transactions per second.
     ///
     /// # Errors
-    /// Its file cannot be written.
+    /// The file cannot be written.
     pub fn pace(&self, rate: f64) -> Result<(), CellError> {
         let pause = 1e9 * self.threads as f64 / rate.max(1e-3);
         self.write_word(PAUSE, pause.max(1.0) as u64)
             .map_err(read_failed)
     }
 
-    /// Its turn.
+    /// Runs one turn: an unmeasured lead, then the measured time.
     ///
     /// # Errors
-    /// It, or its server, ends.
+    /// The load or its server ends.
     pub fn turn(
         &mut self,
         running: &mut RunningServer,
@@ -237,11 +237,11 @@ impl Counted {
         })
     }
 
-    /// CPU of the server per transaction in each of so many slices after a stand-still, in microseconds; none of slices in which
-    /// no transaction ended.
+    /// The server's CPU per transaction in microseconds in each slice after a resumption; `None` for a slice in which no
+    /// transaction ended.
     ///
     /// # Errors
-    /// It, or its server, ends.
+    /// The load or its server ends.
     pub fn slices(
         &mut self,
         running: &mut RunningServer,
@@ -268,10 +268,10 @@ impl Counted {
         Ok(slices)
     }
 
-    /// Ends it: what it did in all, and the latencies of its turns.
+    /// Ends the load and returns its report.
     ///
     /// # Errors
-    /// It does not end, or fails.
+    /// The load fails or does not end.
     pub fn end(
         mut self,
         running: &mut RunningServer,
@@ -329,14 +329,14 @@ impl Counted {
         })
     }
 
-    /// A failure, when it or the server has ended.
+    /// Fails if the load or the server has ended.
     fn check_running(&mut self, running: &mut RunningServer) -> Result<(), CellError> {
         running.check_alive()?;
         if !self.child.has_ended() {
             return Ok(());
         }
         let how = (self.child.reap()).map_or_else(|error| error.to_string(), child::ended);
-        // A server that died takes its clients with it: that is the reason, then.
+        // If the server died, that is the reason, since its clients fail with it.
         std::thread::sleep(Duration::from_millis(100));
         running.check_alive()?;
         Err(self.failed(&how))
@@ -360,7 +360,7 @@ impl Counted {
 
     fn signal(&self, signal: Signal) {
         if let Some(group) = Pid::from_raw(self.child.id() as i32) {
-            // It has ended: that is seen, and said, elsewhere.
+            // If the group has ended, `check_running` reports it.
             let _ = kill_process_group(group, signal);
         }
     }
@@ -404,7 +404,7 @@ impl Counted {
     }
 }
 
-/// What buckets say; `mean_ms` is known more exactly.
+/// The latency from buckets; `mean_ms` is known more exactly.
 pub fn latency(buckets: &[u64], mean_ms: f64) -> Latency {
     let histogram: Vec<(f64, u64)> = (buckets.iter().enumerate())
         .filter(|(_, count)| **count > 0)
@@ -421,7 +421,7 @@ pub fn latency(buckets: &[u64], mean_ms: f64) -> Latency {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        // Who stands still heeds nothing else.
+        // A stopped process ignores every signal but SIGKILL.
         self.child.kill();
     }
 }
@@ -436,20 +436,20 @@ fn number(bytes: &[u8], word: usize) -> u64 {
     u64::from_ne_bytes(value)
 }
 
-/// The middle of a bucket.
+/// The middle of a bucket in milliseconds.
 fn middle_ms(bucket: usize) -> f64 {
     ((bucket as f64 + 0.5) / BUCKETS_PER_OCTAVE).exp2() / 1e3
 }
 
-/// What was under way when the load stopped is not the next one's.
+/// Waits until the server has finished what it was executing when the load stopped.
 fn wait_until_idle(running: &RunningServer) {
-    const STEP: Duration = Duration::from_millis(2);
-    const STEPS: u32 = 100;
+    const POLL_INTERVAL: Duration = Duration::from_millis(2);
+    const MAX_POLLS: u32 = 100;
     let Some(pid) = running.pid else { return };
     let cpu = || proc::cpu(pid).map(|cpu| cpu.seconds);
     let mut before = cpu();
-    for _ in 0..STEPS {
-        std::thread::sleep(STEP);
+    for _ in 0..MAX_POLLS {
+        std::thread::sleep(POLL_INTERVAL);
         let now = cpu();
         if now == before {
             return;

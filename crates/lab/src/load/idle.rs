@@ -1,4 +1,4 @@
-//! Connections that ask nothing: what a server takes of memory at its start, and for each of them.
+//! Idle connections: the memory of a server at its start, and for each connection.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use crate::error::CellError;
 use crate::proc;
 use crate::server::RunningServer;
 
-/// The first few pay for what all share: they are open before the others are counted.
-const FIRST: u32 = 8;
+/// Connections that are opened before the measurement: the first ones allocate what all share.
+const FIRST_CONNECTIONS: u32 = 8;
 
-/// How long a server has to come to rest.
-const REST: Duration = Duration::from_millis(500);
+/// The time that a server has to become idle.
+const SETTLE_TIME: Duration = Duration::from_millis(500);
 
 /// Memory of a process, in KiB.
 #[derive(Clone, Copy)]
@@ -22,14 +22,14 @@ struct MemoryReading {
     segment: Option<f64>,
 }
 
-/// Opens them, looks, and closes them.
+/// Opens the connections, reads the server's memory, and closes them.
 pub(super) fn run(drive: &Drive, running: &mut RunningServer) -> Result<LoadReport, CellError> {
     let begun = Instant::now();
     let pid = running
         .pid
         .ok_or_else(|| CellError::failed("load idle needs a server whose process is here"))?;
     let read_memory = || -> Result<MemoryReading, CellError> {
-        std::thread::sleep(REST);
+        std::thread::sleep(SETTLE_TIME);
         drive.interrupt.check()?;
         let stat = proc::stat(pid).ok_or_else(|| CellError::failed("the server has gone"))?;
         Ok(MemoryReading {
@@ -51,7 +51,7 @@ pub(super) fn run(drive: &Drive, running: &mut RunningServer) -> Result<LoadRepo
         }
         Ok(())
     };
-    more(FIRST)?;
+    more(FIRST_CONNECTIONS)?;
     let few = read_memory()?;
     more(drive.connections)?;
     let many = read_memory()?;

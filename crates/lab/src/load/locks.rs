@@ -1,5 +1,5 @@
-//! Threads that take one lock: Tare's, the system's, std's, parking_lot's. A program of its own (a hidden
-//! subcommand of `tare`), so that its CPU is nobody else's.
+//! Threads that take one lock of Tare, pthreads, std or parking_lot. A separate process (a hidden subcommand of
+//! `tare`) runs them, so that their CPU can be measured.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -19,7 +19,7 @@ tare::classes! {
     static LOCK_WEIGHED: Mutex = "wait/synch/mutex/tare/LOCK_weighed";
 }
 
-/// What it is asked for.
+/// The options of the subcommand.
 #[derive(Debug, Clone)]
 pub struct Request {
     /// tare, tare-counted, pthread, std or parking_lot.
@@ -34,10 +34,10 @@ pub struct Request {
     pub outside_ns: u64,
 }
 
-/// The locks that there are.
+/// The locks that can be weighed.
 pub const LOCKS: [&str; 5] = ["tare", "tare-counted", "pthread", "std", "parking_lot"];
 
-/// What is held: the number of acquisitions, which is wrong when a lock does not exclude.
+/// A lock that guards the number of acquisitions, which is wrong if the lock does not exclude.
 trait Lock: Sync {
     fn with(&self, work: impl FnOnce(&mut u64));
 }
@@ -67,13 +67,13 @@ impl Lock for parking_lot::Mutex<u64> {
     }
 }
 
-/// The system's, at an address that does not change.
+/// A pthread mutex at an address that does not change.
 struct Pthread {
     raw: UnsafeCell<libc::pthread_mutex_t>,
     value: UnsafeCell<u64>,
 }
 
-// SAFETY: `raw` is made to be used by several threads, and `value` is touched by its holder alone.
+// SAFETY: a pthread mutex may be used by several threads, and only the holder of `raw` accesses `value`.
 unsafe impl Sync for Pthread {}
 
 impl Lock for Box<Pthread> {
@@ -89,7 +89,7 @@ impl Lock for Box<Pthread> {
     }
 }
 
-/// Runs it and prints what each thread got.
+/// Runs the threads and prints how often each acquired the lock.
 ///
 /// # Errors
 /// An unknown lock, or one that let two threads in at once.
@@ -119,7 +119,7 @@ pub fn main(request: &Request) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What it prints.
+/// The printed report.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
 struct Report {
     seconds: f64,
@@ -168,7 +168,7 @@ fn weigh(request: &Request, lock: &impl Lock) -> Result<Report, String> {
     }
 }
 
-/// Work that nobody waits for.
+/// A delay of so many turns of a loop.
 #[inline]
 fn work(turns: u64) {
     for turn in 0..turns {
@@ -176,7 +176,7 @@ fn work(turns: u64) {
     }
 }
 
-/// How many turns of [`work`] a nanosecond has.
+/// The turns of [`work`] in a nanosecond.
 fn turns_per_ns() -> f64 {
     const TURNS: u64 = 2_000_000;
     let once = || {
@@ -184,11 +184,11 @@ fn turns_per_ns() -> f64 {
         work(TURNS);
         TURNS as f64 / start.elapsed().as_nanos() as f64
     };
-    // The fastest is the one that nothing else interrupted.
+    // The fastest measurement was interrupted least.
     (0..5).map(|_| once()).fold(0.0, f64::max)
 }
 
-/// Reads what it printed.
+/// Parses the printed report.
 pub(super) fn read(output: &str) -> Result<LoadReport, String> {
     let report: Report = serde_json::from_str(output.trim())
         .map_err(|error| format!("printed no figures: {error}"))?;
@@ -200,7 +200,7 @@ pub(super) fn read(output: &str) -> Result<LoadReport, String> {
     Ok(LoadReport {
         seconds: report.seconds,
         transactions: all as f64,
-        // From one acquisition to the thread's next.
+        // The time between two acquisitions of a thread.
         latency: Some(Latency {
             mean_ms,
             ..Latency::default()
@@ -210,7 +210,7 @@ pub(super) fn read(output: &str) -> Result<LoadReport, String> {
     })
 }
 
-/// Jain's index: 1 when all have equally much, 1/n when one has all.
+/// Jain's index: 1 if all shares are equal, 1/n if one thread has all.
 pub fn fairness(shares: &[u64]) -> f64 {
     let sum: f64 = shares.iter().map(|&share| share as f64).sum();
     let squares: f64 = shares.iter().map(|&share| (share as f64).powi(2)).sum();

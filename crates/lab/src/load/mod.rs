@@ -1,4 +1,4 @@
-//! Loads: started against a server, watched to their end, and what they then say.
+//! Loads: started against a server, sampled until they end, and their reports.
 
 mod command;
 pub mod counted;
@@ -25,56 +25,56 @@ use crate::server::{Binaries, RunningServer, last_line, preload};
 
 /// One run of a load.
 pub struct Drive<'a> {
-    /// Programs.
+    /// The programs that a run starts.
     pub binaries: &'a Binaries,
-    /// The workload, and what the configuration says of it.
+    /// The server, configuration and workload.
     pub parts: Parts<'a>,
-    /// How many connections.
+    /// The number of connections.
     pub connections: u32,
-    /// For how long.
+    /// The duration in seconds.
     pub seconds: u32,
-    /// Transactions a second; none: flat out.
+    /// The rate in transactions per second; `None` for as many as possible.
     pub rate: Option<f64>,
-    /// The tables.
+    /// The size of the tables.
     pub data: &'a Data,
-    /// Where loads that come from one run.
+    /// The network namespace of the load, if it has one.
     pub namespace: Option<&'a Namespace>,
-    /// For scripts, logs and files with passwords.
+    /// The directory for scripts, logs and files with passwords.
     pub directory: &'a Path,
-    /// Ctrl-C.
+    /// The flag of signals.
     pub interrupt: &'a Interrupt,
 }
 
-/// What a load did.
+/// The report of a load.
 #[derive(Debug, Default)]
 pub struct LoadReport {
-    /// How long it ran.
+    /// The duration in seconds.
     pub seconds: f64,
     /// Transactions.
     pub transactions: f64,
-    /// Queries; 0 when it does not say.
+    /// Queries; 0 when the load does not count them.
     pub queries: f64,
-    /// Errors that it ignored.
+    /// Errors that the load ignored.
     pub errors: u64,
     /// Throughput in each second.
     pub each_second: Vec<f64>,
     /// How long transactions took.
     pub latency: Option<Latency>,
-    /// What a command printed, or fairness.
+    /// The number that a command printed, or the fairness of a lock.
     pub figure: Option<f64>,
-    /// The server's memory, of load idle.
+    /// The server's memory, for load idle.
     pub resident: Option<Resident>,
-    /// Its CPU.
+    /// The load generator's CPU.
     pub generator: Cpu,
-    /// What was seen while it ran.
+    /// Samples that were taken while the load ran.
     pub samples: Samples,
 }
 
 impl Drive<'_> {
-    /// Runs it to its end.
+    /// Runs the load to its end.
     ///
     /// # Errors
-    /// It fails, does not end, or the server ends.
+    /// The load fails or does not end, or the server ends.
     pub fn run(&self, running: &mut RunningServer) -> Result<LoadReport, CellError> {
         let command = match self.parts.workload.load {
             Load::Idle => return idle::run(self, running),
@@ -101,7 +101,7 @@ impl Drive<'_> {
         Ok(driven)
     }
 
-    /// Words that a cell fills in.
+    /// Fills in the placeholders of a cell.
     pub(crate) fn fill(&self, text: &str, running: Option<&RunningServer>) -> String {
         let mut text = text
             .replace("{connections}", &self.connections.to_string())
@@ -119,7 +119,7 @@ impl Drive<'_> {
         text
     }
 
-    /// The workload's options and those that the configuration adds.
+    /// The options of the workload and of the configuration.
     pub(crate) fn options(&self) -> impl Iterator<Item = String> {
         let Parts {
             workload,
@@ -130,7 +130,7 @@ impl Drive<'_> {
         options.map(|option| self.fill(option, None))
     }
 
-    /// A program, in the namespace when the load comes from there.
+    /// The command of a program, in the namespace if the load runs there.
     pub(crate) fn program(&self, name: &str) -> Result<Command, CellError> {
         match (self.parts.workload.from, self.namespace) {
             (From::Namespace, Some(namespace)) => {
@@ -166,7 +166,7 @@ impl Drive<'_> {
         command
     }
 
-    /// Starts it and looks on until it has ended: how long that took, what it wrote, its CPU, what was seen.
+    /// Runs a command to its end. Returns its duration, output, CPU and samples.
     fn watch(
         &self,
         mut command: Command,
@@ -181,7 +181,7 @@ impl Drive<'_> {
         let start = Instant::now();
         let mut child = Child::start(command, &log, Some(&output))?;
         let sampler = Sampler::start(running.pid, child.id());
-        // Threads have to connect, and end what they began.
+        // Threads have to connect first, and to finish their last transactions.
         let timeout = Duration::from_secs(u64::from(self.seconds) * 2 + 180);
         let ended = self.interrupt.wait(timeout, || {
             running.check_alive()?;
@@ -205,7 +205,7 @@ impl Drive<'_> {
         }
         let status = child.reap()?;
         if !status.success() {
-            // A server that died takes its clients with it: that is the reason, then.
+            // If the server died, that is the reason, since its clients fail with it.
             std::thread::sleep(Duration::from_millis(100));
             running.check_alive()?;
             return Err(failed(&child::ended(status), &text, &child));
@@ -214,13 +214,13 @@ impl Drive<'_> {
     }
 }
 
-/// What a load has written to its output.
+/// The output of a load.
 fn read_output(output: &Path) -> String {
     let text = std::fs::read(output).unwrap_or_default();
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// A load that failed, with the line of what it said that tells most.
+/// The error of a load that failed, with the most informative line of its output.
 fn failed(how: &str, output: &str, child: &Child) -> CellError {
     let log = format!("{output}\n{}", child.log());
     let reason = format!("the load generator {how}: {}", last_line(&log));

@@ -17,7 +17,7 @@ pub fn of_peak(text: &str) -> Option<f64> {
 }
 
 impl Rate {
-    /// The part of the rate that is reached flat out, when it is one.
+    /// The part of the peak rate, if the rate is given so.
     pub fn peak(&self) -> Option<f64> {
         match self {
             Self::Fixed(_) => None,
@@ -25,7 +25,7 @@ impl Rate {
         }
     }
 
-    /// The rate, when it is a number.
+    /// The rate, if it is a number.
     pub fn fixed(&self) -> Option<f64> {
         match self {
             Self::Fixed(rate) => Some(*rate),
@@ -33,7 +33,7 @@ impl Rate {
         }
     }
 
-    /// The share of the machine's CPU that is asked for, in percent.
+    /// The requested share of the machine's CPU in percent.
     pub fn cpu(&self) -> Option<(f64, f64)> {
         match self {
             Self::Fixed(_) => None,
@@ -42,7 +42,7 @@ impl Rate {
     }
 }
 
-/// The next rate to try, when `rate` took `busy` percent of the machine: none when that is what was asked for.
+/// The next rate to try after `rate` used `busy` percent of the CPU; `None` if that is within the range.
 pub fn next(rate: f64, busy: f64, (low, high): (f64, f64)) -> Option<f64> {
     let wanted = (low + high) / 2.0;
     (busy < low || busy > high).then(|| rate * wanted / busy.max(1.0))
@@ -77,8 +77,8 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_comes_nearer_until_it_is_right() {
-        // A machine that is full at 1000 a second.
+    fn rates_converge_to_the_requested_share() {
+        // A machine that is saturated at 1000 per second.
         let busy = |rate: f64| (rate / 10.0).min(100.0);
         let mut rate = 1200.0;
         let mut tries = 0;

@@ -1,4 +1,4 @@
-//! sysbench: what it is asked for, with the password in a file and not on its command line.
+//! sysbench's command lines. The password is in a file, not on the command line.
 
 use std::fs;
 use std::io::Write;
@@ -14,16 +14,16 @@ use crate::child::{self, Child};
 use crate::error::CellError;
 use crate::server::{RunningServer, last_line};
 
-/// Scripts of ours, for what sysbench has none.
+/// Tare's own scripts, for loads that sysbench does not have.
 const SCRIPTS: [(&str, &str); 2] = [
     ("reconnect", include_str!("../../lua/reconnect.lua")),
     ("call", include_str!("../../lua/call.lua")),
 ];
 
-/// The script that fills the tables that all of them use.
+/// The script that fills the tables, which all scripts use.
 const PREPARE: &str = "oltp_read_write";
 
-/// What a run of the load is started with.
+/// The command of a run of the load.
 pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, CellError> {
     let mut command = command(drive, address, &script(drive)?)?;
     command.args([
@@ -38,7 +38,7 @@ pub(super) fn run(drive: &Drive, address: &Address) -> Result<Command, CellError
     Ok(command)
 }
 
-/// A script on the tables, for as long as is said after it.
+/// The command of a script, without its duration.
 pub(super) fn command(
     drive: &Drive,
     address: &Address,
@@ -57,7 +57,7 @@ pub(super) fn command(
     Ok(command)
 }
 
-/// Makes the database and its tables, when they are not there.
+/// Creates the database and fills its tables.
 ///
 /// # Errors
 /// The server refuses, or sysbench fails.
@@ -103,7 +103,7 @@ pub fn prepare(drive: &Drive, running: &mut RunningServer) -> Result<(), CellErr
     Err(CellError::Failed { reason, log })
 }
 
-/// The option that names a file with how to connect, which only we can read.
+/// Writes a file with the address, which only this user can read, and returns the option that names it.
 fn config(directory: &Path, address: &Address) -> Result<String, CellError> {
     let path = directory.join("sysbench.conf");
     let mut lines = vec![
@@ -140,7 +140,7 @@ fn config(directory: &Path, address: &Address) -> Result<String, CellError> {
     Ok(format!("--config-file={}", path.display()))
 }
 
-/// The workload's script: sysbench's own by name, ours as a file.
+/// The workload's script: a name of sysbench's, or the path of Tare's.
 pub(super) fn script(drive: &Drive) -> Result<PathBuf, CellError> {
     let script = drive.parts.workload.script.as_deref().unwrap_or(PREPARE);
     let Some((name, text)) = SCRIPTS.iter().find(|(name, _)| *name == script) else {

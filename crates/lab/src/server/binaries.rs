@@ -1,27 +1,27 @@
-//! Where the programs are that a run starts.
+//! The programs that a run starts.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::recipe::{Build, Recipe};
 
-/// How one gets a tare without instrumentation.
+/// How to build a tare without instrumentation.
 pub const PLAIN_BUILD_NEEDED: &str = "there is no tare without instrumentation here: build one with CARGO_TARGET_DIR=target/plain \
                             cargo build --release -p tare-cli --no-default-features, or give --plain PATH";
 
-/// Where programs are.
+/// The paths of the programs.
 #[derive(Debug, Clone)]
 pub struct Binaries {
-    /// This binary.
+    /// This program.
     pub tare: PathBuf,
-    /// One without instrumentation, when `--plain` or the build folder has it.
+    /// A tare without instrumentation, if `--plain` or the build folder has one.
     pub plain: Option<PathBuf>,
-    /// scripts/servers of the checkout that we run from.
+    /// scripts/servers of the checkout.
     pub servers: Option<PathBuf>,
 }
 
 impl Binaries {
-    /// Looks for them beside and above the binary, and above the working directory.
+    /// Searches the folders above the program and above the working directory.
     pub fn locate(tare: PathBuf, plain: Option<PathBuf>) -> Self {
         let above = |path: &Path| path.ancestors().map(Path::to_owned).collect::<Vec<_>>();
         let mut folders: Vec<PathBuf> = tare.parent().map(above).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Binaries {
         }
     }
 
-    /// Builds what a recipe needs and is not here: a tare without instrumentation, from the checkout that we run from.
+    /// Builds a tare without instrumentation from the checkout, if a recipe needs it and there is none.
     ///
     /// # Errors
     /// There is no checkout, or cargo failed: a sentence that says what else can be done.
@@ -62,7 +62,7 @@ impl Binaries {
         ))
     }
 
-    /// Runs cargo, which tells on standard error what it does.
+    /// Runs cargo, whose messages go to standard error.
     fn build_plain(&self) -> Option<PathBuf> {
         let checkout = self.servers.as_deref()?.parent()?.parent()?;
         let target = checkout.join("target/plain");

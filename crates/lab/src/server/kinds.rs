@@ -1,4 +1,4 @@
-//! How `tare serve`, mysqld and mariadbd are made and started.
+//! The command lines of `tare serve`, mysqld and mariadbd, and their data directories.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,21 +11,21 @@ use super::{Launch, RunningServer};
 use crate::error::CellError;
 use crate::recipe::{Build, Engine, Kind};
 
-/// `tare run --require` of a server that it cannot bring Tare's engine into.
+/// The exit code of `tare run --require` for a server that the door does not support.
 pub const NOT_SERVED: i32 = 4;
 
-/// A command that starts a server, and where that will be.
+/// A command that starts a server.
 pub struct StartCommand {
     /// The command.
     pub command: Command,
-    /// Its socket.
+    /// The server's socket.
     pub socket: PathBuf,
-    /// Its pid file.
+    /// The server's pid file.
     pub pid_file: PathBuf,
 }
 
-/// Options that every mysqld and mariadbd of ours gets: a load that fits into memory, commits that do not wait for the
-/// disk, which would hide what is measured, and patience with clients that stand still in the middle of a word.
+/// Options of every mysqld and mariadbd: the load fits into memory, commits do not wait for the disk, which would hide
+/// what is measured, and network timeouts are long, because clients may be stopped within a packet.
 fn common(launch: &Launch) -> Vec<String> {
     let pool = (launch.bytes * 2).clamp(128 << 20, 4 << 30) >> 20;
     vec![
@@ -41,7 +41,7 @@ fn common(launch: &Launch) -> Vec<String> {
     ]
 }
 
-/// The command of a server of ours, its data directory made. `remote` is where TCP listens.
+/// The command of a server, whose data directory is created. `remote` is the TCP address to listen on.
 pub fn command(launch: &Launch, remote: Option<(&str, u16)>) -> Result<StartCommand, CellError> {
     std::fs::create_dir_all(launch.directory).map_err(CellError::at(launch.directory.display()))?;
     match launch.server.kind {
@@ -116,9 +116,9 @@ fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<StartCommand, 
         Engine::Stock => Command::new(&words[0]),
         Engine::Tare => {
             let mut command = Command::new(&launch.binaries.tare);
-            // A server that the door does not know is a failure, not one without Tare.
+            // An unsupported server must fail, not run without Tare.
             command.args(["run", "--require", "--", &words[0]]);
-            // Where it saves the segment of a server that dies.
+            // `tare run` saves the segment of a server that dies here.
             command.current_dir(launch.directory);
             command
         }
@@ -131,7 +131,7 @@ fn mysqld(launch: &Launch, remote: Option<(&str, u16)>) -> Result<StartCommand, 
     })
 }
 
-/// From scripts/servers: the data directory, then the command line.
+/// Creates the data directory and returns the command line, both with scripts/servers.
 fn scripted(launch: &Launch) -> Result<Vec<String>, CellError> {
     let version = launch.server.version.as_deref().unwrap_or("mariadb");
     let Some(script) = &launch.binaries.servers else {
@@ -162,7 +162,7 @@ fn scripted(launch: &Launch) -> Result<Vec<String>, CellError> {
     Ok(run("command")?.lines().map(str::to_owned).collect())
 }
 
-/// Of the user's own program.
+/// The same for the user's own program.
 fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, CellError> {
     let base = program
         .parent()
@@ -207,7 +207,7 @@ fn own(launch: &Launch, program: &Path) -> Result<Vec<String>, CellError> {
     Ok(words)
 }
 
-/// The address for loads over TCP, with a user that may come from there.
+/// The address for loads over TCP, with a user that may connect from there.
 pub fn remote(
     launch: &Launch,
     running: &mut RunningServer,
@@ -229,7 +229,7 @@ pub fn remote(
     }
     let password = format!("{:016x}", fastrand::u64(..));
     let native = match launch.server.version.as_deref() {
-        // sysbench's client library need not know 8.0's default.
+        // sysbench's client library may not support the default of 8.0.
         Some("8.0") => "WITH mysql_native_password ",
         _ => "",
     };
@@ -239,7 +239,7 @@ pub fn remote(
             .query(sql)
             .map_err(CellError::at("cannot make a user for TCP"))
     };
-    // Its data directory may have been here before.
+    // An earlier run may have created the user in this data directory.
     let there = query("SELECT COUNT(*) FROM mysql.user WHERE User = 'weigh'")?;
     if there
         .first()

@@ -1,4 +1,4 @@
-//! The servers: started on a directory of ours, asked, and stopped.
+//! Servers: started on a directory of the run, queried, and stopped.
 
 mod binaries;
 mod kinds;
@@ -23,40 +23,40 @@ pub use binaries::Binaries;
 use namespace::Namespace;
 pub use running::{RunningServer, last_line};
 
-/// How long a server may take until it answers.
+/// The time that a server has to answer after its start.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// What a server is started with.
+/// The parameters of a server's start.
 pub struct Launch<'a> {
-    /// Programs.
+    /// The programs that a run starts.
     pub binaries: &'a Binaries,
-    /// Which server.
+    /// The server.
     pub server: &'a Server,
-    /// Under which configuration.
+    /// The configuration.
     pub configuration: &'a Configuration,
-    /// The directory of this server: its data, socket and log.
+    /// The directory of the server's data, socket and log.
     pub directory: &'a Path,
-    /// Where loads come from.
+    /// Where loads connect from.
     pub from: From,
-    /// The network namespace of loads, when they come from one.
+    /// The network namespace of loads, if they run in one.
     pub namespace: Option<&'a Namespace>,
-    /// The most connections that a load opens.
+    /// The largest number of connections of a load.
     pub connections: u32,
-    /// Bytes of rows, for the size of a buffer pool.
+    /// The size of the rows in bytes, for the buffer pool.
     pub bytes: u64,
-    /// How to reach one that runs already.
+    /// The address of a server that runs already.
     pub dsn: Option<&'a Dsn>,
-    /// The user's command has this long to answer.
+    /// The time that the user's command has to answer.
     pub warm_up: Duration,
-    /// Ctrl-C.
+    /// The flag of signals.
     pub interrupt: &'a Interrupt,
 }
 
 impl Launch<'_> {
-    /// Starts it (making its data directory when there is none), waits until it answers, and sends its SQL.
+    /// Starts the server, creating its data directory if there is none; waits until it answers, and sends its SQL.
     ///
     /// # Errors
-    /// It cannot be had, does not start, or refuses a statement.
+    /// The server is not installed, does not start, or refuses a statement.
     pub fn start(&self) -> Result<RunningServer, CellError> {
         let mut running = match self.server.kind {
             Kind::None => return Ok(RunningServer::without_server()),
@@ -75,14 +75,13 @@ impl Launch<'_> {
     /// Sends the configuration's SQL, and runs its commands.
     ///
     /// # Errors
-    /// The server refuses it, or a command fails.
+    /// The server refuses a statement, or a command fails.
     pub fn configure(&self, running: &mut RunningServer) -> Result<(), CellError> {
         send(running, &self.configuration.sql)?;
         (self.configuration.switch.iter()).try_for_each(|command| running.shell(command))
     }
 
-    /// Room for those that a load opens, and for those that it has closed and the server has not yet, when it
-    /// reconnects all the time.
+    /// Enough for a load that reconnects, since the server closes connections with a delay.
     fn max_connections(&self) -> u32 {
         4 * self.connections + 100
     }
@@ -146,7 +145,7 @@ impl Launch<'_> {
         Ok(running)
     }
 
-    /// Preloaded allocator and environment.
+    /// Sets the environment and the preloaded allocator.
     fn set_preload(&self, command: &mut Command) -> Result<(), CellError> {
         command.envs(&self.configuration.environment);
         if let Some(allocator) = &self.configuration.preload
@@ -188,7 +187,7 @@ impl Launch<'_> {
         })
     }
 
-    /// The segment of a process of ours.
+    /// Opens the segment of a process.
     fn segment(&self, pid: u32) -> Result<Connection, CellError> {
         let mut connection = Connection::Segment {
             tare: self.binaries.tare.clone(),
@@ -202,7 +201,7 @@ impl Launch<'_> {
         }
     }
 
-    /// The user's own.
+    /// Starts the user's command.
     fn start_command(&self) -> Result<RunningServer, CellError> {
         let port = namespace::free_port()?;
         let socket = self.directory.join("socket");
@@ -219,14 +218,14 @@ impl Launch<'_> {
         let mut child = Child::start(command, &self.directory.join("log"), None)?;
         let pid = child.id();
         let connection = match self.configuration.engine {
-            // That it has a segment says that it is up.
+            // The server is up once it has a segment.
             Engine::Tare => self.wait_until_ready(&mut child, || {
                 std::thread::sleep(Duration::from_millis(50));
                 self.segment(pid).ok()
             })?,
             Engine::Stock => Connection::Absent,
         };
-        // A socket's file is there before anybody listens on it.
+        // A socket's file exists before the server listens on it.
         let listens = || {
             std::os::unix::net::UnixStream::connect(&socket).is_ok()
                 || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()

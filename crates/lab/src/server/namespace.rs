@@ -1,29 +1,29 @@
-//! Another network namespace, as a remote client without a second machine: a pair of virtual Ethernet devices.
+//! A network namespace with a pair of virtual Ethernet devices: a remote client without a second machine.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 
 use crate::error::CellError;
 
-/// Why a cell from a namespace is skipped.
+/// The reason why a cell with a namespace is skipped.
 pub const NEEDED: &str =
     "a load from another network namespace needs root and ip(8) (Debian: iproute2)";
 
-/// The namespace; removed when the value goes.
+/// The namespace; it is removed when the value is dropped.
 #[derive(Debug)]
 pub struct Namespace {
     /// Its name.
     pub name: String,
-    /// Our address, seen from there.
+    /// The server's address in the namespace.
     pub host: String,
     device: String,
 }
 
 impl Namespace {
-    /// Makes one.
+    /// Creates a namespace.
     ///
     /// # Errors
-    /// Not root, no ip(8), or the kernel refuses.
+    /// The user is not root, ip(8) is missing, or the kernel refuses.
     pub fn new() -> Result<Self, CellError> {
         if !rustix::process::geteuid().is_root() {
             return Err(CellError::Skipped(NEEDED.into()));
@@ -55,7 +55,7 @@ impl Namespace {
         Ok(namespace)
     }
 
-    /// What goes before a command that is to run there.
+    /// The words before a command that runs in the namespace.
     pub fn prefix(&self) -> [&str; 4] {
         ["ip", "netns", "exec", &self.name]
     }
@@ -87,10 +87,10 @@ fn ip(arguments: &[&str]) -> Result<(), CellError> {
     }
 }
 
-/// A TCP port that nobody has at the moment.
+/// A TCP port that is free at the moment.
 ///
 /// # Errors
-/// There is none.
+/// No port is free.
 pub fn free_port() -> Result<u16, CellError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(CellError::at("no free port"))?;
     Ok(listener

@@ -1,4 +1,4 @@
-//! Allocators: which library has them.
+//! The libraries of allocators.
 
 use std::path::{Path, PathBuf};
 
@@ -24,10 +24,10 @@ const FOLDERS: [&str; 5] = [
     "/usr/local/lib",
 ];
 
-/// The library to preload; none for libc's own.
+/// The library to preload; `None` for libc's allocator.
 ///
 /// # Errors
-/// It is not there.
+/// The library is not installed.
 pub fn library(allocator: &str) -> Result<Option<PathBuf>, CellError> {
     if allocator == "libc" {
         return Ok(None);

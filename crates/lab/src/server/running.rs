@@ -1,4 +1,4 @@
-//! A server that answers, and how loads reach it.
+//! A server that answers.
 
 use std::process::{Command, Stdio};
 
@@ -12,13 +12,13 @@ use crate::error::CellError;
 /// A server that answers.
 pub struct RunningServer {
     child: Option<Child>,
-    /// The process whose CPU is the server's; none of a server elsewhere.
+    /// The server's process; `None` if it is on another machine.
     pub pid: Option<u32>,
-    /// To ask its Performance Schema.
+    /// The connection to its Performance Schema.
     pub connection: Connection,
-    /// Until it takes the place of `connection`: Tare's engine in the server.
+    /// The segment of Tare's engine, until it replaces `connection`.
     pub(super) segment: Option<Connection>,
-    /// For loads.
+    /// The address for loads.
     pub address: Address,
 }
 
@@ -38,15 +38,15 @@ impl RunningServer {
         }
     }
 
-    /// Nothing runs: the load is what is measured.
+    /// No server: the load is what is measured.
     pub(crate) fn without_server() -> Self {
         Self::new(None, None, Connection::Absent, Address::default())
     }
 
-    /// A failure, when it has ended.
+    /// Checks that the server has not ended.
     ///
     /// # Errors
-    /// How it ended, and its log.
+    /// The exit status, and the log.
     pub fn check_alive(&mut self) -> Result<(), CellError> {
         let Some(child) = self.child.as_mut() else {
             return Ok(());
@@ -67,7 +67,7 @@ impl RunningServer {
         })
     }
 
-    /// A command of the user's with its blanks filled: `{socket}`, `{port}` and `{pid}`.
+    /// Fills `{socket}`, `{port}` and `{pid}` in a command of the user.
     pub fn fill_placeholders(&self, command: &str) -> String {
         let socket = self.address.socket.as_ref();
         let socket = socket.map(|socket| socket.display().to_string());
@@ -76,10 +76,10 @@ impl RunningServer {
             .replace("{pid}", &self.pid.unwrap_or(0).to_string())
     }
 
-    /// Runs a shell command of the user's for it, its blanks filled.
+    /// Runs a shell command of the user, with its placeholders filled in.
     ///
     /// # Errors
-    /// It fails, or there is no shell.
+    /// The command fails, or there is no shell.
     pub fn shell(&self, command: &str) -> Result<(), CellError> {
         let command = self.fill_placeholders(command);
         let mut shell = Command::new("sh");
@@ -95,14 +95,14 @@ impl RunningServer {
         }
     }
 
-    /// The end of its log.
+    /// The end of the server's log.
     pub fn log(&self) -> String {
         self.child.as_ref().map(Child::log).unwrap_or_default()
     }
 
-    /// Stops it; the data stays.
+    /// Stops the server; its data stays.
     pub fn stop(mut self) {
-        // Our own connection first: servers wait for those.
+        // Close our connection first, because servers wait for it.
         self.connection = Connection::Absent;
         if let Some(child) = &mut self.child {
             child.stop();
@@ -110,13 +110,13 @@ impl RunningServer {
     }
 }
 
-/// The line of a log that tells most: the last error with a number, the last error, or the last line.
+/// The most informative line of a log: the last error with a number, the last error, or the last line.
 pub fn last_line(log: &str) -> String {
     let telling = |line: &&str| {
         let lower = line.to_ascii_lowercase();
         lower.contains("error") || lower.contains("fatal") || lower.contains("tare:")
     };
-    // "error 1040: Too many connections" says more than what follows from it.
+    // "error 1040: Too many connections" is the cause of later errors.
     let numbered = |line: &&str| {
         let lower = line.to_ascii_lowercase();
         let after = lower

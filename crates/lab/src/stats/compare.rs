@@ -1,4 +1,4 @@
-//! A configuration against the baseline, repetition by repetition, and in each turn by turn.
+//! Compares a configuration with the baseline by repetition and turn.
 
 use std::collections::BTreeMap;
 
@@ -8,51 +8,51 @@ use super::interval::{FEWEST, Interval};
 use super::mean;
 use super::starts::{Components, Coverage, LEAST_STARTS, Start, effect};
 
-/// When a value was measured: only values of the same moment are compared.
+/// The moment of a value; only values of the same moment are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
-    /// Which repetition, from 1.
+    /// The repetition, from 1.
     pub repetition: u32,
-    /// Which turn in it, from 1; 0 is all of it.
+    /// The turn in the repetition, from 1; 0 for the complete repetition.
     pub turn: u32,
 }
 
 /// One measured value.
 pub type Value = (Moment, f64);
 
-/// What a comparison says.
+/// The verdict of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// A difference.
+    /// The interval excludes zero.
     Different,
-    /// The interval covers zero, or the difference is no larger than the one that the A/A pair shows.
+    /// The interval includes zero, or the difference is no larger than that of the A/A pair.
     NotDistinguishable,
-    /// Too few repetitions to say.
+    /// Too few repetitions for an interval.
     TooFew,
-    /// The cell, or its baseline, is unstable: not to be quoted.
+    /// The cell or its baseline is unstable.
     Unstable,
 }
 
 /// A configuration against the baseline.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Comparison {
-    /// Difference in percent, with its interval.
+    /// The difference in percent with its interval.
     pub percent: Interval,
-    /// What the A/A pair of the group calls a difference when there is none, in percent.
+    /// The apparent difference of the group's A/A pair in percent.
     pub floor_percent: Option<f64>,
     /// Repetitions that both sides have.
     pub pairs: usize,
-    /// Turns that both sides have, in all repetitions.
+    /// Turns that both sides have in all repetitions.
     #[serde(default)]
     pub turns: usize,
-    /// What the interval is of.
+    /// The coverage of the interval.
     #[serde(rename = "claim", default)]
     pub coverage: Coverage,
-    /// How starts and turns vary, of logarithms.
+    /// The variances of starts and turns.
     #[serde(default)]
     pub components: Option<Components>,
-    /// What it says.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
@@ -75,7 +75,7 @@ pub struct Baseline {
 }
 
 impl Baseline {
-    /// Of the values of both.
+    /// From the values of both cells.
     pub fn of(first: &[Value], again: &[Value]) -> Self {
         Self {
             first: logs(first),
@@ -88,7 +88,7 @@ impl Baseline {
         starts(&self.again, &[&self.first])
     }
 
-    /// The starts of a cell against it.
+    /// The starts of a cell against the baseline.
     pub fn starts(&self, of: &Logs) -> Vec<Start> {
         let both = [&self.first, &self.again];
         let there: Vec<&Logs> = (both.into_iter()).filter(|logs| !logs.is_empty()).collect();
@@ -101,13 +101,13 @@ impl Baseline {
         (!starts.is_empty()).then(|| effect(&starts, coverage).map(percent))
     }
 
-    /// What a control calls a difference when there is none: its own, or half of its interval.
+    /// The apparent difference of a control: its mean, or its half width if that is larger.
     pub fn floor(control: &Interval) -> f64 {
         control.mean.abs().max(control.half().unwrap_or(0.0))
     }
 
-    /// By how much a difference has to exceed zero: nothing, unless the control finds one where there is none. Then the
-    /// intervals do not tell all that goes on, and what is not larger than that says nothing.
+    /// The amount that a difference has to exceed: zero, unless the control's interval excludes zero. Then the intervals do
+    /// not cover all variation, and a difference up to the control's mean is not evidence.
     pub fn bias(control: &Interval) -> f64 {
         match control.excludes_zero() {
             true => control.mean.abs(),
@@ -115,7 +115,7 @@ impl Baseline {
         }
     }
 
-    /// `values` against it, with what the A/A comparison says. `stable` is whether both may be quoted.
+    /// Compares values with the baseline, given the A/A comparison. `stable`: whether both cells are.
     pub fn compare(
         &self,
         values: &Logs,
@@ -151,13 +151,12 @@ impl Baseline {
 }
 
 impl Comparison {
-    /// The difference below which this comparison would have seen nothing, in percent: the end of its interval that is farther
-    /// from zero.
+    /// The detection limit in percent: the end of the interval that is farther from zero.
     pub fn bound(&self) -> f64 {
         self.percent.farthest().unwrap_or(0.0)
     }
 
-    /// As it is printed: the difference with its interval, or that there is none to be seen.
+    /// The comparison as text.
     pub fn words(&self) -> String {
         let signed = |x: f64| format!("{x:+.2} %");
         let interval = match (self.percent.low, self.percent.high) {
@@ -184,8 +183,8 @@ impl Comparison {
     }
 }
 
-/// The spread of a cell between repetitions, in percent, after what its whole group has in common in a repetition is taken out, and
-/// what few turns vary by. `None` below three repetitions.
+/// The spread of a cell between repetitions in percent, without the variation that its group has in common and that of
+/// turns. `None` below three repetitions.
 pub fn spread_percent(values: &Logs, group: &[Logs]) -> Option<f64> {
     let common: Logs = (values.keys())
         .map(|moment| {
@@ -209,7 +208,7 @@ fn ln(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then(|| value.ln())
 }
 
-/// How logarithms differ from each of `others` at the same moment: of each repetition what its turns say.
+/// The start of each repetition: the differences of logarithms from `others` at the same moments.
 fn starts(logs: &Logs, others: &[&Logs]) -> Vec<Start> {
     let mut repetitions: BTreeMap<u32, Vec<Vec<f64>>> = BTreeMap::new();
     for (moment, log) in logs {

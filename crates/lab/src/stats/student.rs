@@ -1,9 +1,9 @@
 //! Student's t distribution, for whole degrees of freedom.
 
-/// Beyond this many degrees of freedom the quantiles move by less than 0.003.
-const MANY: usize = 1_000;
+/// Beyond this many degrees of freedom the quantiles change by less than 0.003.
+const MAX_DEGREES: usize = 1_000;
 
-/// The chance of a distance of at most `t` from zero, on either side: Abramowitz and Stegun, 26.7.3 and 26.7.4.
+/// The probability of a distance of at most `t` from zero: Abramowitz and Stegun, 26.7.3 and 26.7.4.
 fn within(t: f64, degrees: usize) -> f64 {
     let theta = (t / (degrees as f64).sqrt()).atan();
     let (sine, cosine) = theta.sin_cos();
@@ -26,13 +26,13 @@ fn within(t: f64, degrees: usize) -> f64 {
     }
 }
 
-/// How far from zero, in standard errors, the middle `confidence` of the distribution reaches.
+/// The two-sided quantile in standard errors.
 ///
 /// # Panics
-/// No degree of freedom.
+/// There is no degree of freedom.
 pub fn quantile(confidence: f64, degrees: usize) -> f64 {
     assert!(degrees > 0, "a variance of one value");
-    let degrees = degrees.min(MANY);
+    let degrees = degrees.min(MAX_DEGREES);
     let (mut low, mut high) = (0.0, 1.0);
     while within(high, degrees) < confidence {
         high *= 2.0;
