@@ -329,7 +329,7 @@ fn plan(args: &Args, dsn: Option<&Dsn>) -> Result<Plan, Failure> {
     recipe.run.processors = part.processors.unwrap_or(recipe.run.processors);
     recipe.run.turns = part.turns.unwrap_or(recipe.run.turns);
     if let Some(connections) = &part.connections {
-        recipe.connect(connections.clone());
+        recipe.set_connections(connections.clone());
     }
     let until = until(args).filter(|_| !windows);
     if until.is_some() {

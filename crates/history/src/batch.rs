@@ -1,4 +1,4 @@
-//! Rows of a table on their way into a file.
+//! Rows of a table that will be written to a file.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -19,15 +19,15 @@ use crate::schema::{Table, Type, VERSION};
 /// A value of a row.
 #[derive(Clone, Copy, Debug)]
 pub enum Value<'a> {
-    /// Of types Long and Time; `None` is NULL.
+    /// Types Long and Time; `None` is NULL.
     Long(Option<i64>),
-    /// Of type Double.
+    /// Type Double.
     Double(f64),
-    /// Of type Text; `None` is NULL.
+    /// Type Text; `None` is NULL.
     Text(Option<&'a str>),
 }
 
-/// What a column has so far: which rows have a value (1) or not (0), and the values.
+/// A column so far: for each row whether it has a value (1) or not (0), and the values.
 struct Column {
     levels: Vec<i16>,
     values: Values,
@@ -45,12 +45,12 @@ pub struct Batch {
     pub table: &'static Table,
     rows: usize,
     columns: Vec<Column>,
-    /// Each text once: the same few stand in most rows.
+    /// The distinct texts, because most rows share a few.
     texts: HashMap<Box<str>, ByteArray>,
 }
 
 impl Batch {
-    /// None yet.
+    /// An empty batch.
     pub fn new(table: &'static Table) -> Self {
         let columns = table.columns.iter().map(|column| Column {
             levels: Vec::new(),
@@ -68,7 +68,7 @@ impl Batch {
         }
     }
 
-    /// How many.
+    /// The number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
@@ -97,15 +97,15 @@ impl Batch {
         self.rows += 1;
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         *self = Self::new(self.table);
     }
 
-    /// Writes the rows as one file, to be made whole by whoever renames it.
+    /// Writes the rows as one file, which the caller renames when it is complete.
     ///
     /// # Errors
-    /// [`Error`]: the disk is full, for instance. Then there may be a part of a file.
+    /// [`Error`]: for instance, the disk is full. A part of the file may remain.
     pub fn write(&self, path: &Path, host: &str) -> Result<(), Error> {
         let file = File::create(path).map_err(Error::at(path))?;
         let parquet = Error::parquet;
@@ -156,7 +156,7 @@ impl Column {
     }
 }
 
-/// The table as Parquet describes it.
+/// The table's Parquet schema.
 pub fn message(table: &Table) -> TypePtr {
     let columns = table.columns.iter().map(|column| {
         let name = column.name;
@@ -175,11 +175,11 @@ pub fn message(table: &Table) -> TypePtr {
     Arc::new(parse_message_type(&text).expect("the tables are described right"))
 }
 
-/// How files are written, and what they say of themselves.
+/// The properties and the metadata of files.
 pub fn properties(host: &str) -> Arc<WriterProperties> {
     let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let properties = WriterProperties::builder()
-        // Files are put together from pieces by copying: per-page indexes would not come along.
+        // Pieces are joined by copying row groups, which cannot copy per-page indexes.
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_offset_index_disabled(true)
         .set_compression(Compression::ZSTD(ZstdLevel::default()))

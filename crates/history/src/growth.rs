@@ -1,4 +1,4 @@
-//! By how much counters grew since they were last asked for.
+//! The growth of counters between two queries.
 
 use std::collections::HashMap;
 
@@ -8,8 +8,7 @@ use crate::query::{Query, QueryError};
 /// warnings, rows affected, sent, examined, bytes read and written. Then a value that is no sum.
 pub const SUMS: usize = 10;
 
-/// What a question is about, and the question: schema, name, the sums, the value, and of digests the
-/// text.
+/// A kind of rows, and the query: schema, name, the sums, the value, and for digests the text.
 struct Question {
     kind: &'static str,
     sql: &'static str,
@@ -45,27 +44,27 @@ const QUESTIONS: [Question; 13] = [
         "SELECT NULL, NAME, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, `COUNT` FROM information_schema.INNODB_METRICS" },
 ];
 
-/// The questions.
+/// The queries.
 pub fn questions() -> impl Iterator<Item = &'static str> {
     QUESTIONS.iter().map(|question| question.sql)
 }
 
-/// By how much a row grew.
+/// The growth of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrowthRow {
-    /// What it is.
+    /// The kind of row.
     pub kind: &'static str,
-    /// Its schema.
+    /// The schema.
     pub schema: Option<String>,
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// What its sums grew by; `None` where it has none.
+    /// The growth of the sums; `None` where the kind has no such sum.
     pub sums: [Option<u64>; SUMS],
-    /// What it is now, where that is no sum.
+    /// The current value that is not a sum.
     pub value: Option<i64>,
 }
 
-/// The text of a digest that was not known before.
+/// The text of a new digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
     /// The default schema.
@@ -79,22 +78,22 @@ pub struct Text {
 type Key = (&'static str, Option<String>, String);
 type Numbers = ([Option<u64>; SUMS], Option<i64>);
 
-/// What was seen last.
+/// The previous numbers.
 #[derive(Default)]
 pub struct Growth {
     last: HashMap<Key, Numbers>,
-    /// Digests whose text was given.
+    /// Digests whose texts were returned.
     sent_texts: std::collections::HashSet<(Option<String>, String)>,
-    /// What cannot be asked here: the server has no such table, or the account no right.
+    /// Queries that the server refuses, and its reason, until that was returned.
     refused: Vec<(&'static str, String)>,
     started: bool,
 }
 
 impl Growth {
-    /// Asks, and gives what has grown since the last time: nothing the first time.
+    /// Queries the counters and returns their growth since the last call; nothing at the first.
     ///
     /// # Errors
-    /// [`QueryError::Lost`]. A question that is refused is not asked again.
+    /// [`QueryError::Lost`]. A query that is refused is not repeated.
     pub fn since(
         &mut self,
         server: &mut dyn Query,
@@ -154,10 +153,10 @@ impl Growth {
             return None;
         }
         let (_, schema, name) = key;
-        // New since the last time: all of it. Less than before: it was emptied, and began anew.
+        // A new row counts completely, and so does one that is less than before: its table was truncated.
         let (then, _) = before.unwrap_or(([Some(0); SUMS], None));
         let mut sums = now.0;
-        // An estimate may shrink without that: its clock is measured again.
+        // An estimate may shrink without truncation, because its clock is measured again.
         let is_estimate = kind == "cost" && sums[0] >= then[0];
         for (sum, then) in sums.iter_mut().zip(then) {
             if let (Some(sum), Some(then)) = (sum.as_mut(), then)
@@ -176,7 +175,7 @@ impl Growth {
         })
     }
 
-    /// What is not recorded because the server refuses to tell, and what it says. Empty once told.
+    /// Kinds that are not recorded because the server refused the query, with its reason. Each is returned once.
     pub fn refused(&mut self) -> Vec<(&'static str, String)> {
         let kinds = self.refused.iter_mut().filter(|(_, why)| !why.is_empty());
         kinds
@@ -190,7 +189,7 @@ fn kind_of(sql: &str) -> &'static str {
     question.map_or("", |question| question.kind)
 }
 
-/// A sum: of DECIMAL, too, whose fraction is zeros.
+/// Parses a sum, which may be a DECIMAL whose fraction is zeros.
 fn unsigned(text: &str) -> Option<u64> {
     text.split('.').next()?.parse().ok()
 }
@@ -199,7 +198,7 @@ fn unsigned(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Answers the question on waits alone.
+    /// Answers only the query of waits.
     struct Waits(Vec<(&'static str, u64)>);
 
     impl Query for Waits {

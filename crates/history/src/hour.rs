@@ -1,4 +1,4 @@
-//! An hour of UTC: what files are divided by.
+//! An hour of UTC, by which files are divided.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,24 +12,24 @@ use jiff::tz::TimeZone;
 pub struct Hour(i64);
 
 impl Hour {
-    /// The one that a time lies in.
+    /// The hour that contains a time.
     pub fn of(time: SystemTime) -> Self {
         Self(micros(time).div_euclid(3_600_000_000))
     }
 
-    /// The one that a directory's two names say: `2026-11-22` and `14`.
+    /// Parses the names of two directories: `2026-11-22` and `14`.
     pub fn parse(date: &str, hour: &str) -> Option<Self> {
         let start: DateTime = format!("{date}T{hour}:00:00").parse().ok()?;
         let second = start.to_zoned(TimeZone::UTC).ok()?.timestamp().as_second();
         Some(Self(second.div_euclid(3600)))
     }
 
-    /// When it ends.
+    /// The end of the hour.
     pub fn end(self) -> SystemTime {
         UNIX_EPOCH + Duration::from_secs((self.0 + 1).max(0) as u64 * 3600)
     }
 
-    /// Whether a time from one moment until before another has a part of it; in milliseconds since 1970.
+    /// Whether it overlaps the half-open range `from..to`, in milliseconds since 1970.
     pub fn touches(self, from: i64, to: i64) -> bool {
         self.0 * 3_600_000 < to && (self.0 + 1) * 3_600_000 > from
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_hour_is_named_and_read_back() {
+    fn hours_are_formatted_and_parsed() {
         let at = UNIX_EPOCH + Duration::from_secs(1_795_356_000 + 59 * 60);
         let hour = Hour::of(at);
         assert_eq!(hour.to_string(), "2026-11-22T14");

@@ -1,5 +1,5 @@
-//! What sessions did over time: samples of all that run or wait, and by how much counters grew, in
-//! Parquet files that other engines read. `docs/history.md` describes the files.
+//! The activity of sessions over time: samples of the threads that run or wait, and the growth of counters, in Parquet
+//! files that other engines read. `docs/history.md` describes the files.
 //!
 //! ```text
 //! segment ---- segment.rs \
@@ -26,7 +26,7 @@ mod server;
 mod time;
 mod writer;
 
-/// What is asked of a server while it is recorded, for whoever leaves that out.
+/// The queries of a recorder, for tools that exclude them.
 pub fn questions() -> impl Iterator<Item = &'static str> {
     growth::questions().chain([server::QUESTION])
 }

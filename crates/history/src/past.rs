@@ -1,4 +1,4 @@
-//! A history, read back: what other tools than engines of SQL show of it.
+//! Reads a history back, for tools that do not use SQL.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -13,35 +13,34 @@ use crate::run::OPEN;
 use crate::sample::Sample;
 use crate::schema::TABLES;
 
-/// How often it is read again when files move meanwhile.
-const MOST_TRIES: usize = 5;
+/// The most attempts to read while files are moved.
+const MAX_TRIES: usize = 5;
 
-/// Growth is asked for after the last moment of an hour, and stands with it: so much later at most, in
-/// milliseconds.
-const LATE: i64 = 60_000;
+/// Growth that belongs to an hour may be queried this many milliseconds after its end.
+const MAX_GROWTH_DELAY_MS: i64 = 60_000;
 
-/// What of a history is meant.
+/// A selection of a history.
 #[derive(Clone, Debug)]
 pub struct Past {
-    /// Its directory.
+    /// The directory of the history.
     pub directory: PathBuf,
-    /// From this time on, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     pub from: i64,
-    /// Until before this one.
+    /// The end, which is excluded.
     pub to: i64,
-    /// Of this host alone.
+    /// Only this host.
     pub host: Option<String>,
-    /// Of this server alone.
+    /// Only this server.
     pub server: Option<String>,
 }
 
-/// Pieces by the end of the path of the file that they become.
+/// Pieces, by the last two parts of the path of the file that they will become.
 pub(crate) type Pieces = Vec<(String, Vec<PathBuf>)>;
 
-/// What is read. Moments and samples of an hour come in the order of their time.
+/// A record of a history. Moments and samples of an hour are in the order of time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Record {
-    /// A look at all threads, and what it stands for.
+    /// A sampling instant, and the seconds that it represents.
     Moment {
         /// In milliseconds since 1970.
         at: i64,
@@ -54,7 +53,7 @@ pub enum Record {
         at: i64,
         /// Seconds.
         seconds: f64,
-        /// It.
+        /// The sample.
         sample: Box<Sample>,
     },
     /// The text of a digest.
@@ -67,13 +66,13 @@ pub enum Record {
 }
 
 impl Past {
-    /// Reads it. What a recorder has not put in its place yet is read, too.
+    /// Reads the records, including those in pieces that a recorder has not joined yet.
     ///
     /// # Errors
     /// [`Error`]: a file cannot be read.
     pub fn read(&self, take: &mut dyn FnMut(Record)) -> Result<(), Error> {
-        // A recorder that puts its pieces in their place does so in a moment, and not soon again.
-        for _ in 0..MOST_TRIES {
+        // A recorder joins its pieces quickly and seldom.
+        for _ in 0..MAX_TRIES {
             if let Some(all) = self.try_read()? {
                 all.into_iter().for_each(take);
                 return Ok(());
@@ -83,7 +82,7 @@ impl Past {
         Err(Error::at(&self.directory)(moved))
     }
 
-    /// The same; none where a file has gone to its place meanwhile.
+    /// The same; `None` if a file was moved meanwhile.
     fn try_read(&self) -> Result<Option<Vec<Record>>, Error> {
         let mut all = Vec::new();
         let are_there = self.table("digests", &mut |row| {
@@ -117,7 +116,7 @@ impl Past {
         Ok(Some(all))
     }
 
-    /// A row's time and what it stands for, if it is meant.
+    /// The time and the represented seconds of a row that is selected.
     fn within(&self, row: &NamedRow<'_>) -> Option<(i64, f64)> {
         let is_server = |name: &String| row.text("server").as_deref() == Some(name);
         let at = row.long("at")? / 1000;
@@ -125,7 +124,7 @@ impl Past {
         is_selected.then(|| (at, row.double("seconds").unwrap_or(0.0)))
     }
 
-    /// The rows of a table; false where a file has gone.
+    /// Reads the rows of a table; false if a file was moved meanwhile.
     fn table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
         for path in self.files(table)? {
             let file = match File::open(&path) {
@@ -141,14 +140,14 @@ impl Past {
         Ok(true)
     }
 
-    /// The files of a table that may have what is meant: pieces first, then those in their place.
+    /// The files of a table that may have selected rows: pieces first, then joined files.
     fn files(&self, table: &str) -> Result<Vec<PathBuf>, Error> {
-        // In this order, so that what moves meanwhile is seen twice and not never.
+        // In this order, so that a file that is moved meanwhile is found twice rather than never.
         let pieces = self.pieces(table)?;
         self.files_with(table, pieces)
     }
 
-    /// The same, where pieces were looked for already.
+    /// The same with the pieces that were listed already.
     pub(crate) fn files_with(&self, table: &str, pieces: Pieces) -> Result<Vec<PathBuf>, Error> {
         let mut placed = Vec::new();
         let by_hour = self.directory.join(table);
@@ -167,11 +166,11 @@ impl Past {
     }
 
     fn has(&self, hour: Hour) -> bool {
-        hour.touches(self.from.saturating_sub(LATE), self.to)
+        hour.touches(self.from.saturating_sub(MAX_GROWTH_DELAY_MS), self.to)
     }
 
-    /// Pieces that lie open, those of one hour and run together, with the end of the path of the file
-    /// that they become: it is named after the first of them, which is removed last.
+    /// Pieces by hour and run, with the last two parts of the path of the file that they will become: it is named after the
+    /// first piece, which is removed last.
     pub(crate) fn pieces(&self, table: &str) -> Result<Pieces, Error> {
         let by_hour = TABLES.iter().any(|one| one.name == table && one.by_hour);
         let mut files = Vec::new();
@@ -221,7 +220,7 @@ impl Past {
     }
 }
 
-/// What in a directory has a name that begins so, and how that goes on. Nothing where there is none.
+/// The entries of a directory whose names have a prefix, with the rest of the name. Empty if there is no directory.
 pub fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Error> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -238,7 +237,7 @@ pub fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Erro
     Ok(matches)
 }
 
-/// A row whose values are asked for by name: a file of another version may lack some.
+/// A row whose values are accessed by name, because a file of another version may lack some.
 struct NamedRow<'a>(&'a Row);
 
 impl NamedRow<'_> {

@@ -1,14 +1,14 @@
-//! Whoever answers SQL: a segment that is evaluated here, or a server.
+//! What answers SQL: a server, or a segment that this process evaluates.
 
-/// Rows, each value as text; `None` is NULL.
+/// Rows of texts; `None` is NULL.
 pub type Answer = Vec<Vec<Option<String>>>;
 
-/// Why there is no answer.
+/// Why a statement has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryError {
-    /// Nobody is there any more.
+    /// The server or segment has gone.
     Lost(String),
-    /// The server says no to this statement: it has no such table, or the account no right.
+    /// The server refuses the statement: the table does not exist, or the account lacks a privilege.
     Refused(String),
 }
 

@@ -1,4 +1,4 @@
-//! The recorder: looks at jittered moments, asks for growth, and writes.
+//! The recorder samples threads at jittered moments, queries the growth of counters, and writes both.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,59 +12,59 @@ use crate::retention::Retention;
 use crate::sample::Source;
 use crate::writer::Writer;
 
-/// How it records.
+/// Options of a recorder.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to.
+    /// The directory of the history.
     pub directory: PathBuf,
-    /// What the host is called in paths.
+    /// The host's name in paths.
     pub host: String,
-    /// What the server is called in rows.
+    /// The server's name in rows.
     pub server: String,
-    /// Moments a second.
+    /// Moments per second.
     pub rate: f64,
-    /// How often rows are written: what a kill loses at most.
+    /// The interval of writing pieces, which is the most that a kill loses.
     pub write_every: Duration,
-    /// How often what is written becomes a file in its place.
+    /// The interval of joining pieces into files.
     pub settle_every: Duration,
-    /// For how long, if not until it is stopped.
+    /// The duration; `None` until it is stopped.
     pub duration: Option<Duration>,
-    /// What is kept.
+    /// How much is retained.
     pub retention: Retention,
 }
 
-/// Why it ended; all that was seen is in its place.
+/// Why a recorder ended; all its rows are in their files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EndReason {
-    /// It was asked to, or its time was over.
+    /// It was stopped, or its duration was over.
     Stopped,
     /// The server has gone.
     Lost(String),
 }
 
-/// What happens meanwhile.
+/// An event of a recorder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
-    /// Growth of this kind cannot be recorded here.
+    /// The server refuses the query of this kind of growth.
     Refused(&'static str, String),
     /// Rows were written.
     Written(Sampling),
 }
 
-/// What looking took since the last time that this was told.
+/// The cost of sampling since the last event of this kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sampling {
-    /// Moments.
+    /// The number of moments.
     pub moments: u64,
-    /// Rows of samples.
+    /// The number of samples.
     pub samples: u64,
-    /// What they took altogether: of a segment the time of this process, of a server its answers.
+    /// The time that sampling took: reading a segment, or waiting for the server's answers.
     pub took: Duration,
-    /// In how long.
+    /// The duration to which this refers.
     pub within: Duration,
 }
 
-/// Whether it was stopped is looked at this often.
+/// The interval at which a waiting recorder checks whether it was stopped.
 const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Records one server.
@@ -78,7 +78,7 @@ pub struct Recorder<'a> {
 }
 
 impl<'a> Recorder<'a> {
-    /// Makes the directory, and puts in its place what a killed recorder has left. `stop` ends it.
+    /// Creates the directory and recovers the pieces of killed recorders. `stop` ends the recorder.
     ///
     /// # Errors
     /// [`Error`].
@@ -97,7 +97,7 @@ impl<'a> Recorder<'a> {
     /// Records until it is stopped or the server has gone.
     ///
     /// # Errors
-    /// [`Error`]: the disk is full, for instance. What was written before is whole and stays.
+    /// [`Error`]: for instance, the disk is full. Files that were written before stay.
     pub fn record(
         mut self,
         source: &mut dyn Source,
@@ -110,7 +110,7 @@ impl<'a> Recorder<'a> {
         let mut ended = self.record_growth(server, notify).err();
         let mut number = 0u32;
         while ended.is_none() {
-            // Somewhere in its share of time: what happens every so often is not met in step.
+            // A random time in its share, so that sampling does not resonate with periodic work.
             let share = every.mul_f64(f64::from(number) + fastrand::f64());
             number += 1;
             if !self.wait_until(began + share, began) {
@@ -141,7 +141,7 @@ impl<'a> Recorder<'a> {
                 settled = Instant::now();
             }
         }
-        // What was seen until the end counts, too.
+        // The last growth counts, too.
         let _ = self.record_growth(server, notify);
         self.notify_written(written.elapsed(), notify);
         self.writer.write()?;
@@ -149,7 +149,7 @@ impl<'a> Recorder<'a> {
         Ok(ended.unwrap_or(EndReason::Stopped))
     }
 
-    /// Tells what looking took in this time.
+    /// Reports the cost of sampling in this time.
     fn notify_written(&mut self, within: Duration, notify: &mut dyn FnMut(Event)) {
         let mut sampling = std::mem::take(&mut self.sampling);
         if sampling.moments > 0 {
@@ -158,7 +158,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Sleeps; false when it is to end.
+    /// Sleeps until a time; false if the recorder has to end.
     fn wait_until(&self, when: Instant, began: Instant) -> bool {
         loop {
             let over = (self.options.duration).is_some_and(|most| began.elapsed() >= most);
@@ -172,7 +172,7 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Asks for growth.
+    /// Queries growth and adds it to the rows.
     fn record_growth(
         &mut self,
         server: &mut dyn Query,

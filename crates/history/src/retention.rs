@@ -1,4 +1,4 @@
-//! How much is kept: the oldest hours of a host go first.
+//! Retention: the oldest hours of a host are removed first.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::hour::Hour;
 use crate::past::parts;
 use crate::schema::TABLES;
 
-/// What is kept of a host's history.
+/// How much of a host's history is retained.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Retention {
     /// Hours that ended longer ago are removed.
@@ -19,7 +19,7 @@ pub struct Retention {
     pub bytes: Option<u64>,
 }
 
-/// What a host recorded in an hour, in one table.
+/// The files of a host, a table and an hour.
 struct HourDirectory {
     hour: Hour,
     path: PathBuf,
@@ -27,7 +27,7 @@ struct HourDirectory {
 }
 
 impl Retention {
-    /// Removes what is not kept. Gives how many bytes.
+    /// Removes what is not retained. Returns the number of bytes.
     ///
     /// # Errors
     /// [`Error`]: a directory cannot be read or removed.
@@ -47,7 +47,7 @@ impl Retention {
                 break;
             }
             fs::remove_dir_all(&directory.path).map_err(Error::at(&directory.path))?;
-            // What other hosts have there stays.
+            // Directories with files of other hosts are not empty and stay.
             for empty in directory.path.ancestors().skip(1).take(2) {
                 let _ = fs::remove_dir(empty);
             }

@@ -1,4 +1,4 @@
-//! The files of one recorder. Nothing appears in a table's directory but whole files:
+//! The files of one recorder. A table's directory has only complete files:
 //!
 //! ```text
 //! DIR/.open/HOST+RUN/lock                      held by the recorder while it lives
@@ -29,26 +29,26 @@ use crate::error::Error;
 use crate::hour::Hour;
 use crate::schema::{TABLES, Table};
 
-/// The directory, below that of the history, of what is not in its place yet.
+/// The directory of pieces, below that of the history.
 pub const OPEN: &str = ".open";
 
-/// Between host and run in a name; no host's name has it.
+/// The separator of host and run in a name; host names do not contain it.
 const BETWEEN: char = '+';
 
 /// The files of one recorder, from its start to its end.
 pub struct Run {
     root: PathBuf,
     host: String,
-    /// When it started, and its process.
+    /// The start time and the process id.
     name: String,
-    /// Where its pieces are.
+    /// The directory of the pieces.
     pieces: PathBuf,
-    /// Held until the end; the kernel lets go of it whatever ends the process.
+    /// The lock, which the kernel releases however the process ends.
     _lock: File,
     next: u64,
 }
 
-/// A piece that lies there.
+/// A piece on disk.
 struct Piece {
     hour: Hour,
     number: u64,
@@ -56,8 +56,7 @@ struct Piece {
 }
 
 impl Run {
-    /// Begins to write to `root`, and puts in its place what recorders of this host that were killed
-    /// have left.
+    /// Starts writing to `root`, after joining the pieces of killed recorders of this host.
     ///
     /// # Errors
     /// [`Error`].
@@ -92,10 +91,10 @@ impl Run {
         })
     }
 
-    /// Makes rows of an hour a piece. They are lost no more.
+    /// Writes rows of an hour as a piece, which survives a kill.
     ///
     /// # Errors
-    /// [`Error`]: nothing is left of the piece.
+    /// [`Error`]: nothing remains of the piece.
     pub fn put(&mut self, batch: &Batch, hour: Hour) -> Result<(), Error> {
         let name = format!("{}@{hour}@{:08}.parquet", batch.table.name, self.next);
         self.next += 1;
@@ -105,13 +104,13 @@ impl Run {
             .and_then(|()| fs::rename(&aside, &path).map_err(Error::at(&path)))
             .and_then(|()| sync_directory(&self.pieces));
         if written.is_err() {
-            // What is half there takes room that is wanted.
+            // A partial file would take space on a full disk.
             let _ = fs::remove_file(&aside);
         }
         written
     }
 
-    /// Puts the pieces there are in their place.
+    /// Joins the pieces into files.
     ///
     /// # Errors
     /// [`Error`]: the pieces stay, for the next recorder.
@@ -119,7 +118,7 @@ impl Run {
         settle(&self.root, &self.host, &self.name, &self.pieces)
     }
 
-    /// The same, and ends.
+    /// Joins the pieces, and ends the run.
     ///
     /// # Errors
     /// [`Error`]: the pieces stay, for the next recorder.
@@ -129,7 +128,7 @@ impl Run {
     }
 }
 
-/// The lock of a run's directory, unless somebody holds it.
+/// Locks a run's directory; `None` if another process holds the lock.
 fn lock(pieces: &Path) -> Result<Option<File>, Error> {
     let path = pieces.join("lock");
     let file = File::create(&path).map_err(Error::at(&path))?;
@@ -140,7 +139,7 @@ fn lock(pieces: &Path) -> Result<Option<File>, Error> {
     }
 }
 
-/// Settles what killed recorders of this host have left.
+/// Joins the pieces that killed recorders of this host have left.
 fn recover(root: &Path, host: &str) -> Result<(), Error> {
     let open = root.join(OPEN);
     for entry in fs::read_dir(&open).map_err(Error::at(&open))? {
@@ -183,7 +182,7 @@ fn settle(root: &Path, host: &str, run: &str, pieces: &Path) -> Result<(), Error
     Ok(())
 }
 
-/// Where a table's files of an hour are.
+/// The directory of a table's files of an hour.
 fn place(root: &Path, table: &Table, hour: Hour, host: &str) -> PathBuf {
     let mut place = root.join(table.name);
     if table.by_hour {
@@ -217,7 +216,7 @@ fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
     Ok(all)
 }
 
-/// One file of the row groups of several, which are copied as they are.
+/// Joins several files by copying their row groups.
 fn join(table: &Table, host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
     let file = File::create(aside).map_err(Error::at(aside))?;
     let parquet = Error::parquet;
@@ -255,7 +254,7 @@ fn copy(
     copied.close().map(|_: Arc<RowGroupMetaData>| ())
 }
 
-/// Makes a rename last.
+/// Makes a rename durable.
 fn sync_directory(path: &Path) -> Result<(), Error> {
     let directory = File::open(path).map_err(Error::at(path))?;
     directory.sync_all().map_err(Error::at(path))

@@ -1,4 +1,4 @@
-//! What a look at all threads gives, whoever is looked at.
+//! Samples of all threads of a server or segment.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -8,62 +8,62 @@ use crate::query::QueryError;
 /// A thread that runs a statement or waits. The columns of table `samples`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Its id.
+    /// The thread's id.
     pub thread_id: u64,
-    /// Its instrument.
+    /// The thread's instrument.
     pub thread: Option<Arc<str>>,
-    /// Its connection.
+    /// The connection's id.
     pub connection_id: Option<u64>,
-    /// Its account's user.
+    /// The account's user.
     pub user: Option<Arc<str>>,
-    /// Its account's host.
+    /// The account's host.
     pub client: Option<Arc<str>>,
-    /// Its default schema.
+    /// The default schema.
     pub schema: Option<Arc<str>>,
-    /// Its command.
+    /// The command.
     pub command: Option<Arc<str>>,
-    /// The innermost statement that runs: its instrument.
+    /// The instrument of the innermost running statement.
     pub statement: Option<Arc<str>>,
-    /// Its event.
+    /// The statement's event id.
     pub statement_id: Option<u64>,
-    /// For how long.
+    /// The statement's duration so far.
     pub statement_ns: Option<u64>,
-    /// Its digest.
+    /// The statement's digest.
     pub digest: Option<Arc<str>>,
-    /// Its text, where there is no digest.
+    /// The statement's text, if there is no digest.
     pub text: Option<Arc<str>>,
     /// The stage.
     pub stage: Option<Arc<str>>,
     /// The wait.
     pub wait: Option<Arc<str>>,
-    /// What it does.
+    /// The wait's operation.
     pub operation: Option<Arc<str>>,
-    /// Schema of the object.
+    /// The schema of the wait's object.
     pub object_schema: Option<Arc<str>>,
-    /// The object.
+    /// The wait's object.
     pub object: Option<Arc<str>>,
-    /// For how long.
+    /// The wait's duration so far.
     pub wait_ns: Option<u64>,
-    /// Who holds it.
+    /// The thread that holds the object.
     pub blocker: Option<u64>,
 }
 
-/// What was seen at one moment.
+/// The samples of one moment.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// When.
+    /// The time.
     pub at: SystemTime,
-    /// Threads that exist.
+    /// The number of threads.
     pub threads: Option<u64>,
-    /// Those that are active.
+    /// The active threads.
     pub samples: Vec<Sample>,
 }
 
-/// Whoever can be looked at.
+/// A server or segment that can be sampled.
 pub trait Source {
-    /// Looks at all threads.
+    /// Samples all threads.
     ///
     /// # Errors
-    /// [`QueryError`]: it is gone, or says no.
+    /// [`QueryError`]: the server has gone, or refuses.
     fn read_moment(&mut self) -> Result<Moment, QueryError>;
 }

@@ -1,5 +1,4 @@
-//! A table of a history, row after row: file by file, row group by row group, the columns that are
-//! asked for and no others.
+//! Scans a table of a history file by file and row group by row group, reading only the wanted columns.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -20,10 +19,10 @@ use crate::past::Past;
 use crate::run::OPEN;
 use crate::schema::{TABLES, Table, Type, VERSION};
 
-/// How often files are looked for again when they move meanwhile.
+/// The most attempts to list files while they are moved.
 const MAX_TRIES: usize = 5;
 
-/// A file that will be read. Those that may move are opened at once.
+/// A file that will be read. A piece, which may be moved, is opened at once.
 struct DataFile {
     path: PathBuf,
     file: Option<File>,
@@ -34,11 +33,11 @@ enum Values {
     Long(Vec<Option<i64>>),
     Double(Vec<Option<f64>>),
     Text(Vec<Option<ByteArray>>),
-    /// Nobody asks for it, or the file has no such column.
+    /// The column is not wanted, or the file does not have it.
     None,
 }
 
-/// The file that is read.
+/// The open file.
 struct OpenFile {
     path: PathBuf,
     reader: SerializedFileReader<File>,
@@ -61,7 +60,7 @@ pub struct Scan {
 }
 
 impl Past {
-    /// Whether there is a history.
+    /// Checks that there is a history.
     ///
     /// # Errors
     /// [`Error::None`], or that the directory cannot be read.
@@ -73,8 +72,7 @@ impl Past {
         Ok(())
     }
 
-    /// The rows of a table, of the columns that are wanted. What a recorder has not put in its place
-    /// yet is among them, and nothing twice.
+    /// The rows of a table with the wanted columns, including those in pieces; each row once.
     ///
     /// # Errors
     /// [`Error`]: a directory cannot be read.
@@ -125,8 +123,8 @@ impl Past {
         })
     }
 
-    /// The files of a table; none where a piece has gone to its place meanwhile. A piece that is open
-    /// can be read after it has moved.
+    /// Lists the files of a table and opens its pieces, which stay readable after they are removed. `None` if a piece was
+    /// removed meanwhile.
     fn open_pieces(&self, table: &'static Table) -> Result<Option<Vec<DataFile>>, Error> {
         let pieces = self.pieces(table.name)?;
         let mut open = Vec::new();
@@ -148,10 +146,10 @@ impl Past {
 }
 
 impl Scan {
-    /// Steps to the next row; false when there is none.
+    /// Moves to the next row; false after the last.
     ///
     /// # Errors
-    /// [`Error::Version`]. A file that is damaged is left out, see [`Scan::damaged`].
+    /// [`Error::Version`]. A damaged file is skipped, see [`Scan::damaged`].
     pub fn advance(&mut self) -> Result<bool, Error> {
         loop {
             self.row += 1;
@@ -183,18 +181,18 @@ impl Scan {
         }
     }
 
-    /// The host that the row is of.
+    /// The row's host.
     pub fn host(&self) -> &str {
         self.opened.as_ref().map_or("", |opened| &opened.host)
     }
 
-    /// The date and hour of its file; a table that is not divided by hour has none.
+    /// The date and hour of the row's file; `None` if the table is not divided by hour.
     pub fn hour(&self) -> Option<(&str, i64)> {
         let (date, hour) = self.opened.as_ref()?.hour.as_ref()?;
         Some((date, *hour))
     }
 
-    /// Files that were left out, or the rest of them, because they are damaged. Empty once told.
+    /// Files that were skipped, completely or partly, because they are damaged. Each is returned once.
     pub fn damaged(&mut self) -> Vec<Error> {
         std::mem::take(&mut self.damaged)
     }
@@ -248,7 +246,7 @@ impl Scan {
     }
 }
 
-/// Opens a file; none where retention has removed it meanwhile.
+/// Opens a file; `None` if retention has removed it meanwhile.
 fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
     let DataFile { path, file } = file;
     let file = match file.map_or_else(|| File::open(&path), Ok) {
@@ -274,7 +272,7 @@ fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
     }))
 }
 
-/// What a file says of itself.
+/// A value of a file's metadata.
 fn metadata_value(metadata: &ParquetMetaData, key: &str) -> Option<String> {
     let all = metadata.file_metadata().key_value_metadata()?;
     all.iter().find(|one| one.key == key)?.value.clone()
@@ -284,7 +282,7 @@ fn components(path: &Path) -> impl Iterator<Item = &str> {
     path.iter().rev().filter_map(|part| part.to_str())
 }
 
-/// The host whose directory a file is in.
+/// The host of a file, from its directory.
 fn host(path: &Path) -> Option<String> {
     let directory = components(path).nth(1)?;
     let placed = directory.strip_prefix("host=");
@@ -302,7 +300,7 @@ fn hour(path: &Path) -> Option<(String, i64)> {
     Some((date.to_owned(), hour.parse().ok()?))
 }
 
-/// Where a file has a column.
+/// The position of a column in a file.
 fn column_position(opened: &OpenFile, name: &str) -> Option<usize> {
     let schema = opened.reader.metadata().file_metadata().schema_descr();
     schema
@@ -311,7 +309,7 @@ fn column_position(opened: &OpenFile, name: &str) -> Option<usize> {
         .position(|column| column.name() == name)
 }
 
-/// Whether a row group has times that are meant, by its statistics.
+/// Whether a row group may have selected times, by its statistics.
 fn may_match(opened: &OpenFile, group: usize, past: &Past) -> bool {
     let bounds = column_position(opened, "at").and_then(|at| {
         let column = opened.reader.metadata().row_group(group).column(at);
@@ -364,7 +362,7 @@ fn read_group(
     Ok((columns, rows))
 }
 
-/// All values of a column, each where its row is.
+/// The values of a column by row.
 fn values<T: DataType>(
     mut from: ColumnReaderImpl<T>,
     rows: usize,

@@ -1,10 +1,10 @@
-//! The tables of a history and their columns. Read by the writer and by docs/history.md's test.
+//! The tables of a history and their columns, for the writer and the test of docs/history.md.
 
 /// Written into each file under the key `tare.version`. A new column keeps the number, since engines
 /// read a missing column as NULL; a column that changes its meaning gets another one.
 pub const VERSION: u32 = 1;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
     /// Microseconds since 1970 in UTC.
@@ -22,9 +22,9 @@ pub enum Type {
 pub struct Column {
     /// Its name.
     pub name: &'static str,
-    /// What it holds.
+    /// The type.
     pub kind: Type,
-    /// What it says, in one sentence.
+    /// The description, in one sentence.
     pub doc: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub struct Column {
 pub struct Table {
     /// Its name.
     pub name: &'static str,
-    /// What a row is, in one sentence.
+    /// The description of a row, in one sentence.
     pub doc: &'static str,
     /// Whether its files are divided by hour, and removed when they are old. Others are few, and stay.
     pub by_hour: bool,
@@ -52,7 +52,7 @@ const SERVER: Column = column(
     "The server: the name given to tare record, or its program.",
 );
 
-/// Moments at which was looked.
+/// One row per sampling instant.
 #[rustfmt::skip] // One column, one line.
 pub static MOMENTS: Table = Table {
     name: "moments",

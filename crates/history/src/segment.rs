@@ -1,4 +1,4 @@
-//! Looking at a segment: shared memory is read, and nothing is asked of its server.
+//! Samples a segment: reads shared memory and sends nothing to the server.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,16 +17,16 @@ use tare_reader::{
 use crate::query::QueryError;
 use crate::sample::{Moment, Sample, Source};
 
-/// How old names may be. Names that are missing are looked up at once.
+/// The age at which names are read again. Missing names are read at once.
 const NAMES_MAX_AGE: Duration = Duration::from_secs(10);
 
-/// A wait for a lock that is shorter is not asked who holds it: that is gone before it is told.
+/// Waits must be this long before their blocker is determined; shorter ones end before it could be reported.
 const MIN_BLOCKED_WAIT: Duration = Duration::from_millis(10);
 
-/// At most so many bytes of a statement's text are kept.
+/// The longest text of a statement that is stored.
 const MAX_TEXT_BYTES: usize = 1024;
 
-/// A segment that is looked at.
+/// A segment that is sampled.
 pub struct SegmentSource {
     segment: Arc<Segment>,
     classes: Classes,
@@ -35,7 +35,7 @@ pub struct SegmentSource {
 }
 
 impl SegmentSource {
-    /// One that is attached to.
+    /// The source of an attached segment.
     pub fn new(segment: Arc<Segment>) -> Self {
         Self {
             classes: Classes::read(segment.view()),
@@ -45,7 +45,7 @@ impl SegmentSource {
         }
     }
 
-    /// Reads names again when they are old, or one is missing.
+    /// Reads names again if they are old or one is missing.
     fn refresh(&mut self, population: &Population) {
         let has_names = |active: &ActiveThread| {
             let of_statement = active.statement.as_ref().map(|running| running.head.class);
@@ -79,7 +79,7 @@ impl SegmentSource {
         };
         let account = self.names.account(active.account);
         let (digest, text) = match &active.statement {
-            Some(running) => what_runs(view, running),
+            Some(running) => digest_or_text(view, running),
             None => (None, None),
         };
         let statement = active.statement.as_ref().map(|running| running.head);
@@ -145,8 +145,11 @@ impl Source for SegmentSource {
     }
 }
 
-/// A statement's digest, or else its text.
-fn what_runs(view: View<'_>, running: &RunningStatement) -> (Option<Arc<str>>, Option<Arc<str>>) {
+/// A statement's digest, or its text if it has none.
+fn digest_or_text(
+    view: View<'_>,
+    running: &RunningStatement,
+) -> (Option<Arc<str>>, Option<Arc<str>>) {
     let (id, generation) = running.digest;
     if let Some((hash, _)) = digests::hash_and_text(view, id, generation) {
         return (Some(hash), None);
@@ -158,7 +161,7 @@ fn what_runs(view: View<'_>, running: &RunningStatement) -> (Option<Arc<str>>, O
     (None, text)
 }
 
-/// Who holds what others wait for: looked up once for a moment, where somebody waits long.
+/// The holders of locks, read once for each moment with a long wait.
 #[derive(Default)]
 struct Blockers {
     metadata: Option<Vec<Metadata>>,

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::query::{Query, QueryError};
 use crate::sample::{Moment, Sample, Source};
 
-/// Any server that has MySQL's performance_schema.
+/// The query, for any server that has MySQL's performance_schema.
 pub const QUESTION: &str = "\
 SELECT t.THREAD_ID, t.NAME, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, \
 t.PROCESSLIST_COMMAND, s.EVENT_NAME, s.EVENT_ID, s.TIMER_WAIT, s.DIGEST, \
@@ -22,13 +22,13 @@ WHERE (s.THREAD_ID IS NOT NULL OR w.THREAD_ID IS NOT NULL) \
 AND (t.PROCESSLIST_ID IS NULL OR t.PROCESSLIST_ID <> CONNECTION_ID()) \
 ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' DESC, w.EVENT_ID DESC";
 
-/// A server that is looked at.
+/// A server that is sampled.
 pub struct ServerSource<A> {
     server: A,
 }
 
 impl<A: Query> ServerSource<A> {
-    /// One that is connected to.
+    /// The source of a connected server.
     pub fn new(server: A) -> Self {
         Self { server }
     }
@@ -39,7 +39,7 @@ impl<A: Query> Source for ServerSource<A> {
         let rows = self.server.query(QUESTION)?;
         let at = SystemTime::now();
         let mut samples: Vec<Sample> = rows.iter().filter_map(|row| sample(row)).collect();
-        // Statements and waits nest: the innermost come first, but for the lock that a thread waits for.
+        // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it.
         samples.dedup_by_key(|sample| sample.thread_id);
         Ok(Moment {
             at,

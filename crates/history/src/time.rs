@@ -1,4 +1,4 @@
-//! Times as people give them.
+//! Times as users write them.
 
 use std::time::SystemTime;
 
@@ -8,11 +8,11 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::hour::micros;
 
-/// Reads a time in UTC, in milliseconds since 1970: `2026-11-22`, `2026-11-22 14:03`, `14:03` (the last one that
-/// there was), or `30m`, `2h`, `7d` ago.
+/// Parses a time in UTC to milliseconds since 1970: `2026-11-22`, `2026-11-22 14:03`, `14:03` (the last one), or
+/// `30m`, `2h`, `7d` ago.
 ///
 /// # Errors
-/// What may be given.
+/// A message with the valid forms.
 pub fn parse_time(text: &str, now: SystemTime) -> Result<i64, String> {
     let wrong = || {
         format!(
@@ -31,7 +31,7 @@ pub fn parse_time(text: &str, now: SystemTime) -> Result<i64, String> {
         let zoned = time.to_zoned(TimeZone::UTC).ok();
         zoned.map(|zoned| zoned.timestamp().as_millisecond())
     };
-    // A date and time would be read as a time, too.
+    // The parser of times also accepts a date with a time.
     if text.get(2..3) == Some(":")
         && let Ok(time) = text.parse::<Time>()
     {
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_dates_times_of_day_and_so_long_ago() {
+    fn dates_times_of_day_and_ages_are_parsed() {
         // 2026-11-22 14:00:00
         let now = UNIX_EPOCH + Duration::from_secs(1_795_356_000);
         let at = |text: &str| parse_time(text, now).map(|at| (at - 1_795_356_000_000) / 1000);

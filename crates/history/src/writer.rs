@@ -1,4 +1,4 @@
-//! The rows of one server on their way into files.
+//! Writes the rows of one server to files.
 
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -11,10 +11,10 @@ use crate::run::Run;
 use crate::sample::Moment;
 use crate::schema::{DIGESTS, GROWTH, MOMENTS, SAMPLES};
 
-/// A piece holds at most so many samples: what stays in memory.
+/// The most samples of a piece, which bounds the memory.
 const MAX_SAMPLES: usize = 50_000;
 
-/// Writes what is seen of one server. What looks at servers, and when, is the recorder's matter.
+/// Writes the samples and growth of one server.
 pub struct Writer {
     server: String,
     run: Run,
@@ -26,8 +26,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Makes the directory, and puts in its place what a killed recorder of this host has left. `now` is in
-    /// the files' names.
+    /// Creates the directory and recovers the pieces of killed recorders of this host. `now` is part of file names.
     ///
     /// # Errors
     /// [`Error`].
@@ -43,7 +42,7 @@ impl Writer {
         })
     }
 
-    /// Adds a moment, which stands for the time since the one before.
+    /// Adds a moment, which represents the time since the previous one.
     ///
     /// # Errors
     /// [`Error`]: the disk is full, for instance.
@@ -89,7 +88,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds growth in so many seconds, and texts of digests.
+    /// Adds the growth of so many seconds, and texts of digests.
     pub fn add_growth(
         &mut self,
         grown: &[GrowthRow],
@@ -133,7 +132,7 @@ impl Writer {
         }
     }
 
-    /// Makes pieces of what there is: it is lost no more.
+    /// Writes the rows as pieces, which survive a kill.
     ///
     /// # Errors
     /// [`Error`]: what was written before is whole and stays.
@@ -152,7 +151,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Puts pieces in their place.
+    /// Joins pieces into files.
     ///
     /// # Errors
     /// [`Error`]: the pieces stay.
@@ -160,7 +159,7 @@ impl Writer {
         self.run.settle()
     }
 
-    /// The same of all that is written, and ends.
+    /// Joins all pieces and ends the run.
     ///
     /// # Errors
     /// [`Error`]: the pieces stay, for the next recorder.

@@ -200,7 +200,7 @@ fn an_hour_has_its_own_file() {
 
 /// What a recorder that is killed leaves: its pieces, a part of another one, and a lock that nobody holds.
 #[test]
-fn what_a_killed_recorder_left_is_put_in_its_place_once() {
+fn pieces_of_a_killed_recorder_are_joined_once() {
     let directory = Directory::new("history-killed");
     let root = &directory.0;
     record(options(root), 10, Duration::from_millis(1)).expect("records");

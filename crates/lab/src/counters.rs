@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_each_thread_counts_is_summed_in_its_place() {
+    fn counters_are_summed_over_threads() {
         let counters = Counters::opened(std::process::id(), of_the_kernel);
         let mut counters = match counters {
             Ok(counters) => counters,
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_that_took_turns_is_counted_for_all_of_the_time() {
+    fn multiplexed_counts_are_scaled_to_the_enabled_time() {
         let ms = Duration::from_millis;
         assert_eq!(scale_up(100, Some((ms(40), ms(10)))), 400.0);
         assert_eq!(scale_up(100, Some((ms(40), ms(40)))), 100.0);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_are_counters_a_loop_is_counted_and_elsewhere_a_reason_is_given() {
+    fn a_loop_is_counted_or_a_reason_given() {
         match Counters::of(std::process::id()) {
             Ok(mut counters) => {
                 let before = counters.read().expect("read");

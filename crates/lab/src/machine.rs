@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seconds_become_dates() {
+    fn timestamps_are_formatted_in_utc() {
         let utc = |seconds| date(jiff::Timestamp::from_second(seconds).expect("in range"));
         assert_eq!(utc(0), "1970-01-01 00:00:00");
         assert_eq!(utc(951_782_399), "2000-02-28 23:59:59");

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_are_the_machines_and_not_those_that_we_may_use() {
+    fn all_processors_of_the_machine_are_counted() {
         let text = "cpu  1 2 3\ncpu0 1 2 3\ncpu1 1 2 3\nintr 5\n";
         assert_eq!(count_processors(text), 2);
         let ours = std::thread::available_parallelism().map_or(1, usize::from);

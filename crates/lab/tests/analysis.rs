@@ -70,7 +70,7 @@ fn costs_are_measured_and_equal_cells_do_not_differ() {
 }
 
 #[test]
-fn what_is_unstable_is_marked_and_not_concluded_from() {
+fn unstable_cells_are_marked_and_have_no_verdict() {
     let (plan, results) = support::run();
     let analysis = Analysis::of(&plan, &results);
     let unstable: BTreeSet<(String, u32)> = (analysis.rows.iter())

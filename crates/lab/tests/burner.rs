@@ -94,7 +94,7 @@ const WIDE: Until = Until {
 };
 
 #[test]
-fn one_process_is_switched_until_intervals_are_narrow_and_goes_on_where_it_was_stopped() {
+fn one_process_is_switched_until_intervals_are_narrow_and_resumes() {
     let directory = Directory::new("burner");
     let path = directory.path().join("run");
     let plan = plan(str::to_owned, Some(WIDE));
@@ -145,7 +145,7 @@ fn one_process_is_switched_until_intervals_are_narrow_and_goes_on_where_it_was_s
 }
 
 #[test]
-fn without_switching_each_configuration_has_a_process_and_the_time_ends_the_run() {
+fn without_switching_each_configuration_has_its_own_process() {
     let directory = Directory::new("burner-apart");
     let path = directory.path().join("run");
     let until = Until {

@@ -212,7 +212,7 @@ fn the_page_renders_holds_the_data_and_sorts() {
 }
 
 #[test]
-fn nothing_is_clipped_on_a_desk_and_nothing_overflows_a_telephone() {
+fn the_page_fits_a_desktop_and_a_telephone() {
     let (plan, results) = support::run();
     let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
     let desk = facts(&page, &["--window-size=1280,2000"]).0;
@@ -228,7 +228,7 @@ fn nothing_is_clipped_on_a_desk_and_nothing_overflows_a_telephone() {
 }
 
 #[test]
-fn dark_and_paper_have_colours_of_their_own() {
+fn dark_and_paper_have_their_own_colours() {
     let (plan, results) = support::run();
     let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
     let light = facts(&page, &[]).0;

@@ -90,7 +90,7 @@ fn the_matrix_of_configs_is_that_of_the_study() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_its_line() {
+fn errors_name_the_line() {
     assert!(Recipe::parse("mine.toml", LEAST).is_ok());
     let unknown = refused(&LEAST.replace("repetitions = 3", "repetitons = 3"));
     assert!(
@@ -260,7 +260,7 @@ fn repetitions_are_interleaved_at_random_and_the_same_seed_draws_the_same() {
 }
 
 #[test]
-fn without_restart_cells_of_one_process_stay_together() {
+fn without_restart_cells_of_one_process_are_adjacent() {
     let text = LEAST.replace("repetitions = 3", "repetitions = 3\nrestart = false");
     let recipe = Recipe::parse("mine.toml", &text).expect("right");
     for cells in recipe.plan(7).chunks(6) {
@@ -277,7 +277,7 @@ fn without_restart_cells_of_one_process_stay_together() {
 }
 
 #[test]
-fn with_turns_what_is_compared_stays_together_and_so_does_a_server() {
+fn with_turns_compared_cells_and_servers_are_adjacent() {
     let more = "turns = 9\n[[server]]\nname = 't'\nkind = 'mariadb'";
     let text = LEAST.replace("repetitions = 3", &format!("repetitions = 3\n{more}"));
     let recipe = Recipe::parse("mine.toml", &text).expect("right");

@@ -115,7 +115,7 @@ fn called(effect: f64, repetitions: usize, turns: usize, runs: usize, rng: &mut 
 }
 
 #[test]
-fn a_a_finds_a_difference_in_at_most_5_percent() {
+fn equal_cells_differ_in_at_most_5_percent_of_runs() {
     let mut rng = Rng::with_seed(70018);
     // Turns of one process are no repetitions: they share where it lies in memory.
     for (repetitions, turns) in [(4, 1), (7, 1), (4, 20)] {
@@ -141,7 +141,7 @@ fn a_real_difference_is_detected() {
 }
 
 #[test]
-fn a_turn_in_which_the_machine_did_something_else_does_not_count() {
+fn disturbed_turns_are_trimmed() {
     let mut rng = Rng::with_seed(150);
     let drift = vec![vec![0.0; 20]; 4];
     let (first, again) = (cells(1.0, &drift, &mut rng), cells(1.0, &drift, &mut rng));

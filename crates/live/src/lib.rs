@@ -1,4 +1,4 @@
-//! What HTTP shows of a server: OpenMetrics for Prometheus, and the live page for people.
+//! HTTP for a server: OpenMetrics for Prometheus, and the live page for people.
 //!
 //! ```text
 //! cli opens a server or segment ---> target.rs ----> metrics/ (asks when it is scraped) ----\

@@ -1,4 +1,4 @@
-//! What processes of this machine take, as proc(5) tells it.
+//! CPU and memory of processes, from proc(5).
 
 use std::fs;
 

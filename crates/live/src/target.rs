@@ -1,22 +1,22 @@
-//! What is watched: whoever answers SQL and can be looked at, opened by whoever knows how.
+//! A server or a segment that is watched.
 
 use tare_history::{Query, Source};
 
-/// A server or a segment that is open.
+/// An open server or segment.
 pub struct WatchTarget {
     /// Answers SQL.
     pub server: Box<dyn Query>,
-    /// Is looked at.
+    /// Is sampled.
     pub source: Box<dyn Source>,
-    /// Its process, where it runs on this machine and is known.
+    /// The server's process, if it is known and runs on this machine.
     pub pid: Option<u32>,
-    /// Whether Tare's engine counts there: then schema tare tells its losses and its cost.
+    /// Whether Tare's engine instruments it, so that schema tare has its losses and its cost.
     pub is_tare: bool,
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// Its version.
+    /// The version.
     pub version: String,
 }
 
-/// Opens it, and opens it anew after it was lost. Runs on the thread that asks.
+/// Opens the target, also again after it was lost. It runs on the thread that queries.
 pub type Open = Box<dyn FnMut() -> Result<WatchTarget, String> + Send>;

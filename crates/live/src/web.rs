@@ -17,36 +17,36 @@ use hyper::{Method, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::runtime;
 
-/// What a client asks for.
+/// A request of a client.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// The path, as sent.
     pub path: String,
     /// What follows `?`, as sent.
     pub query: String,
-    /// The kinds of answer that it takes.
+    /// The header Accept.
     pub accept: String,
-    /// Its cookies.
+    /// The header Cookie.
     pub cookie: String,
-    /// The name that it knows this server by.
+    /// The header Host.
     pub host: String,
 }
 
-/// What it is told.
+/// The response.
 #[derive(Clone, Debug)]
 pub struct Response {
-    /// HTTP's number.
+    /// The HTTP status.
     pub status: u16,
-    /// Its kind.
+    /// The content type.
     pub kind: &'static str,
     /// Further headers.
     pub headers: Vec<(&'static str, String)>,
-    /// The text.
+    /// The body.
     pub body: Bytes,
 }
 
 impl Response {
-    /// All is well.
+    /// A response with status 200.
     pub fn ok(kind: &'static str, body: impl Into<Bytes>) -> Self {
         Self {
             status: 200,
@@ -56,7 +56,7 @@ impl Response {
         }
     }
 
-    /// Something is wrong, in words.
+    /// A response with an error status and its reason.
     pub fn refused(status: u16, why: &str) -> Self {
         Self {
             status,
@@ -65,19 +65,19 @@ impl Response {
     }
 }
 
-/// Whoever answers requests. May take its time: each request has a thread meanwhile.
+/// Answers requests. It may block, because each request has its own thread.
 pub trait Site: Send + Sync + 'static {
     /// The answer to GET.
     fn answer(&self, request: &Request) -> Response;
 }
 
-/// Connections at a time. Prometheus has one, a browser six; a few of each are served.
+/// The most connections at a time. Prometheus has one, a browser six.
 const MAX_CONNECTIONS: usize = 64;
 
-/// A client has so long to send a request's head.
+/// The time that a client has to send a request's head.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection lasts no longer, so that one whose client reads nothing ends. Clients make another.
+/// The longest duration of a connection, which ends those whose clients read nothing. Clients reconnect.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// A listener and its thread, which last as long as the process.
@@ -87,10 +87,10 @@ pub struct Web {
 }
 
 impl Web {
-    /// Listens, and answers from now on.
+    /// Starts to listen.
     ///
     /// # Errors
-    /// Whatever the system says of the address, or of a thread.
+    /// The address cannot be bound, or the thread not started.
     pub fn start(address: SocketAddr, site: Arc<dyn Site>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -107,7 +107,7 @@ impl Web {
         Ok(Self { address })
     }
 
-    /// Where it listens: the port that was taken, where any would do.
+    /// The address with the port that was chosen, if port 0 was given.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -120,7 +120,7 @@ async fn listen(listener: TcpListener, site: Arc<dyn Site>) {
     let open = Arc::new(AtomicUsize::new(0));
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Too many files are open, for instance: that may pass.
+            // For instance, too many files are open; that may pass.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
@@ -135,7 +135,7 @@ async fn listen(listener: TcpListener, site: Arc<dyn Site>) {
                 .timer(TokioTimer::new())
                 .header_read_timeout(HEAD_TIMEOUT)
                 .serve_connection(TokioIo::new(stream), serve);
-            // What goes wrong on a connection is its client's matter.
+            // An error of a connection concerns only its client.
             let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection).await;
             open.fetch_sub(1, Ordering::Relaxed);
         });

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_cover_what_they_promise() {
+    fn intervals_have_the_promised_coverage() {
         let mut rng = Rng::with_seed(7);
         for (sizes, spreads) in [
             ((4, 4), (1.0, 1.0)),

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_two_percents() {
+    fn a_share_of_the_cpu_is_parsed() {
         assert_eq!(percents("40-60 %"), Some((40.0, 60.0)));
         assert_eq!(percents(" 5 - 10%"), Some((5.0, 10.0)));
         for wrong in ["40-60", "60-40 %", "0-10 %", "50 %", "10-120 %", "a-b %"] {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_the_peak_is_one_percentage() {
+    fn a_part_of_the_peak_is_parsed() {
         assert_eq!(of_peak("50 % of peak"), Some(0.5));
         assert_eq!(of_peak("12.5% of peak"), Some(0.125));
         for wrong in [

@@ -1,4 +1,4 @@
-//! What types cannot say about a recipe.
+//! Checks of a recipe that its types do not express.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::{Build, Configuration, Engine, From, Kind, Load, Rate, Recipe, Server
 use crate::load::rate::{of_peak, percents};
 use crate::published;
 
-/// The versions of a kind that scripts/servers may have, besides this system's own MariaDB.
+/// The versions of a kind that scripts/servers may have, besides the system's MariaDB.
 fn versions(kind: Kind) -> &'static [&'static str] {
     match kind {
         Kind::Mysql => &["5.6", "5.7", "8.0", "9.7"],
@@ -16,7 +16,7 @@ fn versions(kind: Kind) -> &'static [&'static str] {
 }
 
 impl Recipe {
-    /// What is wrong, and what to do about it.
+    /// Checks the recipe; the error says what to do.
     pub(super) fn check(&self) -> Result<(), String> {
         self.check_lists()?;
         self.check_mentions()?;
@@ -33,7 +33,7 @@ impl Recipe {
         }
     }
 
-    /// Every list has something, and nothing twice.
+    /// Checks that lists are not empty and have no duplicates.
     fn check_lists(&self) -> Result<(), String> {
         check_not_empty(&self.servers, "[[server]]")?;
         check_not_empty(&self.configurations, "[[configuration]]")?;
@@ -60,7 +60,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// Targets and questions name workloads and configurations that there are.
+    /// Checks the workloads and configurations that targets and questions name.
     fn check_mentions(&self) -> Result<(), String> {
         for configuration in &self.configurations {
             for workload in configuration.targets.keys() {
@@ -83,7 +83,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// What is compared with is there.
+    /// Checks baseline and reference.
     fn check_comparison(&self) -> Result<(), String> {
         if let Some(baseline) = &self.baseline {
             check_name(
@@ -104,7 +104,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// A configuration asks of each of its servers what this can do.
+    /// Checks that each server of a configuration supports it.
     fn check_configuration(&self, configuration: &Configuration) -> Result<(), String> {
         for server in &configuration.servers {
             check_name(
@@ -142,7 +142,7 @@ impl Recipe {
             {
                 return wrong("engine = 'tare' is for kind = 'mysql', 'mariadb' and 'command'");
             }
-            if configuration.starts_anew() && server.kind == Kind::Dsn {
+            if configuration.needs_new_process() && server.kind == Kind::Dsn {
                 return wrong(
                     "a server that runs already takes no options, preload or environment",
                 );
@@ -151,7 +151,7 @@ impl Recipe {
         Ok(())
     }
 
-    /// Whether the server's process is one that configurations may share.
+    /// Whether configurations may share the server's process.
     fn shares_process(&self, configuration: &Configuration, server: &Server) -> bool {
         let can = match server.kind {
             Kind::Tare | Kind::Mariadb | Kind::Mysql => true,
@@ -161,7 +161,7 @@ impl Recipe {
         can && self.run.turns > 0 && self.run.switch
     }
 
-    /// Turns need loads that can stand still, and servers that run side by side.
+    /// Checks that loads can be stopped and servers can run side by side, which turns need.
     fn check_turns(&self) -> Result<(), String> {
         if self.run.turn_ms == 0 {
             return Err("run.turn_ms has to be 1 or more".into());
@@ -198,13 +198,13 @@ impl Recipe {
 }
 
 impl Configuration {
-    /// Whether this server runs under it.
+    /// Whether it is a configuration of this server.
     pub fn is_for(&self, server: &Server) -> bool {
         self.servers.is_empty() || self.servers.contains(&server.name)
     }
 
-    /// Whether it says something that only a new process can take.
-    fn starts_anew(&self) -> bool {
+    /// Whether it needs a new process.
+    fn needs_new_process(&self) -> bool {
         !self.options.is_empty() || self.preload.is_some() || !self.environment.is_empty()
     }
 }

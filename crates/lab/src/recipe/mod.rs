@@ -1,4 +1,4 @@
-//! A recipe: what is measured, as its TOML file says. docs/weigh.md describes every key.
+//! A recipe: a TOML file that describes a measurement. docs/weigh.md describes every key.
 
 mod check;
 mod quick;
@@ -12,26 +12,26 @@ use thiserror::Error;
 
 pub use quick::Quick;
 
-/// Why a recipe is refused.
+/// Why a recipe is invalid.
 #[derive(Debug, Error)]
 pub enum RecipeError {
-    /// Not TOML, an unknown key, or a value of the wrong type; `toml` says where.
+    /// It is not TOML, or has an unknown key or a value of the wrong type.
     #[error("{name}: {error}docs/weigh.md lists the keys of a recipe")]
     Syntax {
-        /// The recipe.
+        /// The recipe's name.
         name: String,
-        /// With line and column.
+        /// The error with line and column.
         error: toml::de::Error,
     },
-    /// Every key is right and the whole is not.
+    /// The keys are valid, but not together.
     #[error("{name}: {what}")]
     Meaning {
-        /// The recipe.
+        /// The recipe's name.
         name: String,
-        /// What, and what to do.
+        /// What is wrong, and what to do.
         what: String,
     },
-    /// Neither shipped nor a file.
+    /// It is neither shipped nor a file.
     #[error(
         "there is no recipe '{0}'; `tare weigh --list` lists those that come with tare, and a path names your own"
     )]
@@ -39,23 +39,23 @@ pub enum RecipeError {
     /// The file cannot be read.
     #[error("{path}: {error}")]
     File {
-        /// The path as given.
+        /// The path.
         path: String,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
 }
 
-/// A whole recipe.
+/// A recipe.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// The question it answers: the report's heading.
     pub question: String,
-    /// What to know before reading the figures.
+    /// Notes on the figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub about: String,
-    /// Published figures to print beside.
+    /// The published figures to print with the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
     /// The configuration that the others are compared with.
@@ -67,27 +67,27 @@ pub struct Recipe {
     /// Events (patterns with `%`) that reports list even when they are few.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub show_events: Vec<String>,
-    /// What conclusions are drawn from.
+    /// The measure that conclusions are drawn from.
     #[serde(default)]
     pub measure: Measure,
-    /// Whether reports say what an event cost: the difference in CPU by the events that were counted.
+    /// Whether reports have the cost of an event: the difference in CPU divided by the counted events.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_event: bool,
-    /// Printed above the sentences that end a run.
+    /// The text above the sentences that end a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<String>,
-    /// Printed below them: where to look next.
+    /// The text below them: what to read next.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub next: String,
-    /// How many connections the load opens: one group of cells for each.
+    /// The numbers of connections; each is a group of cells.
     pub connections: Vec<u32>,
     /// Repetitions and times.
     #[serde(default)]
     pub run: Run,
-    /// What sysbench prepares.
+    /// The tables that sysbench fills.
     #[serde(default)]
     pub data: Data,
-    /// What `--quick` changes.
+    /// The changes of `--quick`.
     #[serde(default)]
     pub quick: Quick,
     /// The servers.
@@ -99,7 +99,7 @@ pub struct Recipe {
     /// The loads.
     #[serde(rename = "workload")]
     pub workloads: Vec<Workload>,
-    /// What the server is asked once a cell has been measured.
+    /// Questions to the server after a cell was measured.
     #[serde(rename = "ask", default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Question>,
 }
@@ -108,18 +108,18 @@ pub struct Recipe {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// Above the answer.
+    /// The title of the answer.
     pub title: String,
     /// The question.
     pub sql: String,
-    /// What its columns are called.
+    /// The headings of the answer's columns.
     pub columns: Vec<String>,
-    /// Of which configurations it is asked; empty: all.
+    /// The configurations that it is for; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub configurations: Vec<String>,
 }
 
-/// What throughput is told relative to.
+/// The cell that throughput is relative to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Relative {
@@ -135,7 +135,7 @@ pub struct Relative {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Measure {
-    /// Transactions a second.
+    /// Transactions per second.
     #[default]
     Throughput,
     /// Server CPU per transaction.
@@ -150,23 +150,23 @@ pub enum Measure {
     /// 99th percentile of the latency.
     #[serde(rename = "latency_99")]
     Latency99,
-    /// What a command printed.
+    /// The number that a command printed.
     Figure,
-    /// The server's instructions per transaction, where the machine counts them; and so on.
+    /// The server's instructions per transaction, where the machine counts them.
     Instructions,
-    /// Cycles.
+    /// The server's cycles per transaction.
     Cycles,
-    /// Misses of the last cache.
+    /// The server's last-level cache misses per transaction.
     CacheMisses,
-    /// Loads whose page was not in the TLB.
+    /// The server's TLB misses per transaction.
     TlbMisses,
     /// Resident memory of the server at its start.
     MemoryStart,
-    /// And what each idle connection adds.
+    /// Resident memory that each idle connection adds.
     MemoryConnection,
-    /// The same of Tare's segment alone.
+    /// Resident memory of Tare's segment at the start.
     SegmentStart,
-    /// And what each idle connection adds.
+    /// Resident memory of the segment that each idle connection adds.
     SegmentConnection,
 }
 
@@ -190,7 +190,7 @@ impl Measure {
         Self::SegmentConnection,
     ];
 
-    /// Its name for people.
+    /// The name in reports.
     pub fn title(self) -> &'static str {
         match self {
             Self::Throughput => "transactions/s",
@@ -211,7 +211,7 @@ impl Measure {
         }
     }
 
-    /// The unit that its values are in.
+    /// The unit.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Throughput => "/s",
@@ -229,7 +229,7 @@ impl Measure {
         }
     }
 
-    /// Whether more of it is better.
+    /// Whether a larger value is better.
     pub fn more_is_better(self) -> bool {
         matches!(self, Self::Throughput | Self::Figure)
     }
@@ -239,32 +239,32 @@ impl Measure {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Run {
-    /// How often each cell is measured; from 4 on there are intervals.
+    /// The number of repetitions; intervals need 4.
     pub repetitions: u32,
-    /// Seconds that are measured.
+    /// Measured seconds.
     pub seconds: u32,
-    /// Seconds before them that are not.
+    /// Unmeasured seconds before them.
     pub warm_up: u32,
-    /// How many processors server and load share; 0 = all that there are. On one, they do not wake one another
-    /// across processors, which in a virtual machine costs many times what is weighed, at random.
+    /// The processors that server and load share; 0 means all. On one, they do not wake one another across processors,
+    /// which is expensive and noisy on a virtual machine.
     pub processors: u32,
-    /// More than 0: cells of a server that differ in their configuration alone are measured side by side, in so many
-    /// turns each, instead of one after the other for `seconds`.
+    /// If more than 0, cells of a server that differ only in their configuration are measured side by side in so many turns
+    /// each, instead of one after the other for `seconds`.
     pub turns: u32,
-    /// How long a turn is, in milliseconds.
+    /// The length of a turn in milliseconds.
     pub turn_ms: u32,
-    /// By turns: configurations that a running server can be switched between share one process.
+    /// With turns: configurations that a running server can be switched between share one process.
     pub switch: bool,
     /// A fresh server process for each cell.
     pub restart: bool,
     /// A fresh data directory for each cell.
     pub rebuild: bool,
-    /// Spread between repetitions, in percent, above which a cell is unstable.
+    /// The spread between repetitions in percent above which a cell is unstable.
     pub unstable_above: f64,
 }
 
 impl Run {
-    /// How long each cell is measured in a repetition.
+    /// The time that each cell is measured in a repetition.
     pub fn measured(&self) -> Duration {
         match self.turns {
             0 => Duration::from_secs(self.seconds.into()),
@@ -290,7 +290,7 @@ impl Default for Run {
     }
 }
 
-/// What sysbench prepares.
+/// The tables that sysbench fills.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Data {
@@ -309,7 +309,7 @@ impl Default for Data {
     }
 }
 
-/// Which program a server is.
+/// The kind of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
@@ -319,11 +319,11 @@ pub enum Kind {
     Mariadb,
     /// mysqld.
     Mysql,
-    /// One that runs already.
+    /// A server that runs already.
     Dsn,
     /// Any command.
     Command,
-    /// No server: the load is what is measured.
+    /// No server: the load itself is measured.
     None,
 }
 
@@ -331,31 +331,31 @@ pub enum Kind {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Server {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
-    /// What it is.
+    /// The kind.
     pub kind: Kind,
-    /// Of kinds mysql and mariadb: which one; a MariaDB without is this system's.
+    /// For kinds mysql and mariadb: the version. A MariaDB without one is the system's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Instead: the user's own build.
+    /// The path of the user's own build, instead of a version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// Of kind dsn. Never with a password in it once it has been read.
+    /// For kind dsn: the address, without its password once it was parsed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dsn: Option<String>,
-    /// Of kind command.
+    /// For kind command: the words of the command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Of its command line, in every configuration.
+    /// Options of the command line in every configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Sent when it has started, before what the configuration sends.
+    /// Statements that are sent after the start, before those of the configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sql: Vec<String>,
 }
 
-/// Whose Performance Schema.
+/// The Performance Schema that is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Engine {
@@ -366,42 +366,43 @@ pub enum Engine {
     Tare,
 }
 
-/// Which build of tare serves.
+/// The build of `tare serve`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Build {
     /// With instrumentation.
     #[default]
     Instrumented,
-    /// With none compiled in.
+    /// Without instrumentation.
     Plain,
 }
 
-/// One way to run a server.
+/// A configuration of a server.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
-    /// The servers that it is for; empty: all.
+    /// The servers that it is for; empty means all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub servers: Vec<String>,
-    /// Whose Performance Schema.
+    /// The Performance Schema that is used.
     #[serde(default)]
     pub engine: Engine,
-    /// Which build, of kind tare.
+    /// For kind tare: the build.
     #[serde(default)]
     pub build: Build,
-    /// Of the server's command line.
+    /// Options of the server's command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Sent when it has started.
+    /// Statements that are sent after the start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sql: Vec<String>,
-    /// Shell commands that bring a running server of kind command into this configuration.
+    /// For kind command: shell commands that switch a running server to this configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<String>,
-    /// Shell commands of programs that run beside the server while this is measured, and stand still while others are.
+    /// Shell commands of programs that run beside the server while this configuration is measured, and are stopped while
+    /// others are.
     #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
     pub sidecars: Vec<String>,
     /// The server's allocator.
@@ -416,27 +417,27 @@ pub struct Configuration {
     /// Added to the workload's options.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub load_options: Vec<String>,
-    /// By workload: by how many percent it may be worse than the baseline.
+    /// By workload: the percent by which it may be worse than the baseline.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub targets: BTreeMap<String, f64>,
 }
 
-/// What makes a load.
+/// The kind of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Load {
     /// sysbench.
     #[default]
     Sysbench,
-    /// Any command that prints a figure.
+    /// A command that prints a figure.
     Command,
-    /// Threads that take one lock: ours.
+    /// Threads that take one lock, which is part of tare.
     Locks,
-    /// Connections that ask nothing: what they take of memory.
+    /// Idle connections, whose memory is measured.
     Idle,
 }
 
-/// Where a load comes from.
+/// Where a load connects from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum From {
@@ -449,26 +450,26 @@ pub enum From {
     Namespace,
 }
 
-/// What the figure of a command is.
+/// The meaning of a command's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureIs {
-    /// So many a second.
+    /// Transactions per second.
     #[default]
     Rate,
-    /// So many in all.
+    /// Transactions in total.
     Count,
-    /// Seconds for one; less is better.
+    /// Seconds per transaction.
     Time,
 }
 
-/// How many transactions a second a load asks for.
+/// The rate of a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Rate {
-    /// So many.
+    /// Transactions per second.
     Fixed(f64),
-    /// `"40-60 %"`: as many as take this much of the machine's CPU. `"50 % of peak"`: of what is reached flat out.
+    /// `"40-60 %"`: the rate that uses this share of the machine's CPU. `"50 % of peak"`: a part of the peak rate.
     Cpu(String),
 }
 
@@ -476,7 +477,7 @@ pub enum Rate {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Its name in reports.
+    /// The name in reports.
     pub name: String,
     /// What makes it.
     #[serde(default)]
@@ -490,37 +491,37 @@ pub struct Workload {
     /// Instead of the recipe's connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<u32>,
-    /// Sent when the load has warmed up, before it is measured.
+    /// Statements that are sent before the load is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub before: Vec<String>,
-    /// Sent when it has been measured.
+    /// Statements that are sent after the load was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<String>,
-    /// Flat out when there is none.
+    /// The rate; as many as possible if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
-    /// Where it comes from.
+    /// Where the load connects from.
     #[serde(default)]
     pub from: From,
-    /// Of load command.
+    /// For load command: the words of the command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Of load command: whether it counts its transactions where TARE_COUNTED_FILE says, and so can take turns.
+    /// For load command: whether it counts its transactions in the file TARE_COUNTED_FILE, and so can take turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counted: bool,
-    /// The text before the figure that it prints.
+    /// The text before the printed figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<String>,
-    /// What that figure is.
+    /// The meaning of the figure.
     #[serde(default)]
     pub figure_is: FigureIs,
 }
 
 impl Recipe {
-    /// Reads and checks a recipe.
+    /// Parses and checks a recipe.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// The recipe is invalid.
     pub fn parse(name: &str, text: &str) -> Result<Self, RecipeError> {
         let recipe: Self = toml::from_str(text).map_err(|error| RecipeError::Syntax {
             name: name.into(),
@@ -536,7 +537,7 @@ impl Recipe {
     /// The recipe of this name or at this path.
     ///
     /// # Errors
-    /// There is none, or something is wrong with it.
+    /// The recipe does not exist or is invalid.
     pub fn find(name: &str) -> Result<Self, RecipeError> {
         if let Some(shipped) = shipped::ALL.iter().find(|shipped| shipped.name == name) {
             return Self::parse(name, shipped.text);
@@ -565,7 +566,7 @@ impl Recipe {
         of_server.find(|each| each.name == name)
     }
 
-    /// How many connections a workload is measured with.
+    /// The numbers of connections of a workload.
     pub fn connections_of<'a>(&'a self, workload: &'a Workload) -> &'a [u32] {
         match workload.connections.is_empty() {
             true => &self.connections,
@@ -573,7 +574,7 @@ impl Recipe {
         }
     }
 
-    /// The most connections that any load of it opens.
+    /// The largest number of connections of a load.
     pub fn most_connections(&self) -> u32 {
         let all = (self.workloads.iter()).flat_map(|workload| self.connections_of(workload));
         all.copied().max().unwrap_or(1)

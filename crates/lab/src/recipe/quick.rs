@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Recipe;
 
-/// What `--quick` changes; what is left out stays.
+/// The changes of `--quick`; keys that are left out stay.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Quick {
@@ -38,25 +38,25 @@ pub struct Quick {
     /// See [`super::Data`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rows: Option<u32>,
-    /// Instead of the recipe's.
+    /// The connections, instead of the recipe's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connections: Option<Vec<u32>>,
-    /// Keep these alone.
+    /// Only these servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub servers: Option<Vec<String>>,
-    /// Keep these alone.
+    /// Only these configurations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub configurations: Option<Vec<String>>,
-    /// Keep these alone.
+    /// Only these workloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workloads: Option<Vec<String>>,
 }
 
 impl Recipe {
-    /// This recipe in its quick form.
+    /// The quick form of the recipe.
     ///
     /// # Errors
-    /// What the quick form names and the recipe does not have.
+    /// The quick form names what the recipe does not have.
     pub fn quick(mut self) -> Result<Self, String> {
         let quick = std::mem::take(&mut self.quick);
         set(&mut self.run.repetitions, quick.repetitions);
@@ -70,7 +70,7 @@ impl Recipe {
         set(&mut self.data.tables, quick.tables);
         set(&mut self.data.rows, quick.rows);
         if let Some(connections) = quick.connections {
-            self.connect(connections);
+            self.set_connections(connections);
         }
         self.retain(
             quick.servers.as_deref(),
@@ -80,15 +80,15 @@ impl Recipe {
         Ok(self)
     }
 
-    /// These connections for all workloads.
-    pub fn connect(&mut self, connections: Vec<u32>) {
+    /// Sets the connections of all workloads.
+    pub fn set_connections(&mut self, connections: Vec<u32>) {
         for workload in &mut self.workloads {
             workload.connections.clear();
         }
         self.connections = connections;
     }
 
-    /// Leaves out what is not named; `None` keeps all.
+    /// Removes what is not named; `None` retains all.
     ///
     /// # Errors
     /// A name that the recipe does not have, or nothing is left.
@@ -109,13 +109,13 @@ impl Recipe {
             configurations,
             |each| &each.name,
         )?;
-        // Those of servers that have gone would be for all.
+        // A configuration without any of its servers must not become one for all.
         self.configurations.retain_mut(|each| {
             let for_all = each.servers.is_empty();
             each.servers.retain(|server| names.contains(server));
             for_all || !each.servers.is_empty()
         });
-        // What is said of parts that have gone goes, too.
+        // Targets and questions about removed parts are removed, too.
         for configuration in &mut self.configurations {
             let workloads = &self.workloads;
             configuration

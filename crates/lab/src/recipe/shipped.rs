@@ -1,16 +1,16 @@
-//! The recipes that come with tare: files of `recipes/`, in the binary.
+//! The recipes that are part of the binary: files of `recipes/`.
 
-/// One of them.
+/// A recipe of the binary.
 pub struct ShippedRecipe {
-    /// What `tare weigh` calls it.
+    /// The name.
     pub name: &'static str,
-    /// Its file.
+    /// The text of its file.
     pub text: &'static str,
 }
 
 macro_rules! shipped {
     ($($name:literal),*) => {
-        /// All, in the order of the list.
+        /// All recipes in the order of `tare weigh --list`.
         pub const ALL: &[ShippedRecipe] = &[$(ShippedRecipe {
             name: $name,
             text: include_str!(concat!("../../recipes/", $name, ".toml")),

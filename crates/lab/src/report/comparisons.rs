@@ -1,13 +1,13 @@
-//! Two runs against one another, in words and characters.
+//! The report of a comparison of two runs.
 
 use super::picture::{Mark, Tone};
 use super::terminal::{in_characters, wrapped};
 use crate::compare::{CellComparison, Comparisons, Verdict};
 
-/// What the intervals of two runs are of, in percent.
+/// The confidence of the intervals in percent.
 const CONFIDENCE: u32 = 95;
 
-/// All of it: a picture, what is worse, what cannot be told, and what to trust.
+/// The complete report: a picture, and sentences.
 pub fn render_comparisons(comparisons: &Comparisons) -> String {
     let measure = comparisons.measure.title();
     let relative = match &comparisons.same {
@@ -28,7 +28,7 @@ pub fn render_comparisons(comparisons: &Comparisons) -> String {
     text
 }
 
-/// What follows, and what to know before trusting it.
+/// The verdicts, and the warnings.
 pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
     let limit = comparisons.worse_percent;
     let of = |verdict: Verdict| -> Vec<&CellComparison> {

@@ -1,4 +1,4 @@
-//! results.csv: a line for each cell of each repetition. comparisons.csv: a line for each comparison.
+//! results.csv has a line for each cell of each repetition, comparisons.csv for each comparison.
 
 use crate::analysis::Analysis;
 use crate::cell;
@@ -113,7 +113,7 @@ pub fn comparisons(analysis: &Analysis) -> String {
     text
 }
 
-/// A value that is one word in JSON is the same word here.
+/// A unit variant, named as in JSON.
 fn word(value: &impl serde::Serialize) -> String {
     let value = serde_json::to_value(value).ok();
     value
@@ -127,7 +127,7 @@ fn line(text: &mut String, fields: &[String]) {
     text.push('\n');
 }
 
-/// As RFC 4180 has it.
+/// Quotes a field as in RFC 4180.
 fn quote(field: &str) -> String {
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),

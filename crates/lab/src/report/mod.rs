@@ -1,4 +1,4 @@
-//! What a run says: on the terminal, as CSV, as JSON, as a page.
+//! The reports of a run: terminal, CSV, JSON and HTML.
 
 mod comparisons;
 mod csv;
@@ -22,7 +22,7 @@ pub use terminal::terminal;
 /// results.json.
 #[derive(Serialize)]
 struct All<'a> {
-    /// What the page begins with.
+    /// The sentences at the top of the page.
     sentences: Vec<String>,
     plan: &'a Plan,
     analysis: &'a Analysis,
@@ -32,7 +32,7 @@ struct All<'a> {
 /// Writes results.csv, comparisons.csv, results.json and report.html.
 ///
 /// # Errors
-/// One of them cannot be written.
+/// A file cannot be written.
 pub fn write(
     store: &Store,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! Every comparison of a run, sorted: what the page's first picture and the terminal's show.
+//! The comparisons of a run, sorted for the first picture of page and terminal.
 
 use crate::analysis::{Analysis, Row};
 use crate::recipe::Measure;
@@ -6,34 +6,34 @@ use crate::stats::compare::{Comparison, Verdict};
 use crate::stats::interval::Interval;
 use crate::store::Plan;
 
-/// One comparison.
+/// A comparison in the picture.
 pub struct Line<'a> {
-    /// Server, workload, connections and configuration, as far as they differ within the run.
+    /// Server, workload, connections and configuration, where they differ within the run.
     pub label: String,
-    /// Its row.
+    /// The row.
     pub row: &'a Row,
-    /// Its comparison in the recipe's measure.
+    /// The row's comparison in the recipe's measure.
     pub comparison: &'a Comparison,
-    /// What the colour says.
+    /// The meaning of the colour.
     pub tone: Tone,
 }
 
-/// What is drawn of a comparison, of whatever it is one.
+/// A mark of the picture, for any kind of comparison.
 pub struct Mark {
-    /// Its name.
+    /// The name.
     pub label: String,
-    /// Where the dot and the ends of its interval are.
+    /// The dot with its interval.
     pub percent: Interval,
-    /// What is shaded around zero.
+    /// The shaded range around zero.
     pub floor: Option<f64>,
-    /// What the colour says.
+    /// The meaning of the colour.
     pub tone: Tone,
-    /// The words beside it.
+    /// The value as text.
     pub value: String,
 }
 
 impl Line<'_> {
-    /// As it is drawn.
+    /// The mark.
     pub fn mark(&self) -> Mark {
         Mark {
             label: self.label.clone(),
@@ -45,21 +45,21 @@ impl Line<'_> {
     }
 }
 
-/// How a comparison is coloured.
+/// The colour of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// A difference for the worse.
     Worse,
     /// A difference for the better.
     Better,
-    /// No difference that can be told.
+    /// No detectable difference.
     Same,
     /// Unstable, or too few repetitions.
     Unquoted,
 }
 
 impl Tone {
-    /// Of a comparison.
+    /// The colour of a comparison.
     pub fn of(comparison: &Comparison, measure: Measure) -> Self {
         let more = comparison.percent.mean > 0.0;
         match comparison.verdict {
@@ -70,7 +70,7 @@ impl Tone {
         }
     }
 
-    /// The page's class.
+    /// The CSS class.
     pub fn class(self) -> &'static str {
         match self {
             Self::Worse => "worse",
@@ -81,20 +81,20 @@ impl Tone {
     }
 }
 
-/// All of them, the largest first, and the stretch of percents that shows them.
+/// The comparisons, the largest first, and the range of the axis.
 pub struct Picture<'a> {
-    /// The recipe's.
+    /// The recipe's measure.
     pub measure: Measure,
     /// The largest difference first.
     pub lines: Vec<Line<'a>>,
-    /// Where the axis begins, in percent.
+    /// The start of the axis in percent.
     pub low: f64,
-    /// Where it ends.
+    /// The end of the axis in percent.
     pub high: f64,
 }
 
 impl<'a> Picture<'a> {
-    /// Of a run; `None` when it compares nothing.
+    /// The picture of a run; `None` if it has no comparison.
     pub fn of(plan: &Plan, analysis: &'a Analysis) -> Option<Self> {
         let measure = plan.recipe.measure;
         let labels = Labels::of(analysis);
@@ -125,8 +125,8 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// Zero, every value that may be quoted, its interval and its floor. An interval that is far wider than everything else is cut
-/// off, because it would press all others into a line.
+/// The range of zero and of all values that may be quoted, with their intervals and floors. Intervals that are far wider
+/// than the others are cut off.
 pub fn range(marks: &[Mark]) -> Option<(f64, f64)> {
     if marks.is_empty() {
         return None;
@@ -165,7 +165,7 @@ pub fn range(marks: &[Mark]) -> Option<(f64, f64)> {
     Some((low - margin, high + margin))
 }
 
-/// A percentage with its sign; from 100 on, where tenths say nothing, without them.
+/// A signed percentage; without tenths from 100 on.
 fn signed(percent: f64) -> String {
     match percent.abs() >= 99.95 {
         true => format!("{percent:+.0}"),
@@ -173,7 +173,7 @@ fn signed(percent: f64) -> String {
     }
 }
 
-/// A comparison in a column: `+18.7 % [15.9, 21.9]`, or the bound of what was not seen.
+/// A comparison in a column: `+18.7 % [15.9, 21.9]`, or the detection limit.
 pub fn short(comparison: &Comparison) -> String {
     let percent = comparison.percent;
     let interval = match (percent.low, percent.high) {
@@ -197,7 +197,7 @@ pub fn short(comparison: &Comparison) -> String {
     }
 }
 
-/// Names of rows, without what all rows have in common.
+/// Labels of rows, without the parts that all rows have in common.
 pub struct Labels {
     server: bool,
     workload: bool,
@@ -205,7 +205,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Of a run's rows.
+    /// The labels of a run's rows.
     pub fn of(analysis: &Analysis) -> Self {
         let rows = &analysis.rows;
         let differs = |same: &dyn Fn(&Row, &Row) -> bool| {
@@ -219,7 +219,7 @@ impl Labels {
         }
     }
 
-    /// Where a row is: all but its configuration.
+    /// The label without the configuration.
     pub fn place(&self, row: &Row) -> String {
         let mut parts = Vec::new();
         if self.server {
@@ -234,7 +234,7 @@ impl Labels {
         parts.join(", ")
     }
 
-    /// A row's name.
+    /// The label of a row.
     pub fn of_row(&self, row: &Row) -> String {
         let place = self.place(row);
         let star = if row.unstable.is_some() { " *" } else { "" };

@@ -1,4 +1,4 @@
-//! The three sentences that matter, made from the results: what was found, what could not be told, and what to trust.
+//! The three sentences of a report: the differences, the detection limits, and the reliability.
 
 use super::picture::{Line, Picture, Tone};
 use super::setting;
@@ -7,7 +7,7 @@ use crate::recipe::Measure;
 use crate::stats::compare::{Comparison, Verdict};
 use crate::store::Plan;
 
-/// Three at most.
+/// At most three sentences.
 pub fn sentences(plan: &Plan, analysis: &Analysis) -> Vec<String> {
     let Some(picture) = Picture::of(plan, analysis) else {
         return without_comparisons(plan, analysis);
@@ -18,7 +18,7 @@ pub fn sentences(plan: &Plan, analysis: &Analysis) -> Vec<String> {
     sentences
 }
 
-/// What differs, the largest first.
+/// The differences.
 fn differences(plan: &Plan, picture: &Picture) -> String {
     let baseline = baseline(plan);
     let measure = picture.measure.title();
@@ -69,7 +69,7 @@ fn differences(plan: &Plan, picture: &Picture) -> String {
             amount(only.comparison)
         ),
         (several, _) => {
-            // Of both directions the farthest.
+            // The extremes of both directions.
             let by_mean = |a: &&&Line, b: &&&Line| {
                 let mean = |line: &Line| line.comparison.percent.mean;
                 mean(a).total_cmp(&mean(b))
@@ -90,7 +90,8 @@ fn differences(plan: &Plan, picture: &Picture) -> String {
     }
 }
 
-/// What is not distinguishable, with its bound; where nothing is, the next figure of the largest difference.
+/// Comparisons without a difference, with their detection limits; if there are none, another measure of the largest
+/// difference.
 fn not_distinguishable(plan: &Plan, picture: &Picture) -> Option<String> {
     let mut same: Vec<&Line> = (picture.lines.iter())
         .filter(|line| line.tone == Tone::Same)
@@ -121,7 +122,7 @@ fn not_distinguishable(plan: &Plan, picture: &Picture) -> Option<String> {
     }
 }
 
-/// Throughput or CPU of the largest difference, whichever is not the recipe's.
+/// The largest difference in throughput or server CPU, whichever is not the recipe's measure.
 fn other_measure(plan: &Plan, picture: &Picture) -> Option<String> {
     let largest = (picture.lines.iter())
         .filter(|line| line.tone != Tone::Unquoted)
@@ -154,7 +155,7 @@ fn other_measure(plan: &Plan, picture: &Picture) -> Option<String> {
     })
 }
 
-/// The floor, how much was measured, and what was left out.
+/// The A/A floor, the amount of measurement, and what was left out.
 fn trust(plan: &Plan, analysis: &Analysis, picture: &Picture) -> String {
     let mut text = match analysis.floor_percent {
         Some(floor) => format!(
@@ -255,7 +256,7 @@ fn verb(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// Without a sign: `18.7 % [15.9, 21.9]`, the ends in the order of their size.
+/// The amount of a difference, without its sign: `18.7 % [15.9, 21.9]`.
 fn amount(comparison: &Comparison) -> String {
     let percent = comparison.percent;
     let sign = percent.mean.signum();

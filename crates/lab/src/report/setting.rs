@@ -1,4 +1,4 @@
-//! How a run was made, in words: only what this run did.
+//! The setting of a run as text.
 
 use crate::recipe::{Load, Recipe};
 use crate::store::Plan;
@@ -10,7 +10,7 @@ pub fn amount(plan: &Plan) -> String {
         1 => format!("1 {what}"),
         n => format!("{n} {what}s"),
     };
-    // Of a run whose size was not fixed what there was, and starts of different lengths.
+    // The size of a run that stopped by itself is what it measured.
     let last = plan.cells.iter().map(|cell| cell.repetition).max();
     let repetitions = match (&plan.stopping_rule, last) {
         (Some(_), Some(last)) if run.turns > 0 => {
@@ -30,7 +30,7 @@ pub fn amount(plan: &Plan) -> String {
     }
 }
 
-/// The whole, as a list of statements.
+/// The complete setting, as a list.
 pub fn words(plan: &Plan, done: usize) -> Vec<String> {
     let run = &plan.recipe.run;
     let quick = if plan.quick { ", quick form" } else { "" };
@@ -61,7 +61,7 @@ pub fn words(plan: &Plan, done: usize) -> Vec<String> {
     words
 }
 
-/// Whether a load of it is sysbench's, which fills tables first.
+/// Whether sysbench fills tables for one of its loads.
 fn fills_tables(recipe: &Recipe) -> bool {
     (recipe.workloads.iter()).any(|workload| workload.load == Load::Sysbench)
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_are_called_turns() {
+    fn the_setting_of_turns_is_printed() {
         let plan = plan("configs");
         assert_eq!(amount(&plan), "4 repetitions of 20 turns of 100 ms");
         let words = words(&plan, 3).join("; ");
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_of_the_users_names_no_sysbench() {
+    fn the_setting_of_a_users_load_has_no_sysbench() {
         let words = words(&plan("own"), 3).join("; ");
         assert!(
             !words.contains("sysbench") && !words.contains("rows"),

@@ -1,4 +1,4 @@
-//! What is printed when a matrix is done: tables first, and last, where the eye is, the picture and the three sentences.
+//! The report on the terminal: tables first; the picture and the three sentences last, next to the prompt.
 
 use super::picture::{Line, Mark, Picture, Tone, range};
 use super::sentences::sentences;
@@ -6,12 +6,12 @@ use super::tables::{self, Table};
 use crate::analysis::Analysis;
 use crate::store::Plan;
 
-/// Characters of the picture's axis.
-const WIDE: usize = 56;
-/// Characters of a name in the picture, at most.
-const NAME: usize = 40;
+/// The width of the picture's axis in characters.
+const AXIS_WIDTH: usize = 56;
+/// The longest name in the picture in characters.
+const MAX_NAME_WIDTH: usize = 40;
 
-/// All of it.
+/// The complete report.
 pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     let mut text = format!("\n{}\n{}\n", plan.recipe.question, plan.machine.words());
     for note in analysis.notes(plan) {
@@ -62,7 +62,7 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     text
 }
 
-/// The page's first picture: a dot with its interval for each comparison, zero, and the floor as shade.
+/// The first picture of the page in characters: a dot with its interval for each comparison, zero, and the floor.
 pub fn in_characters(title: &str, marks: &[Mark], confidence: u32) -> String {
     let Some((low, high)) = range(marks) else {
         return String::new();
@@ -70,10 +70,10 @@ pub fn in_characters(title: &str, marks: &[Mark], confidence: u32) -> String {
     let axis = Axis { low, high };
     let name = |mark: &Mark| -> String {
         match mark.label.chars().count() {
-            n if n > NAME => mark
+            n if n > MAX_NAME_WIDTH => mark
                 .label
                 .chars()
-                .take(NAME - 1)
+                .take(MAX_NAME_WIDTH - 1)
                 .chain(['\u{2026}'])
                 .collect(),
             _ => mark.label.clone(),
@@ -104,7 +104,7 @@ pub fn in_characters(title: &str, marks: &[Mark], confidence: u32) -> String {
     text + "\n"
 }
 
-/// From percents to characters.
+/// Maps percents to columns.
 struct Axis {
     low: f64,
     high: f64,
@@ -113,14 +113,14 @@ struct Axis {
 impl Axis {
     fn column(&self, value: f64) -> usize {
         let part = (value - self.low) / (self.high - self.low);
-        ((part * WIDE as f64) as isize).clamp(0, WIDE as isize - 1) as usize
+        ((part * AXIS_WIDTH as f64) as isize).clamp(0, AXIS_WIDTH as isize - 1) as usize
     }
 
-    /// Its ends and zero, by name.
+    /// The labels of its ends and of zero.
     fn ends(&self) -> String {
-        let mut line = vec![' '; WIDE];
+        let mut line = vec![' '; AXIS_WIDTH];
         let mut place = |value: f64, words: &str| {
-            let start = self.column(value).min(WIDE - words.len());
+            let start = self.column(value).min(AXIS_WIDTH - words.len());
             if line[start.saturating_sub(1)..start + words.len()]
                 .iter()
                 .all(|c| *c == ' ')
@@ -135,7 +135,7 @@ impl Axis {
     }
 
     fn strip(&self, mark: &Mark) -> String {
-        let mut strip = vec![' '; WIDE];
+        let mut strip = vec![' '; AXIS_WIDTH];
         let mut fill = |from: f64, to: f64, with: char| {
             strip[self.column(from)..=self.column(to)].fill(with);
         };
@@ -176,7 +176,7 @@ pub fn wrapped(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Columns as wide as they must be; numbers to the right.
+/// Draws a table with numbers aligned to the right.
 fn draw(table: &Table) -> String {
     let width = |column: usize| {
         let cells = table.rows.iter().chain([&table.heading]);

@@ -1,4 +1,4 @@
-//! After-effects of switching: how long after it a server still does something else than it will.
+//! After-effects of a switch: how long a server's CPU per transaction still differs from its later value.
 
 use std::time::Duration;
 
@@ -8,17 +8,17 @@ use crate::load::counted::{Counted, LEAD};
 use crate::server::RunningServer;
 use crate::stats::{deviation, mean, median};
 
-/// Slices that are looked at after each switch. The second half of them is what the first is compared with.
+/// Slices that are measured after each switch. The first half is compared with the second.
 const SLICE: Duration = Duration::from_millis(10);
 const SLICES: usize = 24;
 
-/// How often each configuration is switched to.
+/// Switches to each configuration.
 const ROUNDS: usize = 6;
 
-/// What does not differ by more than this is no after-effect: turns average it out.
-const LEAST: f64 = 0.02;
+/// The smallest after-effect that matters; turns average out smaller ones.
+const MIN_EFFECT: f64 = 0.02;
 
-/// How long a load has to run after a switch until turns may be measured.
+/// Measures how long a load has to run after a switch before a turn may be measured.
 pub(super) fn lead(
     running: &mut RunningServer,
     load: &mut Counted,
@@ -40,15 +40,15 @@ pub(super) fn lead(
     Ok(settled(&differences).max(LEAD))
 }
 
-/// From when on slices are what the late ones are, as far as that can be told.
+/// The time after which slices do not differ detectably from the late ones.
 fn settled(differences: &[Vec<f64>]) -> Duration {
     let differs = |slice: &Vec<f64>| {
-        // The median's standard error, of normal values.
+        // The standard error of the median of normal values.
         let error = 1.25 * deviation(slice) / (slice.len() as f64).sqrt();
-        slice.len() >= 4 && median(slice).abs() > LEAST.max(2.0 * error)
+        slice.len() >= 4 && median(slice).abs() > MIN_EFFECT.max(2.0 * error)
     };
     let early = &differences[..differences.len() / 2];
-    // Now and then one differs by chance: the after-effect is what begins at the switch.
+    // A slice may differ by chance; the after-effect begins at the switch.
     let slices = early.iter().take_while(|slice| differs(slice)).count();
     SLICE * slices as u32
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_begins_at_the_switch_and_is_large_enough_is_waited_for() {
+    fn only_large_effects_that_begin_at_the_switch_are_waited_for() {
         let noise = [0.01, -0.01, 0.005, -0.005, 0.0, 0.01];
         let slice = |level: f64| -> Vec<f64> { noise.iter().map(|noise| level + noise).collect() };
         let mut differences = vec![slice(0.0); SLICES];

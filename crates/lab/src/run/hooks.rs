@@ -1,4 +1,4 @@
-//! Statements before and after a cell is measured, and what its server is asked.
+//! Statements before and after a cell is measured, and the recipe's questions to its server.
 
 use crate::cell::Answer;
 use crate::error::CellError;
@@ -6,10 +6,10 @@ use crate::matrix::Key;
 use crate::recipe::{Question, Recipe};
 use crate::server::RunningServer;
 
-/// Sends the workload's statements for before.
+/// Sends the workload's statements `before`.
 ///
 /// # Errors
-/// The server refuses one.
+/// The server refuses a statement.
 pub(super) fn run_before(
     recipe: &Recipe,
     key: &Key,
@@ -30,15 +30,15 @@ fn questions<'a>(recipe: &'a Recipe, key: &Key) -> impl Iterator<Item = &'a Ques
     })
 }
 
-/// Whether there is one.
+/// Whether the recipe has questions about this configuration.
 pub(super) fn has_questions(recipe: &Recipe, key: &Key) -> bool {
     questions(recipe, key).next().is_some()
 }
 
-/// Asks them.
+/// Queries the answers to the recipe's questions.
 ///
 /// # Errors
-/// The server refuses one.
+/// The server refuses a question.
 pub(super) fn query_answers(
     recipe: &Recipe,
     key: &Key,
@@ -53,10 +53,10 @@ pub(super) fn query_answers(
     questions(recipe, key).map(answer).collect()
 }
 
-/// Sends the workload's statements for after.
+/// Sends the workload's statements `after`.
 ///
 /// # Errors
-/// The server refuses one.
+/// The server refuses a statement.
 pub(super) fn run_after(
     recipe: &Recipe,
     key: &Key,

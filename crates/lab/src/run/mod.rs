@@ -1,5 +1,5 @@
-//! Runs a matrix: each cell alone or side by side by turns, kept as soon as it is done. Whatever a cell does, the next
-//! one starts clean.
+//! Runs a matrix: each cell by itself, or several side by side in turns. Each result is saved at once, and a failed cell
+//! does not affect the next one.
 
 mod after_effects;
 mod hooks;
@@ -28,16 +28,16 @@ use crate::server::{Binaries, RunningServer};
 use crate::store::{Plan, Store};
 use crate::work::Work;
 
-/// Connections that find out how much the machine can do.
+/// The connections with which a rate is calibrated.
 const PROBES: u32 = 8;
 
 /// A run of a matrix.
 pub struct Runner<'a> {
-    /// What is measured.
+    /// The plan.
     pub plan: Plan,
-    /// Where results go.
+    /// The directory of the results.
     pub store: Store,
-    /// Those that there are.
+    /// The results so far.
     pub results: Vec<cell::Result>,
     binaries: &'a Binaries,
     dsn: Option<&'a Dsn>,
@@ -47,33 +47,33 @@ pub struct Runner<'a> {
     namespace: Option<Result<Namespace, String>>,
     /// Servers whose data directory is filled.
     prepared: BTreeSet<String>,
-    /// What cannot be had, and why: not tried again.
+    /// Servers that cannot be started, and why; they are not tried again.
     unavailable: BTreeMap<String, String>,
-    /// How long each server's loads run before a turn is measured.
+    /// The unmeasured time at the start of a turn, by server.
     leads: BTreeMap<String, Duration>,
-    /// What was set on a server that is not ours.
+    /// The settings of the user's server, to be restored.
     saved: Option<SavedSettings>,
 }
 
-/// How a run went.
+/// The outcome of a run.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct RunSummary {
-    /// Cells that failed.
+    /// The number of failed cells.
     pub failed: usize,
-    /// Cells that were skipped.
+    /// The number of skipped cells.
     pub skipped: usize,
-    /// The signal that stopped it.
+    /// The signal that stopped the run.
     pub signal: Option<u8>,
 }
 
-/// What has been done of it.
+/// The state of a run.
 struct RunState {
     progress: Progress,
     finished: RunSummary,
 }
 
 impl RunState {
-    /// Keeps how a cell went.
+    /// Saves the outcome of a cell.
     fn cell(&mut self, runner: &mut Runner, cell: &Cell, measured: Result<Measurement, CellError>) {
         let (outcome, log) = match measured {
             Ok(measured) => (Outcome::Done(Box::new(measured)), None),
@@ -96,10 +96,10 @@ impl RunState {
 }
 
 impl<'a> Runner<'a> {
-    /// Gets ready to run what has no result yet.
+    /// Prepares a run of the cells that have no result yet.
     ///
     /// # Errors
-    /// No directory for servers can be made.
+    /// The directory for servers cannot be created.
     pub fn new(
         plan: Plan,
         store: Store,
@@ -127,7 +127,7 @@ impl<'a> Runner<'a> {
 
     /// Runs to the end, or to a signal.
     pub fn run(&mut self) -> RunSummary {
-        // Whatever is started here inherits them.
+        // Child processes inherit the processors.
         let _shared = processors::share(self.plan.recipe.run.processors as usize);
         let mut todo = self.todo();
         let mut done = RunState {
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
             saved.restore_or_report();
         }
         done.progress.finish();
-        // Nothing else ends it before its end.
+        // Only a signal ends a run early.
         done.finished.signal = ended.err().and_then(|_| self.interrupt.signal());
         self.store.try_again();
         done.finished
@@ -169,7 +169,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The cells without figures, whose results are forgotten. Of cells that are measured side by side all are, or none.
+    /// The cells without figures, whose results are dropped. Cells that are measured side by side are repeated together.
     fn todo(&mut self) -> Vec<Cell> {
         let side_by_side = self.plan.recipe.run.turns > 0;
         let has_figures: BTreeSet<u32> = (self.results.iter())
@@ -190,7 +190,7 @@ impl<'a> Runner<'a> {
         todo
     }
 
-    /// The plan with the rates that were found, the store, and all results; servers' directories are removed.
+    /// The plan with calibrated rates, the store, and all results. The servers' directory is removed.
     pub fn into_parts(self) -> (Plan, Store, Vec<cell::Result>) {
         (self.plan, self.store, self.results)
     }

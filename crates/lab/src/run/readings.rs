@@ -1,4 +1,4 @@
-//! What is noted of a cell's turns, and the figures that they come to.
+//! The readings of a cell's turns, and the cell's figures.
 
 use std::time::Duration;
 
@@ -22,20 +22,20 @@ pub(super) struct Readings {
     of_server: (u64, u64),
     of_generator: (u64, u64),
     memory: Vec<Memory>,
-    /// Latencies by bucket.
+    /// Transactions by bucket of latency.
     latencies: Vec<u64>,
-    /// Transactions of the turns and around them, which switches and events are of.
+    /// Transactions of the turns with their leads, to which context switches and events refer.
     around: u64,
-    /// Of a server that is switched: events of a stretch of their own, and its transactions.
+    /// For a server that is switched: the events of a separate period, and its transactions.
     events_sample: Option<(Vec<events::Event>, u64)>,
     lead: Duration,
 }
 
-/// How long events are looked at of a configuration that shares its process.
+/// The period in which the events of a configuration that shares its process are counted.
 const EVENT_SAMPLE_TIME: Duration = Duration::from_millis(200);
 
 impl Readings {
-    /// One turn.
+    /// Measures one turn.
     pub(super) fn turn(
         &mut self,
         load: &mut Counted,
@@ -69,7 +69,7 @@ impl Readings {
         Ok(())
     }
 
-    /// What the server counts meanwhile, in a stretch that is no turn: asking takes longer than one.
+    /// Counts events in a separate period, because the queries take longer than a turn.
     pub(super) fn sample_events(
         &mut self,
         load: &mut Counted,
@@ -77,7 +77,7 @@ impl Readings {
         lead: Duration,
     ) -> Result<(), CellError> {
         if !matches!(running.connection, Connection::Absent) {
-            // What was under way at the switch ends, and counts as it began.
+            // Statements that began before the switch end first.
             load.turn(running, lead, EVENT_SAMPLE_TIME / 4)?;
             let before = events::totals(&mut running.connection);
             let taken = load.turn(running, lead, EVENT_SAMPLE_TIME)?;
@@ -109,8 +109,8 @@ impl Readings {
         self.around += taken.around;
     }
 
-    /// The cell's figures. Queries, errors, switches and events are known of more than the turns: each is told in
-    /// proportion to the transactions.
+    /// The cell's figures. Queries, errors, context switches and events cover more than the turns, so they are scaled by
+    /// transactions.
     pub(super) fn measured(
         self,
         driven: &LoadReport,

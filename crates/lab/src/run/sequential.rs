@@ -1,4 +1,4 @@
-//! A cell by itself: its server runs, its load runs, and everything around them is noted.
+//! Measures a cell by itself.
 
 use std::time::Instant;
 
@@ -14,8 +14,8 @@ use crate::proc;
 use crate::server::RunningServer;
 use crate::stats::starts::Costs;
 
-/// How many times a rate is tried until it takes the share of the CPU that was asked for.
-const TRIES: usize = 6;
+/// The most attempts to calibrate a rate to a share of the CPU.
+const MAX_CALIBRATIONS: usize = 6;
 
 impl Runner<'_> {
     /// Measures one cell by itself.
@@ -34,7 +34,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Cells that are compared with this one, itself included.
+    /// The number of cells that are compared with this one, itself included.
     fn cells_of(&self, cell: &Cell) -> usize {
         let keys = self.plan.recipe.keys();
         let load = cell.key.load();
@@ -69,7 +69,7 @@ impl Runner<'_> {
         Ok(measured)
     }
 
-    /// Drives the running server, and notes everything around it.
+    /// Runs the load against the running server.
     fn drive(
         &mut self,
         parts: Parts,
@@ -87,8 +87,8 @@ impl Runner<'_> {
         measured
     }
 
-    /// What the baseline reaches flat out: found once for each server, workload and number of connections, and kept, so that
-    /// all configurations get the same rate.
+    /// The baseline's peak rate. It is measured once for each server, workload and number of connections, so that all
+    /// configurations have the same rate.
     fn peak(&mut self, key: &Key) -> Result<f64, CellError> {
         let name = format!("{}/{}/{}", key.server, key.workload, key.connections);
         if let Some(rate) = self.plan.rates.get(&name) {
@@ -112,7 +112,7 @@ impl Runner<'_> {
         Ok(rate)
     }
 
-    /// The rate that takes a share of the machine's CPU: found once for each server and workload, and kept.
+    /// The rate that uses a share of the machine's CPU. It is calibrated once for each server and workload.
     fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, CellError> {
         let name = format!("{}/{}", key.server, key.workload);
         if let Some(rate) = self.plan.rates.get(&name) {
@@ -124,7 +124,7 @@ impl Runner<'_> {
         let flat_out = self.drive(parts, PROBES, seconds, None)?;
         let mut rate = flat_out.transactions / flat_out.seconds;
         let mut busy = busy_percent(&flat_out);
-        for _ in 0..TRIES {
+        for _ in 0..MAX_CALIBRATIONS {
             let Some(other) = rate::next(rate, busy, share) else {
                 break;
             };
@@ -137,7 +137,7 @@ impl Runner<'_> {
     }
 }
 
-/// What the server and the load generator take of the machine's CPUs, in percent: other programs do not count.
+/// The CPU of server and load generator in percent of the machine; other programs do not count.
 fn busy_percent(measured: &Measurement) -> f64 {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
     match measured.server {

@@ -12,8 +12,8 @@ use crate::restore::SavedSettings;
 use crate::server::namespace::Namespace;
 use crate::server::{Launch, RunningServer};
 
-/// Bytes of a row of sysbench's tables with its index, about.
-const ROW: u64 = 300;
+/// The approximate size of a row of sysbench's tables with its index.
+const ROW_BYTES: u64 = 300;
 
 impl Runner<'_> {
     pub(super) fn stop(&mut self) {
@@ -22,7 +22,7 @@ impl Runner<'_> {
         }
     }
 
-    /// A server that failed may have left anything in its data.
+    /// Stops a server that failed and removes its data, which may be damaged.
     pub(super) fn start_over(&mut self, server: &str) {
         self.stop();
         self.prepared.remove(server);
@@ -39,7 +39,7 @@ impl Runner<'_> {
         self.work.path().join(format!("s{}", at.unwrap_or(0)))
     }
 
-    /// Sees to it that the cell's server runs, filled and configured.
+    /// Ensures that the cell's server runs, with its tables and its configuration.
     pub(super) fn serve(
         &mut self,
         key: &Key,
@@ -64,14 +64,14 @@ impl Runner<'_> {
             let _ = std::fs::remove_dir_all(self.directory(&key.server));
         }
         if self.start(&wanted, key, parts)? && !rebuild && restart {
-            // What filled the tables has counted and cached: begin like the cells that come after.
+            // Filling the tables has changed counters and caches; later cells begin with a fresh process, too.
             self.stop();
             self.start(&wanted, key, parts)?;
         }
         Ok(())
     }
 
-    /// Sends the configuration's SQL to the server that runs.
+    /// Sends the configuration's SQL to the running server.
     fn configure(&mut self, key: &Key, parts: Parts) -> Result<(), CellError> {
         let Some((name, mut running)) = self.running.take() else {
             return Ok(());
@@ -85,7 +85,7 @@ impl Runner<'_> {
         result
     }
 
-    /// Starts the server; whether its tables had to be filled.
+    /// Starts the server. Returns whether its tables had to be filled.
     pub(super) fn start(
         &mut self,
         wanted: &str,
@@ -125,7 +125,7 @@ impl Runner<'_> {
         Ok(filling && !filled)
     }
 
-    /// A server that is not ours: its settings are noted before they are changed. Whether its tables are there.
+    /// Saves the settings of the user's server before they are changed. Returns whether its tables exist.
     fn borrow(&mut self, running: &mut RunningServer) -> Result<bool, CellError> {
         if self.saved.is_none()
             && let Some(dsn) = self.dsn
@@ -192,7 +192,7 @@ impl Runner<'_> {
     }
 }
 
-/// What of a cell needs a server of its own.
+/// The part of a cell that needs its own server process.
 pub(super) fn wanted(key: &Key, parts: Parts) -> String {
     let from = parts.workload.from;
     format!("{} {} {from:?}", key.server, process(parts.configuration))
@@ -200,6 +200,6 @@ pub(super) fn wanted(key: &Key, parts: Parts) -> String {
 
 impl Recipe {
     pub(super) fn data_bytes(&self) -> u64 {
-        u64::from(self.data.tables) * u64::from(self.data.rows) * ROW
+        u64::from(self.data.tables) * u64::from(self.data.rows) * ROW_BYTES
     }
 }

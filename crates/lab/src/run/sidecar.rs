@@ -1,4 +1,4 @@
-//! Programs that run beside a server while one of its configurations is measured, and stand still while others are.
+//! Programs that run beside a server while one of its configurations is measured, and are stopped while others are.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::error::CellError;
 use crate::recipe::Configuration;
 use crate::server::{RunningServer, last_line};
 
-/// How long they run before they first stand still: until they have found their server, and do what they will do.
-const SETTLE: Duration = Duration::from_secs(2);
+/// The time that the programs run before they are first stopped, in which they connect to their server.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 /// The programs of the configurations of one process, by configuration.
 #[derive(Default)]
@@ -26,13 +26,13 @@ struct Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may stand still, and then would not hear that it is asked to end.
+        // A stopped process ignores SIGTERM.
         self.child.kill();
     }
 }
 
 impl Sidecars {
-    /// Starts them all, and has them stand still. `tare` is this program, and `directory` one for their files.
+    /// Starts the programs, and stops them. `tare` is this program; `directory` is for their files.
     pub(super) fn start(
         running: &RunningServer,
         configurations: &[&Configuration],
@@ -60,13 +60,13 @@ impl Sidecars {
             }
         }
         if !all.0.is_empty() {
-            std::thread::sleep(SETTLE);
+            std::thread::sleep(SETTLE_TIME);
         }
         (all.0.values_mut().flatten()).try_for_each(Program::pause)?;
         Ok(all)
     }
 
-    /// Those of a configuration run from here on, and no others.
+    /// Resumes the programs of a configuration and stops the others.
     pub(super) fn switch_to(&mut self, name: &str) -> Result<(), CellError> {
         for (of, programs) in &mut self.0 {
             for program in programs {
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::recipe::Recipe;
 
-    /// How the system says that a process is: R, S, T and so on; none, if it is gone.
+    /// The state of a process in /proc (R, S, T and so on); `None` if it does not exist.
     fn state(pid: &str) -> Option<char> {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         stat.rsplit(") ").next()?.chars().next()
@@ -132,8 +132,7 @@ mod tests {
             configuration.name = name.to_owned();
             configuration.sidecars = match name {
                 "alone" => Vec::new(),
-                // One process: a shell that starts others waits uninterruptibly for one that is stopped before
-                // it runs its program, and then is stopped as well, but not in state T.
+                // `exec` makes it one process: a shell that waits uninterruptibly for a stopped child is not in state T.
                 _ => vec![format!("echo $$ > {{directory}}/{name}; exec sleep 600")],
             };
         }

@@ -1,4 +1,4 @@
-//! Runs whose size is not fixed: after each repetition a look, which says how to go on.
+//! Runs whose size is not fixed: after each repetition, the stopping rule decides how to continue.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::stats::starts::Costs;
 use crate::stopping_rule::{self, StopReason};
 
 impl Runner<'_> {
-    /// Time that has been spent on measuring.
+    /// Adds the time that measuring took.
     pub(super) fn spend(&mut self, time: Duration) {
         if let Some(stopping_rule) = &mut self.plan.stopping_rule {
             stopping_rule.spent += time.as_secs_f64();
@@ -24,14 +24,14 @@ impl Runner<'_> {
         }
     }
 
-    /// What a load's part of a repetition took.
+    /// Records what a load's part of a repetition took.
     pub(super) fn took(&mut self, load: &str, costs: Costs) {
         if let Some(stopping_rule) = &mut self.plan.stopping_rule {
             stopping_rule.record_costs(load, costs);
         }
     }
 
-    /// The next repetition, unless that was the last.
+    /// The cells of the next repetition; none if the run has ended.
     pub(super) fn next_cells(&mut self, done: &mut RunState) -> Vec<Cell> {
         let Some(mut stopping_rule) = self.plan.stopping_rule.take() else {
             return Vec::new();
@@ -54,14 +54,14 @@ impl Runner<'_> {
         next
     }
 
-    /// It is in memory; a plan that cannot be written now is said at the end.
+    /// Writes the plan. It stays in memory if it cannot be written now.
     pub(super) fn write_plan(&self) {
         let _ = self.store.write_plan(&self.plan);
     }
 }
 
 impl StopReason {
-    /// Why the run stopped, for people.
+    /// The reason as text.
     pub fn words(self) -> &'static str {
         match self {
             Self::Narrow => "every interval is narrow enough",

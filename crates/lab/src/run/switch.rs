@@ -1,5 +1,5 @@
-//! Configurations that a running server can be switched between: what each of them sets is learnt once, and taken back or set
-//! again between turns.
+//! Switches a running server between configurations. The settings of each configuration are read once, and set or
+//! reverted between turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,10 +13,10 @@ use crate::recipe::{Configuration, Kind, Recipe, Server};
 use crate::server::RunningServer;
 use crate::stats::compare::Baseline;
 
-/// Names in one statement: well below any server's packet size.
-const NAMES: usize = 200;
+/// The most names in one statement, which stays below any server's packet size.
+const MAX_NAMES: usize = 200;
 
-/// What is switched.
+/// A kind of setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Setting {
     Instrument,
@@ -28,24 +28,24 @@ enum Setting {
     Variable,
 }
 
-/// Everything that configurations switch, with its values.
+/// The values of all settings.
 type State = BTreeMap<(Setting, String), Vec<Option<String>>>;
 
 /// The configurations of one process.
 pub(super) struct Switchboard {
-    /// What SQL sets; none of servers that are switched by commands.
+    /// The states of configurations that SQL sets.
     states: BTreeMap<String, State>,
-    /// The commands of the others.
+    /// The commands of the other configurations.
     commands: BTreeMap<String, Vec<String>>,
     now: State,
-    /// Programs that run in some configurations alone.
+    /// Programs that run only in some configurations.
     sidecars: Sidecars,
-    /// The configuration that the server is in; none when that is not known.
+    /// The server's configuration; `None` if it is not known.
     current: Option<String>,
 }
 
-/// The configurations of a server that one process serves in turn, this one among them. None when it has a process of its
-/// own: because nobody can share it, or because what it sets cannot be taken back.
+/// The configurations of a server that share the process of this one, itself included. Empty if it has its own process:
+/// because no other can share it, or because its settings cannot be reverted.
 pub(super) fn shared_process<'a>(
     recipe: &'a Recipe,
     server: &Server,
@@ -69,10 +69,10 @@ pub(super) fn shared_process<'a>(
     };
     let shares = |one: &&Configuration| can(one) && process_key(one) == process_key(configuration);
     let shared_process: Vec<&Configuration> = all().filter(shares).collect();
-    // A process that several share has more of the turns, and is warmer for it: it is compared with itself alone.
+    // A shared process has more turns and warmer caches, so it is only compared with a baseline in the same process.
     let with_baseline = (recipe.baseline.as_ref())
         .is_none_or(|baseline| shared_process.iter().any(|each| each.name == *baseline));
-    // Alone in its process: an A/A pair beside others is two processes, as they are.
+    // Where others have their own processes, so have both cells of an A/A pair.
     let has_own_process = shared_process.len() < 2 && all().count() > 1;
     match has_own_process || !with_baseline {
         true => Vec::new(),
@@ -80,8 +80,8 @@ pub(super) fn shared_process<'a>(
     }
 }
 
-/// The same for a cell. Where some configurations have processes of their own, so has the second of the A/A pair: it is their baseline, and
-/// has as few of the turns as they have.
+/// The same for a cell. Where some configurations have their own processes, so has the second cell of the A/A pair,
+/// which is their baseline.
 pub(super) fn shared_process_of_cell<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&'a Configuration> {
     let Some(parts) = recipe.parts(key) else {
         return Vec::new();
@@ -95,19 +95,19 @@ pub(super) fn shared_process_of_cell<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&
     }
 }
 
-/// Which of the A/A pair a cell is compared with.
+/// The cells of the A/A pair that a cell is compared with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Twins {
-    /// With both: all have processes of their own, or all share one.
+    /// Both: all cells have their own processes, or all share one.
     Both,
-    /// With the first, whose process it shares.
+    /// The first, whose process the cell shares.
     First,
-    /// With the second, which has a process of its own as it has.
+    /// The second, which has its own process like the cell.
     Again,
 }
 
 impl Twins {
-    /// Of a cell, and the first of its group's A/A pair.
+    /// For a cell, and the first cell of its group's A/A pair.
     pub(crate) fn of(recipe: &Recipe, baseline: &Key, key: &Key) -> Self {
         let again = Key {
             again: true,
@@ -123,7 +123,7 @@ impl Twins {
         }
     }
 
-    /// What is left of a baseline.
+    /// The part of a baseline that applies.
     pub(crate) fn baseline(self, baseline: &Baseline) -> Baseline {
         let mut left = baseline.clone();
         match self {
@@ -135,13 +135,13 @@ impl Twins {
     }
 }
 
-/// Whether two cells of a server are measured in one process. One at most is shared: the baseline's.
+/// Whether two cells of a server share a process. At most one process is shared: the baseline's.
 pub(crate) fn one_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
     let shared = |key: &Key| !shared_process_of_cell(recipe, key).is_empty();
     shared(one) && shared(other)
 }
 
-/// What is the same of configurations that share a process: all but what is switched.
+/// What configurations that share a process have in common.
 fn process_key(configuration: &Configuration) -> String {
     let load = (
         &configuration.generator_preload,
@@ -150,7 +150,7 @@ fn process_key(configuration: &Configuration) -> String {
     format!("{} {load:?}", process(configuration))
 }
 
-/// Whether a statement only sets what can be read, and so taken back.
+/// Whether a statement sets only what can be read and so reverted.
 fn is_reversible(sql: &str) -> bool {
     let sql = sql.trim().to_ascii_lowercase();
     let tables = [
@@ -169,14 +169,14 @@ fn variable(sql: &str) -> Option<String> {
     let sql = sql.trim().to_ascii_lowercase();
     let name = sql.strip_prefix("set global ")?.split('=').next()?.trim();
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // More than one in a statement is not taken apart.
+    // A statement with more than one assignment is not parsed.
     let is_single = !sql.contains(',') && !sql.contains(';');
     (is_single && !name.is_empty() && name.chars().all(plain)).then(|| name.to_owned())
 }
 
 impl Switchboard {
-    /// Tries each configuration once, and sees that it can be taken back.
-    pub(super) fn learn(
+    /// Sets each configuration once, reads its state, and checks that it can be reverted.
+    pub(super) fn read_states(
         running: &mut RunningServer,
         configurations: &[&Configuration],
     ) -> Result<Self, CellError> {
@@ -224,7 +224,7 @@ impl Switchboard {
         Ok(switches)
     }
 
-    /// Starts what runs beside the server, see [`Sidecars::start`].
+    /// Starts the programs beside the server, see [`Sidecars::start`].
     pub(super) fn start_sidecars(
         &mut self,
         running: &RunningServer,
@@ -243,7 +243,7 @@ impl Switchboard {
             .collect()
     }
 
-    /// Switchboard the server; whether there was anything to switch.
+    /// Switches the server. Returns whether there was anything to switch.
     pub(super) fn switch_to(
         &mut self,
         running: &mut RunningServer,
@@ -278,7 +278,7 @@ fn short(sql: &str) -> String {
     sql.chars().take(200).collect()
 }
 
-/// What there is; a table that the server does not have is left out.
+/// Reads the state; a table that the server does not have is skipped.
 fn read(connection: &mut Connection, variables: &BTreeSet<String>) -> State {
     let mut state = State::new();
     let mut add = |what: Setting, rows: Result<Vec<Row>, String>| {
@@ -310,7 +310,7 @@ fn read(connection: &mut Connection, variables: &BTreeSet<String>) -> State {
         Setting::Sampling,
         connection.query("SELECT event_type, sampling FROM tare.setup_sampling"),
     );
-    // MySQL says enabled and disabled, MariaDB 1 and 0.
+    // The column has enabled and disabled in MySQL, 1 and 0 in MariaDB.
     let metrics = |column: &str, on: &str| {
         format!(
             "SELECT NAME, IF({column} = {on}, 'enable', 'disable') FROM information_schema.INNODB_METRICS"
@@ -331,7 +331,7 @@ fn read(connection: &mut Connection, variables: &BTreeSet<String>) -> State {
     state
 }
 
-/// The statements that lead from one state to another.
+/// The statements that change one state into another.
 fn between(from: &State, to: &State) -> Vec<String> {
     let mut alike: BTreeMap<(Setting, &Vec<Option<String>>), Vec<&str>> = BTreeMap::new();
     for ((what, name), value) in to {
@@ -355,13 +355,13 @@ fn between(from: &State, to: &State) -> Vec<String> {
                     .unwrap_or_default();
                 let sets = format!("ENABLED = '{first}'{timed}");
                 let of_names = |names| update("performance_schema.setup_instruments", &sets, names);
-                // MySQL 8.0.15 does not find an sxlock by the key that its name is; it finds it when it looks at each.
+                // MySQL 8.0.15 does not find an sxlock by the table's key; it does in a scan of the table.
                 let (by_name, by_scan): (Vec<&str>, Vec<&str>) =
                     (names.iter()).partition(|name| !name.starts_with("wait/synch/sxlock/"));
-                statements.extend(by_name.chunks(NAMES).map(of_names));
+                statements.extend(by_name.chunks(MAX_NAMES).map(of_names));
                 let each =
                     |names| of_names(names).replacen("WHERE NAME IN", "WHERE CONCAT(NAME) IN", 1);
-                statements.extend(by_scan.chunks(NAMES).map(each));
+                statements.extend(by_scan.chunks(MAX_NAMES).map(each));
             }
             Setting::Consumer => statements.push(update(
                 "performance_schema.setup_consumers",
@@ -381,7 +381,7 @@ Setting::Timer => statements.push(update(
             Setting::Sampling => statements.extend(names.iter().map(|name| {
                 format!("UPDATE tare.setup_sampling SET sampling = '{first}' WHERE event_type = '{name}'")
             })),
-            // Not one by one: some are switched as modules alone.
+            // `metrics` sets them, because some can only be switched as modules.
             Setting::Metric => {}
             Setting::Variable => {
                 let number = first.parse::<f64>().is_ok();
@@ -402,8 +402,8 @@ Setting::Timer => statements.push(update(
     statements
 }
 
-/// The statements that set InnoDB's metrics. All of them are set to what most are, and the others one by one after it, because
-/// those of a module that is switched as a whole refuse to be named.
+/// The statements that set InnoDB's metrics: all are set to the value of the majority, then the others one by one,
+/// because metrics that are switched only as modules refuse their own names.
 fn metrics(from: &State, to: &State) -> Vec<String> {
     let of = |state: &State| -> BTreeMap<String, bool> {
         let metrics = state
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn sampling_is_set_by_event_type_and_taken_back() {
+    fn sampling_is_set_and_reverted_by_event_type() {
         let state = |stage: &str, wait: &str| -> State {
             let value = |text: &str| vec![Some(text.to_owned())];
             BTreeMap::from([
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn configurations_share_a_process_where_they_can_and_the_others_have_their_own() {
+    fn switchable_configurations_share_a_process() {
         let recipe = Recipe::find("configs").expect("shipped");
         let server = recipe.server("tare").expect("there");
         let of = |name: &str| -> Vec<&str> {
@@ -504,7 +504,7 @@ mod tests {
         }
         assert_eq!(of("not compiled in"), [""; 0]);
         assert_eq!(of("disabled"), [""; 0]);
-        // The A/A pair is one of each kind, and each cell is compared with its own kind.
+        // The A/A pair has one cell of each kind, and each cell is compared with its own kind.
         let mut turns = recipe.clone();
         turns.run.turns = 9;
         let key = |configuration: &str, again: bool| Key {
@@ -535,7 +535,7 @@ mod tests {
             Twins::of(&turns, &off, &key("disabled", false)),
             Twins::Both
         );
-        // Who is not compared with the baseline in one process shares none.
+        // A configuration whose process the baseline cannot share has its own.
         let mut plain = recipe.clone();
         plain.baseline = Some("disabled".into());
         let timed = plain.configuration(server, "thread timed").expect("there");
@@ -544,7 +544,7 @@ mod tests {
         apart.run.switch = false;
         let off = apart.configuration(server, "off").expect("there");
         assert!(super::shared_process(&apart, server, off).is_empty());
-        // An A/A pair with nothing beside it is one process.
+        // An A/A pair without other configurations is one process.
         let mut only_off = recipe.clone();
         only_off.configurations.retain(|each| each.name == "off");
         let off = only_off.configuration(server, "off").expect("there");
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_sets_what_differs_and_back() {
+    fn a_switch_sets_only_differences() {
         let value = |values: &[&str]| {
             values
                 .iter()

@@ -1,5 +1,5 @@
-//! Cells side by side: every configuration of a server runs at once, on a copy of one data directory, and their loads
-//! stand still but in their turns. What the machine does for a second or a minute so hits all of them alike.
+//! Measures cells side by side: all configurations of a server run at once, each process on a copy of one data directory,
+//! and their loads are stopped except in their turns. So disturbances of a second or a minute affect all alike.
 
 mod pacing;
 
@@ -26,42 +26,43 @@ use crate::recipe::{Build, Configuration, Engine, Kind, Recipe, Server};
 use crate::server::RunningServer;
 use crate::stats::starts::Costs;
 
-/// What starting and stopping a server takes of its start alone.
-const STOPPING: f64 = 1.3;
+/// The ratio of a server's start and stop to its start alone.
+const START_AND_STOP: f64 = 1.3;
 
-/// A server, for as long as a repetition has cells of it: under one configuration, or under several in turn.
-struct Seat {
-    /// Whose it is: those that it is switched between, or one.
+/// A server process of a repetition, under one configuration or several in turn.
+struct TurnServer {
+    /// The configurations that it is switched between, or its only one.
     configurations: Vec<String>,
-    /// Which of the A/A pair it has, unless it has both.
+    /// Whether it has the second cell of the A/A pair; meaningless if it has both.
     again: bool,
+    /// Whether it has both cells of the A/A pair.
     pair: bool,
     directory: PathBuf,
-    /// Or why it does not.
+    /// The server, or why it does not run.
     running: Result<RunningServer, CellError>,
-    /// Of one that is.
+    /// The switchboard of a server with several configurations.
     switches: Option<Switchboard>,
 }
 
-/// A cell that is being measured.
-struct Player {
+/// A cell that is measured in turns.
+struct TurnCell {
     cell: Cell,
-    seat: usize,
-    /// What has been noted so far, or why nothing is.
+    server: usize,
+    /// The readings so far, or why there are none.
     readings: Result<Readings, CellError>,
 }
 
-/// The load of a seat, and what its server had counted when it began.
+/// The load of a server, and the server's totals when it began.
 type Load = (Counted, Option<Totals>);
 
-/// What a load did, and the events that its server counted meanwhile.
+/// The report of a load, and the events that its server counted meanwhile.
 type LoadOutcome = Result<(LoadReport, Vec<events::Event>), CellError>;
 
 impl Runner<'_> {
-    /// Measures cells of one server and repetition; those of one workload and number of connections stand together.
+    /// Measures the cells of one server and repetition; those of one workload and number of connections are adjacent.
     ///
     /// # Errors
-    /// Ctrl-C alone: what else goes wrong is a cell's outcome.
+    /// Only a signal; any other error is the outcome of a cell.
     pub(super) fn by_turns(
         &mut self,
         cells: &[Cell],
@@ -69,8 +70,8 @@ impl Runner<'_> {
     ) -> Result<(), CellError> {
         let recipe = self.plan.recipe.clone();
         let began = Instant::now();
-        let mut seats = match interrupted(self.fill_tables(&recipe, &cells[0].key))? {
-            Ok(()) => self.seats(&recipe, cells)?,
+        let mut servers = match interrupted(self.fill_tables(&recipe, &cells[0].key))? {
+            Ok(()) => self.start_servers(&recipe, cells)?,
             Err(error) => {
                 for cell in cells {
                     done.cell(self, cell, Err(error.clone()));
@@ -78,33 +79,33 @@ impl Runner<'_> {
                 return Ok(());
             }
         };
-        // Starting and stopping servers is for all their loads.
+        // The time of starting and stopping servers is divided among their loads.
         let loads = cells.chunk_by(|one, other| one.key.load() == other.key.load());
-        let start_seconds = STOPPING * began.elapsed().as_secs_f64() / loads.count() as f64;
+        let start_seconds = START_AND_STOP * began.elapsed().as_secs_f64() / loads.count() as f64;
         let mut played = Ok(());
         for group in cells.chunk_by(|one, other| one.key.load() == other.key.load()) {
-            played = self.play(&recipe, group, &mut seats, start_seconds, done);
+            played = self.play(&recipe, group, &mut servers, start_seconds, done);
             if played.is_err() {
                 break;
             }
         }
-        for seat in seats {
-            if let Ok(running) = seat.running {
+        for server in servers {
+            if let Ok(running) = server.running {
                 running.stop();
             }
-            let _ = std::fs::remove_dir_all(seat.directory);
+            let _ = std::fs::remove_dir_all(server.directory);
         }
         played
     }
 
-    /// Sees to it that the server's data directory has the tables.
+    /// Ensures that the server's data directory has the tables.
     fn fill_tables(&mut self, recipe: &Recipe, key: &Key) -> Result<(), CellError> {
         let of_command = |server: &Server| server.kind == Kind::Command;
         if self.prepared.contains(&key.server) || recipe.server(&key.server).is_some_and(of_command)
         {
             return Ok(());
         }
-        // The rows are the same under all configurations: one that needs nothing but the server will do.
+        // All configurations have the same rows, so the simplest one fills them.
         let keys = recipe.keys();
         let is_plainest = |each: &&Key| {
             let configuration = recipe.parts(each).map(|parts| parts.configuration);
@@ -125,10 +126,14 @@ impl Runner<'_> {
     }
 
     /// Starts a server for each process that these cells need.
-    fn seats(&mut self, recipe: &Recipe, cells: &[Cell]) -> Result<Vec<Seat>, CellError> {
-        let mut seats: Vec<Seat> = Vec::new();
+    fn start_servers(
+        &mut self,
+        recipe: &Recipe,
+        cells: &[Cell],
+    ) -> Result<Vec<TurnServer>, CellError> {
+        let mut servers: Vec<TurnServer> = Vec::new();
         for Cell { key, .. } in cells {
-            if seats.iter().any(|seat| seat.is_of(key)) {
+            if servers.iter().any(|server| server.is_of(key)) {
                 continue;
             }
             self.interrupt.check()?;
@@ -136,21 +141,21 @@ impl Runner<'_> {
             let sharing = switch::shared_process_of_cell(recipe, key);
             let directory = self
                 .directory(&key.server)
-                .with_extension(seats.len().to_string());
+                .with_extension(servers.len().to_string());
             let started = self.start_process(recipe, parts, &sharing, &directory);
             let (running, switches) = match interrupted(started)? {
                 Ok((running, switches)) => (Ok(running), switches),
                 Err(error) => (Err(error), None),
             };
             let shared = !sharing.is_empty();
-            // Both of the A/A pair, or the first of them.
+            // Both cells of the A/A pair, or only the first.
             let pair =
                 shared && !switch::shared_process_of_cell(recipe, &key.other_of_pair()).is_empty();
             let configurations = match shared {
                 true => sharing.iter().map(|each| each.name.clone()).collect(),
                 false => vec![key.configuration.clone()],
             };
-            seats.push(Seat {
+            servers.push(TurnServer {
                 configurations,
                 again: key.again,
                 pair,
@@ -159,10 +164,10 @@ impl Runner<'_> {
                 switches,
             });
         }
-        Ok(seats)
+        Ok(servers)
     }
 
-    /// Starts a server on a copy of its data, and learns to switch it where that is what it is for.
+    /// Starts a server on a copy of its data; reads the states of the configurations that share it.
     fn start_process(
         &self,
         recipe: &Recipe,
@@ -180,7 +185,7 @@ impl Runner<'_> {
             let running = self.launch(parts, directory, bytes, None).start()?;
             return Ok((running, None));
         }
-        // As it is before any of them.
+        // Without the settings of any configuration.
         let bare = Configuration {
             sql: Vec::new(),
             switch: Vec::new(),
@@ -192,11 +197,12 @@ impl Runner<'_> {
             ..parts
         };
         let mut running = self.launch(parts, directory, bytes, None).start()?;
-        let learnt = Switchboard::learn(&mut running, sharing).and_then(|mut switches| {
-            switches.start_sidecars(&running, sharing, &self.binaries.tare, directory)?;
-            Ok(switches)
-        });
-        match learnt {
+        let switchboard =
+            Switchboard::read_states(&mut running, sharing).and_then(|mut switches| {
+                switches.start_sidecars(&running, sharing, &self.binaries.tare, directory)?;
+                Ok(switches)
+            });
+        match switchboard {
             Ok(switches) => Ok((running, Some(switches))),
             Err(error) => {
                 running.stop();
@@ -205,12 +211,12 @@ impl Runner<'_> {
         }
     }
 
-    /// Measures cells that differ in their configuration alone. `start_seconds` is what their servers' start took, in seconds.
+    /// Measures cells that differ only in their configuration. `start_seconds`: what starting their servers took.
     fn play(
         &mut self,
         recipe: &Recipe,
         group: &[Cell],
-        seats: &mut [Seat],
+        servers: &mut [TurnServer],
         start_seconds: f64,
         done: &mut RunState,
     ) -> Result<(), CellError> {
@@ -219,26 +225,30 @@ impl Runner<'_> {
         let turns = self.turns(&load);
         let began = Instant::now();
         done.progress.set_message(&format!("{load}: starting"));
-        let mut players = Vec::with_capacity(group.len());
+        let mut cells = Vec::with_capacity(group.len());
         let mut loads: BTreeMap<usize, Result<Load, CellError>> = BTreeMap::new();
         for cell in group {
-            let seat = seats.iter().position(|seat| seat.is_of(&cell.key));
-            let seat = seat.ok_or_else(unplanned)?;
-            if let Entry::Vacant(entry) = loads.entry(seat) {
-                entry.insert(interrupted(self.load(recipe, &cell.key, &mut seats[seat]))?);
+            let server = servers.iter().position(|server| server.is_of(&cell.key));
+            let server = server.ok_or_else(unplanned)?;
+            if let Entry::Vacant(entry) = loads.entry(server) {
+                entry.insert(interrupted(self.load(
+                    recipe,
+                    &cell.key,
+                    &mut servers[server],
+                ))?);
             }
-            players.push(Player {
+            cells.push(TurnCell {
                 cell: cell.clone(),
-                seat,
+                server,
                 readings: Ok(Readings::default()),
             });
         }
         let calibration = Instant::now();
-        let lead = self.lead(&group[0].key, seats, &mut loads, done)?;
-        let rate = self.pace_loads(recipe, &group[0].key, seats, &mut loads)?;
+        let lead = self.lead(&group[0].key, servers, &mut loads, done)?;
+        let rate = self.pace_loads(recipe, &group[0].key, servers, &mut loads)?;
         let calibration = calibration.elapsed();
         let mut rng = Rng::with_seed(self.plan.seed ^ u64::from(group[0].number));
-        let mut order: Vec<usize> = (0..players.len()).collect();
+        let mut order: Vec<usize> = (0..cells.len()).collect();
         let prepared = began.elapsed();
         for turn in 1..=turns {
             done.progress
@@ -246,27 +256,33 @@ impl Runner<'_> {
             rng.shuffle(&mut order);
             for at in &order {
                 self.interrupt.check()?;
-                let player = &mut players[*at];
-                let (seat, load) = (&mut seats[player.seat], loads.get_mut(&player.seat));
+                let turn_cell = &mut cells[*at];
+                let (server, load) = (
+                    &mut servers[turn_cell.server],
+                    loads.get_mut(&turn_cell.server),
+                );
                 let time = Duration::from_millis(run.turn_ms.into());
-                player.take_turn(seat, load, |load, running, readings| {
+                turn_cell.take_turn(server, load, |load, running, readings| {
                     readings.turn(load, running, lead, time)
                 })?;
             }
         }
-        for player in &mut players {
-            let (seat, load) = (&mut seats[player.seat], loads.get_mut(&player.seat));
-            if seat.switches.is_some() {
-                player.take_turn(seat, load, |load, running, readings| {
+        for turn_cell in &mut cells {
+            let (server, load) = (
+                &mut servers[turn_cell.server],
+                loads.get_mut(&turn_cell.server),
+            );
+            if server.switches.is_some() {
+                turn_cell.take_turn(server, load, |load, running, readings| {
                     readings.sample_events(load, running, lead)
                 })?;
             }
         }
         let played = began.elapsed() - prepared;
         let began = Instant::now();
-        let driven = self.end_loads(loads, seats)?;
-        self.record_results(recipe, players, seats, &driven, rate, done);
-        // What is found out once is no start's.
+        let driven = self.end_loads(loads, servers)?;
+        self.record_results(recipe, cells, servers, &driven, rate, done);
+        // A calibration that happens once is not part of a start.
         let around = start_seconds + (prepared - calibration + began.elapsed()).as_secs_f64();
         self.took(
             &load,
@@ -278,15 +294,15 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Ends the loads of these seats.
+    /// Ends the loads of these servers.
     fn end_loads(
         &self,
         loads: BTreeMap<usize, Result<Load, CellError>>,
-        seats: &mut [Seat],
+        servers: &mut [TurnServer],
     ) -> Result<BTreeMap<usize, LoadOutcome>, CellError> {
         let mut driven = BTreeMap::new();
         for (at, load) in loads {
-            let ended = match (load, &mut seats[at].running) {
+            let ended = match (load, &mut servers[at].running) {
                 (Ok((load, before)), Ok(running)) => {
                     let events = before.map(|before| {
                         events::between(&before, &events::totals(&mut running.connection))
@@ -302,61 +318,61 @@ impl Runner<'_> {
         Ok(driven)
     }
 
-    /// What was measured of each cell and what its server answers, or why there is nothing.
+    /// Records each cell's figures and its server's answers, or its error.
     fn record_results(
         &mut self,
         recipe: &Recipe,
-        players: Vec<Player>,
-        seats: &mut [Seat],
+        cells: Vec<TurnCell>,
+        servers: &mut [TurnServer],
         driven: &BTreeMap<usize, LoadOutcome>,
         rate: Option<f64>,
         done: &mut RunState,
     ) {
         let mut all: Vec<(Cell, usize, Result<Measurement, CellError>)> = Vec::new();
-        for Player {
+        for TurnCell {
             cell,
-            seat,
+            server,
             readings,
-        } in players
+        } in cells
         {
-            let measured = readings.and_then(|readings| match &driven[&seat] {
+            let measured = readings.and_then(|readings| match &driven[&server] {
                 Ok((driven, events)) => readings.measured(driven, events),
                 Err(error) => Err(error.clone()),
             });
             let measured = measured.and_then(|mut measured| {
-                measured.answers = seats[seat].query_answers(recipe, &cell.key)?;
+                measured.answers = servers[server].query_answers(recipe, &cell.key)?;
                 measured.rate = rate;
                 Ok(measured)
             });
-            all.push((cell, seat, measured));
+            all.push((cell, server, measured));
         }
-        // What a process's cells share is taken away when all of them have been asked about.
+        // Statements `after` run once all cells of a process have been queried.
         let mut after: BTreeMap<usize, Result<(), CellError>> = BTreeMap::new();
-        for (cell, seat, _) in &all {
-            let running = &mut seats[*seat].running;
-            after.entry(*seat).or_insert_with(|| match running {
+        for (cell, server, _) in &all {
+            let running = &mut servers[*server].running;
+            after.entry(*server).or_insert_with(|| match running {
                 Ok(running) => hooks::run_after(recipe, &cell.key, running),
                 Err(error) => Err(error.clone()),
             });
         }
-        for (cell, seat, measured) in all {
-            let measured = measured.and_then(|measured| after[&seat].clone().map(|()| measured));
+        for (cell, server, measured) in all {
+            let measured = measured.and_then(|measured| after[&server].clone().map(|()| measured));
             if measured.is_err() {
-                seats[seat].check_server();
+                servers[server].check_server();
             }
             done.cell(self, &cell, measured);
         }
     }
 
-    /// Starts a cell's load, which then stands still.
-    fn load(&self, recipe: &Recipe, key: &Key, seat: &mut Seat) -> Result<Load, CellError> {
-        let running = match &mut seat.running {
+    /// Starts a cell's load, which is then stopped.
+    fn load(&self, recipe: &Recipe, key: &Key, server: &mut TurnServer) -> Result<Load, CellError> {
+        let running = match &mut server.running {
             Ok(running) => running,
             Err(error) => return Err(error.clone()),
         };
         let run = &recipe.run;
         let drive = Drive {
-            directory: &seat.directory,
+            directory: &server.directory,
             ..self.drive_of(
                 recipe.parts(key).ok_or_else(unplanned)?,
                 key.connections,
@@ -370,16 +386,16 @@ impl Runner<'_> {
         counted.warm_up(running, warm_up, self.interrupt)?;
         hooks::run_before(recipe, key, running)?;
         let questions =
-            !matches!(running.connection, Connection::Absent) && seat.switches.is_none();
+            !matches!(running.connection, Connection::Absent) && server.switches.is_none();
         let before = questions.then(|| events::totals(&mut running.connection));
         Ok((counted, before))
     }
 
-    /// How long the loads of a server run before each turn is measured: found out once, at its first start.
+    /// The unmeasured time at the start of each turn; it is measured once, at the server's first start.
     fn lead(
         &mut self,
         key: &Key,
-        seats: &mut [Seat],
+        servers: &mut [TurnServer],
         loads: &mut BTreeMap<usize, Result<Load, CellError>>,
         done: &RunState,
     ) -> Result<Duration, CellError> {
@@ -388,15 +404,15 @@ impl Runner<'_> {
         }
         let mut lead = LEAD;
         for (at, load) in loads {
-            let Seat {
+            let TurnServer {
                 running, switches, ..
-            } = &mut seats[*at];
+            } = &mut servers[*at];
             if let (Ok(running), Some(switches), Ok((load, _))) = (running, switches, load) {
                 let title = key.load_title();
                 done.progress
                     .set_message(&format!("{title}: after-effects of switching"));
                 let names = switches.names();
-                // Where it fails, so do the turns, and say it.
+                // If this fails, the turns fail as well and report it.
                 let measured_lead =
                     interrupted(after_effects::lead(running, load, switches, &names))?;
                 lead = lead.max(measured_lead.unwrap_or(LEAD));
@@ -407,12 +423,12 @@ impl Runner<'_> {
     }
 }
 
-impl Seat {
+impl TurnServer {
     fn is_of(&self, key: &Key) -> bool {
         self.configurations.contains(&key.configuration) && (self.pair || self.again == key.again)
     }
 
-    /// What its server answers to the recipe's questions about a cell, in the cell's configuration.
+    /// Queries the answers to the recipe's questions in the cell's configuration.
     fn query_answers(&mut self, recipe: &Recipe, key: &Key) -> Result<Vec<Answer>, CellError> {
         let running = self.running.as_mut().map_err(|error| error.clone())?;
         if let Some(switches) = &mut self.switches
@@ -423,7 +439,7 @@ impl Seat {
         hooks::query_answers(recipe, key, running)
     }
 
-    /// Something failed: when it was the server, it says so from now on.
+    /// After an error: if the server has ended, that is its result from now on.
     fn check_server(&mut self) {
         if let Ok(running) = &mut self.running
             && let Err(error) = running.check_alive()
@@ -433,20 +449,20 @@ impl Seat {
     }
 }
 
-impl Player {
-    /// Switches its server to its configuration and does something with its load, unless it has failed already.
+impl TurnCell {
+    /// Switches the server to the cell's configuration and runs `what`, unless the cell has failed already.
     fn take_turn(
         &mut self,
-        seat: &mut Seat,
+        server: &mut TurnServer,
         load: Option<&mut Result<Load, CellError>>,
         what: impl FnOnce(&mut Counted, &mut RunningServer, &mut Readings) -> Result<(), CellError>,
     ) -> Result<(), CellError> {
         let Ok(readings) = &mut self.readings else {
             return Ok(());
         };
-        let result = match (load, &mut seat.running) {
+        let result = match (load, &mut server.running) {
             (Some(Ok((load, _))), Ok(running)) => {
-                let switched = match &mut seat.switches {
+                let switched = match &mut server.switches {
                     Some(switches) => switches.switch_to(running, &self.cell.key.configuration),
                     None => Ok(false),
                 };
@@ -457,13 +473,13 @@ impl Player {
         };
         if let Err(error) = result {
             self.readings = interrupted(Err(error))?;
-            seat.check_server();
+            server.check_server();
         }
         Ok(())
     }
 }
 
-/// A server's directory as it was filled, for a server of its own.
+/// Copies a filled data directory.
 fn copy(filled: &Path, directory: &Path) -> Result<(), CellError> {
     let _ = std::fs::remove_dir_all(directory);
     let copied = Command::new("cp")
@@ -472,7 +488,7 @@ fn copy(filled: &Path, directory: &Path) -> Result<(), CellError> {
         .output()
         .map_err(CellError::at("cannot start cp"))?;
     if !copied.status.success() {
-        // On a full disk the others need its room.
+        // Other servers need the space on a full disk.
         let _ = std::fs::remove_dir_all(directory);
         let log = String::from_utf8_lossy(&copied.stderr).into_owned();
         let why = log.lines().next().unwrap_or("cp failed");
@@ -481,12 +497,12 @@ fn copy(filled: &Path, directory: &Path) -> Result<(), CellError> {
             log,
         });
     }
-    // What the server said that filled it.
+    // The log of the server that filled it.
     let _ = std::fs::remove_file(directory.join("log"));
     Ok(())
 }
 
-/// Ctrl-C ends the matrix; anything else is the cell's alone.
+/// Separates a signal, which ends the run, from the error of a cell.
 fn interrupted<T>(result: Result<T, CellError>) -> Result<Result<T, CellError>, CellError> {
     match result {
         Err(CellError::Interrupted) => Err(CellError::Interrupted),

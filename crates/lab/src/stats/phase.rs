@@ -1,20 +1,20 @@
-//! Ramp-up, peak, degradation: what a curve of throughput by connections goes through.
+//! The phases of a curve of throughput by connections: ramp-up, peak and degradation.
 
 use serde::{Deserialize, Serialize};
 
-/// How far below the highest point still counts as the peak. The 2011 study calls 8 to 48 connections, 100 to 93.6 %
-/// of its highest, the peak, and 64 connections, 81 %, degradation: anything between does.
+/// The part of the highest point from which a point counts as peak. The 2011 study calls 8 to 48 connections (100 to
+/// 93.6 % of its highest) the peak, and 64 connections (81 %) degradation; any value between fits.
 const PEAK: f64 = 0.9;
 
-/// Where a point of the curve is.
+/// The phase of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// More connections bring more throughput.
     RampUp,
-    /// As much as there is.
+    /// The highest throughput.
     Peak,
-    /// More connections bring less.
+    /// More connections bring less throughput.
     Degradation,
 }
 
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(phases(&[1.0, 2.0, 3.0]).unwrap()[2], Phase::Peak);
         assert_eq!(phases(&[5.0, 5.0, 5.0]).unwrap(), [Phase::Peak; 3]);
         assert_eq!(phases(&[9.0, 5.0, 3.0]).unwrap()[1], Phase::Degradation);
-        // A hollow within the peak ends it.
+        // A dip within the peak ends it.
         assert_eq!(phases(&[9.5, 5.0, 10.0]).unwrap()[0], Phase::RampUp);
     }
 }

@@ -1,5 +1,4 @@
-//! One answer to Prometheus: what is asked of the server, what is seen of its sessions, and what both
-//! took.
+//! One answer to Prometheus: the server's counters, the states of its sessions, and the cost of both.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -11,19 +10,19 @@ use super::text::{Families, Type};
 use crate::proc::{cpu_seconds, resident_bytes};
 use crate::target::{Open, WatchTarget};
 
-/// Asks a server for its metrics, again and again.
+/// Collects the metrics of a server.
 pub struct Collector {
     open: Open,
     target: Option<WatchTarget>,
     digests: String,
-    /// What this server does not answer.
+    /// Queries that this server refuses.
     refused: HashSet<String>,
     scrapes: u64,
     took: f64,
 }
 
 impl Collector {
-    /// Nothing is opened yet. `most_digests` bounds the series.
+    /// A collector that opens the server at the first query. `most_digests` limits the number of series.
     pub fn new(open: Open, most_digests: usize) -> Self {
         Self {
             open,
@@ -35,18 +34,18 @@ impl Collector {
         }
     }
 
-    /// Asks everything.
+    /// Collects all metrics.
     pub fn collect(&mut self) -> Families {
         let start = Instant::now();
         let mut families = Families::default();
-        // One that was lost since the last time may be back, or have a successor.
+        // A server that was lost since the last query may have restarted.
         let mut tries = 1 + u8::from(self.target.is_some());
         let mut is_up = false;
         while tries > 0 && !is_up {
             tries -= 1;
             is_up = self.try_collect(&mut families).is_ok();
             if !is_up {
-                // Half an answer would look like a whole one.
+                // A partial answer would look complete.
                 families = Families::default();
                 self.target = None;
                 self.refused.clear();
@@ -99,7 +98,7 @@ impl Collector {
         Ok(())
     }
 
-    /// What this costs.
+    /// Metrics of this process.
     fn own(&self, to: &mut Families) {
         to.of(
             "tare_scrapes",
@@ -129,7 +128,7 @@ impl Collector {
 const CONNECTIONS: &str =
     "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_ID IS NOT NULL";
 
-/// Asks, but not again what was refused.
+/// Sends queries, but does not repeat those that were refused.
 struct Queries<'a> {
     server: &'a mut dyn Query,
     refused: &'a mut HashSet<String>,
@@ -163,7 +162,7 @@ impl Queries<'_> {
     }
 }
 
-/// What a session does.
+/// The state of a session.
 fn state(sample: &Sample) -> &'static str {
     let wait = sample.wait.as_deref();
     match wait {
@@ -173,13 +172,13 @@ fn state(sample: &Sample) -> &'static str {
     }
 }
 
-/// Whether another session has what it waits for.
+/// Whether the session waits for another one's lock.
 fn is_blocked(sample: &Sample) -> bool {
     let is_lock = |wait: &str| wait.starts_with("wait/lock/");
     sample.blocker.is_some() || sample.wait.as_deref().is_some_and(is_lock)
 }
 
-/// Sessions by what they do, and the longest that one is blocked.
+/// Sessions by state, and the longest time that one is blocked.
 fn sessions(moment: &Moment, connections: f64, to: &mut Families) {
     let of_clients = || {
         let samples = moment.samples.iter();
@@ -229,7 +228,7 @@ mod tests {
                 sample(Some("wait/io/file/x"), None, 9_000_000_000_000),
                 sample(Some("wait/lock/metadata/sql/mdl"), None, 31_000_000_000),
                 sample(Some("wait/synch/mutex/x"), Some(7), 2_000_000_000),
-                // A background thread is no session.
+                // A background thread is not a session.
                 Sample {
                     connection_id: None,
                     ..sample(None, None, 0)

@@ -19,7 +19,7 @@ use crate::web::{Request, Response, Site, Web};
 use collect::Collector;
 use text::{Families, Form, Type};
 
-/// What a recorder beside it has done so far.
+/// Figures of a recorder in the same process.
 #[derive(Debug, Default)]
 pub struct Figures {
     moments: AtomicU64,
@@ -28,7 +28,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Adds what was done since.
+    /// Adds the figures of a period.
     pub fn add(&self, sampling: &Sampling) {
         self.moments.fetch_add(sampling.moments, Ordering::Relaxed);
         self.samples.fetch_add(sampling.samples, Ordering::Relaxed);
@@ -56,10 +56,10 @@ impl Figures {
     }
 }
 
-/// However many ask, the server is asked no more often.
+/// The shortest interval between two collections, however many clients there are.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Where whoever asks waits for the answer.
+/// The channel of an answer.
 type Reply = Sender<Arc<Families>>;
 
 /// Metrics of a server at `/metrics`.
@@ -69,11 +69,10 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Listens and answers from now on. The server is opened at the first question, and again after it
-    /// was lost.
+    /// Starts to listen. The server is opened at the first request, and again after it was lost.
     ///
     /// # Errors
-    /// Whatever the system says of the address.
+    /// The address cannot be bound.
     pub fn start(
         address: SocketAddr,
         open: Open,
@@ -83,7 +82,7 @@ impl Metrics {
         let (requests, receiver) = channel();
         thread::Builder::new()
             .name("tare_metrics".into())
-            // What it opens stays on this thread.
+            // The connection stays on this thread.
             .spawn(move || collect(Collector::new(open, most_digests), &receiver))?;
         let site = Self {
             requests: Mutex::new(requests),
@@ -101,7 +100,7 @@ impl Metrics {
     }
 }
 
-/// Answers one after another.
+/// Answers requests one after another.
 fn collect(mut collector: Collector, requests: &Receiver<Reply>) {
     let mut last: Option<(Instant, Arc<Families>)> = None;
     for reply in requests {
@@ -114,7 +113,7 @@ fn collect(mut collector: Collector, requests: &Receiver<Reply>) {
                 families
             }
         };
-        // Whoever asked may have gone.
+        // The client may have gone.
         let _ = reply.send(families);
     }
 }
@@ -131,7 +130,7 @@ impl Site for Metrics {
                 if let Some(figures) = &self.figures {
                     let mut own = Families::default();
                     figures.put(&mut own);
-                    // Its end is the end of the whole.
+                    // Only the complete text has an end mark.
                     text = own.text(form).trim_end_matches("# EOF\n").to_owned();
                 }
                 text.push_str(&families.text(form));

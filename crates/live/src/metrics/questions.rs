@@ -1,5 +1,4 @@
-//! What is asked for metrics, each answer a set of families. All of these tables are MySQL's, but for
-//! those of schema tare.
+//! The queries of metrics; each answer becomes families. The tables are MySQL's, except those of schema tare.
 
 use tare_history::Answer;
 
@@ -8,17 +7,17 @@ use super::text::{Families, Type};
 /// Seconds of a picosecond.
 const PICO: f64 = 1e-12;
 
-/// A question, and what its rows become.
+/// A query, and the conversion of its rows.
 pub struct Question {
     /// The statement.
     pub sql: &'static str,
-    /// Whether schema tare has to be there.
+    /// Whether it needs schema tare.
     pub is_tare: bool,
-    /// Puts the rows among the families.
+    /// Adds the rows to the families.
     pub take: fn(&Answer, &mut Families),
 }
 
-/// Event classes: name, how often, picoseconds.
+/// A query of event classes: name, count, picoseconds.
 macro_rules! events {
     ($kind:literal, $table:literal) => {
         Question {
@@ -33,7 +32,7 @@ macro_rules! events {
     };
 }
 
-/// All but that of digests.
+/// All queries, except that of digests.
 pub const QUESTIONS: [Question; 10] = [
     events!("wait", "events_waits_summary_global_by_event_name"),
     events!("stage", "events_stages_summary_global_by_event_name"),
@@ -114,7 +113,7 @@ pub const QUESTIONS: [Question; 10] = [
     },
 ];
 
-/// Digests that took most time; `most` bounds the series that there are.
+/// The query of the digests that took most time; `most` limits the number of series.
 pub fn digests_sql(most: usize) -> String {
     format!(
         "SELECT DIGEST, SCHEMA_NAME, COUNT_STAR, SUM_TIMER_WAIT, SUM_ERRORS, SUM_ROWS_EXAMINED, SUM_ROWS_SENT, \
@@ -123,10 +122,10 @@ pub fn digests_sql(most: usize) -> String {
     )
 }
 
-/// Bytes of a digest's text in its label: enough to know it by.
+/// The longest text of a digest in a label.
 const MAX_LABEL_BYTES: usize = 512;
 
-/// What that gave.
+/// The families of digests.
 pub fn digests(rows: &Answer, to: &mut Families) {
     const COUNTS: [(&str, &str, usize, f64); 5] = [
         ("tare_digest_calls", "Statements of a digest.", 2, 1.0),

@@ -1,20 +1,20 @@
-//! The text that Prometheus reads, in both of its forms: OpenMetrics 1.0, which it prefers, and its
-//! own older one. They differ in a counter's name in the heading and in the end.
+//! The text that Prometheus reads, in two formats: OpenMetrics 1.0, which it prefers, and its own older one. They differ
+//! in the heading of counters and in the end mark.
 
 use std::fmt::Write;
 
-/// What a family of samples is.
+/// The type of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Type {
-    /// Only grows, until the server starts anew or its table is emptied.
+    /// Only grows, until the server restarts or its table is truncated.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Labels alone; its value is 1.
+    /// Only labels; the value is 1.
     Info,
 }
 
-/// Which of the two.
+/// The format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// application/openmetrics-text
@@ -24,7 +24,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// The one that a client takes.
+    /// The format that a client accepts.
     pub fn accepted(accept: &str) -> Self {
         match accept.contains("application/openmetrics-text") {
             true => Self::OpenMetrics,
@@ -32,7 +32,7 @@ impl Form {
         }
     }
 
-    /// As a header says it.
+    /// The value of the header Content-Type.
     pub fn kind(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -62,7 +62,7 @@ impl Family {
 }
 
 impl Families {
-    /// A family of this name, empty where it is new.
+    /// The family of this name, which is added if it is new.
     pub fn of(&mut self, name: &'static str, kind: Type, help: &'static str) -> &mut Family {
         let at = self.0.iter().position(|family| family.name == name);
         let at = at.unwrap_or_else(|| {
@@ -77,7 +77,7 @@ impl Families {
         &mut self.0[at]
     }
 
-    /// All of it. A family without samples is left out.
+    /// The complete text. Families without samples are skipped.
     pub fn text(&self, form: Form) -> String {
         let mut text = String::new();
         for family in self.0.iter().filter(|family| !family.samples.is_empty()) {
@@ -105,7 +105,7 @@ impl Family {
             (Form::Plain, Type::Info) => (suffix, "gauge"),
             (_, Type::Gauge) => ("", "gauge"),
         };
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "# HELP {name}{heading} {help}");
         let _ = writeln!(text, "# TYPE {name}{heading} {kind}");
         for (labels, value) in &self.samples {
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_forms_are_as_their_standards_have_them() {
+    fn both_formats_follow_their_standards() {
         let mut families = Families::default();
         families
             .of("calls", Type::Counter, "Calls.")

@@ -1,4 +1,4 @@
-//! What the page is told, in JSON. Texts are told as they are: the page shows them as text alone.
+//! The JSON for the page. Texts are not escaped: the page inserts them only as text nodes.
 
 use serde_json::{Value, json};
 use tare_history::Answer;
@@ -6,19 +6,19 @@ use tare_history::Answer;
 use super::timeline::{CLASSES, Curve, DIMENSIONS, Filter, Row, Top};
 use super::watch::PageData;
 
-/// Rows of each list.
+/// The most rows of a list.
 const MAX_TOP: usize = 10;
 
-/// Samples of a statement.
+/// The most samples of a statement.
 const MAX_SAMPLES: usize = 50;
 
-/// Points of the curve, at most.
+/// The most points of the curve.
 const MAX_POINTS: i64 = 300;
 
-/// Lengths of a step, in seconds.
+/// The lengths of a step in seconds.
 const STEPS: [i64; 12] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600, 86_400];
 
-/// All that the page shows of a time.
+/// The state of the page for a range of time.
 pub fn state(data: &PageData, filter: &Filter) -> Value {
     let timeline = &data.timeline;
     let step = step(filter.to - filter.from);
@@ -46,7 +46,7 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     })
 }
 
-/// The shortest step that leaves few enough points: days, beyond those that have a name.
+/// The shortest step in milliseconds with at most `MAX_POINTS` points; multiples of a day beyond the list.
 fn step(length: i64) -> i64 {
     let is_enough = |seconds: &&i64| length / (**seconds * 1000) <= MAX_POINTS;
     let seconds = STEPS.iter().find(is_enough).copied();
@@ -92,12 +92,12 @@ fn of_row(data: &PageData, row: &Row) -> Value {
     })
 }
 
-/// Whether a text may stand in a statement as it is.
+/// Whether a text is a digest, which needs no quoting in SQL.
 pub fn is_digest(sql: &str) -> bool {
     (32..=64).contains(&sql.len()) && sql.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Asks what a digest has done in all.
+/// The query of a digest's totals.
 pub fn summary_sql(digest: &str) -> String {
     debug_assert!(is_digest(digest), "{digest}");
     format!(
@@ -107,7 +107,7 @@ pub fn summary_sql(digest: &str) -> String {
     )
 }
 
-/// Asks how long its executions took.
+/// The query of the histogram of a digest's latencies.
 pub fn histogram_sql(digest: &str) -> String {
     debug_assert!(is_digest(digest), "{digest}");
     format!(
@@ -117,7 +117,7 @@ pub fn histogram_sql(digest: &str) -> String {
     )
 }
 
-/// A statement's own page.
+/// The state of a statement's page.
 pub fn statement(
     data: &PageData,
     filter: &Filter,

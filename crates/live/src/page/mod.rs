@@ -18,23 +18,23 @@ use crate::web::Web;
 use site::Page;
 use watch::{PageData, Shared, Watch, lock};
 
-/// The page, served.
+/// The live page.
 pub struct Live {
     shared: Shared,
 }
 
 impl Live {
-    /// Nothing is seen yet.
+    /// A page without samples.
     pub fn new() -> Self {
         Self {
             shared: Arc::new(Mutex::new(PageData::default())),
         }
     }
 
-    /// Adds what a history has.
+    /// Adds the records of a history. Returns the number of samples.
     ///
     /// # Errors
-    /// Of a file that cannot be read.
+    /// A file cannot be read.
     pub fn past(&self, past: &Past) -> Result<u64, tare_history::Error> {
         let mut rows = 0;
         past.read(&mut |record| {
@@ -57,18 +57,18 @@ impl Live {
         Ok(rows)
     }
 
-    /// Listens, and looks from now on if there is something to look at: so many times a second. Gives
-    /// the address that has the token.
+    /// Starts to listen, and to sample the target at this rate per second, if there is one. Returns the address with the
+    /// token.
     ///
     /// # Errors
-    /// Whatever the system says of the address.
-    pub fn start(self, address: SocketAddr, watched: Option<(Open, f64)>) -> io::Result<String> {
+    /// The address cannot be bound.
+    pub fn start(self, address: SocketAddr, target: Option<(Open, f64)>) -> io::Result<String> {
         let mut random = [0; 16];
         getrandom::fill(&mut random).map_err(io::Error::other)?;
         let token: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut requests = None;
         let mut watch = None;
-        if let Some((open, rate)) = watched {
+        if let Some((open, rate)) = target {
             let (sender, receiver) = channel();
             requests = Some(sender);
             watch = Some((Arc::clone(&self.shared), open, rate, receiver));

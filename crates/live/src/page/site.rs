@@ -1,5 +1,5 @@
-//! The page's requests: files that are part of the program, and answers in JSON. All of them want the
-//! token, which the first one brings in its address and the others in a cookie.
+//! The page's requests: files that are part of the program, and answers in JSON. All need the token, which is in the
+//! address of the first request and in a cookie later.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -11,7 +11,7 @@ use super::timeline::{CLASSES, DIMENSIONS, Filter, millis};
 use super::watch::{Shared, SqlRequest, lock};
 use crate::web::{Request, Response, Site};
 
-/// Nothing but the program's own files, no script or style within the page, nobody's frame.
+/// Allows only the program's own files, no inline scripts or styles, and no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -49,20 +49,20 @@ const FILES: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// A server that is slow to answer is waited for so long.
+/// The longest time to wait for the server's answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The live page.
 pub struct Page {
     shared: Shared,
     token: String,
-    /// Asks the server, where there is one.
+    /// The channel of queries to the server, if there is one.
     requests: Option<Mutex<Sender<SqlRequest>>>,
     cookie: String,
 }
 
 impl Page {
-    /// Behind this token. Two pages on one host have cookies of their own: `mark` tells them apart.
+    /// A page that needs this token. `mark` distinguishes the cookies of two pages on one host.
     pub fn new(
         shared: Shared,
         token: String,
@@ -127,7 +127,7 @@ impl Page {
         if let (Some(token), "/") = (value("token"), &*request.path)
             && is_same(token, &self.token)
         {
-            // The token leaves the address, and so the browser's history.
+            // The redirect removes the token from the address and so from the browser's history.
             let cookie = format!(
                 "{}={}; Path=/; HttpOnly; SameSite=Strict",
                 self.cookie, self.token
@@ -173,10 +173,10 @@ impl Page {
     }
 }
 
-/// The last five minutes, where nothing else is asked for.
+/// The default range: the last five minutes.
 const DEFAULT_LENGTH_MS: i64 = 300_000;
 
-/// What a request asks for.
+/// The filter of a request.
 fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
     let now = millis(SystemTime::now());
     let (_, last) = span.unwrap_or((now, now));
@@ -184,7 +184,7 @@ fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
         let parameter = parameters.iter().find(|(key, _)| key == name);
         parameter.and_then(|(_, value)| value.parse::<i64>().ok())
     };
-    // Whoever asks for a length wants the end of what there is.
+    // A length means the last samples.
     let to = number("to").unwrap_or(last + 1);
     let length = number("last")
         .unwrap_or(DEFAULT_LENGTH_MS)
@@ -197,7 +197,7 @@ fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
         Some((at, value.clone()))
     });
     Filter {
-        // Sums of times stay whole numbers, whatever was sent.
+        // Keeps sums of times within the range of integers, whatever was sent.
         from: from.clamp(0, 1 << 50),
         to: to.clamp(0, 1 << 50),
         class,
@@ -205,7 +205,7 @@ fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
     }
 }
 
-/// Compares in a time that does not tell how much of it was right.
+/// Compares in constant time.
 fn is_same(given: &str, token: &str) -> bool {
     let differ = given
         .bytes()

@@ -1,4 +1,4 @@
-//! What was seen, kept small: each text once, each sample in a row of numbers; and sums over it.
+//! Samples in a compact form: each distinct text once, and each sample as a row of numbers; and sums over them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -6,12 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_history::{Moment, Sample};
 
-/// What samples are divided by, as requests name it.
+/// The dimensions of samples, as requests name them.
 pub const DIMENSIONS: [&str; 8] = [
     "sql", "wait", "user", "host", "schema", "file", "table", "stage",
 ];
 
-/// Classes of waits, as the page names them; the first is no wait.
+/// The classes of waits, as the page names them; the first means no wait.
 pub const CLASSES: [&str; 7] = [
     "CPU",
     "Table I/O",
@@ -22,52 +22,52 @@ pub const CLASSES: [&str; 7] = [
     "Other",
 ];
 
-/// Samples that are kept: some 120 bytes each.
+/// The most samples, of about 120 bytes each.
 const MAX_ROWS: usize = 400_000;
 
-/// Moments that are kept: nearly three hours at ten a second.
+/// The most moments: nearly three hours at ten per second.
 const MAX_MOMENTS: usize = 100_000;
 
-/// A text, as its place among all; 0 is none.
+/// The number of a text, from 1; 0 means none.
 type Id = u32;
 
 /// A sample.
 #[derive(Clone, Copy)]
 pub struct Row {
-    /// When, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub at: i64,
-    /// What it stands for.
+    /// The seconds that it represents.
     pub seconds: f32,
-    /// Its class.
+    /// The class of its wait.
     pub class: u8,
-    /// By dimension.
+    /// Texts by dimension.
     pub keys: [Id; DIMENSIONS.len()],
-    /// What the wait does, and its object, whatever that is.
+    /// The wait's operation.
     pub operation: Id,
-    /// See there.
+    /// The wait's object.
     pub object: Id,
-    /// Its thread.
+    /// The thread's id.
     pub thread: u64,
-    /// Its connection, or 0.
+    /// The connection's id, or 0.
     pub connection: u64,
-    /// Who has what it waits for, or 0.
+    /// The blocking thread's id, or 0.
     pub blocker: u64,
-    /// For how long its statement runs, and it waits; in nanoseconds.
+    /// The statement's duration so far in nanoseconds.
     pub statement_ns: u64,
-    /// See there.
+    /// The wait's duration so far in nanoseconds.
     pub wait_ns: u64,
 }
 
-/// Which samples are meant.
+/// A selection of samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// From this time on, in milliseconds since 1970.
+    /// The start, in milliseconds since 1970.
     pub from: i64,
-    /// Until before this one.
+    /// The end, which is excluded.
     pub to: i64,
-    /// Of this class.
+    /// Only this class.
     pub class: Option<usize>,
-    /// With these texts, by place of the dimension.
+    /// Only these texts, by index of the dimension.
     pub keys: Vec<(usize, String)>,
 }
 
@@ -76,12 +76,12 @@ pub struct Filter {
 pub struct Top {
     /// The key.
     pub key: String,
-    /// Seconds, by class.
+    /// Seconds by class.
     pub classes: [f64; CLASSES.len()],
 }
 
 impl Top {
-    /// Seconds in all.
+    /// The sum over the classes.
     pub fn seconds(&self) -> f64 {
         self.classes.iter().sum()
     }
@@ -90,15 +90,15 @@ impl Top {
 /// Average active sessions over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curve {
-    /// Where steps begin, in milliseconds since 1970.
+    /// The starts of the steps, in milliseconds since 1970.
     pub times: Vec<i64>,
-    /// By class; none where nobody looked.
+    /// Averages by class; `None` in steps without moments.
     pub classes: Vec<Vec<Option<f64>>>,
-    /// How long a step is, in milliseconds.
+    /// The length of a step in milliseconds.
     pub step: i64,
 }
 
-/// Texts, each once.
+/// The distinct texts.
 #[derive(Default)]
 struct Texts {
     all: Vec<Arc<str>>,
@@ -129,12 +129,12 @@ impl Texts {
     }
 }
 
-/// What was seen, oldest first.
+/// Samples and moments, oldest first.
 #[derive(Default)]
 pub struct Timeline {
     texts: Texts,
     rows: VecDeque<Row>,
-    /// When was looked, and what that stands for.
+    /// The times of moments, and the seconds that they represent.
     moments: VecDeque<(i64, f32)>,
 }
 
@@ -161,7 +161,7 @@ pub fn class(wait: Option<&str>) -> usize {
 }
 
 impl Timeline {
-    /// Adds a moment, which stands for so many seconds.
+    /// Adds a moment with its samples, which represent so many seconds.
     pub fn add(&mut self, moment: &Moment, seconds: f64) {
         let at = millis(moment.at);
         self.add_moment(at, seconds);
@@ -170,7 +170,7 @@ impl Timeline {
         }
     }
 
-    /// Notes that somebody looked.
+    /// Adds a moment without its samples.
     pub fn add_moment(&mut self, at: i64, seconds: f64) {
         self.moments.push_back((at, seconds as f32));
         if self.moments.len() > MAX_MOMENTS {
@@ -185,7 +185,7 @@ impl Timeline {
         }
         let wait = sample.wait.as_deref();
         let class = class(wait);
-        // An address names nothing to a reader: a lock on a schema has that of the schema alone.
+        // An address is no name for a reader; a lock on a schema has only the schema's name.
         let object = sample.object.as_deref();
         let object = match object.is_some_and(|name| name.starts_with("0x")) {
             true => sample.object_schema.as_deref().or(object),
@@ -198,7 +198,7 @@ impl Timeline {
             (1, None, Some(name)) => Some(name.to_owned()),
             _ => None,
         };
-        // What runs: the best name that there is.
+        // The best name of what the thread runs.
         let sql = (sample.digest.as_deref())
             .or(sample.text.as_deref())
             .or(sample.statement.as_deref())
@@ -230,7 +230,7 @@ impl Timeline {
         });
     }
 
-    /// Forgets the oldest quarter, and the texts that nothing has any more.
+    /// Removes the oldest quarter of the samples, and the texts that no sample uses.
     fn forget(&mut self) {
         self.rows.drain(..MAX_ROWS / 4);
         let old = std::mem::take(&mut self.texts);
@@ -252,12 +252,12 @@ impl Timeline {
         self.texts.get(id)
     }
 
-    /// The first and last moments, in milliseconds since 1970.
+    /// The times of the first and the last moment, in milliseconds since 1970.
     pub fn span(&self) -> Option<(i64, i64)> {
         Some((self.moments.front()?.0, self.moments.back()?.0))
     }
 
-    /// The samples that are meant, oldest first.
+    /// The selected samples, oldest first.
     pub fn rows<'a>(
         &'a self,
         filter: &Filter,
@@ -268,7 +268,7 @@ impl Timeline {
             .partition_point(|row| row.at < filter.to)
             .max(first);
         let class = filter.class;
-        // A text that nobody has matches nothing; the empty one is what has none.
+        // An unknown text matches nothing; the empty text matches samples without one.
         let keys: Vec<(usize, Option<Id>)> = (filter.keys.iter())
             .map(|(at, text)| match text.as_str() {
                 "" => (*at, Some(0)),
@@ -315,7 +315,7 @@ impl Timeline {
         }
     }
 
-    /// The keys of a dimension with most time, at most `most`; what has none is left out.
+    /// The `most` keys of a dimension with most time. Samples without a key do not count.
     pub fn top(&self, filter: &Filter, dimension: usize, most: usize) -> Vec<Top> {
         let mut sums: HashMap<Id, [f64; CLASSES.len()]> = HashMap::new();
         for row in self.rows(filter).filter(|row| row.keys[dimension] != 0) {
@@ -333,14 +333,14 @@ impl Timeline {
         top
     }
 
-    /// Seconds that were looked at in this time.
+    /// The sum of the seconds that the moments of a range represent.
     pub fn observed_seconds(&self, from: i64, to: i64) -> f64 {
         let begin = self.moments.partition_point(|(at, _)| *at < from);
         let within = self.moments.range(begin..).take_while(|(at, _)| *at < to);
         within.map(|(_, seconds)| f64::from(*seconds)).sum()
     }
 
-    /// The last moment of this time at which somebody was blocked: those, and who blocks them.
+    /// The blocked and the blocking threads of the last moment with a blocked thread.
     pub fn blocking(&self, from: i64, to: i64) -> Vec<Row> {
         let filter = Filter {
             from,
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_is_of_those_who_were_active_where_somebody_looked() {
+    fn a_curve_averages_active_sessions_over_moments() {
         let curve = timeline().curve(&all(), 5000);
         assert_eq!(curve.times, [0, 5000, 10_000, 15_000, 20_000, 25_000]);
         let (cpu, lock) = (&curve.classes[0], &curve.classes[4]);
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_select_and_the_rest_is_summed_by_class() {
+    fn selected_samples_are_summed_by_class() {
         let timeline = timeline();
         let top = timeline.top(&all(), 0, 10);
         let seconds: Vec<_> = top.iter().map(|top| (&*top.key, top.seconds())).collect();
@@ -442,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_is_forgotten_with_its_texts() {
+    fn the_oldest_samples_are_removed_with_their_texts() {
         let mut timeline = Timeline::default();
         for n in 0..=MAX_ROWS {
             let sql = if n < MAX_ROWS / 4 { "old" } else { "new" };

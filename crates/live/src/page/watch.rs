@@ -1,5 +1,5 @@
-//! The thread that looks: at jittered moments, into the timeline. Between them it asks what the page
-//! wants to know of statements, and what instrumentation costs.
+//! The thread that samples at jittered moments. Between them it answers the page's queries about statements, and queries
+//! the cost of instrumentation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -12,79 +12,79 @@ use super::timeline::Timeline;
 use crate::proc::{cpu_seconds, resident_bytes};
 use crate::target::{Open, WatchTarget};
 
-/// What the page shows, as it is now.
+/// The current data of the page.
 #[derive(Default)]
 pub struct PageData {
     /// Samples.
     pub timeline: Timeline,
     /// Texts of digests.
     pub texts: HashMap<String, String>,
-    /// What it costs.
+    /// The cost of watching.
     pub cost: Cost,
-    /// What is watched; none: history alone.
+    /// The target; `None` if the page shows only history.
     pub target: Option<TargetStatus>,
 }
 
-/// What is watched.
+/// The state of the target.
 #[derive(Clone, Debug, Default)]
 pub struct TargetStatus {
-    /// Its name and version.
+    /// The name and version.
     pub name: String,
-    /// Why it does not answer, if so.
+    /// Why the target does not answer.
     pub error: Option<String>,
 }
 
-/// Shares of one processor, but for those of the server.
+/// Costs, as shares of one processor unless stated otherwise.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cost {
     /// Sampling.
     pub sampling: Option<f64>,
-    /// This process.
+    /// CPU of this process.
     pub own: Option<f64>,
-    /// Its memory.
+    /// Resident memory of this process in bytes.
     pub bytes: Option<f64>,
-    /// Instrumentation in the server, of the server's CPU time.
+    /// Instrumentation, as a share of the server's CPU time.
     pub instrumentation: Option<f64>,
 }
 
-/// What several threads share.
+/// The data that threads share.
 pub type Shared = Arc<Mutex<PageData>>;
 
-/// The lock; what a thread that panicked left is whole enough to be shown.
+/// Locks the data, also after a thread has panicked: it stays usable.
 pub fn lock(shared: &Shared) -> MutexGuard<'_, PageData> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Statements that the page asks, and where their answers go.
+/// A query of the page, and the channel of its answer.
 pub type SqlRequest = (String, Sender<Result<Answer, String>>);
 
-/// Texts and cost are asked for so often.
+/// The interval of queries of texts and cost.
 const QUERY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// One that was lost is tried again so often.
+/// The interval of attempts to open a target that was lost.
 const RETRY_INTERVAL: Duration = Duration::from_secs(2);
 
-/// Texts that one question asks for.
+/// The most texts of one query.
 const MAX_TEXTS_PER_QUERY: usize = 100;
 
-/// Looks until nobody listens any more.
+/// Samples the target until the page has gone.
 pub struct Watch {
     shared: Shared,
     open: Open,
     every: Duration,
     target: Option<WatchTarget>,
     last_moment: Instant,
-    /// Time spent looking since the cost was told.
+    /// The time that sampling took since the cost was updated.
     took: Duration,
     last_cost: Instant,
     before: Sums,
-    /// Digests that were asked for already.
+    /// Digests whose texts were queried.
     requested: HashSet<String>,
-    /// Those of them whose text nobody knew.
+    /// Those of them without a text so far.
     missing: HashSet<String>,
 }
 
-/// Sums when the cost was told last.
+/// The counters when the cost was last updated.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     own: Option<f64>,
@@ -93,7 +93,7 @@ struct Sums {
 }
 
 impl Watch {
-    /// Looks so many times a second.
+    /// A watch that samples at this rate per second.
     pub fn new(shared: Shared, open: Open, rate: f64) -> Self {
         Self {
             shared,
@@ -109,12 +109,12 @@ impl Watch {
         }
     }
 
-    /// Runs.
+    /// Runs until the page has gone.
     pub fn run(mut self, requests: &Receiver<SqlRequest>) {
         let began = Instant::now();
         let mut moment = 0u32;
         loop {
-            // Somewhere in its share of time: what happens every so often is not met in step.
+            // A random time in its share, so that sampling does not resonate with periodic work.
             let share = self.every.mul_f64(f64::from(moment) + fastrand::f64());
             moment = moment.wrapping_add(1);
             let next = began + share;
@@ -122,7 +122,7 @@ impl Watch {
                 let left = next.saturating_duration_since(Instant::now());
                 match requests.recv_timeout(left) {
                     Ok((sql, reply)) => {
-                        // Whoever asked may have gone.
+                        // The client may have gone.
                         let _ = reply.send(self.answer(&sql));
                     }
                     Err(RecvTimeoutError::Timeout) => break,
@@ -165,7 +165,7 @@ impl Watch {
         self.took += start.elapsed();
         let seconds = (start - self.last_moment).as_secs_f64();
         self.last_moment = start;
-        // The first moment stands for nothing yet.
+        // The first moment represents no time.
         if seconds > 0.0 {
             lock(&self.shared).timeline.add(&moment, seconds);
         }
@@ -180,23 +180,23 @@ impl Watch {
         unknown.truncate(MAX_TEXTS_PER_QUERY);
         self.missing.extend(unknown.iter().cloned());
         self.requested.extend(unknown.iter().cloned());
-        self.texts(&unknown)?;
+        self.query_texts(&unknown)?;
         if self.last_cost.elapsed() >= QUERY_INTERVAL {
             self.update_cost()?;
-            // Those that nobody knew when they were seen first.
+            // Texts that were not available when their digests were first sampled.
             let missing: Vec<_> = self
                 .missing
                 .iter()
                 .take(MAX_TEXTS_PER_QUERY)
                 .cloned()
                 .collect();
-            self.texts(&missing)?;
+            self.query_texts(&missing)?;
         }
         Ok(())
     }
 
-    /// Asks for the texts of digests. A digest may be no more than its hexadecimal digits.
-    fn texts(&mut self, digests: &[String]) -> Result<(), String> {
+    /// Queries the texts of digests, which are hexadecimal and so need no quoting.
+    fn query_texts(&mut self, digests: &[String]) -> Result<(), String> {
         let is_digest = |digest: &&String| digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         let list: Vec<String> = (digests.iter().filter(is_digest))
             .map(|digest| format!("'{digest}'"))
@@ -204,7 +204,7 @@ impl Watch {
         let (Some(target), false) = (&mut self.target, list.is_empty()) else {
             return Ok(());
         };
-        // The summary has it once a first execution has ended; until then, the thread that runs it.
+        // The summary has a text once an execution has ended; until then, the running thread has it.
         for table in ["summary_by_digest", "current"] {
             let sql = format!(
                 "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_{table} WHERE DIGEST IN ({})",
@@ -230,7 +230,7 @@ impl Watch {
         Ok(())
     }
 
-    /// Tells what it costs since the last time.
+    /// Updates the cost since the last call.
     fn update_cost(&mut self) -> Result<(), String> {
         let within = self.last_cost.elapsed().as_secs_f64();
         self.last_cost = Instant::now();

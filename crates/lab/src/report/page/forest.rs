@@ -6,26 +6,26 @@ use super::escape;
 use super::plot::{self, Scale};
 use crate::report::picture::{Line, Picture, short};
 
-/// Pixels of one comparison.
-const ROW: f64 = 20.0;
-/// More comparisons than these are drawn closely, with their names smaller.
-const MANY: usize = 60;
+/// The height of a comparison in pixels.
+const ROW_PX: f64 = 20.0;
+/// From more comparisons on, rows are smaller.
+const MAX_LARGE_ROWS: usize = 60;
 
-/// The whole of it.
+/// The complete picture.
 pub fn draw(picture: &Picture, baseline: &str, confidence: u32) -> String {
     let measure = picture.measure.title();
     let title = format!(
         "Difference in {measure} from {baseline}, in percent, with {confidence} % intervals"
     );
-    let close = if picture.lines.len() > MANY {
+    let close = if picture.lines.len() > MAX_LARGE_ROWS {
         " close"
     } else {
         ""
     };
-    let height = if picture.lines.len() > MANY {
-        ROW * 0.7
+    let height = if picture.lines.len() > MAX_LARGE_ROWS {
+        ROW_PX * 0.7
     } else {
-        ROW
+        ROW_PX
     };
     let x = Scale::across(picture.low, picture.high);
     let mut html = format!(

@@ -1,4 +1,4 @@
-//! Matrices as heat maps: configurations down, loads across, the difference as a colour.
+//! Heat maps: configurations by loads, with the difference as colour.
 
 use std::fmt::Write;
 
@@ -8,10 +8,10 @@ use crate::report::picture::Tone;
 use crate::stats::compare::Verdict;
 use crate::store::Plan;
 
-/// More columns than these become a map for each server and workload.
-const COLUMNS: usize = 12;
+/// With more columns there is a map for each server and workload.
+const MAX_COLUMNS: usize = 12;
 
-/// The maps of a run; none where nothing crosses.
+/// The maps of a run; empty without several configurations and loads.
 pub fn draw(plan: &Plan, analysis: &Analysis) -> String {
     let measure = plan.recipe.measure;
     let rows: Vec<&Row> = (analysis.rows.iter())
@@ -22,7 +22,7 @@ pub fn draw(plan: &Plan, analysis: &Analysis) -> String {
         .map(|row| row.comparisons[&measure].percent.mean.abs())
         .fold(f64::MIN_POSITIVE, f64::max);
     let loads = distinct(rows.iter().map(|row| row.key.load()));
-    let maps: Vec<(String, Vec<&Row>)> = match loads.len() <= COLUMNS {
+    let maps: Vec<(String, Vec<&Row>)> = match loads.len() <= MAX_COLUMNS {
         true => vec![(String::new(), rows)],
         false => distinct(
             rows.iter()
@@ -130,7 +130,7 @@ fn cell(plan: &Plan, row: &Row, strongest: f64) -> String {
     )
 }
 
-/// Each once, in the order of their first.
+/// The distinct values in the order of their first occurrence.
 fn distinct<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     let mut distinct = Vec::new();
     for each in all {

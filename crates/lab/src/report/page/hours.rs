@@ -1,4 +1,4 @@
-//! The run over time: how much slower or faster than usual each measured moment was. A busy minute stands out.
+//! The run over time: the deviation of each moment from its usual value, which reveals busy minutes.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::recipe::Measure;
 use crate::stats::{mean, median};
 use crate::store::Plan;
 
-/// Points at most: more are drawn as means of neighbours.
-const POINTS: usize = 240;
+/// The most points; more moments are drawn as means of neighbours.
+const MAX_POINTS: usize = 240;
 
-/// A moment: what the cells of a load did in it, against what each of them did in all of the run.
+/// A moment: the mean deviation of the cells of a load from their means over the run.
 struct Moment {
     server: String,
     percent: f64,
 }
 
-/// The plot, and one sentence about it; `None` where there is too little to tell a busy time by.
+/// The plot with one sentence; `None` if there are too few moments.
 pub fn draw(plan: &Plan, results: &[cell::Result]) -> Option<(String, String)> {
     let measure = if of_measure(results, plan.recipe.measure) {
         plan.recipe.measure
@@ -29,10 +29,10 @@ pub fn draw(plan: &Plan, results: &[cell::Result]) -> Option<(String, String)> {
     if moments.len() < 4 {
         return None;
     }
-    let each = moments.len().div_ceil(POINTS);
+    let each = moments.len().div_ceil(MAX_POINTS);
     let mut series: Vec<Curve> = Vec::new();
     for (at, chunk) in moments.chunks(each).enumerate() {
-        // A chunk may begin with one server and end with another: its first has it.
+        // A chunk with several servers counts for its first.
         let name = &chunk[0].server;
         let point = Point {
             x: (at * each + 1) as f64,
@@ -86,7 +86,7 @@ fn of_measure(results: &[cell::Result], measure: Measure) -> bool {
     measured.any(|one| one.value(measure).is_some())
 }
 
-/// In the order in which they were measured. What cells have in common in a moment is the machine's doing.
+/// The moments in the order of measurement. What the cells of a moment have in common is due to the machine.
 fn moments(results: &[cell::Result], measure: Measure) -> Vec<Moment> {
     let mut logs: BTreeMap<&Key, Vec<f64>> = BTreeMap::new();
     let values = |result: &cell::Result| -> Vec<(u32, f64)> {
@@ -106,7 +106,7 @@ fn moments(results: &[cell::Result], measure: Measure) -> Vec<Moment> {
         .into_iter()
         .map(|(key, logs)| (key, mean(&logs)))
         .collect();
-    // Cells that ran side by side share their turns; their numbers follow one another.
+    // Cells that ran side by side share their turns, and their numbers are consecutive.
     let mut order: BTreeMap<(u32, u32), (String, Vec<f64>)> = BTreeMap::new();
     let mut groups: BTreeMap<(u32, (String, String, u32)), u32> = BTreeMap::new();
     for result in results {

@@ -1,5 +1,5 @@
-//! report.html: one file, nothing loaded from elsewhere; light, dark and on paper, from 390 pixels on. It begins with three sentences and
-//! one picture; everything else says where they come from.
+//! report.html: one file without external resources, for light and dark screens and paper, from 390 pixels on. It begins
+//! with three sentences and one picture; the rest is their evidence.
 
 mod forest;
 mod heat;
@@ -20,10 +20,10 @@ use crate::store::Plan;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// Events by name in the page; results.json has all of them.
+/// The most events by name on the page; results.json has all.
 const NAMES: usize = 12;
 
-/// The whole page.
+/// The complete page.
 pub fn page(plan: &Plan, results: &[cell::Result], analysis: &Analysis) -> String {
     let mut html = String::new();
     let question = escape(&plan.recipe.question);
@@ -83,7 +83,7 @@ fn section(html: &mut String, title: &str, body: &str) {
     }
 }
 
-/// What was run, on what.
+/// The setting of the run.
 fn how(html: &mut String, plan: &Plan, results: &[cell::Result], analysis: &Analysis) {
     if !plan.recipe.about.is_empty() {
         let _ = writeln!(
@@ -205,14 +205,14 @@ fn figure(html: &mut String, title: &str, plot: &str) {
     );
 }
 
-/// The same, shown on request.
+/// A plot that is folded at first.
 fn folded_figure(html: &mut String, title: &str, plot: &str) {
     let _ = write!(html, "<details><summary>{}</summary>", escape(title));
     figure(html, title, plot);
     html.push_str("</details>\n");
 }
 
-/// A table, shown on request.
+/// A table that is folded at first.
 fn folded(content: &Table) -> String {
     let bare = Table {
         title: String::new(),
@@ -257,7 +257,7 @@ fn table(table: &Table) -> String {
     html
 }
 
-/// Text as HTML has it.
+/// Escapes text for HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -1,5 +1,5 @@
-//! Plots that keep the size of their words at every width: places across are in percent of the plot, places down in pixels. Colours are
-//! the page's variables. Every point has its data as attributes, and as a title that browsers show.
+//! Plots whose text has the same size at every width: x is in percent of the plot, y in pixels. Colours are the page's
+//! variables. Every point has its data as attributes and as a title.
 
 use std::fmt::Write;
 
@@ -8,69 +8,69 @@ use crate::stats::median;
 
 /// Pixels of a plot of lines.
 const HEIGHT: f64 = 240.0;
-/// Below it: the names of x values.
+/// Pixels below the plot, for the labels of x.
 const BELOW: f64 = 36.0;
-/// Above it: room for the first tick's words.
+/// Pixels above the plot, for the label of the first tick.
 const ABOVE: f64 = 16.0;
-/// Percent that stay free on either side.
+/// The margin on either side in percent.
 const SIDE: f64 = 1.5;
-/// Percent on the left of a plot of lines, for the words of its ticks.
+/// The margin on the left of a plot of lines in percent, for the labels of ticks.
 const LEFT: f64 = 9.0;
-/// Units across of what is drawn as a polyline, which knows no percent.
+/// The width of polylines in units, which cannot be in percent.
 const UNITS: f64 = 1000.0;
-/// Points of a line that are drawn as dots; more would hide it.
+/// The most points of a line that are drawn as dots, which would hide it.
 const DOTS: usize = 60;
-/// The page has colours `--c0` to this one, without.
+/// The number of colours: the page has `--c0` to `--c9`.
 pub const COLOURS: usize = 10;
 
 /// A point with its interval.
 #[derive(Debug, Clone, Copy)]
 pub struct Point {
-    /// Where it is.
+    /// The position.
     pub x: f64,
     /// The value.
     pub y: f64,
-    /// Its interval.
+    /// The interval.
     pub interval: Option<(f64, f64)>,
-    /// Drawn hollow.
+    /// Whether it is unstable and so drawn hollow.
     pub unstable: bool,
 }
 
 /// A line of points.
 pub struct Curve {
-    /// Its name in the legend.
+    /// The name in the legend.
     pub name: String,
-    /// From left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
 }
 
-/// What a plot of lines is called, and how it is drawn.
+/// The title, the labels and the options of a plot of lines.
 pub struct Frame<'a> {
-    /// For readers who do not see it.
+    /// The title for screen readers.
     pub title: &'a str,
-    /// Below it.
+    /// The label of the x axis.
     pub x: &'a str,
-    /// Above it.
+    /// The label of the y axis.
     pub y: &'a str,
-    /// The x values to name.
+    /// The labelled x values.
     pub labels: &'a [f64],
-    /// Whether x is drawn by its logarithm.
+    /// Whether the x axis is logarithmic.
     pub log: bool,
     /// Whether points are joined.
     pub joined: bool,
 }
 
-/// From values to percent of the width, or to pixels.
+/// Maps values to percent of the width, or to pixels.
 pub struct Scale {
-    /// Where `low` is.
+    /// The position of `low`.
     pub from: f64,
-    /// Where `high` is.
+    /// The position of `high`.
     pub to: f64,
     /// The least value.
     pub low: f64,
-    /// The greatest.
+    /// The greatest value.
     pub high: f64,
-    /// By logarithms.
+    /// Whether it is logarithmic.
     pub log: bool,
 }
 
@@ -86,7 +86,7 @@ impl Scale {
         }
     }
 
-    /// Where a value is; within the plot in any case.
+    /// The position of a value, clamped to the plot.
     pub fn at(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high.max(self.low));
         let (low, high, value) = match self.log {
@@ -116,7 +116,7 @@ pub fn ticks(low: f64, high: f64) -> Vec<f64> {
         .collect()
 }
 
-/// A number with as many digits as anybody reads.
+/// A number with three to five significant digits.
 pub fn number(value: f64) -> String {
     let text = match value.abs() {
         v if v >= 10_000.0 || v == 0.0 => format!("{value:.0}"),
@@ -130,7 +130,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// The beginning of a picture as wide as there is room.
+/// The start of a picture of full width.
 pub fn open(svg: &mut String, class: &str, height: f64, title: &str) {
     let title = escape(title);
     let _ = write!(
@@ -139,7 +139,7 @@ pub fn open(svg: &mut String, class: &str, height: f64, title: &str) {
     );
 }
 
-/// Words; `x` is in percent. At either end they stay within.
+/// Text; `x` is in percent. At either end it stays within the plot.
 pub fn text(svg: &mut String, x: f64, y: f64, words: &str) {
     let anchor = match x {
         x if x < 4.0 => "start",
@@ -209,7 +209,7 @@ pub fn lines(frame: &Frame, series: &[Curve]) -> String {
     names_below(&mut svg, frame, &x);
     areas(&mut svg, series, &x, &y, frame.joined);
     for (at, each) in series.iter().enumerate() {
-        // Dots of hundreds of points would only hide their line.
+        // Many dots would hide the line.
         if frame.joined && each.points.len() > DOTS {
             continue;
         }
@@ -230,7 +230,7 @@ pub fn lines(frame: &Frame, series: &[Curve]) -> String {
     }
 }
 
-/// Zero, all values, and the intervals that are not far wider than others: one such would press all lines into one.
+/// Zero, all values, and their intervals, cut off where they are far wider than others.
 fn visible_values<'a>(
     points: impl Iterator<Item = &'a Point> + Clone,
 ) -> impl Iterator<Item = f64> {
@@ -260,7 +260,7 @@ fn names_below(svg: &mut String, frame: &Frame, x: &Scale) {
     for &label in frame.labels {
         let at = x.at(label);
         rule(svg, "axis", (at, bottom), (at, bottom + 4.0));
-        // Words that would lie on others are left out: 6 percent of 358 pixels are three digits.
+        // Labels that would overlap are left out: 6 percent of 358 pixels are three digits.
         if at >= free {
             text(svg, at, bottom + 17.0, &number(label));
             free = at + 6.0;
@@ -270,7 +270,7 @@ fn names_below(svg: &mut String, frame: &Frame, x: &Scale) {
     text(svg, 0.0, bottom + 33.0, frame.y);
 }
 
-/// Bands and lines: in a picture of their own that is stretched, because polygons know no percent.
+/// Bands and lines, in a nested picture that is stretched, because polygons cannot be in percent.
 fn areas(svg: &mut String, series: &[Curve], x: &Scale, y: &Scale, joined: bool) {
     if !joined {
         return;
@@ -336,7 +336,7 @@ fn mark(svg: &mut String, colour: usize, name: &str, point: &Point, place: (f64,
     );
 }
 
-/// A bar of several parts for each item, with its sum behind it.
+/// A bar of several parts for each item, followed by its sum.
 pub fn bars(title: &str, unit: &str, parts: &[&str], items: &[(String, Vec<f64>)]) -> String {
     let sum = |values: &[f64]| values.iter().sum::<f64>();
     let most = items
@@ -378,7 +378,7 @@ pub fn bars(title: &str, unit: &str, parts: &[&str], items: &[(String, Vec<f64>)
     html + &legend(parts.iter().copied())
 }
 
-/// The colours' names.
+/// The legend.
 pub fn legend<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut html = String::from("<p class=\"legend\">");
     for (at, name) in names.enumerate() {
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn one_point_or_none_draws_no_nonsense() {
+    fn plots_of_one_point_have_finite_coordinates() {
         let flat = Point {
             x: 4.0,
             y: 0.0,

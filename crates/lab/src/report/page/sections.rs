@@ -1,4 +1,4 @@
-//! What stands below the first picture: curves by connections, the CPU split, what was counted, and each cell over its time.
+//! The sections below the first picture: curves by connections, CPU, events, and each cell over time.
 
 use super::plot::{self, Curve, Frame, Point};
 use super::{figure, folded_figure};
@@ -10,7 +10,7 @@ use crate::report::tables;
 use crate::stats::interval::Interval;
 use crate::store::Plan;
 
-/// Places of rulers on an axis of seconds.
+/// The labelled values of an axis of seconds.
 const SECONDS: [f64; 13] = [
     0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0,
 ];
@@ -22,7 +22,7 @@ fn measured(rows: &[&Row]) -> Vec<Row> {
         .collect()
 }
 
-/// Curves by connections with their intervals as bands, where there are several numbers of connections.
+/// Curves by connections with bands of their intervals, if there are several numbers of connections.
 pub fn curves(plan: &Plan, analysis: &Analysis) -> String {
     let mut html = String::new();
     let own = plan.recipe.measure;
@@ -153,7 +153,7 @@ pub fn split(analysis: &Analysis) -> String {
     html
 }
 
-/// A row's name within its group: the connections where they differ.
+/// A row's name within its group, with the connections if they differ.
 fn names(rows: &[Row]) -> impl Fn(&Row) -> String + use<> {
     let several = rows
         .iter()
@@ -195,7 +195,7 @@ pub fn counted(plan: &Plan, analysis: &Analysis) -> String {
     html
 }
 
-/// Latencies of each cell, and its memory and throughput over the measured seconds.
+/// The latencies of each cell, and its memory and throughput over time.
 pub fn within_cells(analysis: &Analysis) -> String {
     let mut html = String::new();
     for (title, rows) in tables::groups(analysis) {
@@ -257,7 +257,7 @@ fn plain(x: f64, y: f64) -> Point {
     }
 }
 
-/// Memory and throughput over the measured seconds: of the most connections.
+/// Memory and throughput over time, with the largest number of connections.
 fn over_time(html: &mut String, title: &str, rows: &[Row]) {
     let most = rows.iter().map(|row| row.key.connections).max();
     let rows: Vec<&Row> = rows
@@ -267,7 +267,7 @@ fn over_time(html: &mut String, title: &str, rows: &[Row]) {
     let mut plot = |what: &str, unit: &str, of: &dyn Fn(&Row) -> Vec<(f64, f64)>| {
         let series: Vec<Curve> = (rows.iter())
             .map(|row| {
-                // The scale is of logarithms: the first moment is not at zero.
+                // A logarithmic scale has no zero.
                 let points = of(row)
                     .into_iter()
                     .map(|(x, y)| plain(x.max(SECONDS[0]), y));

@@ -1,4 +1,4 @@
-//! What the recipe's questions were answered.
+//! The answers to the recipe's questions.
 
 use super::labels::{PLACE, place};
 use super::table::Table;
@@ -6,7 +6,7 @@ use crate::analysis::Analysis;
 use crate::recipe::Question;
 use crate::store::Plan;
 
-/// What the servers answered to the recipe's questions: a table for each question.
+/// A table of answers for each question of the recipe.
 pub fn answers(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
     let of_question = |question: &Question| {
         let mut heading: Vec<String> = PLACE.map(str::to_owned).to_vec();

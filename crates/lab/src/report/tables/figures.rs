@@ -1,4 +1,4 @@
-//! Every figure of every cell, and how they stand to one another.
+//! The figures of all cells, and their ratios.
 
 use super::labels::{groups, label, measures, with_unit};
 use super::table::Table;
@@ -7,7 +7,7 @@ use crate::recipe::Measure;
 use crate::report::picture::short;
 use crate::store::Plan;
 
-/// For each server and workload: every figure of every cell, and the difference of the recipe's.
+/// For each server and workload: the figures of all cells, and the differences in the recipe's measure.
 pub fn figures(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
     let measures = measures(plan, analysis);
     let compares = plan.recipe.baseline.is_some();
@@ -74,7 +74,7 @@ pub fn figures(plan: &Plan, analysis: &Analysis) -> Vec<Table> {
         .collect()
 }
 
-/// Throughput relative to one cell, and the ratio of the baseline's both ways round.
+/// Throughput relative to one cell, and its ratio to the baseline's in both directions.
 pub fn relative(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     let relative = plan.recipe.relative_to.as_ref()?;
     let mut heading = vec![

@@ -1,10 +1,10 @@
-//! How figures, rows and groups of rows are called.
+//! The labels of figures, rows and groups.
 
 use crate::analysis::{Analysis, Row};
 use crate::recipe::Measure;
 use crate::store::Plan;
 
-/// The measures that the rows have, the recipe's first.
+/// The measures of the rows, the recipe's first.
 pub fn measures(plan: &Plan, analysis: &Analysis) -> Vec<Measure> {
     let own = plan.recipe.measure;
     let has = |measure: &Measure| {
@@ -25,7 +25,7 @@ pub fn with_unit(measure: Measure) -> String {
     }
 }
 
-/// A row's configuration, with an asterisk when it is unstable.
+/// A row's configuration, with an asterisk if it is unstable.
 pub fn label(row: &Row) -> String {
     match &row.unstable {
         Some(_) => format!("{} *", row.key.label()),
@@ -33,7 +33,7 @@ pub fn label(row: &Row) -> String {
     }
 }
 
-/// The groups of a matrix: their title and rows.
+/// The groups of a matrix: title and rows.
 pub fn groups(analysis: &Analysis) -> Vec<(String, Vec<&Row>)> {
     let mut groups: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in &analysis.rows {
@@ -46,10 +46,10 @@ pub fn groups(analysis: &Analysis) -> Vec<(String, Vec<&Row>)> {
     groups
 }
 
-/// The columns that say where a row is.
+/// The columns that identify a row.
 pub(super) const PLACE: [&str; 4] = ["server", "workload", "connections", "configuration"];
 
-/// Where a row is, under those columns.
+/// The values of these columns.
 pub(super) fn place(row: &Row) -> Vec<String> {
     let key = &row.key;
     vec![

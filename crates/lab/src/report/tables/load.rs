@@ -1,4 +1,4 @@
-//! The load that was seen: events by type and by name.
+//! Events by type and by name.
 
 use super::labels::{PLACE, place};
 use super::table::Table;
@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, EventRate, Row};
 use crate::events::KINDS;
 use crate::store::Plan;
 
-/// How many events of each type, and the most frequent by name, with the ones that the recipe asks for.
+/// The rates of events by type, and of the most frequent and the requested ones by name.
 pub fn load(plan: &Plan, analysis: &Analysis, names: usize) -> Vec<Table> {
     let rows: Vec<&Row> = analysis
         .rows
@@ -50,7 +50,7 @@ fn heading(more: &[&str]) -> Vec<String> {
     all.map(|&text| text.to_owned()).collect()
 }
 
-/// A row's events in all, and of each kind.
+/// A row's rates of all events, and of each type.
 fn by_type(row: &Row, kinds: &[&str]) -> Vec<String> {
     let sum = |of: &dyn Fn(&EventRate) -> f64| row.load.iter().map(of).sum::<f64>();
     let mut line = place(row);
@@ -69,7 +69,7 @@ fn by_type(row: &Row, kinds: &[&str]) -> Vec<String> {
     line
 }
 
-/// A row's most frequent events, so many of them, and those whose names match a pattern.
+/// A row's most frequent events, and those whose names match a pattern.
 fn by_name(row: &Row, most: usize, patterns: &[String]) -> Vec<Vec<String>> {
     let is_requested = |name: &str| patterns.iter().any(|pattern| like(pattern, name));
     let listed = row
@@ -91,7 +91,7 @@ fn by_name(row: &Row, most: usize, patterns: &[String]) -> Vec<Vec<String>> {
     listed.map(|(_, event)| line(event)).collect()
 }
 
-/// SQL's LIKE, with `%` alone.
+/// SQL's LIKE with only `%`.
 fn like(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('%') else {
         return pattern == name;

@@ -1,4 +1,4 @@
-//! What is the same on the terminal and on the page: tables of texts.
+//! Tables of texts, for the terminal and the page.
 
 mod answers;
 mod figures;

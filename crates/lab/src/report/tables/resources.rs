@@ -1,4 +1,4 @@
-//! What a load takes of the machine: CPU, memory, and what of it an event costs.
+//! CPU and memory of a load, and the cost of an event.
 
 use super::labels::{PLACE, label, place, with_unit};
 use super::table::Table;
@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, Row, format_interval};
 use crate::recipe::Measure;
 use crate::store::Plan;
 
-/// User, system and idle time, of the server, the generator and the machine; context switches.
+/// User, system and idle time of server, generator and machine, and context switches.
 pub fn cpu(analysis: &Analysis) -> Table {
     let heading = [
         "server",
@@ -58,7 +58,7 @@ pub fn cpu(analysis: &Analysis) -> Table {
     .narrow()
 }
 
-/// Rates that were asked for, and whether they were held.
+/// Requested rates, and whether they were held.
 pub fn rates(analysis: &Analysis) -> Option<Table> {
     let line = |row: &Row| {
         let means = row.means.as_ref()?;
@@ -105,7 +105,7 @@ pub fn rates(analysis: &Analysis) -> Option<Table> {
     })
 }
 
-/// Resident memory in absolute figures: percents of a server's memory say little.
+/// Resident memory in absolute figures.
 pub fn memory(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     const MEASURES: [Measure; 4] = [
         Measure::MemoryStart,
@@ -148,7 +148,7 @@ pub fn memory(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     (!table.rows.is_empty()).then(|| table.narrow())
 }
 
-/// What an event cost: the difference in the server's CPU by the events that were counted, with the difference's interval.
+/// The cost of an event: the difference in server CPU divided by the counted events, with its interval.
 pub fn per_event(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     if !plan.recipe.per_event {
         return None;

@@ -2,18 +2,18 @@
 
 /// A table.
 pub struct Table {
-    /// Above it.
+    /// The title above the table.
     pub title: String,
-    /// Its columns.
+    /// The headings of the columns.
     pub heading: Vec<String>,
-    /// Its rows.
+    /// The rows.
     pub rows: Vec<Vec<String>>,
-    /// Below it.
+    /// The note below the table.
     pub note: String,
 }
 
 impl Table {
-    /// Without the columns of places that say the same in every row; the title says it once.
+    /// Moves server, workload and connections to the title if all rows have the same.
     pub(super) fn narrow(mut self) -> Self {
         for place in ["server", "workload", "connections"] {
             let Some(at) = self.heading.iter().position(|heading| heading == place) else {

@@ -1,4 +1,4 @@
-//! What the recipe wants of its configurations, and whether they reach it.
+//! The targets of a recipe, and whether they are reached.
 
 use super::labels::{PLACE, place};
 use super::table::Table;
@@ -6,7 +6,7 @@ use crate::analysis::{Analysis, Row};
 use crate::stats::compare::Comparison;
 use crate::store::Plan;
 
-/// How each configuration stands to what its recipe wants of it.
+/// The verdict on each target.
 pub fn targets(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     let measure = plan.recipe.measure;
     let sign = if measure.more_is_better() { -1.0 } else { 1.0 };
@@ -51,7 +51,7 @@ pub fn targets(plan: &Plan, analysis: &Analysis) -> Option<Table> {
     (!table.rows.is_empty()).then(|| table.narrow())
 }
 
-/// A difference with its interval, whatever it says.
+/// A difference with its interval.
 fn interval(comparison: &Comparison) -> String {
     let percent = comparison.percent;
     match percent.low.zip(percent.high) {

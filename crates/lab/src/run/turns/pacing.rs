@@ -1,9 +1,9 @@
-//! A fixed rate by turns: the loads pace themselves while they are not standing still.
+//! A fixed rate in turns: the loads pace themselves while they run.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Load, Runner, Seat, interrupted};
+use super::{Load, Runner, TurnServer, interrupted};
 use crate::error::CellError;
 use crate::load::counted::LEAD;
 use crate::matrix::Key;
@@ -11,21 +11,20 @@ use crate::recipe::Recipe;
 use crate::run::unplanned;
 use crate::stats::median;
 
-/// The peak is the median of so many turns, so that a neighbour's burst does not set it.
+/// The peak is the median of so many turns, which a burst of another program does not change.
 const PEAK_TURNS: usize = 7;
 const PEAK_TURN_TIME: Duration = Duration::from_millis(150);
 
 impl Runner<'_> {
-    /// Paces the loads where their workload has a rate: transactions a second, of each of them. Where the rate cannot be found, the
-    /// loads have failed.
+    /// Sets the rate of each load, if the workload has one. If the rate cannot be measured, the loads have failed.
     ///
     /// # Errors
-    /// Ctrl-C alone.
+    /// Only a signal.
     pub(super) fn pace_loads(
         &mut self,
         recipe: &Recipe,
         key: &Key,
-        seats: &mut [Seat],
+        servers: &mut [TurnServer],
         loads: &mut BTreeMap<usize, Result<Load, CellError>>,
     ) -> Result<Option<f64>, CellError> {
         let workload = recipe.workload(&key.workload).ok_or_else(unplanned)?;
@@ -34,7 +33,7 @@ impl Runner<'_> {
         };
         let target = match rate.peak() {
             Some(part) => {
-                interrupted(self.measure_peak(recipe, key, seats, loads))?.map(|peak| part * peak)
+                interrupted(self.measure_peak(recipe, key, servers, loads))?.map(|peak| part * peak)
             }
             None => rate.fixed().ok_or_else(unplanned),
         };
@@ -49,12 +48,12 @@ impl Runner<'_> {
         Ok(target.ok())
     }
 
-    /// What the baseline reaches flat out: found once for each server, workload and number of connections, and kept.
+    /// The baseline's peak rate, measured once for each server, workload and number of connections.
     fn measure_peak(
         &mut self,
         recipe: &Recipe,
         key: &Key,
-        seats: &mut [Seat],
+        servers: &mut [TurnServer],
         loads: &mut BTreeMap<usize, Result<Load, CellError>>,
     ) -> Result<f64, CellError> {
         let name = format!("{}/{}/{}", key.server, key.workload, key.connections);
@@ -66,11 +65,11 @@ impl Runner<'_> {
             again: false,
             ..key.clone()
         };
-        let at = seats.iter().position(|seat| seat.is_of(&baseline));
+        let at = servers.iter().position(|server| server.is_of(&baseline));
         let at = at.ok_or_else(unplanned)?;
-        let Seat {
+        let TurnServer {
             running, switches, ..
-        } = &mut seats[at];
+        } = &mut servers[at];
         let running = running.as_mut().map_err(|error| error.clone())?;
         let load = loads.get_mut(&at).ok_or_else(unplanned)?;
         let (load, _) = load.as_mut().map_err(|error| error.clone())?;
