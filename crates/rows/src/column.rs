@@ -9,7 +9,7 @@ pub const BINARY: &str = "utf8mb4_bin";
 
 /// One column of a table whose rows are `R`.
 pub struct Column<R: 'static> {
-    /// What is known of it without a row.
+    /// Its description.
     pub meta: Meta,
     /// The value in a row.
     pub get: fn(&R) -> Cell<'_>,
@@ -29,13 +29,12 @@ pub struct Meta {
     /// One sentence.
     pub doc: &'static str,
     /// The series that have it.
-    pub life: Life,
-    /// The type that a later series of MySQL has, where that is another one.
-    pub later: Option<(Series, &'static str)>,
-    /// The type that MariaDB has, where that is another one.
-    pub mariadbs: Option<&'static str>,
-    /// Whether its characters are ASCII: MySQL keeps the names of hosts so since 8.0.17, when they became
-    /// longer.
+    pub series: SeriesSet,
+    /// Its type in MySQL 9.7, where that is another one.
+    pub type_9_7: Option<&'static str>,
+    /// Its type in MariaDB, where that is another one.
+    pub type_mariadb: Option<&'static str>,
+    /// Whether its characters are ASCII, as those of host names are since MySQL 8.0.17.
     pub is_ascii: bool,
     /// Its default, without quotes.
     pub default: Option<&'static str>,
@@ -50,47 +49,12 @@ impl Meta {
             nullable: false,
             collation: None,
             doc,
-            life: Life::ALWAYS,
-            later: None,
-            mariadbs: None,
+            series: SeriesSet::ALL,
+            type_9_7: None,
+            type_mariadb: None,
             is_ascii: false,
             default: None,
         }
-    }
-
-    /// The same column, which only these series have.
-    pub const fn lives(mut self, life: Life) -> Self {
-        self.life = life;
-        self
-    }
-
-    /// The same column, which a series of MySQL was the first to have.
-    pub const fn since(self, series: Series) -> Self {
-        self.lives(Life::since(series))
-    }
-
-    /// The same column, which has another type in a later series of MySQL.
-    pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
-        self.later = Some((series, column_type));
-        self
-    }
-
-    /// The same column, which has another type in MariaDB.
-    pub const fn mariadbs(mut self, column_type: &'static str) -> Self {
-        self.mariadbs = Some(column_type);
-        self
-    }
-
-    /// The same column with a default.
-    pub const fn or(mut self, default: &'static str) -> Self {
-        self.default = Some(default);
-        self
-    }
-
-    /// The same column, whose text has another collation than its table.
-    pub const fn collate(mut self, collation: &'static str) -> Self {
-        self.collation = Some(collation);
-        self
     }
 
     /// Whether strings compare byte by byte. Most of MySQL's compare without case.
@@ -107,84 +71,89 @@ impl Meta {
     }
 }
 
-/// Which series have a table or a column.
+/// The series that have a table or a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Life([bool; Series::ALL.len()]);
+pub struct SeriesSet([bool; Series::ALL.len()]);
 
-impl Life {
-    /// All series have it.
-    pub const ALWAYS: Self = Self([true; Series::ALL.len()]);
+impl SeriesSet {
+    /// All series.
+    pub const ALL: Self = Self([true; Series::ALL.len()]);
+    /// Those of MySQL.
+    pub const MYSQL: Self = Self::of(&[Series::V8_0, Series::V9_7]);
+    /// MariaDB alone.
+    pub const MARIADB: Self = Self::of(&[Series::Mariadb]);
 
-    /// Only these have it.
-    pub const fn only(series: &[Series]) -> Self {
-        let mut life = [false; Series::ALL.len()];
+    /// The set of some series.
+    pub const fn of(series: &[Series]) -> Self {
+        let mut set = [false; Series::ALL.len()];
         let mut i = 0;
         while i < series.len() {
-            life[series[i] as usize] = true;
+            set[series[i] as usize] = true;
             i += 1;
         }
-        Self(life)
+        Self(set)
     }
 
-    /// A series of MySQL was the first to have it. MariaDB has it if MySQL always had.
+    /// What a series of MySQL was the first to have. MariaDB has it if MySQL always had.
     pub const fn since(series: Series) -> Self {
         match series {
-            Series::V8_0 => Self::ALWAYS,
-            of_one => Self::only(&[of_one]),
+            Series::V8_0 => Self::ALL,
+            first => Self::of(&[first]),
         }
     }
 
-    /// Only MySQL has it.
-    pub const MYSQLS: Self = Self::only(&[Series::V8_0, Series::V9_7]);
-    /// Only MariaDB has it.
-    pub const MARIADBS: Self = Self::only(&[Series::Mariadb]);
-
-    /// Whether a series has it.
-    pub const fn covers(&self, series: Series) -> bool {
+    /// Whether a series is in it.
+    pub const fn contains(&self, series: Series) -> bool {
         self.0[series as usize]
     }
 
-    /// Which series they are.
-    pub fn series(self) -> impl Iterator<Item = Series> {
-        Series::ALL
-            .into_iter()
-            .filter(move |series| self.covers(*series))
+    /// The series in it.
+    pub fn iter(self) -> impl Iterator<Item = Series> {
+        let all = Series::ALL.into_iter();
+        all.filter(move |series| self.contains(*series))
     }
 }
 
 impl<R> Column<R> {
-    /// The same column, which only these series have.
-    pub const fn lives(mut self, life: Life) -> Self {
-        self.meta = self.meta.lives(life);
+    /// The same column, which only MySQL has.
+    pub const fn mysql_only(mut self) -> Self {
+        self.meta.series = SeriesSet::MYSQL;
+        self
+    }
+
+    /// The same column, which only MariaDB has.
+    pub const fn mariadb_only(mut self) -> Self {
+        self.meta.series = SeriesSet::MARIADB;
         self
     }
 
     /// The same column, which a series of MySQL was the first to have.
-    pub const fn since(self, series: Series) -> Self {
-        self.lives(Life::since(series))
+    pub const fn since(mut self, series: Series) -> Self {
+        self.meta.series = SeriesSet::since(series);
+        self
     }
 
-    /// The same column, which has another type in a later series of MySQL.
-    pub const fn later(mut self, series: Series, column_type: &'static str) -> Self {
-        self.meta = self.meta.later(series, column_type);
+    /// The same column, which has another type in MySQL 9.7.
+    pub const fn in_9_7(mut self, column_type: &'static str) -> Self {
+        self.meta.type_9_7 = Some(column_type);
         self
     }
 
     /// The same column, which has another type in MariaDB.
-    pub const fn mariadbs(mut self, column_type: &'static str) -> Self {
-        self.meta = self.meta.mariadbs(column_type);
+    pub const fn in_mariadb(mut self, column_type: &'static str) -> Self {
+        self.meta.type_mariadb = Some(column_type);
         self
     }
 
     /// The same column with a default.
-    pub const fn or(mut self, default: &'static str) -> Self {
-        self.meta = self.meta.or(default);
+    pub const fn default(mut self, default: &'static str) -> Self {
+        self.meta.default = Some(default);
         self
     }
 
     /// The same column, whose text has another collation than its table.
     pub const fn collate(mut self, collation: &'static str) -> Self {
-        self.meta = self.meta.collate(collation);
+        self.meta.collation = Some(collation);
         self
     }
 

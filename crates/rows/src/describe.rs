@@ -9,7 +9,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-pub use crate::column::{BINARY, Column, Life, Meta, col, null};
+pub use crate::column::{BINARY, Column, Meta, SeriesSet, col, null};
 use crate::filter::Filter;
 pub use crate::record::Rows;
 use crate::view::View;
@@ -112,8 +112,8 @@ pub struct Spec<R: 'static> {
     pub columns: &'static [&'static [Column<R>]],
     /// Its keys.
     pub keys: &'static [Key],
-    /// The keys that it has from some series on, where those are others.
-    pub later_keys: Option<(Series, &'static [Key])>,
+    /// Its keys in MySQL 9.7, where those are others.
+    pub keys_9_7: Option<&'static [Key]>,
     /// The columns on whose equality `rows` saves work.
     pub filters: &'static [&'static str],
     /// How many rows to expect, for SQLite's planner.
@@ -133,7 +133,7 @@ pub struct Spec<R: 'static> {
     /// The default collation that MySQL declares for it; `None` for its database's.
     pub collation: Option<&'static str>,
     /// The series that have it.
-    pub life: Life,
+    pub series: SeriesSet,
     /// The columns without their groups.
     pub flat: OnceLock<Box<[&'static Column<R>]>>,
 }
@@ -153,7 +153,7 @@ impl<R: 'static> Spec<R> {
             doc,
             columns,
             keys: &[],
-            later_keys: None,
+            keys_9_7: None,
             filters: &[],
             expect: 1000,
             rows,
@@ -163,7 +163,7 @@ impl<R: 'static> Spec<R> {
             delete: None,
             truncate: None,
             collation: None,
-            life: Life::ALWAYS,
+            series: SeriesSet::ALL,
             flat: OnceLock::new(),
         }
     }
@@ -174,9 +174,9 @@ impl<R: 'static> Spec<R> {
         self
     }
 
-    /// The same table, which has other keys from a series on.
-    pub const fn later_keys(mut self, series: Series, keys: &'static [Key]) -> Self {
-        self.later_keys = Some((series, keys));
+    /// The same table, which has other keys in MySQL 9.7.
+    pub const fn keys_in_9_7(mut self, keys: &'static [Key]) -> Self {
+        self.keys_9_7 = Some(keys);
         self
     }
 
@@ -213,15 +213,22 @@ impl<R: 'static> Spec<R> {
         self
     }
 
-    /// The same table, which only these series have.
-    pub const fn lives(mut self, life: Life) -> Self {
-        self.life = life;
+    /// The same table, which only MySQL has.
+    pub const fn mysql_only(mut self) -> Self {
+        self.series = SeriesSet::MYSQL;
+        self
+    }
+
+    /// The same table, which only MariaDB has.
+    pub const fn mariadb_only(mut self) -> Self {
+        self.series = SeriesSet::MARIADB;
         self
     }
 
     /// The same table, which a series of MySQL was the first to have.
-    pub const fn since(self, series: Series) -> Self {
-        self.lives(Life::since(series))
+    pub const fn since(mut self, series: Series) -> Self {
+        self.series = SeriesSet::since(series);
+        self
     }
 
     /// The same table; TRUNCATE does this.
@@ -245,8 +252,8 @@ pub trait Table: Sync {
     /// One sentence about it.
     fn doc(&self) -> &'static str;
     /// The series that have it.
-    fn life(&self) -> Life {
-        Life::ALWAYS
+    fn series(&self) -> SeriesSet {
+        SeriesSet::ALL
     }
     /// The default collation that MySQL declares for it; `None` for its database's.
     fn collation(&self) -> Option<&'static str> {
@@ -256,8 +263,8 @@ pub trait Table: Sync {
     fn columns(&self) -> Vec<Meta>;
     /// Its keys.
     fn keys(&self) -> &'static [Key];
-    /// The keys that it has from some series on, where those are others.
-    fn later_keys(&self) -> Option<(Series, &'static [Key])> {
+    /// Its keys in MySQL 9.7, where those are others.
+    fn keys_in_9_7(&self) -> Option<&'static [Key]> {
         None
     }
     /// The columns on whose equality a scan saves work.
@@ -352,8 +359,8 @@ impl<R: 'static> Table for Spec<R> {
     fn doc(&self) -> &'static str {
         self.doc
     }
-    fn life(&self) -> Life {
-        self.life
+    fn series(&self) -> SeriesSet {
+        self.series
     }
     fn collation(&self) -> Option<&'static str> {
         self.collation
@@ -364,8 +371,8 @@ impl<R: 'static> Table for Spec<R> {
     fn keys(&self) -> &'static [Key] {
         self.keys
     }
-    fn later_keys(&self) -> Option<(Series, &'static [Key])> {
-        self.later_keys
+    fn keys_in_9_7(&self) -> Option<&'static [Key]> {
+        self.keys_9_7
     }
     fn filters(&self) -> &'static [&'static str] {
         self.filters

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use tare_mysql::series::Series;
 
-use crate::describe::{Life, Table};
+use crate::describe::{SeriesSet, Table};
 use crate::extension::{Extension, RoutineKind};
 use crate::registry;
 
@@ -29,15 +29,15 @@ fn heading(out: &mut String, schema: &str) {
 }
 
 /// Which series have it, if not all of them.
-fn lives(life: Life) -> Option<String> {
-    const NEWEST: Life = Life::since(Series::V9_7);
-    match life {
-        Life::ALWAYS => None,
-        Life::MYSQLS => Some("Not in MariaDB".to_owned()),
-        Life::MARIADBS => Some("Of MariaDB".to_owned()),
+fn series_text(series: SeriesSet) -> Option<String> {
+    const NEWEST: SeriesSet = SeriesSet::since(Series::V9_7);
+    match series {
+        SeriesSet::ALL => None,
+        SeriesSet::MYSQL => Some("Not in MariaDB".to_owned()),
+        SeriesSet::MARIADB => Some("Of MariaDB".to_owned()),
         NEWEST => Some("Since 9.7".to_owned()),
         _ => {
-            let of: Vec<_> = life.series().map(Series::name).collect();
+            let of: Vec<_> = series.iter().map(Series::name).collect();
             Some(format!("Only {}", of.join(", ")))
         }
     }
@@ -71,7 +71,7 @@ fn about(out: &mut String, table: &dyn Table) {
         table.name(),
         table.doc()
     );
-    if let Some(text) = lives(table.life()) {
+    if let Some(text) = series_text(table.series()) {
         let _ = write!(out, "\n{text}.\n");
     }
     if let Some(update) = table.update() {
@@ -93,11 +93,15 @@ fn about(out: &mut String, table: &dyn Table) {
     out.push_str("\n| column | type | null | |\n|---|---|---|---|\n");
     for c in table.columns() {
         let null = if c.nullable { "yes" } else { "no" };
-        let since = lives(c.life).map_or_else(String::new, |text| format!("{text}. "));
+        let since = series_text(c.series).map_or_else(String::new, |text| format!("{text}. "));
         let mut kind = c.column_type.to_owned();
-        let mariadbs = c.mariadbs.map(|kind| (Series::Mariadb, kind));
-        for (series, other) in c.later.into_iter().chain(mariadbs) {
-            let _ = write!(kind, "; {series}: {other}");
+        for (series, other) in [
+            (Series::V9_7, c.type_9_7),
+            (Series::Mariadb, c.type_mariadb),
+        ] {
+            if let Some(other) = other {
+                let _ = write!(kind, "; {series}: {other}");
+            }
         }
         let _ = writeln!(out, "| {} | {kind} | {null} | {since}{} |", c.name, c.doc);
     }
@@ -151,7 +155,7 @@ fn empty(out: &mut String, extension: &dyn Extension) {
             "| {}.{} | {} |",
             table.schema(),
             table.name(),
-            match lives(table.life()) {
+            match series_text(table.series()) {
                 Some(text) => format!("{text}. {}", table.doc()),
                 None => table.doc().to_owned(),
             }

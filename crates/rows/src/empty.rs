@@ -9,7 +9,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Key, Life, Meta, Scan, Table};
+use crate::describe::{Key, Meta, Scan, SeriesSet, Table};
 use crate::filter::Filter;
 use crate::view::View;
 
@@ -22,7 +22,7 @@ struct Empty {
     doc: &'static str,
     columns: Vec<Meta>,
     keys: &'static [Key],
-    life: Life,
+    series: SeriesSet,
     can_truncate: bool,
     collation: Option<&'static str>,
 }
@@ -54,7 +54,7 @@ fn parse_table(line: &'static str) -> Empty {
         doc: fields.next().unwrap_or_default(),
         columns: Vec::new(),
         keys: &[],
-        life: Life::ALWAYS,
+        series: SeriesSet::ALL,
         can_truncate: false,
         collation: None,
     };
@@ -63,7 +63,7 @@ fn parse_table(line: &'static str) -> Empty {
         let (name, columns) = value.split_once(':').unwrap_or(("", value));
         let columns = || columns.split(',').collect::<Vec<_>>().leak();
         match attribute {
-            "series" => table.life = parse_life(value),
+            "series" => table.series = parse_series(value),
             "collate" => table.collation = Some(value),
             "primary" => keys.push(Key::Primary(columns())),
             "unique" => keys.push(Key::Unique(name, columns())),
@@ -82,21 +82,21 @@ fn parse_column(line: &'static str) -> Meta {
     let mut meta = Meta::new(next(), next(), "Not visible: the table has no rows.");
     meta.nullable = next() == "YES";
     for field in fields {
-        meta = match field.split_once('=').unwrap_or_default() {
-            ("series", value) => meta.lives(parse_life(value)),
-            ("9.7", value) => meta.later(Series::V9_7, value),
-            ("mariadb", value) => meta.mariadbs(value),
-            ("collate", value) => meta.collate(value),
-            ("default", value) => meta.or(value),
+        match field.split_once('=').unwrap_or_default() {
+            ("series", value) => meta.series = parse_series(value),
+            ("9.7", value) => meta.type_9_7 = Some(value),
+            ("mariadb", value) => meta.type_mariadb = Some(value),
+            ("collate", value) => meta.collation = Some(value),
+            ("default", value) => meta.default = Some(value),
             _ => unreachable!("{line}"),
-        };
+        }
     }
     meta
 }
 
-fn parse_life(names: &str) -> Life {
+fn parse_series(names: &str) -> SeriesSet {
     let series = names.split(',').map(Series::from_str);
-    Life::only(&series.filter_map(Result::ok).collect::<Vec<_>>())
+    SeriesSet::of(&series.filter_map(Result::ok).collect::<Vec<_>>())
 }
 
 struct NoRows;
@@ -125,8 +125,8 @@ impl Table for Empty {
     fn doc(&self) -> &'static str {
         self.doc
     }
-    fn life(&self) -> Life {
-        self.life
+    fn series(&self) -> SeriesSet {
+        self.series
     }
     fn collation(&self) -> Option<&'static str> {
         self.collation

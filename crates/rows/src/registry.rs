@@ -6,7 +6,7 @@ use tare_mysql::series::Series;
 
 use crate::describe::Table;
 use crate::extension::Extension;
-use crate::series::OfSeries;
+use crate::series::SeriesTable;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 use crate::view::View;
@@ -40,7 +40,7 @@ pub fn all(series: Series) -> &'static [&'static dyn Table] {
         [const { OnceLock::new() }; Series::ALL.len()];
     ALL[series as usize].get_or_init(|| {
         let of = |table: &&'static dyn Table| -> Option<&'static dyn Table> {
-            let table = OfSeries::new(*table, series)?;
+            let table = SeriesTable::new(*table, series)?;
             Some(Box::leak(Box::new(table)))
         };
         described().iter().filter_map(of).collect()

@@ -10,14 +10,18 @@ use crate::view::View;
 
 /// A column as a series has it; `None` if it does not.
 pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
-    if !meta.life.covers(series) {
+    if !meta.series.contains(series) {
         return None;
     }
-    let column_type = match (meta.later, meta.mariadbs) {
-        (Some((of, later)), _) if of == series => later,
-        (_, Some(mariadbs)) if series.is_mariadb() => mariadbs,
+    let own_type = match series {
+        Series::V8_0 => None,
+        Series::V9_7 => meta.type_9_7,
+        Series::Mariadb => meta.type_mariadb,
+    };
+    let column_type = match own_type {
+        Some(own_type) => own_type,
         // Descriptions live as long as the program, and so do the few types that are derived.
-        _ => match series.shown(meta.column_type) {
+        None => match series.shown(meta.column_type) {
             std::borrow::Cow::Borrowed(same) => same,
             std::borrow::Cow::Owned(shown) => shown.leak(),
         },
@@ -30,7 +34,7 @@ pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
 }
 
 /// A table as a series has it.
-pub struct OfSeries {
+pub struct SeriesTable {
     table: &'static dyn Table,
     columns: Vec<Meta>,
     keys: &'static [Key],
@@ -38,10 +42,10 @@ pub struct OfSeries {
     places: Option<Vec<usize>>,
 }
 
-impl OfSeries {
+impl SeriesTable {
     /// `None` for a table that the series does not have.
     pub fn new(table: &'static dyn Table, series: Series) -> Option<Self> {
-        if !table.life().covers(series) {
+        if !table.series().contains(series) {
             return None;
         }
         let all = table.columns();
@@ -51,8 +55,8 @@ impl OfSeries {
             .unzip();
         Some(Self {
             table,
-            keys: match table.later_keys() {
-                Some((of, later)) if of == series => later,
+            keys: match table.keys_in_9_7() {
+                Some(keys) if series == Series::V9_7 => keys,
                 // MariaDB looks none of its tables up by a key.
                 _ if series.is_mariadb() && table.schema() == "performance_schema" => &[],
                 _ => table.keys(),
@@ -82,7 +86,7 @@ impl Scan for Picked {
     }
 }
 
-impl Table for OfSeries {
+impl Table for SeriesTable {
     fn schema(&self) -> &'static str {
         self.table.schema()
     }

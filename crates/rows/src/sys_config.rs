@@ -1,7 +1,7 @@
 //! sys_config, the one table of schema sys.
 
 use crate::cell::Cell;
-use crate::describe::{Change, Key, Life, Spec, Table, Update, col, null};
+use crate::describe::{Change, Key, Spec, Table, Update, col, null};
 use crate::options::Setting;
 use crate::view::View;
 
@@ -40,14 +40,14 @@ static SYS_CONFIG: Spec<Setting> = Spec::new(
             "When the value was last set.",
             |r: &Setting| Cell::opt(r.set_time.as_deref()),
         )
-        .lives(Life::MYSQLS),
+        .mysql_only(),
         col(
             "set_time",
             "timestamp",
             "When the value was last set.",
             |r: &Setting| Cell::opt(r.set_time.as_deref()),
         )
-        .lives(Life::MARIADBS),
+        .mariadb_only(),
         null(
             "set_by",
             "varchar(128)",

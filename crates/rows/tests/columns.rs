@@ -146,7 +146,7 @@ fn descriptions_are_whole() {
         for column in &columns {
             assert!(sentence(column.doc), "{name}.{}", column.name);
             // One that series have otherwise is described for each of them.
-            let shares = |c: &&Meta| c.life.series().any(|s| column.life.covers(s));
+            let shares = |c: &&Meta| c.series.iter().any(|s| column.series.contains(s));
             let twins = columns
                 .iter()
                 .filter(|c| c.name.eq_ignore_ascii_case(column.name))

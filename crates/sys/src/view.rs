@@ -23,7 +23,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::interrupt;
 use tare_mysql::series::Series;
 use tare_mysql::types::parts;
-use tare_rows::describe::{Key, Life, Meta, Scan, Table};
+use tare_rows::describe::{Key, Meta, Scan, SeriesSet, Table};
 use tare_rows::filter::Filter;
 
 use tare_dialect::Mode;
@@ -135,16 +135,17 @@ fn columns(series: Series) -> &'static HashMap<&'static str, Vec<Meta>> {
             } else {
                 null_of_series
             };
-            let life = match (since, mariadbs) {
-                (_, "-") => Life::MYSQLS,
-                ("9.7", _) => Life::since(Series::V9_7),
-                _ => Life::ALWAYS,
+            let series_set = match (since, mariadbs) {
+                (_, "-") => SeriesSet::MYSQL,
+                ("9.7", _) => SeriesSet::since(Series::V9_7),
+                _ => SeriesSet::ALL,
             };
-            let meta = Meta::new(name, column_type, "").lives(life);
+            let meta = Meta::new(name, column_type, "");
             let meta = Meta {
                 nullable: null == "YES",
-                later: (!later.is_empty()).then_some((Series::V9_7, later)),
-                mariadbs: (!mariadbs.is_empty()).then_some(mariadbs),
+                series: series_set,
+                type_9_7: (!later.is_empty()).then_some(later),
+                type_mariadb: (!mariadbs.is_empty()).then_some(mariadbs),
                 default: default_of(view, name),
                 ..meta
             };

@@ -26,8 +26,7 @@ const COLUMNS: &[Column<Database>] = &[
         "The default collation.",
         |r| r.collation.as_str().into(),
     ),
-    null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null)
-        .later(Series::V9_7, "varbinary(0)"),
+    null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null).in_9_7("varbinary(0)"),
     col(
         "DEFAULT_ENCRYPTION",
         "enum('NO','YES')",

@@ -1,7 +1,7 @@
 //! GLOBAL_STATUS, GLOBAL_VARIABLES, SESSION_STATUS, SESSION_VARIABLES: MariaDB keeps here what MySQL has in
 //! performance_schema, with names in capitals.
 
-use crate::describe::{Column, Life, Rows, Spec, Table, col};
+use crate::describe::{Column, Rows, Spec, Table, col};
 use crate::filter::Filter;
 use crate::merged;
 use crate::source::Variable;
@@ -43,7 +43,7 @@ macro_rules! table {
         )
         .filters(&["VARIABLE_NAME"])
         .expect(500)
-        .lives(Life::MARIADBS);
+        .mariadb_only();
     };
 }
 

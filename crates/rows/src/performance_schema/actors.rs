@@ -4,10 +4,8 @@ use std::sync::Arc;
 
 use tare_reader::Actor;
 
-use tare_mysql::series::Series;
-
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Spec, Table, Update, YES_NO, col, null};
+use crate::describe::{Column, Key, Spec, Table, Update, YES_NO, col, null};
 
 /// A rule and its place.
 #[derive(Debug, Clone)]
@@ -22,38 +20,38 @@ const ACTORS: &[Column<Rule>] = &[
     col("HOST", "char(60)", "The host, or % for any.", |r: &Rule| {
         (&*r.actor.host).into()
     })
-    .later(Series::V9_7, "char(255)")
-    .mariadbs("char(255)")
-    .or("%"),
+    .in_9_7("char(255)")
+    .in_mariadb("char(255)")
+    .default("%"),
     col("USER", "char(32)", "The user, or % for any.", |r: &Rule| {
         (&*r.actor.user).into()
     })
-    .mariadbs("char(128)")
+    .in_mariadb("char(128)")
     .binary()
-    .or("%"),
+    .default("%"),
     col(
         "ROLE",
         "char(32)",
         "Always NULL, as in MySQL.",
         |r: &Rule| (&*r.actor.role).into(),
     )
-    .mariadbs("char(128)")
+    .in_mariadb("char(128)")
     .binary()
-    .or("%"),
+    .default("%"),
     col(
         "ENABLED",
         YES_NO,
         "Whether new foreground threads are instrumented; can be updated.",
         |r: &Rule| Cell::yes_no(r.actor.enabled),
     )
-    .or("YES"),
+    .default("YES"),
     col(
         "HISTORY",
         YES_NO,
         "Whether events of new threads go to the history tables; can be updated.",
         |r: &Rule| Cell::yes_no(r.actor.history),
     )
-    .or("YES"),
+    .default("YES"),
 ];
 
 static SETUP_ACTORS: Spec<Rule> = Spec::new(
@@ -140,7 +138,7 @@ static SETUP_THREADS: Spec<ThreadClass> = Spec::new(
 .keys(&[Key::Primary(&["NAME"])])
 .filters(&["NAME"])
 .expect(20)
-.lives(Life::MYSQLS)
+.mysql_only()
 .update(
     |r| r.id as i64,
     Update {

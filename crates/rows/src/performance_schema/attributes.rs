@@ -23,7 +23,7 @@ macro_rules! columns {
                 "The connection's number.",
                 |r: &Attribute| r.processlist_id.into(),
             )
-            .mariadbs("int(11)"),
+            .in_mariadb("int(11)"),
             col(
                 "ATTR_NAME",
                 "varchar(32)",

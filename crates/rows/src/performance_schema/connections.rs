@@ -27,7 +27,7 @@ const USER: Column<Connections> = null(
     "The user; NULL for threads without an account.",
     |r: &Connections| Cell::opt(r.user.as_deref()),
 )
-.mariadbs("char(128)")
+.in_mariadb("char(128)")
 .binary();
 const HOST: Column<Connections> = null(
     "HOST",
@@ -35,8 +35,8 @@ const HOST: Column<Connections> = null(
     "The host; NULL for threads without an account.",
     |r: &Connections| Cell::opt(r.host.as_deref()),
 )
-.later(Series::V9_7, "char(255)")
-.mariadbs("char(255)");
+.in_9_7("char(255)")
+.in_mariadb("char(255)");
 const COUNTS: &[Column<Connections>] = &[
     col("CURRENT_CONNECTIONS", I64, "Connections open now.", |r| {
         r.current.into()

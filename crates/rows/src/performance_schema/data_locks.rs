@@ -1,10 +1,9 @@
 //! data_locks, data_lock_waits: who holds row locks, and who waits for them.
 
-use tare_mysql::series::Series::V9_7;
 use tare_reader::row_locks::{RowLock, RowLockWait};
 
 use crate::cell::Cell;
-use crate::describe::{Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Key, Spec, Table, U64, col, null};
 
 #[rustfmt::skip] // One column, one line.
 static DATA_LOCKS: Spec<RowLock> = Spec::new(
@@ -36,7 +35,7 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
     Key::Plain("THREAD_ID", &["THREAD_ID", "EVENT_ID"]),
     Key::Plain("OBJECT_SCHEMA", &["OBJECT_SCHEMA", "OBJECT_NAME", "PARTITION_NAME", "SUBPARTITION_NAME"]),
 ])
-.lives(Life::MYSQLS);
+.mysql_only();
 
 const WAITS: [Key; 6] = [
     Key::Plain(
@@ -100,8 +99,8 @@ static DATA_LOCK_WAITS: Spec<RowLockWait> = Spec::new(
     |view, _| view.snapshot.data_lock_waits(),
 )
 .keys(&WAITS)
-.later_keys(V9_7, &WAITS_LATER)
-.lives(Life::MYSQLS);
+.keys_in_9_7(&WAITS_LATER)
+.mysql_only();
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&DATA_LOCKS, &DATA_LOCK_WAITS];

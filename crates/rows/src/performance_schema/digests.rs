@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::event::*;
 use super::statements::sums;
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::digest::Digest;
 
 const HEAD: &[Column<Digest>] = &[
@@ -21,11 +21,11 @@ const HEAD: &[Column<Digest>] = &[
         "The SHA-256 of the normalized statement; NULL for the sum of statements that found no room in the table.",
         |r: &Digest| Cell::opt(r.digest.as_deref()),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     null("DIGEST", SHORT, SHORT_DIGEST, |r: &Digest| {
         Cell::opt(r.digest.as_deref().map(short))
     })
-    .lives(Life::MARIADBS),
+    .mariadb_only(),
     null(
         "DIGEST_TEXT",
         "longtext",
@@ -41,28 +41,28 @@ const TAIL: &[Column<Digest>] = &[
         "When such a statement first ran.",
         |r: &Digest| timestamp(r.first_seen_us),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "FIRST_SEEN",
         "timestamp",
         "When such a statement first ran.",
         |r: &Digest| seconds(r.first_seen_us),
     )
-    .lives(Life::MARIADBS),
+    .mariadb_only(),
     col(
         "LAST_SEEN",
         "timestamp(6)",
         "When such a statement last ran.",
         |r: &Digest| timestamp(r.last_seen_us),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "LAST_SEEN",
         "timestamp",
         "When such a statement last ran.",
         |r: &Digest| seconds(r.last_seen_us),
     )
-    .lives(Life::MARIADBS),
+    .mariadb_only(),
 ];
 
 /// What MySQL has of a digest, and MariaDB has not.
@@ -73,42 +73,42 @@ const MYSQLS: &[Column<Digest>] = &[
         "The 95th percentile of their time, in picoseconds.",
         |r: &Digest| r.quantiles[0].into(),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "QUANTILE_99",
         U64,
         "The 99th percentile of their time, in picoseconds.",
         |r: &Digest| r.quantiles[1].into(),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "QUANTILE_999",
         U64,
         "The 99.9th percentile of their time, in picoseconds.",
         |r: &Digest| r.quantiles[2].into(),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     null(
         "QUERY_SAMPLE_TEXT",
         "longtext",
         "A sample statement with its literals.",
         |r: &Digest| Cell::opt(r.sample_text.as_deref()),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "QUERY_SAMPLE_SEEN",
         "timestamp(6)",
         "When the sample statement ran.",
         |r: &Digest| timestamp(r.sample_seen_us),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "QUERY_SAMPLE_TIMER_WAIT",
         U64,
         "How long the sample statement took, in picoseconds.",
         |r: &Digest| r.sample_timer_wait.into(),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
 ];
 
 /// MariaDB's type of a digest, which is an MD5 there.
@@ -224,7 +224,7 @@ static BY_DIGEST: Spec<Bucket> = Spec::new(
     &["SCHEMA_NAME", "DIGEST", "BUCKET_NUMBER"],
 )])
 .expect(450 * 200)
-.lives(Life::MYSQLS)
+.mysql_only()
 .truncate(|view| view.snapshot.truncate_digest_histograms());
 
 static GLOBAL: Spec<Bucket> = Spec::new(
@@ -236,7 +236,7 @@ static GLOBAL: Spec<Bucket> = Spec::new(
 )
 .keys(&[Key::Primary(&["BUCKET_NUMBER"])])
 .expect(450)
-.lives(Life::MYSQLS)
+.mysql_only()
 .truncate(|view| view.snapshot.truncate_statement_histogram());
 
 /// The tables of this file.

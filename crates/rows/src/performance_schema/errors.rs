@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::event::{WIDE, by_host, by_thread, by_user};
 use super::lists::summaries;
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::event::{HasOwner, Owner};
 use crate::snapshot::By;
 
@@ -97,7 +97,7 @@ summaries!(
     WIDE,
     errors,
     truncate_errors,
-    Life::MYSQLS
+    mysql_only
 );
 
 /// The tables of this file.

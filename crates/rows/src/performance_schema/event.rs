@@ -4,7 +4,6 @@
 use super::lists::stats;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, U64, col, null};
-use tare_mysql::series::Series;
 
 use crate::record::event::{HasEvent, HasOwner, HasStat, Summary};
 
@@ -110,7 +109,7 @@ pub const fn by_user<R: HasOwner>(mariadbs: Names) -> [Column<R>; 1] {
         "The user; NULL for threads without one.",
         |r: &R| Cell::opt(r.owner().user.as_deref()),
     )
-    .mariadbs(mariadbs.0)
+    .in_mariadb(mariadbs.0)
     .binary()]
 }
 
@@ -122,8 +121,8 @@ pub const fn by_host<R: HasOwner>(mariadbs: Names) -> [Column<R>; 1] {
         "The host; NULL for threads without one.",
         |r: &R| Cell::opt(r.owner().host.as_deref()),
     )
-    .later(Series::V9_7, "char(255)")
-    .mariadbs(mariadbs.1)]
+    .in_9_7("char(255)")
+    .in_mariadb(mariadbs.1)]
 }
 
 /// EVENT_NAME of a summary.

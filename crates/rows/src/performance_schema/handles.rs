@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::cell::Cell;
-use crate::describe::{Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Key, Spec, Table, U64, col, null};
 
 /// A table that a session has open.
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ static METADATA: Spec<MetadataLock> = Spec::new(
             "The locked column, if any.",
             |r: &MetadataLock| Cell::opt(r.column.as_deref()),
         )
-        .lives(Life::MYSQLS),
+        .mysql_only(),
         col(
             "OBJECT_INSTANCE_BEGIN",
             U64,

@@ -55,7 +55,7 @@ macro_rules! summaries {
     (
         $row:ty, $prefix:literal, $suffix:literal, $what:literal,
         [$($of:expr),*], $key:literal, $each:literal, $names:ident, $rows:ident, $truncate:ident
-        $(, $life:expr)?
+        $(, $only:ident)?
     ) => {
         static GLOBAL: Spec<$row> = Spec::new(
             "performance_schema",
@@ -68,7 +68,7 @@ macro_rules! summaries {
         .filters(&[$key])
         .expect($each)
         .truncate(|view| view.snapshot.$truncate(By::Global))
-        $(.lives($life))?;
+        $(.$only())?;
 
         static THREAD: Spec<$row> = Spec::new(
             "performance_schema",
@@ -81,7 +81,7 @@ macro_rules! summaries {
         .filters(&["THREAD_ID", $key])
         .expect(500 * $each)
         .truncate(|view| view.snapshot.$truncate(By::Thread))
-        $(.lives($life))?;
+        $(.$only())?;
 
         static ACCOUNT: Spec<$row> = Spec::new(
             "performance_schema",
@@ -94,7 +94,7 @@ macro_rules! summaries {
         .filters(&[$key])
         .expect(50 * $each)
         .truncate(|view| view.snapshot.$truncate(By::Account))
-        $(.lives($life))?;
+        $(.$only())?;
 
         static USER: Spec<$row> = Spec::new(
             "performance_schema",
@@ -107,7 +107,7 @@ macro_rules! summaries {
         .filters(&[$key])
         .expect(20 * $each)
         .truncate(|view| view.snapshot.$truncate(By::User))
-        $(.lives($life))?;
+        $(.$only())?;
 
         static HOST: Spec<$row> = Spec::new(
             "performance_schema",
@@ -120,7 +120,7 @@ macro_rules! summaries {
         .filters(&[$key])
         .expect(20 * $each)
         .truncate(|view| view.snapshot.$truncate(By::Host))
-        $(.lives($life))?;
+        $(.$only())?;
     };
 }
 

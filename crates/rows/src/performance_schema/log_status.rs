@@ -1,7 +1,7 @@
 //! log_status: where the logs stand, for who copies the files.
 
 use crate::cell::Cell;
-use crate::describe::{Life, Spec, Table, col};
+use crate::describe::{Spec, Table, col};
 use crate::server::LogStatus;
 
 static LOG_STATUS: Spec<LogStatus> = Spec::new(
@@ -48,7 +48,7 @@ static LOG_STATUS: Spec<LogStatus> = Spec::new(
     |view, _| Ok(Box::new(view.source.log_status().into_iter())),
 )
 .expect(1)
-.lives(Life::MYSQLS);
+.mysql_only();
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&LOG_STATUS];

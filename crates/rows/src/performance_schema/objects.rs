@@ -13,35 +13,35 @@ const RULES: &[Column<Rule>] = &[
         "The object type.",
         |r: &Rule| r.kind.text().into(),
     )
-    .or("TABLE"),
+    .default("TABLE"),
     null(
         "OBJECT_SCHEMA",
         "varchar(64)",
         "The schema, or % for any.",
         |r: &Rule| (&*r.schema).into(),
     )
-    .or("%"),
+    .default("%"),
     col(
         "OBJECT_NAME",
         "varchar(64)",
         "The name, or % for any.",
         |r: &Rule| (&*r.name).into(),
     )
-    .or("%"),
+    .default("%"),
     col(
         "ENABLED",
         YES_NO,
         "Whether events of these objects are recorded; can be updated.",
         |r: &Rule| Cell::yes_no(r.enabled),
     )
-    .or("YES"),
+    .default("YES"),
     col(
         "TIMED",
         YES_NO,
         "Whether these events are timed; can be updated.",
         |r: &Rule| Cell::yes_no(r.timed),
     )
-    .or("YES"),
+    .default("YES"),
 ];
 
 static SETUP_OBJECTS: Spec<Rule> = Spec::new(

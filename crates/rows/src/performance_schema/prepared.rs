@@ -5,7 +5,7 @@ use super::event::*;
 use super::lists::stats;
 use super::statements::{execution_engine, sums};
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::prepared::{Prepared, Program};
 
 /// MySQL's type of a program's OBJECT_TYPE.
@@ -123,14 +123,14 @@ static PROGRAMS: Spec<Program> = Spec::new(
                 "The object type.",
                 |r: &Program| r.named.kind.into(),
             )
-            .lives(Life::MYSQLS),
+            .mysql_only(),
             null(
                 "OBJECT_TYPE",
                 OBJECT_TYPE,
                 "The object type.",
                 |r: &Program| r.named.kind.into(),
             )
-            .lives(Life::MARIADBS),
+            .mariadb_only(),
             col(
                 "OBJECT_SCHEMA",
                 "varchar(64)",

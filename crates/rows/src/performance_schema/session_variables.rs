@@ -1,10 +1,9 @@
 //! variables_by_thread, user_variables_by_thread, variables_info.
 
 use tare_mysql::error::SqlError;
-use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Rows, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
 use crate::server::VariableInfo;
 use crate::time::timestamp_of;
 use crate::view::View;
@@ -69,7 +68,7 @@ static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
     },
 )
 .keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])])
-.lives(Life::MYSQLS);
+.mysql_only();
 
 static USER_VARIABLES: Spec<OfThread> = Spec::new(
     "performance_schema",
@@ -115,7 +114,7 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
             "COMPILED for the default, DYNAMIC if it was set at run time, and so on.",
             |r: &VariableInfo| r.source.into(),
         )
-        .or("COMPILED"),
+        .default("COMPILED"),
         null(
             "VARIABLE_PATH",
             "varchar(1024)",
@@ -137,13 +136,13 @@ static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
         .binary(),
         null("SET_HOST", "char(60)", "The host of that user.", |r: &VariableInfo| {
             Cell::opt(r.set.as_ref().map(|s| s.2.as_str()))
-        }).later(Series::V9_7, "char(255)")
+        }).in_9_7("char(255)")
         .binary(),
     ]],
     |view, _| Ok(Box::new(crate::merged::variables_info(view).into_iter())),
 )
 .expect(600)
-.lives(Life::MYSQLS);
+.mysql_only();
 
 /// The tables of this file.
 pub static TABLES: &[&dyn Table] = &[&VARIABLES_BY_THREAD, &USER_VARIABLES, &VARIABLES_INFO];

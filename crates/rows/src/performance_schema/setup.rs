@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tare_mysql::series::Series;
 
 use crate::cell::Cell;
-use crate::describe::{Column, I64, Key, Life, Spec, Table, Update, YES_NO, col, null};
+use crate::describe::{Column, I64, Key, Spec, Table, Update, YES_NO, col, null};
 
 /// An instrument.
 #[derive(Debug, Clone)]
@@ -45,23 +45,22 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
         "Whether events are timed; can be updated. NULL for events without a duration.",
         |r: &Instrument| r.timed.map_or(Cell::Null, Cell::yes_no),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col(
         "TIMED",
         YES_NO,
         "Whether events are timed; can be updated. NO for events without a duration.",
         |r: &Instrument| Cell::yes_no(r.timed.unwrap_or(false)),
     )
-    .lives(Life::MARIADBS),
+    .mariadb_only(),
     col(
         "PROPERTIES",
         PROPERTIES,
         "Properties of the instrument, such as singleton or global_statistics.",
         |r: &Instrument| r.properties.as_str().into(),
     )
-    .lives(Life::MYSQLS)
-    .later(
-        Series::V9_7,
+    .mysql_only()
+    .in_9_7(
         "set('singleton','progress','user','global_statistics','mutable','controlled_by_default')",
     ),
     null(
@@ -77,14 +76,14 @@ const INSTRUMENTS: &[Column<Instrument>] = &[
         "How short-lived the instrumented objects are; 0 if unknown.",
         |r: &Instrument| r.volatility.into(),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     null(
         "DOCUMENTATION",
         "longtext",
         "What the instrument measures.",
         |r: &Instrument| Cell::opt(r.documentation.as_deref()),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
 ];
 
 static SETUP_INSTRUMENTS: Spec<Instrument> = Spec::new(
@@ -200,7 +199,7 @@ static SETUP_TIMERS_OF_MARIADB: Spec<EventTimer> = setup_timers!(
     "TIMER_NAME",
     "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"
 )
-.lives(Life::MARIADBS);
+.mariadb_only();
 
 /// A clock.
 #[derive(Debug, Clone)]
@@ -226,11 +225,8 @@ static PERFORMANCE_TIMERS: Spec<Timer> = Spec::new(
             "The timer.",
             |r: &Timer| r.name.into(),
         )
-        .later(
-            Series::V9_7,
-            "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')",
-        )
-        .mariadbs("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"),
+        .in_9_7("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')")
+        .in_mariadb("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"),
         null(
             "TIMER_FREQUENCY",
             I64,

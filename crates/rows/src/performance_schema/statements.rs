@@ -4,7 +4,7 @@ use super::digests::{SHORT, SHORT_DIGEST, short};
 use super::event::*;
 use super::lists::{events, summaries};
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::event::*;
 use crate::record::statement::{HasSums, Statement, Sums, statement_counters};
 use crate::snapshot::{By, Which};
@@ -75,11 +75,11 @@ const TEXT: &[Column<Statement>] = &[
         "The SHA-256 of the normalized statement.",
         |r: &Statement| Cell::opt(r.digest.as_deref()),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     null("DIGEST", SHORT, SHORT_DIGEST, |r: &Statement| {
         Cell::opt(r.digest.as_deref().map(short))
     })
-    .lives(Life::MARIADBS),
+    .mariadb_only(),
     null(
         "DIGEST_TEXT",
         "longtext",
@@ -147,7 +147,7 @@ const TAIL: &[Column<Statement>] = &[
         "The statement's number, unique in the server.",
         |r: &Statement| Cell::opt(r.statement_id),
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     col("CPU_TIME", U64, CPU_TIME, |r: &Statement| r.cpu_time.into()).since(Series::V9_7),
     col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     col("MAX_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),

@@ -1,7 +1,6 @@
 //! status_by_thread, status_by_account, status_by_user, status_by_host.
 
 use tare_mysql::error::SqlError;
-use tare_mysql::series::Series;
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Rows, Spec, Table, U64, col, null};
@@ -27,7 +26,7 @@ const USER: Column<Counter> = null("USER", "char(32)", "The user.", |r: &Counter
 const HOST: Column<Counter> = null("HOST", "char(60)", "The host.", |r: &Counter| {
     Cell::opt(r.host.as_deref())
 })
-.later(Series::V9_7, "char(255)")
+.in_9_7("char(255)")
 .binary();
 const NAME: Column<Counter> = col(
     "VARIABLE_NAME",
@@ -41,7 +40,7 @@ const VALUE: Column<Counter> = null(
     "Its value.",
     |r: &Counter| r.value.as_str().into(),
 )
-.mariadbs("varchar(4096)");
+.in_mariadb("varchar(4096)");
 
 fn counters(view: &View, filter: &Filter, by: StatusBy) -> Result<Rows<Counter>, SqlError> {
     let (name, thread) = (filter.text("VARIABLE_NAME"), filter.number("THREAD_ID"));

@@ -6,7 +6,7 @@ use tare_layout::object::TableLock;
 use super::event::*;
 use super::lists::stats;
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Life, Spec, Table, U64, col, null};
+use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::object::{HasName, ObjectWaits, TableIo, TableLocks};
 
 /// OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME.
@@ -160,7 +160,7 @@ const DELAYED: &str = "Always 0: locks of INSERT DELAYED are counted as those of
 /// MariaDB tells locks of INSERT DELAYED from others, and MySQL has no such statement.
 const fn delayed() -> [Column<TableLocks>; 5] {
     const fn zero(name: &'static str) -> Column<TableLocks> {
-        col(name, U64, DELAYED, |_| 0_u64.into()).lives(Life::MARIADBS)
+        col(name, U64, DELAYED, |_| 0_u64.into()).mariadb_only()
     }
     [
         zero("COUNT_WRITE_DELAYED"),

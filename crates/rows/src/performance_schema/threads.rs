@@ -1,7 +1,7 @@
 //! threads: every thread of the program, and what it does now.
 
 use crate::cell::Cell;
-use crate::describe::{Column, I64, Key, Life, Spec, Table, U64, Update, YES_NO, col, null};
+use crate::describe::{Column, I64, Key, Spec, Table, U64, Update, YES_NO, col, null};
 use crate::record::thread::Thread;
 use tare_mysql::series::Series;
 
@@ -40,15 +40,15 @@ const COLUMNS: &[Column<Thread>] = &[
         "The user of the connection.",
         |r: &Thread| Cell::opt(r.user.as_deref()),
     )
-    .mariadbs("varchar(128)"),
+    .in_mariadb("varchar(128)"),
     null(
         "PROCESSLIST_HOST",
         "varchar(60)",
         "The client's host.",
         |r: &Thread| Cell::opt(r.host.as_deref()),
     )
-    .later(Series::V9_7, "varchar(255)")
-    .mariadbs("varchar(255)"),
+    .in_9_7("varchar(255)")
+    .in_mariadb("varchar(255)"),
     null(
         "PROCESSLIST_DB",
         "varchar(64)",
@@ -118,7 +118,7 @@ const COLUMNS: &[Column<Thread>] = &[
         "Always NULL: resource groups are not supported.",
         |_| Cell::Null,
     )
-    .lives(Life::MYSQLS),
+    .mysql_only(),
     super::statements::execution_engine(),
     col("CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     col("MAX_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),

@@ -2,7 +2,6 @@
 
 use super::event::*;
 use super::lists::{events, stats, summaries};
-use tare_mysql::series::Series;
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, YES_NO, col, null};
@@ -29,7 +28,7 @@ const STATE: &[Column<Transaction>] = &[
         "The GTID, or AUTOMATIC.",
         |r: &Transaction| Cell::opt(r.gtid.as_deref()),
     )
-    .later(Series::V9_7, "varchar(90)"),
+    .in_9_7("varchar(90)"),
     null(
         "XID_FORMAT_ID",
         "int(11)",

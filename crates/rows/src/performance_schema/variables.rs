@@ -2,7 +2,7 @@
 
 use tare_mysql::error::SqlError;
 
-use crate::describe::{Column, Key, Life, Rows, Spec, Table, col, null};
+use crate::describe::{Column, Key, Rows, Spec, Table, col, null};
 use crate::filter::Filter;
 use crate::server::StatusBy;
 use crate::source::Variable;
@@ -21,7 +21,7 @@ pub(super) const VALUE: Column<Variable> = null(
     "The variable's value.",
     |r: &Variable| r.value.as_str().into(),
 )
-.mariadbs("varchar(4096)");
+.in_mariadb("varchar(4096)");
 const KEYS: &[Key] = &[Key::Primary(&["VARIABLE_NAME"])];
 
 fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, SqlError> {
@@ -51,7 +51,7 @@ static GLOBAL_VARIABLES: Spec<Variable> = Spec::new(
     &[&[NAME, VALUE]],
     |view, filter| variables(view, Scope::Global, filter),
 )
-.lives(Life::MYSQLS)
+.mysql_only()
 .keys(KEYS)
 .filters(&["VARIABLE_NAME"])
 .expect(200);
@@ -63,7 +63,7 @@ static SESSION_VARIABLES: Spec<Variable> = Spec::new(
     &[&[NAME, VALUE]],
     |view, filter| variables(view, Scope::Session, filter),
 )
-.lives(Life::MYSQLS)
+.mysql_only()
 .keys(KEYS)
 .filters(&["VARIABLE_NAME"])
 .expect(200);
