@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tare_layout::Kind;
 
 use crate::cell::Cell;
-use crate::describe::{Column, Key, Spec, Table, U64, col, null};
+use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
 
 /// What one event of Tare's engine costs beside the clock, in clock reads (one `rdtsc`), and how many reads it makes when it is timed.
 ///
@@ -80,81 +80,21 @@ impl Cost {
     }
 }
 
+#[rustfmt::skip] // One column, one line.
 const COSTS: &[Column<Cost>] = &[
-    col("event_name", "varchar(128)", "The instrument.", |r| {
-        (&*r.name).into()
-    }),
-    col(
-        "event_type",
-        "enum('idle','wait','stage','statement','transaction','memory')",
-        "The event type.",
-        |r| r.kind.into(),
-    ),
-    col(
-        "enabled",
-        "enum('YES','NO')",
-        "Whether events are recorded now.",
-        |r| yes(r.enabled),
-    ),
-    null(
-        "timed",
-        "enum('YES','NO')",
-        "Whether events are timed now; NULL if they have no duration.",
-        |r| r.timed.map_or(Cell::Null, yes),
-    ),
-    col(
-        "count_star",
-        U64,
-        "Events counted; for memory, allocations and frees.",
-        |r| r.count.into(),
-    ),
-    col(
-        "count_timed",
-        U64,
-        "Events that were timed. A lock acquired at the first try is not timed unless lock_timing is `every`.",
-        |r| r.count_timed.into(),
-    ),
-    col("timer_reads", U64, "Timer reads for these events.", |r| {
-        r.timer_reads.into()
-    }),
-    col(
-        "sum_cost_timer",
-        U64,
-        "What the timer reads cost, in picoseconds: their number times the measured cost of one \
-         read (performance_timers.TIMER_OVERHEAD).",
-        |r| r.timer.into(),
-    ),
-    col(
-        "sum_cost_recording",
-        "bigint(20)",
-        "What updating sum, minimum, maximum and histogram costs, in picoseconds. Negative where \
-         the processor overlaps this work with the timer read.",
-        |r| Cell::Signed(r.recording),
-    ),
-    col(
-        "sum_cost_counting",
-        U64,
-        "What counting costs, in picoseconds: the cost that remains when TIMED is NO.",
-        |r| r.counting.into(),
-    ),
-    col(
-        "sum_cost",
-        U64,
-        "The sum of the three costs, in picoseconds.",
-        |r| r.sum().into(),
-    ),
-    col(
-        "avg_cost",
-        U64,
-        "The average cost of one event, in picoseconds.",
-        |r| r.sum().checked_div(r.count).unwrap_or(0).into(),
-    ),
-    col(
-        "cost_pct",
-        "double",
-        "The percentage of the cost of all instruments.",
-        |r| Cell::Real(r.share),
-    ),
+    col("event_name", "varchar(128)", "The instrument.", |r| (&*r.name).into()),
+    col("event_type", "enum('idle','wait','stage','statement','transaction','memory')", "The event type.", |r| r.kind.into()),
+    col("enabled", "enum('YES','NO')", "Whether events are recorded now.", |r| yes(r.enabled)),
+    null("timed", "enum('YES','NO')", "Whether events are timed now; NULL if they have no duration.", |r| r.timed.map_or(Cell::Null, yes)),
+    col("count_star", U64, "Events counted; for memory, allocations and frees.", |r| r.count.into()),
+    col("count_timed", U64, "Events that were timed: a free lock is timed only if lock_timing is `every`.", |r| r.count_timed.into()),
+    col("timer_reads", U64, "Timer reads for these events.", |r| r.timer_reads.into()),
+    col("sum_cost_timer", U64, "The cost of timer reads, in picoseconds: each performance_timers.TIMER_OVERHEAD.", |r| r.timer.into()),
+    col("sum_cost_recording", I64, "The cost of sums and histograms; negative if it overlaps timer reads.", |r| r.recording.into()),
+    col("sum_cost_counting", U64, "What counting costs, in picoseconds: the cost that remains when TIMED is NO.", |r| r.counting.into()),
+    col("sum_cost", U64, "The sum of the three costs, in picoseconds.", |r| r.sum().into()),
+    col("avg_cost", U64, "The average cost of one event, in picoseconds.", |r| r.sum().checked_div(r.count).unwrap_or(0).into()),
+    col("cost_pct", "double", "The percentage of the cost of all instruments.", |r| Cell::Real(r.share)),
 ];
 
 fn yes(is: bool) -> Cell<'static> {

@@ -22,17 +22,11 @@ const fn right_here(name: &'static str, doc: &'static str) -> Column<Grant> {
     col(name, NY, doc, |r| ny(r.account.rights.all))
 }
 
+#[rustfmt::skip] // One column, one line.
 const USER: &[Column<Account>] = &[
-    col("Host", "char(60)", "The host part of the account.", |r| {
-        r.host.as_str().into()
-    }),
-    col("User", "char(32)", "The user.", |r: &Account| {
-        r.user.as_str().into()
-    })
-    .binary(),
-    col("Select_priv", NY, "SELECT privilege.", |r| {
-        ny(r.rights.may_read_data())
-    }),
+    col("Host", "char(60)", "The host part of the account.", |r| r.host.as_str().into()),
+    col("User", "char(32)", "The user.", |r: &Account| r.user.as_str().into()).binary(),
+    col("Select_priv", NY, "SELECT privilege.", |r| ny(r.rights.may_read_data())),
     right("Insert_priv", "INSERT privilege."),
     right("Update_priv", "UPDATE privilege, setup tables included."),
     right("Delete_priv", "DELETE privilege."),
@@ -40,32 +34,17 @@ const USER: &[Column<Account>] = &[
     right("Drop_priv", "DROP privilege, which includes TRUNCATE."),
     right("Reload_priv", "RELOAD privilege."),
     right("Shutdown_priv", "SHUTDOWN privilege."),
-    col("Process_priv", NY, "PROCESS privilege.", |r| {
-        ny(r.rights.may_see_others())
-    }),
+    col("Process_priv", NY, "PROCESS privilege.", |r| ny(r.rights.may_see_others())),
     right("File_priv", "FILE privilege."),
     right("Grant_priv", "GRANT OPTION."),
     right("References_priv", "REFERENCES privilege."),
     right("Index_priv", "INDEX privilege."),
     right("Alter_priv", "ALTER privilege."),
     right("Show_db_priv", "SHOW DATABASES privilege."),
-    col(
-        "Super_priv",
-        NY,
-        "SUPER privilege: sets global variables and changes setup tables.",
-        |r| ny(r.rights.may_set()),
-    ),
-    right(
-        "Create_tmp_table_priv",
-        "CREATE TEMPORARY TABLES privilege.",
-    ),
+    col("Super_priv", NY, "SUPER privilege: sets global variables and changes setup tables.", |r| ny(r.rights.may_set())),
+    right("Create_tmp_table_priv", "CREATE TEMPORARY TABLES privilege."),
     right("Lock_tables_priv", "LOCK TABLES privilege."),
-    col(
-        "Execute_priv",
-        NY,
-        "EXECUTE privilege: calls what schema sys has.",
-        |r| ny(r.rights.may_read()),
-    ),
+    col("Execute_priv", NY, "EXECUTE privilege: calls what schema sys has.", |r| ny(r.rights.may_read())),
     right("Repl_slave_priv", "REPLICATION SLAVE privilege."),
     right("Repl_client_priv", "REPLICATION CLIENT privilege."),
     right("Create_view_priv", "CREATE VIEW privilege."),
@@ -76,69 +55,25 @@ const USER: &[Column<Account>] = &[
     right("Event_priv", "EVENT privilege."),
     right("Trigger_priv", "TRIGGER privilege."),
     right("Create_tablespace_priv", "CREATE TABLESPACE privilege."),
-    col(
-        "ssl_type",
-        "enum('','ANY','X509','SPECIFIED')",
-        "ANY where the account has to encrypt.",
-        |r| Cell::text(if r.ssl { "ANY" } else { "" }),
-    ),
+    col("ssl_type", "enum('','ANY','X509','SPECIFIED')", "ANY if it has to encrypt.", |r| Cell::text(if r.ssl { "ANY" } else { "" })),
     col("ssl_cipher", "blob", "Always empty.", |_| "".into()),
     col("x509_issuer", "blob", "Always empty.", |_| "".into()),
     col("x509_subject", "blob", "Always empty.", |_| "".into()),
-    col("max_questions", LIMIT, "Always 0: no limit.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("max_updates", LIMIT, "Always 0: no limit.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("max_connections", LIMIT, "Always 0: no limit.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("max_user_connections", LIMIT, "Always 0: no limit.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("plugin", "char(64)", "The authentication plugin.", |r| {
-        r.plugin.as_str().into()
-    }),
-    null(
-        "authentication_string",
-        "text",
-        "Always NULL: never shown.",
-        |_| Cell::Null,
-    ),
+    col("max_questions", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_updates", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_connections", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_user_connections", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("plugin", "char(64)", "The authentication plugin.", |r| r.plugin.as_str().into()),
+    null("authentication_string", "text", "Always NULL: never shown.", |_| Cell::Null),
     col("password_expired", NY, "Always N.", |_| ny(false)),
-    null(
-        "password_last_changed",
-        "timestamp",
-        "Always NULL: not recorded.",
-        |_| Cell::Null,
-    ),
-    null(
-        "password_lifetime",
-        "smallint(5) unsigned",
-        "Always NULL: passwords do not expire.",
-        |_| Cell::Null,
-    ),
-    col("account_locked", NY, "Whether it may not connect.", |r| {
-        ny(r.locked)
-    }),
+    null("password_last_changed", "timestamp", "Always NULL: not recorded.", |_| Cell::Null),
+    null("password_lifetime", "smallint(5) unsigned", "Always NULL: passwords do not expire.", |_| Cell::Null),
+    col("account_locked", NY, "Whether it may not connect.", |r| ny(r.locked)),
     right("Create_role_priv", "CREATE ROLE privilege."),
     right("Drop_role_priv", "DROP ROLE privilege."),
-    null(
-        "Password_reuse_history",
-        "smallint(5) unsigned",
-        "Always NULL.",
-        |_| Cell::Null,
-    ),
-    null(
-        "Password_reuse_time",
-        "smallint(5) unsigned",
-        "Always NULL.",
-        |_| Cell::Null,
-    ),
-    null("Password_require_current", NY, "Always NULL.", |_| {
-        Cell::Null
-    }),
+    null("Password_reuse_history", "smallint(5) unsigned", "Always NULL.", |_| Cell::Null),
+    null("Password_reuse_time", "smallint(5) unsigned", "Always NULL.", |_| Cell::Null),
+    null("Password_require_current", NY, "Always NULL.", |_| Cell::Null),
     null("User_attributes", "json", "Always NULL.", |_| Cell::Null),
 ];
 
@@ -157,20 +92,12 @@ struct Grant {
     database: Database,
 }
 
+#[rustfmt::skip] // One column, one line.
 const DB: &[Column<Grant>] = &[
-    col("Host", "char(60)", "The host part of the account.", |r| {
-        r.account.host.as_str().into()
-    }),
-    col("Db", "char(64)", "The database.", |r| {
-        r.database.name.as_str().into()
-    }),
-    col("User", "char(32)", "The user.", |r: &Grant| {
-        r.account.user.as_str().into()
-    })
-    .binary(),
-    col("Select_priv", NY, "SELECT privilege.", |r| {
-        ny(r.account.rights.may_read_data())
-    }),
+    col("Host", "char(60)", "The host part of the account.", |r| r.account.host.as_str().into()),
+    col("Db", "char(64)", "The database.", |r| r.database.name.as_str().into()),
+    col("User", "char(32)", "The user.", |r: &Grant| r.account.user.as_str().into()).binary(),
+    col("Select_priv", NY, "SELECT privilege.", |r| ny(r.account.rights.may_read_data())),
     right_here("Insert_priv", "INSERT privilege."),
     right_here("Update_priv", "UPDATE privilege."),
     right_here("Delete_priv", "DELETE privilege."),
@@ -180,10 +107,7 @@ const DB: &[Column<Grant>] = &[
     right_here("References_priv", "REFERENCES privilege."),
     right_here("Index_priv", "INDEX privilege."),
     right_here("Alter_priv", "ALTER privilege."),
-    right_here(
-        "Create_tmp_table_priv",
-        "CREATE TEMPORARY TABLES privilege.",
-    ),
+    right_here("Create_tmp_table_priv", "CREATE TEMPORARY TABLES privilege."),
     right_here("Lock_tables_priv", "LOCK TABLES privilege."),
     right_here("Create_view_priv", "CREATE VIEW privilege."),
     right_here("Show_view_priv", "SHOW VIEW privilege."),

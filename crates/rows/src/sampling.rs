@@ -18,27 +18,17 @@ pub struct Sampled {
     pub one_in: u64,
 }
 
+#[rustfmt::skip] // One column, one line.
 static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
     "tare",
     "setup_sampling",
     "How events of each type are sampled. Statements, digests and errors are always counted exactly; `wait` includes \
-     idle times. Of `memory`, allocations below 4 KiB are drawn one by one, in servers behind the door; other programs \
-     count them all.",
+     idle times. `1/N`: windows that are 1/N of the time are observed, or one allocation in N. `budget P %`: N is \
+     chosen so that instrumentation takes at most P % of the program's CPU time. Of `memory`, allocations \
+     below 4 KiB are drawn one by one, in servers behind the door; other programs count them all.",
     &[&[
-        col(
-            "event_type",
-            "varchar(64)",
-            "The event type.",
-            |r: &Sampled| r.event_type.into(),
-        ),
-        col(
-            "sampling",
-            "varchar(64)",
-            "`every`, `1/N` (windows of time that are 1/N of it are observed; of memory, one allocation in N) or \
-             `budget P %` (N is chosen so that instrumentation takes no more of the program's CPU time); can be \
-             updated.",
-            |r| r.sampling.as_str().into(),
-        ),
+        col("event_type", "varchar(64)", "The event type.", |r: &Sampled| r.event_type.into()),
+        col("sampling", "varchar(64)", "`every`, `1/N` or `budget P %`; can be updated.", |r| r.sampling.as_str().into()),
         col("one_in", U64, "N at present.", |r| r.one_in.into()),
     ]],
     |view, _| view.snapshot.sampled(),
@@ -102,80 +92,31 @@ impl AsRef<Estimate> for OfInstrument {
 }
 
 /// The columns that estimates share.
+#[rustfmt::skip] // One column, one line.
 const fn figures<R: AsRef<Estimate>>() -> [Column<R>; 9] {
     [
-        col(
-            "count_star",
-            U64,
-            "Events: what was counted exactly, and what the observed ones stand for.",
-            |r| r.as_ref().count.into(),
-        ),
-        col(
-            "count_error",
-            "double",
-            "The standard error of count_star; 0 if all was counted exactly.",
-            |r| Cell::Real(r.as_ref().count_error),
-        ),
-        col(
-            "count_error_pct",
-            "double",
-            "Half of the 95 % interval of count_star, in percent of it.",
-            |r| Cell::Real(r.as_ref().percent()),
-        ),
-        col(
-            "sum_timer_wait",
-            U64,
-            "Total wait time, in picoseconds, estimated likewise; of memory, bytes allocated.",
-            |r| r.as_ref().sum.into(),
-        ),
-        col(
-            "sum_error",
-            "double",
-            "The standard error of sum_timer_wait, in the same unit.",
-            |r| Cell::Real(r.as_ref().sum_error),
-        ),
-        col(
-            "events_observed",
-            U64,
-            "Events observed in windows, or allocations drawn: the sample's size.",
-            |r| r.as_ref().observed.into(),
-        ),
-        col(
-            "windows",
-            U64,
-            "Windows of time that these events were in. Below some 30 the error is known poorly. 0 of memory, which \
-             is not observed in windows.",
-            |r| r.as_ref().windows.into(),
-        ),
-        col(
-            "events_represented",
-            U64,
-            "What these events stand for in count_star.",
-            |r| r.as_ref().weighted.into(),
-        ),
-        null(
-            "avg_weight",
-            "double",
-            "For how many events an observed one stands, on average; NULL if none was observed.",
-            |r| r.as_ref().weight().map_or(Cell::Null, Cell::Real),
-        ),
+        col("count_star", U64, "Events: what was counted exactly, and what the observed ones stand for.", |r| r.as_ref().count.into()),
+        col("count_error", "double", "The standard error of count_star; 0 if the count is exact.", |r| Cell::Real(r.as_ref().count_error)),
+        col("count_error_pct", "double", "Half of the 95 % interval of count_star, in percent.", |r| Cell::Real(r.as_ref().percent())),
+        col("sum_timer_wait", U64, "The estimated total wait time, in picoseconds; of memory, bytes.", |r| r.as_ref().sum.into()),
+        col("sum_error", "double", "The standard error of sum_timer_wait, in the same unit.", |r| Cell::Real(r.as_ref().sum_error)),
+        col("events_observed", U64, "Events observed in windows, or allocations drawn: the sample's size.", |r| r.as_ref().observed.into()),
+        col("windows", U64, "Windows with these events; below 30 the error is inaccurate. 0 of memory.", |r| r.as_ref().windows.into()),
+        col("events_represented", U64, "What these events stand for in count_star.", |r| r.as_ref().weighted.into()),
+        null("avg_weight", "double", "The mean of events that one represents.", |r| Cell::opt(r.as_ref().weight())),
     ]
 }
 
 static INSTRUMENT_FIGURES: [Column<OfInstrument>; 9] = figures();
 
+#[rustfmt::skip] // One column, one line.
 static BY_INSTRUMENT: Spec<OfInstrument> = Spec::new(
     "tare",
     "sampling_by_instrument",
     "How good the estimates by event name are: of each instrument that was observed in windows, or of whose \
      allocations some were drawn.",
     &[
-        &[col(
-            "event_name",
-            "varchar(128)",
-            "The instrument.",
-            |r: &OfInstrument| (&*r.name).into(),
-        )],
+        &[col("event_name", "varchar(128)", "The instrument.", |r: &OfInstrument| (&*r.name).into())],
         &INSTRUMENT_FIGURES,
     ],
     |view, _| view.snapshot.estimates(),
@@ -203,51 +144,22 @@ pub struct Decision {
     pub unit_ps: u64,
 }
 
+#[rustfmt::skip] // One column, one line.
 static GOVERNOR: Spec<Decision> = Spec::new(
     "tare",
     "governor",
     "What the governor of sampling decided: the last 256 changes of N of event types that have a budget.",
     &[&[
         col("decision", U64, "Its number.", |r: &Decision| r.number.into()),
-        col(
-            "decided",
-            "timestamp(6)",
-            "When it was made, in UTC.",
-            |r| crate::time::timestamp(r.at_us).into(),
-        ),
-        col("event_type", "varchar(64)", "The event type.", |r| {
-            r.event_type.into()
-        }),
-        col("reason", "varchar(64)", "Why N was changed.", |r| {
-            r.reason.into()
-        }),
+        col("decided", "timestamp(6)", "When it was made, in UTC.", |r| crate::time::timestamp(r.at_us).into()),
+        col("event_type", "varchar(64)", "The event type.", |r| r.event_type.into()),
+        col("reason", "varchar(64)", "Why N was changed.", |r| r.reason.into()),
         col("one_in_before", U64, "N before.", |r| r.rates[0].into()),
         col("one_in", U64, "N from then on.", |r| r.rates[1].into()),
-        col(
-            "budget_pct",
-            "double",
-            "The budget, in percent of the program's CPU time.",
-            |r| Cell::Real(r.budget_spent[0] as f64 / 1000.0),
-        ),
-        col(
-            "spent_pct",
-            "double",
-            "What events of this type cost just before, in percent of the program's CPU time: events a second / N * \
-             the cost of one.",
-            |r| Cell::Real(r.budget_spent[1] as f64 / 1000.0),
-        ),
-        col(
-            "events_per_second",
-            U64,
-            "Events a second, observed or not, estimated.",
-            |r| r.events.into(),
-        ),
-        col(
-            "event_cost",
-            U64,
-            "What an observed event costs, in picoseconds, as measured when the governor began.",
-            |r| r.unit_ps.into(),
-        ),
+        col("budget_pct", "double", "The budget, in percent of the program's CPU time.", |r| Cell::Real(r.budget_spent[0] as f64 / 1000.0)),
+        col("spent_pct", "double", "The cost before, in percent of the CPU time.", |r| Cell::Real(r.budget_spent[1] as f64 / 1000.0)),
+        col("events_per_second", U64, "Events a second, observed or not, estimated.", |r| r.events.into()),
+        col("event_cost", U64, "What an observed event costs, in picoseconds, as measured when the governor began.", |r| r.unit_ps.into()),
     ]],
     |view, _| view.snapshot.decisions(),
 )

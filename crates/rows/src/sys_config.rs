@@ -17,43 +17,17 @@ fn value(changes: &[Change], column: &str) -> Option<String> {
         .and_then(|c| c.value.clone())
 }
 
+#[rustfmt::skip] // One column, one line.
 static SYS_CONFIG: Spec<Setting> = Spec::new(
     "sys",
     "sys_config",
     "Options of schema sys. A session can override one with a user variable `@sys.NAME`.",
     &[&[
-        col(
-            "variable",
-            "varchar(128)",
-            "The option's name.",
-            |r: &Setting| r.variable.as_str().into(),
-        ),
-        null(
-            "value",
-            "varchar(128)",
-            "The option's value; can be updated.",
-            |r| Cell::opt(r.value.as_deref()),
-        ),
-        null(
-            "set_time",
-            "timestamp",
-            "When the value was last set.",
-            |r: &Setting| Cell::opt(r.set_time.as_deref()),
-        )
-        .mysql_only(),
-        col(
-            "set_time",
-            "timestamp",
-            "When the value was last set.",
-            |r: &Setting| Cell::opt(r.set_time.as_deref()),
-        )
-        .mariadb_only(),
-        null(
-            "set_by",
-            "varchar(128)",
-            "The user who set it; NULL for a default.",
-            |r| Cell::opt(r.set_by.as_deref()),
-        ),
+        col("variable", "varchar(128)", "The option's name.", |r: &Setting| r.variable.as_str().into()),
+        null("value", "varchar(128)", "The option's value; can be updated.", |r| Cell::opt(r.value.as_deref())),
+        null("set_time", "timestamp", "When the value was last set.", |r: &Setting| Cell::opt(r.set_time.as_deref())).mysql_only(),
+        col("set_time", "timestamp", "When the value was last set.", |r: &Setting| Cell::opt(r.set_time.as_deref())).mariadb_only(),
+        null("set_by", "varchar(128)", "The user who set it; NULL for a default.", |r| Cell::opt(r.set_by.as_deref())),
     ]],
     |view, _| {
         let rows = view

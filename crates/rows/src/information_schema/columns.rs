@@ -36,6 +36,10 @@ impl Row {
         self.parts.characters()
     }
 
+    fn bytes(&self) -> Option<u64> {
+        Some(self.characters()? * self.bytes_per_character())
+    }
+
     /// Bytes that a character of the column may take.
     fn bytes_per_character(&self) -> u64 {
         match (self.parts.is_text(), self.charset.as_str()) {
@@ -46,112 +50,29 @@ impl Row {
     }
 }
 
+#[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<Row>] = &[
-    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-        r.table.as_str().into()
-    }),
-    null("COLUMN_NAME", "varchar(64)", "The column.", |r| {
-        r.name.as_str().into()
-    }),
-    col(
-        "ORDINAL_POSITION",
-        "int(10) unsigned",
-        "The position, from 1.",
-        |r| r.position.into(),
-    ),
-    null("COLUMN_DEFAULT", "longtext", "The default value.", |r| {
-        Cell::opt(r.default.as_deref())
-    }),
-    col(
-        "IS_NULLABLE",
-        "varchar(3)",
-        "Whether the column can be NULL.",
-        |r| Cell::yes_no(r.nullable),
-    ),
-    null(
-        "DATA_TYPE",
-        "longtext",
-        "The data type without length and attributes.",
-        |r| r.parts.base.as_str().into(),
-    ),
-    null(
-        "CHARACTER_MAXIMUM_LENGTH",
-        "bigint(21)",
-        "The maximum length, in characters.",
-        |r| Cell::opt(r.characters()),
-    ),
-    null(
-        "CHARACTER_OCTET_LENGTH",
-        "bigint(21)",
-        "The maximum length, in bytes.",
-        |r| Cell::opt(r.characters().map(|n| n * r.bytes_per_character())),
-    ),
-    null(
-        "NUMERIC_PRECISION",
-        "bigint(10) unsigned",
-        "The numeric precision, in digits.",
-        |r| Cell::opt(r.parts.numeric().map(|(precision, _)| precision)),
-    ),
-    null(
-        "NUMERIC_SCALE",
-        "bigint(10) unsigned",
-        "The numeric scale: digits after the decimal point.",
-        |r| Cell::opt(r.parts.numeric().and_then(|(_, scale)| scale)),
-    ),
-    null(
-        "DATETIME_PRECISION",
-        "int(10) unsigned",
-        "The fractional seconds precision, in digits.",
-        |r| Cell::opt(r.parts.fraction()),
-    ),
-    null(
-        "CHARACTER_SET_NAME",
-        "varchar(64)",
-        "The character set.",
-        |r| Cell::opt(r.parts.is_text().then_some(r.charset.as_str())),
-    ),
-    null("COLLATION_NAME", "varchar(64)", "The collation.", |r| {
-        Cell::opt(r.parts.is_text().then_some(r.collation.as_str()))
-    }),
-    col(
-        "COLUMN_TYPE",
-        "mediumtext",
-        "The data type with length and attributes.",
-        |r| r.column_type.as_str().into(),
-    ),
-    col(
-        "COLUMN_KEY",
-        "enum('','PRI','UNI','MUL')",
-        "PRI, UNI or MUL for a column of a key.",
-        |r| r.key.into(),
-    ),
-    null(
-        "EXTRA",
-        "varchar(56)",
-        "Further attributes, such as auto_increment.",
-        |r| r.extra.as_str().into(),
-    ),
-    null(
-        "PRIVILEGES",
-        "varchar(154)",
-        "The privileges of the current account on the column.",
-        |r| r.privileges.into(),
-    ),
-    col(
-        "COLUMN_COMMENT",
-        "text",
-        "The comment; for schema tare, what the column shows.",
-        |r| r.comment.as_str().into(),
-    ),
-    col("GENERATION_EXPRESSION", "longtext", "Always empty.", |_| {
-        Cell::text("")
-    }),
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into()),
+    null("COLUMN_NAME", "varchar(64)", "The column.", |r| r.name.as_str().into()),
+    col("ORDINAL_POSITION", "int(10) unsigned", "The position, from 1.", |r| r.position.into()),
+    null("COLUMN_DEFAULT", "longtext", "The default value.", |r| Cell::opt(r.default.as_deref())),
+    col("IS_NULLABLE", "varchar(3)", "Whether the column can be NULL.", |r| Cell::yes_no(r.nullable)),
+    null("DATA_TYPE", "longtext", "The data type without length and attributes.", |r| r.parts.base.as_str().into()),
+    null("CHARACTER_MAXIMUM_LENGTH", "bigint(21)", "The maximum length, in characters.", |r| Cell::opt(r.characters())),
+    null("CHARACTER_OCTET_LENGTH", "bigint(21)", "The maximum length, in bytes.", |r| Cell::opt(r.bytes())),
+    null("NUMERIC_PRECISION", "bigint(10) unsigned", "The numeric precision, in digits.", |r| Cell::opt(r.parts.numeric().map(|(n, _)| n))),
+    null("NUMERIC_SCALE", "bigint(10) unsigned", "Digits after the decimal point.", |r| Cell::opt(r.parts.numeric().and_then(|(_, n)| n))),
+    null("DATETIME_PRECISION", "int(10) unsigned", "The fractional seconds precision, in digits.", |r| Cell::opt(r.parts.fraction())),
+    null("CHARACTER_SET_NAME", "varchar(64)", "The character set.", |r| Cell::opt(r.parts.is_text().then_some(r.charset.as_str()))),
+    null("COLLATION_NAME", "varchar(64)", "The collation.", |r| Cell::opt(r.parts.is_text().then_some(r.collation.as_str()))),
+    col("COLUMN_TYPE", "mediumtext", "The data type with length and attributes.", |r| r.column_type.as_str().into()),
+    col("COLUMN_KEY", "enum('','PRI','UNI','MUL')", "PRI, UNI or MUL for a column of a key.", |r| r.key.into()),
+    null("EXTRA", "varchar(56)", "Further attributes, such as auto_increment.", |r| r.extra.as_str().into()),
+    null("PRIVILEGES", "varchar(154)", "The privileges of the current account on the column.", |r| r.privileges.into()),
+    col("COLUMN_COMMENT", "text", "The comment; for schema tare, what the column shows.", |r| r.comment.as_str().into()),
+    col("GENERATION_EXPRESSION", "longtext", "Always empty.", |_| Cell::text("")),
     null("SRS_ID", "int(10) unsigned", "Always NULL.", |_| Cell::Null),
 ];
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tare_mysql::series::Series::V9_7;
 use tare_mysql::table::TableDef;
 
 use super::listed::{AnyTable, tables_of};
@@ -24,122 +25,55 @@ struct Trx {
     started: Option<String>,
 }
 
+impl Trx {
+    /// SQLite numbers none: the event's number within its thread distinguishes them.
+    fn id(&self) -> u64 {
+        let event = &self.transaction.event;
+        let id = self.transaction.trx_id;
+        id.unwrap_or(event.thread_id << 32 | event.event_id)
+    }
+
+    fn processlist_id(&self) -> u64 {
+        let thread = self.thread.as_ref();
+        thread.and_then(|thread| thread.processlist_id).unwrap_or(0)
+    }
+
+    fn read_only(&self) -> Cell<'_> {
+        Cell::Signed((self.transaction.access_mode == Some("READ ONLY")).into())
+    }
+
+    fn autocommit(&self) -> Cell<'_> {
+        Cell::Signed(self.transaction.autocommit.into())
+    }
+}
+
+#[rustfmt::skip] // One column, one line.
 const TRX: &[Column<Trx>] = &[
-    col("trx_id", BIG, "The transaction's number.", |r: &Trx| {
-        // SQLite numbers none: the event's number within its thread tells them apart.
-        let event = &r.transaction.event;
-        Cell::Unsigned(
-            r.transaction
-                .trx_id
-                .unwrap_or(event.thread_id << 32 | event.event_id),
-        )
-    }),
-    col("trx_state", "varchar(13)", "Always RUNNING.", |_| {
-        Cell::text("RUNNING")
-    }),
-    col(
-        "trx_started",
-        "datetime",
-        "When the transaction started.",
-        |r| Cell::opt(r.started.as_deref()),
-    ),
-    null(
-        "trx_requested_lock_id",
-        "varchar(126)",
-        "Always NULL: not recorded.",
-        |_| Cell::Null,
-    ),
-    null(
-        "trx_wait_started",
-        "datetime",
-        "Always NULL: not recorded.",
-        |_| Cell::Null,
-    ),
+    col("trx_id", BIG, "The transaction's number.", |r| Cell::Unsigned(r.id())),
+    col("trx_state", "varchar(13)", "Always RUNNING.", |_| Cell::text("RUNNING")),
+    col("trx_started", "datetime", "When the transaction started.", |r| Cell::opt(r.started.as_deref())),
+    null("trx_requested_lock_id", "varchar(126)", "Always NULL: not recorded.", |_| Cell::Null),
+    null("trx_wait_started", "datetime", "Always NULL: not recorded.", |_| Cell::Null),
     col("trx_weight", BIG, "Always 0.", |_| Cell::Unsigned(0)),
-    col(
-        "trx_mysql_thread_id",
-        BIG,
-        "The connection's number.",
-        |r| {
-            Cell::Unsigned(
-                r.thread
-                    .as_ref()
-                    .and_then(|t| t.processlist_id)
-                    .unwrap_or(0),
-            )
-        },
-    ),
-    null(
-        "trx_query",
-        "varchar(1024)",
-        "The statement that is running.",
-        |r| Cell::opt(r.thread.as_ref().and_then(|t| t.info.as_deref())),
-    ),
-    null(
-        "trx_operation_state",
-        "varchar(64)",
-        "The current stage.",
-        |r| Cell::opt(r.thread.as_ref().and_then(|t| t.state.as_deref())),
-    ),
+    col("trx_mysql_thread_id", BIG, "The connection's number.", |r| r.processlist_id().into()),
+    null("trx_query", "varchar(1024)", "The statement that is running.", |r| Cell::opt(r.thread.as_ref().and_then(|t| t.info.as_deref()))),
+    null("trx_operation_state", "varchar(64)", "The current stage.", |r| Cell::opt(r.thread.as_ref().and_then(|t| t.state.as_deref()))),
     col("trx_tables_in_use", BIG, "Always 0.", |_| Cell::Unsigned(0)),
     col("trx_tables_locked", BIG, "Always 0.", |_| Cell::Unsigned(0)),
-    col(
-        "trx_lock_structs",
-        BIG,
-        "Always 0: SQLite locks whole databases.",
-        |_| Cell::Unsigned(0),
-    ),
-    col("trx_lock_memory_bytes", BIG, "Always 0.", |_| {
-        Cell::Unsigned(0)
-    }),
+    col("trx_lock_structs", BIG, "Always 0: SQLite locks whole databases.", |_| Cell::Unsigned(0)),
+    col("trx_lock_memory_bytes", BIG, "Always 0.", |_| Cell::Unsigned(0)),
     col("trx_rows_locked", BIG, "Always 0.", |_| Cell::Unsigned(0)),
     col("trx_rows_modified", BIG, "Always 0.", |_| Cell::Unsigned(0)),
-    col("trx_concurrency_tickets", BIG, "Always 0.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col(
-        "trx_isolation_level",
-        "varchar(16)",
-        "The isolation level.",
-        |r| Cell::text(r.transaction.isolation_level.unwrap_or("SERIALIZABLE")),
-    ),
-    col("trx_unique_checks", "int(1)", "Always 1.", |_| {
-        Cell::Signed(1)
-    }),
-    col("trx_foreign_key_checks", "int(1)", "Always 1.", |_| {
-        Cell::Signed(1)
-    }),
-    null(
-        "trx_last_foreign_key_error",
-        "varchar(256)",
-        "Always NULL: not recorded.",
-        |_| Cell::Null,
-    ),
-    col("trx_adaptive_hash_latched", "int(1)", "Always 0.", |_| {
-        Cell::Signed(0)
-    }),
-    col("trx_adaptive_hash_timeout", BIG, "Always 0.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col(
-        "trx_is_read_only",
-        "int(1)",
-        "1 if its access mode is READ ONLY, else 0.",
-        |r| Cell::Signed((r.transaction.access_mode == Some("READ ONLY")).into()),
-    ),
-    col(
-        "trx_autocommit_non_locking",
-        "int(1)",
-        "1 if it is a single statement under autocommit, else 0.",
-        |r| Cell::Signed(r.transaction.autocommit.into()),
-    ),
-    null(
-        "trx_schedule_weight",
-        BIG,
-        "Always NULL, as of a transaction that does not wait.",
-        |_| Cell::Null,
-    )
-    .since(tare_mysql::series::Series::V9_7),
+    col("trx_concurrency_tickets", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col("trx_isolation_level", "varchar(16)", "The isolation level.", |r| r.transaction.isolation_level.unwrap_or("SERIALIZABLE").into()),
+    col("trx_unique_checks", "int(1)", "Always 1.", |_| Cell::Signed(1)),
+    col("trx_foreign_key_checks", "int(1)", "Always 1.", |_| Cell::Signed(1)),
+    null("trx_last_foreign_key_error", "varchar(256)", "Always NULL: not recorded.", |_| Cell::Null),
+    col("trx_adaptive_hash_latched", "int(1)", "Always 0.", |_| Cell::Signed(0)),
+    col("trx_adaptive_hash_timeout", BIG, "Always 0.", |_| Cell::Unsigned(0)),
+    col("trx_is_read_only", "int(1)", "1 if its access mode is READ ONLY, else 0.", Trx::read_only),
+    col("trx_autocommit_non_locking", "int(1)", "1 for a single statement under autocommit.", Trx::autocommit),
+    null("trx_schedule_weight", BIG, "Always NULL: not recorded.", |_| Cell::Null).since(V9_7),
 ];
 
 fn open_transactions(view: &View) -> Result<Vec<Trx>, tare_mysql::error::SqlError> {
@@ -209,41 +143,16 @@ fn stored(view: &View) -> Vec<Stored> {
     all
 }
 
+#[rustfmt::skip] // One column, one line.
 const TABLES_: &[Column<Stored>] = &[
-    col(
-        "TABLE_ID",
-        BIG,
-        "The number that identifies it.",
-        |r: &Stored| r.id.into(),
-    ),
-    col(
-        "NAME",
-        "varchar(655)",
-        "The table, as database/table.",
-        |r| format!("{}/{}", r.schema, r.table.name).into(),
-    ),
+    col("TABLE_ID", BIG, "The number that identifies it.", |r| r.id.into()),
+    col("NAME", "varchar(655)", "The table, as database/table.", |r| format!("{}/{}", r.schema, r.table.name).into()),
     col("FLAG", "int(11)", "Always 0.", |_| Cell::Signed(0)),
-    col("N_COLS", "int(11)", "The number of columns.", |r| {
-        Cell::Signed(r.table.columns.len() as i64)
-    }),
-    col(
-        "SPACE",
-        "bigint(20)",
-        "The SPACE of the database's file.",
-        |r| r.space.into(),
-    ),
-    null("ROW_FORMAT", "varchar(12)", "Always Dynamic.", |_| {
-        Cell::text("Dynamic")
-    }),
-    col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| {
-        Cell::Unsigned(0)
-    }),
-    null(
-        "SPACE_TYPE",
-        "varchar(10)",
-        "Always General: a database is one file.",
-        |_| Cell::text("General"),
-    ),
+    col("N_COLS", "int(11)", "The number of columns.", |r| Cell::Signed(r.table.columns.len() as i64)),
+    col("SPACE", "bigint(20)", "The SPACE of the database's file.", |r| r.space.into()),
+    null("ROW_FORMAT", "varchar(12)", "Always Dynamic.", |_| Cell::text("Dynamic")),
+    col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| Cell::Unsigned(0)),
+    null("SPACE_TYPE", "varchar(10)", "Always General: a database is one file.", |_| Cell::text("General")),
     col("INSTANT_COLS", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
 
@@ -256,35 +165,15 @@ static INNODB_TABLES: Spec<Stored> = Spec::new(
 )
 .expect(50);
 
+#[rustfmt::skip] // One column, one line.
 const TABLESTATS: &[Column<Stored>] = &[
-    col(
-        "TABLE_ID",
-        BIG,
-        "The number that identifies it.",
-        |r: &Stored| r.id.into(),
-    ),
-    col(
-        "NAME",
-        "varchar(193)",
-        "The table, as database/table.",
-        |r| format!("{}/{}", r.schema, r.table.name).into(),
-    ),
-    col(
-        "STATS_INITIALIZED",
-        "varchar(193)",
-        "Always Uninitialized.",
-        |_| Cell::text("Uninitialized"),
-    ),
+    col("TABLE_ID", BIG, "The number that identifies it.", |r| r.id.into()),
+    col("NAME", "varchar(193)", "The table, as database/table.", |r| format!("{}/{}", r.schema, r.table.name).into()),
+    col("STATS_INITIALIZED", "varchar(193)", "Always Uninitialized.", |_| Cell::text("Uninitialized")),
     col("NUM_ROWS", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
-    col("CLUST_INDEX_SIZE", BIG, "Always 0: unknown.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("OTHER_INDEX_SIZE", BIG, "Always 0: unknown.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("MODIFIED_COUNTER", BIG, "Always 0: not counted.", |_| {
-        Cell::Unsigned(0)
-    }),
+    col("CLUST_INDEX_SIZE", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
+    col("OTHER_INDEX_SIZE", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
+    col("MODIFIED_COUNTER", BIG, "Always 0: not counted.", |_| Cell::Unsigned(0)),
     col("AUTOINC", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
     col("REF_COUNT", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
@@ -310,26 +199,13 @@ struct Part {
     nullable: bool,
 }
 
+#[rustfmt::skip] // One column, one line.
 const COLUMNS_: &[Column<Part>] = &[
-    col("TABLE_ID", BIG, "The TABLE_ID of the table.", |r: &Part| {
-        r.table_id.into()
-    }),
-    col("NAME", "varchar(193)", "The column.", |r| {
-        r.name.as_str().into()
-    }),
+    col("TABLE_ID", BIG, "The TABLE_ID of the table.", |r| r.table_id.into()),
+    col("NAME", "varchar(193)", "The column.", |r| r.name.as_str().into()),
     col("POS", BIG, "The position, from 0.", |r| r.position.into()),
-    col(
-        "MTYPE",
-        "int(11)",
-        "The engine's type. Always 0: unknown.",
-        |_| Cell::Signed(0),
-    ),
-    col(
-        "PRTYPE",
-        "int(11)",
-        "256 if the column is NOT NULL, else 0.",
-        |r| Cell::Signed(if r.nullable { 0 } else { 256 }),
-    ),
+    col("MTYPE", "int(11)", "The engine's type. Always 0: unknown.", |_| Cell::Signed(0)),
+    col("PRTYPE", "int(11)", "256 if the column is NOT NULL, else 0.", |r| Cell::Signed(if r.nullable { 0 } else { 256 })),
     col("LEN", "int(11)", "Always 0.", |_| Cell::Signed(0)),
     col("HAS_DEFAULT", "int(1)", "Always 0.", |_| Cell::Signed(0)),
     null("DEFAULT_VALUE", "text", "Always NULL.", |_| Cell::Null),
@@ -385,40 +261,16 @@ fn indexes(view: &View) -> Vec<(Part, Vec<String>)> {
     parts
 }
 
+#[rustfmt::skip] // One column, one line.
 const INDEXES: &[Column<Part>] = &[
-    col(
-        "INDEX_ID",
-        BIG,
-        "The number that identifies it.",
-        |r: &Part| r.id.into(),
-    ),
-    col("NAME", "varchar(193)", "The index.", |r| {
-        r.name.as_str().into()
-    }),
-    col("TABLE_ID", BIG, "The TABLE_ID of the table.", |r| {
-        r.table_id.into()
-    }),
-    col(
-        "TYPE",
-        "int(11)",
-        "3 for the primary key, 2 for a unique index, 0 for any other.",
-        |r| Cell::Signed(r.kind),
-    ),
-    col("N_FIELDS", "int(11)", "The number of columns.", |r| {
-        Cell::Signed(r.fields)
-    }),
-    col("PAGE_NO", "int(11)", "Always 0: unknown.", |_| {
-        Cell::Signed(0)
-    }),
-    col(
-        "SPACE",
-        "int(11)",
-        "The SPACE of the database's file.",
-        |r| r.space.into(),
-    ),
-    col("MERGE_THRESHOLD", "int(11)", "Always 0.", |_| {
-        Cell::Signed(0)
-    }),
+    col("INDEX_ID", BIG, "The number that identifies it.", |r| r.id.into()),
+    col("NAME", "varchar(193)", "The index.", |r| r.name.as_str().into()),
+    col("TABLE_ID", BIG, "The TABLE_ID of the table.", |r| r.table_id.into()),
+    col("TYPE", "int(11)", "3 for the primary key, 2 for a unique index, 0 for any other.", |r| Cell::Signed(r.kind)),
+    col("N_FIELDS", "int(11)", "The number of columns.", |r| Cell::Signed(r.fields)),
+    col("PAGE_NO", "int(11)", "Always 0: unknown.", |_| Cell::Signed(0)),
+    col("SPACE", "int(11)", "The SPACE of the database's file.", |r| r.space.into()),
+    col("MERGE_THRESHOLD", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
 
 static INNODB_INDEXES: Spec<Part> = Spec::new(
@@ -429,13 +281,10 @@ static INNODB_INDEXES: Spec<Part> = Spec::new(
     |view, _| Ok(Box::new(indexes(view).into_iter().map(|(part, _)| part))),
 );
 
+#[rustfmt::skip] // One column, one line.
 const FIELDS: &[Column<Part>] = &[
-    col("INDEX_ID", BIG, "The INDEX_ID of the index.", |r: &Part| {
-        r.id.into()
-    }),
-    col("NAME", "varchar(193)", "The column.", |r| {
-        r.name.as_str().into()
-    }),
+    col("INDEX_ID", BIG, "The INDEX_ID of the index.", |r| r.id.into()),
+    col("NAME", "varchar(193)", "The column.", |r| r.name.as_str().into()),
     col("POS", BIG, "The position, from 0.", |r| r.position.into()),
 ];
 
@@ -483,49 +332,20 @@ pub(super) fn spaces(view: &View) -> Vec<Space> {
         .collect()
 }
 
+#[rustfmt::skip] // One column, one line.
 const SPACES: &[Column<Space>] = &[
-    col(
-        "SPACE",
-        "int(11) unsigned",
-        "The number that identifies it.",
-        |r: &Space| r.id.into(),
-    ),
-    col("NAME", "varchar(655)", "The database.", |r| {
-        r.name.as_str().into()
-    }),
-    col("FLAG", "int(11) unsigned", "Always 0.", |_| {
-        Cell::Unsigned(0)
-    }),
-    null("ROW_FORMAT", "varchar(22)", "Always Any.", |_| {
-        Cell::text("Any")
-    }),
-    col(
-        "PAGE_SIZE",
-        "int(11) unsigned",
-        "The page size: SQLite's default.",
-        |_| Cell::Unsigned(4096),
-    ),
-    col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| {
-        Cell::Unsigned(0)
-    }),
-    null("SPACE_TYPE", "varchar(10)", "Always General.", |_| {
-        Cell::text("General")
-    }),
-    col("FS_BLOCK_SIZE", "int(11) unsigned", "Always 4096.", |_| {
-        Cell::Unsigned(4096)
-    }),
-    col("FILE_SIZE", BIG, "Always 0: unknown.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("ALLOCATED_SIZE", BIG, "Always 0: unknown.", |_| {
-        Cell::Unsigned(0)
-    }),
-    col("SERVER_VERSION", "varchar(10)", "SQLite's version.", |r| {
-        r.version.as_str().into()
-    }),
-    col("SPACE_VERSION", "int(11) unsigned", "Always 1.", |_| {
-        Cell::Unsigned(1)
-    }),
+    col("SPACE", "int(11) unsigned", "The number that identifies it.", |r| r.id.into()),
+    col("NAME", "varchar(655)", "The database.", |r| r.name.as_str().into()),
+    col("FLAG", "int(11) unsigned", "Always 0.", |_| Cell::Unsigned(0)),
+    null("ROW_FORMAT", "varchar(22)", "Always Any.", |_| Cell::text("Any")),
+    col("PAGE_SIZE", "int(11) unsigned", "The page size: SQLite's default.", |_| Cell::Unsigned(4096)),
+    col("ZIP_PAGE_SIZE", "int(11) unsigned", "Always 0.", |_| Cell::Unsigned(0)),
+    null("SPACE_TYPE", "varchar(10)", "Always General.", |_| Cell::text("General")),
+    col("FS_BLOCK_SIZE", "int(11) unsigned", "Always 4096.", |_| Cell::Unsigned(4096)),
+    col("FILE_SIZE", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
+    col("ALLOCATED_SIZE", BIG, "Always 0: unknown.", |_| Cell::Unsigned(0)),
+    col("SERVER_VERSION", "varchar(10)", "SQLite's version.", |r| r.version.as_str().into()),
+    col("SPACE_VERSION", "int(11) unsigned", "Always 1.", |_| Cell::Unsigned(1)),
     null("ENCRYPTION", "varchar(1)", "Always N.", |_| Cell::text("N")),
 ];
 
@@ -538,19 +358,10 @@ static INNODB_TABLESPACES: Spec<Space> = Spec::new(
 )
 .expect(10);
 
+#[rustfmt::skip] // One column, one line.
 const DATAFILES: &[Column<Space>] = &[
-    null(
-        "SPACE",
-        "varbinary(256)",
-        "The number that identifies it.",
-        |r: &Space| Cell::owned(r.id.to_string()),
-    ),
-    col(
-        "PATH",
-        "varchar(512)",
-        "The file, in the data directory.",
-        |r| format!("{}.db", r.name).into(),
-    ),
+    null("SPACE", "varbinary(256)", "The number that identifies it.", |r| Cell::owned(r.id.to_string())),
+    col("PATH", "varchar(512)", "The file, in the data directory.", |r| format!("{}.db", r.name).into()),
 ];
 
 static INNODB_DATAFILES: Spec<Space> = Spec::new(

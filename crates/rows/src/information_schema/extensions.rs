@@ -24,33 +24,21 @@ const fn catalog<R>(name: &'static str) -> Column<R> {
     col(name, "varchar(64)", "Always def.", |_| Cell::text("def"))
 }
 
-const SCHEMA: Column<Named> = col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-    r.schema.as_str().into()
-});
-const TABLE: Column<Named> = col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-    r.table.as_str().into()
-});
-const OF_CONSTRAINT: Column<Named> =
-    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    });
+#[rustfmt::skip] // One column, one line.
+const SCHEMA: Column<Named> = col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into());
+#[rustfmt::skip] // One column, one line.
+const TABLE: Column<Named> = col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into());
+#[rustfmt::skip] // One column, one line.
+const OF_CONSTRAINT: Column<Named> = col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into());
 
+#[rustfmt::skip] // One column, one line.
 const fn attribute<R>() -> Column<R> {
-    null(
-        "ENGINE_ATTRIBUTE",
-        "json",
-        "Always NULL: the engine has no attributes.",
-        |_| Cell::Null,
-    )
+    null("ENGINE_ATTRIBUTE", "json", "Always NULL: the engine has no attributes.", |_| Cell::Null)
 }
 
+#[rustfmt::skip] // One column, one line.
 const fn second_attribute<R>() -> Column<R> {
-    null(
-        "SECONDARY_ENGINE_ATTRIBUTE",
-        "json",
-        "Always NULL: there is no second engine.",
-        |_| Cell::Null,
-    )
+    null("SECONDARY_ENGINE_ATTRIBUTE", "json", "Always NULL: there is no second engine.", |_| Cell::Null)
 }
 
 fn names(table: &AnyTable) -> (String, Vec<String>) {
@@ -103,6 +91,7 @@ fn columns(view: &View, filter: &Filter) -> Vec<Named> {
     rows
 }
 
+#[rustfmt::skip] // One column, one line.
 static COLUMNS_EXTENSIONS: Spec<Named> = Spec::new(
     "information_schema",
     "COLUMNS_EXTENSIONS",
@@ -111,9 +100,7 @@ static COLUMNS_EXTENSIONS: Spec<Named> = Spec::new(
         catalog("TABLE_CATALOG"),
         SCHEMA,
         TABLE,
-        null("COLUMN_NAME", "varchar(64)", "The column.", |r| {
-            r.name.as_str().into()
-        }),
+        null("COLUMN_NAME", "varchar(64)", "The column.", |r| r.name.as_str().into()),
         attribute(),
         second_attribute(),
     ]],
@@ -123,6 +110,7 @@ static COLUMNS_EXTENSIONS: Spec<Named> = Spec::new(
 .expect(2000)
 .since(V9_7);
 
+#[rustfmt::skip] // One column, one line.
 static TABLE_CONSTRAINTS_EXTENSIONS: Spec<Named> = Spec::new(
     "information_schema",
     "TABLE_CONSTRAINTS_EXTENSIONS",
@@ -130,9 +118,7 @@ static TABLE_CONSTRAINTS_EXTENSIONS: Spec<Named> = Spec::new(
     &[&[
         catalog("CONSTRAINT_CATALOG"),
         OF_CONSTRAINT,
-        col("CONSTRAINT_NAME", "varchar(64)", "The key.", |r| {
-            r.name.as_str().into()
-        }),
+        col("CONSTRAINT_NAME", "varchar(64)", "The key.", |r| r.name.as_str().into()),
         TABLE,
         attribute(),
         second_attribute(),
@@ -148,24 +134,15 @@ static TABLE_CONSTRAINTS_EXTENSIONS: Spec<Named> = Spec::new(
 )
 .since(V9_7);
 
+#[rustfmt::skip] // One column, one line.
 static SCHEMATA_EXTENSIONS: Spec<Database> = Spec::new(
     "information_schema",
     "SCHEMATA_EXTENSIONS",
     "Options of databases.",
     &[&[
         catalog("CATALOG_NAME"),
-        col(
-            "SCHEMA_NAME",
-            "varchar(64)",
-            "The database.",
-            |r: &Database| r.name.as_str().into(),
-        ),
-        null(
-            "OPTIONS",
-            "varchar(256)",
-            "Always empty: no database is READ ONLY.",
-            |_| Cell::text(""),
-        ),
+        col("SCHEMA_NAME", "varchar(64)", "The database.", |r: &Database| r.name.as_str().into()),
+        null("OPTIONS", "varchar(256)", "Always empty: no database is READ ONLY.", |_| Cell::text("")),
     ]],
     |view, filter| {
         let all = schemas(&*view.source, filter, "SCHEMA_NAME");
@@ -176,17 +153,13 @@ static SCHEMATA_EXTENSIONS: Spec<Database> = Spec::new(
 .expect(10)
 .since(V9_7);
 
+#[rustfmt::skip] // One column, one line.
 static TABLESPACES_EXTENSIONS: Spec<String> = Spec::new(
     "information_schema",
     "TABLESPACES_EXTENSIONS",
     "Attributes of tablespaces that are meant for their engine.",
     &[&[
-        col(
-            "TABLESPACE_NAME",
-            "varchar(268)",
-            "The tablespace: a database's file.",
-            |r: &String| r.as_str().into(),
-        ),
+        col("TABLESPACE_NAME", "varchar(268)", "The tablespace: a database's file.", |r: &String| r.as_str().into()),
         attribute(),
     ]],
     |view, _| Ok(Box::new(spaces(view).into_iter().map(|space| space.name))),
@@ -194,21 +167,15 @@ static TABLESPACES_EXTENSIONS: Spec<String> = Spec::new(
 .expect(10)
 .since(V9_7);
 
+#[rustfmt::skip] // One column, one line.
 static USER_ATTRIBUTES: Spec<Account> = Spec::new(
     "information_schema",
     "USER_ATTRIBUTES",
     "Comments and attributes of accounts.",
     &[&[
-        col("USER", "char(32)", "The user.", |r: &Account| {
-            r.user.as_str().into()
-        }),
+        col("USER", "char(32)", "The user.", |r: &Account| r.user.as_str().into()),
         col("HOST", "char(255)", "The host.", |r| r.host.as_str().into()),
-        null(
-            "ATTRIBUTE",
-            "longtext",
-            "Always NULL: accounts have no comment.",
-            |_| Cell::Null,
-        ),
+        null("ATTRIBUTE", "longtext", "Always NULL: accounts have no comment.", |_| Cell::Null),
     ]],
     |view, _| Ok(Box::new(view.source.accounts().into_iter())),
 )
@@ -237,27 +204,16 @@ fn checks(view: &View, filter: &Filter) -> Vec<(Named, String)> {
     rows
 }
 
+#[rustfmt::skip] // One column, one line.
 static CHECK_CONSTRAINTS: Spec<(Named, String)> = Spec::new(
     "information_schema",
     "CHECK_CONSTRAINTS",
     "The CHECK constraints.",
     &[&[
         catalog("CONSTRAINT_CATALOG"),
-        col(
-            "CONSTRAINT_SCHEMA",
-            "varchar(64)",
-            "The database.",
-            |r: &(Named, String)| r.0.schema.as_str().into(),
-        ),
-        col(
-            "CONSTRAINT_NAME",
-            "varchar(64)",
-            "The name that MySQL gives: one that CREATE TABLE says is not kept.",
-            |r| r.0.name.as_str().into(),
-        ),
-        col("CHECK_CLAUSE", "longtext", "The expression.", |r| {
-            r.1.as_str().into()
-        }),
+        col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r: &(Named, String)| r.0.schema.as_str().into()),
+        col("CONSTRAINT_NAME", "varchar(64)", "The name that MySQL generates: others are not stored.", |r| r.0.name.as_str().into()),
+        col("CHECK_CLAUSE", "longtext", "The expression.", |r| r.1.as_str().into()),
     ]],
     |view, filter| Ok(Box::new(checks(view, filter).into_iter())),
 )

@@ -83,20 +83,14 @@ struct Keyword {
     reserved: bool,
 }
 
+#[rustfmt::skip] // One column, one line.
 static KEYWORDS: Spec<Keyword> = Spec::new(
     "information_schema",
     "KEYWORDS",
     "The keywords of MySQL 8.0.",
     &[&[
-        null("WORD", "varchar(29)", "The keyword.", |r: &Keyword| {
-            r.word.into()
-        }),
-        null(
-            "RESERVED",
-            "int(11)",
-            "1 if the word is reserved and must be quoted as an identifier, else 0.",
-            |r| i64::from(r.reserved).into(),
-        ),
+        null("WORD", "varchar(29)", "The keyword.", |r: &Keyword| r.word.into()),
+        null("RESERVED", "int(11)", "1 if the word must be quoted as an identifier, else 0.", |r| i64::from(r.reserved).into()),
     ]],
     |_, _| {
         let words = |list: &'static str, reserved| {

@@ -65,74 +65,25 @@ fn parts(view: &View, filter: &Filter) -> Vec<Part> {
     parts
 }
 
+#[rustfmt::skip] // One column, one line.
 const STATISTICS_COLUMNS: &[Column<Part>] = &[
-    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-        r.table.as_str().into()
-    }),
-    col("NON_UNIQUE", "int(1)", "0 if the index is unique.", |r| {
-        Cell::Signed((!r.unique).into())
-    }),
-    col("INDEX_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    null("INDEX_NAME", "varchar(64)", "The index.", |r| {
-        r.index.as_str().into()
-    }),
-    col(
-        "SEQ_IN_INDEX",
-        "int(10) unsigned",
-        "The column's position in the index, from 1.",
-        |r| r.seq.into(),
-    ),
-    null("COLUMN_NAME", "varchar(64)", "The column.", |r| {
-        r.column.as_str().into()
-    }),
-    null(
-        "COLLATION",
-        "varchar(1)",
-        "A if the column is sorted in ascending order, else NULL.",
-        |r| {
-            if r.hash { Cell::Null } else { Cell::text("A") }
-        },
-    ),
-    null(
-        "CARDINALITY",
-        "bigint(21)",
-        "Always NULL: not estimated.",
-        |_| Cell::Null,
-    ),
-    null(
-        "SUB_PART",
-        "bigint(21)",
-        "Always NULL: only whole columns are indexed.",
-        |_| Cell::Null,
-    ),
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into()),
+    col("NON_UNIQUE", "int(1)", "0 if the index is unique.", |r| Cell::Signed((!r.unique).into())),
+    col("INDEX_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    null("INDEX_NAME", "varchar(64)", "The index.", |r| r.index.as_str().into()),
+    col("SEQ_IN_INDEX", "int(10) unsigned", "The column's position in the index, from 1.", |r| r.seq.into()),
+    null("COLUMN_NAME", "varchar(64)", "The column.", |r| r.column.as_str().into()),
+    null("COLLATION", "varchar(1)", "A if it is sorted in ascending order, else NULL.", |r| Cell::opt((!r.hash).then_some("A"))),
+    null("CARDINALITY", "bigint(21)", "Always NULL: not estimated.", |_| Cell::Null),
+    null("SUB_PART", "bigint(21)", "Always NULL: only whole columns are indexed.", |_| Cell::Null),
     null("PACKED", "binary(0)", "Always NULL.", |_| Cell::Null),
-    col(
-        "NULLABLE",
-        "varchar(3)",
-        "YES if the column can be NULL, else empty.",
-        |r| Cell::text(if r.nullable { "YES" } else { "" }),
-    ),
-    col(
-        "INDEX_TYPE",
-        "varchar(11)",
-        "HASH for tables of the system schemas, else BTREE.",
-        |r| Cell::text(if r.hash { "HASH" } else { "BTREE" }),
-    ),
+    col("NULLABLE", "varchar(3)", "YES if the column can be NULL, else empty.", |r| Cell::text(if r.nullable { "YES" } else { "" })),
+    col("INDEX_TYPE", "varchar(11)", "HASH in the system schemas, else BTREE.", |r| Cell::text(if r.hash { "HASH" } else { "BTREE" })),
     col("COMMENT", "varchar(8)", "Always empty.", |_| Cell::text("")),
-    col("INDEX_COMMENT", "varchar(2048)", "Always empty.", |_| {
-        Cell::text("")
-    }),
-    col("IS_VISIBLE", "varchar(3)", "Always YES.", |_| {
-        Cell::text("YES")
-    }),
+    col("INDEX_COMMENT", "varchar(2048)", "Always empty.", |_| Cell::text("")),
+    col("IS_VISIBLE", "varchar(3)", "Always YES.", |_| Cell::text("YES")),
     null("EXPRESSION", "longtext", "Always NULL.", |_| Cell::Null),
 ];
 
@@ -196,58 +147,28 @@ fn foreign_keys(view: &View, filter: &Filter) -> Vec<(String, String, ForeignKey
     keys
 }
 
+impl Usage {
+    /// The table and column that a foreign key refers to.
+    fn referenced(&self) -> Option<(&str, &str)> {
+        let (table, column) = self.referenced.as_ref()?;
+        Some((table, column))
+    }
+}
+
+#[rustfmt::skip] // One column, one line.
 const USAGE_COLUMNS: &[Column<Usage>] = &[
-    col("CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    null("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| {
-        r.constraint.as_str().into()
-    }),
-    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-        r.table.as_str().into()
-    }),
-    null("COLUMN_NAME", "varchar(64)", "The column.", |r| {
-        r.column.as_str().into()
-    }),
-    col(
-        "ORDINAL_POSITION",
-        "int(10) unsigned",
-        "The column's position in the constraint, from 1.",
-        |r| r.position.into(),
-    ),
-    null(
-        "POSITION_IN_UNIQUE_CONSTRAINT",
-        "int(10) unsigned",
-        "The column's position in the referenced key.",
-        |r| Cell::opt(r.referenced.as_ref().map(|_| r.position)),
-    ),
-    null(
-        "REFERENCED_TABLE_SCHEMA",
-        "varchar(64)",
-        "The referenced database.",
-        |r| Cell::opt(r.referenced.as_ref().map(|_| r.schema.as_str())),
-    ),
-    null(
-        "REFERENCED_TABLE_NAME",
-        "varchar(64)",
-        "The referenced table.",
-        |r| Cell::opt(r.referenced.as_ref().map(|(table, _)| table.as_str())),
-    ),
-    null(
-        "REFERENCED_COLUMN_NAME",
-        "varchar(64)",
-        "The referenced column.",
-        |r| Cell::opt(r.referenced.as_ref().map(|(_, column)| column.as_str())),
-    ),
+    col("CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    null("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| r.constraint.as_str().into()),
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into()),
+    null("COLUMN_NAME", "varchar(64)", "The column.", |r| r.column.as_str().into()),
+    col("ORDINAL_POSITION", "int(10) unsigned", "The column's position in the constraint, from 1.", |r| r.position.into()),
+    null("POSITION_IN_UNIQUE_CONSTRAINT", "int(10) unsigned", "Its position there.", |r| Cell::opt(r.referenced().map(|_| r.position))),
+    null("REFERENCED_TABLE_SCHEMA", "varchar(64)", "The referenced database.", |r| Cell::opt(r.referenced().map(|_| r.schema.as_str()))),
+    null("REFERENCED_TABLE_NAME", "varchar(64)", "The referenced table.", |r| Cell::opt(r.referenced().map(|(table, _)| table))),
+    null("REFERENCED_COLUMN_NAME", "varchar(64)", "The referenced column.", |r| Cell::opt(r.referenced().map(|(_, column)| column))),
 ];
 
 static KEY_COLUMN_USAGE: Spec<Usage> = Spec::new(
@@ -323,32 +244,15 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
     found
 }
 
+#[rustfmt::skip] // One column, one line.
 const CONSTRAINT_COLUMNS: &[Column<Constraint>] = &[
-    col("CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    null("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| {
-        r.name.as_str().into()
-    }),
-    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-        r.table.as_str().into()
-    }),
-    col(
-        "CONSTRAINT_TYPE",
-        "varchar(11)",
-        "PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK.",
-        |r| r.kind.into(),
-    ),
-    col("ENFORCED", "varchar(3)", "Always YES.", |_| {
-        Cell::text("YES")
-    })
-    .since(Series::V9_7),
+    col("CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    null("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| r.name.as_str().into()),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into()),
+    col("CONSTRAINT_TYPE", "varchar(11)", "PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK.", |r| r.kind.into()),
+    col("ENFORCED", "varchar(3)", "Always YES.", |_| Cell::text("YES")).since(Series::V9_7),
 ];
 
 static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(
@@ -363,55 +267,19 @@ static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(
 type Foreign = (String, String, ForeignKeyDef);
 const RULES: &str = "enum('NO ACTION','RESTRICT','CASCADE','SET NULL','SET DEFAULT')";
 
+#[rustfmt::skip] // One column, one line.
 const REFERENTIAL_COLUMNS: &[Column<Foreign>] = &[
-    col("CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.0.as_str().into()
-    }),
-    null("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| {
-        r.2.name.as_str().into()
-    }),
-    col(
-        "UNIQUE_CONSTRAINT_CATALOG",
-        "varchar(64)",
-        "Always def.",
-        |_| Cell::text("def"),
-    ),
-    col(
-        "UNIQUE_CONSTRAINT_SCHEMA",
-        "varchar(64)",
-        "The referenced database.",
-        |r| r.0.as_str().into(),
-    ),
-    null(
-        "UNIQUE_CONSTRAINT_NAME",
-        "varchar(64)",
-        "The referenced key.",
-        |_| Cell::text("PRIMARY"),
-    ),
-    col(
-        "MATCH_OPTION",
-        "enum('NONE','PARTIAL','FULL')",
-        "Always NONE.",
-        |_| Cell::text("NONE"),
-    ),
-    col("UPDATE_RULE", RULES, "The action ON UPDATE.", |r| {
-        r.2.on_update.as_str().into()
-    }),
-    col("DELETE_RULE", RULES, "The action ON DELETE.", |r| {
-        r.2.on_delete.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-        r.1.as_str().into()
-    }),
-    col(
-        "REFERENCED_TABLE_NAME",
-        "varchar(64)",
-        "The referenced table.",
-        |r| r.2.table.as_str().into(),
-    ),
+    col("CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| r.0.as_str().into()),
+    null("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| r.2.name.as_str().into()),
+    col("UNIQUE_CONSTRAINT_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("UNIQUE_CONSTRAINT_SCHEMA", "varchar(64)", "The referenced database.", |r| r.0.as_str().into()),
+    null("UNIQUE_CONSTRAINT_NAME", "varchar(64)", "The referenced key.", |_| Cell::text("PRIMARY")),
+    col("MATCH_OPTION", "enum('NONE','PARTIAL','FULL')", "Always NONE.", |_| Cell::text("NONE")),
+    col("UPDATE_RULE", RULES, "The action ON UPDATE.", |r| r.2.on_update.as_str().into()),
+    col("DELETE_RULE", RULES, "The action ON DELETE.", |r| r.2.on_delete.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| r.1.as_str().into()),
+    col("REFERENCED_TABLE_NAME", "varchar(64)", "The referenced table.", |r| r.2.table.as_str().into()),
 ];
 
 static REFERENTIAL_CONSTRAINTS: Spec<Foreign> = Spec::new(

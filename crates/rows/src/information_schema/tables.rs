@@ -118,6 +118,51 @@ impl Row {
         }
     }
 
+    fn unless_view<'c>(&self, value: impl Into<Cell<'c>>) -> Cell<'c> {
+        match self.is_view() {
+            true => Cell::Null,
+            false => value.into(),
+        }
+    }
+
+    fn row_format(&self) -> Cell<'_> {
+        self.unless_view(match self.has_rows_of_one_length() {
+            true => "Fixed",
+            false => "Dynamic",
+        })
+    }
+
+    fn table_rows(&self) -> Cell<'_> {
+        match &self.table {
+            AnyTable::User(_) => Cell::opt(self.size().map(|size| size.rows)),
+            AnyTable::Catalog(t) if self.is_virtual() && t.schema() != "information_schema" => {
+                t.expect().into()
+            }
+            AnyTable::Catalog(_) => Cell::Null,
+        }
+    }
+
+    fn auto_increment(&self) -> Cell<'_> {
+        let counts = self.base().is_some_and(|t| t.auto_increment().is_some());
+        Cell::opt(counts.then(|| self.figures().next_id.unwrap_or(1)))
+    }
+
+    fn create_time(&self) -> Cell<'_> {
+        match &self.table {
+            AnyTable::User(_) => Cell::opt(self.figures().created.map(|at| local(at).text_with(0))),
+            AnyTable::Catalog(_) => self.started.as_str().into(),
+        }
+    }
+
+    fn comment(&self) -> &str {
+        match &self.table {
+            _ if self.is_view() => "VIEW",
+            AnyTable::User(t) => &t.comment,
+            AnyTable::Catalog(t) if t.schema() == TARE => t.doc(),
+            AnyTable::Catalog(_) => "",
+        }
+    }
+
     fn kind(&self) -> &'static str {
         match &self.table {
             _ if self.is_view() => "VIEW",
@@ -135,160 +180,36 @@ impl Row {
 }
 
 const BIG: &str = "bigint(21) unsigned";
+/// MySQL's type of ROW_FORMAT.
+const FORMAT: &str = "enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')";
 
+fn bytes_per_row(size: Size) -> u64 {
+    size.data_bytes.checked_div(size.rows).unwrap_or(0)
+}
+
+#[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<Row>] = &[
-    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The table.", |r| {
-        r.name().into()
-    }),
-    col(
-        "TABLE_TYPE",
-        "enum('BASE TABLE','VIEW','SYSTEM VIEW')",
-        "BASE TABLE, VIEW or SYSTEM VIEW.",
-        |r| r.kind().into(),
-    ),
-    null("ENGINE", "varchar(64)", "The storage engine.", |r| {
-        Cell::opt(r.engine())
-    }),
-    null("VERSION", "int(2)", "Always 10, as in MySQL.", |r| {
-        if r.is_view() {
-            Cell::Null
-        } else {
-            Cell::Signed(10)
-        }
-    }),
-    null(
-        "ROW_FORMAT",
-        "enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')",
-        "The row format.",
-        |r| {
-            if r.is_view() {
-                Cell::Null
-            } else if r.has_rows_of_one_length() {
-                Cell::text("Fixed")
-            } else {
-                Cell::text("Dynamic")
-            }
-        },
-    ),
-    null(
-        "TABLE_ROWS",
-        BIG,
-        "The number of rows, which is an estimate for the system schemas; NULL if unknown.",
-        |r| match &r.table {
-            AnyTable::User(_) => Cell::opt(r.size().map(|s| s.rows)),
-            AnyTable::Catalog(t)
-                if t.schema() != "information_schema" && t.view_definition().is_none() =>
-            {
-                u64::from(t.expect()).into()
-            }
-            _ => Cell::Null,
-        },
-    ),
-    null(
-        "AVG_ROW_LENGTH",
-        BIG,
-        "DATA_LENGTH by TABLE_ROWS; NULL if unknown.",
-        |r| r.pages(|s| s.data_bytes.checked_div(s.rows).unwrap_or(0)),
-    ),
-    null(
-        "DATA_LENGTH",
-        BIG,
-        "Bytes of the pages that have the rows; 0 for the system schemas, NULL where counting takes over a second.",
-        |r| r.pages(|s| s.data_bytes),
-    ),
-    null(
-        "MAX_DATA_LENGTH",
-        BIG,
-        "Always 0: no limit is known.",
-        Row::zero,
-    ),
-    null(
-        "INDEX_LENGTH",
-        BIG,
-        "Bytes of the pages of the indexes; 0 or NULL as DATA_LENGTH is.",
-        |r| r.pages(|s| s.index_bytes),
-    ),
-    null(
-        "DATA_FREE",
-        BIG,
-        "Always 0: not counted by table.",
-        Row::zero,
-    ),
-    null(
-        "AUTO_INCREMENT",
-        BIG,
-        "The next number of the AUTO_INCREMENT column; NULL without one.",
-        |r| {
-            let counts = r.base().is_some_and(|t| t.auto_increment().is_some());
-            Cell::opt(counts.then(|| r.figures().next_id.unwrap_or(1)))
-        },
-    ),
-    null(
-        "CREATE_TIME",
-        "timestamp",
-        "When the table was created; NULL for a view, and for a table of an earlier version.",
-        |r| match &r.table {
-            AnyTable::User(_) => {
-                let created = r.figures().created.map(|at| local(at).text_with(0));
-                created.map_or(Cell::Null, Cell::owned)
-            }
-            AnyTable::Catalog(_) => r.started.as_str().into(),
-        },
-    ),
-    null(
-        "UPDATE_TIME",
-        "datetime",
-        "Always NULL: not recorded.",
-        |_| Cell::Null,
-    ),
-    null(
-        "CHECK_TIME",
-        "datetime",
-        "Always NULL: not recorded.",
-        |_| Cell::Null,
-    ),
-    null(
-        "TABLE_COLLATION",
-        "varchar(64)",
-        "The default collation.",
-        |r| {
-            if r.is_view() {
-                Cell::Null
-            } else {
-                r.collation.as_str().into()
-            }
-        },
-    ),
-    null(
-        "CHECKSUM",
-        "bigint(21)",
-        "Always NULL: not computed.",
-        |_| Cell::Null,
-    ),
-    null("CREATE_OPTIONS", "varchar(256)", "Always empty.", |r| {
-        if r.is_view() {
-            Cell::Null
-        } else {
-            Cell::text("")
-        }
-    }),
-    null(
-        "TABLE_COMMENT",
-        "text",
-        "The comment; VIEW for a view; for schema tare, what the table shows.",
-        |r| match &r.table {
-            _ if r.is_view() => Cell::text("VIEW"),
-            AnyTable::User(t) => t.comment.as_str().into(),
-            AnyTable::Catalog(t) if t.schema() == TARE => t.doc().into(),
-            AnyTable::Catalog(_) => Cell::text(""),
-        },
-    ),
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The table.", |r| r.name().into()),
+    col("TABLE_TYPE", "enum('BASE TABLE','VIEW','SYSTEM VIEW')", "BASE TABLE, VIEW or SYSTEM VIEW.", |r| r.kind().into()),
+    null("ENGINE", "varchar(64)", "The storage engine.", |r| Cell::opt(r.engine())),
+    null("VERSION", "int(2)", "Always 10, as in MySQL.", |r| r.unless_view(10_i64)),
+    null("ROW_FORMAT", FORMAT, "The row format.", Row::row_format),
+    null("TABLE_ROWS", BIG, "Its rows, which are estimated in the system schemas; NULL if unknown.", Row::table_rows),
+    null("AVG_ROW_LENGTH", BIG, "DATA_LENGTH / TABLE_ROWS; NULL if unknown.", |r| r.pages(bytes_per_row)),
+    null("DATA_LENGTH", BIG, "Bytes of the rows' pages; 0 in system schemas; NULL if counting takes 1 s.", |r| r.pages(|s| s.data_bytes)),
+    null("MAX_DATA_LENGTH", BIG, "Always 0: no limit is known.", Row::zero),
+    null("INDEX_LENGTH", BIG, "Bytes of the pages of the indexes; 0 or NULL as DATA_LENGTH is.", |r| r.pages(|s| s.index_bytes)),
+    null("DATA_FREE", BIG, "Always 0: not counted by table.", Row::zero),
+    null("AUTO_INCREMENT", BIG, "The next number of the AUTO_INCREMENT column; NULL without one.", Row::auto_increment),
+    null("CREATE_TIME", "timestamp", "When it was created; NULL for a view, and for a table of an earlier version.", Row::create_time),
+    null("UPDATE_TIME", "datetime", "Always NULL: not recorded.", |_| Cell::Null),
+    null("CHECK_TIME", "datetime", "Always NULL: not recorded.", |_| Cell::Null),
+    null("TABLE_COLLATION", "varchar(64)", "The default collation.", |r| r.unless_view(r.collation.as_str())),
+    null("CHECKSUM", "bigint(21)", "Always NULL: not computed.", |_| Cell::Null),
+    null("CREATE_OPTIONS", "varchar(256)", "Always empty.", |r| r.unless_view("")),
+    null("TABLE_COMMENT", "text", "The comment; VIEW for a view; for schema tare, what the table shows.", |r| r.comment().into()),
 ];
 
 fn rows(view: &View, filter: &Filter) -> Vec<Row> {
@@ -332,49 +253,18 @@ static TABLES_: Spec<Row> = Spec::new(
 .filters(&["TABLE_SCHEMA", "TABLE_NAME"])
 .expect(200);
 
+#[rustfmt::skip] // One column, one line.
 const VIEW_COLUMNS: &[Column<Row>] = &[
-    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| {
-        Cell::text("def")
-    }),
-    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| {
-        r.schema.as_str().into()
-    }),
-    col("TABLE_NAME", "varchar(64)", "The view.", |r| {
-        r.name().into()
-    }),
-    null("VIEW_DEFINITION", "longtext", "The view's SELECT.", |r| {
-        Cell::opt(r.definition())
-    }),
-    col(
-        "CHECK_OPTION",
-        "enum('NONE','LOCAL','CASCADED')",
-        "Always NONE.",
-        |_| Cell::text("NONE"),
-    ),
-    col("IS_UPDATABLE", "enum('NO','YES')", "Always NO.", |_| {
-        Cell::text("NO")
-    }),
-    null(
-        "DEFINER",
-        "varchar(93)",
-        "Always root: views belong to root.",
-        |_| Cell::text("root@localhost"),
-    ),
-    null("SECURITY_TYPE", "varchar(7)", "Always INVOKER.", |_| {
-        Cell::text("INVOKER")
-    }),
-    col(
-        "CHARACTER_SET_CLIENT",
-        "varchar(64)",
-        "Always utf8mb4.",
-        |_| Cell::text("utf8mb4"),
-    ),
-    col(
-        "COLLATION_CONNECTION",
-        "varchar(64)",
-        "The database's collation.",
-        |r| r.collation.as_str().into(),
-    ),
+    col("TABLE_CATALOG", "varchar(64)", "Always def.", |_| Cell::text("def")),
+    col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
+    col("TABLE_NAME", "varchar(64)", "The view.", |r| r.name().into()),
+    null("VIEW_DEFINITION", "longtext", "The view's SELECT.", |r| Cell::opt(r.definition())),
+    col("CHECK_OPTION", "enum('NONE','LOCAL','CASCADED')", "Always NONE.", |_| Cell::text("NONE")),
+    col("IS_UPDATABLE", "enum('NO','YES')", "Always NO.", |_| Cell::text("NO")),
+    null("DEFINER", "varchar(93)", "Always root: views belong to root.", |_| Cell::text("root@localhost")),
+    null("SECURITY_TYPE", "varchar(7)", "Always INVOKER.", |_| Cell::text("INVOKER")),
+    col("CHARACTER_SET_CLIENT", "varchar(64)", "Always utf8mb4.", |_| Cell::text("utf8mb4")),
+    col("COLLATION_CONNECTION", "varchar(64)", "The database's collation.", |r| r.collation.as_str().into()),
 ];
 
 static VIEWS: Spec<Row> = Spec::new(

@@ -8,19 +8,10 @@ use crate::source::Variable;
 use tare_mysql::error::SqlError;
 use tare_mysql::variable::Scope;
 
+#[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<Variable>] = &[
-    col(
-        "VARIABLE_NAME",
-        "varchar(64)",
-        "The variable's name.",
-        |r: &Variable| r.name.as_str().into(),
-    ),
-    col(
-        "VARIABLE_VALUE",
-        "varchar(2048)",
-        "The variable's value.",
-        |r: &Variable| r.value.as_str().into(),
-    ),
+    col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r| r.name.as_str().into()),
+    col("VARIABLE_VALUE", "varchar(2048)", "The variable's value.", |r| r.value.as_str().into()),
 ];
 
 fn listed(mut all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, SqlError> {

@@ -16,42 +16,18 @@ pub struct Rule {
     pub actor: Actor,
 }
 
+#[rustfmt::skip] // One column, one line.
 const ACTORS: &[Column<Rule>] = &[
-    col("HOST", "char(60)", "The host, or % for any.", |r: &Rule| {
-        (&*r.actor.host).into()
-    })
-    .in_9_7("char(255)")
-    .in_mariadb("char(255)")
-    .default("%"),
-    col("USER", "char(32)", "The user, or % for any.", |r: &Rule| {
-        (&*r.actor.user).into()
-    })
-    .in_mariadb("char(128)")
-    .binary()
-    .default("%"),
-    col(
-        "ROLE",
-        "char(32)",
-        "Always NULL, as in MySQL.",
-        |r: &Rule| (&*r.actor.role).into(),
-    )
-    .in_mariadb("char(128)")
-    .binary()
-    .default("%"),
-    col(
-        "ENABLED",
-        YES_NO,
-        "Whether new foreground threads are instrumented; can be updated.",
-        |r: &Rule| Cell::yes_no(r.actor.enabled),
-    )
-    .default("YES"),
-    col(
-        "HISTORY",
-        YES_NO,
-        "Whether events of new threads go to the history tables; can be updated.",
-        |r: &Rule| Cell::yes_no(r.actor.history),
-    )
-    .default("YES"),
+    col("HOST", "char(60)", "The host, or % for any.", |r: &Rule| (&*r.actor.host).into())
+        .in_9_7("char(255)")
+        .in_mariadb("char(255)")
+        .default("%"),
+    col("USER", "char(32)", "The user, or % for any.", |r: &Rule| (&*r.actor.user).into()).in_mariadb("char(128)").binary().default("%"),
+    col("ROLE", "char(32)", "Always NULL, as in MySQL.", |r: &Rule| (&*r.actor.role).into()).in_mariadb("char(128)").binary().default("%"),
+    col("ENABLED", YES_NO, "Whether new foreground threads are instrumented; can be updated.", |r: &Rule| Cell::yes_no(r.actor.enabled))
+        .default("YES"),
+    col("HISTORY", YES_NO, "Whether events of new threads go to histories; can be updated.", |r: &Rule| Cell::yes_no(r.actor.history))
+        .default("YES"),
 ];
 
 static SETUP_ACTORS: Spec<Rule> = Spec::new(
@@ -95,37 +71,14 @@ pub struct ThreadClass {
     pub documentation: Option<Arc<str>>,
 }
 
+#[rustfmt::skip] // One column, one line.
 const THREADS: &[Column<ThreadClass>] = &[
-    col("NAME", "varchar(128)", "The thread instrument.", |r| {
-        (&*r.name).into()
-    }),
-    col(
-        "ENABLED",
-        YES_NO,
-        "Whether new background threads of this kind are instrumented; can be updated.",
-        |r| Cell::yes_no(r.enabled),
-    ),
-    col(
-        "HISTORY",
-        YES_NO,
-        "Whether events of new threads go to the history tables; can be updated.",
-        |r| Cell::yes_no(r.history),
-    ),
-    col(
-        "PROPERTIES",
-        "set('singleton','user')",
-        "Properties of such threads: singleton, user.",
-        |r| r.properties.as_str().into(),
-    ),
-    col(
-        "VOLATILITY",
-        "int(11)",
-        "How short-lived such threads are; 0 if unknown.",
-        |r| r.volatility.into(),
-    ),
-    null("DOCUMENTATION", "longtext", "What such threads do.", |r| {
-        Cell::opt(r.documentation.as_deref())
-    }),
+    col("NAME", "varchar(128)", "The thread instrument.", |r| (&*r.name).into()),
+    col("ENABLED", YES_NO, "Whether new background threads of this kind are instrumented; can be updated.", |r| Cell::yes_no(r.enabled)),
+    col("HISTORY", YES_NO, "Whether events of new threads go to the history tables; can be updated.", |r| Cell::yes_no(r.history)),
+    col("PROPERTIES", "set('singleton','user')", "Properties of such threads: singleton, user.", |r| r.properties.as_str().into()),
+    col("VOLATILITY", "int(11)", "How short-lived such threads are; 0 if unknown.", |r| r.volatility.into()),
+    null("DOCUMENTATION", "longtext", "What such threads do.", |r| Cell::opt(r.documentation.as_deref())),
 ];
 
 static SETUP_THREADS: Spec<ThreadClass> = Spec::new(

@@ -14,36 +14,14 @@ pub struct Attribute {
     pub ordinal_position: i64,
 }
 
+#[rustfmt::skip] // One column, one line.
 macro_rules! columns {
     () => {
         &[&[
-            col(
-                "PROCESSLIST_ID",
-                U64,
-                "The connection's number.",
-                |r: &Attribute| r.processlist_id.into(),
-            )
-            .in_mariadb("int(11)"),
-            col(
-                "ATTR_NAME",
-                "varchar(32)",
-                "The attribute's name.",
-                |r: &Attribute| (&*r.name).into(),
-            )
-            .binary(),
-            null(
-                "ATTR_VALUE",
-                "varchar(1024)",
-                "Its value.",
-                |r: &Attribute| (&*r.value).into(),
-            )
-            .binary(),
-            null(
-                "ORDINAL_POSITION",
-                "int(11)",
-                "The attribute's position among those that the client sent, from 0.",
-                |r: &Attribute| r.ordinal_position.into(),
-            ),
+            col("PROCESSLIST_ID", U64, "The connection's number.", |r: &Attribute| r.processlist_id.into()).in_mariadb("int(11)"),
+            col("ATTR_NAME", "varchar(32)", "The attribute's name.", |r: &Attribute| (&*r.name).into()).binary(),
+            null("ATTR_VALUE", "varchar(1024)", "Its value.", |r: &Attribute| (&*r.value).into()).binary(),
+            null("ORDINAL_POSITION", "int(11)", "The attribute's position, from 0.", |r| r.ordinal_position.into()),
         ]]
     };
 }

@@ -21,36 +21,17 @@ pub struct Connections {
     pub total: i64,
 }
 
-const USER: Column<Connections> = null(
-    "USER",
-    "char(32)",
-    "The user; NULL for threads without an account.",
-    |r: &Connections| Cell::opt(r.user.as_deref()),
-)
-.in_mariadb("char(128)")
-.binary();
-const HOST: Column<Connections> = null(
-    "HOST",
-    "char(60)",
-    "The host; NULL for threads without an account.",
-    |r: &Connections| Cell::opt(r.host.as_deref()),
-)
-.in_9_7("char(255)")
-.in_mariadb("char(255)");
+#[rustfmt::skip] // One column, one line.
+const USER: Column<Connections> =
+    null("USER", "char(32)", "The user; NULL if none.", |r: &Connections| Cell::opt(r.user.as_deref())).in_mariadb("char(128)").binary();
+#[rustfmt::skip] // One column, one line.
+const HOST: Column<Connections> = null("HOST", "char(60)", "The host; NULL if none.", |r: &Connections| Cell::opt(r.host.as_deref()))
+    .in_9_7("char(255)").in_mariadb("char(255)");
+#[rustfmt::skip] // One column, one line.
 const COUNTS: &[Column<Connections>] = &[
-    col("CURRENT_CONNECTIONS", I64, "Connections open now.", |r| {
-        r.current.into()
-    }),
-    col(
-        "TOTAL_CONNECTIONS",
-        I64,
-        "Connections since the start.",
-        |r| r.total.into(),
-    ),
-    col("MAX_SESSION_CONTROLLED_MEMORY", U64, MEMORY, |_| {
-        0_u64.into()
-    })
-    .since(Series::V9_7),
+    col("CURRENT_CONNECTIONS", I64, "Connections open now.", |r| r.current.into()),
+    col("TOTAL_CONNECTIONS", I64, "Connections since the start.", |r| r.total.into()),
+    col("MAX_SESSION_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     col("MAX_SESSION_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
 ];
 const MEMORY: &str = "Always 0: the most that a session had is not kept.";

@@ -25,7 +25,8 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
         col("LOCK_TYPE", "varchar(32)", "RECORD or TABLE.", |r| (&*r.lock[1]).into()),
         col("LOCK_MODE", "varchar(32)", "The lock mode.", |r| (&*r.lock[0]).into()),
         col("LOCK_STATUS", "varchar(32)", "GRANTED or WAITING.", |r| (&*r.lock[2]).into()),
-        null("LOCK_DATA", "varchar(8192)", "The locked row's key, cut at 504 bytes; NULL if its page is not in memory.", |r: &RowLock| Cell::opt(r.data.as_deref())).collate("utf8mb4_0900_ai_ci"),
+        null("LOCK_DATA", "varchar(8192)", "Its key, up to 504 bytes; NULL if not in memory.", |r: &RowLock| Cell::opt(r.data.as_deref()))
+            .collate("utf8mb4_0900_ai_ci"),
     ]],
     |view, _| view.snapshot.data_locks(),
 )

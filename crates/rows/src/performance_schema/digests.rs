@@ -8,107 +8,31 @@ use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::digest::Digest;
 
+#[rustfmt::skip] // One column, one line.
 const HEAD: &[Column<Digest>] = &[
-    null(
-        "SCHEMA_NAME",
-        "varchar(64)",
-        "The default database when the statement ran.",
-        |r| Cell::opt(r.schema.as_deref()),
-    ),
-    null(
-        "DIGEST",
-        "varchar(64)",
-        "The SHA-256 of the normalized statement; NULL for the sum of statements that found no room in the table.",
-        |r: &Digest| Cell::opt(r.digest.as_deref()),
-    )
-    .mysql_only(),
-    null("DIGEST", SHORT, SHORT_DIGEST, |r: &Digest| {
-        Cell::opt(r.digest.as_deref().map(short))
-    })
-    .mariadb_only(),
-    null(
-        "DIGEST_TEXT",
-        "longtext",
-        "The normalized statement.",
-        |r| Cell::opt(r.text.as_deref()),
-    ),
+    null("SCHEMA_NAME", "varchar(64)", "The default database when the statement ran.", |r| Cell::opt(r.schema.as_deref())),
+    null("DIGEST", "varchar(64)", "Its SHA-256; NULL beyond the table's limit.", |r: &Digest| Cell::opt(r.digest.as_deref())).mysql_only(),
+    null("DIGEST", SHORT, SHORT_DIGEST, |r: &Digest| Cell::opt(r.digest.as_deref().map(short))).mariadb_only(),
+    null("DIGEST_TEXT", "longtext", "The normalized statement.", |r| Cell::opt(r.text.as_deref())),
 ];
 
+#[rustfmt::skip] // One column, one line.
 const TAIL: &[Column<Digest>] = &[
-    col(
-        "FIRST_SEEN",
-        "timestamp(6)",
-        "When such a statement first ran.",
-        |r: &Digest| timestamp(r.first_seen_us),
-    )
-    .mysql_only(),
-    col(
-        "FIRST_SEEN",
-        "timestamp",
-        "When such a statement first ran.",
-        |r: &Digest| seconds(r.first_seen_us),
-    )
-    .mariadb_only(),
-    col(
-        "LAST_SEEN",
-        "timestamp(6)",
-        "When such a statement last ran.",
-        |r: &Digest| timestamp(r.last_seen_us),
-    )
-    .mysql_only(),
-    col(
-        "LAST_SEEN",
-        "timestamp",
-        "When such a statement last ran.",
-        |r: &Digest| seconds(r.last_seen_us),
-    )
-    .mariadb_only(),
+    col("FIRST_SEEN", "timestamp(6)", "When such a statement first ran.", |r: &Digest| timestamp(r.first_seen_us)).mysql_only(),
+    col("FIRST_SEEN", "timestamp", "When such a statement first ran.", |r: &Digest| seconds(r.first_seen_us)).mariadb_only(),
+    col("LAST_SEEN", "timestamp(6)", "When such a statement last ran.", |r: &Digest| timestamp(r.last_seen_us)).mysql_only(),
+    col("LAST_SEEN", "timestamp", "When such a statement last ran.", |r: &Digest| seconds(r.last_seen_us)).mariadb_only(),
 ];
 
 /// What MySQL has of a digest, and MariaDB has not.
+#[rustfmt::skip] // One column, one line.
 const MYSQLS: &[Column<Digest>] = &[
-    col(
-        "QUANTILE_95",
-        U64,
-        "The 95th percentile of their time, in picoseconds.",
-        |r: &Digest| r.quantiles[0].into(),
-    )
-    .mysql_only(),
-    col(
-        "QUANTILE_99",
-        U64,
-        "The 99th percentile of their time, in picoseconds.",
-        |r: &Digest| r.quantiles[1].into(),
-    )
-    .mysql_only(),
-    col(
-        "QUANTILE_999",
-        U64,
-        "The 99.9th percentile of their time, in picoseconds.",
-        |r: &Digest| r.quantiles[2].into(),
-    )
-    .mysql_only(),
-    null(
-        "QUERY_SAMPLE_TEXT",
-        "longtext",
-        "A sample statement with its literals.",
-        |r: &Digest| Cell::opt(r.sample_text.as_deref()),
-    )
-    .mysql_only(),
-    col(
-        "QUERY_SAMPLE_SEEN",
-        "timestamp(6)",
-        "When the sample statement ran.",
-        |r: &Digest| timestamp(r.sample_seen_us),
-    )
-    .mysql_only(),
-    col(
-        "QUERY_SAMPLE_TIMER_WAIT",
-        U64,
-        "How long the sample statement took, in picoseconds.",
-        |r: &Digest| r.sample_timer_wait.into(),
-    )
-    .mysql_only(),
+    col("QUANTILE_95", U64, "The 95th percentile of their time, in picoseconds.", |r: &Digest| r.quantiles[0].into()).mysql_only(),
+    col("QUANTILE_99", U64, "The 99th percentile of their time, in picoseconds.", |r: &Digest| r.quantiles[1].into()).mysql_only(),
+    col("QUANTILE_999", U64, "The 99.9th percentile of their time, in picoseconds.", |r: &Digest| r.quantiles[2].into()).mysql_only(),
+    null("QUERY_SAMPLE_TEXT", "longtext", "A sample with its literals.", |r: &Digest| Cell::opt(r.sample_text.as_deref())).mysql_only(),
+    col("QUERY_SAMPLE_SEEN", "timestamp(6)", "When the sample statement ran.", |r: &Digest| timestamp(r.sample_seen_us)).mysql_only(),
+    col("QUERY_SAMPLE_TIMER_WAIT", U64, "Its time, in picoseconds.", |r: &Digest| r.sample_timer_wait.into()).mysql_only(),
 ];
 
 /// MariaDB's type of a digest, which is an MD5 there.
@@ -161,55 +85,20 @@ pub struct Bucket {
     pub quantile: f64,
 }
 
+#[rustfmt::skip] // One column, one line.
 const OF_DIGEST: &[Column<Bucket>] = &[
-    null(
-        "SCHEMA_NAME",
-        "varchar(64)",
-        "The default database when the statement ran.",
-        |r| Cell::opt(r.schema.as_deref()),
-    ),
-    null(
-        "DIGEST",
-        "varchar(64)",
-        "The statement's digest; NULL for statements whose digest found no room in the table.",
-        |r| Cell::opt(r.digest.as_deref()),
-    ),
+    null("SCHEMA_NAME", "varchar(64)", "The default database when the statement ran.", |r| Cell::opt(r.schema.as_deref())),
+    null("DIGEST", "varchar(64)", "The statement's digest; NULL for digests beyond the table's limit.", |r| Cell::opt(r.digest.as_deref())),
 ];
 
+#[rustfmt::skip] // One column, one line.
 const BUCKET: &[Column<Bucket>] = &[
-    col(
-        "BUCKET_NUMBER",
-        "int(10) unsigned",
-        "The bucket's number, from 0.",
-        |r| r.number.into(),
-    ),
-    col(
-        "BUCKET_TIMER_LOW",
-        U64,
-        "The lower bound of the bucket, in picoseconds.",
-        |r| r.low.into(),
-    ),
-    col(
-        "BUCKET_TIMER_HIGH",
-        U64,
-        "The upper bound of the bucket, in picoseconds.",
-        |r| r.high.into(),
-    ),
-    col("COUNT_BUCKET", U64, "Statements in this bucket.", |r| {
-        r.count.into()
-    }),
-    col(
-        "COUNT_BUCKET_AND_LOWER",
-        U64,
-        "Statements in this bucket and all lower ones.",
-        |r| r.lower.into(),
-    ),
-    col(
-        "BUCKET_QUANTILE",
-        "double(7,6)",
-        "The fraction of all statements that are in this bucket or a lower one.",
-        |r| r.quantile.into(),
-    ),
+    col("BUCKET_NUMBER", "int(10) unsigned", "The bucket's number, from 0.", |r| r.number.into()),
+    col("BUCKET_TIMER_LOW", U64, "The lower bound of the bucket, in picoseconds.", |r| r.low.into()),
+    col("BUCKET_TIMER_HIGH", U64, "The upper bound of the bucket, in picoseconds.", |r| r.high.into()),
+    col("COUNT_BUCKET", U64, "Statements in this bucket.", |r| r.count.into()),
+    col("COUNT_BUCKET_AND_LOWER", U64, "Statements in this bucket and all lower ones.", |r| r.lower.into()),
+    col("BUCKET_QUANTILE", "double(7,6)", "The fraction of all statements that are in this bucket or a lower one.", |r| r.quantile.into()),
 ];
 
 static BY_DIGEST: Spec<Bucket> = Spec::new(

@@ -44,46 +44,15 @@ fn seconds(us: Option<u64>) -> Cell<'static> {
     })
 }
 
+#[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<Error>] = &[
-    null(
-        "ERROR_NUMBER",
-        "int(11)",
-        "The error number; NULL for the sum of errors that have no row of their own.",
-        |r| Cell::opt(r.number),
-    ),
-    null(
-        "ERROR_NAME",
-        "varchar(64)",
-        "The error's symbolic name.",
-        |r| Cell::opt(r.name.as_deref()),
-    ),
-    null("SQL_STATE", "varchar(5)", "The error's SQLSTATE.", |r| {
-        Cell::opt(r.state.as_deref())
-    }),
-    col(
-        "SUM_ERROR_RAISED",
-        U64,
-        "How often it was raised and not handled by a condition handler.",
-        |r| r.raised.into(),
-    ),
-    col(
-        "SUM_ERROR_HANDLED",
-        U64,
-        "How often a condition handler handled it.",
-        |r| r.handled.into(),
-    ),
-    null(
-        "FIRST_SEEN",
-        "timestamp",
-        "When it was first raised; NULL if never.",
-        |r| seconds(r.first_seen_us),
-    ),
-    null(
-        "LAST_SEEN",
-        "timestamp",
-        "When it was last raised; NULL if never.",
-        |r| seconds(r.last_seen_us),
-    ),
+    null("ERROR_NUMBER", "int(11)", "The error number; NULL for the sum of errors that have no row of their own.", |r| Cell::opt(r.number)),
+    null("ERROR_NAME", "varchar(64)", "The error's symbolic name.", |r| Cell::opt(r.name.as_deref())),
+    null("SQL_STATE", "varchar(5)", "The error's SQLSTATE.", |r| Cell::opt(r.state.as_deref())),
+    col("SUM_ERROR_RAISED", U64, "How often it was raised and not handled by a condition handler.", |r| r.raised.into()),
+    col("SUM_ERROR_HANDLED", U64, "How often a condition handler handled it.", |r| r.handled.into()),
+    null("FIRST_SEEN", "timestamp", "When it was first raised; NULL if never.", |r| seconds(r.first_seen_us)),
+    null("LAST_SEEN", "timestamp", "When it was last raised; NULL if never.", |r| seconds(r.last_seen_us)),
 ];
 
 summaries!(

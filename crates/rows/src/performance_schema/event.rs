@@ -8,56 +8,24 @@ use crate::describe::{Column, Key, U64, col, null};
 use crate::record::event::{HasEvent, HasOwner, HasStat, Summary};
 
 /// THREAD_ID to EVENT_NAME.
+#[rustfmt::skip] // One column, one line.
 pub const fn identity<R: HasEvent>() -> [Column<R>; 4] {
     [
-        col("THREAD_ID", U64, "The thread that ran the event.", |r| {
-            r.event().thread_id.into()
-        }),
-        col(
-            "EVENT_ID",
-            U64,
-            "The event's number, unique within its thread.",
-            |r| r.event().event_id.into(),
-        ),
-        null(
-            "END_EVENT_ID",
-            U64,
-            "The thread's latest EVENT_ID when this event ended; NULL while it runs.",
-            |r| Cell::opt(r.event().end_event_id),
-        ),
-        col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
-            (&*r.event().name).into()
-        }),
+        col("THREAD_ID", U64, "The thread that ran the event.", |r| r.event().thread_id.into()),
+        col("EVENT_ID", U64, "The event's number, unique within its thread.", |r| r.event().event_id.into()),
+        null("END_EVENT_ID", U64, "The thread's latest EVENT_ID when it ended; NULL while it runs.", |r| Cell::opt(r.event().end_event_id)),
+        col("EVENT_NAME", "varchar(128)", "The instrument.", |r| (&*r.event().name).into()),
     ]
 }
 
 /// SOURCE to TIMER_WAIT.
+#[rustfmt::skip] // One column, one line.
 pub const fn times<R: HasEvent>() -> [Column<R>; 4] {
     [
-        null(
-            "SOURCE",
-            "varchar(64)",
-            "Source file and line of the instrument point; NULL if the program does not say.",
-            |r| Cell::opt(r.event().source.as_deref()),
-        ),
-        null(
-            "TIMER_START",
-            U64,
-            "When it began, in picoseconds; NULL if it is counted but not timed.",
-            |r| Cell::opt(r.event().timer_start),
-        ),
-        null(
-            "TIMER_END",
-            U64,
-            "When it ended; while it runs, the time of this query.",
-            |r| Cell::opt(r.event().timer_end),
-        ),
-        null(
-            "TIMER_WAIT",
-            U64,
-            "How long it took, or has taken so far, in picoseconds.",
-            |r| Cell::opt(r.event().timer_wait),
-        ),
+        null("SOURCE", "varchar(64)", "The instrument point's file and line; NULL if unknown.", |r| Cell::opt(r.event().source.as_deref())),
+        null("TIMER_START", U64, "When it began, in picoseconds; NULL if it is not timed.", |r| Cell::opt(r.event().timer_start)),
+        null("TIMER_END", U64, "When it ended; while it runs, the time of this query.", |r| Cell::opt(r.event().timer_end)),
+        null("TIMER_WAIT", U64, "How long it took, or has taken so far, in picoseconds.", |r| Cell::opt(r.event().timer_wait)),
     ]
 }
 
@@ -65,20 +33,11 @@ pub const fn times<R: HasEvent>() -> [Column<R>; 4] {
 const NESTING: &str = "enum('TRANSACTION','STATEMENT','STAGE','WAIT')";
 
 /// NESTING_EVENT_ID and NESTING_EVENT_TYPE.
+#[rustfmt::skip] // One column, one line.
 pub const fn nesting<R: HasEvent>() -> [Column<R>; 2] {
     [
-        null(
-            "NESTING_EVENT_ID",
-            U64,
-            "EVENT_ID of the enclosing event.",
-            |r| Cell::opt(r.event().nesting_event_id),
-        ),
-        null(
-            "NESTING_EVENT_TYPE",
-            NESTING,
-            "The type of the enclosing event.",
-            |r| Cell::opt(r.event().nesting_event_type),
-        ),
+        null("NESTING_EVENT_ID", U64, "EVENT_ID of the enclosing event.", |r| Cell::opt(r.event().nesting_event_id)),
+        null("NESTING_EVENT_TYPE", NESTING, "The type of the enclosing event.", |r| Cell::opt(r.event().nesting_event_type)),
     ]
 }
 
@@ -88,10 +47,9 @@ pub const fn timing<R: HasStat>() -> [Column<R>; 5] {
 }
 
 /// THREAD_ID of a summary.
+#[rustfmt::skip] // One column, one line.
 pub const fn by_thread<R: HasOwner>() -> [Column<R>; 1] {
-    [col("THREAD_ID", U64, "The thread.", |r| {
-        r.owner().thread_id.into()
-    })]
+    [col("THREAD_ID", U64, "The thread.", |r| r.owner().thread_id.into())]
 }
 
 /// MariaDB's types of USER and HOST in a summary.
@@ -102,34 +60,23 @@ pub const WIDE: Names = ("char(128)", "char(255)");
 pub const NARROW: Names = ("char(32)", "char(60)");
 
 /// USER of a summary.
-pub const fn by_user<R: HasOwner>(mariadbs: Names) -> [Column<R>; 1] {
-    [null(
-        "USER",
-        "char(32)",
-        "The user; NULL for threads without one.",
-        |r: &R| Cell::opt(r.owner().user.as_deref()),
-    )
-    .in_mariadb(mariadbs.0)
-    .binary()]
+#[rustfmt::skip] // One column, one line.
+pub const fn by_user<R: HasOwner>(mariadb: Names) -> [Column<R>; 1] {
+    [null("USER", "char(32)", "The user; NULL if none.", |r: &R| Cell::opt(r.owner().user.as_deref())).in_mariadb(mariadb.0).binary()]
 }
 
 /// HOST of a summary.
-pub const fn by_host<R: HasOwner>(mariadbs: Names) -> [Column<R>; 1] {
-    [null(
-        "HOST",
-        "char(60)",
-        "The host; NULL for threads without one.",
-        |r: &R| Cell::opt(r.owner().host.as_deref()),
-    )
-    .in_9_7("char(255)")
-    .in_mariadb(mariadbs.1)]
+#[rustfmt::skip] // One column, one line.
+pub const fn by_host<R: HasOwner>(mariadb: Names) -> [Column<R>; 1] {
+    [null("HOST", "char(60)", "The host; NULL if none.", |r: &R| Cell::opt(r.owner().host.as_deref()))
+        .in_9_7("char(255)")
+        .in_mariadb(mariadb.1)]
 }
 
 /// EVENT_NAME of a summary.
+#[rustfmt::skip] // One column, one line.
 pub const fn by_name<S: 'static>() -> [Column<Summary<S>>; 1] {
-    [col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
-        (&*r.name).into()
-    })]
+    [col("EVENT_NAME", "varchar(128)", "The instrument.", |r| (&*r.name).into())]
 }
 
 /// The keys of current and history.

@@ -26,50 +26,20 @@ pub struct Handle {
     pub external: Option<&'static str>,
 }
 
+#[rustfmt::skip] // One column, one line.
 static HANDLES: Spec<Handle> = Spec::new(
     "performance_schema",
     "table_handles",
     "Open tables of each session, with their table locks.",
     &[&[
-        col("OBJECT_TYPE", "varchar(64)", "TABLE.", |r: &Handle| {
-            r.kind.into()
-        }),
-        col("OBJECT_SCHEMA", "varchar(64)", "The table's schema.", |r| {
-            (&*r.schema).into()
-        }),
-        col("OBJECT_NAME", "varchar(64)", "The table.", |r| {
-            (&*r.name).into()
-        }),
-        col(
-            "OBJECT_INSTANCE_BEGIN",
-            U64,
-            "The table handle's address in memory.",
-            |r| r.address.into(),
-        ),
-        null(
-            "OWNER_THREAD_ID",
-            U64,
-            "The thread that has the table open.",
-            |r| Cell::opt(r.owner),
-        ),
-        null(
-            "OWNER_EVENT_ID",
-            U64,
-            "The event in which it was opened.",
-            |r| Cell::opt(r.event),
-        ),
-        null(
-            "INTERNAL_LOCK",
-            "varchar(64)",
-            "The table lock at SQL level.",
-            |r| Cell::opt(r.internal),
-        ),
-        null(
-            "EXTERNAL_LOCK",
-            "varchar(64)",
-            "The table lock at storage engine level.",
-            |r| Cell::opt(r.external),
-        ),
+        col("OBJECT_TYPE", "varchar(64)", "TABLE.", |r: &Handle| r.kind.into()),
+        col("OBJECT_SCHEMA", "varchar(64)", "The table's schema.", |r| (&*r.schema).into()),
+        col("OBJECT_NAME", "varchar(64)", "The table.", |r| (&*r.name).into()),
+        col("OBJECT_INSTANCE_BEGIN", U64, "The table handle's address in memory.", |r| r.address.into()),
+        null("OWNER_THREAD_ID", U64, "The thread that has the table open.", |r| Cell::opt(r.owner)),
+        null("OWNER_EVENT_ID", U64, "The event in which it was opened.", |r| Cell::opt(r.event)),
+        null("INTERNAL_LOCK", "varchar(64)", "The table lock at SQL level.", |r| Cell::opt(r.internal)),
+        null("EXTERNAL_LOCK", "varchar(64)", "The table lock at storage engine level.", |r| Cell::opt(r.external)),
     ]],
     |view, _| view.snapshot.table_handles(),
 )
@@ -110,72 +80,23 @@ pub struct MetadataLock {
     pub event: u64,
 }
 
+#[rustfmt::skip] // One column, one line.
 static METADATA: Spec<MetadataLock> = Spec::new(
     "performance_schema",
     "metadata_locks",
     "The metadata locks that sessions hold or wait for.",
     &[&[
-        col(
-            "OBJECT_TYPE",
-            "varchar(64)",
-            "The type of the locked object: TABLE, SCHEMA, GLOBAL and so on.",
-            |r: &MetadataLock| r.on.into(),
-        ),
-        null(
-            "OBJECT_SCHEMA",
-            "varchar(64)",
-            "The object's schema.",
-            |r| Cell::opt(r.schema.as_deref()),
-        ),
-        null("OBJECT_NAME", "varchar(64)", "The object's name.", |r| {
-            Cell::opt(r.name.as_deref())
-        }),
-        null(
-            "COLUMN_NAME",
-            "varchar(64)",
-            "The locked column, if any.",
-            |r: &MetadataLock| Cell::opt(r.column.as_deref()),
-        )
-        .mysql_only(),
-        col(
-            "OBJECT_INSTANCE_BEGIN",
-            U64,
-            "The lock object's address in memory.",
-            |r| r.address.into(),
-        ),
-        col("LOCK_TYPE", "varchar(32)", "The lock mode.", |r| {
-            r.kind.into()
-        }),
-        col(
-            "LOCK_DURATION",
-            "varchar(32)",
-            "When the lock is released: STATEMENT, TRANSACTION or EXPLICIT.",
-            |r| r.duration.into(),
-        ),
-        col(
-            "LOCK_STATUS",
-            "varchar(32)",
-            "GRANTED, or PENDING while the session waits for it.",
-            |r| r.status.into(),
-        ),
-        null(
-            "SOURCE",
-            "varchar(64)",
-            "Source file and line where it was requested; NULL if the program does not say.",
-            |r| Cell::opt(r.source.as_deref()),
-        ),
-        null(
-            "OWNER_THREAD_ID",
-            U64,
-            "The thread that requested the lock.",
-            |r| r.owner.into(),
-        ),
-        null(
-            "OWNER_EVENT_ID",
-            U64,
-            "The event in which it was requested.",
-            |r| r.event.into(),
-        ),
+        col("OBJECT_TYPE", "varchar(64)", "The object's type, such as TABLE, SCHEMA or GLOBAL.", |r: &MetadataLock| r.on.into()),
+        null("OBJECT_SCHEMA", "varchar(64)", "The object's schema.", |r| Cell::opt(r.schema.as_deref())),
+        null("OBJECT_NAME", "varchar(64)", "The object's name.", |r| Cell::opt(r.name.as_deref())),
+        null("COLUMN_NAME", "varchar(64)", "The locked column, if any.", |r: &MetadataLock| Cell::opt(r.column.as_deref())).mysql_only(),
+        col("OBJECT_INSTANCE_BEGIN", U64, "The lock object's address in memory.", |r| r.address.into()),
+        col("LOCK_TYPE", "varchar(32)", "The lock mode.", |r| r.kind.into()),
+        col("LOCK_DURATION", "varchar(32)", "When the lock is released: STATEMENT, TRANSACTION or EXPLICIT.", |r| r.duration.into()),
+        col("LOCK_STATUS", "varchar(32)", "GRANTED, or PENDING while the session waits for it.", |r| r.status.into()),
+        null("SOURCE", "varchar(64)", "Source file and line of the request; NULL if unknown.", |r| Cell::opt(r.source.as_deref())),
+        null("OWNER_THREAD_ID", U64, "The thread that requested the lock.", |r| r.owner.into()),
+        null("OWNER_EVENT_ID", U64, "The event in which it was requested.", |r| r.event.into()),
     ]],
     |view, _| view.snapshot.metadata_locks(),
 )

@@ -4,16 +4,12 @@ use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::instance::LockInstance;
 
-const NAME: Column<LockInstance> = col("NAME", "varchar(128)", "The instrument.", |r| {
-    (&*r.name).into()
-});
-const BEGIN: Column<LockInstance> = col(
-    "OBJECT_INSTANCE_BEGIN",
-    U64,
-    "Its address in memory.",
-    |r| r.object_instance_begin.into(),
-);
+#[rustfmt::skip] // One column, one line.
+const NAME: Column<LockInstance> = col("NAME", "varchar(128)", "The instrument.", |r| (&*r.name).into());
+#[rustfmt::skip] // One column, one line.
+const BEGIN: Column<LockInstance> = col("OBJECT_INSTANCE_BEGIN", U64, "Its address in memory.", |r| r.object_instance_begin.into());
 
+#[rustfmt::skip] // One column, one line.
 static MUTEXES: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "mutex_instances",
@@ -21,12 +17,7 @@ static MUTEXES: Spec<LockInstance> = Spec::new(
     &[&[
         NAME,
         BEGIN,
-        null(
-            "LOCKED_BY_THREAD_ID",
-            U64,
-            "The thread that holds the mutex; NULL if it is free.",
-            |r| Cell::opt(r.owner),
-        ),
+        null("LOCKED_BY_THREAD_ID", U64, "The thread that holds the mutex; NULL if it is free.", |r| Cell::opt(r.owner)),
     ]],
     |view, filter| view.snapshot.mutexes(filter),
 )
@@ -37,6 +28,7 @@ static MUTEXES: Spec<LockInstance> = Spec::new(
 ])
 .filters(&["NAME"]);
 
+#[rustfmt::skip] // One column, one line.
 static RWLOCKS: Spec<LockInstance> = Spec::new(
     "performance_schema",
     "rwlock_instances",
@@ -44,18 +36,8 @@ static RWLOCKS: Spec<LockInstance> = Spec::new(
     &[&[
         NAME,
         BEGIN,
-        null(
-            "WRITE_LOCKED_BY_THREAD_ID",
-            U64,
-            "The thread that holds the exclusive lock; NULL if none does.",
-            |r| Cell::opt(r.owner),
-        ),
-        col(
-            "READ_LOCKED_BY_COUNT",
-            "int(10) unsigned",
-            "How many threads hold a shared lock.",
-            |r| r.readers.into(),
-        ),
+        null("WRITE_LOCKED_BY_THREAD_ID", U64, "The thread that holds the exclusive lock; NULL if none does.", |r| Cell::opt(r.owner)),
+        col("READ_LOCKED_BY_COUNT", "int(10) unsigned", "How many threads hold a shared lock.", |r| r.readers.into()),
     ]],
     |view, filter| view.snapshot.rwlocks(filter),
 )

@@ -126,22 +126,15 @@ macro_rules! summaries {
 
 /// The columns of a [`Stat`](super::event::Stat): `$count`, and SUM_ to MAX_ of `$times`. `$stat` is
 /// where `$r`, a row, has it; `$more` is a column that comes behind.
+#[rustfmt::skip] // One column, one line.
 macro_rules! stats {
     ($count:expr, $times:expr, $doc:expr, $r:ident => $stat:expr $(, $more:expr)?) => {
         [
             col($count, U64, $doc, |$r| $stat.count.into()),
-            col(concat!("SUM_", $times), U64, "Their total time, in picoseconds.", |$r| {
-                $stat.sum.into()
-            }),
-            col(concat!("MIN_", $times), U64, "The shortest time.", |$r| {
-                $stat.min.into()
-            }),
-            col(concat!("AVG_", $times), U64, "The average time.", |$r| {
-                $stat.avg().into()
-            }),
-            col(concat!("MAX_", $times), U64, "The longest time.", |$r| {
-                $stat.max.into()
-            }),
+            col(concat!("SUM_", $times), U64, "Their total time, in picoseconds.", |$r| $stat.sum.into()),
+            col(concat!("MIN_", $times), U64, "The shortest time.", |$r| $stat.min.into()),
+            col(concat!("AVG_", $times), U64, "The average time.", |$r| $stat.avg().into()),
+            col(concat!("MAX_", $times), U64, "The longest time.", |$r| $stat.max.into()),
             $($more,)?
         ]
     };

@@ -15,59 +15,32 @@ fn limit(variable: &Variable, limit: &'static str) -> Cell<'static> {
     }
 }
 
+fn scope(variable: &Variable) -> &'static str {
+    match variable.settable {
+        Settable::Fixed | Settable::Global | Settable::Shared => "GLOBAL",
+        Settable::Both => "SESSION",
+        Settable::Session => "SESSION_ONLY",
+    }
+}
+
+fn data_type(variable: &Variable) -> &'static str {
+    match variable.value_type {
+        Type::Switch => "Boolean",
+        Type::Word => "Enumeration",
+        Type::Number => "Integer",
+        Type::Real => "Numeric",
+        Type::Text => "String",
+    }
+}
+
+#[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<&'static Variable>] = &[
-    col(
-        "VARIABLE_NAME",
-        "varchar(64)",
-        "The variable's name.",
-        |r| r.name.into(),
-    ),
-    col(
-        "VARIABLE_SCOPE",
-        "enum('GLOBAL','SESSION','SESSION_ONLY')",
-        "Whether the server has it, sessions have it, too, or sessions have it alone.",
-        |r| {
-            match r.settable {
-                Settable::Fixed | Settable::Global | Settable::Shared => "GLOBAL",
-                Settable::Both => "SESSION",
-                Settable::Session => "SESSION_ONLY",
-            }
-            .into()
-        },
-    ),
-    col(
-        "DATA_TYPE",
-        "enum('Integer','Numeric','String','Enumeration','Boolean','Set')",
-        "What its values are.",
-        |r| {
-            match r.value_type {
-                Type::Switch => "Boolean",
-                Type::Word => "Enumeration",
-                Type::Number => "Integer",
-                Type::Real => "Numeric",
-                Type::Text => "String",
-            }
-            .into()
-        },
-    ),
-    null(
-        "MIN_VALUE",
-        "varchar(64)",
-        "The smallest value of a number.",
-        |r| limit(r, r.min),
-    ),
-    null(
-        "MAX_VALUE",
-        "varchar(64)",
-        "The largest value of a number.",
-        |r| limit(r, r.max),
-    ),
-    col(
-        "DOCUMENTATION",
-        "mediumtext",
-        "Always empty: MySQL's manual has the texts.",
-        |_| "".into(),
-    ),
+    col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r| r.name.into()),
+    col("VARIABLE_SCOPE", "enum('GLOBAL','SESSION','SESSION_ONLY')", "SESSION: the server and sessions have it.", |r| scope(r).into()),
+    col("DATA_TYPE", "enum('Integer','Numeric','String','Enumeration','Boolean','Set')", "Its type.", |r| data_type(r).into()),
+    null("MIN_VALUE", "varchar(64)", "The smallest value of a number.", |r| limit(r, r.min)),
+    null("MAX_VALUE", "varchar(64)", "The largest value of a number.", |r| limit(r, r.max)),
+    col("DOCUMENTATION", "mediumtext", "Always empty: MySQL's manual has the texts.", |_| "".into()),
 ];
 
 fn known(view: &View) -> Vec<&'static Variable> {

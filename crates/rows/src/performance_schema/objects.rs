@@ -6,42 +6,13 @@ use super::prepared::OBJECT_TYPE;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, Update, YES_NO, col, null};
 
+#[rustfmt::skip] // One column, one line.
 const RULES: &[Column<Rule>] = &[
-    col(
-        "OBJECT_TYPE",
-        OBJECT_TYPE,
-        "The object type.",
-        |r: &Rule| r.kind.text().into(),
-    )
-    .default("TABLE"),
-    null(
-        "OBJECT_SCHEMA",
-        "varchar(64)",
-        "The schema, or % for any.",
-        |r: &Rule| (&*r.schema).into(),
-    )
-    .default("%"),
-    col(
-        "OBJECT_NAME",
-        "varchar(64)",
-        "The name, or % for any.",
-        |r: &Rule| (&*r.name).into(),
-    )
-    .default("%"),
-    col(
-        "ENABLED",
-        YES_NO,
-        "Whether events of these objects are recorded; can be updated.",
-        |r: &Rule| Cell::yes_no(r.enabled),
-    )
-    .default("YES"),
-    col(
-        "TIMED",
-        YES_NO,
-        "Whether these events are timed; can be updated.",
-        |r: &Rule| Cell::yes_no(r.timed),
-    )
-    .default("YES"),
+    col("OBJECT_TYPE", OBJECT_TYPE, "The object type.", |r: &Rule| r.kind.text().into()).default("TABLE"),
+    null("OBJECT_SCHEMA", "varchar(64)", "The schema, or % for any.", |r: &Rule| (&*r.schema).into()).default("%"),
+    col("OBJECT_NAME", "varchar(64)", "The name, or % for any.", |r: &Rule| (&*r.name).into()).default("%"),
+    col("ENABLED", YES_NO, "Whether their events are recorded; can be updated.", |r: &Rule| Cell::yes_no(r.enabled)).default("YES"),
+    col("TIMED", YES_NO, "Whether these events are timed; can be updated.", |r: &Rule| Cell::yes_no(r.timed)).default("YES"),
 ];
 
 static SETUP_OBJECTS: Spec<Rule> = Spec::new(

@@ -14,76 +14,25 @@ pub const OBJECT_TYPE: &str = "enum('EVENT','FUNCTION','PROCEDURE','TABLE','TRIG
 const EXECUTIONS: &[Column<Prepared>] =
     &stats!("COUNT_EXECUTE", "TIMER_EXECUTE", "Executions.", r => r.sums.stat);
 
+#[rustfmt::skip] // One column, one line.
 static PREPARED: Spec<Prepared> = Spec::new(
     "performance_schema",
     "prepared_statements_instances",
     "Prepared statements of each session, with statistics of their executions.",
     &[
         &[
-            col(
-                "OBJECT_INSTANCE_BEGIN",
-                U64,
-                "The prepared statement's address in memory.",
-                |r: &Prepared| r.address.into(),
-            ),
-            col(
-                "STATEMENT_ID",
-                U64,
-                "The statement's number in the protocol.",
-                |r| r.id.into(),
-            ),
-            null(
-                "STATEMENT_NAME",
-                "varchar(64)",
-                "The statement's name; NULL if it was prepared with the binary protocol.",
-                |r| Cell::opt(r.name.as_deref()),
-            ),
-            col("SQL_TEXT", "longtext", "The statement's text.", |r| {
-                (&*r.text).into()
-            }),
-            col(
-                "OWNER_THREAD_ID",
-                U64,
-                "The thread that prepared it.",
-                |r| r.owner.into(),
-            ),
-            col(
-                "OWNER_EVENT_ID",
-                U64,
-                "The event in which it was prepared.",
-                |r| r.event.into(),
-            ),
-            null(
-                "OWNER_OBJECT_TYPE",
-                OBJECT_TYPE,
-                "The type of the stored program that prepared it.",
-                |r| Cell::opt(r.program.as_ref().map(|p| p.kind)),
-            ),
-            null(
-                "OWNER_OBJECT_SCHEMA",
-                "varchar(64)",
-                "The object's schema.",
-                |r| Cell::opt(r.program.as_ref().map(|p| &*p.schema)),
-            ),
-            null(
-                "OWNER_OBJECT_NAME",
-                "varchar(64)",
-                "The object's name.",
-                |r| Cell::opt(r.program.as_ref().map(|p| &*p.name)),
-            ),
+            col("OBJECT_INSTANCE_BEGIN", U64, "The prepared statement's address in memory.", |r: &Prepared| r.address.into()),
+            col("STATEMENT_ID", U64, "The statement's number in the protocol.", |r| r.id.into()),
+            null("STATEMENT_NAME", "varchar(64)", "Its name; NULL if the binary protocol prepared it.", |r| Cell::opt(r.name.as_deref())),
+            col("SQL_TEXT", "longtext", "The statement's text.", |r| (&*r.text).into()),
+            col("OWNER_THREAD_ID", U64, "The thread that prepared it.", |r| r.owner.into()),
+            col("OWNER_EVENT_ID", U64, "The event in which it was prepared.", |r| r.event.into()),
+            null("OWNER_OBJECT_TYPE", OBJECT_TYPE, "The type of its stored program.", |r| Cell::opt(r.program.as_ref().map(|p| p.kind))),
+            null("OWNER_OBJECT_SCHEMA", "varchar(64)", "The object's schema.", |r| Cell::opt(r.program.as_ref().map(|p| &*p.schema))),
+            null("OWNER_OBJECT_NAME", "varchar(64)", "The object's name.", |r| Cell::opt(r.program.as_ref().map(|p| &*p.name))),
             execution_engine(),
-            col(
-                "TIMER_PREPARE",
-                U64,
-                "How long preparing it took, in picoseconds.",
-                |r| r.prepare.into(),
-            ),
-            col(
-                "COUNT_REPREPARE",
-                U64,
-                "How often it was reprepared because a table had changed.",
-                |r| r.reprepares.into(),
-            ),
+            col("TIMER_PREPARE", U64, "How long preparing it took, in picoseconds.", |r| r.prepare.into()),
+            col("COUNT_REPREPARE", U64, "How often it was reprepared because a table had changed.", |r| r.reprepares.into()),
         ],
         EXECUTIONS,
         &sums(),
@@ -107,39 +56,20 @@ static PREPARED: Spec<Prepared> = Spec::new(
 .expect(100)
 .truncate(|view| view.snapshot.truncate_prepared());
 
-const STATEMENTS: &[Column<Program>] = &stats!(
-    "COUNT_STATEMENTS", "STATEMENTS_WAIT", "Statements run by the program.", r => r.sums.stat
-);
+#[rustfmt::skip] // One column, one line.
+const STATEMENTS: &[Column<Program>] = &stats!("COUNT_STATEMENTS", "STATEMENTS_WAIT", "Statements run by the program.", r => r.sums.stat);
 
+#[rustfmt::skip] // One column, one line.
 static PROGRAMS: Spec<Program> = Spec::new(
     "performance_schema",
     "events_statements_summary_by_program",
     "Stored programs: their calls, and the statements that they ran.",
     &[
         &[
-            col(
-                "OBJECT_TYPE",
-                OBJECT_TYPE,
-                "The object type.",
-                |r: &Program| r.named.kind.into(),
-            )
-            .mysql_only(),
-            null(
-                "OBJECT_TYPE",
-                OBJECT_TYPE,
-                "The object type.",
-                |r: &Program| r.named.kind.into(),
-            )
-            .mariadb_only(),
-            col(
-                "OBJECT_SCHEMA",
-                "varchar(64)",
-                "The object's schema.",
-                |r| (&*r.named.schema).into(),
-            ),
-            col("OBJECT_NAME", "varchar(64)", "The object's name.", |r| {
-                (&*r.named.name).into()
-            }),
+            col("OBJECT_TYPE", OBJECT_TYPE, "The object type.", |r: &Program| r.named.kind.into()).mysql_only(),
+            null("OBJECT_TYPE", OBJECT_TYPE, "The object type.", |r: &Program| r.named.kind.into()).mariadb_only(),
+            col("OBJECT_SCHEMA", "varchar(64)", "The object's schema.", |r| (&*r.named.schema).into()),
+            col("OBJECT_NAME", "varchar(64)", "The object's name.", |r| (&*r.named.name).into()),
         ],
         &timing(),
         STATEMENTS,

@@ -15,9 +15,8 @@ pub struct OfThread {
     value: Option<String>,
 }
 
-const THREAD: Column<OfThread> = col("THREAD_ID", U64, "The session's thread.", |r| {
-    r.thread_id.into()
-});
+#[rustfmt::skip] // One column, one line.
+const THREAD: Column<OfThread> = col("THREAD_ID", U64, "The session's thread.", |r| r.thread_id.into());
 
 fn of_threads(
     view: &View,
@@ -37,24 +36,15 @@ fn of_threads(
     Ok(Box::new(rows.into_iter()))
 }
 
+#[rustfmt::skip] // One column, one line.
 static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
     "performance_schema",
     "variables_by_thread",
     "Session system variables of each session.",
     &[&[
         THREAD,
-        col(
-            "VARIABLE_NAME",
-            "varchar(64)",
-            "The variable's name.",
-            |r| r.name.as_str().into(),
-        ),
-        null(
-            "VARIABLE_VALUE",
-            "varchar(1024)",
-            "The variable's value.",
-            |r| Cell::opt(r.value.as_deref()),
-        ),
+        col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r| r.name.as_str().into()),
+        null("VARIABLE_VALUE", "varchar(1024)", "The variable's value.", |r| Cell::opt(r.value.as_deref())),
     ]],
     |view, _| {
         let all = view.source.variables_by_session().into_iter();
@@ -70,21 +60,15 @@ static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
 .keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])])
 .mysql_only();
 
+#[rustfmt::skip] // One column, one line.
 static USER_VARIABLES: Spec<OfThread> = Spec::new(
     "performance_schema",
     "user_variables_by_thread",
     "User-defined variables (@name) of each session.",
     &[&[
         THREAD,
-        col(
-            "VARIABLE_NAME",
-            "varchar(64)",
-            "The variable's name, without the @.",
-            |r| r.name.as_str().into(),
-        ),
-        null("VARIABLE_VALUE", "longblob", "The variable's value.", |r| {
-            Cell::opt(r.value.as_deref())
-        }),
+        col("VARIABLE_NAME", "varchar(64)", "The variable's name, without the @.", |r| r.name.as_str().into()),
+        null("VARIABLE_VALUE", "longblob", "The variable's value.", |r| Cell::opt(r.value.as_deref())),
     ]],
     |view, _| {
         let all = view.source.user_variables().into_iter();
@@ -100,44 +84,39 @@ static USER_VARIABLES: Spec<OfThread> = Spec::new(
 .keys(&[Key::Primary(&["THREAD_ID", "VARIABLE_NAME"])])
 .expect(50);
 
+/// MySQL's type of VARIABLE_SOURCE.
+const SOURCE: &str = "enum('COMPILED','GLOBAL','SERVER','EXPLICIT','EXTRA','USER','LOGIN','COMMAND_LINE','PERSISTED',\
+                      'DYNAMIC')";
+
+impl VariableInfo {
+    fn set_time(&self) -> Cell<'_> {
+        Cell::opt(self.set.as_ref().map(|set| timestamp_of(set.0)))
+    }
+
+    fn set_user(&self) -> Cell<'_> {
+        Cell::opt(self.set.as_ref().map(|set| set.1.as_str()))
+    }
+
+    fn set_host(&self) -> Cell<'_> {
+        Cell::opt(self.set.as_ref().map(|set| set.2.as_str()))
+    }
+}
+
+#[rustfmt::skip] // One column, one line.
 static VARIABLES_INFO: Spec<VariableInfo> = Spec::new(
     "performance_schema",
     "variables_info",
     "Where the value of each system variable comes from.",
     &[&[
-        col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r: &VariableInfo| {
-            r.name.as_str().into()
-        }),
-        null(
-            "VARIABLE_SOURCE",
-            "enum('COMPILED','GLOBAL','SERVER','EXPLICIT','EXTRA','USER','LOGIN','COMMAND_LINE','PERSISTED','DYNAMIC')",
-            "COMPILED for the default, DYNAMIC if it was set at run time, and so on.",
-            |r: &VariableInfo| r.source.into(),
-        )
-        .default("COMPILED"),
-        null(
-            "VARIABLE_PATH",
-            "varchar(1024)",
-            "The option file that it was read from.",
-            |r: &VariableInfo| r.path.as_str().into(),
-        ),
-        null("MIN_VALUE", "varchar(64)", "The smallest value.", |r: &VariableInfo| {
-            r.min.into()
-        }),
-        null("MAX_VALUE", "varchar(64)", "The largest value.", |r: &VariableInfo| {
-            r.max.into()
-        }),
-        null("SET_TIME", "timestamp(6)", "When it was set.", |r: &VariableInfo| {
-            r.set.as_ref().map_or(Cell::Null, |s| Cell::owned(timestamp_of(s.0)))
-        }),
-        null("SET_USER", "char(32)", "The user who set it.", |r: &VariableInfo| {
-            Cell::opt(r.set.as_ref().map(|s| s.1.as_str()))
-        })
-        .binary(),
-        null("SET_HOST", "char(60)", "The host of that user.", |r: &VariableInfo| {
-            Cell::opt(r.set.as_ref().map(|s| s.2.as_str()))
-        }).in_9_7("char(255)")
-        .binary(),
+        col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r: &VariableInfo| r.name.as_str().into()),
+        null("VARIABLE_SOURCE", SOURCE, "COMPILED for the default, DYNAMIC if it was set at run time.", |r: &VariableInfo| r.source.into())
+            .default("COMPILED"),
+        null("VARIABLE_PATH", "varchar(1024)", "The option file that it was read from.", |r| r.path.as_str().into()),
+        null("MIN_VALUE", "varchar(64)", "The smallest value.", |r| r.min.into()),
+        null("MAX_VALUE", "varchar(64)", "The largest value.", |r| r.max.into()),
+        null("SET_TIME", "timestamp(6)", "When it was set.", VariableInfo::set_time),
+        null("SET_USER", "char(32)", "The user who set it.", VariableInfo::set_user).binary(),
+        null("SET_HOST", "char(60)", "The host of that user.", VariableInfo::set_host).in_9_7("char(255)").binary(),
     ]],
     |view, _| Ok(Box::new(crate::merged::variables_info(view).into_iter())),
 )

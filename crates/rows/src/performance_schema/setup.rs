@@ -28,62 +28,30 @@ pub struct Instrument {
 }
 
 const PROPERTIES: &str = "set('singleton','progress','user','global_statistics','mutable')";
+const PROPERTIES_9_7: &str =
+    "set('singleton','progress','user','global_statistics','mutable','controlled_by_default')";
 
+impl Instrument {
+    fn timed_or_no(&self) -> Cell<'_> {
+        Cell::yes_no(self.timed == Some(true))
+    }
+
+    fn timed(&self) -> Cell<'_> {
+        self.timed.map_or(Cell::Null, Cell::yes_no)
+    }
+}
+
+#[rustfmt::skip] // One column, one line.
 const INSTRUMENTS: &[Column<Instrument>] = &[
-    col("NAME", "varchar(128)", "The instrument.", |r| {
-        (&*r.name).into()
-    }),
-    col(
-        "ENABLED",
-        YES_NO,
-        "Whether events are recorded; can be updated.",
-        |r| Cell::yes_no(r.enabled),
-    ),
-    null(
-        "TIMED",
-        YES_NO,
-        "Whether events are timed; can be updated. NULL for events without a duration.",
-        |r: &Instrument| r.timed.map_or(Cell::Null, Cell::yes_no),
-    )
-    .mysql_only(),
-    col(
-        "TIMED",
-        YES_NO,
-        "Whether events are timed; can be updated. NO for events without a duration.",
-        |r: &Instrument| Cell::yes_no(r.timed.unwrap_or(false)),
-    )
-    .mariadb_only(),
-    col(
-        "PROPERTIES",
-        PROPERTIES,
-        "Properties of the instrument, such as singleton or global_statistics.",
-        |r: &Instrument| r.properties.as_str().into(),
-    )
-    .mysql_only()
-    .in_9_7(
-        "set('singleton','progress','user','global_statistics','mutable','controlled_by_default')",
-    ),
-    null(
-        "FLAGS",
-        "set('controlled')",
-        "Always NULL: memory has no limit by connection.",
-        |_| Cell::Null,
-    )
-    .since(Series::V9_7),
-    col(
-        "VOLATILITY",
-        "int(11)",
-        "How short-lived the instrumented objects are; 0 if unknown.",
-        |r: &Instrument| r.volatility.into(),
-    )
-    .mysql_only(),
-    null(
-        "DOCUMENTATION",
-        "longtext",
-        "What the instrument measures.",
-        |r: &Instrument| Cell::opt(r.documentation.as_deref()),
-    )
-    .mysql_only(),
+    col("NAME", "varchar(128)", "The instrument.", |r| (&*r.name).into()),
+    col("ENABLED", YES_NO, "Whether events are recorded; can be updated.", |r| Cell::yes_no(r.enabled)),
+    null("TIMED", YES_NO, "Whether events are timed; can be updated. NULL without a duration.", Instrument::timed).mysql_only(),
+    col("TIMED", YES_NO, "Whether events are timed; can be updated. NO without a duration.", Instrument::timed_or_no)
+        .mariadb_only(),
+    col("PROPERTIES", PROPERTIES, "Its properties.", |r: &Instrument| r.properties.as_str().into()).mysql_only().in_9_7(PROPERTIES_9_7),
+    null("FLAGS", "set('controlled')", "Always NULL: memory has no limit by connection.", |_| Cell::Null).since(Series::V9_7),
+    col("VOLATILITY", "int(11)", "How short-lived its objects are; 0 if unknown.", |r: &Instrument| r.volatility.into()).mysql_only(),
+    null("DOCUMENTATION", "longtext", "What the instrument measures.", |r: &Instrument| Cell::opt(r.documentation.as_deref())).mysql_only(),
 ];
 
 static SETUP_INSTRUMENTS: Spec<Instrument> = Spec::new(
@@ -114,6 +82,7 @@ pub struct Consumer {
     pub enabled: bool,
 }
 
+#[rustfmt::skip] // One column, one line.
 static SETUP_CONSUMERS: Spec<Consumer> = Spec::new(
     "performance_schema",
     "setup_consumers",
@@ -121,15 +90,8 @@ static SETUP_CONSUMERS: Spec<Consumer> = Spec::new(
      individual events are not recorded, and summaries by thread, account, user and host do not \
      change, except those of memory.",
     &[&[
-        col("NAME", "varchar(64)", "The consumer.", |r: &Consumer| {
-            r.name.into()
-        }),
-        col(
-            "ENABLED",
-            YES_NO,
-            "Whether the consumer is enabled; can be updated.",
-            |r| Cell::yes_no(r.enabled),
-        ),
+        col("NAME", "varchar(64)", "The consumer.", |r: &Consumer| r.name.into()),
+        col("ENABLED", YES_NO, "Whether the consumer is enabled; can be updated.", |r| Cell::yes_no(r.enabled)),
     ]],
     |view, _| view.snapshot.consumers(view.source.series()),
 )
@@ -155,6 +117,7 @@ pub struct EventTimer {
 }
 
 /// A table of timers: where it is, what it is, its columns' names, and the timers that there are.
+#[rustfmt::skip] // One column, one line.
 macro_rules! setup_timers {
     ($schema:literal, $doc:literal, $name:literal, $timer:literal, $timers:literal) => {
         Spec::new(
@@ -162,12 +125,8 @@ macro_rules! setup_timers {
             "setup_timers",
             $doc,
             &[&[
-                col($name, "varchar(64)", "The event type.", |r: &EventTimer| {
-                    r.name.into()
-                }),
-                col($timer, $timers, "The timer; can be updated.", |r| {
-                    r.timer.into()
-                }),
+                col($name, "varchar(64)", "The event type.", |r: &EventTimer| r.name.into()),
+                col($timer, $timers, "The timer; can be updated.", |r| r.timer.into()),
             ]],
             |view, _| view.snapshot.event_timers(),
         )
@@ -214,37 +173,18 @@ pub struct Timer {
     pub overhead: Option<i64>,
 }
 
+#[rustfmt::skip] // One column, one line.
 static PERFORMANCE_TIMERS: Spec<Timer> = Spec::new(
     "performance_schema",
     "performance_timers",
     "The available timers, as measured at startup.",
     &[&[
-        col(
-            "TIMER_NAME",
-            "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND')",
-            "The timer.",
-            |r: &Timer| r.name.into(),
-        )
-        .in_9_7("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')")
-        .in_mariadb("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"),
-        null(
-            "TIMER_FREQUENCY",
-            I64,
-            "Ticks per second; NULL if the timer is not available.",
-            |r| Cell::opt(r.frequency),
-        ),
-        null(
-            "TIMER_RESOLUTION",
-            I64,
-            "The timer's resolution, in ticks.",
-            |r| Cell::opt(r.resolution),
-        ),
-        null(
-            "TIMER_OVERHEAD",
-            I64,
-            "What one reading costs, in CPU cycles.",
-            |r| Cell::opt(r.overhead),
-        ),
+        col("TIMER_NAME", "enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND')", "The timer.", |r: &Timer| r.name.into())
+            .in_9_7("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','THREAD_CPU')")
+            .in_mariadb("enum('CYCLE','NANOSECOND','MICROSECOND','MILLISECOND','TICK')"),
+        null("TIMER_FREQUENCY", I64, "Ticks per second; NULL if the timer is not available.", |r| Cell::opt(r.frequency)),
+        null("TIMER_RESOLUTION", I64, "The timer's resolution, in ticks.", |r| Cell::opt(r.resolution)),
+        null("TIMER_OVERHEAD", I64, "What one reading costs, in CPU cycles.", |r| Cell::opt(r.overhead)),
     ]],
     |view, _| view.snapshot.timers(view.source.series()),
 )

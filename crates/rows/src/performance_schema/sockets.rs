@@ -6,50 +6,19 @@ use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::socket::{Open, SocketIo};
 
+#[rustfmt::skip] // One column, one line.
 static INSTANCES: Spec<Open> = Spec::new(
     "performance_schema",
     "socket_instances",
     "The open sockets, and who is connected to each.",
     &[&[
-        col(
-            "EVENT_NAME",
-            "varchar(128)",
-            "The instrument.",
-            |r: &Open| (&*r.name).into(),
-        ),
-        col(
-            "OBJECT_INSTANCE_BEGIN",
-            U64,
-            "The socket object's address in memory.",
-            |r| r.object_instance_begin.into(),
-        ),
-        null(
-            "THREAD_ID",
-            U64,
-            "The thread that serves it; NULL for a listening socket.",
-            |r| Cell::opt(r.thread_id),
-        ),
-        col("SOCKET_ID", "int(11)", "Its file descriptor.", |r| {
-            i64::from(r.descriptor).into()
-        }),
-        col(
-            "IP",
-            "varchar(64)",
-            "The client's IP address, or the address it listens on; empty for a Unix socket.",
-            |r| (&*r.ip).into(),
-        ),
-        col(
-            "PORT",
-            "int(11)",
-            "The client's port, or the port it listens on; 0 for a Unix socket.",
-            |r| i64::from(r.port).into(),
-        ),
-        col(
-            "STATE",
-            "enum('IDLE','ACTIVE')",
-            "IDLE while its thread waits for the client, else ACTIVE.",
-            |r| r.state.into(),
-        ),
+        col("EVENT_NAME", "varchar(128)", "The instrument.", |r: &Open| (&*r.name).into()),
+        col("OBJECT_INSTANCE_BEGIN", U64, "The socket object's address in memory.", |r| r.object_instance_begin.into()),
+        null("THREAD_ID", U64, "The thread that serves it; NULL for a listening socket.", |r| Cell::opt(r.thread_id)),
+        col("SOCKET_ID", "int(11)", "Its file descriptor.", |r| i64::from(r.descriptor).into()),
+        col("IP", "varchar(64)", "The client's IP address, or the address it listens on; empty for a Unix socket.", |r| (&*r.ip).into()),
+        col("PORT", "int(11)", "The client's port, or the port it listens on; 0 for a Unix socket.", |r| i64::from(r.port).into()),
+        col("STATE", "enum('IDLE','ACTIVE')", "IDLE while its thread waits for the client, else ACTIVE.", |r| r.state.into()),
     ]],
     |view, filter| view.snapshot.sockets(filter),
 )
@@ -62,9 +31,8 @@ static INSTANCES: Spec<Open> = Spec::new(
 .filters(&["EVENT_NAME"])
 .expect(100);
 
-const EVENT_NAME: Column<SocketIo> = col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
-    (&*r.name).into()
-});
+#[rustfmt::skip] // One column, one line.
+const EVENT_NAME: Column<SocketIo> = col("EVENT_NAME", "varchar(128)", "The instrument.", |r| (&*r.name).into());
 
 static BY_NAME: Spec<SocketIo> = Spec::new(
     "performance_schema",
@@ -84,6 +52,7 @@ static BY_NAME: Spec<SocketIo> = Spec::new(
 .expect(10)
 .truncate(|view| view.snapshot.truncate_socket_summary());
 
+#[rustfmt::skip] // One column, one line.
 static BY_INSTANCE: Spec<SocketIo> = Spec::new(
     "performance_schema",
     "socket_summary_by_instance",
@@ -91,12 +60,7 @@ static BY_INSTANCE: Spec<SocketIo> = Spec::new(
     &[
         &[
             EVENT_NAME,
-            col(
-                "OBJECT_INSTANCE_BEGIN",
-                U64,
-                "The socket object's address in memory.",
-                |r| r.object_instance_begin.into(),
-            ),
+            col("OBJECT_INSTANCE_BEGIN", U64, "The socket object's address in memory.", |r| r.object_instance_begin.into()),
         ],
         &timing(),
         &reads(U64),

@@ -8,19 +8,10 @@ use crate::record::event::*;
 use crate::record::stage::Stage;
 use crate::snapshot::{By, Which};
 
+#[rustfmt::skip] // One column, one line.
 const WORK: &[Column<Stage>] = &[
-    null(
-        "WORK_COMPLETED",
-        U64,
-        "Units of work done, where the stage reports progress.",
-        |r| Cell::opt(r.work_completed),
-    ),
-    null(
-        "WORK_ESTIMATED",
-        U64,
-        "Units of work expected, where the stage reports progress.",
-        |r| Cell::opt(r.work_estimated),
-    ),
+    null("WORK_COMPLETED", U64, "Units of work done, where the stage reports progress.", |r| Cell::opt(r.work_completed)),
+    null("WORK_ESTIMATED", U64, "Units of work expected, where the stage reports progress.", |r| Cell::opt(r.work_estimated)),
 ];
 
 const EVENT: &[&[Column<Stage>]] = &[&identity(), &times(), WORK, &nesting()];

@@ -19,28 +19,16 @@ pub struct Counter {
 }
 
 const THREAD: Column<Counter> = col("THREAD_ID", U64, "The thread.", |r| r.thread_id.into());
-const USER: Column<Counter> = null("USER", "char(32)", "The user.", |r: &Counter| {
-    Cell::opt(r.user.as_deref())
-})
-.binary();
-const HOST: Column<Counter> = null("HOST", "char(60)", "The host.", |r: &Counter| {
-    Cell::opt(r.host.as_deref())
-})
-.in_9_7("char(255)")
-.binary();
-const NAME: Column<Counter> = col(
-    "VARIABLE_NAME",
-    "varchar(64)",
-    "The status variable.",
-    |r| r.name.as_str().into(),
-);
-const VALUE: Column<Counter> = null(
-    "VARIABLE_VALUE",
-    "varchar(1024)",
-    "Its value.",
-    |r: &Counter| r.value.as_str().into(),
-)
-.in_mariadb("varchar(4096)");
+#[rustfmt::skip] // One column, one line.
+const USER: Column<Counter> = null("USER", "char(32)", "The user.", |r: &Counter| Cell::opt(r.user.as_deref())).binary();
+#[rustfmt::skip] // One column, one line.
+const HOST: Column<Counter> =
+    null("HOST", "char(60)", "The host.", |r: &Counter| Cell::opt(r.host.as_deref())).in_9_7("char(255)").binary();
+#[rustfmt::skip] // One column, one line.
+const NAME: Column<Counter> = col("VARIABLE_NAME", "varchar(64)", "The status variable.", |r| r.name.as_str().into());
+#[rustfmt::skip] // One column, one line.
+const VALUE: Column<Counter> =
+    null("VARIABLE_VALUE", "varchar(1024)", "Its value.", |r: &Counter| r.value.as_str().into()).in_mariadb("varchar(4096)");
 
 fn counters(view: &View, filter: &Filter, by: StatusBy) -> Result<Rows<Counter>, SqlError> {
     let (name, thread) = (filter.text("VARIABLE_NAME"), filter.number("THREAD_ID"));

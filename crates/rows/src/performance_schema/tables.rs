@@ -10,23 +10,12 @@ use crate::describe::{Column, Key, Spec, Table, U64, col, null};
 use crate::record::object::{HasName, ObjectWaits, TableIo, TableLocks};
 
 /// OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME.
+#[rustfmt::skip] // One column, one line.
 const fn object<R: HasName>() -> [Column<R>; 3] {
     [
-        null(
-            "OBJECT_TYPE",
-            "varchar(64)",
-            "The object type, such as TABLE or PROCEDURE.",
-            |r| r.named().kind.into(),
-        ),
-        null(
-            "OBJECT_SCHEMA",
-            "varchar(64)",
-            "The object's schema.",
-            |r| (&*r.named().schema).into(),
-        ),
-        null("OBJECT_NAME", "varchar(64)", "The object's name.", |r| {
-            (&*r.named().name).into()
-        }),
+        null("OBJECT_TYPE", "varchar(64)", "The object type, such as TABLE or PROCEDURE.", |r| r.named().kind.into()),
+        null("OBJECT_SCHEMA", "varchar(64)", "The object's schema.", |r| (&*r.named().schema).into()),
+        null("OBJECT_NAME", "varchar(64)", "The object's name.", |r| (&*r.named().name).into()),
     ]
 }
 
@@ -68,15 +57,14 @@ static BY_TABLE: Spec<TableIo> = Spec::new(
 .expect(100)
 .truncate(|view| view.snapshot.truncate_table_io());
 
+#[rustfmt::skip] // One column, one line.
 static BY_INDEX: Spec<TableIo> = Spec::new(
     "performance_schema",
     "table_io_waits_summary_by_index_usage",
     "Rows fetched, inserted, updated and deleted, by index. INDEX_NAME is NULL for accesses without an index.",
     &[
         &object(),
-        &[null("INDEX_NAME", "varchar(64)", "The index; NULL for accesses without an index.", |r: &TableIo| {
-            Cell::opt(r.index.as_deref())
-        })],
+        &[null("INDEX_NAME", "varchar(64)", "The index; NULL for accesses without an index.", |r: &TableIo| Cell::opt(r.index.as_deref()))],
         &timing(),
         IO_READ,
         IO_WRITE,
@@ -95,14 +83,10 @@ static BY_INDEX: Spec<TableIo> = Spec::new(
 .truncate(|view| view.snapshot.truncate_table_io());
 
 /// The columns of one way to lock.
+#[rustfmt::skip] // One column, one line.
 macro_rules! lock {
     ($name:literal, $lock:ident, $what:literal) => {
-        stats!(
-            concat!("COUNT_", $name),
-            concat!("TIMER_", $name),
-            concat!($what, "."),
-            r => r.each[TableLock::$lock as usize]
-        )
+        stats!(concat!("COUNT_", $name), concat!("TIMER_", $name), concat!($what, "."), r => r.each[TableLock::$lock as usize])
     };
 }
 

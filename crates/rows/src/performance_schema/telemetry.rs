@@ -127,30 +127,17 @@ fn set_meter(view: &View, at: i64, changes: &[Change]) -> Result<(), SqlError> {
     Ok(())
 }
 
+#[rustfmt::skip] // One column, one line.
 static SETUP_METERS: Spec<Meter> = Spec::new(
     "performance_schema",
     "setup_meters",
     "Groups of metrics, as MySQL's telemetry exports them. tare serve exports none: it keeps what \
      is set here until it ends, as a MySQL without the telemetry component.",
     &[&[
-        col("NAME", "varchar(63)", "The meter.", |r: &Meter| {
-            METERS[r.at].0.into()
-        }),
-        col(
-            "FREQUENCY",
-            "mediumint unsigned",
-            "Seconds between two exports; can be updated.",
-            |r| i64::from(r.seconds).into(),
-        ),
-        col(
-            "ENABLED",
-            YES_NO,
-            "Whether it is exported; can be updated.",
-            |r| Cell::yes_no(r.enabled),
-        ),
-        null("DESCRIPTION", "varchar(1023)", "What it counts.", |r| {
-            Cell::owned(format!("Metrics of {}.", METERS[r.at].1))
-        }),
+        col("NAME", "varchar(63)", "The meter.", |r: &Meter| METERS[r.at].0.into()),
+        col("FREQUENCY", "mediumint unsigned", "Seconds between two exports; can be updated.", |r| i64::from(r.seconds).into()),
+        col("ENABLED", YES_NO, "Whether it is exported; can be updated.", |r| Cell::yes_no(r.enabled)),
+        null("DESCRIPTION", "varchar(1023)", "What it counts.", |r| Cell::owned(format!("Metrics of {}.", METERS[r.at].1))),
     ]],
     meters,
 )
@@ -188,36 +175,18 @@ fn metric(line: &'static str) -> Option<Metric> {
     })
 }
 
+#[rustfmt::skip] // One column, one line.
 static SETUP_METRICS: Spec<Metric> = Spec::new(
     "performance_schema",
     "setup_metrics",
     "The metrics of setup_meters. Each is a status variable under another name.",
     &[&[
-        col("NAME", "varchar(63)", "The metric.", |r: &Metric| {
-            r.name.into()
-        }),
+        col("NAME", "varchar(63)", "The metric.", |r: &Metric| r.name.into()),
         col("METER", "varchar(63)", "Its meter.", |r| r.meter.into()),
-        col(
-            "METRIC_TYPE",
-            "enum('ASYNC COUNTER','ASYNC UPDOWN COUNTER','ASYNC GAUGE COUNTER')",
-            "How it changes: a counter only grows.",
-            |r| r.kind.into(),
-        ),
-        col(
-            "NUM_TYPE",
-            "enum('INTEGER','DOUBLE')",
-            "What its values are.",
-            |_| "INTEGER".into(),
-        ),
-        null("UNIT", "varchar(63)", "Its unit: By is bytes.", |r| {
-            r.unit.into()
-        }),
-        null(
-            "DESCRIPTION",
-            "varchar(1023)",
-            "The status variable that has its value.",
-            |r| Cell::owned(format!("Status variable {}.", r.variable)),
-        ),
+        col("METRIC_TYPE", "enum('ASYNC COUNTER','ASYNC UPDOWN COUNTER','ASYNC GAUGE COUNTER')", "Its type.", |r| r.kind.into()),
+        col("NUM_TYPE", "enum('INTEGER','DOUBLE')", "What its values are.", |_| "INTEGER".into()),
+        null("UNIT", "varchar(63)", "Its unit: By is bytes.", |r| r.unit.into()),
+        null("DESCRIPTION", "varchar(1023)", "Its status variable.", |r| Cell::owned(format!("Status variable {}.", r.variable))),
     ]],
     |view, _| {
         let metrics = METRICS.lines().filter_map(metric);
@@ -259,24 +228,19 @@ fn set_logger(view: &View, at: i64, changes: &[Change]) -> Result<(), SqlError> 
     Ok(())
 }
 
+/// MySQL's type of LEVEL.
+const LEVEL: &str = "enum('none','error','warn','info','debug')";
+
+#[rustfmt::skip] // One column, one line.
 static SETUP_LOGGERS: Spec<Logger> = Spec::new(
     "performance_schema",
     "setup_loggers",
     "Logs, as MySQL's telemetry exports them. tare serve exports none: it keeps what is set here \
      until it ends, as a MySQL without the telemetry component.",
     &[&[
-        col("NAME", "varchar(128)", "The logger.", |r: &Logger| {
-            LOGGERS[r.at].0.into()
-        }),
-        col(
-            "LEVEL",
-            "enum('none','error','warn','info','debug')",
-            "The least grave lines that are exported; can be updated.",
-            |r| LEVELS[r.level].into(),
-        ),
-        null("DESCRIPTION", "varchar(1023)", "The log.", |r| {
-            LOGGERS[r.at].1.into()
-        }),
+        col("NAME", "varchar(128)", "The logger.", |r: &Logger| LOGGERS[r.at].0.into()),
+        col("LEVEL", LEVEL, "The least severe one exported; can be updated.", |r| LEVELS[r.level].into()),
+        null("DESCRIPTION", "varchar(1023)", "The log.", |r| LOGGERS[r.at].1.into()),
     ]],
     loggers,
 )

@@ -17,22 +17,11 @@ fn properties(view: &View) -> Vec<Variable> {
     all
 }
 
+#[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<Variable>] = &[
-    col(
-        "CHANNEL",
-        "varchar(128)",
-        "Always mysql_main: all connections come by one port.",
-        |_| "mysql_main".into(),
-    ),
-    col(
-        "PROPERTY",
-        "varchar(128)",
-        "What is told: a status variable, or a setting that new connections get.",
-        |r| r.name.as_str().into(),
-    ),
-    col("VALUE", "varchar(2048)", "Its value.", |r| {
-        r.value.as_str().into()
-    }),
+    col("CHANNEL", "varchar(128)", "Always mysql_main: all connections come by one port.", |_| "mysql_main".into()),
+    col("PROPERTY", "varchar(128)", "What is told: a status variable, or a setting that new connections get.", |r| r.name.as_str().into()),
+    col("VALUE", "varchar(2048)", "Its value.", |r| r.value.as_str().into()),
 ];
 
 static TLS_CHANNEL_STATUS: Spec<Variable> = Spec::new(

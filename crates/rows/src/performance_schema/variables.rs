@@ -9,19 +9,11 @@ use crate::source::Variable;
 use crate::view::View;
 use tare_mysql::variable::Scope;
 
-pub(super) const NAME: Column<Variable> = col(
-    "VARIABLE_NAME",
-    "varchar(64)",
-    "The variable's name.",
-    |r| r.name.as_str().into(),
-);
-pub(super) const VALUE: Column<Variable> = null(
-    "VARIABLE_VALUE",
-    "varchar(1024)",
-    "The variable's value.",
-    |r: &Variable| r.value.as_str().into(),
-)
-.in_mariadb("varchar(4096)");
+#[rustfmt::skip] // One column, one line.
+pub(super) const NAME: Column<Variable> = col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r| r.name.as_str().into());
+#[rustfmt::skip] // One column, one line.
+pub(super) const VALUE: Column<Variable> =
+    null("VARIABLE_VALUE", "varchar(1024)", "The variable's value.", |r: &Variable| r.value.as_str().into()).in_mariadb("varchar(4096)");
 const KEYS: &[Key] = &[Key::Primary(&["VARIABLE_NAME"])];
 
 fn named(all: Vec<Variable>, filter: &Filter) -> Result<Rows<Variable>, SqlError> {

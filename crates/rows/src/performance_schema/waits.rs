@@ -9,61 +9,21 @@ use crate::record::instance::InstanceWaits;
 use crate::record::wait::Wait;
 use crate::snapshot::{By, Which};
 
+#[rustfmt::skip] // One column, one line.
 const OBJECT: &[Column<Wait>] = &[
-    null(
-        "SPINS",
-        "int(10) unsigned",
-        "Spin rounds before the thread slept; NULL where they are not counted.",
-        |r| Cell::opt(r.spins),
-    ),
-    null(
-        "OBJECT_SCHEMA",
-        "varchar(64)",
-        "The schema of the table.",
-        |r| Cell::opt(r.object_schema.as_deref()),
-    ),
-    null(
-        "OBJECT_NAME",
-        "varchar(512)",
-        "The file, socket address or table.",
-        |r| Cell::opt(r.object_name.as_deref()),
-    ),
-    null("INDEX_NAME", "varchar(64)", "The index used.", |r| {
-        Cell::opt(r.index_name.as_deref())
-    }),
-    null(
-        "OBJECT_TYPE",
-        "varchar(64)",
-        "FILE, SOCKET, TABLE and so on; NULL for a mutex, rwlock or condition.",
-        |r| Cell::opt(r.object_type),
-    ),
-    col(
-        "OBJECT_INSTANCE_BEGIN",
-        U64,
-        "The instrumented object's address in memory, or its number.",
-        |r| r.object_instance_begin.into(),
-    ),
+    null("SPINS", "int(10) unsigned", "Spin rounds before the thread slept; NULL where they are not counted.", |r| Cell::opt(r.spins)),
+    null("OBJECT_SCHEMA", "varchar(64)", "The schema of the table.", |r| Cell::opt(r.object_schema.as_deref())),
+    null("OBJECT_NAME", "varchar(512)", "The file, socket address or table.", |r| Cell::opt(r.object_name.as_deref())),
+    null("INDEX_NAME", "varchar(64)", "The index used.", |r| Cell::opt(r.index_name.as_deref())),
+    null("OBJECT_TYPE", "varchar(64)", "Such as FILE or TABLE; NULL for mutexes, rwlocks and conditions.", |r| Cell::opt(r.object_type)),
+    col("OBJECT_INSTANCE_BEGIN", U64, "The instrumented object's address in memory, or its number.", |r| r.object_instance_begin.into()),
 ];
 
+#[rustfmt::skip] // One column, one line.
 const OPERATION: &[Column<Wait>] = &[
-    col(
-        "OPERATION",
-        "varchar(32)",
-        "The operation: lock, read, write, fetch and so on.",
-        |r| r.operation.into(),
-    ),
-    null(
-        "NUMBER_OF_BYTES",
-        I64,
-        "Bytes read or written; for table I/O, rows.",
-        |r| Cell::opt(r.number_of_bytes),
-    ),
-    null(
-        "FLAGS",
-        "int(10) unsigned",
-        "Always NULL, as in MySQL.",
-        |r| Cell::opt(r.flags),
-    ),
+    col("OPERATION", "varchar(32)", "The operation: lock, read, write, fetch and so on.", |r| r.operation.into()),
+    null("NUMBER_OF_BYTES", I64, "Bytes read or written; for table I/O, rows.", |r| Cell::opt(r.number_of_bytes)),
+    null("FLAGS", "int(10) unsigned", "Always NULL, as in MySQL.", |r| Cell::opt(r.flags)),
 ];
 
 const EVENT: &[&[Column<Wait>]] = &[&identity(), &times(), OBJECT, &nesting(), OPERATION];
@@ -83,16 +43,10 @@ summaries!(
     truncate_wait_summary
 );
 
+#[rustfmt::skip] // One column, one line.
 const INSTANCE_HEAD: &[Column<InstanceWaits>] = &[
-    col("EVENT_NAME", "varchar(128)", "The instrument.", |r| {
-        (&*r.name).into()
-    }),
-    col(
-        "OBJECT_INSTANCE_BEGIN",
-        U64,
-        "The instrumented object's address in memory, or its number.",
-        |r| r.object_instance_begin.into(),
-    ),
+    col("EVENT_NAME", "varchar(128)", "The instrument.", |r| (&*r.name).into()),
+    col("OBJECT_INSTANCE_BEGIN", U64, "The instrumented object's address in memory, or its number.", |r| r.object_instance_begin.into()),
 ];
 
 static INSTANCE: Spec<InstanceWaits> = Spec::new(
