@@ -40,7 +40,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 use exit::Failure;
-use tare_mysql::memory::Counted;
+use tare_mysql::memory::CountingAllocator;
 
 tare::classes! {
     /// The server's own allocations. SQLite's have a class of their own.
@@ -48,8 +48,8 @@ tare::classes! {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counted<tare::memory::Tracked<System>> =
-    Counted(tare::memory::Tracked::new(System, &HEAP));
+static ALLOCATOR: CountingAllocator<tare::memory::Tracked<System>> =
+    CountingAllocator(tare::memory::Tracked::new(System, &HEAP));
 
 /// A Performance Schema for any server.
 ///

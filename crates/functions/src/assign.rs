@@ -119,7 +119,7 @@ fn to_int(ctx: &Call<'_>) -> Answer {
                 } else {
                     i128::MAX
                 };
-                rounded.to_whole().unwrap_or(limit)
+                rounded.to_integer().unwrap_or(limit)
             }
         },
     };
@@ -149,7 +149,7 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
         let zero = Decimal::from(0i64).rounded(scale).text();
         return out_of_range(ctx, Value::Text(zero));
     }
-    if rounded.whole_digits() > digits - scale {
+    if rounded.integer_digits() > digits - scale {
         let nearest = largest(digits, scale, rounded.is_negative());
         return out_of_range(ctx, Value::Text(nearest));
     }

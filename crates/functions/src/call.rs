@@ -7,8 +7,8 @@ use std::ops::Deref;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Error, Result, ffi};
-use tare_mysql::date::{DateTime, LONGEST};
-use tare_mysql::error::{SqlError, raised};
+use tare_mysql::date::{DateTime, MAX_TEXT_BYTES};
+use tare_mysql::error::{SqlError, ticket};
 use tare_mysql::interrupt;
 use tare_mysql::number::Number;
 
@@ -114,7 +114,7 @@ pub fn bytes<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, [u8]>> {
 /// An argument as a date.
 pub fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
     if let ValueRef::Text(t) | ValueRef::Blob(t) = ctx.get_raw(i)
-        && t.len() > LONGEST
+        && t.len() > MAX_TEXT_BYTES
     {
         return None;
     }
@@ -142,7 +142,7 @@ pub fn fail(message: &str) -> Error {
 
 /// An error of ours, which whoever asked SQLite finds again by its code.
 pub fn raise(error: SqlError) -> Error {
-    let code = raised::keep(error).code(ffi::SQLITE_ERROR);
+    let code = ticket::store(error).code(ffi::SQLITE_ERROR);
     Error::SqliteFailure(ffi::Error::new(code), None)
 }
 

@@ -6,7 +6,7 @@
 
 use tare_mysql::decimal::Decimal;
 use tare_mysql::wire::column::NOT_FIXED;
-use tare_mysql::wire::value::shown;
+use tare_mysql::wire::value::format_real;
 
 use crate::prelude::*;
 
@@ -57,14 +57,14 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     helper("tare_rest_int", 4, 4, |ctx| {
         let unsigned = int(ctx, 3) == Some(1);
-        divided(ctx, |a, b| in_range(a.remainder(b).to_whole(), unsigned))
+        divided(ctx, |a, b| in_range(a.remainder(b).to_integer(), unsigned))
     }),
     helper("tare_div_int", 4, 4, |ctx| {
         let unsigned = int(ctx, 3) == Some(1);
         let integers = (0..2).all(|i| matches!(ctx.get_raw(i), ValueRef::Integer(_)));
         // Of two integers none is the one number that has no positive, as in a product.
         divided(ctx, |a, b| {
-            let quotient = a.div(b).to_whole();
+            let quotient = a.div(b).to_integer();
             in_range(
                 quotient.filter(|n| !integers || *n != i128::from(i64::MIN)),
                 unsigned,
@@ -74,7 +74,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_neg", 1, 1, |ctx| one(ctx, |d| d.negated())),
     helper("tare_neg_int", 1, 1, |ctx| match decimal(ctx, 0) {
         None => Ok(Value::Null),
-        Some(d) => in_range(d.negated().to_whole(), false),
+        Some(d) => in_range(d.negated().to_integer(), false),
     }),
     // SQLite takes a double from 0, which loses the sign of nothing.
     helper("tare_neg_real", 1, 1, |ctx| {
@@ -84,7 +84,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     // A number that was given as a text: whole, where it is.
     helper("tare_exact", 1, 1, |ctx| match ctx.get_raw(0) {
         ValueRef::Text(t) => Ok(match Decimal::prefix(t) {
-            (d, _) if d.scale() == 0 => d.to_whole().map_or(Value::Null, integer),
+            (d, _) if d.scale() == 0 => d.to_integer().map_or(Value::Null, integer),
             (d, _) => Value::Real(d.to_double()),
         }),
         _ => ctx.argument(0),
@@ -128,7 +128,7 @@ pub(crate) static HELPERS: &[Helper] = &[
             return as_text(ctx, 0);
         };
         let decimals = int(ctx, 2).and_then(|n| u8::try_from(n).ok());
-        let mut text = shown(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
+        let mut text = format_real(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
         if let Some(most) = int(ctx, 3)
             .and_then(|n| usize::try_from(n).ok())
             .filter(|n| *n > 0)
@@ -144,7 +144,7 @@ pub(crate) static HELPERS: &[Helper] = &[
             return Ok(Value::Null);
         };
         let rounded = d.rounded(scale);
-        if rounded.whole_digits() <= digits - scale {
+        if rounded.integer_digits() <= digits - scale {
             return Ok(Value::Text(rounded.text()));
         }
         let error = SqlError::out_of_range("(null)");
@@ -227,7 +227,9 @@ fn one(ctx: &Call<'_>, f: fn(Decimal) -> Decimal) -> Answer {
         ValueRef::Real(x) if x.is_finite() => {
             Decimal::from_double(x).map_or(Value::Null, |d| Value::Real(f(d).to_double()))
         }
-        ValueRef::Integer(n) => f(Decimal::from(n)).to_whole().map_or(Value::Null, integer),
+        ValueRef::Integer(n) => f(Decimal::from(n))
+            .to_integer()
+            .map_or(Value::Null, integer),
         _ => decimal(ctx, 0).map_or(Value::Null, |d| Value::Text(f(d).text())),
     })
 }
@@ -257,7 +259,7 @@ fn integers(ctx: &Call<'_>, f: fn(i128, i128) -> Option<i128>) -> Answer {
     let operand = |i: usize| match ctx.get_raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(i128::from(n)),
-        other => value(other).and_then(|d| d.rounded(0).to_whole()),
+        other => value(other).and_then(|d| d.rounded(0).to_integer()),
     };
     match (operand(0), operand(1)) {
         (Some(a), Some(b)) => in_range(f(a, b), unsigned),
@@ -288,7 +290,7 @@ pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
 
 /// Whether a DECIMAL leaves 64 bits, with a sign or without.
 fn cut(d: &Decimal, unsigned: bool) -> bool {
-    let integer = d.rounded(0).to_whole();
+    let integer = d.rounded(0).to_integer();
     !integer.is_some_and(|n| match unsigned {
         true => u64::try_from(n).is_ok(),
         false => i64::try_from(n).is_ok(),
@@ -347,7 +349,7 @@ fn cast_to_bits(d: &Decimal, unsigned: bool, bits: bool) -> Value {
 /// A number cut to 64 bits, as CAST does it.
 fn cast_integer(d: &Decimal, unsigned: bool) -> Value {
     let rounded = d.rounded(0);
-    let n = rounded.to_whole().unwrap_or(match rounded.is_negative() {
+    let n = rounded.to_integer().unwrap_or(match rounded.is_negative() {
         true => i128::MIN,
         false => i128::MAX,
     });
@@ -388,7 +390,7 @@ fn word(ctx: &Call<'_>, i: usize) -> Option<u64> {
         ValueRef::Integer(n) => n as u64,
         other => {
             let n = value(other)?.rounded(0);
-            match n.to_whole() {
+            match n.to_integer() {
                 Some(n) if n < 0 => n.max(i64::MIN.into()) as i64 as u64,
                 Some(n) => n.min(u64::MAX.into()) as u64,
                 None if n.is_negative() => i64::MIN as u64,

@@ -127,7 +127,7 @@ fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> Written {
 
 /// Microseconds (or months) of a composite interval: `'1:30'` MINUTE_SECOND.
 fn amount(unit: &str, value: &str) -> Option<i64> {
-    if value.len() > time::LONGEST {
+    if value.len() > time::MAX_TEXT_BYTES {
         return None;
     }
     let negative = value.trim_start().starts_with('-');

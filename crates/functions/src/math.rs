@@ -130,7 +130,7 @@ fn binary(ctx: &Call<'_>, f: fn(f64, f64) -> f64) -> Answer {
 fn to_integer(ctx: &Call<'_>, f: fn(f64) -> f64, of: fn(&Decimal) -> Decimal) -> Answer {
     Ok(match ctx.get_raw(0) {
         ValueRef::Text(_) => {
-            let integer = exact::decimal(ctx, 0).and_then(|d| of(&d).to_whole());
+            let integer = exact::decimal(ctx, 0).and_then(|d| of(&d).to_integer());
             integer.map_or(Value::Null, exact::integer)
         }
         ValueRef::Integer(n) => Value::Integer(n),

@@ -245,7 +245,7 @@ fn to_integer(ctx: &Call<'_>) -> Answer {
     let ValueRef::Text(t) = ctx.get_raw(0) else {
         return Ok(int(ctx, 0).map_or(Value::Null, Value::Integer));
     };
-    let integer = Number::whole_of(t);
+    let integer = Number::of_integer(t);
     if !integer.is_all() {
         ctx.session.truncated("INTEGER", t);
     }

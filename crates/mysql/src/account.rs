@@ -1,4 +1,4 @@
-//! What an account may do, and how MySQL's GRANT says it.
+//! The rights of an account, and their names in MySQL's GRANT.
 
 use crate::error::{Result, SqlError};
 use crate::schema::{SYSTEM_SCHEMAS, is_system_schema};
@@ -36,7 +36,7 @@ pub struct Rights {
     pub all: bool,
 }
 
-/// Privileges on `*.*` that this server has nothing to give for. They are taken, and told of.
+/// Privileges on `*.*` without a meaning here. GRANT accepts them with a warning.
 const MEANINGLESS: [&str; 5] = [
     "REPLICATION CLIENT",
     "REPLICATION SLAVE",
@@ -70,7 +70,7 @@ impl Rights {
         ..Self::NONE
     };
 
-    /// Names of the rights and where they are kept, for whoever stores them.
+    /// The rights with their names, for storage.
     pub fn named(&mut self) -> [(&'static str, &mut bool); 5] {
         [
             ("read", &mut self.read),
@@ -147,7 +147,7 @@ impl Rights {
     }
 
     /// What GRANT or REVOKE names: a privilege in capitals, on a schema or on `*.*`. The second of the
-    /// pair tells whether the privilege means something here.
+    /// pair: whether the privilege has a meaning here.
     ///
     /// # Errors
     /// 1235: nothing here is as fine as that.
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rights_are_added_and_taken_by_their_statements() {
+    fn grant_and_revoke_change_rights() {
         let of = |privilege: &str, schema| Rights::of(privilege, schema).map(|(rights, _)| rights);
         let read = of("SELECT", Some("performance_schema")).expect("known");
         assert!(read.may_read() && !read.may_read_data() && !read.may_set());

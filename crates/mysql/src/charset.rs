@@ -14,41 +14,17 @@ pub struct Charset {
 }
 
 /// The character sets that clients may name.
+#[rustfmt::skip] // One character set, one line.
 pub const CHARSETS: &[Charset] = &[
-    Charset {
-        name: "latin1",
-        collation: "latin1_swedish_ci",
-        description: "cp1252 West European",
-        bytes: 1,
-    },
-    Charset {
-        name: "ascii",
-        collation: "ascii_general_ci",
-        description: "US ASCII",
-        bytes: 1,
-    },
-    Charset {
-        name: "utf8",
-        collation: "utf8_general_ci",
-        description: "UTF-8 Unicode",
-        bytes: 3,
-    },
-    Charset {
-        name: "utf8mb4",
-        collation: "utf8mb4_0900_ai_ci",
-        description: "UTF-8 Unicode",
-        bytes: 4,
-    },
-    Charset {
-        name: "binary",
-        collation: "binary",
-        description: "Binary pseudo charset",
-        bytes: 1,
-    },
+    Charset { name: "latin1", collation: "latin1_swedish_ci", description: "cp1252 West European", bytes: 1 },
+    Charset { name: "ascii", collation: "ascii_general_ci", description: "US ASCII", bytes: 1 },
+    Charset { name: "utf8", collation: "utf8_general_ci", description: "UTF-8 Unicode", bytes: 3 },
+    Charset { name: "utf8mb4", collation: "utf8mb4_0900_ai_ci", description: "UTF-8 Unicode", bytes: 4 },
+    Charset { name: "binary", collation: "binary", description: "Binary pseudo charset", bytes: 1 },
 ];
 
 /// Whether clients may name a character set, in lower case. `utf8mb3` is the longer name of `utf8`.
-pub fn is_known(charset: &str) -> bool {
+pub fn is_supported(charset: &str) -> bool {
     charset == "utf8mb3" || CHARSETS.iter().any(|c| c.name == charset)
 }
 

@@ -1,4 +1,4 @@
-//! `utf8mb4_general_ci`: how texts compare unless a binary collation is said. One character at a
+//! `utf8mb4_general_ci`: how texts compare without a binary collation. One character at a
 //! time, without case and without accents, and as if the shorter text had spaces at its end.
 
 use std::cmp::Ordering;
@@ -52,11 +52,11 @@ fn computed(c: char) -> u32 {
     }
 }
 
-/// How two texts stand to each other.
+/// Compares two texts.
 pub fn compare(a: &str, b: &str) -> Ordering {
     match compare_ascii(a.as_bytes(), b.as_bytes()) {
-        Ok(found) => found,
-        // What came before is ASCII: there begins a character.
+        Ok(ordering) => ordering,
+        // All before is ASCII, so that a character begins here.
         Err(at) => compare_characters(a[at..].chars(), b[at..].chars()),
     }
 }
@@ -73,7 +73,7 @@ pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// From where characters have to be looked at.
+/// Compares from a position at which ASCII does not decide.
 fn compare_tails(a: &[u8], b: &[u8]) -> Ordering {
     if a.len().max(b.len()) <= PIECE_BYTES
         && let (Ok(a), Ok(b)) = (str::from_utf8(a), str::from_utf8(b))
@@ -104,7 +104,7 @@ fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
     .flatten()
 }
 
-/// What ASCII decides, which is most; else where the characters begin that have to be looked at.
+/// The order if ASCII decides it, as it mostly does; else the position from which characters are compared.
 #[inline]
 fn compare_ascii(a: &[u8], b: &[u8]) -> std::result::Result<Ordering, usize> {
     let same = |(x, y): (&u8, &u8)| x.is_ascii() && y.is_ascii() && x.eq_ignore_ascii_case(y);
@@ -234,7 +234,7 @@ fn like_by(
     escape: Option<char>,
 ) -> Result<bool> {
     // A vector doubles.
-    if !memory::has_room(pattern.len() * size_of::<Part>() * 2) {
+    if !memory::admit(pattern.len() * size_of::<Part>() * 2) {
         return Err(memory::exhausted());
     }
     let pattern = Pattern::read(pattern.chars(), escape, weight);
@@ -291,7 +291,7 @@ mod tests {
     proptest::proptest! {
         /// The short ways lead where reading every character does.
         #[test]
-        fn bytes_compare_as_their_characters_do(
+        fn bytes_compare_like_their_characters(
             same in "[a-cA-C é😀]{0,20}",
             a in proptest::collection::vec(proptest::sample::select(BYTES), 0..24),
             b in proptest::collection::vec(proptest::sample::select(BYTES), 0..24),
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_like_a_pattern_is_within_its_bounds() {
+    fn texts_like_a_pattern_are_within_its_bounds() {
         let (low, high) = bounds("É\\_b%c", Some('\\')).unwrap();
         for text in ["e_b", "e_b\0", "E_B\u{fffd}x", "é_bc", "e_b\t"] {
             assert!(

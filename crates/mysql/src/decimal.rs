@@ -1,7 +1,7 @@
 //! DECIMAL: exact numbers of up to 65 digits, with MySQL's rules for digits behind the point.
 //!
-//! A value is a text like `-12.50`. That is how SQLite keeps it, in columns whose collation is
-//! [`compare`]: so it sorts, groups and is found by an index as a number.
+//! A value is a text like `-12.50`. SQLite stores it so, in columns whose collation is [`compare`]: they
+//! sort and group as numbers, and an index finds them.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -12,7 +12,7 @@ use bigdecimal::{BigDecimal, RoundingMode, Zero};
 
 use crate::number::Number;
 
-/// Digits that MySQL keeps in one word, and the words of a number.
+/// Digits of one of MySQL's words, and words of a number.
 const WORD: i64 = 9;
 const WORDS: i64 = 9;
 
@@ -31,16 +31,16 @@ impl Decimal {
     /// whether that was all of it.
     pub fn prefix(text: &[u8]) -> (Self, bool) {
         let number = Number::of(text);
-        if let Some(found) = Self::of(&number) {
-            return (found, number.is_all());
+        if let Some(decimal) = Self::of(&number) {
+            return (decimal, number.is_all());
         }
         // An exponent that is too large is read as far as it is not.
         let written = number.text().as_bytes();
-        let found = (1..written.len()).rev().take(7).find_map(|n| {
+        let decimal = (1..written.len()).rev().take(7).find_map(|n| {
             let shorter = Number::of(&written[..n]);
             shorter.is_all().then(|| Self::of(&shorter)).flatten()
         });
-        (found.unwrap_or_else(|| Self::from(0i64)), false)
+        (decimal.unwrap_or_else(|| Self::from(0i64)), false)
     }
 
     /// `None` where there is no number, or an exponent that makes gigabytes of zeros.
@@ -82,7 +82,7 @@ impl Decimal {
     }
 
     /// Digits before the point; none of a number below 1.
-    pub fn whole_digits(&self) -> i64 {
+    pub fn integer_digits(&self) -> i64 {
         if self.0.is_zero() {
             return 0;
         }
@@ -113,10 +113,10 @@ impl Decimal {
         self.text().parse().unwrap_or(0.0)
     }
 
-    /// The whole number that it is; `None` beyond 128 bits, or with digits behind the point.
-    pub fn to_whole(&self) -> Option<i128> {
-        let (whole, rest) = self.truncated(0).0.into_bigint_and_exponent();
-        (rest == 0).then(|| i128::try_from(whole).ok()).flatten()
+    /// The integer that it is; `None` beyond 128 bits, or with digits behind the point.
+    pub fn to_integer(&self) -> Option<i128> {
+        let (integer, rest) = self.truncated(0).0.into_bigint_and_exponent();
+        (rest == 0).then(|| i128::try_from(integer).ok()).flatten()
     }
 
     /// Rounded to so many digits, half away from zero; fewer than none are digits before the point.
@@ -131,13 +131,13 @@ impl Decimal {
         self.scaled(digits, RoundingMode::Down)
     }
 
-    /// The next whole number below.
+    /// The next integer below.
     #[must_use]
     pub fn floor(&self) -> Self {
         self.scaled(0, RoundingMode::Floor)
     }
 
-    /// The next whole number above.
+    /// The next integer above.
     #[must_use]
     pub fn ceil(&self) -> Self {
         self.scaled(0, RoundingMode::Ceiling)
@@ -148,40 +148,40 @@ impl Decimal {
     }
 
     /// Digits behind the point that MySQL's words leave it.
-    pub fn room(&self) -> i64 {
-        let whole = self.whole_digits();
-        (WORDS - whole.div_euclid(WORD) - i64::from(whole % WORD > 0)).max(0) * WORD
+    pub fn max_scale(&self) -> i64 {
+        let digits = self.integer_digits();
+        (WORDS - digits.div_euclid(WORD) - i64::from(digits % WORD > 0)).max(0) * WORD
     }
 
     /// As many words as MySQL has: fewer digits behind the point, or `None` where those before it
     /// do not fit.
     fn fitted(self) -> Option<Self> {
         let words = |digits: i64| digits.max(0).div_euclid(WORD) + i64::from(digits % WORD > 0);
-        let whole = words(self.whole_digits());
-        if whole > WORDS {
+        let integer_words = words(self.integer_digits());
+        if integer_words > WORDS {
             return None;
         }
-        let room = (WORDS - whole) * WORD;
-        Some(if words(self.scale()) * WORD > room {
-            self.truncated(room)
+        let max_scale = (WORDS - integer_words) * WORD;
+        Some(if words(self.scale()) * WORD > max_scale {
+            self.truncated(max_scale)
         } else {
             self
         })
     }
 
     /// A sum with the digits of the longer one: those of a zero are easily lost.
-    fn kept(&self, other: &Self, sum: BigDecimal) -> Self {
+    fn with_longer_scale(&self, other: &Self, sum: BigDecimal) -> Self {
         Self(sum.with_scale(self.scale().max(other.scale())))
     }
 
     /// The sum; `None` where it is too large.
     pub fn plus(&self, other: &Self) -> Option<Self> {
-        self.kept(other, &self.0 + &other.0).fitted()
+        self.with_longer_scale(other, &self.0 + &other.0).fitted()
     }
 
     /// The difference; `None` where it is too large.
     pub fn minus(&self, other: &Self) -> Option<Self> {
-        self.kept(other, &self.0 - &other.0).fitted()
+        self.with_longer_scale(other, &self.0 - &other.0).fitted()
     }
 
     /// The product; `None` where it is too large.
@@ -209,21 +209,21 @@ impl Decimal {
         Self(BigDecimal::new(quotient, digits)).fitted()
     }
 
-    /// The whole quotient. The divisor is not 0.
+    /// The integer quotient. The divisor is not 0.
     #[must_use]
     pub fn div(&self, divisor: &Self) -> Self {
         let (mine, theirs) = (self.scale(), divisor.scale());
         let scale = mine.max(theirs);
-        let whole = |d: &Self| d.0.with_scale(scale).into_bigint_and_exponent().0;
-        Self(BigDecimal::new(whole(self) / whole(divisor), 0))
+        let unscaled = |d: &Self| d.0.with_scale(scale).into_bigint_and_exponent().0;
+        Self(BigDecimal::new(unscaled(self) / unscaled(divisor), 0))
     }
 
     /// The remainder, with the dividend's sign. The divisor is not 0.
     #[must_use]
     pub fn remainder(&self, divisor: &Self) -> Self {
         let scale = self.scale().max(divisor.scale());
-        let whole = |d: &Self| d.0.with_scale(scale).into_bigint_and_exponent().0;
-        Self(BigDecimal::new(whole(self) % whole(divisor), scale))
+        let unscaled = |d: &Self| d.0.with_scale(scale).into_bigint_and_exponent().0;
+        Self(BigDecimal::new(unscaled(self) % unscaled(divisor), scale))
     }
 
     /// The number with the other sign.
@@ -261,9 +261,13 @@ fn shortened<'t>(number: &Number<'t>) -> Cow<'t, str> {
     if number.text().len() <= DIGITS {
         return number.text().into();
     }
-    let (whole, fraction) = (number.significant(), number.fraction());
+    let (integer, fraction) = (number.significant(), number.fraction());
     let nines = "9".repeat(DIGITS);
-    let whole = if whole.len() > DIGITS { &nines } else { whole };
+    let integer = if integer.len() > DIGITS {
+        &nines
+    } else {
+        integer
+    };
     let fraction = &fraction[..fraction.len().min(DIGITS)];
     let sign = if number.is_negative() { "-" } else { "" };
     let point = if fraction.is_empty() { "" } else { "." };
@@ -272,7 +276,11 @@ fn shortened<'t>(number: &Number<'t>) -> Cow<'t, str> {
     } else {
         "e"
     };
-    format!("{sign}0{whole}{point}{fraction}{mark}{}", number.exponent()).into()
+    format!(
+        "{sign}0{integer}{point}{fraction}{mark}{}",
+        number.exponent()
+    )
+    .into()
 }
 
 /// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
@@ -286,39 +294,42 @@ fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
         all => (false, all),
     };
     let point = digits.iter().position(|c| *c == b'.');
-    let (whole, fraction) = match point {
+    let (integer, fraction) = match point {
         Some(at) => (&digits[..at], &digits[at + 1..]),
         None => (digits, &[][..]),
     };
-    if whole.is_empty() && fraction.is_empty()
-        || !whole.iter().chain(fraction).all(u8::is_ascii_digit)
+    if integer.is_empty() && fraction.is_empty()
+        || !integer.iter().chain(fraction).all(u8::is_ascii_digit)
     {
         return None;
     }
-    let first = whole.iter().position(|c| *c != b'0').unwrap_or(whole.len());
+    let first = integer
+        .iter()
+        .position(|c| *c != b'0')
+        .unwrap_or(integer.len());
     let last = fraction
         .iter()
         .rposition(|c| *c != b'0')
         .map_or(0, |i| i + 1);
-    let (whole, fraction) = (&whole[first..], &fraction[..last]);
+    let (integer, fraction) = (&integer[first..], &fraction[..last]);
     Some((
-        negative && !(whole.is_empty() && fraction.is_empty()),
-        whole,
+        negative && !(integer.is_empty() && fraction.is_empty()),
+        integer,
         fraction,
     ))
 }
 
-/// How two numbers stand to each other, each written as DECIMAL is. What is no number is 0 and
-/// whatever it begins with, as in MySQL.
+/// Compares two numbers, each written as DECIMAL is. Other texts are the number that they begin with, or 0, as
+/// in MySQL.
 pub fn compare(a: &[u8], b: &[u8]) -> Ordering {
     let (Some(x), Some(y)) = (parts(a), parts(b)) else {
         let read = |t: &[u8]| Decimal::prefix(t).0;
         return read(a).0.cmp(&read(b).0);
     };
-    let size = |(_, whole, fraction): &(bool, &[u8], &[u8]), other: &(bool, &[u8], &[u8])| {
-        let lengths = whole.len().cmp(&other.1.len());
+    let size = |(_, integer, fraction): &(bool, &[u8], &[u8]), other: &(bool, &[u8], &[u8])| {
+        let lengths = integer.len().cmp(&other.1.len());
         lengths
-            .then_with(|| (*whole).cmp(other.1))
+            .then_with(|| (*integer).cmp(other.1))
             .then_with(|| (*fraction).cmp(other.2))
     };
     match (x.0, y.0) {
@@ -354,7 +365,7 @@ mod tests {
 
     /// Found by `make fuzz`: these took hours, or overflowed.
     #[test]
-    fn exponents_are_small_whole_numbers() {
+    fn exponents_are_small_integers() {
         for text in [
             ".5E4000001000003.55",
             "1e-9223372036854775808",
@@ -372,20 +383,20 @@ mod tests {
             format!("-0.{long}"),
             format!("{long}.{long}x"),
         ] {
-            let (found, _) = Decimal::prefix(text.as_bytes());
-            assert!(found.whole_digits() <= 400 && found.scale() <= 400);
+            let (decimal, _) = Decimal::prefix(text.as_bytes());
+            assert!(decimal.integer_digits() <= 400 && decimal.scale() <= 400);
         }
     }
 
     #[test]
-    fn long_numbers_leave_less_room_behind_the_point() {
-        for (digits, room) in [(0, 81), (1, 72), (9, 72), (10, 63), (49, 27), (65, 9)] {
+    fn long_numbers_have_fewer_digits_behind_the_point() {
+        for (digits, scale) in [(0, 81), (1, 72), (9, 72), (10, 63), (49, 27), (65, 9)] {
             let number = if digits == 0 {
                 "0.5".into()
             } else {
                 "9".repeat(digits)
             };
-            assert_eq!(d(&number).room(), room, "{number}");
+            assert_eq!(d(&number).max_scale(), scale, "{number}");
         }
     }
 
@@ -440,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_read_as_far_as_it_goes() {
+    fn the_decimal_at_the_beginning_of_a_text_is_read() {
         for (text, number, all) in [
             ("12.5x", "12.5", false),
             ("x", "0", false),
@@ -449,8 +460,8 @@ mod tests {
             ("1e", "1", false),
             ("-", "0", false),
         ] {
-            let (found, whole) = Decimal::prefix(text.as_bytes());
-            assert_eq!((found.text().as_str(), whole), (number, all), "{text}");
+            let (decimal, is_all) = Decimal::prefix(text.as_bytes());
+            assert_eq!((decimal.text().as_str(), is_all), (number, all), "{text}");
         }
     }
 }

@@ -86,7 +86,7 @@ pub fn check() -> Result<()> {
     let error = ERROR.with_borrow(Clone::clone).or_else(|| {
         match signal.filter(|signal| signal.must_stop()) {
             Some(signal) => Some(signal.interruption()),
-            None => (!memory::has_room(0)).then(memory::exhausted),
+            None => (!memory::admit(0)).then(memory::exhausted),
         }
     });
     let Some(error) = error else {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_statement_that_takes_too_much_memory_ends() {
-        let limit = memory::statement(1000);
+        let limit = memory::limit_statement(1000);
         assert!(check().is_ok());
         assert!(memory::take(1000) && check().is_ok());
         // An allocator counts what it cannot refuse.

@@ -1,4 +1,4 @@
-//! What MySQL's clients know, whichever server answers them: errors with their numbers and
+//! What MySQL's clients and servers share: errors with their numbers and
 //! SQLSTATEs, types, character sets, system variables, what a table is, and the packets of the wire protocol.
 //!
 //! No engine, no SQLite, no parser: everything else is built on this.

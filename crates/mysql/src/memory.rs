@@ -1,48 +1,47 @@
 //! How much memory a statement may take, counted on the thread that runs it, while it grows.
 //!
-//! Two allocators count: SQLite's, which is refused what is beyond the limit, and the program's
-//! ([`Counted`]), which cannot be. So whoever takes long, or makes something large, asks
-//! [`has_room`]. Memory is given back where the statement ends, or by whoever frees it.
+//! Two allocators count: SQLite's, which fails beyond the limit, and the program's
+//! ([`CountingAllocator`]), which cannot fail. So code that runs long, or builds something large, calls
+//! [`admit`]. Memory is given back when it is freed, or when the statement ends.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 
 use crate::error::SqlError;
 
-/// What one statement may take unless it is told otherwise, in bytes.
-pub const DEFAULT: u64 = 256 << 20;
+/// The default limit of a statement.
+pub const DEFAULT_BYTES: u64 = 256 << 20;
 
 /// More than any statement takes.
 const UNLIMITED: i64 = i64::MAX / 2;
 
 thread_local! {
-    /// What the statement that runs may still take.
+    /// Bytes that the statement may still take.
     static LEFT: Cell<i64> = const { Cell::new(UNLIMITED) };
-    /// What it may take in all; 0 while none runs or there is no limit.
+    /// Its limit; 0 while none runs or there is no limit.
     static LIMIT: Cell<u64> = const { Cell::new(0) };
-    /// Whether it was refused some.
+    /// Whether an allocation was refused.
     static REFUSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// While this lives, the thread's statement may take so much. Statements that run within it share
-/// its limit.
+/// Limits the thread's statement until it is dropped. Statements within it share its limit.
 #[derive(Debug)]
-pub struct Statement {
+pub struct StatementLimit {
     outermost: bool,
 }
 
-/// A statement begins that may take `limit` bytes; 0 is no limit.
-pub fn statement(limit: u64) -> Statement {
+/// Begins a statement that may take `limit` bytes; 0 is no limit.
+pub fn limit_statement(limit: u64) -> StatementLimit {
     let outermost = LIMIT.get() == 0 && limit > 0;
     if outermost {
         LIMIT.set(limit);
         LEFT.set(i64::try_from(limit).unwrap_or(UNLIMITED).min(UNLIMITED));
         REFUSED.set(false);
     }
-    Statement { outermost }
+    StatementLimit { outermost }
 }
 
-impl Drop for Statement {
+impl Drop for StatementLimit {
     fn drop(&mut self) {
         if self.outermost {
             LIMIT.set(0);
@@ -51,7 +50,7 @@ impl Drop for Statement {
     }
 }
 
-/// Counts bytes that are about to be allocated. False: they must not be.
+/// Counts bytes that are about to be allocated. False: they are beyond the limit.
 #[inline]
 pub fn take(bytes: usize) -> bool {
     let left = LEFT.get() - i64::try_from(bytes).unwrap_or(UNLIMITED);
@@ -70,51 +69,51 @@ pub fn give(bytes: usize) {
     LEFT.set(left.saturating_add(bytes as i64).min(UNLIMITED));
 }
 
-/// Counts bytes that are there, whatever the limit: an allocator's, which cannot refuse.
+/// Counts bytes whatever the limit, for an allocator that cannot fail.
 #[inline]
 pub(crate) fn count(bytes: usize) {
     LEFT.set(LEFT.get() - bytes as i64);
 }
 
-/// Whether the statement may take so many bytes more. False: it must end, and has been refused them.
+/// Whether the statement may take so many bytes more. False: it must end, and [`exhausted`] says why.
 #[inline]
-pub fn has_room(bytes: usize) -> bool {
-    let room = LEFT.get() >= i64::try_from(bytes).unwrap_or(UNLIMITED);
-    if !room {
+pub fn admit(bytes: usize) -> bool {
+    let is_admitted = LEFT.get() >= i64::try_from(bytes).unwrap_or(UNLIMITED);
+    if !is_admitted {
         REFUSED.set(true);
     }
-    room
+    is_admitted
 }
 
-/// A program's allocator that counts what the statement of its thread takes.
+/// A program's allocator, which counts what its thread's statement takes.
 #[derive(Debug)]
-pub struct Counted<A>(pub A);
+pub struct CountingAllocator<A>(pub A);
 
-// SAFETY: all is done by the allocator within, with the caller's own arguments; counting neither
-// allocates nor unwinds.
-unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
+// SAFETY: rule 1: the inner allocator gets the caller's own arguments, under GlobalAlloc's contract. Counting
+// neither allocates nor unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: as the caller promises.
+        // SAFETY: rule 1 (the caller's own arguments).
         unsafe { self.0.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
-        // SAFETY: as the caller promises.
+        // SAFETY: rule 1 (the caller's own arguments).
         unsafe { self.0.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         count(bytes);
         give(layout.size());
-        // SAFETY: as the caller promises.
+        // SAFETY: rule 1 (the caller's own arguments).
         unsafe { self.0.realloc(memory, layout, bytes) }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         give(layout.size());
-        // SAFETY: as the caller promises.
+        // SAFETY: rule 1 (the caller's own arguments).
         unsafe { self.0.dealloc(memory, layout) }
     }
 }
@@ -138,14 +137,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_refused_what_is_beyond_its_limit() {
+    fn a_statement_takes_no_more_than_its_limit() {
         assert!(take(1 << 40), "no statement runs");
         give(1 << 40);
-        let outer = statement(1000);
+        let outer = limit_statement(1000);
         assert!(take(600) && !take(500));
         assert!(exhausted().message.contains("1000 bytes"));
         {
-            let _inner = statement(1 << 30);
+            let _inner = limit_statement(1 << 30);
             assert!(!take(500), "it is a part of the outer one");
         }
         give(600);
@@ -153,7 +152,7 @@ mod tests {
         drop(outer);
         assert!(take(1 << 40));
         assert_eq!(exhausted().message, "Out of memory");
-        let _again = statement(0);
+        let _again = limit_statement(0);
         assert!(take(1 << 40), "no limit");
     }
 }

@@ -4,10 +4,10 @@
 
 /// Digits of a double's decimal text that can decide how it is rounded (a double's exact value has 767), and
 /// one that stands for all that follow.
-const DIGITS: usize = 800;
+const MAX_DIGITS: usize = 800;
 
-/// Bytes of a number that is read as it stands: a sign, [`DIGITS`], a point and an exponent.
-const SHORT: usize = DIGITS + 32;
+/// Bytes of a number that is read as it stands: a sign, [`MAX_DIGITS`], a point and an exponent.
+const MAX_PARSED_BYTES: usize = MAX_DIGITS + 32;
 
 /// A number as a text has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,7 +15,7 @@ pub struct Number<'t> {
     /// All of it; empty where there is none.
     text: &'t str,
     /// Digits before the point.
-    whole: &'t str,
+    integer: &'t str,
     /// Digits behind it.
     fraction: &'t str,
     /// With its sign; empty where there is none.
@@ -43,20 +43,20 @@ impl<'t> Number<'t> {
         // SAFETY: of signs, digits, a point and an `e`, which are ASCII.
         let part = |from: usize, to: usize| unsafe { str::from_utf8_unchecked(&bytes[from..to]) };
         let first = sign(0);
-        let whole = digits(first);
-        let (point, mut end) = match bytes.get(whole) {
-            Some(b'.') => (whole + 1, digits(whole + 1)),
-            _ => (whole, whole),
+        let point = digits(first);
+        let (fraction, mut end) = match bytes.get(point) {
+            Some(b'.') => (point + 1, digits(point + 1)),
+            _ => (point, point),
         };
-        if whole == first && end <= point {
+        if point == first && end <= fraction {
             return Self {
                 rest: bytes,
                 ..Self::default()
             };
         }
         let mut number = Self {
-            whole: part(first, whole),
-            fraction: part(point, end),
+            integer: part(first, point),
+            fraction: part(fraction, end),
             ..Self::default()
         };
         if matches!(bytes.get(end), Some(b'e' | b'E')) {
@@ -73,7 +73,7 @@ impl<'t> Number<'t> {
     }
 
     /// The same, without a point and an exponent.
-    pub fn whole_of(text: &'t [u8]) -> Self {
+    pub fn of_integer(text: &'t [u8]) -> Self {
         let bytes = &text[end_of(text, 0, is_space)..];
         let first = usize::from(matches!(bytes.first(), Some(b'-' | b'+')));
         let end = end_of(bytes, first, u8::is_ascii_digit);
@@ -87,7 +87,7 @@ impl<'t> Number<'t> {
         let text = unsafe { str::from_utf8_unchecked(&bytes[..end]) };
         Self {
             text,
-            whole: &text[first..],
+            integer: &text[first..],
             rest: &bytes[end..],
             ..Self::default()
         }
@@ -107,19 +107,19 @@ impl<'t> Number<'t> {
     pub fn double(&self) -> f64 {
         match self.text.len() {
             0 => 0.0,
-            1..=SHORT => self.text.parse().unwrap_or(0.0),
+            1..=MAX_PARSED_BYTES => self.text.parse().unwrap_or(0.0),
             _ => self.shortened().parse().unwrap_or(0.0),
         }
     }
 
     /// The nearest integer, and 0 where there is no number.
     pub fn int(&self) -> i64 {
-        let whole = match self.text.len() {
+        let parsed = match self.text.len() {
             0 => return 0,
-            1..=SHORT => self.text.parse().ok(),
+            1..=MAX_PARSED_BYTES => self.text.parse().ok(),
             _ => None,
         };
-        whole.unwrap_or_else(|| self.double().round() as i64)
+        parsed.unwrap_or_else(|| self.double().round() as i64)
     }
 
     /// The digits before the point as 64 bits: those of the largest number where they are more, and of the
@@ -142,7 +142,7 @@ impl<'t> Number<'t> {
 
     /// Digits before the point without the zeros that they begin with.
     pub(crate) fn significant(&self) -> &'t str {
-        &self.whole[zeros(self.whole)..]
+        &self.integer[zeros(self.integer)..]
     }
 
     /// Digits behind the point.
@@ -157,30 +157,30 @@ impl<'t> Number<'t> {
 
     /// A number that is the same to a double.
     fn shortened(&self) -> String {
-        let whole = self.significant();
+        let integer = self.significant();
         // The point's place, counted from the first digit that is not 0.
-        let (fraction, point) = match whole.len() {
+        let (fraction, point) = match integer.len() {
             0 => {
                 let zeros = zeros(self.fraction);
                 (&self.fraction[zeros..], -(zeros as i64))
             }
             digits => (self.fraction, digits as i64),
         };
-        let mut digits = String::with_capacity(DIGITS + 1);
+        let mut digits = String::with_capacity(MAX_DIGITS + 1);
         let mut more = false;
-        for part in [whole, fraction] {
-            let (head, tail) = part.split_at(part.len().min(DIGITS - digits.len()));
+        for part in [integer, fraction] {
+            let (head, tail) = part.split_at(part.len().min(MAX_DIGITS - digits.len()));
             digits.push_str(head);
             more = more || zeros(tail) < tail.len();
         }
         digits.push(if more { '1' } else { '0' });
         // Larger ones are all the same to a double.
-        const FAR: i64 = 1 << 40;
+        const MAX_EXPONENT: i64 = 1 << 40;
         let exponent = match self.exponent.parse::<i64>() {
-            Ok(n) => n.clamp(-FAR, FAR),
+            Ok(n) => n.clamp(-MAX_EXPONENT, MAX_EXPONENT),
             Err(_) if self.exponent.is_empty() => 0,
-            Err(_) if self.exponent.starts_with('-') => -FAR,
-            Err(_) => FAR,
+            Err(_) if self.exponent.starts_with('-') => -MAX_EXPONENT,
+            Err(_) => MAX_EXPONENT,
         };
         let sign = if self.is_negative() { "-" } else { "" };
         format!("{sign}0.{digits}e{}", point + exponent)
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_a_number_as_far_as_it_goes() {
+    fn the_number_at_the_beginning_of_a_text_is_read() {
         for (text, number, all) in [
             ("12.5x", "12.5", false),
             (" -7 ", "-7", true),
@@ -228,13 +228,13 @@ mod tests {
             ("1e3", 1, false),
             ("-.5", 0, false),
         ] {
-            let number = Number::whole_of(text.as_bytes());
+            let number = Number::of_integer(text.as_bytes());
             assert_eq!((number.bits(), number.is_all()), (bits, all), "{text}");
         }
     }
 
     #[test]
-    fn digits_by_the_million_are_a_double_too() {
+    fn numbers_of_a_million_digits_are_doubles() {
         let nines = "9".repeat(1 << 20);
         let zeros = "0".repeat(1 << 20);
         let double = |text: &str| Number::of(text.as_bytes()).double();

@@ -1,8 +1,8 @@
-//! FLOAT and DOUBLE: what a column has of a double.
+//! FLOAT and DOUBLE: the doubles that a column can store.
 
 use crate::types::parts;
 
-/// What a column of such a type takes.
+/// A column type whose values are doubles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Real {
     /// It has no sign.
@@ -45,8 +45,8 @@ impl Real {
         };
         let most = match self.digits {
             Some((digits, scale)) => {
-                let whole = i32::from(digits) - i32::from(scale);
-                most.min(10f64.powi(whole) - 10f64.powi(-i32::from(scale)))
+                let integer_digits = i32::from(digits) - i32::from(scale);
+                most.min(10f64.powi(integer_digits) - 10f64.powi(-i32::from(scale)))
             }
             None => most,
         };

@@ -1,6 +1,6 @@
 //! The system schemas, and the accounts that a server has from its start.
 
-/// The schemas that are described rather than stored, in the order in which they are shown.
+/// The schemas that are described rather than stored, in the order of SHOW DATABASES.
 pub const SYSTEM_SCHEMAS: [&str; 5] = [
     "information_schema",
     "mysql",

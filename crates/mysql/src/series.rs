@@ -1,11 +1,11 @@
-//! The series of MySQL and MariaDB whose tables a server of Tare's has.
+//! The series of MySQL and MariaDB whose tables Tare serves.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A series. They have no order: MariaDB is neither older nor newer than a MySQL. What one has and another has
-/// not is a question with a name.
+/// A series. They have no order: MariaDB is neither older nor newer than MySQL. Each
+/// difference between them is a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Series {
     /// The tables of MySQL 8.0.15.
@@ -19,10 +19,10 @@ pub enum Series {
 impl Series {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::V8_0, Self::V9_7, Self::Mariadb];
-    /// The one whose tables are served where nobody asks for another.
+    /// The default.
     pub const DEFAULT: Self = Self::V9_7;
 
-    /// As it is named on the command line.
+    /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::V8_0 => "8.0",
@@ -31,8 +31,7 @@ impl Series {
         }
     }
 
-    /// What a server calls itself. Clients look at the number before they ask for anything, so it is
-    /// the server whose tables are served.
+    /// The version that a server reports. Clients read it first, so it is that of the tables.
     pub const fn version(self) -> &'static str {
         match self {
             Self::V8_0 => concat!("8.0.15-tare-", env!("CARGO_PKG_VERSION")),
@@ -41,7 +40,7 @@ impl Series {
         }
     }
 
-    /// The server whose tables are served, as people call it.
+    /// The server with these tables, for messages.
     pub const fn server(self) -> &'static str {
         match self {
             Self::V8_0 => "MySQL 8.0",
@@ -65,12 +64,12 @@ impl Series {
         matches!(self, Self::Mariadb)
     }
 
-    /// Whether names of hosts are kept as ASCII, as MySQL does since 8.0.17.
+    /// Whether names of hosts are ASCII, as in MySQL since 8.0.17.
     pub const fn has_ascii_hosts(self) -> bool {
         matches!(self, Self::V9_7)
     }
 
-    /// Whether a thing that MySQL says is deprecated is told of when it is used: FLUSH PRIVILEGES,
+    /// Whether the use of something deprecated is a warning: FLUSH PRIVILEGES,
     /// information_schema.PROCESSLIST, the digits of a FLOAT.
     pub const fn warns_of_deprecated(self) -> bool {
         matches!(self, Self::V9_7)
@@ -96,12 +95,12 @@ impl Series {
         !matches!(self, Self::V8_0)
     }
 
-    /// Whether information_schema is made of views, whose columns keep their names however they are asked for.
+    /// Whether information_schema is made of views, whose columns keep their names however a statement writes them.
     pub const fn has_views_of_information(self) -> bool {
         !self.is_mariadb()
     }
 
-    /// Whether SHOW CREATE DATABASE tells of encryption, as MySQL does since 8.0.16.
+    /// Whether SHOW CREATE DATABASE has the encryption, as in MySQL since 8.0.16.
     pub const fn has_encryption(self) -> bool {
         matches!(self, Self::V9_7)
     }
@@ -111,14 +110,14 @@ impl Series {
         matches!(self, Self::V9_7)
     }
 
-    /// Whether the digest of what is done with a prepared statement begins with PREPARE or EXECUTE, and digests
-    /// keep the positions of their literals.
-    pub const fn has_later_digests(self) -> bool {
+    /// Whether digests of prepared statements begin with PREPARE or EXECUTE, and digests have the positions of
+    /// literals.
+    pub const fn has_9_7_digests(self) -> bool {
         matches!(self, Self::V9_7)
     }
 
-    /// Whether status variables have the names and the company that MySQL 9.7 gives them.
-    pub const fn has_later_status(self) -> bool {
+    /// Whether status variables have MySQL 9.7's names.
+    pub const fn has_9_7_status(self) -> bool {
         matches!(self, Self::V9_7)
     }
 
@@ -127,8 +126,8 @@ impl Series {
         !matches!(self, Self::V9_7)
     }
 
-    /// A type of a user's table, whose integers have no display width, as this series shows it: before
-    /// 8.0.19 each has the one that its values need.
+    /// The type of a user's column, whose integers have no display width, in this series: before 8.0.19 each
+    /// has the width that its values need.
     pub fn with_width(self, column_type: &str) -> Cow<'_, str> {
         let (name, rest) = column_type.split_once(' ').unwrap_or((column_type, ""));
         let minus = u32::from(!rest.starts_with("unsigned"));
@@ -148,9 +147,9 @@ impl Series {
         }
     }
 
-    /// A column's type as this series shows it. From 8.0.19 on an integer has no display width;
-    /// `tinyint(1)` keeps it, because connectors read it as a boolean.
-    pub fn shown(self, column_type: &str) -> Cow<'_, str> {
+    /// A column's type in this series. From 8.0.19 on an integer has no display width;
+    /// `tinyint(1)` still has it, because connectors read it as a boolean.
+    pub fn display_type(self, column_type: &str) -> Cow<'_, str> {
         if self.has_widths() || column_type.starts_with("tinyint(1)") {
             return Cow::Borrowed(column_type);
         }
@@ -185,8 +184,8 @@ impl FromStr for Series {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|series| series.name() == text);
-        found.ok_or_else(|| {
+        let series = Self::ALL.into_iter().find(|series| series.name() == text);
+        series.ok_or_else(|| {
             format!("'{text}' is no series whose tables Tare has: give 8.0, 9.7 or mariadb")
         })
     }
@@ -198,17 +197,17 @@ mod tests {
 
     #[test]
     fn integers_have_no_width_since_8_0_19() {
-        let shown = |kind| Series::V9_7.shown(kind).into_owned();
-        assert_eq!(shown("bigint(20) unsigned"), "bigint unsigned");
-        assert_eq!(shown("int(11)"), "int");
-        assert_eq!(shown("tinyint(1)"), "tinyint(1)");
+        let display = |kind| Series::V9_7.display_type(kind).into_owned();
+        assert_eq!(display("bigint(20) unsigned"), "bigint unsigned");
+        assert_eq!(display("int(11)"), "int");
+        assert_eq!(display("tinyint(1)"), "tinyint(1)");
         assert_eq!(
-            shown("int(5) unsigned zerofill"),
+            display("int(5) unsigned zerofill"),
             "int(5) unsigned zerofill"
         );
-        assert_eq!(shown("varchar(20)"), "varchar(20)");
-        assert_eq!(shown("enum('int(1)')"), "enum('int(1)')");
-        assert_eq!(Series::V8_0.shown("int(11)"), "int(11)");
+        assert_eq!(display("varchar(20)"), "varchar(20)");
+        assert_eq!(display("enum('int(1)')"), "enum('int(1)')");
+        assert_eq!(Series::V8_0.display_type("int(11)"), "int(11)");
     }
 
     #[test]
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_is_read_as_it_is_written() {
+    fn the_name_of_a_series_parses() {
         for series in Series::ALL {
             assert_eq!(series.name().parse(), Ok(series));
         }

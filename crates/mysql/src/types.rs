@@ -51,7 +51,7 @@ pub fn members(column_type: &str) -> Vec<String> {
 pub struct Parts {
     /// `bigint`, `varchar`.
     pub base: String,
-    /// What stands in the parentheses.
+    /// The text in the parentheses.
     pub inside: Option<String>,
     /// Whether `unsigned` follows.
     pub unsigned: bool,
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_come_out_of_their_quotes() {
+    fn enum_members_are_unquoted() {
         assert_eq!(
             members("enum('b','it''s','a,c','')"),
             ["b", "it's", "a,c", ""]
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn types_come_apart() {
+    fn types_are_parsed() {
         let p = parts("bigint(20) unsigned");
         assert_eq!(
             (p.base.as_str(), p.inside.as_deref(), p.unsigned),

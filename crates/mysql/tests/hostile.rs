@@ -89,7 +89,7 @@ proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn any_bytes_log_nobody_in_by_accident(packet in bytes(256)) {
+    fn arbitrary_bytes_are_refused_or_a_bounded_login(packet in bytes(256)) {
         log_in(&packet);
     }
 
@@ -120,12 +120,12 @@ proptest! {
     }
 
     #[test]
-    fn values_are_refused_or_read_twice_the_same(code in any::<u8>(), unsigned in any::<bool>(), value in bytes(32)) {
+    fn values_are_refused_or_survive_a_round_trip(code in any::<u8>(), unsigned in any::<bool>(), value in bytes(32)) {
         bind(code, unsigned, &value);
     }
 
     #[test]
-    fn packets_keep_their_payloads(payloads in prop::collection::vec(bytes(300), 0..6), sequence in any::<u8>()) {
+    fn packets_contain_their_payloads(payloads in prop::collection::vec(bytes(300), 0..6), sequence in any::<u8>()) {
         let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
         send(&payloads, sequence);
     }

@@ -66,7 +66,7 @@ pub fn set_sample_age(segment: Option<&Segment>, seconds: &str) -> Result<()> {
 /// 1115, 1253 or 1273.
 pub fn set_names(charset: &str, collation: Option<&str>) -> Result<Vec<(&'static str, String)>> {
     let charset = charset.to_ascii_lowercase();
-    if !charset::is_known(&charset) && charset != "default" {
+    if !charset::is_supported(&charset) && charset != "default" {
         return Err(SqlError::new(
             1115,
             format!("Unknown character set: '{charset}'"),

@@ -8,7 +8,7 @@ pub enum Cell<'a> {
     /// SQL NULL.
     Null,
     /// An unsigned 64-bit value. SQLite has no such type, so the bit pattern travels as `i64`;
-    /// whoever sends it on reads the column's type and turns it back.
+    /// the sender reads the column's type and converts it back.
     Unsigned(u64),
     /// A signed 64-bit value.
     Signed(i64),

@@ -7,7 +7,8 @@ use tare_layout::Kind;
 use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
 
-/// What one event of Tare's engine costs beside the clock, in clock reads (one `rdtsc`), and how many reads it makes when it is timed.
+/// The cost of one event of Tare's engine without the clock, in clock reads (one `rdtsc`), and the number of its
+/// reads when it is timed.
 ///
 /// From docs/results/2026-11-21-engine (`make bench`, ratios to one rdtsc of the same run) and, where that has no
 /// figure, from instruction counts (crates/tare/benches/instructions.tsv) at that run's 0.0045 rdtsc an instruction.
@@ -74,7 +75,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The whole.
+    /// The total.
     pub fn sum(&self) -> u64 {
         (self.timer + self.counting).saturating_add_signed(self.recording)
     }

@@ -1,8 +1,8 @@
-//! What instruments are like when nobody has said anything.
+//! The default settings of instruments.
 
 use tare_layout::Kind;
 
-/// Whether an instrument is enabled, or `timed`, by default, as far as its name's beginning tells.
+/// Whether an instrument is enabled, or `timed`, by default, by the prefix of its name.
 pub fn of_kind(name: &str, timed: bool) -> bool {
     let kinds = [
         ("wait/synch/", Kind::Mutex),

@@ -1,6 +1,6 @@
-//! What a table is: its columns, keys and documentation, said once.
+//! What a table is: its columns, keys and documentation, described once.
 //!
-//! Everything that shows a table (the virtual table's schema, SHOW CREATE TABLE,
+//! Everything that prints a table (the virtual table's schema, SHOW CREATE TABLE,
 //! information_schema, docs/tables.md) reads these descriptions and nothing else.
 
 use std::sync::OnceLock;
@@ -21,7 +21,7 @@ pub const I64: &str = "bigint(20)";
 /// MySQL's `enum('YES','NO')`.
 pub const YES_NO: &str = "enum('YES','NO')";
 
-/// A key, as SHOW CREATE TABLE and information_schema.statistics show it.
+/// A key, as in SHOW CREATE TABLE and information_schema.statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Key {
     /// PRIMARY KEY.
@@ -100,7 +100,7 @@ pub type Insert = fn(&View, &[Change]) -> Result<(), SqlError>;
 /// Removes the row with this rowid.
 pub type Delete = fn(&View, rowid: i64) -> Result<(), SqlError>;
 
-/// A table and how its rows are made.
+/// A table and the function for its rows.
 pub struct Spec<R: 'static> {
     /// `performance_schema`, `information_schema`, `mysql` or `tare`.
     pub schema: &'static str,
@@ -114,21 +114,21 @@ pub struct Spec<R: 'static> {
     pub keys: &'static [Key],
     /// Its keys in MySQL 9.7, where those are others.
     pub keys_9_7: Option<&'static [Key]>,
-    /// The columns on whose equality `rows` saves work.
+    /// The columns that `rows` can filter by equality.
     pub filters: &'static [&'static str],
     /// How many rows to expect, for SQLite's planner.
     pub expect: u32,
-    /// Makes the rows. With a filter it may give more rows than match, never fewer.
+    /// Returns the rows. With a filter it may return more rows than match, never fewer.
     pub rows: fn(&View, &Filter) -> Result<Rows<R>, SqlError>,
     /// A row's identity, for UPDATE.
     pub rowid: Option<fn(&R) -> i64>,
-    /// What UPDATE may do, if anything.
+    /// UPDATE, if allowed.
     pub update: Option<Update>,
-    /// What INSERT does, if anything.
+    /// INSERT, if allowed.
     pub insert: Option<Insert>,
-    /// What DELETE does, if anything.
+    /// DELETE, if allowed.
     pub delete: Option<Delete>,
-    /// What TRUNCATE does, if anything.
+    /// TRUNCATE, if allowed.
     pub truncate: Option<Truncate>,
     /// The default collation that MySQL declares for it; `None` for its database's.
     pub collation: Option<&'static str>,
@@ -180,7 +180,7 @@ impl<R: 'static> Spec<R> {
         self
     }
 
-    /// The same table; equality on these columns saves work.
+    /// The same table, which can be filtered by equality on these columns.
     pub const fn filters(mut self, columns: &'static [&'static str]) -> Self {
         self.filters = columns;
         self
@@ -200,7 +200,7 @@ impl<R: 'static> Spec<R> {
     }
 
     /// The same table, to which rows can be added and from which they can be taken. Such a table is
-    /// updatable, too: `rowid` is said there.
+    /// updatable, too: `update` has its `rowid`.
     pub const fn change(mut self, insert: Insert, delete: Delete) -> Self {
         self.insert = Some(insert);
         self.delete = Some(delete);
@@ -243,7 +243,7 @@ impl<R: 'static> Spec<R> {
     }
 }
 
-/// A table whose rows' type is hidden.
+/// A table of any row type.
 pub trait Table: Sync {
     /// The schema it lives in.
     fn schema(&self) -> &'static str;
@@ -267,35 +267,35 @@ pub trait Table: Sync {
     fn keys_in_9_7(&self) -> Option<&'static [Key]> {
         None
     }
-    /// The columns on whose equality a scan saves work.
+    /// The columns that a scan can filter by equality.
     fn filters(&self) -> &'static [&'static str] {
         &[]
     }
-    /// The columns on whose bounds (`<`, `>=`, BETWEEN) a scan saves work.
+    /// The columns that a scan can filter by bounds (`<`, `>=`, BETWEEN).
     fn ranges(&self) -> &'static [&'static str] {
         &[]
     }
     /// How many rows to expect.
     fn expect(&self) -> u32;
-    /// What UPDATE may do, if anything.
+    /// UPDATE, if allowed.
     fn update(&self) -> Option<&Update> {
         None
     }
-    /// What INSERT does, if anything.
+    /// INSERT, if allowed.
     fn insert(&self) -> Option<Insert> {
         None
     }
-    /// What DELETE does, if anything.
+    /// DELETE, if allowed.
     fn delete(&self) -> Option<Delete> {
         None
     }
-    /// Whether TRUNCATE does something.
+    /// Whether TRUNCATE is allowed.
     fn can_truncate(&self) -> bool {
         false
     }
     /// Empties it. Only where `can_truncate`.
     fn truncate(&self, view: &View) -> Result<(), SqlError>;
-    /// Whether it has no rows whatever happens; then its sentence says why.
+    /// Whether it never has rows; then its sentence has the reason.
     fn is_always_empty(&self) -> bool {
         false
     }
@@ -307,30 +307,30 @@ pub trait Table: Sync {
     fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError>;
 }
 
-/// A scan standing on a row, or past the last.
+/// A scan, which is at a row or past the last.
 pub trait Scan {
     /// Steps to the next row; false when there is none.
     ///
     /// # Errors
-    /// Why it cannot go on.
+    /// The reason that it cannot continue.
     fn advance(&mut self) -> Result<bool, SqlError>;
-    /// A value of the row it stands on. NULL past the last row.
+    /// A value of the current row. NULL past the last row.
     fn cell(&self, column: usize) -> Cell<'_>;
     /// The row's identity.
     fn rowid(&self) -> i64;
 }
 
-struct Typed<R: 'static> {
+struct SpecScan<R: 'static> {
     spec: &'static Spec<R>,
     rows: Rows<R>,
     row: Option<R>,
-    seen: i64,
+    number: i64,
 }
 
-impl<R: 'static> Scan for Typed<R> {
+impl<R: 'static> Scan for SpecScan<R> {
     fn advance(&mut self) -> Result<bool, SqlError> {
         self.row = self.rows.next();
-        self.seen += 1;
+        self.number += 1;
         Ok(self.row.is_some())
     }
 
@@ -344,7 +344,7 @@ impl<R: 'static> Scan for Typed<R> {
     fn rowid(&self) -> i64 {
         match (self.spec.rowid, &self.row) {
             (Some(rowid), Some(row)) => rowid(row),
-            _ => self.seen,
+            _ => self.number,
         }
     }
 }
@@ -397,11 +397,11 @@ impl<R: 'static> Table for Spec<R> {
     }
     fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
         let rows = (self.rows)(view, filter)?;
-        Ok(Box::new(Typed {
+        Ok(Box::new(SpecScan {
             spec: self,
             rows,
             row: None,
-            seen: 0,
+            number: 0,
         }))
     }
 }
@@ -411,7 +411,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_those_of_the_enum() {
+    fn yes_no_takes_the_enums_names_and_numbers() {
         let of = |value: Option<&str>| {
             Change {
                 column: "ENABLED",

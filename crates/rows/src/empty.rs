@@ -1,6 +1,6 @@
 //! Tables of MySQL's that have no rows here: clients that query them find MySQL's columns and keys.
 //!
-//! empty.tsv describes them, and says how in its head.
+//! empty.tsv describes them; its head explains the format.
 
 use std::str::FromStr;
 use std::sync::OnceLock;

@@ -6,7 +6,7 @@ use crate::describe::Table;
 
 /// What is described elsewhere, and listed in information_schema and docs/tables.md: schema sys.
 pub trait Extension: Sync {
-    /// The series whose tables it is over.
+    /// The series whose tables it reads.
     fn series(&self) -> Series;
 
     /// Its views, and tables if it has any.

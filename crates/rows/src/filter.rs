@@ -1,4 +1,4 @@
-//! What a statement's WHERE lets a scan skip.
+//! The conditions of a WHERE clause by which a scan skips rows.
 
 /// A value that a column is compared with.
 #[derive(Debug, Clone, PartialEq)]
@@ -9,11 +9,11 @@ pub enum Operand {
     Integer(i64),
     /// A string.
     Text(String),
-    /// What no column here is filtered by: a real number, bytes.
+    /// A real number or bytes, by which no column here is filtered.
     Other,
 }
 
-/// On which side of a value a column's has to lie; the value itself may be among them.
+/// A column's values are at least, or at most, a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// `>=` and `>`.
@@ -28,7 +28,7 @@ pub enum Bound {
 pub struct Filter {
     equal: Vec<(&'static str, Operand)>,
     bounds: Vec<(&'static str, Bound, Operand)>,
-    /// Bits of the columns that nobody will ask for.
+    /// Bits of the columns that the statement does not read.
     unused: u64,
 }
 
@@ -87,7 +87,7 @@ impl Filter {
         of.map(|(_, bound, value)| (*bound, value))
     }
 
-    /// Says which columns are read: a bit for each, the last one for all beyond.
+    /// Sets which columns are read: a bit for each, the last one for all beyond.
     pub fn use_columns(&mut self, bits: u64) {
         self.unused = !bits;
     }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_of_their_column_and_all_columns_are_read_unless_told_otherwise() {
+    fn bounds_belong_to_one_column_and_by_default_all_columns_are_read() {
         let mut filter = Filter::all();
         assert!(filter.uses(0) && filter.uses(80));
         filter.bound("at", Bound::From, Operand::Text("2026".into()));

@@ -1,9 +1,9 @@
-//! The tables of the system schemas: each described once, its rows made from a snapshot of a
-//! segment, or from what a server says of itself.
+//! The tables of the system schemas: each is described once. Its rows come from a snapshot of a segment, or
+//! from a server.
 //!
-//! [`describe`] says what a table is, [`source`] what a server tells, [`registry`] which tables
-//! there are. Whoever evaluates SQL scans a [`describe::Table`] with a [`view::View`] and a
-//! [`filter::Filter`]; SQLite, the dialect and the server are not known here.
+//! [`describe`] has what a table is, [`source`] the data of a server, [`registry`] the list of tables. An
+//! evaluator of SQL scans a [`describe::Table`] with a [`view::View`] and a [`filter::Filter`]. This crate
+//! uses neither SQLite nor the dialect nor the server.
 //!
 //! Unsigned 64-bit values travel as the bit pattern of an `i64`. A value above `i64::MAX` would
 //! sort as negative: no count reaches it, and a time in picoseconds does after 106 days of one

@@ -12,21 +12,23 @@ use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
 
 fn merged(mut server: Vec<Variable>, own: Vec<Variable>) -> Vec<Variable> {
-    // What the segment says is the truth; a server may not contradict it.
+    // The segment has the current values; those of the server do not override them.
     server.retain(|s| !own.iter().any(|o| o.name.eq_ignore_ascii_case(&s.name)));
     server.extend(own);
     server.sort_by_cached_key(|v| v.name.to_ascii_lowercase());
     server
 }
 
-/// performance_schema's own variables, with those that a later series has anew.
+/// performance_schema's own variables, with those that MySQL 9.7 added.
 fn own_variables(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.variables(view.source.series());
     if view.source.series().has_telemetry() {
         let on = view.source.segment().is_some();
-        let most = settings(view).most;
-        let sizes = telemetry::SIZES.iter().zip(most);
-        own.extend(sizes.map(|((name, _), most)| Variable::new(*name, if on { most } else { 0 })));
+        let limits = settings(view).limits;
+        let sizes = telemetry::SIZES.iter().zip(limits);
+        own.extend(
+            sizes.map(|((name, _), limit)| Variable::new(*name, if on { limit } else { 0 })),
+        );
         // A server has its own.
         if view.source.telemetry().is_none() {
             own.push(Variable::new("performance_schema_show_processlist", "OFF"));
@@ -35,7 +37,7 @@ fn own_variables(view: &View) -> Vec<Variable> {
     own
 }
 
-/// performance_schema's own status counters, with those that a later series has anew.
+/// performance_schema's own status counters, with those that MySQL 9.7 added.
 fn own_status(view: &View) -> Vec<Variable> {
     let mut own = view.snapshot.status_of(view.source.series());
     let before = view.source.flushed_losses();
@@ -61,7 +63,7 @@ pub fn variables(view: &View, scope: Scope) -> Vec<Variable> {
     merged(view.source.variables(scope), own_variables(view))
 }
 
-/// What FLUSH STATUS is to find: MySQL's counters of what was lost. Those of schema tare stay.
+/// The counters that FLUSH STATUS resets: MySQL's losses. Those of schema tare stay.
 pub fn losses(snapshot: &Snapshot, series: Series) -> HashMap<String, u64> {
     let is_loss =
         |v: &Variable| v.name.starts_with("Performance_schema_") && v.name.ends_with("_lost");

@@ -1,4 +1,4 @@
-//! Schema `mysql`: what clients ask for at connect.
+//! Schema `mysql`: accounts and their privileges.
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, col, null};

@@ -1,4 +1,4 @@
-//! The options of schema sys, as sys_config shows them.
+//! The options of schema sys: sys_config.
 
 use tare_mysql::error::SqlError;
 
@@ -13,11 +13,11 @@ pub struct Setting {
     pub value: Option<String>,
     /// `set_time`.
     pub set_time: Option<String>,
-    /// `set_by`; NULL for what the server came with.
+    /// `set_by`; NULL for a default.
     pub set_by: Option<String>,
 }
 
-/// Whoever keeps the options.
+/// A store of the options.
 pub trait Options {
     /// All of them, by their names.
     fn rows(&self) -> Vec<Setting>;

@@ -12,7 +12,7 @@ use crate::source::Source;
 use crate::view::View;
 use crate::{empty, information_schema, mysql, performance_schema, sys_config, tare};
 
-/// Every table that some series has, with the columns of all: what tells of the descriptions themselves.
+/// Every table that some series has, with the columns of all.
 pub fn described() -> &'static [&'static dyn Table] {
     static ALL: OnceLock<Vec<&'static dyn Table>> = OnceLock::new();
     ALL.get_or_init(|| {

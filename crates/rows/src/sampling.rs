@@ -7,10 +7,10 @@ use crate::describe::{Column, Key, Spec, Table, U64, Update, col, null};
 
 /// How events of a type are sampled.
 #[derive(Debug, Clone)]
-pub struct Sampled {
+pub struct SamplingSetting {
     /// The group's number.
     pub id: u32,
-    /// What it is called.
+    /// Its name.
     pub event_type: &'static str,
     /// `every`, `1/N` or `budget P %`.
     pub sampling: String,
@@ -19,7 +19,7 @@ pub struct Sampled {
 }
 
 #[rustfmt::skip] // One column, one line.
-static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
+static SETUP_SAMPLING: Spec<SamplingSetting> = Spec::new(
     "tare",
     "setup_sampling",
     "How events of each type are sampled. Statements, digests and errors are always counted exactly; `wait` includes \
@@ -27,11 +27,11 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
      chosen so that instrumentation takes at most P % of the program's CPU time. Of `memory`, allocations \
      below 4 KiB are drawn one by one, in servers behind the door; other programs count them all.",
     &[&[
-        col("event_type", "varchar(64)", "The event type.", |r: &Sampled| r.event_type.into()),
+        col("event_type", "varchar(64)", "The event type.", |r: &SamplingSetting| r.event_type.into()),
         col("sampling", "varchar(64)", "`every`, `1/N` or `budget P %`; can be updated.", |r| r.sampling.as_str().into()),
         col("one_in", U64, "N at present.", |r| r.one_in.into()),
     ]],
-    |view, _| view.snapshot.sampled(),
+    |view, _| view.snapshot.sampling_settings(),
 )
 .keys(&[Key::Primary(&["event_type"])])
 .expect(4)
@@ -39,7 +39,7 @@ static SETUP_SAMPLING: Spec<Sampled> = Spec::new(
     |r| i64::from(r.id),
     Update {
         columns: &["sampling"],
-        apply: |view, rowid, changes| view.snapshot.set_sampled(rowid as u32, changes),
+        apply: |view, rowid, changes| view.snapshot.set_sampling(rowid as u32, changes),
     },
 );
 
@@ -54,7 +54,7 @@ pub struct Estimate {
     pub observed: u64,
     /// Those windows.
     pub windows: u64,
-    /// What those events were counted as.
+    /// What those events represent.
     pub weighted: u64,
     /// Standard error of the count.
     pub count_error: f64,
@@ -78,14 +78,14 @@ impl Estimate {
 
 /// An estimate of an instrument.
 #[derive(Debug, Clone)]
-pub struct OfInstrument {
+pub struct InstrumentEstimate {
     /// The instrument.
     pub name: Arc<str>,
     /// The figures.
     pub estimate: Estimate,
 }
 
-impl AsRef<Estimate> for OfInstrument {
+impl AsRef<Estimate> for InstrumentEstimate {
     fn as_ref(&self) -> &Estimate {
         &self.estimate
     }
@@ -107,16 +107,16 @@ const fn figures<R: AsRef<Estimate>>() -> [Column<R>; 9] {
     ]
 }
 
-static INSTRUMENT_FIGURES: [Column<OfInstrument>; 9] = figures();
+static INSTRUMENT_FIGURES: [Column<InstrumentEstimate>; 9] = figures();
 
 #[rustfmt::skip] // One column, one line.
-static BY_INSTRUMENT: Spec<OfInstrument> = Spec::new(
+static BY_INSTRUMENT: Spec<InstrumentEstimate> = Spec::new(
     "tare",
     "sampling_by_instrument",
     "How good the estimates by event name are: of each instrument that was observed in windows, or of whose \
      allocations some were drawn.",
     &[
-        &[col("event_name", "varchar(128)", "The instrument.", |r: &OfInstrument| (&*r.name).into())],
+        &[col("event_name", "varchar(128)", "The instrument.", |r: &InstrumentEstimate| (&*r.name).into())],
         &INSTRUMENT_FIGURES,
     ],
     |view, _| view.snapshot.estimates(),

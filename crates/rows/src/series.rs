@@ -21,9 +21,9 @@ pub fn column(meta: &Meta, series: Series) -> Option<Meta> {
     let column_type = match own_type {
         Some(own_type) => own_type,
         // Descriptions live as long as the program, and so do the few types that are derived.
-        None => match series.shown(meta.column_type) {
+        None => match series.display_type(meta.column_type) {
             std::borrow::Cow::Borrowed(same) => same,
-            std::borrow::Cow::Owned(shown) => shown.leak(),
+            std::borrow::Cow::Owned(own) => own.leak(),
         },
     };
     Some(Meta {
@@ -38,8 +38,8 @@ pub struct SeriesTable {
     table: &'static dyn Table,
     columns: Vec<Meta>,
     keys: &'static [Key],
-    /// Where the columns are in the description; `None` if it has no others.
-    places: Option<Vec<usize>>,
+    /// The columns' positions in the description; `None` if it has no others.
+    positions: Option<Vec<usize>>,
 }
 
 impl SeriesTable {
@@ -49,37 +49,37 @@ impl SeriesTable {
             return None;
         }
         let all = table.columns();
-        let kept = all.iter().enumerate();
-        let (places, columns): (Vec<usize>, Vec<Meta>) = kept
+        let all_columns = all.iter().enumerate();
+        let (positions, columns): (Vec<usize>, Vec<Meta>) = all_columns
             .filter_map(|(i, meta)| Some((i, column(meta, series)?)))
             .unzip();
         Some(Self {
             table,
             keys: match table.keys_in_9_7() {
                 Some(keys) if series == Series::V9_7 => keys,
-                // MariaDB looks none of its tables up by a key.
+                // MariaDB has no keys on these tables.
                 _ if series.is_mariadb() && table.schema() == "performance_schema" => &[],
                 _ => table.keys(),
             },
-            places: (columns.len() < all.len()).then_some(places),
+            positions: (columns.len() < all.len()).then_some(positions),
             columns,
         })
     }
 }
 
-/// A scan of the description, whose columns are looked up.
-struct Picked {
+/// A scan of the description that returns this series' columns.
+struct Projection {
     scan: Box<dyn Scan>,
-    places: &'static [usize],
+    positions: &'static [usize],
 }
 
-impl Scan for Picked {
+impl Scan for Projection {
     fn advance(&mut self) -> Result<bool, SqlError> {
         self.scan.advance()
     }
     fn cell(&self, column: usize) -> Cell<'_> {
-        let place = self.places.get(column);
-        place.map_or(Cell::Null, |place| self.scan.cell(*place))
+        let position = self.positions.get(column);
+        position.map_or(Cell::Null, |position| self.scan.cell(*position))
     }
     fn rowid(&self) -> i64 {
         self.scan.rowid()
@@ -134,8 +134,8 @@ impl Table for SeriesTable {
     }
     fn scan(&'static self, view: &View, filter: &Filter) -> Result<Box<dyn Scan>, SqlError> {
         let scan = self.table.scan(view, filter)?;
-        Ok(match &self.places {
-            Some(places) => Box::new(Picked { scan, places }),
+        Ok(match &self.positions {
+            Some(positions) => Box::new(Projection { scan, positions }),
             None => scan,
         })
     }

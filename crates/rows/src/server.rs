@@ -1,9 +1,9 @@
-//! What a server knows of its sessions, beyond what the segment has.
+//! Data of a server and its sessions that the segment does not have.
 
 use std::net::IpAddr;
 use std::time::SystemTime;
 
-/// What status is summed by.
+/// What status variables are summed by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusBy {
     /// The thread of a session.
@@ -16,7 +16,7 @@ pub enum StatusBy {
     Host,
 }
 
-/// Names and values that belong to somebody.
+/// Variables of a session, an account, a user or a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned<T> {
     /// The connection's number, for what belongs to a thread.
@@ -25,7 +25,7 @@ pub struct Owned<T> {
     pub user: Option<String>,
     /// The host part of the account.
     pub host: Option<String>,
-    /// What belongs to them.
+    /// The variables.
     pub values: Vec<T>,
 }
 
@@ -66,10 +66,10 @@ pub struct UserVariable {
     pub value: Option<String>,
 }
 
-/// What is known of an address that clients came from.
+/// An address that clients came from, and the errors of its connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the names are those of host_cache's columns")]
-pub struct HostSeen {
+pub struct CachedHost {
     pub ip: IpAddr,
     /// Failed handshakes since the last connection that succeeded.
     pub sum_connect_errors: u64,
@@ -97,7 +97,7 @@ pub struct LogLine {
     pub text: String,
 }
 
-/// Where the logs stand.
+/// The positions of the logs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogStatus {
     /// @@server_uuid.

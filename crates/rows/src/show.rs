@@ -61,7 +61,7 @@ fn key_line(key: &Key) -> String {
     }
 }
 
-/// The CREATE TABLE that MySQL would show.
+/// The CREATE TABLE that MySQL would print.
 pub fn create_table(table: &dyn Table) -> String {
     let columns = table.columns();
     let collation = table.collation().unwrap_or(DEFAULT_COLLATION);
@@ -91,12 +91,12 @@ mod tests {
         let table = crate::registry::find(Default::default(), "performance_schema", table).unwrap();
         let text = super::create_table(table);
         let start = format!("  `{column}` ");
-        let found = text.lines().find(|line| line.starts_with(&start));
-        found.unwrap_or_default().trim_end_matches(',').to_owned()
+        let line = text.lines().find(|line| line.starts_with(&start));
+        line.unwrap_or_default().trim_end_matches(',').to_owned()
     }
 
     #[test]
-    fn collations_are_said_where_mysql_says_them() {
+    fn collations_are_printed_where_mysql_prints_them() {
         assert_eq!(
             line("replication_group_members", "MEMBER_ID"),
             "  `MEMBER_ID` char(36) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL"

@@ -1,4 +1,4 @@
-//! What the tables need from whoever serves them.
+//! The data that the tables need from a server, or from a tool that evaluates them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tare_reader::Segment;
 
 use crate::extension::Extension;
 use crate::options::Options;
-use crate::server::{HostSeen, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
+use crate::server::{CachedHost, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo};
 use crate::telemetry::Telemetry;
 
 /// A system variable or a status counter.
@@ -59,7 +59,7 @@ impl Database {
 /// The methods are called while a statement runs, on the thread that runs it: they must not use
 /// that statement's connection.
 pub trait Source: SessionFacts {
-    /// The segment that the tables show; `None` = performance schema is off.
+    /// The segment that the tables read; `None` = performance schema is off.
     fn segment(&self) -> Option<Arc<Segment>> {
         None
     }
@@ -79,7 +79,7 @@ pub trait Source: SessionFacts {
         Vec::new()
     }
 
-    /// What FLUSH STATUS found in performance_schema's own counters, by name: they are shown from there on.
+    /// The values of performance_schema's own counters at the last FLUSH STATUS, by name, which are subtracted.
     fn flushed_losses(&self) -> Arc<HashMap<String, u64>> {
         Arc::default()
     }
@@ -102,13 +102,13 @@ pub trait Source: SessionFacts {
         Vec::new()
     }
 
-    /// The settings of setup_meters and setup_loggers; `None` where nobody keeps them.
+    /// The settings of setup_meters and setup_loggers; `None` if the source stores none.
     fn telemetry(&self) -> Option<&Telemetry> {
         None
     }
 
     /// The addresses that clients came from.
-    fn host_cache(&self) -> Vec<HostSeen> {
+    fn host_cache(&self) -> Vec<CachedHost> {
         Vec::new()
     }
 
@@ -120,10 +120,10 @@ pub trait Source: SessionFacts {
         Vec::new()
     }
 
-    /// information_schema.PROCESSLIST is read.
-    fn processlist_is_read(&self) {}
+    /// Counts a scan of information_schema.PROCESSLIST.
+    fn count_processlist_read(&self) {}
 
-    /// Where the logs stand.
+    /// The positions of the logs.
     fn log_status(&self) -> Option<LogStatus> {
         None
     }

@@ -1,4 +1,4 @@
-//! The settings of MySQL's telemetry, as setup_meters and setup_loggers show them.
+//! The settings of MySQL's telemetry: setup_meters and setup_loggers.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32};
 
@@ -21,7 +21,7 @@ pub fn size_options() -> impl Iterator<Item = &'static str> {
         .filter_map(|(name, _)| name.strip_prefix("performance_schema_"))
 }
 
-/// The settings of meters and loggers, in the order of their tables. A server keeps them while it runs,
+/// The settings of meters and loggers, in the order of their tables. A server stores them while it runs,
 /// as MySQL does where its telemetry component is not installed.
 #[derive(Debug)]
 pub struct Telemetry {
@@ -31,39 +31,39 @@ pub struct Telemetry {
     pub enabled: [AtomicBool; METERS],
     /// LEVEL of each logger: 0 is none.
     pub levels: [AtomicU8; LOGGERS],
-    /// How many loggers, meters and metrics are shown at most, by [`SIZES`].
-    pub most: [usize; SIZES.len()],
+    /// The limits of loggers, meters and metrics, by [`SIZES`].
+    pub limits: [usize; SIZES.len()],
 }
 
 impl Telemetry {
-    /// MySQL's settings, where these sizes were asked for by name.
-    pub fn sized(asked: &[(String, String)]) -> Self {
-        let most = SIZES.map(|(name, default)| {
-            let given = asked
+    /// MySQL's settings, with these sizes by name.
+    pub fn with_sizes(requested: &[(String, String)]) -> Self {
+        let limits = SIZES.map(|(name, default)| {
+            let given = requested
                 .iter()
                 .rev()
                 .find(|(of, _)| name.ends_with(of.as_str()));
             given.map_or(default, |(_, size)| size.parse().unwrap_or(default))
         });
         Self {
-            most,
+            limits,
             ..Self::default()
         }
     }
 
-    /// How many loggers may be shown.
+    /// The limit of loggers.
     pub fn loggers(&self) -> usize {
-        self.most[0]
+        self.limits[0]
     }
 
-    /// How many meters may be shown.
+    /// The limit of meters.
     pub fn meters(&self) -> usize {
-        self.most[1]
+        self.limits[1]
     }
 
-    /// How many metrics may be shown.
+    /// The limit of metrics.
     pub fn metrics(&self) -> usize {
-        self.most[2]
+        self.limits[2]
     }
 }
 
@@ -74,7 +74,7 @@ impl Default for Telemetry {
             seconds: [const { AtomicU32::new(10) }; METERS],
             enabled: [const { AtomicBool::new(true) }; METERS],
             levels: [const { AtomicU8::new(3) }; LOGGERS],
-            most: SIZES.map(|(_, default)| default),
+            limits: SIZES.map(|(_, default)| default),
         }
     }
 }

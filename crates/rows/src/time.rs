@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_print_as_in_mysql() {
+    fn times_print_as_in_mysql() {
         assert_eq!(timestamp(0), "0000-00-00 00:00:00.000000");
         assert_eq!(timestamp(1), "1970-01-01 00:00:00.000001");
         assert_eq!(timestamp(951_782_400_000_000), "2000-02-29 00:00:00.000000");

@@ -1,4 +1,4 @@
-//! What a table reads from.
+//! The data that a table's rows come from.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::describe::Table;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 
-/// What a table reads from: the source, and this statement's snapshot of the segment.
+/// The source, and this statement's snapshot of the segment.
 #[derive(Clone)]
 pub struct View {
     /// Whoever serves the tables.
@@ -25,9 +25,9 @@ impl View {
             return instead.to_vec();
         }
         let more = extension.map_or_else(Vec::new, |e| e.tables());
-        let mut found: Vec<&'static dyn Table> = self.tables.iter().copied().chain(more).collect();
-        found.retain(|t| t.schema().eq_ignore_ascii_case(schema));
-        found.sort_by_key(|t| t.name());
-        found
+        let mut tables: Vec<&'static dyn Table> = self.tables.iter().copied().chain(more).collect();
+        tables.retain(|t| t.schema().eq_ignore_ascii_case(schema));
+        tables.sort_by_key(|t| t.name());
+        tables
     }
 }

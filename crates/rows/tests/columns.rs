@@ -56,11 +56,11 @@ fn performance_schema_is_the_reference_s() {
     for (series, text, tables) in REFERENCE {
         let reference = reference(text, "performance_schema");
         assert_eq!(reference.len(), tables, "{series}: the fixture lost tables");
-        told(series, &reference);
+        check_series(series, &reference);
     }
 }
 
-fn told(series: Series, reference: &BTreeMap<String, Vec<String>>) {
+fn check_series(series: Series, reference: &BTreeMap<String, Vec<String>>) {
     for (name, expected) in reference {
         let table = registry::find(series, "performance_schema", name).expect(name);
         assert_eq!(&described(table), expected, "{series}: {name}");
@@ -94,9 +94,9 @@ fn information_schema_has_9_7s_tables() {
             assert_eq!(&described(table), expected, "{name}");
         }
     }
-    let known = |name: &str| reference.keys().any(|n| n.eq_ignore_ascii_case(name));
+    let is_reference = |name: &str| reference.keys().any(|n| n.eq_ignore_ascii_case(name));
     let more = registry::tables_in(series, schema).map(|t| t.name());
-    let more: Vec<&str> = more.filter(|name| !known(name)).collect();
+    let more: Vec<&str> = more.filter(|name| !is_reference(name)).collect();
     // Those of 5.7, which some clients still ask for.
     assert_eq!(more, ["INNODB_LOCKS", "INNODB_LOCK_WAITS"]);
 }
@@ -133,15 +133,15 @@ fn keys_of_new_tables_are_mysqls() {
 }
 
 #[test]
-fn descriptions_are_whole() {
+fn descriptions_are_complete() {
     for table in registry::described() {
         let columns = table.columns();
         let name = table.name();
         let sentence = |text: &str| text.ends_with('.') && text.len() > 3;
         assert!(sentence(table.doc()), "{name}");
         if table.is_always_empty() {
-            let says_why = table.doc().contains("Always empty");
-            assert!(says_why, "{name}: why is it empty?");
+            let has_reason = table.doc().contains("Always empty");
+            assert!(has_reason, "{name}: why is it empty?");
         }
         for column in &columns {
             assert!(sentence(column.doc), "{name}.{}", column.name);
@@ -153,17 +153,17 @@ fn descriptions_are_whole() {
                 .filter(shares);
             assert_eq!(twins.count(), 1, "{name}.{}", column.name);
         }
-        let known = |c: &str| columns.iter().any(|m| m.name == c);
+        let has_column = |c: &str| columns.iter().any(|m| m.name == c);
         assert!(
             table
                 .keys()
                 .iter()
-                .all(|k| k.columns().iter().all(|c| known(c))),
+                .all(|k| k.columns().iter().all(|c| has_column(c))),
             "{name}"
         );
-        assert!(table.filters().iter().all(|c| known(c)), "{name}");
+        assert!(table.filters().iter().all(|c| has_column(c)), "{name}");
         if let Some(update) = table.update() {
-            assert!(update.columns.iter().all(|c| known(c)), "{name}");
+            assert!(update.columns.iter().all(|c| has_column(c)), "{name}");
         }
     }
 }
@@ -180,13 +180,13 @@ fn no_column_of_our_own_is_constant() {
         })
     };
     let constant = |doc: &str| doc.contains("lways ") || doc.starts_with("Not ");
-    let mut seen = 0;
+    let mut constants = 0;
     for table in registry::described()
         .iter()
         .filter(|t| !t.is_always_empty())
     {
         for column in table.columns().iter().filter(|c| constant(c.doc)) {
-            seen += 1;
+            constants += 1;
             let name = format!("{}.{}.{}", table.schema(), table.name(), column.name);
             match table.schema() {
                 "tare" => panic!("{name} is always the same, and MySQL has no such column"),
@@ -195,5 +195,8 @@ fn no_column_of_our_own_is_constant() {
             }
         }
     }
-    assert!(seen > 50, "the columns that say so are found: {seen}");
+    assert!(
+        constants > 50,
+        "the columns that say so are found: {constants}"
+    );
 }

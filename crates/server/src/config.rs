@@ -108,7 +108,7 @@ impl Config {
             max_digest_length: None,
             show_processlist: false,
             max_execution_time: Duration::ZERO,
-            max_statement_memory: tare_mysql::memory::DEFAULT,
+            max_statement_memory: tare_mysql::memory::DEFAULT_BYTES,
             max_result_rows: 0,
             max_result_bytes: 1 << 30,
             lock_wait_timeout: Duration::from_secs(50),

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::time::SystemTime;
 
 use tare::sync::PlainMutex;
-use tare_rows::server::HostSeen;
+use tare_rows::server::CachedHost;
 
 /// MySQL's host_cache_size grows with max_connections; this server listens on one address.
 pub const MAX_HOSTS: usize = 256;
@@ -31,7 +31,7 @@ pub enum Failure {
 /// The entries.
 #[derive(Debug, Default)]
 pub struct HostCache {
-    hosts: PlainMutex<HashMap<IpAddr, HostSeen>>,
+    hosts: PlainMutex<HashMap<IpAddr, CachedHost>>,
 }
 
 impl HostCache {
@@ -45,7 +45,7 @@ impl HostCache {
                 hosts.remove(&oldest);
             }
         }
-        let host = hosts.entry(ip).or_insert_with(|| HostSeen {
+        let host = hosts.entry(ip).or_insert_with(|| CachedHost {
             ip,
             handshake_errors: 0,
             authentication_errors: 0,
@@ -78,8 +78,8 @@ impl HostCache {
     }
 
     /// The entries, the latest first.
-    pub fn list(&self) -> Vec<HostSeen> {
-        let mut list: Vec<HostSeen> = self.hosts.lock().values().cloned().collect();
+    pub fn list(&self) -> Vec<CachedHost> {
+        let mut list: Vec<CachedHost> = self.hosts.lock().values().cloned().collect();
         list.sort_by_key(|h| std::cmp::Reverse(h.last_seen));
         list
     }

@@ -10,7 +10,7 @@ use tare_mysql::variable::Scope;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::server::{
-    HostSeen, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo,
+    CachedHost, LogLine, LogStatus, Owned, StatusBy, UserVariable, VariableInfo,
 };
 use tare_rows::source::{Source, Variable};
 use tare_rows::telemetry::Telemetry;
@@ -121,7 +121,7 @@ impl Source for SessionContext {
         Some(&self.shared.telemetry)
     }
 
-    fn host_cache(&self) -> Vec<HostSeen> {
+    fn host_cache(&self) -> Vec<CachedHost> {
         self.shared.hosts.list()
     }
 
@@ -140,7 +140,7 @@ impl Source for SessionContext {
         lines.map(line).collect()
     }
 
-    fn processlist_is_read(&self) {
+    fn count_processlist_read(&self) {
         let (reads, last) = &self.shared.counters.processlist_reads;
         reads.fetch_add(1, Ordering::Relaxed);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -152,7 +152,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         tls_status: certificate.map(|certificate| certificate.status),
         counters: Counters::default(),
         hosts: HostCache::default(),
-        telemetry: Telemetry::sized(&config.sizes),
+        telemetry: Telemetry::with_sizes(&config.sizes),
         started: Instant::now(),
         observed,
         stopping: AtomicBool::new(false),
@@ -260,7 +260,7 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
             .collect(),
         consumers: config.consumers.clone(),
         class_limits: class_limits(config.series),
-        digests_retain_positions: config.series.has_later_digests(),
+        digests_retain_positions: config.series.has_9_7_digests(),
         ..tare::Config::default()
     };
     let engines = |(name, _): &&(String, String)| !telemetry::size_options().any(|of| of == name);

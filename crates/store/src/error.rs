@@ -1,7 +1,7 @@
 //! Errors of the databases, and their mapping to MySQL's errors.
 
 use tare_mysql::error::SqlError;
-use tare_mysql::error::raised::Ticket;
+use tare_mysql::error::ticket::Ticket;
 
 use super::words::{self, UnknownColumn};
 
@@ -133,13 +133,13 @@ impl From<Error> for SqlError {
 mod tests {
     use rusqlite::functions::FunctionFlags;
     use rusqlite::{Connection, ffi};
-    use tare_mysql::error::raised;
+    use tare_mysql::error::ticket;
 
     use super::*;
 
     /// As functions and virtual tables do.
     fn raise(error: SqlError) -> rusqlite::Error {
-        let code = raised::keep(error).code(ffi::SQLITE_ERROR);
+        let code = ticket::store(error).code(ffi::SQLITE_ERROR);
         rusqlite::Error::SqliteFailure(ffi::Error::new(code), None)
     }
 

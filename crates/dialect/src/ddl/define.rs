@@ -9,7 +9,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::base_type;
-use tare_mysql::wire::value::shown;
+use tare_mysql::wire::value::format_real;
 
 use super::types::type_text;
 use crate::depth;
@@ -173,7 +173,7 @@ impl FromSql for TableDef {
         let real = Real::of(&c.column_type).filter(|r| r.digits.is_some());
         if let Some((real, x)) = real.zip(c.plain_default().and_then(|d| d.parse().ok())) {
             let scale = real.digits.unwrap_or_default().1;
-            c.default = Some(literal(&shown(real.rounded(x), real.single, scale)));
+            c.default = Some(literal(&format_real(real.rounded(x), real.single, scale)));
         }
         self.columns.push(c);
         Ok(())

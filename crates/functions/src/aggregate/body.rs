@@ -121,7 +121,7 @@ pub(super) struct Gathering {
 
 /// 1041, where the statement may not take so much more memory: SQLite does not see what rows leave here.
 fn check_memory(bytes: usize) -> Result<()> {
-    match memory::has_room(bytes) {
+    match memory::admit(bytes) {
         true => Ok(()),
         false => Err(raise(memory::exhausted())),
     }

@@ -99,7 +99,7 @@ pub(super) fn to_year(ctx: &Call<'_>) -> Answer {
                     false => truncated(ctx, Value::Integer(0)),
                 };
             }
-            d.rounded(0).to_whole().map_or(i64::MAX, |n| n as i64)
+            d.rounded(0).to_integer().map_or(i64::MAX, |n| n as i64)
         }
     };
     let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_));

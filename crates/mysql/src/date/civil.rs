@@ -5,8 +5,8 @@ use jiff::civil::{Date, date};
 
 const EPOCH: Date = date(1970, 1, 1);
 
-/// The calendar repeats after so many years, which have so many days: every year has one that jiff
-/// knows, which ends at 9999.
+/// The calendar repeats after so many years, which have so many days: each year
+/// has an equivalent in the range of jiff, which ends at 9999.
 const ERA_YEARS: i64 = 400;
 const ERA_DAYS: i64 = 146_097;
 
@@ -26,9 +26,9 @@ pub fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
 /// Year, month and day of a number of days since 1970-01-01.
 pub fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let of_era = SignedDuration::from_hours(days.rem_euclid(ERA_DAYS) * 24);
-    let found = EPOCH.saturating_add(of_era);
-    let year = i64::from(found.year()) + days.div_euclid(ERA_DAYS) * ERA_YEARS;
-    (year, found.month().into(), found.day().into())
+    let day = EPOCH.saturating_add(of_era);
+    let year = i64::from(day.year()) + days.div_euclid(ERA_DAYS) * ERA_YEARS;
+    (year, day.month().into(), day.day().into())
 }
 
 /// Days of a month.

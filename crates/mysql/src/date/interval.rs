@@ -6,14 +6,14 @@ use super::{DAY, DateTime};
 impl DateTime {
     /// With a number of units added; `None` outside of the years 0 to 9999.
     pub fn add(&self, n: f64, unit: &str) -> Option<Self> {
-        let whole = n.round() as i64;
+        let count = n.round() as i64;
         let months = match unit {
-            "MONTH" => Some(whole),
-            "QUARTER" => whole.checked_mul(3),
-            "YEAR" => whole.checked_mul(12),
+            "MONTH" => Some(count),
+            "QUARTER" => count.checked_mul(3),
+            "YEAR" => count.checked_mul(12),
             _ => None,
         };
-        let moved = match months {
+        let sum = match months {
             Some(months) => {
                 let (y, m, d) = self.civil();
                 let total = (y * 12 + m - 1).checked_add(months)?;
@@ -31,13 +31,13 @@ impl DateTime {
                 let by = if unit == "SECOND" {
                     (n * 1e6).round() as i64
                 } else {
-                    whole.checked_mul(step)?
+                    count.checked_mul(step)?
                 };
                 let has_time = self.has_time || step < DAY;
                 Self::from_total(self.total().checked_add(by)?, has_time)
             }
         };
-        (0..=9999).contains(&moved.civil().0).then_some(moved)
+        (0..=9999).contains(&sum.civil().0).then_some(sum)
     }
 }
 
@@ -60,8 +60,8 @@ pub fn difference(unit: &str, from: DateTime, to: DateTime) -> Option<i64> {
     }
     let months = |a: DateTime, b: DateTime| {
         let ((ay, am, ad), (by, bm, bd)) = (a.civil(), b.civil());
-        let whole = (by * 12 + bm) - (ay * 12 + am);
-        whole - i64::from((bd, b.micros) < (ad, a.micros))
+        let months = (by * 12 + bm) - (ay * 12 + am);
+        months - i64::from((bd, b.micros) < (ad, a.micros))
     };
     let n = if from.total() <= to.total() {
         months(from, to)

@@ -1,7 +1,7 @@
 //! Dates and times as MySQL computes with them. Text in, text out: `2026-11-21 08:09:10.500000`.
 //!
 //! The calendar is jiff's. MySQL's own are the zero dates, the years 0 to 9999, TIMEs of more than a
-//! day, and what it reads as a date.
+//! day, and the texts that it reads as dates.
 
 mod civil;
 mod clock;
@@ -36,13 +36,12 @@ pub struct DateTime {
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;
 
-/// Bytes of the longest text that is read as a date or a time. What is longer is garbage, which it would
-/// take a while to find out.
-pub const LONGEST: usize = 4096;
+/// A longer text is no date or time: it is not read.
+pub const MAX_TEXT_BYTES: usize = 4096;
 
 /// A text without the spaces around it; `None` where it is too long to be a date or a time.
 fn short(text: &str) -> Option<&str> {
-    (text.len() <= LONGEST).then(|| text.trim())
+    (text.len() <= MAX_TEXT_BYTES).then(|| text.trim())
 }
 
 impl DateTime {
@@ -99,7 +98,7 @@ impl DateTime {
         })
     }
 
-    /// Seconds and microseconds since 1970, as local time, made a date and time.
+    /// From seconds and microseconds since 1970 in local time.
     pub fn from_local(seconds: i64, micros: i64) -> Self {
         Self {
             days: seconds.div_euclid(86_400),
@@ -162,11 +161,11 @@ impl DateTime {
 
     /// The same with so many digits behind the second; more are cut off.
     pub fn text_with(&self, digits: i64) -> String {
-        let whole = Self {
+        let seconds = Self {
             micros: self.micros - self.micros.rem_euclid(1_000_000),
             ..*self
         };
-        whole.text() + &fraction(self.micros, digits)
+        seconds.text() + &fraction(self.micros, digits)
     }
 }
 
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calendar_goes_round() {
+    fn dates_convert_to_days_and_back() {
         for days in (-800_000..800_000).step_by(97) {
             let (y, m, d) = civil_from_days(days);
             assert_eq!(days_from_civil(y, m, d), days);
@@ -190,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_move_dates() {
+    fn intervals_are_added_to_dates() {
         assert_eq!(
             at("2024-01-31")
                 .add(1.0, "MONTH")

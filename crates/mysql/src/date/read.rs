@@ -129,12 +129,12 @@ fn digits(text: &str, fraction: i64) -> Option<DateTime> {
 /// A time in microseconds: `1:02:03.5`, `-25:00`, `2 10:00:00`, `10203`; of a date and time, its time.
 pub fn time_of(text: &str) -> Option<i64> {
     let text = short(text)?;
-    if let Some(found) = date_and_time(text)
-        && found.has_time
+    if let Some(datetime) = date_and_time(text)
+        && datetime.has_time
         && !text.starts_with('-')
         && text.len() >= 12
     {
-        return Some(found.micros);
+        return Some(datetime.micros);
     }
     let (negative, body) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
@@ -171,7 +171,7 @@ pub fn time_of(text: &str) -> Option<i64> {
     Some(if negative { -micros } else { micros })
 }
 
-/// How two TIMEs stand to each other: as texts, those with a sign or 100 hours would be wrong.
+/// Compares two TIMEs. As texts, those with a sign or of 100 hours would be in a wrong order.
 pub fn compare_times(a: &str, b: &str) -> std::cmp::Ordering {
     match (time_of(a), time_of(b)) {
         (Some(a), Some(b)) => a.cmp(&b),

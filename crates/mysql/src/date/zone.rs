@@ -67,8 +67,7 @@ impl Zone {
         DateTime::from_total(utc.total() + self.offset(seconds) * 1_000_000, true)
     }
 
-    /// A moment of this zone, in UTC. Of an hour that comes twice it is the first one, and what a clock
-    /// leaves out is as much later.
+    /// A time of this zone in UTC. If a clock shows it twice, the first one; if a clock skips it, as much later.
     pub fn utc(&self, local: DateTime) -> DateTime {
         let (year, month, day) = local.civil();
         let (hour, minute, second, micros) = local.clock();
@@ -85,9 +84,9 @@ impl Zone {
             )
             .ok()
         })();
-        let found = at.and_then(|at| self.0.to_timestamp(at).ok());
-        match found {
-            Some(found) => DateTime::from_total(found.as_microsecond(), true),
+        let timestamp = at.and_then(|at| self.0.to_timestamp(at).ok());
+        match timestamp {
+            Some(timestamp) => DateTime::from_total(timestamp.as_microsecond(), true),
             // No day of the calendar: a zero date stays one.
             None => local,
         }
@@ -122,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_distances_or_names() {
+    fn zones_are_offsets_or_names() {
         let there = |name| Zone::find(name).is_some();
         for name in [
             "SYSTEM", "system", "+00:00", "-13:59", "+14:00", "+5:30", "UTC",
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_go_to_a_zone_and_back() {
+    fn times_convert_to_a_zone_and_back() {
         // Berlin's rules, whatever database of zones the system has.
         let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("rules");
         let zone = Zone(berlin);

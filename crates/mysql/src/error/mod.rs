@@ -1,7 +1,7 @@
-//! Errors as MySQL's clients know them.
+//! Errors with MySQL's numbers.
 
 pub mod names;
-pub mod raised;
+pub mod ticket;
 
 use names::ERRORS;
 
@@ -10,7 +10,7 @@ use crate::series::Series;
 /// The number of a statement that cannot be read.
 pub const SYNTAX: u16 = 1064;
 
-/// What is wrong with a statement, in MySQL's numbers.
+/// An error with MySQL's number.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("ERROR {code} ({state}): {message}")]
 pub struct SqlError {
@@ -43,7 +43,7 @@ impl SqlError {
         }
     }
 
-    /// 1064: not SQL, or not SQL that is known here.
+    /// 1064: not SQL, or SQL that Tare does not parse.
     pub fn syntax(detail: impl std::fmt::Display) -> Self {
         Self::new(
             SYNTAX,
@@ -51,7 +51,7 @@ impl SqlError {
         )
     }
 
-    /// 1235: SQL that is understood and that this server cannot do.
+    /// 1235: SQL that Tare parses and does not support.
     pub fn unsupported(what: impl std::fmt::Display) -> Self {
         Self::new(
             1235,
@@ -203,7 +203,7 @@ impl SqlError {
         self
     }
 
-    /// 1105: something failed below; the text says what.
+    /// 1105: an internal failure, with its text.
     pub fn internal(message: impl std::fmt::Display) -> Self {
         Self::new(1105, message.to_string())
     }
@@ -211,7 +211,7 @@ impl SqlError {
 
 /// The SQLSTATE that MySQL gives with an error number.
 fn state_of(code: u16) -> &'static str {
-    let found = ERRORS.binary_search_by_key(&code, |(number, ..)| *number);
-    debug_assert!(found.is_ok(), "{code} is to be listed in error/names.rs");
-    found.map_or("HY000", |at| ERRORS[at].2)
+    let entry = ERRORS.binary_search_by_key(&code, |(number, ..)| *number);
+    debug_assert!(entry.is_ok(), "{code} is to be listed in error/names.rs");
+    entry.map_or("HY000", |at| ERRORS[at].2)
 }

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn they_are_in_order_and_whole() {
+    fn errors_are_sorted_and_complete() {
         assert!(ERRORS.windows(2).all(|two| two[0].0 < two[1].0));
         for (number, name, state) in ERRORS {
             assert!(
@@ -270,10 +270,10 @@ mod tests {
         }
     }
 
-    /// Every number that these crates raise has a name. Those that are computed, `SqlError::new`
-    /// looks at when tests run.
+    /// Every number that these crates raise has a name. `SqlError::new` checks
+    /// computed ones when tests run.
     #[test]
-    fn no_error_of_ours_is_nameless() {
+    fn each_error_has_a_name() {
         let mut files = vec![std::path::PathBuf::from(concat!(
             env!("CARGO_MANIFEST_DIR"),
             "/.."
@@ -312,8 +312,8 @@ mod tests {
             raised.len()
         );
         for (number, path) in raised {
-            let known = ERRORS.binary_search_by_key(&number, |(known, ..)| *known);
-            assert!(known.is_ok(), "{number} of {} has no name", path.display());
+            let entry = ERRORS.binary_search_by_key(&number, |(listed, ..)| *listed);
+            assert!(entry.is_ok(), "{number} of {} has no name", path.display());
         }
     }
 }

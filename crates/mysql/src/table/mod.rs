@@ -1,4 +1,4 @@
-//! What a table is, whoever keeps it: its columns, indexes and foreign keys, and its MySQL text.
+//! The definition of a table: its columns, indexes and foreign keys, and its MySQL text.
 
 mod text;
 
@@ -85,19 +85,19 @@ pub struct Size {
     pub index_bytes: u64,
 }
 
-/// What is known of a table beside its definition.
+/// Data about a table beside its definition.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
     /// How large it is.
     pub size: Option<Size>,
     /// The number that AUTO_INCREMENT gives next, where it has given one.
     pub next_id: Option<u64>,
-    /// When it was made, in seconds since 1970.
+    /// When it was created, in seconds since 1970.
     pub created: Option<i64>,
 }
 
 impl ColumnDef {
-    /// The column that holds what is read from this one: it makes no numbers.
+    /// The column for values that are read from this one: it generates no numbers.
     pub fn as_value(&self) -> Self {
         let mut value = self.clone();
         if std::mem::take(&mut value.auto_increment) {
@@ -106,13 +106,13 @@ impl ColumnDef {
         value
     }
 
-    /// What SHOW COLUMNS and information_schema.columns tell under Extra.
+    /// Extra in SHOW COLUMNS and information_schema.columns.
     pub fn extra(&self) -> &'static str {
-        let made = self
+        let is_generated = self
             .default
             .as_deref()
             .is_some_and(|d| d == "CURRENT_TIMESTAMP" || d.starts_with('('));
-        match (self.auto_increment, made, self.on_update_now) {
+        match (self.auto_increment, is_generated, self.on_update_now) {
             (true, ..) => "auto_increment",
             (_, true, true) => "DEFAULT_GENERATED on update CURRENT_TIMESTAMP",
             (_, true, false) => "DEFAULT_GENERATED",
@@ -121,8 +121,8 @@ impl ColumnDef {
         }
     }
 
-    /// The default without the quotes of a literal: what SHOW COLUMNS and
-    /// information_schema.columns tell.
+    /// The default without the quotes of a literal: Default in SHOW COLUMNS and
+    /// information_schema.columns.
     pub fn plain_default(&self) -> Option<String> {
         let default = self.default.as_deref()?;
         let inside = default
@@ -136,8 +136,8 @@ impl ColumnDef {
 }
 
 impl TableDef {
-    /// What follows from the rest: a primary key's columns are NOT NULL, and each foreign key has an
-    /// index that begins with its columns.
+    /// Completes the definition: columns of a primary key become NOT NULL, and each foreign key gets an index
+    /// that begins with its columns.
     pub fn settle(&mut self) {
         for key in self.foreign_keys.clone() {
             let begins = |i: &IndexDef| {
@@ -163,7 +163,7 @@ impl TableDef {
         }
     }
 
-    /// Every index has columns that exist, and a name of its own.
+    /// Fails unless every index has columns that exist, and a unique name.
     pub fn check_indexes(&self) -> Result<()> {
         for (i, index) in self.indexes.iter().enumerate() {
             if self.indexes[..i]

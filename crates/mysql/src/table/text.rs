@@ -8,17 +8,17 @@ use crate::series::Series;
 use crate::types::{base_type, is_text};
 
 impl TableDef {
-    /// SHOW CREATE TABLE, as a database keeps it.
+    /// SHOW CREATE TABLE, as a database stores it.
     pub fn to_mysql(&self) -> String {
-        self.written(|column_type| Cow::Borrowed(column_type))
+        self.format(|column_type| Cow::Borrowed(column_type))
     }
 
-    /// SHOW CREATE TABLE, as a series shows it.
-    pub fn shown(&self, series: Series) -> String {
-        self.written(|column_type| series.with_width(column_type))
+    /// SHOW CREATE TABLE of a series.
+    pub fn to_mysql_of(&self, series: Series) -> String {
+        self.format(|column_type| series.with_width(column_type))
     }
 
-    fn written(&self, kind: impl Fn(&str) -> Cow<'_, str>) -> String {
+    fn format(&self, kind: impl Fn(&str) -> Cow<'_, str>) -> String {
         let q = identifier;
         let list = |columns: &[String]| columns.iter().map(|c| q(c)).collect::<Vec<_>>().join(",");
         if let Some(select) = &self.view {

@@ -1,8 +1,8 @@
-//! The system variables: MySQL 8.0's names, which of them can be set, defaults and limits. later.rs says
+//! The system variables: MySQL 8.0's names, which of them can be set, defaults and limits. v9_7.rs says
 //! what 9.7 has otherwise.
 //!
-//! What this server has no counterpart for has the value that says so (`OFF`, empty, 0), or MySQL's
-//! default where it only tunes something; whoever answers refuses to set it to anything else.
+//! A variable without a counterpart here is `OFF`, empty or 0, or has MySQL's default if it only tunes
+//! something; the server refuses other values.
 
 use super::record::Settable::{Both, Fixed, Global, Session, Shared};
 use super::record::{Variable, number, real, switch, text, word};

@@ -25,7 +25,7 @@ pub static CHANGED: &[Variable] = &[
 ];
 
 /// Those that it has not.
-pub static GONE: &[&str] = &[
+pub static REMOVED: &[&str] = &[
     "performance_schema_error_size",
     "performance_schema_max_digest_sample_age",
 ];

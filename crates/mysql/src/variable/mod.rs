@@ -1,13 +1,13 @@
 //! System variables: their names, types, defaults and limits, and who may set them.
 //!
-//! Whoever answers clients has values of its own for them; [`of`] says what a series has.
+//! A server has values of its own for them; [`of`] lists those of a series.
 
 mod check;
-mod later;
 mod list;
 mod mariadb;
 mod modes;
 mod record;
+mod v9_7;
 
 use std::sync::OnceLock;
 
@@ -29,15 +29,15 @@ pub fn of(series: Series) -> &'static [&'static Variable] {
     static ALL: [OnceLock<Vec<&'static Variable>>; Series::ALL.len()] =
         [const { OnceLock::new() }; Series::ALL.len()];
     ALL[series as usize].get_or_init(|| {
-        let (changed, gone): (&'static [Variable], &[&str]) = match series {
+        let (changed, removed): (&'static [Variable], &[&str]) = match series {
             Series::V8_0 => (&[], &[]),
-            Series::V9_7 => (later::CHANGED, later::GONE),
-            Series::Mariadb => (mariadb::CHANGED, mariadb::GONE),
+            Series::V9_7 => (v9_7::CHANGED, v9_7::REMOVED),
+            Series::Mariadb => (mariadb::CHANGED, mariadb::REMOVED),
         };
         let is_changed = |name| changed.binary_search_by(|v| v.name.cmp(name)).is_ok();
         let all = list::VARIABLES.iter();
-        let kept = all.filter(|v| !gone.contains(&v.name) && !is_changed(v.name));
-        let mut all: Vec<&Variable> = kept.chain(changed).collect();
+        let unchanged = all.filter(|v| !removed.contains(&v.name) && !is_changed(v.name));
+        let mut all: Vec<&Variable> = unchanged.chain(changed).collect();
         all.sort_by_key(|v| v.name);
         all
     })
@@ -62,8 +62,8 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted() {
-        assert!(later::CHANGED.is_sorted_by(|a, b| a.name < b.name));
-        assert!(later::GONE.is_sorted());
+        assert!(v9_7::CHANGED.is_sorted_by(|a, b| a.name < b.name));
+        assert!(v9_7::REMOVED.is_sorted());
         assert!(mariadb::CHANGED.is_sorted_by(|a, b| a.name < b.name));
         for series in Series::ALL {
             assert!(of(series).is_sorted_by(|a, b| a.name < b.name));
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(has("performance_schema_error_size"), [true, true, false]);
         let workers = |series| find_in(series, "slave_parallel_workers").map(|v| v.default);
         assert_eq!(Series::ALL.map(workers), [Some("0"), Some("4"), Some("0")]);
-        for name in later::GONE {
+        for name in v9_7::REMOVED {
             assert_eq!(has(name), [true, false, true], "{name}");
             assert!(find(name).is_some());
         }

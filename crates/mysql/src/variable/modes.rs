@@ -1,6 +1,6 @@
 //! @@sql_mode.
 
-/// MySQL's modes that may stand in @@sql_mode, in the order in which it shows them.
+/// The modes of @@sql_mode, in MySQL's order.
 const MODES: &[&str] = &[
     "REAL_AS_FLOAT",
     "PIPES_AS_CONCAT",
@@ -30,7 +30,7 @@ const MODES: &[&str] = &[
     "NO_TABLE_OPTIONS",
 ];
 
-/// A list of modes as MySQL shows it: in capitals, with what a mode implies.
+/// A list of modes as MySQL prints it: in capitals, with implied modes.
 pub fn modes(text: &str) -> Option<String> {
     if text.parse::<u64>().is_ok() {
         return (text == "0").then(String::new);
@@ -42,8 +42,8 @@ pub fn modes(text: &str) -> Option<String> {
         }
     };
     for mode in text.split(',').map(str::trim).filter(|m| !m.is_empty()) {
-        let known = MODES.iter().find(|m| m.eq_ignore_ascii_case(mode))?;
-        match *known {
+        let mode = MODES.iter().find(|m| m.eq_ignore_ascii_case(mode))?;
+        match *mode {
             "ANSI" => [
                 "REAL_AS_FLOAT",
                 "PIPES_AS_CONCAT",
@@ -65,10 +65,10 @@ pub fn modes(text: &str) -> Option<String> {
             .for_each(&mut add),
             _ => {}
         }
-        add(known);
+        add(mode);
     }
-    let place = |mode: &&str| MODES.iter().position(|known| known == mode);
-    all.sort_by_key(place);
+    let position = |mode: &&str| MODES.iter().position(|m| m == mode);
+    all.sort_by_key(position);
     Some(all.join(","))
 }
 
@@ -99,14 +99,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modes_are_shown_in_mysqls_order() {
-        let shown = |text| modes(text).expect(text);
+    fn modes_are_in_mysqls_order() {
+        let list = |text| modes(text).expect(text);
         assert_eq!(
-            shown("no_zero_date,ANSI_QUOTES,NO_ZERO_DATE"),
+            list("no_zero_date,ANSI_QUOTES,NO_ZERO_DATE"),
             "ANSI_QUOTES,NO_ZERO_DATE"
         );
         assert_eq!(
-            shown("ANSI"),
+            list("ANSI"),
             "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"
         );
         assert_eq!(modes("NONSENSE"), None);

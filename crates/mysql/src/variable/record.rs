@@ -14,16 +14,16 @@ pub enum Settable {
     Global,
     /// Is the session's alone.
     Session,
-    /// Can be set for the server only; new sessions keep what they begin with.
+    /// Can be set for the server only; a session has the value of its start.
     Shared,
 }
 
 /// What its values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// ON or OFF, which SELECT shows as 1 or 0.
+    /// ON or OFF, which SELECT returns as 1 or 0.
     Switch,
-    /// ON, OFF, or one of the further words that MySQL knows: SELECT shows the word.
+    /// ON, OFF, or another word of MySQL's: SELECT returns the word.
     Word,
     /// A whole number.
     Number,
@@ -42,7 +42,7 @@ pub struct Variable {
     pub settable: Settable,
     /// What its values are.
     pub value_type: Type,
-    /// Where the config says nothing.
+    /// The default.
     pub default: &'static str,
     /// The smallest value; as MySQL has it, 0 where there is no limit.
     pub min: &'static str,
@@ -126,7 +126,7 @@ impl Variable {
         }
     }
 
-    /// What SELECT shows of a text that the variable has.
+    /// The value that SELECT returns for the variable's text.
     pub fn value<'t>(&self, text: &'t str) -> Value<'t> {
         let number = match self.value_type {
             Type::Switch => Some(Value::Int((text == "ON").into())),

@@ -6,7 +6,7 @@ use super::bytes::put_lenenc_str;
 
 /// `binary`: numbers and bytes.
 pub const CHARSET_BINARY: u16 = 63;
-/// `utf8mb4_general_ci`: what every client knows.
+/// `utf8mb4_general_ci`, which every client supports.
 pub const CHARSET_UTF8MB4: u16 = 45;
 /// Decimals of a floating-point value that has no fixed number of them.
 pub const NOT_FIXED: u8 = 31;
@@ -84,7 +84,7 @@ impl WireType {
         Self::number(ColumnType::MYSQL_TYPE_BLOB, u32::MAX)
     }
 
-    /// NULL: the type of an expression of which no value is known.
+    /// NULL: the type of an expression without a value.
     pub const fn null() -> Self {
         Self::number(ColumnType::MYSQL_TYPE_NULL, 0)
     }

@@ -1,4 +1,4 @@
-//! Who a client says it is: its answer to the handshake, and COM_CHANGE_USER.
+//! A client's login: its answer to the handshake, and COM_CHANGE_USER.
 
 use mysql_common::constants::CapabilityFlags;
 use mysql_common::io::ParseBuf;
@@ -20,7 +20,7 @@ pub struct Login {
     pub plugin: Option<Vec<u8>>,
     /// The answer.
     pub answer: Vec<u8>,
-    /// What it says of itself, in the order in which it says it.
+    /// Its attributes, in the order sent.
     pub attributes: Vec<(String, String)>,
 }
 
@@ -33,7 +33,7 @@ impl Login {
             .into_iter()
             .flatten()
             .collect();
-        // In the order in which they were sent: each name stands before its value, with its length.
+        // Names and values alternate, each with its length.
         attributes.sort_by_cached_key(|(name, _)| {
             let mut sent = vec![name.len() as u8];
             sent.extend_from_slice(name.as_bytes());
@@ -65,7 +65,7 @@ impl Login {
             answer: answer.to_vec(),
             attributes: Vec::new(),
         };
-        // A short packet has said all that it wanted.
+        // A short packet may omit the rest.
         let _ = login.read_rest(&mut cursor);
         Some(login)
     }

@@ -1,9 +1,9 @@
 //! Packets that are written one after another into one buffer.
 
 /// The payload of a packet that is continued by another one.
-pub const FULL: usize = 0xff_ffff;
-/// Buffers that grew beyond this are given back after the statement that needed them.
-pub const KEEP_BUFFER: usize = 256 << 10;
+pub const MAX_PAYLOAD_BYTES: usize = 0xff_ffff;
+/// A larger buffer is freed after its statement.
+pub const MAX_IDLE_BUFFER_BYTES: usize = 256 << 10;
 
 /// Appends a packet without a number; the number is given when it is sent.
 pub fn put_packet(out: &mut Vec<u8>, payload: impl FnOnce(&mut Vec<u8>)) {
@@ -62,7 +62,7 @@ impl Packets {
     #[inline]
     pub fn end(&mut self) {
         let len = self.buffer.len() - self.open - 4;
-        if len >= FULL {
+        if len >= MAX_PAYLOAD_BYTES {
             return self.end_slow(len);
         }
         let [a, b, c, _] = (len as u32).to_le_bytes();
@@ -75,7 +75,7 @@ impl Packets {
     fn end_slow(&mut self, len: usize) {
         let payload = self.buffer.split_off(self.open + 4);
         self.buffer.truncate(self.open);
-        let mut pieces = payload.chunks_exact(FULL);
+        let mut pieces = payload.chunks_exact(MAX_PAYLOAD_BYTES);
         for piece in &mut pieces {
             self.buffer
                 .extend_from_slice(&[0xff, 0xff, 0xff, self.sequence]);
@@ -83,7 +83,7 @@ impl Packets {
             self.sequence = self.sequence.wrapping_add(1);
         }
         let last = pieces.remainder();
-        debug_assert_eq!(last.len(), len % FULL);
+        debug_assert_eq!(last.len(), len % MAX_PAYLOAD_BYTES);
         let [a, b, c, _] = (last.len() as u32).to_le_bytes();
         self.buffer.extend_from_slice(&[a, b, c, self.sequence]);
         self.buffer.extend_from_slice(last);
@@ -126,7 +126,7 @@ impl Packets {
     /// Forgets what has been gathered, once it is sent.
     pub fn clear(&mut self) {
         self.buffer.clear();
-        if self.buffer.capacity() > KEEP_BUFFER {
+        if self.buffer.capacity() > MAX_IDLE_BUFFER_BYTES {
             self.buffer = Vec::with_capacity(1024);
         }
     }

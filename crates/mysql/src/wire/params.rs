@@ -11,10 +11,10 @@ pub type ParamType = (u8, bool);
 /// A parameter's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Param<'a> {
-    /// A value that lies in the packet.
+    /// A value that borrows from the packet.
     Value(Value<'a>),
-    /// A text that is made of it: a date or time, or an integer that SQLite does not have.
-    Made(String),
+    /// A date or time as text, or an integer beyond 64 bits with a sign, which SQLite lacks.
+    Owned(String),
 }
 
 /// Reads one value of a type. `None` when the packet ends too early or has no such type.
@@ -50,7 +50,7 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, (code, unsigned): ParamType) -> Option<
             let n = cursor.u64()?;
             match i64::try_from(n) {
                 // SQLite has no such integer: see docs/types.md.
-                Err(_) if unsigned => Some(Param::Made(n.to_string())),
+                Err(_) if unsigned => Some(Param::Owned(n.to_string())),
                 _ => int(n as i64),
             }
         }
@@ -65,9 +65,9 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, (code, unsigned): ParamType) -> Option<
             cursor.array()?,
         )))),
         MYSQL_TYPE_DATE | MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => {
-            datetime(cursor, code == MYSQL_TYPE_DATE).map(Param::Made)
+            datetime(cursor, code == MYSQL_TYPE_DATE).map(Param::Owned)
         }
-        MYSQL_TYPE_TIME => time(cursor).map(Param::Made),
+        MYSQL_TYPE_TIME => time(cursor).map(Param::Owned),
         MYSQL_TYPE_TINY_BLOB
         | MYSQL_TYPE_MEDIUM_BLOB
         | MYSQL_TYPE_LONG_BLOB
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_keep_their_sign() {
+    fn signs_of_integers_are_read() {
         use ColumnType::*;
         let int = |n| Some(Param::Value(Value::Int(n)));
         assert_eq!(one(&[0xff], MYSQL_TYPE_TINY, false), int(-1));
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(one(&[0xff; 8], MYSQL_TYPE_LONGLONG, false), int(-1));
         assert_eq!(
             one(&[0xff; 8], MYSQL_TYPE_LONGLONG, true),
-            Some(Param::Made("18446744073709551615".into()))
+            Some(Param::Owned("18446744073709551615".into()))
         );
         assert_eq!(one(&[0xff; 7], MYSQL_TYPE_LONGLONG, true), None);
     }
@@ -168,7 +168,7 @@ mod tests {
     fn times_become_text() {
         use ColumnType::*;
         let bytes = [7, 0xea, 0x07, 11, 21, 8, 9, 10];
-        let text = |t: &str| Some(Param::Made(t.into()));
+        let text = |t: &str| Some(Param::Owned(t.into()));
         assert_eq!(
             one(&bytes, MYSQL_TYPE_DATETIME, false),
             text("2026-11-21 08:09:10")

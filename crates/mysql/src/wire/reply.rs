@@ -6,12 +6,12 @@ use super::bytes::put_lenenc;
 use super::packets::Packets;
 use crate::error::SqlError;
 
-/// What an OK packet says.
+/// The contents of an OK packet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ok<'a> {
     /// Rows changed.
     pub affected_rows: u64,
-    /// The first AUTO_INCREMENT value that was made.
+    /// The first generated AUTO_INCREMENT value.
     pub last_insert_id: u64,
     /// Warnings.
     pub warnings: u16,
@@ -61,7 +61,7 @@ pub fn error(writer: &mut Packets, error: &SqlError, with_state: bool) {
         out.push(b'#');
         out.extend_from_slice(error.state.as_bytes());
     }
-    // MySQL's clients keep 512 bytes of a message.
+    // MySQL's clients store 512 bytes of a message.
     let mut end = error.message.len().min(511);
     while !error.message.is_char_boundary(end) {
         end -= 1;

@@ -61,10 +61,9 @@ fn put_decimal(out: &mut Vec<u8>, text: &[u8], wire: &WireType) {
     if digits == usize::from(wire.decimals) {
         return put_lenenc_str(out, text);
     }
-    let found = std::str::from_utf8(text).ok().and_then(Decimal::parse);
-    match found {
+    match std::str::from_utf8(text).ok().and_then(Decimal::parse) {
         Some(d) => {
-            let digits = i64::from(wire.decimals).min(d.room());
+            let digits = i64::from(wire.decimals).min(d.max_scale());
             put_lenenc_str(out, d.rounded(digits).text().as_bytes());
         }
         None => put_lenenc_str(out, text),
@@ -118,7 +117,7 @@ pub fn display_real(x: f64) -> String {
 }
 
 /// A DOUBLE, or a FLOAT, with so many digits behind the point, or those that it has.
-pub fn shown(x: f64, single: bool, decimals: u8) -> String {
+pub fn format_real(x: f64, single: bool, decimals: u8) -> String {
     match single {
         _ if decimals < NOT_FIXED => fixed(x, decimals.into()),
         true => display_single(x),
@@ -159,7 +158,7 @@ fn shortest_with_exponent(x: f64) -> String {
     }
 }
 
-/// Appends a row of the binary protocol; `value` tells the value of a column.
+/// Appends a row of the binary protocol; `value` returns the value of a column.
 #[inline]
 pub fn put_binary_row<'v>(
     out: &mut Vec<u8>,
@@ -354,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_cut_into_their_fields() {
+    fn binary_times_have_the_fields_of_their_text() {
         let wire = WireType::number(ColumnType::MYSQL_TYPE_DATETIME, 19);
         let mut out = Vec::new();
         put_binary(&mut out, Value::Text(b"2026-11-21 08:09:10.5"), &wire);

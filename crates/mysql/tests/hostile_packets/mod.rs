@@ -1,4 +1,4 @@
-//! What must hold of any bytes that a client sends; for the tests here and for `fuzz/fuzz_targets/wire.rs`.
+//! Properties of any bytes that a client sends; for the tests here and for `fuzz/fuzz_targets/wire.rs`.
 
 use tare_mysql::wire::ColumnType;
 use tare_mysql::wire::bytes::{Cursor, put_lenenc_str};
@@ -14,14 +14,14 @@ pub fn log_in(packet: &[u8]) {
     for login in [Login::of_handshake(packet), Login::of_change_user(packet)] {
         let Some(login) = login else { continue };
         // Bytes that are no text become U+FFFD, three bytes each.
-        let said: usize = login.user.len()
+        let bytes: usize = login.user.len()
             + login.database.as_ref().map_or(0, String::len)
             + login.plugin.as_ref().map_or(0, Vec::len)
             + login.answer.len()
             + (login.attributes.iter())
                 .map(|(name, value)| name.len() + value.len())
                 .sum::<usize>();
-        assert!(said <= 3 * packet.len(), "{login:?} of {packet:02x?}");
+        assert!(bytes <= 3 * packet.len(), "{login:?} of {packet:02x?}");
     }
 }
 
@@ -35,7 +35,7 @@ pub fn bind(code: u8, unsigned: bool, bytes: &[u8]) {
     assert!(bytes.ends_with(cursor.rest()));
     let value = match &param {
         Param::Value(value) => *value,
-        Param::Made(text) => Value::Text(text.as_bytes()),
+        Param::Owned(text) => Value::Text(text.as_bytes()),
     };
     let code = ColumnType::try_from(code).expect("read");
     let mut wire = WireType::bigint_unsigned();
@@ -53,7 +53,7 @@ pub fn bind(code: u8, unsigned: bool, bytes: &[u8]) {
         }
     }
     // Dates are read as text, which the server normalises; NULL has no form.
-    if value == Value::Null || matches!(param, Param::Made(_)) {
+    if value == Value::Null || matches!(param, Param::Owned(_)) {
         return;
     }
     let mut written = Vec::new();

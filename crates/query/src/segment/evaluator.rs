@@ -107,7 +107,7 @@ impl Evaluator {
     /// # Errors
     /// MySQL's; 1235 for what a segment cannot do.
     pub fn evaluate(&mut self, plan: &Plan, parameters: &[Value]) -> Result<Outcome> {
-        let _memory = memory::statement(memory::DEFAULT);
+        let _memory = memory::limit_statement(memory::DEFAULT_BYTES);
         if !preserves_warnings(&plan.action) {
             self.context.values().warnings.clear();
         }

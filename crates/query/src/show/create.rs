@@ -53,7 +53,7 @@ pub fn create_text(
         return Ok(rows);
     }
     let mut rows = Rows::new(&["Table", "Create Table"]);
-    let text = def.shown(runner.programs().series());
+    let text = def.to_mysql_of(runner.programs().series());
     rows.push([def.name.as_str().into(), text.into()]);
     Ok(rows)
 }

@@ -6,7 +6,7 @@ use tare_mysql::series::Series;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{self, Parts};
 
-use super::listed::{AnyTable, tables_of};
+use super::all_tables::{AnyTable, tables_of};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Meta, Spec, Table, Update, col, null};
 use crate::filter::Filter;
@@ -96,11 +96,10 @@ fn key_of<'a>(name: &str, keys: impl Iterator<Item = (bool, bool, Vec<&'a str>)>
     best
 }
 
-/// What an account that may do everything has on a column.
+/// PRIVILEGES of an account that may do everything.
 const ALL_PRIVILEGES: &str = "select,insert,update,references";
 
-/// PRIVILEGES of a column of the catalog's. On its own schemas MySQL tells what is granted, whether or not the table
-/// takes it.
+/// PRIVILEGES of a column of a system schema. As in MySQL they are those granted, even if the table is read-only.
 fn privileges(rights: Rights, table: &dyn Table, meta: &Meta) -> &'static str {
     let is_ours = matches!(table.schema(), "information_schema" | TARE);
     let settable = |update: &Update| update.columns.contains(&meta.name);
@@ -141,7 +140,7 @@ fn catalog_row(
         key: key_of(meta.name, keys.map(parts_of)),
         extra: String::new(),
         privileges: privileges(rights, table, meta),
-        // Of MySQL's tables MySQL's comments, which are none: docs/tables.md has the sentences.
+        // MySQL's tables have no comments, as in MySQL: docs/tables.md has the sentences.
         comment: match database.name == TARE {
             true => meta.doc.into(),
             false => String::new(),
@@ -217,7 +216,7 @@ mod tests {
     use super::key_of;
 
     #[test]
-    fn a_columns_key_is_its_best() {
+    fn column_key_is_the_strongest_of_its_keys() {
         let keys = || {
             [
                 (true, true, vec!["id", "part"]),

@@ -1,4 +1,4 @@
-//! ENGINES, CHARACTER_SETS, COLLATIONS and their kin: what the server is made of.
+//! ENGINES, PLUGINS, CHARACTER_SETS, COLLATIONS, USER_PRIVILEGES.
 
 use tare_mysql::charset::{self, Charset, Collation};
 
@@ -13,19 +13,10 @@ struct Engine {
     transactions: &'static str,
 }
 
+#[rustfmt::skip] // One engine, one line.
 const ENGINES_: [Engine; 2] = [
-    Engine {
-        name: "SQLite",
-        support: "DEFAULT",
-        comment: "SQLite databases in write-ahead-log mode",
-        transactions: "YES",
-    },
-    Engine {
-        name: "PERFORMANCE_SCHEMA",
-        support: "YES",
-        comment: "Performance Schema",
-        transactions: "NO",
-    },
+    Engine { name: "SQLite", support: "DEFAULT", comment: "SQLite databases in write-ahead-log mode", transactions: "YES" },
+    Engine { name: "PERFORMANCE_SCHEMA", support: "YES", comment: "Performance Schema", transactions: "NO" },
 ];
 
 #[rustfmt::skip] // One column, one line.
@@ -128,27 +119,12 @@ struct Plugin {
     what: &'static str,
 }
 
+#[rustfmt::skip] // One plugin, one line.
 const PLUGINS_: [Plugin; 4] = [
-    Plugin {
-        name: "mysql_native_password",
-        kind: "AUTHENTICATION",
-        what: "Native MySQL authentication",
-    },
-    Plugin {
-        name: "caching_sha2_password",
-        kind: "AUTHENTICATION",
-        what: "Caching sha2 authentication",
-    },
-    Plugin {
-        name: "SQLite",
-        kind: "STORAGE ENGINE",
-        what: "SQLite databases in write-ahead-log mode",
-    },
-    Plugin {
-        name: "PERFORMANCE_SCHEMA",
-        kind: "STORAGE ENGINE",
-        what: "Performance Schema",
-    },
+    Plugin { name: "mysql_native_password", kind: "AUTHENTICATION", what: "Native MySQL authentication" },
+    Plugin { name: "caching_sha2_password", kind: "AUTHENTICATION", what: "Caching sha2 authentication" },
+    Plugin { name: "SQLite", kind: "STORAGE ENGINE", what: "SQLite databases in write-ahead-log mode" },
+    Plugin { name: "PERFORMANCE_SCHEMA", kind: "STORAGE ENGINE", what: "Performance Schema" },
 ];
 
 #[rustfmt::skip] // One column, one line.

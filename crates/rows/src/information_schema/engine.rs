@@ -1,12 +1,12 @@
-//! INNODB_TRX, INNODB_TABLES, INNODB_TABLESPACES, FILES: what the storage engine does and where it keeps
-//! its tables, under the names that tools ask for. The engine is SQLite.
+//! INNODB_TRX, INNODB_TABLES, INNODB_TABLESPACES and others: transactions and files of the storage engine, under
+//! the names that tools query. The engine is SQLite.
 
 use std::sync::Arc;
 
 use tare_mysql::series::Series::V9_7;
 use tare_mysql::table::TableDef;
 
-use super::listed::{AnyTable, tables_of};
+use super::all_tables::{AnyTable, tables_of};
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
 use crate::filter::Filter;
@@ -18,7 +18,7 @@ use crate::view::View;
 
 const BIG: &str = "bigint(21) unsigned";
 
-/// A transaction that is open, and whose it is.
+/// An open transaction, and the thread that runs it.
 struct Trx {
     transaction: Transaction,
     thread: Option<Thread>,

@@ -3,8 +3,8 @@
 
 use tare_mysql::series::Series::V9_7;
 
+use super::all_tables::{AnyTable, schemas, tables_of};
 use super::engine::spaces;
-use super::listed::{AnyTable, schemas, tables_of};
 use super::statistics::{check_name, unique_keys};
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};

@@ -1,11 +1,11 @@
-//! information_schema: databases, tables, columns, indexes and what else clients ask for.
+//! information_schema: databases, tables, columns, indexes and more metadata.
 
+mod all_tables;
 pub mod columns;
 pub mod constants;
 pub mod engine;
 pub mod extensions;
 pub mod keywords;
-mod listed;
 pub mod metrics;
 pub mod processlist;
 pub mod routines;

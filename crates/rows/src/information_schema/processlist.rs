@@ -22,7 +22,7 @@ static PROCESSLIST: Spec<Thread> = Spec::new(
     "The connections.",
     &[PROCESSLIST_COLUMNS],
     |view, _| {
-        view.source.processlist_is_read();
+        view.source.count_processlist_read();
         let threads = view.snapshot.threads(&crate::filter::Filter::all())?;
         Ok(Box::new(threads.filter(|t| t.processlist_id.is_some())))
     },

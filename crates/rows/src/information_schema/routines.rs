@@ -15,7 +15,7 @@ type Parameter = (Option<&'static str>, Option<&'static str>, &'static str);
 struct Row {
     routine: Routine,
     parameters: Vec<Parameter>,
-    made: String,
+    created: String,
 }
 
 impl Row {
@@ -42,7 +42,7 @@ impl Row {
 /// MySQL's type of SQL_DATA_ACCESS.
 const ACCESS: &str = "enum('CONTAINS SQL','NO SQL','READS SQL DATA','MODIFIES SQL DATA')";
 
-fn row(routine: Routine, made: &str) -> Row {
+fn row(routine: Routine, created: &str) -> Row {
     let mode = |out| if out { "OUT" } else { "IN" };
     let result = routine.returns.map(|returns| (None, None, returns));
     let named = routine
@@ -52,17 +52,17 @@ fn row(routine: Routine, made: &str) -> Row {
     Row {
         parameters: result.into_iter().chain(named).collect(),
         routine,
-        made: made.to_owned(),
+        created: created.to_owned(),
     }
 }
 
 fn routines(view: &View, filter: &Filter) -> Vec<Row> {
-    let made = datetime(view.snapshot.started());
+    let created = datetime(view.snapshot.started());
     let Some(extension) = view.source.extension() else {
         return Vec::new();
     };
     let schema = filter.text("ROUTINE_SCHEMA");
-    let all = extension.routines().into_iter().map(|r| row(r, &made));
+    let all = extension.routines().into_iter().map(|r| row(r, &created));
     all.filter(|_| schema.admits_name("sys")).collect()
 }
 
@@ -117,8 +117,8 @@ const ROUTINE_COLUMNS: &[Column<Row>] = &[
     col("SQL_DATA_ACCESS", ACCESS, "How the routine uses tables.", |r| r.data_access().into()),
     null("SQL_PATH", "binary(0)", "Always NULL.", |_| Cell::Null),
     col("SECURITY_TYPE", "enum('DEFAULT','INVOKER','DEFINER')", "Always INVOKER.", |_| "INVOKER".into()),
-    col("CREATED", "timestamp", "When recording began.", |r| r.made.as_str().into()),
-    col("LAST_ALTERED", "timestamp", "When recording began.", |r| r.made.as_str().into()),
+    col("CREATED", "timestamp", "When recording began.", |r| r.created.as_str().into()),
+    col("LAST_ALTERED", "timestamp", "When recording began.", |r| r.created.as_str().into()),
     col("SQL_MODE", "text", "Always empty.", |_| "".into()),
     col("ROUTINE_COMMENT", "text", "What the routine does.", |r| r.routine.doc.into()),
     col("DEFINER", "varchar(93)", "Always mysql.sys@localhost.", |_| "mysql.sys@localhost".into()),
@@ -137,21 +137,21 @@ static ROUTINES: Spec<Row> = Spec::new(
 .filters(&["ROUTINE_SCHEMA"])
 .expect(48);
 
-struct OfRoutine {
+struct RoutineParameter {
     routine: &'static str,
     kind: &'static str,
     position: u64,
     parameter: Parameter,
 }
 
-impl OfRoutine {
+impl RoutineParameter {
     fn type_(&self) -> Parts {
         parts(self.parameter.2)
     }
 }
 
 #[rustfmt::skip] // One column, one line.
-const PARAMETER_COLUMNS: &[Column<OfRoutine>] = &[
+const PARAMETER_COLUMNS: &[Column<RoutineParameter>] = &[
     col("SPECIFIC_CATALOG", "varchar(64)", "Always def.", |_| "def".into()),
     col("SPECIFIC_SCHEMA", "varchar(64)", "Always sys.", |_| "sys".into()),
     col("SPECIFIC_NAME", "varchar(64)", "The routine.", |r| r.routine.into()),
@@ -170,20 +170,20 @@ const PARAMETER_COLUMNS: &[Column<OfRoutine>] = &[
     col("ROUTINE_TYPE", "enum('FUNCTION','PROCEDURE')", "FUNCTION or PROCEDURE.", |r| r.kind.into()),
 ];
 
-static PARAMETERS: Spec<OfRoutine> = Spec::new(
+static PARAMETERS: Spec<RoutineParameter> = Spec::new(
     "information_schema",
     "PARAMETERS",
     "The parameters and return values of the functions and procedures of schema sys.",
     &[PARAMETER_COLUMNS],
     |view, _| {
         let all = routines(view, &Filter::all());
-        let rows: Vec<OfRoutine> = all
+        let rows: Vec<RoutineParameter> = all
             .into_iter()
             .flat_map(|r| {
                 // A function's first is what it gives.
                 let first = u64::from(r.routine.kind.name() == "PROCEDURE");
                 let numbered = (first..).zip(r.parameters);
-                numbered.map(move |(position, parameter)| OfRoutine {
+                numbered.map(move |(position, parameter)| RoutineParameter {
                     routine: r.routine.name,
                     kind: r.routine.kind.name(),
                     position,

@@ -2,7 +2,7 @@
 
 use tare_mysql::series::Series;
 
-use super::listed::schemas;
+use super::all_tables::schemas;
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
 use crate::source::Database;

@@ -3,7 +3,7 @@
 use tare_mysql::series::Series;
 use tare_mysql::table::ForeignKeyDef;
 
-use super::listed::{AnyTable, tables_of};
+use super::all_tables::{AnyTable, tables_of};
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, col, null};
 use crate::filter::Filter;
@@ -46,7 +46,7 @@ fn parts(view: &View, filter: &Filter) -> Vec<Part> {
             AnyTable::User(table) => {
                 for index in &table.indexes {
                     for (i, column) in index.columns.iter().enumerate() {
-                        let found = table.columns.iter().find(|c| c.name == *column);
+                        let definition = table.columns.iter().find(|c| c.name == *column);
                         parts.push(Part {
                             schema: database.name.clone(),
                             table: table.name.clone(),
@@ -54,7 +54,7 @@ fn parts(view: &View, filter: &Filter) -> Vec<Part> {
                             unique: index.unique,
                             seq: i as u32 + 1,
                             column: column.clone(),
-                            nullable: found.is_some_and(|c| c.nullable),
+                            nullable: definition.is_some_and(|c| c.nullable),
                             hash: false,
                         });
                     }
@@ -200,10 +200,10 @@ pub(super) fn check_name(table: &str, at: usize) -> String {
 }
 
 fn checks(view: &View, filter: &Filter) -> Vec<Constraint> {
-    let mut found = Vec::new();
+    let mut constraints = Vec::new();
     for (database, table) in tables_of(view, filter) {
         if let AnyTable::User(table) = table {
-            found.extend((0..table.checks.len()).map(|i| Constraint {
+            constraints.extend((0..table.checks.len()).map(|i| Constraint {
                 schema: database.name.clone(),
                 table: table.name.clone(),
                 name: check_name(&table.name, i),
@@ -211,14 +211,14 @@ fn checks(view: &View, filter: &Filter) -> Vec<Constraint> {
             }));
         }
     }
-    found
+    constraints
 }
 
 fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
     let firsts = parts(view, filter)
         .into_iter()
         .filter(|p| p.unique && p.seq == 1);
-    let mut found: Vec<Constraint> = firsts
+    let mut constraints: Vec<Constraint> = firsts
         .map(|p| Constraint {
             schema: p.schema,
             table: p.table,
@@ -231,7 +231,7 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
         })
         .collect();
     let foreign = foreign_keys(view, filter).into_iter();
-    found.extend(foreign.map(|(schema, table, key)| Constraint {
+    constraints.extend(foreign.map(|(schema, table, key)| Constraint {
         schema,
         table,
         name: key.name,
@@ -239,9 +239,9 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
     }));
     // MySQL has them since 8.0.16.
     if view.source.series().has_checks() {
-        found.extend(checks(view, filter));
+        constraints.extend(checks(view, filter));
     }
-    found
+    constraints
 }
 
 #[rustfmt::skip] // One column, one line.

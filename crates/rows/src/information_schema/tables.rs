@@ -7,7 +7,7 @@ use tare_mysql::date::local;
 use tare_mysql::schema::TARE;
 use tare_mysql::table::{Figures, Size, TableDef};
 
-use super::listed::{AnyTable, tables_of};
+use super::all_tables::{AnyTable, tables_of};
 use crate::cell::Cell;
 use crate::describe::{Column, Meta, Spec, Table, col, null};
 use crate::filter::Filter;
@@ -16,7 +16,7 @@ use crate::source::Source;
 use crate::time::datetime;
 use crate::view::View;
 
-/// How large the tables of a database are: counted when it is first asked for.
+/// The sizes of the tables of a database, which are counted at the first use.
 struct Sizes {
     source: Arc<dyn Source>,
     database: String,
@@ -51,7 +51,7 @@ impl Row {
         self.user().filter(|t| t.view.is_none())
     }
 
-    /// What is known of a user's table.
+    /// Figures of a user's table.
     fn figures(&self) -> Figures {
         match self.base() {
             Some(table) => self.sizes.of(&table.name),
@@ -76,7 +76,7 @@ impl Row {
         }
     }
 
-    /// 0, which stands for what is not known of a table.
+    /// 0 for what is not counted of a table.
     fn zero(&self) -> Cell<'_> {
         match self.is_virtual() || self.base().is_some() {
             true => 0u64.into(),

@@ -1,4 +1,4 @@
-//! GLOBAL_STATUS, GLOBAL_VARIABLES, SESSION_STATUS, SESSION_VARIABLES: MariaDB keeps here what MySQL has in
+//! GLOBAL_STATUS, GLOBAL_VARIABLES, SESSION_STATUS, SESSION_VARIABLES: MariaDB has here what MySQL has in
 //! performance_schema, with names in capitals.
 
 use crate::describe::{Column, Rows, Spec, Table, col};

@@ -54,20 +54,15 @@ static SETUP_ACTORS: Spec<Rule> = Spec::new(
 
 /// A class of threads.
 #[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct ThreadClass {
     /// The class's number in the segment.
     pub id: usize,
-    /// NAME.
     pub name: Arc<str>,
-    /// ENABLED.
     pub enabled: bool,
-    /// HISTORY.
     pub history: bool,
-    /// PROPERTIES.
     pub properties: String,
-    /// VOLATILITY.
     pub volatility: i64,
-    /// DOCUMENTATION.
     pub documentation: Option<Arc<str>>,
 }
 

@@ -1,4 +1,4 @@
-//! session_connect_attrs, session_account_connect_attrs: what clients said of themselves.
+//! session_connect_attrs, session_account_connect_attrs: attributes that clients sent.
 
 use std::sync::Arc;
 

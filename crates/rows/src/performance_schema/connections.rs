@@ -1,4 +1,4 @@
-//! accounts, users and hosts: who is and was connected.
+//! accounts, users and hosts: present and past connections.
 
 use std::sync::Arc;
 
@@ -11,9 +11,9 @@ use tare_mysql::series::Series;
 /// The connections of an account, a user or a host.
 #[derive(Debug, Clone, Default)]
 pub struct Connections {
-    /// The user; NULL stands for threads without an account.
+    /// The user; NULL for threads without an account.
     pub user: Option<Arc<str>>,
-    /// The host; NULL stands for threads without an account.
+    /// The host; NULL for threads without an account.
     pub host: Option<Arc<str>>,
     /// Connected now.
     pub current: i64,

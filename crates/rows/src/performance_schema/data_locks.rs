@@ -1,4 +1,4 @@
-//! data_locks, data_lock_waits: who holds row locks, and who waits for them.
+//! data_locks, data_lock_waits: row locks and the waits for them.
 
 use tare_reader::row_locks::{RowLock, RowLockWait};
 

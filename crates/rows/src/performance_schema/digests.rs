@@ -31,7 +31,7 @@ const MYSQLS: &[Column<Digest>] = &[
     col("QUANTILE_99", U64, "The 99th percentile of their time, in picoseconds.", |r: &Digest| r.quantiles[1].into()).mysql_only(),
     col("QUANTILE_999", U64, "The 99.9th percentile of their time, in picoseconds.", |r: &Digest| r.quantiles[2].into()).mysql_only(),
     null("QUERY_SAMPLE_TEXT", "longtext", "A sample with its literals.", |r: &Digest| Cell::opt(r.sample_text.as_deref())).mysql_only(),
-    col("QUERY_SAMPLE_SEEN", "timestamp(6)", "When the sample statement ran.", |r: &Digest| timestamp(r.sample_seen_us)).mysql_only(),
+    col("QUERY_SAMPLE_SEEN", "timestamp(6)", "When the sample statement ran.", |r: &Digest| timestamp(r.sample_at_us)).mysql_only(),
     col("QUERY_SAMPLE_TIMER_WAIT", U64, "Its time, in picoseconds.", |r: &Digest| r.sample_timer_wait.into()).mysql_only(),
 ];
 

@@ -1,4 +1,4 @@
-//! error_log: what the server has said.
+//! error_log: the server's messages.
 
 use tare_mysql::series::Series::V9_7;
 

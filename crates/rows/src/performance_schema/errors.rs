@@ -14,7 +14,7 @@ use crate::snapshot::By;
 pub struct Error {
     /// Whose it is.
     pub owner: Owner,
-    /// ERROR_NUMBER; `None` is all errors that found no row of their own.
+    /// ERROR_NUMBER; `None` is all errors without a row of their own.
     pub number: Option<i64>,
     /// ERROR_NAME.
     pub name: Option<Arc<str>>,

@@ -1,17 +1,17 @@
-//! host_cache: who came by TCP, and how it failed.
+//! host_cache: addresses of TCP clients, and errors of their connections.
 
 use crate::cell::Cell;
 use crate::describe::{Column, I64, Key, Spec, Table, col, null};
-use crate::server::HostSeen;
+use crate::server::CachedHost;
 use crate::time::datetime;
 use tare_mysql::series::Series;
 
 /// A count that is always zero here, and why.
-const fn never(name: &'static str, doc: &'static str) -> Column<HostSeen> {
+const fn never(name: &'static str, doc: &'static str) -> Column<CachedHost> {
     col(name, I64, doc, |_| Cell::Signed(0))
 }
 
-fn host(row: &HostSeen) -> Cell<'_> {
+fn host(row: &CachedHost) -> Cell<'_> {
     Cell::opt(row.ip.is_loopback().then_some("localhost"))
 }
 
@@ -20,12 +20,12 @@ fn count(errors: u64) -> Cell<'static> {
 }
 
 #[rustfmt::skip] // One column, one line.
-static HOST_CACHE: Spec<HostSeen> = Spec::new(
+static HOST_CACHE: Spec<CachedHost> = Spec::new(
     "performance_schema",
     "host_cache",
     "Client addresses of TCP connections, with counts of connection errors.",
     &[&[
-        col("IP", "varchar(64)", "The client's IP address.", |r: &HostSeen| Cell::owned(r.ip.to_string())),
+        col("IP", "varchar(64)", "The client's IP address.", |r: &CachedHost| Cell::owned(r.ip.to_string())),
         null("HOST", "varchar(255)", "localhost or NULL: names are not resolved.", host).binary(),
         col("HOST_VALIDATED", "enum('YES','NO')", "Whether the host name is known.", |r| Cell::yes_no(r.ip.is_loopback())),
         col("SUM_CONNECT_ERRORS", I64, "Failed handshakes since the last successful connection.", |r| count(r.sum_connect_errors)),

@@ -1,4 +1,4 @@
-//! mutex_instances and rwlock_instances: the locks that exist, and who holds them. cond_instances.
+//! mutex_instances and rwlock_instances: locks and the threads that hold them. cond_instances.
 
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, col, null};

@@ -48,8 +48,8 @@ macro_rules! events {
     };
 }
 
-/// The statics GLOBAL, THREAD, ACCOUNT, USER and HOST of a summary. `$of` are the columns that say
-/// what is summed and the sums; `$each` is how many rows a single owner has, about; `$names` are
+/// The statics GLOBAL, THREAD, ACCOUNT, USER and HOST of a summary. `$of` are the columns of
+/// the event and its sums; `$each` is about how many rows an owner has; `$names` are
 /// MariaDB's types of USER and HOST.
 macro_rules! summaries {
     (

@@ -1,4 +1,4 @@
-//! log_status: where the logs stand, for who copies the files.
+//! log_status: positions of the logs, for tools that copy the files.
 
 use crate::cell::Cell;
 use crate::describe::{Spec, Table, col};

@@ -7,7 +7,7 @@ use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
 use crate::view::View;
 
-/// A limit of a number. Other variables have none, which MySQL shows as an empty text.
+/// A limit of a number. Other variables have none: an empty text, as in MySQL.
 fn limit(variable: &Variable, limit: &'static str) -> Cell<'static> {
     match variable.value_type {
         Type::Number | Type::Real => limit.into(),
@@ -43,12 +43,12 @@ const COLUMNS: &[Column<&'static Variable>] = &[
     col("DOCUMENTATION", "mediumtext", "Always empty: MySQL's manual has the texts.", |_| "".into()),
 ];
 
-fn known(view: &View) -> Vec<&'static Variable> {
+fn variables(view: &View) -> Vec<&'static Variable> {
     let mut names = view.source.variables(Scope::Global);
     names.extend(view.source.variables(Scope::Session));
     let series = view.source.series();
-    let found = names.iter().filter_map(|v| find_in(series, &v.name));
-    let mut all: Vec<&Variable> = found.collect();
+    let all = names.iter().filter_map(|v| find_in(series, &v.name));
+    let mut all: Vec<&Variable> = all.collect();
     all.sort_by_key(|v| v.name);
     all.dedup_by_key(|v| v.name);
     all
@@ -59,7 +59,7 @@ static VARIABLES_METADATA: Spec<&'static Variable> = Spec::new(
     "variables_metadata",
     "What system variables may be set to, and where.",
     &[COLUMNS],
-    |view, _| Ok(Box::new(known(view).into_iter())),
+    |view, _| Ok(Box::new(variables(view).into_iter())),
 )
 .expect(600)
 .since(Series::V9_7);

@@ -10,20 +10,16 @@ use crate::describe::{Column, I64, Key, Spec, Table, Update, YES_NO, col, null};
 
 /// An instrument.
 #[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Instrument {
     /// The class's number in the segment.
     pub id: u32,
-    /// NAME.
     pub name: Arc<str>,
-    /// ENABLED.
     pub enabled: bool,
     /// TIMED; `None` for what has no duration (memory, errors, threads).
     pub timed: Option<bool>,
-    /// PROPERTIES.
     pub properties: String,
-    /// VOLATILITY.
     pub volatility: i64,
-    /// DOCUMENTATION.
     pub documentation: Option<Arc<str>>,
 }
 
@@ -73,12 +69,11 @@ static SETUP_INSTRUMENTS: Spec<Instrument> = Spec::new(
 
 /// A consumer.
 #[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Consumer {
     /// Its bit in the control page.
     pub bit: u32,
-    /// NAME.
     pub name: &'static str,
-    /// ENABLED.
     pub enabled: bool,
 }
 

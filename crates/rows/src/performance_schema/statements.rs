@@ -1,4 +1,4 @@
-//! events_statements_*: what clients asked for, and the counters of each statement.
+//! events_statements_*: statements and their counters.
 
 use super::digests::{SHORT, SHORT_DIGEST, short};
 use super::event::*;
@@ -15,7 +15,7 @@ const CPU_TIME: &str =
 const MEMORY: &str =
     "Always 0: memory is not counted by statement; see memory_summary_by_thread_by_event_name.";
 
-/// The columns of what a statement counts.
+/// The columns of a statement's counters.
 #[rustfmt::skip] // One column, one line.
 macro_rules! columns {
     ($($name:literal $field:ident $one:literal $(, $many:literal)?;)*) => {

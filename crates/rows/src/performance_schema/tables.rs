@@ -141,7 +141,7 @@ const LOCK_WRITE_EXTERNAL: &[Column<TableLocks>] = &lock!(
 
 const DELAYED: &str = "Always 0: locks of INSERT DELAYED are counted as those of LOW_PRIORITY.";
 
-/// MariaDB tells locks of INSERT DELAYED from others, and MySQL has no such statement.
+/// MariaDB counts locks of INSERT DELAYED separately; MySQL has no such statement.
 const fn delayed() -> [Column<TableLocks>; 5] {
     const fn zero(name: &'static str) -> Column<TableLocks> {
         col(name, U64, DELAYED, |_| 0_u64.into()).mariadb_only()

@@ -14,20 +14,15 @@ use crate::telemetry::{LOGGERS as LOGGER_COUNT, METERS as METER_COUNT, Telemetry
 use crate::view::View;
 
 /// MySQL's meters, in its order, each with what its metrics count.
+#[rustfmt::skip] // One meter, one line.
 const METERS: [(&str, &str); METER_COUNT] = [
     ("mysql.inno", "InnoDB"),
     ("mysql.inno.buffer_pool", "InnoDB's buffer pool"),
-    (
-        "mysql.inno.data",
-        "what InnoDB reads and writes in its files",
-    ),
+    ("mysql.inno.data", "what InnoDB reads and writes in its files"),
     ("mysql.TempTable", "engine TempTable"),
     ("mysql.stats", "the server as a whole"),
     ("mysql.stats.com", "statements by their command"),
-    (
-        "mysql.stats.connection",
-        "connections, and those that failed",
-    ),
+    ("mysql.stats.connection", "connections, and those that failed"),
     ("mysql.stats.handler", "calls of storage engines"),
     ("mysql.stats.ssl", "TLS"),
     ("mysql.myisam", "MyISAM's key cache"),
@@ -48,24 +43,24 @@ const LOGGERS: [(&str, &str); LOGGER_COUNT] = [
 const LEVELS: [&str; 5] = ["none", "error", "warn", "info", "debug"];
 
 /// The largest MEDIUMINT UNSIGNED.
-const MOST_SECONDS: i64 = 0xff_ffff;
+const MAX_SECONDS: i64 = 0xff_ffff;
 
-/// What is shown where nobody keeps settings.
+/// The settings of a source that stores none.
 fn defaults() -> &'static Telemetry {
     static DEFAULTS: OnceLock<Telemetry> = OnceLock::new();
     DEFAULTS.get_or_init(Telemetry::default)
 }
 
-/// The settings that there are.
+/// The source's settings, or the defaults.
 pub(crate) fn settings(view: &View) -> &Telemetry {
     match view.source.telemetry() {
-        Some(kept) => kept,
+        Some(settings) => settings,
         None => defaults(),
     }
 }
 
 /// The settings, where they can be changed.
-fn kept<'v>(view: &'v View, table: &str) -> Result<&'v Telemetry, SqlError> {
+fn writable_settings<'v>(view: &'v View, table: &str) -> Result<&'v Telemetry, SqlError> {
     let refused = || {
         let why = format!("{table} can be changed in a server only: no server answers here");
         SqlError::new(1235, why)
@@ -73,7 +68,7 @@ fn kept<'v>(view: &'v View, table: &str) -> Result<&'v Telemetry, SqlError> {
     view.source.telemetry().ok_or_else(refused)
 }
 
-/// How many loggers, meters and metrics found no room.
+/// Loggers, meters and metrics beyond their limits.
 pub(crate) fn lost(view: &View) -> [usize; 3] {
     let settings = settings(view);
     [
@@ -110,13 +105,13 @@ fn seconds(change: &Change) -> Result<u32, SqlError> {
         SqlError::new(1366, message)
     })?;
     match number.round() as i64 {
-        seconds @ 0..=MOST_SECONDS => Ok(seconds as u32),
+        seconds @ 0..=MAX_SECONDS => Ok(seconds as u32),
         _ => Err(SqlError::out_of_range(column)),
     }
 }
 
 fn set_meter(view: &View, at: i64, changes: &[Change]) -> Result<(), SqlError> {
-    let settings = kept(view, "setup_meters")?;
+    let settings = writable_settings(view, "setup_meters")?;
     let at = at as usize;
     for change in changes {
         match change.column {
@@ -212,7 +207,7 @@ fn loggers(view: &View, _: &Filter) -> Result<Rows<Logger>, SqlError> {
 }
 
 fn set_logger(view: &View, at: i64, changes: &[Change]) -> Result<(), SqlError> {
-    let settings = kept(view, "setup_loggers")?;
+    let settings = writable_settings(view, "setup_loggers")?;
     for change in changes {
         let value = change.value.as_deref();
         let text = value.ok_or_else(|| SqlError::cannot_be_null(change.column))?;

@@ -12,15 +12,15 @@ fn properties(view: &View) -> Vec<Variable> {
     let value = |name: &str| variables.iter().find(|v| v.name == name).map(|v| &v.value);
     let enabled = value("ssl_cert").is_some_and(|path| !path.is_empty());
     let mut all = vec![Variable::new("Enabled", if enabled { "Yes" } else { "No" })];
-    let told = |v: &Variable| v.name.starts_with("Ssl_") || v.name.starts_with("Current_tls_");
-    all.extend(view.source.status(Scope::Global).into_iter().filter(told));
+    let is_tls = |v: &Variable| v.name.starts_with("Ssl_") || v.name.starts_with("Current_tls_");
+    all.extend(view.source.status(Scope::Global).into_iter().filter(is_tls));
     all
 }
 
 #[rustfmt::skip] // One column, one line.
 const COLUMNS: &[Column<Variable>] = &[
     col("CHANNEL", "varchar(128)", "Always mysql_main: all connections come by one port.", |_| "mysql_main".into()),
-    col("PROPERTY", "varchar(128)", "What is told: a status variable, or a setting that new connections get.", |r| r.name.as_str().into()),
+    col("PROPERTY", "varchar(128)", "A status variable, or a setting of new connections.", |r| r.name.as_str().into()),
     col("VALUE", "varchar(2048)", "Its value.", |r| r.value.as_str().into()),
 ];
 

@@ -10,7 +10,7 @@ use super::statement::{HasSums, Sums};
 pub struct Digest {
     /// SCHEMA_NAME.
     pub schema: Option<Arc<str>>,
-    /// DIGEST; NULL in the row of what found no room.
+    /// DIGEST; NULL in the row of digests beyond the limit.
     pub digest: Option<Arc<str>>,
     /// DIGEST_TEXT.
     pub text: Option<Arc<str>>,
@@ -25,7 +25,7 @@ pub struct Digest {
     /// QUERY_SAMPLE_TEXT.
     pub sample_text: Option<Arc<str>>,
     /// QUERY_SAMPLE_SEEN, microseconds since 1970.
-    pub sample_seen_us: u64,
+    pub sample_at_us: u64,
     /// QUERY_SAMPLE_TIMER_WAIT.
     pub sample_timer_wait: u64,
 }

@@ -1,29 +1,24 @@
-//! What rows about events share: an event's identity, times and nesting; sums and whose they are.
+//! Data that rows about events share: an event's identity, times and nesting; sums and their owners.
 
 use std::sync::Arc;
 
 /// An event's columns that every type has. Times in picoseconds from the segment's start.
 #[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Event {
-    /// THREAD_ID.
     pub thread_id: u64,
-    /// EVENT_ID.
     pub event_id: u64,
     /// END_EVENT_ID; `None` while the event runs.
     pub end_event_id: Option<u64>,
     /// EVENT_NAME.
     pub name: Arc<str>,
-    /// SOURCE.
     pub source: Option<Arc<str>>,
     /// TIMER_START; `None` if the event is counted, not timed.
     pub timer_start: Option<u64>,
     /// TIMER_END; of a running event, the time of the snapshot.
     pub timer_end: Option<u64>,
-    /// TIMER_WAIT.
     pub timer_wait: Option<u64>,
-    /// NESTING_EVENT_ID.
     pub nesting_event_id: Option<u64>,
-    /// NESTING_EVENT_TYPE.
     pub nesting_event_type: Option<&'static str>,
 }
 

@@ -1,5 +1,5 @@
 //! The rows of events, threads, objects and digests: what a snapshot gives, and what performance_schema's
-//! tables describe. Plain data: neither side is known here.
+//! tables describe. Plain data without dependencies.
 
 pub mod digest;
 pub mod event;
@@ -16,5 +16,5 @@ pub mod thread;
 pub mod transaction;
 pub mod wait;
 
-/// The rows of one scan, made one at a time.
+/// The rows of one scan, built one at a time.
 pub type Rows<R> = Box<dyn Iterator<Item = R>>;

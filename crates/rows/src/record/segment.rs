@@ -1,4 +1,4 @@
-//! What schema `tare` shows of a segment and adds to its summaries.
+//! Rows of schema `tare` about a segment and its summaries.
 
 use std::sync::Arc;
 

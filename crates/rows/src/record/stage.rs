@@ -4,12 +4,11 @@ use super::event::{Event, HasEvent};
 
 /// A stage.
 #[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Stage {
     /// The common columns.
     pub event: Event,
-    /// WORK_COMPLETED.
     pub work_completed: Option<u64>,
-    /// WORK_ESTIMATED.
     pub work_estimated: Option<u64>,
 }
 

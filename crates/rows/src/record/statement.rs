@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use super::event::{Event, HasEvent, HasStat, Stat, Summary};
 
-/// Gives a macro the list of what a statement counts, in the order of its columns from ROWS_AFFECTED
-/// on: a column's name, which has SUM_ before it in summaries, its field, and what it says of one
-/// statement, and of many if that is something else.
+/// Passes a macro the counters of a statement, in the order of the columns from ROWS_AFFECTED on: the column's
+/// name (with SUM_ in summaries), its field, and its sentence for one statement, and for many if it differs.
 macro_rules! statement_counters {
     ($with:ident) => {
         $with! {
@@ -49,42 +48,30 @@ statement_counters!(fields);
 
 /// A statement.
 #[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Statement {
     /// The common columns.
     pub event: Event,
-    /// LOCK_TIME.
     pub lock_time: u64,
-    /// SQL_TEXT.
     pub sql_text: Option<Arc<str>>,
-    /// DIGEST.
     pub digest: Option<Arc<str>>,
-    /// DIGEST_TEXT.
     pub digest_text: Option<Arc<str>>,
-    /// CURRENT_SCHEMA.
     pub current_schema: Option<Arc<str>>,
     /// OBJECT_TYPE, of a statement in a stored program.
     pub object_type: Option<&'static str>,
-    /// OBJECT_SCHEMA.
     pub object_schema: Option<Arc<str>>,
-    /// OBJECT_NAME.
     pub object_name: Option<Arc<str>>,
     /// MYSQL_ERRNO.
     pub errno: Option<i64>,
     /// RETURNED_SQLSTATE.
     pub sqlstate: Option<Arc<str>>,
-    /// MESSAGE_TEXT.
     pub message_text: Option<Arc<str>>,
-    /// ERRORS.
     pub errors: u64,
-    /// WARNINGS.
     pub warnings: u64,
     /// ROWS_AFFECTED to NO_GOOD_INDEX_USED.
     pub counters: Counters,
-    /// CPU_TIME.
     pub cpu_time: u64,
-    /// NESTING_EVENT_LEVEL.
     pub nesting_event_level: Option<i64>,
-    /// STATEMENT_ID.
     pub statement_id: Option<u64>,
 }
 

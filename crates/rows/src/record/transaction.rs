@@ -4,20 +4,15 @@ use super::event::{Event, HasEvent, HasStat, Stat};
 
 /// A transaction.
 #[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "the names are MySQL's column names")]
 pub struct Transaction {
     /// The common columns.
     pub event: Event,
-    /// STATE.
     pub state: Option<&'static str>,
-    /// TRX_ID.
     pub trx_id: Option<u64>,
-    /// GTID.
     pub gtid: Option<String>,
-    /// ACCESS_MODE.
     pub access_mode: Option<&'static str>,
-    /// ISOLATION_LEVEL.
     pub isolation_level: Option<&'static str>,
-    /// AUTOCOMMIT.
     pub autocommit: bool,
     /// NUMBER_OF_SAVEPOINTS.
     pub savepoints: Option<u64>,

@@ -9,8 +9,8 @@ use tare_mysql::error::SqlError;
 use tare_reader::{Actor, ActorError};
 
 use super::setup::properties;
-use super::truncate::done;
-use super::{Done, Listed, Snapshot, none};
+use super::truncate::write_result;
+use super::{RowsResult, Snapshot, WriteResult, none};
 use crate::describe::Change;
 use crate::filter::Filter;
 use crate::performance_schema::actors::{Rule, ThreadClass};
@@ -37,7 +37,7 @@ fn refused(error: ActorError) -> SqlError {
 
 impl Snapshot {
     /// setup_actors.
-    pub fn actors(&self) -> Listed<Rule> {
+    pub fn actors(&self) -> RowsResult<Rule> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -46,8 +46,8 @@ impl Snapshot {
     }
 
     /// INSERT INTO setup_actors. What is not given has MySQL's default.
-    pub fn add_actor(&self, row: &[Change]) -> Done {
-        let host = self.present()?;
+    pub fn add_actor(&self, row: &[Change]) -> WriteResult {
+        let host = self.require_host()?;
         let given = |column: &str| row.iter().find(|c| c.column == column);
         let name = |column: &'static str, longest: usize| {
             let text = given(column)
@@ -73,23 +73,27 @@ impl Snapshot {
     }
 
     /// UPDATE setup_actors.
-    pub fn set_actor(&self, place: usize, changes: &[Change]) -> Done {
+    pub fn set_actor(&self, place: usize, changes: &[Change]) -> WriteResult {
         let (enabled, history) = switches(changes)?;
-        done(self.present()?.segment.set_actor(place, enabled, history))
+        write_result(
+            self.require_host()?
+                .segment
+                .set_actor(place, enabled, history),
+        )
     }
 
     /// DELETE FROM setup_actors.
-    pub fn remove_actor(&self, place: usize) -> Done {
-        done(self.present()?.segment.remove_actor(place))
+    pub fn remove_actor(&self, place: usize) -> WriteResult {
+        write_result(self.require_host()?.segment.remove_actor(place))
     }
 
     /// TRUNCATE setup_actors.
-    pub fn clear_actors(&self) -> Done {
-        done(self.present()?.segment.clear_actors())
+    pub fn clear_actors(&self) -> WriteResult {
+        write_result(self.require_host()?.segment.clear_actors())
     }
 
     /// setup_threads.
-    pub fn thread_classes(&self, filter: &Filter) -> Listed<ThreadClass> {
+    pub fn thread_classes(&self, filter: &Filter) -> RowsResult<ThreadClass> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -120,9 +124,9 @@ impl Snapshot {
     }
 
     /// UPDATE setup_threads.
-    pub fn set_thread_class(&self, class: usize, changes: &[Change]) -> Done {
+    pub fn set_thread_class(&self, class: usize, changes: &[Change]) -> WriteResult {
         let (enabled, history) = switches(changes)?;
-        let segment = &self.present()?.segment;
-        done(segment.set_thread_class(class, enabled, history))
+        let segment = &self.require_host()?.segment;
+        write_result(segment.set_thread_class(class, enabled, history))
     }
 }

@@ -9,8 +9,8 @@ use tare_reader::names::{Account, NameEntry};
 use tare_reader::{ConnectionTable, Names, Scope, Selection, Thread as Slot};
 
 use super::host::Host;
-use super::truncate::done;
-use super::{Done, Listed, Snapshot, none, rows};
+use super::truncate::write_result;
+use super::{RowsResult, Snapshot, WriteResult, none, rows};
 use crate::filter::{Admit, Filter};
 use crate::performance_schema::attributes::Attribute;
 use crate::performance_schema::connections::Connections;
@@ -76,7 +76,7 @@ impl Snapshot {
     }
 
     /// threads.
-    pub fn threads(&self, filter: &Filter) -> Listed<Thread> {
+    pub fn threads(&self, filter: &Filter) -> RowsResult<Thread> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -103,7 +103,11 @@ impl Snapshot {
     }
 
     /// session_connect_attrs; of one account's connections where it is given.
-    pub fn attributes(&self, filter: &Filter, of: Option<(String, String)>) -> Listed<Attribute> {
+    pub fn attributes(
+        &self,
+        filter: &Filter,
+        of: Option<(String, String)>,
+    ) -> RowsResult<Attribute> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -134,7 +138,7 @@ impl Snapshot {
     }
 
     /// accounts.
-    pub fn accounts(&self) -> Listed<Connections> {
+    pub fn accounts(&self) -> RowsResult<Connections> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -159,7 +163,7 @@ impl Snapshot {
     }
 
     /// users.
-    pub fn users(&self) -> Listed<Connections> {
+    pub fn users(&self) -> RowsResult<Connections> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -171,7 +175,7 @@ impl Snapshot {
     }
 
     /// hosts.
-    pub fn hosts(&self) -> Listed<Connections> {
+    pub fn hosts(&self) -> RowsResult<Connections> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -188,7 +192,7 @@ impl Snapshot {
         size: usize,
         names: &[Option<NameEntry>],
         row: impl Fn(Arc<str>) -> Connections,
-    ) -> Listed<Connections> {
+    ) -> RowsResult<Connections> {
         if host.has_none_of(size) {
             return none();
         }
@@ -205,8 +209,8 @@ impl Snapshot {
 
     /// TRUNCATE accounts, users, hosts. As in MySQL, accounts go with users and hosts, and with each
     /// the sums of what they did, and those by thread.
-    pub fn truncate_connections(&self, whose: ConnectionTable) -> Done {
-        let host = self.present()?;
+    pub fn truncate_connections(&self, whose: ConnectionTable) -> WriteResult {
+        let host = self.require_host()?;
         let (tables, scopes): (&[ConnectionTable], &[Scope]) = match whose {
             ConnectionTable::Accounts => (
                 &[ConnectionTable::Accounts],
@@ -222,11 +226,11 @@ impl Snapshot {
             ),
         };
         for table in tables {
-            done(host.segment.truncate_connections(*table))?;
+            write_result(host.segment.truncate_connections(*table))?;
         }
         let everything = Selection::new(self.classes(host), |_| true);
         for scope in scopes {
-            done(host.segment.truncate_classes(*scope, &everything))?;
+            write_result(host.segment.truncate_classes(*scope, &everything))?;
         }
         Ok(())
     }

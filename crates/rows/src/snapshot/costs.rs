@@ -10,7 +10,7 @@ use tare_reader::sampling;
 
 use super::host::Host;
 use super::summaries::Family;
-use super::{Listed, Snapshot, none};
+use super::{RowsResult, Snapshot, none};
 use crate::cost::{Cost, unit};
 use crate::filter::Filter;
 
@@ -37,18 +37,18 @@ fn read_ps(host: &Host, timer: usize) -> f64 {
 
 impl Snapshot {
     /// tare.cost_by_event_name.
-    pub fn costs(&self, filter: &Filter) -> Listed<Cost> {
+    pub fn costs(&self, filter: &Filter) -> RowsResult<Cost> {
         let Some(host) = &self.host else {
             return none();
         };
         let controls = host.view().controls();
         let histograms = self.histograms_of(host);
         let name = filter.text("event_name");
-        // Unit costs are told in reads of the fastest timer.
+        // The unit of costs is a read of the fastest timer.
         let unit_ps = read_ps(host, Timer::Cycle as usize);
         let mut rows = Vec::new();
         for (family, title) in FAMILIES {
-            let group = self.whole_host(host, family);
+            let group = self.global_group(host, family);
             for class in self
                 .classes(host)
                 .iter()

@@ -10,13 +10,13 @@ use tare_reader::{FineHistogram, digests};
 
 use super::host::Host;
 use super::summaries::statement_sums;
-use super::{Listed, Snapshot, none, rows};
+use super::{RowsResult, Snapshot, none, rows};
 use crate::performance_schema::digests::Bucket;
 use crate::record::digest::Digest;
 
 impl Snapshot {
     /// events_statements_summary_by_digest.
-    pub fn digests(&self) -> Listed<Digest> {
+    pub fn digests(&self) -> RowsResult<Digest> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -31,7 +31,7 @@ impl Snapshot {
     }
 
     /// INNODB_METRICS.
-    pub fn metrics(&self) -> Listed<tare_reader::Metric> {
+    pub fn metrics(&self) -> RowsResult<tare_reader::Metric> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -51,13 +51,13 @@ impl Snapshot {
             last_seen_us: moment(line[EXTRA].max(digest.first_seen)),
             quantiles: [quantile(0.95), quantile(0.99), quantile(0.999)],
             sample_text: digest.sample.text.clone(),
-            sample_seen_us: moment(digest.sample.end),
+            sample_at_us: moment(digest.sample.end),
             sample_timer_wait: clock.ps(digest.sample.wait),
         }
     }
 
     /// events_statements_histogram_global.
-    pub fn statement_histogram(&self) -> Listed<Bucket> {
+    pub fn statement_histogram(&self) -> RowsResult<Bucket> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -68,7 +68,7 @@ impl Snapshot {
     }
 
     /// events_statements_histogram_by_digest: every bucket of every digest, as in MySQL.
-    pub fn digest_histograms(&self) -> Listed<Bucket> {
+    pub fn digest_histograms(&self) -> RowsResult<Bucket> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -6,21 +6,21 @@ use tare_reader::line::Cells;
 
 use super::host::Host;
 use super::summaries::Family;
-use super::{By, Listed, Snapshot, none};
+use super::{By, RowsResult, Snapshot, none};
 use crate::filter::{Admit, Filter};
 use crate::performance_schema::errors::Error;
 use crate::record::event::Owner;
 
-/// What a class's name and documentation say of an error.
+/// The class of an error: its name has the error's number, its documentation the rest.
 #[derive(Clone)]
-struct Known {
+struct ErrorClass {
     class: Class,
     number: Option<u64>,
 }
 
-impl Known {
+impl ErrorClass {
     fn of(class: &Class) -> Self {
-        Known {
+        ErrorClass {
             number: class
                 .name
                 .strip_prefix("error/")
@@ -30,7 +30,7 @@ impl Known {
     }
 
     /// ERROR_NAME and SQL_STATE: `NAME STATE`, as far as the host gave them.
-    fn words(&self) -> (Option<&str>, Option<&str>) {
+    fn name_and_state(&self) -> (Option<&str>, Option<&str>) {
         let documentation = self.class.documentation.as_deref();
         let Some(text) = documentation.filter(|_| self.number.is_some()) else {
             return (None, None);
@@ -44,7 +44,7 @@ impl Known {
     fn row(&self, host: &Host, owner: &Owner, cells: Option<&Cells>) -> Error {
         let at = |i: usize| cells.map_or(0, |cells| cells[i]);
         let moment = |i: usize| (at(i) != 0).then(|| host.unix_us(at(i)));
-        let (name, state) = self.words();
+        let (name, state) = self.name_and_state();
         Error {
             owner: owner.clone(),
             number: self.number.map(|number| number as i64),
@@ -60,35 +60,34 @@ impl Known {
 }
 
 impl Snapshot {
-    /// events_errors_summary_*_by_error: a row for every error that the host knows, and one for those
-    /// that found none.
-    pub fn errors(&self, by: By, filter: &Filter) -> Listed<Error> {
+    /// events_errors_summary_*_by_error: a row for every registered error, and one for all others.
+    pub fn errors(&self, by: By, filter: &Filter) -> RowsResult<Error> {
         let Some(host) = &self.host else {
             return none();
         };
         let owners = self.owners(host, by, Family::Error, filter);
         let number = filter.number("ERROR_NUMBER");
-        let admitted = |known: &Known| match (known.number, number) {
+        let admitted = |error: &ErrorClass| match (error.number, number) {
             (_, Admit::All) => true,
             (Some(n), _) => number.admits(&n),
             (None, _) => false,
         };
         let classes = self.classes(host).iter();
-        let mut all: Vec<Known> = classes
+        let mut all: Vec<ErrorClass> = classes
             .filter(|class| Family::Error.has(class.kind))
-            .map(Known::of)
+            .map(ErrorClass::of)
             .filter(admitted)
             .collect();
         // The row without a number comes first, as in MySQL.
-        all.sort_by_key(|known| known.number);
+        all.sort_by_key(|error| error.number);
         let mut rows = Vec::with_capacity(owners.listed.len() * all.len());
         for (group, owner) in &owners.listed {
             let group = owners.groups[*group].get();
-            for known in &all {
+            for error in &all {
                 let cells = group
-                    .and_then(|group| group.row(&known.class))
+                    .and_then(|group| group.row(&error.class))
                     .map(|row| &row[0]);
-                rows.push(known.row(host, owner, cells));
+                rows.push(error.row(host, owner, cells));
             }
         }
         Ok(Box::new(rows.into_iter()))

@@ -12,7 +12,7 @@ use tare_reader::events::{self, Events, Head, Table};
 use tare_reader::instances::object;
 
 use super::host::Host;
-use super::{Listed, Once, Snapshot, Which, none, rows};
+use super::{Once, RowsResult, Snapshot, Which, none, rows};
 use crate::filter::Filter;
 use crate::record::event::{Event, HasEvent};
 use crate::record::stage::Stage;
@@ -31,20 +31,20 @@ impl Which {
 }
 
 impl Snapshot {
-    /// The rows of an event table: made once for the statement, filtered by thread.
+    /// The rows of an event table, read once in a statement and filtered by thread.
     fn events<E, R: HasEvent + Clone>(
         &self,
-        kept: &[Once<R>; 3],
+        stored: &[Once<R>; 3],
         which: Which,
         filter: &Filter,
         read: impl FnOnce(&Events<'_>, Table) -> Vec<E>,
         row: impl Fn(&Host, E) -> Option<R>,
-    ) -> Listed<R> {
+    ) -> RowsResult<R> {
         let Some(host) = &self.host else {
             return none();
         };
         let table = which.table();
-        let all = kept[table.number()].get_or_init(|| {
+        let all = stored[table.number()].get_or_init(|| {
             let events = read(&Events::new(host.view(), self.slots(host)), table);
             Arc::new(
                 events
@@ -60,7 +60,7 @@ impl Snapshot {
     }
 
     /// events_waits_*.
-    pub fn waits(&self, which: Which, filter: &Filter) -> Listed<Wait> {
+    pub fn waits(&self, which: Which, filter: &Filter) -> RowsResult<Wait> {
         let read = |events: &Events<'_>, table| events.waits(table);
         self.events(&self.waits, which, filter, read, |host, wait| {
             self.wait(host, wait)
@@ -68,7 +68,7 @@ impl Snapshot {
     }
 
     /// events_stages_*.
-    pub fn stages(&self, which: Which, filter: &Filter) -> Listed<Stage> {
+    pub fn stages(&self, which: Which, filter: &Filter) -> RowsResult<Stage> {
         let read = |events: &Events<'_>, table| events.stages(table);
         self.events(&self.stages, which, filter, read, |host, stage| {
             Some(Stage {
@@ -80,7 +80,7 @@ impl Snapshot {
     }
 
     /// events_statements_*.
-    pub fn statements(&self, which: Which, filter: &Filter) -> Listed<Statement> {
+    pub fn statements(&self, which: Which, filter: &Filter) -> RowsResult<Statement> {
         let read = |events: &Events<'_>, table| events.statements(table);
         self.events(&self.statements, which, filter, read, |host, statement| {
             self.statement(host, statement)
@@ -88,7 +88,7 @@ impl Snapshot {
     }
 
     /// events_transactions_*.
-    pub fn transactions(&self, which: Which, filter: &Filter) -> Listed<Transaction> {
+    pub fn transactions(&self, which: Which, filter: &Filter) -> RowsResult<Transaction> {
         let read = |events: &Events<'_>, table| events.transactions(table);
         self.events(
             &self.transactions,
@@ -115,7 +115,7 @@ impl Snapshot {
         )
     }
 
-    /// The common columns; `None` for an event of no known class.
+    /// The common columns; `None` if the class is not registered.
     fn event(&self, host: &Host, head: &Head) -> Option<Event> {
         let class = self.classes(host).get(head.class)?;
         let clock = &host.clock;

@@ -6,13 +6,13 @@ use tare_layout::object::PREPARED_LINES;
 
 use super::summaries::statement_sums;
 use super::tables::named;
-use super::{Listed, Snapshot, none};
+use super::{RowsResult, Snapshot, none};
 use crate::performance_schema::handles::{Handle, MetadataLock};
 use crate::record::prepared::Prepared;
 
 impl Snapshot {
     /// table_handles.
-    pub fn table_handles(&self) -> Listed<Handle> {
+    pub fn table_handles(&self) -> RowsResult<Handle> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -34,7 +34,7 @@ impl Snapshot {
     }
 
     /// metadata_locks.
-    pub fn metadata_locks(&self) -> Listed<MetadataLock> {
+    pub fn metadata_locks(&self) -> RowsResult<MetadataLock> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -60,7 +60,7 @@ impl Snapshot {
     }
 
     /// prepared_statements_instances.
-    pub fn prepared_statements(&self) -> Listed<Prepared> {
+    pub fn prepared_statements(&self) -> RowsResult<Prepared> {
         let Some(host) = &self.host else {
             return none();
         };

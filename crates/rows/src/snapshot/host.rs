@@ -17,7 +17,7 @@ impl Host {
         Host { segment, clock }
     }
 
-    /// Whether a size was asked to be 0: nothing of it is shown.
+    /// Whether a size is set to 0, so that its tables are empty.
     pub fn has_none_of(&self, size: usize) -> bool {
         self.view().control().has_none_of(size)
     }

@@ -1,7 +1,7 @@
 //! The segment as one statement sees it.
 //!
-//! Nothing is read before a table asks, and what was read once stays for the statement: a table
-//! that is scanned twice (a join with itself, a subquery) shows the same rows twice.
+//! A table is read when it is first scanned, and stays as it is for the statement: a second scan (a join
+//! with itself, a subquery) has the same rows.
 
 mod actors;
 mod connections;
@@ -36,7 +36,7 @@ use crate::record::transaction::Transaction;
 use crate::record::wait::Wait;
 use host::Host;
 
-/// Which table of single events.
+/// A table of single events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Which {
     /// events_*_current.
@@ -65,8 +65,8 @@ pub enum By {
 /// How many ways there are to group.
 const OWNERS: usize = By::Host as usize + 1;
 
-type Listed<R> = Result<Rows<R>, SqlError>;
-type Done = Result<(), SqlError>;
+type RowsResult<R> = Result<Rows<R>, SqlError>;
+type WriteResult = Result<(), SqlError>;
 type Once<T> = OnceLock<Arc<Vec<T>>>;
 /// Latency histograms by class.
 type Histograms = Vec<Option<Histogram>>;
@@ -129,24 +129,24 @@ impl Snapshot {
     }
 }
 
-fn none<R: 'static>() -> Listed<R> {
+fn none<R: 'static>() -> RowsResult<R> {
     Ok(Box::new(std::iter::empty()))
 }
 
-/// Rows from what the snapshot keeps, those that `keep` accepts.
+/// The rows of stored items that `admits` accepts.
 fn rows<T: 'static, R: 'static>(
-    kept: &Arc<Vec<T>>,
+    stored: &Arc<Vec<T>>,
     row: impl Fn(&T) -> R + 'static,
-    keep: impl Fn(&T) -> bool + 'static,
-) -> Listed<R> {
-    let kept = kept.clone();
+    admits: impl Fn(&T) -> bool + 'static,
+) -> RowsResult<R> {
+    let stored = stored.clone();
     let mut next = 0;
     Ok(Box::new(std::iter::from_fn(move || {
         loop {
-            let found = kept.get(next)?;
+            let item = stored.get(next)?;
             next += 1;
-            if keep(found) {
-                return Some(row(found));
+            if admits(item) {
+                return Some(row(item));
             }
         }
     })))

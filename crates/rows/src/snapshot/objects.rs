@@ -7,7 +7,7 @@ use tare_reader::instances::{File, Instance, Socket};
 
 use super::host::Host;
 use super::summaries::{file_io, stat};
-use super::{Listed, Snapshot, none};
+use super::{RowsResult, Snapshot, none};
 use crate::filter::Filter;
 use crate::record::file::{FileIo, Opened};
 use crate::record::instance::{InstanceWaits, LockInstance};
@@ -33,7 +33,7 @@ impl Snapshot {
         })
     }
 
-    fn locks(&self, filter: &Filter, wanted: impl Fn(Kind) -> bool) -> Listed<LockInstance> {
+    fn locks(&self, filter: &Filter, wanted: impl Fn(Kind) -> bool) -> RowsResult<LockInstance> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -56,22 +56,22 @@ impl Snapshot {
     }
 
     /// mutex_instances.
-    pub fn mutexes(&self, filter: &Filter) -> Listed<LockInstance> {
+    pub fn mutexes(&self, filter: &Filter) -> RowsResult<LockInstance> {
         self.locks(filter, |kind| kind == Kind::Mutex)
     }
 
     /// rwlock_instances.
-    pub fn rwlocks(&self, filter: &Filter) -> Listed<LockInstance> {
+    pub fn rwlocks(&self, filter: &Filter) -> RowsResult<LockInstance> {
         self.locks(filter, |kind| matches!(kind, Kind::RwLock | Kind::SxLock))
     }
 
     /// cond_instances.
-    pub fn conditions(&self, filter: &Filter) -> Listed<LockInstance> {
+    pub fn conditions(&self, filter: &Filter) -> RowsResult<LockInstance> {
         self.locks(filter, |kind| kind == Kind::Cond)
     }
 
     /// events_waits_summary_by_instance.
-    pub fn instance_waits(&self, filter: &Filter) -> Listed<InstanceWaits> {
+    pub fn instance_waits(&self, filter: &Filter) -> RowsResult<InstanceWaits> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -122,7 +122,7 @@ impl Snapshot {
     }
 
     /// file_summary_by_instance.
-    pub fn file_instances(&self, filter: &Filter) -> Listed<FileIo> {
+    pub fn file_instances(&self, filter: &Filter) -> RowsResult<FileIo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -141,7 +141,7 @@ impl Snapshot {
     }
 
     /// file_instances.
-    pub fn opened_files(&self, filter: &Filter) -> Listed<Opened> {
+    pub fn opened_files(&self, filter: &Filter) -> RowsResult<Opened> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -171,7 +171,7 @@ impl Snapshot {
     }
 
     /// socket_instances.
-    pub fn sockets(&self, filter: &Filter) -> Listed<Open> {
+    pub fn sockets(&self, filter: &Filter) -> RowsResult<Open> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -193,7 +193,7 @@ impl Snapshot {
     }
 
     /// socket_summary_by_instance.
-    pub fn socket_instances(&self, filter: &Filter) -> Listed<SocketIo> {
+    pub fn socket_instances(&self, filter: &Filter) -> RowsResult<SocketIo> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -11,48 +11,48 @@ use tare_reader::sampling;
 
 use super::host::Host;
 use super::summaries::Family;
-use super::truncate::done;
-use super::{Done, Listed, Snapshot, none};
+use super::truncate::write_result;
+use super::{RowsResult, Snapshot, WriteResult, none};
 use crate::describe::Change;
-use crate::sampling::{Decision, Estimate, OfInstrument, Sampled};
+use crate::sampling::{Decision, Estimate, InstrumentEstimate, SamplingSetting};
 
 impl Snapshot {
     /// tare.setup_sampling.
-    pub fn sampled(&self) -> Listed<Sampled> {
+    pub fn sampling_settings(&self) -> RowsResult<SamplingSetting> {
         let Some(host) = &self.host else {
             return none();
         };
         let control = host.view().control();
-        let row = |(group, event_type): (usize, &'static str)| Sampled {
+        let row = |(group, event_type): (usize, &'static str)| SamplingSetting {
             id: group as u32,
             event_type,
             sampling: control.rule(group).to_string(),
             one_in: u64::from(control.sampling[group].load(Ordering::Relaxed).max(1)),
         };
-        let rows: Vec<Sampled> = GROUP_NAMES.into_iter().enumerate().map(row).collect();
+        let rows: Vec<SamplingSetting> = GROUP_NAMES.into_iter().enumerate().map(row).collect();
         Ok(Box::new(rows.into_iter()))
     }
 
     /// UPDATE tare.setup_sampling.
-    pub fn set_sampled(&self, id: u32, changes: &[Change]) -> Done {
-        let host = self.present()?;
+    pub fn set_sampling(&self, id: u32, changes: &[Change]) -> WriteResult {
+        let host = self.require_host()?;
         for change in changes {
             let text = change.value.as_deref();
             let text = text.ok_or_else(|| SqlError::cannot_be_null(change.column))?;
             let rule = Rule::parse(text).ok_or_else(|| SqlError::data_truncated(change.column))?;
-            done(host.segment.set_sampling(id as usize, rule))?;
+            write_result(host.segment.set_sampling(id as usize, rule))?;
         }
         Ok(())
     }
 
     /// tare.sampling_by_instrument.
-    pub fn estimates(&self) -> Listed<OfInstrument> {
+    pub fn estimates(&self) -> RowsResult<InstrumentEstimate> {
         let Some(host) = &self.host else {
             return none();
         };
         let mut rows = Vec::new();
         for family in [Family::Wait, Family::Stage, Family::Transaction] {
-            let group = self.whole_host(host, family);
+            let group = self.global_group(host, family);
             for class in self.classes(host).iter() {
                 let sample = sampling::class_sample(host.view(), class.id);
                 let Some(row) = (family.has(class.kind) && sample.windows != 0)
@@ -65,26 +65,26 @@ impl Snapshot {
                     let times = &row[..class.kind.time_lines()];
                     times.iter().map(|line| line[cell]).sum()
                 };
-                rows.push(OfInstrument {
+                rows.push(InstrumentEstimate {
                     name: class.name.clone(),
                     estimate: estimate(host, total(COUNT), total(SUM), sample),
                 });
             }
         }
-        let group = self.whole_host(host, Family::Memory);
+        let group = self.global_group(host, Family::Memory);
         let classes = self.classes(host).iter();
         for class in classes.filter(|class| Family::Memory.has(class.kind)) {
             let row = group.row(class).filter(|row| row[1][memory::SAMPLED] != 0);
-            rows.extend(row.map(|row| OfInstrument {
+            rows.extend(row.map(|row| InstrumentEstimate {
                 name: class.name.clone(),
-                estimate: of_memory(row),
+                estimate: memory_estimate(row),
             }));
         }
         Ok(Box::new(rows.into_iter()))
     }
 
     /// tare.governor, the oldest first.
-    pub fn decisions(&self) -> Listed<Decision> {
+    pub fn decisions(&self) -> RowsResult<Decision> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -116,8 +116,8 @@ fn decision(line: &Line) -> Option<Decision> {
         events: line.get(at::EVENTS),
         unit_ps: line.get(at::UNIT_PS),
     };
-    let is_whole = number != 0 && line.cells[at::NUMBER].load(Ordering::Acquire) == number;
-    is_whole.then_some(row)
+    let is_complete = number != 0 && line.cells[at::NUMBER].load(Ordering::Acquire) == number;
+    is_complete.then_some(row)
 }
 
 fn estimate(host: &Host, count: u64, ticks: u64, sample: Sample) -> Estimate {
@@ -128,13 +128,13 @@ fn estimate(host: &Host, count: u64, ticks: u64, sample: Sample) -> Estimate {
         observed: sample.events,
         windows: sample.windows,
         weighted: sample.weighted,
-        count_error: real(sample.count_error_squared().sqrt()),
-        sum_error: real(sample.sum_error_squared().sqrt() * tick_ps),
+        count_error: finite(sample.count_error_squared().sqrt()),
+        sum_error: finite(sample.sum_error_squared().sqrt() * tick_ps),
     }
 }
 
 /// Memory has no times, and is not sampled in windows.
-fn of_memory(row: &[Cells]) -> Estimate {
+fn memory_estimate(row: &[Cells]) -> Estimate {
     let [sums, sample] = [row[0], row[1]];
     let bytes_variance = sample[memory::BYTES_VARIANCE] as f64;
     Estimate {
@@ -148,7 +148,7 @@ fn of_memory(row: &[Cells]) -> Estimate {
     }
 }
 
-/// A hostile segment may say what is no number.
-fn real(n: f64) -> f64 {
+/// 0 for what is no number: a hostile segment may have it.
+fn finite(n: f64) -> f64 {
     if n.is_finite() { n } else { 0.0 }
 }

@@ -10,8 +10,8 @@ use tare_mysql::series::Series;
 use tare_reader::{Class, Classes, WriteError};
 
 use super::host::Host;
-use super::truncate::done;
-use super::{Done, Listed, Snapshot, none};
+use super::truncate::write_result;
+use super::{RowsResult, Snapshot, WriteResult, none};
 use crate::describe::Change;
 use crate::filter::Filter;
 use crate::performance_schema::setup::{Consumer, EventTimer, Instrument, Timer};
@@ -53,7 +53,7 @@ fn is_listed(class: &Class) -> bool {
 
 impl Snapshot {
     /// setup_instruments.
-    pub fn instruments(&self, filter: &Filter) -> Listed<Instrument> {
+    pub fn instruments(&self, filter: &Filter) -> RowsResult<Instrument> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -97,8 +97,8 @@ impl Snapshot {
     }
 
     /// UPDATE setup_instruments.
-    pub fn set_instrument(&self, id: u32, changes: &[Change]) -> Done {
-        let host = self.present()?;
+    pub fn set_instrument(&self, id: u32, changes: &[Change]) -> WriteResult {
+        let host = self.require_host()?;
         let (mut enabled, mut timed) = (None, None);
         for change in changes {
             match change.column {
@@ -113,13 +113,13 @@ impl Snapshot {
             _ => class.id == id as usize,
         });
         for class in changed {
-            done(host.segment.set_instrument(class.id, enabled, timed))?;
+            write_result(host.segment.set_instrument(class.id, enabled, timed))?;
         }
         Ok(())
     }
 
     /// setup_consumers, as a series has them.
-    pub fn consumers(&self, series: Series) -> Listed<Consumer> {
+    pub fn consumers(&self, series: Series) -> RowsResult<Consumer> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -139,16 +139,16 @@ impl Snapshot {
     }
 
     /// UPDATE setup_consumers.
-    pub fn set_consumer(&self, bit: u32, changes: &[Change]) -> Done {
-        let host = self.present()?;
+    pub fn set_consumer(&self, bit: u32, changes: &[Change]) -> WriteResult {
+        let host = self.require_host()?;
         for change in changes {
-            done(host.segment.set_consumer(bit as usize, change.yes_no()?))?;
+            write_result(host.segment.set_consumer(bit as usize, change.yes_no()?))?;
         }
         Ok(())
     }
 
     /// setup_timers.
-    pub fn event_timers(&self) -> Listed<EventTimer> {
+    pub fn event_timers(&self) -> RowsResult<EventTimer> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -164,17 +164,17 @@ impl Snapshot {
     }
 
     /// UPDATE setup_timers.
-    pub fn set_event_timer(&self, id: u32, changes: &[Change]) -> Done {
-        let host = self.present()?;
+    pub fn set_event_timer(&self, id: u32, changes: &[Change]) -> WriteResult {
+        let host = self.require_host()?;
         for change in changes {
             let name = change.value.as_deref();
             let name = name
                 .ok_or_else(|| SqlError::cannot_be_null(change.column))?
                 .trim();
-            let found = TIMERS
+            let by_name = TIMERS
                 .into_iter()
                 .find(|timer| TIMER_NAMES[*timer as usize].eq_ignore_ascii_case(name));
-            let timer = match found {
+            let timer = match by_name {
                 Some(timer) => timer,
                 // A timer of MySQL's that is not there.
                 None if name.eq_ignore_ascii_case("TICK") => {
@@ -186,13 +186,13 @@ impl Snapshot {
             if facts.frequency.load(Ordering::Relaxed) == 0 {
                 return Err(SqlError::invalid_usage());
             }
-            done(host.segment.set_timer(id as usize, timer))?;
+            write_result(host.segment.set_timer(id as usize, timer))?;
         }
         Ok(())
     }
 
     /// performance_timers, as a series has them.
-    pub fn timers(&self, series: Series) -> Listed<Timer> {
+    pub fn timers(&self, series: Series) -> RowsResult<Timer> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -222,8 +222,8 @@ impl Snapshot {
     }
 
     /// UPDATE threads.
-    pub fn set_thread(&self, id: u64, changes: &[Change]) -> Done {
-        let host = self.present()?;
+    pub fn set_thread(&self, id: u64, changes: &[Change]) -> WriteResult {
+        let host = self.require_host()?;
         let (mut instrumented, mut history) = (None, None);
         for change in changes {
             match change.column {
@@ -240,7 +240,7 @@ impl Snapshot {
         {
             // A thread that has gone meanwhile is no row to change.
             Err(WriteError::Gone { .. }) => Ok(()),
-            result => done(result),
+            result => write_result(result),
         }
     }
 

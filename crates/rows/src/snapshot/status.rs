@@ -16,7 +16,7 @@ use tare_mysql::variable::find_in;
 use tare_reader::classes::text;
 
 use super::host::Host;
-use super::{Listed, Snapshot, none};
+use super::{RowsResult, Snapshot, none};
 use crate::record::segment::SegmentInfo;
 use crate::source::Variable;
 
@@ -42,8 +42,8 @@ fn age(host: &Host) -> u64 {
     ticks / host.clock.ticks_per_second
 }
 
-/// A size as it is in effect: what is autosized shows the size chosen. Histories of all types share one
-/// size, and so do instances of locks and conditions, and what is known of tables and programs.
+/// A size in effect; of an autosized one, the chosen size. Histories of all types share one
+/// size, and so do instances of locks and conditions, and tables and programs.
 fn in_effect(host: &Host, size: usize) -> u64 {
     let limits = limits(host);
     let limit = match size {
@@ -90,7 +90,7 @@ fn in_effect(host: &Host, size: usize) -> u64 {
     limit as u64
 }
 
-/// Sizes that MySQL lets grow: where none was asked for they are shown as -1.
+/// Sizes that MySQL lets grow: -1 where none was requested.
 const GROWING: &[usize] = &[
     sizes::ACCOUNTS,
     sizes::HOSTS,
@@ -112,7 +112,7 @@ const GROWING: &[usize] = &[
     sizes::USERS,
 ];
 
-/// What Tare keeps together, so that one size may be less than what is in effect.
+/// Sizes that share memory in Tare, so that one may be less than what is in effect.
 const SHARED: &[usize] = &[
     sizes::STAGES_LONG,
     sizes::STAGES_HISTORY,
@@ -130,8 +130,8 @@ const SHARED: &[usize] = &[
     sizes::TABLE_LOCKS,
 ];
 
-/// How many classes there can be of each kind, and open files: Tare has room for more than a server has by default.
-const ROOMY: &[usize] = &[
+/// Numbers of classes of each kind, and of open files: Tare's limits are above the defaults of MySQL.
+const LARGER_THAN_MYSQL: &[usize] = &[
     sizes::COND_CLASSES,
     sizes::FILE_CLASSES,
     sizes::FILE_HANDLES,
@@ -145,32 +145,32 @@ const ROOMY: &[usize] = &[
 ];
 
 /// A size as SHOW VARIABLES of a series has it; `default` is that of the series.
-fn shown(host: &Host, size: usize, default: Option<&str>) -> String {
+fn display_size(host: &Host, size: usize, default: Option<&str>) -> String {
     match (host.view().shared().requested_size(size), default) {
         (None, _) if GROWING.contains(&size) => "-1".to_owned(),
-        (None, Some(default)) if ROOMY.contains(&size) => default.to_owned(),
-        (asked, _) => asked_for(host, size, asked),
+        (None, Some(default)) if LARGER_THAN_MYSQL.contains(&size) => default.to_owned(),
+        (requested, _) => display_fixed_size(host, size, requested),
     }
 }
 
-/// The same of one that does not grow.
-fn asked_for(host: &Host, size: usize, asked: Option<u64>) -> String {
-    match asked {
+/// A size that does not grow.
+fn display_fixed_size(host: &Host, size: usize, requested: Option<u64>) -> String {
+    match requested {
         Some(0) if sizes::is_none_at_0(size) => "0".to_owned(),
-        // A segment has room for more than its writer then keeps.
-        Some(asked) if size == sizes::SQL_TEXT_LENGTH => {
-            asked.min(in_effect(host, size)).to_string()
+        // The segment's limit may be above what its writer stores.
+        Some(requested) if size == sizes::SQL_TEXT_LENGTH => {
+            requested.min(in_effect(host, size)).to_string()
         }
-        Some(asked) if SHARED.contains(&size) => asked.to_string(),
+        Some(requested) if SHARED.contains(&size) => requested.to_string(),
         _ => in_effect(host, size).to_string(),
     }
 }
 
 /// What a counter of MySQL's counts here.
-enum Of {
+enum Counted {
     /// These losses.
     Losses(&'static [Lost]),
-    /// These, and those that are kept and were asked not to be shown.
+    /// These, and connections that a size of 0 hides.
     Connections(&'static [Lost], usize),
     /// Classes of these kinds.
     Classes(&'static [Kind]),
@@ -178,69 +178,44 @@ enum Of {
     Instances(&'static [Kind]),
 }
 
-/// MySQL 8.0's counters, each with what it counts here. Where nothing stands nothing can be lost.
-const COUNTERS: [(&str, Of); 31] = [
-    (
-        "accounts_lost",
-        Of::Connections(&[Lost::Accounts], sizes::ACCOUNTS),
-    ),
-    ("cond_classes_lost", Of::Classes(&[Kind::Cond])),
-    ("cond_instances_lost", Of::Instances(&[Kind::Cond])),
-    ("digest_evicted", Of::Losses(&[Lost::DigestsEvicted])),
-    ("digest_lost", Of::Losses(&[Lost::Digests])),
-    ("file_classes_lost", Of::Classes(&[Kind::File])),
-    ("file_handles_lost", Of::Losses(&[])),
-    ("file_instances_lost", Of::Losses(&[Lost::Files])),
-    ("hosts_lost", Of::Connections(&[Lost::Hosts], sizes::HOSTS)),
-    ("index_stat_lost", Of::Losses(&[Lost::Indexes])),
-    (
-        "locker_lost",
-        Of::Losses(&[
-            Lost::NestedWaits,
-            Lost::SignalEvents,
-            Lost::ThreadEvents,
-            Lost::ClassEvents,
-        ]),
-    ),
-    ("memory_classes_lost", Of::Classes(&[Kind::Memory])),
-    ("metadata_lock_lost", Of::Losses(&[Lost::MetadataLocks])),
-    ("mutex_classes_lost", Of::Classes(&[Kind::Mutex])),
-    ("mutex_instances_lost", Of::Instances(&[Kind::Mutex])),
-    (
-        "nested_statement_lost",
-        Of::Losses(&[Lost::NestedStatements]),
-    ),
-    (
-        "prepared_statements_lost",
-        Of::Losses(&[Lost::PreparedStatements]),
-    ),
-    ("program_lost", Of::Losses(&[Lost::Programs])),
-    (
-        "rwlock_classes_lost",
-        Of::Classes(&[Kind::RwLock, Kind::SxLock]),
-    ),
-    (
-        "rwlock_instances_lost",
-        Of::Instances(&[Kind::RwLock, Kind::SxLock]),
-    ),
-    (
-        "session_connect_attrs_lost",
-        Of::Losses(&[Lost::Attributes]),
-    ),
-    ("socket_classes_lost", Of::Classes(&[Kind::Socket])),
-    ("socket_instances_lost", Of::Losses(&[Lost::Sockets])),
-    ("stage_classes_lost", Of::Classes(&[Kind::Stage])),
-    ("statement_classes_lost", Of::Classes(&[Kind::Statement])),
-    ("table_handles_lost", Of::Losses(&[Lost::TableHandles])),
-    ("table_instances_lost", Of::Losses(&[Lost::Tables])),
-    ("table_lock_stat_lost", Of::Losses(&[])),
-    ("thread_classes_lost", Of::Classes(&[Kind::Thread])),
-    ("thread_instances_lost", Of::Losses(&[Lost::Threads])),
-    ("users_lost", Of::Connections(&[Lost::Users], sizes::USERS)),
+/// MySQL 8.0's counters, each with what it counts here. An empty list: nothing can be lost.
+#[rustfmt::skip] // One counter, one line.
+const COUNTERS: [(&str, Counted); 31] = [
+    ("accounts_lost", Counted::Connections(&[Lost::Accounts], sizes::ACCOUNTS)),
+    ("cond_classes_lost", Counted::Classes(&[Kind::Cond])),
+    ("cond_instances_lost", Counted::Instances(&[Kind::Cond])),
+    ("digest_evicted", Counted::Losses(&[Lost::DigestsEvicted])),
+    ("digest_lost", Counted::Losses(&[Lost::Digests])),
+    ("file_classes_lost", Counted::Classes(&[Kind::File])),
+    ("file_handles_lost", Counted::Losses(&[])),
+    ("file_instances_lost", Counted::Losses(&[Lost::Files])),
+    ("hosts_lost", Counted::Connections(&[Lost::Hosts], sizes::HOSTS)),
+    ("index_stat_lost", Counted::Losses(&[Lost::Indexes])),
+    ("locker_lost", Counted::Losses(&[Lost::NestedWaits, Lost::SignalEvents, Lost::ThreadEvents, Lost::ClassEvents])),
+    ("memory_classes_lost", Counted::Classes(&[Kind::Memory])),
+    ("metadata_lock_lost", Counted::Losses(&[Lost::MetadataLocks])),
+    ("mutex_classes_lost", Counted::Classes(&[Kind::Mutex])),
+    ("mutex_instances_lost", Counted::Instances(&[Kind::Mutex])),
+    ("nested_statement_lost", Counted::Losses(&[Lost::NestedStatements])),
+    ("prepared_statements_lost", Counted::Losses(&[Lost::PreparedStatements])),
+    ("program_lost", Counted::Losses(&[Lost::Programs])),
+    ("rwlock_classes_lost", Counted::Classes(&[Kind::RwLock, Kind::SxLock])),
+    ("rwlock_instances_lost", Counted::Instances(&[Kind::RwLock, Kind::SxLock])),
+    ("session_connect_attrs_lost", Counted::Losses(&[Lost::Attributes])),
+    ("socket_classes_lost", Counted::Classes(&[Kind::Socket])),
+    ("socket_instances_lost", Counted::Losses(&[Lost::Sockets])),
+    ("stage_classes_lost", Counted::Classes(&[Kind::Stage])),
+    ("statement_classes_lost", Counted::Classes(&[Kind::Statement])),
+    ("table_handles_lost", Counted::Losses(&[Lost::TableHandles])),
+    ("table_instances_lost", Counted::Losses(&[Lost::Tables])),
+    ("table_lock_stat_lost", Counted::Losses(&[])),
+    ("thread_classes_lost", Counted::Classes(&[Kind::Thread])),
+    ("thread_instances_lost", Counted::Losses(&[Lost::Threads])),
+    ("users_lost", Counted::Connections(&[Lost::Users], sizes::USERS)),
 ];
 
 /// Losses that MySQL has no counter for.
-const OWN: [(&str, Lost); 11] = [
+const TARE_COUNTERS: [(&str, Lost); 11] = [
     ("Tare_rows_lost", Lost::Rows),
     ("Tare_histograms_lost", Lost::Histograms),
     ("Tare_instance_events_lost", Lost::InstanceEvents),
@@ -254,8 +229,8 @@ const OWN: [(&str, Lost); 11] = [
     ("Tare_row_locks_lost", Lost::RowLocks),
 ];
 
-/// MariaDB has not two counters of MySQL's, and calls a digest lost that gave way to another.
-fn of_mariadb(status: &mut Vec<Variable>) {
+/// MariaDB lacks two counters of MySQL's, and counts an evicted digest as lost.
+fn adapt_to_mariadb(status: &mut Vec<Variable>) {
     let evicted = status
         .iter()
         .find(|v| v.name == "Performance_schema_digest_evicted");
@@ -292,12 +267,13 @@ impl Snapshot {
         // As in a MySQL that runs without it, nothing has a size where it is off.
         variables.extend(sizes::NAMES.iter().enumerate().filter_map(|(size, name)| {
             let name = format!("performance_schema_{name}");
-            let known = find_in(series, &name);
-            if known.is_none() && series.is_mariadb() {
+            let variable = find_in(series, &name);
+            if variable.is_none() && series.is_mariadb() {
                 return None;
             }
-            let default = known.map(|variable| variable.default);
-            let value = host.map_or_else(|| "0".to_owned(), |host| shown(host, size, default));
+            let default = variable.map(|variable| variable.default);
+            let value =
+                host.map_or_else(|| "0".to_owned(), |host| display_size(host, size, default));
             Some(Variable::new(name, value))
         }));
         if let Some(host) = host {
@@ -314,7 +290,7 @@ impl Snapshot {
     pub fn status_of(&self, series: Series) -> Vec<Variable> {
         let mut status = self.status();
         if series.is_mariadb() {
-            of_mariadb(&mut status);
+            adapt_to_mariadb(&mut status);
         }
         status
     }
@@ -337,10 +313,10 @@ impl Snapshot {
             .iter()
             .map(|(name, of)| {
                 let value = match of {
-                    Of::Losses(losses) => sum(losses),
-                    Of::Connections(losses, size) => sum(losses) + hidden(*size),
-                    Of::Classes(kinds) => by_kind(kinds, |shared| &shared.classes_lost),
-                    Of::Instances(kinds) => by_kind(kinds, |shared| &shared.instances_lost),
+                    Counted::Losses(losses) => sum(losses),
+                    Counted::Connections(losses, size) => sum(losses) + hidden(*size),
+                    Counted::Classes(kinds) => by_kind(kinds, |shared| &shared.classes_lost),
+                    Counted::Instances(kinds) => by_kind(kinds, |shared| &shared.instances_lost),
                 };
                 Variable::new(format!("Performance_schema_{name}"), value)
             })
@@ -363,7 +339,8 @@ impl Snapshot {
                 host.banks().read_texts(),
             ));
             status.extend(
-                OWN.iter()
+                TARE_COUNTERS
+                    .iter()
                     .map(|(name, of)| Variable::new(*name, sum(&[*of]))),
             );
         }
@@ -379,9 +356,8 @@ impl Snapshot {
         accounts.map(|account| account.total).sum()
     }
 
-    /// SHOW ENGINE PERFORMANCE_SCHEMA STATUS: of each buffer the bytes of a row, the rows there may be,
-    /// and the bytes of them all; and what the whole takes, which is less, since only what is used has
-    /// memory.
+    /// SHOW ENGINE PERFORMANCE_SCHEMA STATUS: the bytes of a row, the limit of rows and the bytes of each
+    /// buffer; and the memory in use, which is less than their sum: unused pages take none.
     pub fn engine_status(&self) -> Vec<(String, u64)> {
         let Some(host) = &self.host else {
             return Vec::new();
@@ -402,7 +378,7 @@ impl Snapshot {
     }
 
     /// tare.segments.
-    pub fn segments(&self) -> Listed<SegmentInfo> {
+    pub fn segments(&self) -> RowsResult<SegmentInfo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -442,7 +418,7 @@ impl Snapshot {
             classes: classes.iter().count() as u64,
             instances: instances.count() as u64,
             files: host.used(shared.files_used.0.load(Ordering::Relaxed), limits.files) as u64,
-            // None at all, where the program ends just now and its segment with it.
+            // There is no account if the program ends just now and its segment with it.
             accounts: (self.names(host).accounts.len() as u64).saturating_sub(1),
             digests: tare_reader::digests::used(view).saturating_sub(1) as u64,
             clock: if host.clock.cycles {
@@ -458,19 +434,19 @@ impl Snapshot {
     }
 }
 
-/// `OFF`, or how each event type is sampled that is.
+/// `OFF`, or the rule of each event type that is sampled.
 fn sampling(host: &Host) -> String {
     let control = host.view().control();
-    let mut said: Vec<String> = Vec::new();
+    let mut rules: Vec<String> = Vec::new();
     for (group, name) in GROUP_NAMES.into_iter().enumerate() {
         match control.rule(group) {
             Rule::Every => {}
-            rule => said.push(format!("{name} {rule}")),
+            rule => rules.push(format!("{name} {rule}")),
         }
     }
-    match said.is_empty() {
+    match rules.is_empty() {
         true => "OFF".into(),
-        false => said.join(", "),
+        false => rules.join(", "),
     }
 }
 

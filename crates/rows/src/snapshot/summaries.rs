@@ -13,7 +13,7 @@ use tare_reader::{Class, Clock, Selection, Thread, Totals};
 
 use super::events::cpu_ps;
 use super::host::Host;
-use super::{By, Listed, Snapshot, none};
+use super::{By, RowsResult, Snapshot, none};
 use crate::filter::Filter;
 use crate::record::event::{Owner, Stat, Summary};
 use crate::record::file::{FileIo, Io};
@@ -74,8 +74,8 @@ pub(super) fn stat(clock: &Clock, kind: Kind, line: &Cells) -> Stat {
     }
 }
 
-/// All operations of a row together.
-fn whole(kind: Kind, row: &[Cells]) -> Cells {
+/// The sum of a row's operations.
+fn sum_lines(kind: Kind, row: &[Cells]) -> Cells {
     let mut sum = EMPTY_TIME_LINE;
     for (i, line) in row
         .iter()
@@ -88,7 +88,7 @@ fn whole(kind: Kind, row: &[Cells]) -> Cells {
 }
 
 fn waits(clock: &Clock, kind: Kind, row: &[Cells]) -> Stat {
-    stat(clock, kind, &whole(kind, row))
+    stat(clock, kind, &sum_lines(kind, row))
 }
 
 /// A statement row's time line and counters.
@@ -109,7 +109,7 @@ pub(super) fn statement_sums(clock: &Clock, kind: Kind, row: &[Cells]) -> statem
 
 fn transaction(clock: &Clock, kind: Kind, row: &[Cells]) -> transaction::Sums {
     transaction::Sums {
-        all: stat(clock, kind, &whole(kind, row)),
+        all: stat(clock, kind, &sum_lines(kind, row)),
         read_write: stat(clock, kind, &row[0]),
         read_only: stat(clock, kind, &row[1]),
     }
@@ -134,16 +134,16 @@ impl Group {
     }
 
     pub(super) fn row(&self, class: &Class) -> Option<&[Cells]> {
-        let found = self
+        let entry = self
             .index
             .binary_search_by_key(&class.id, |(class, _)| *class)
             .ok()?;
-        let at = self.index[found].1;
+        let at = self.index[entry].1;
         self.lines.get(at..at + class.kind.row_lines())
     }
 }
 
-/// A group that is summed when it is asked for.
+/// A group that is summed at its first use.
 pub(super) type Lazy = OnceLock<Group>;
 
 /// The groups of a summary, and the owners that it lists, each with its group's number.
@@ -164,8 +164,8 @@ impl Snapshot {
         })
     }
 
-    /// The one group of all threads.
-    pub(super) fn whole_host(&self, host: &Host, family: Family) -> &Group {
+    /// The group of all threads.
+    pub(super) fn global_group(&self, host: &Host, family: Family) -> &Group {
         self.global(host, family)[0].get_or_init(Group::default)
     }
 
@@ -188,37 +188,7 @@ impl Snapshot {
                 groups: self.global(host, family).clone(),
                 listed: vec![(0, Owner::default())],
             },
-            By::Account => self.accounts_grouped(
-                host,
-                by,
-                family,
-                |_, number| number as usize,
-                |a| Owner {
-                    user: a.user.clone(),
-                    host: a.host.clone(),
-                    ..Owner::default()
-                },
-            ),
-            By::User => self.accounts_grouped(
-                host,
-                by,
-                family,
-                |a, _| a.user_number as usize,
-                |a| Owner {
-                    user: a.user.clone(),
-                    ..Owner::default()
-                },
-            ),
-            By::Host => self.accounts_grouped(
-                host,
-                by,
-                family,
-                |a, _| a.host_number as usize,
-                |a| Owner {
-                    host: a.host.clone(),
-                    ..Owner::default()
-                },
-            ),
+            By::Account | By::User | By::Host => self.accounts_grouped(host, by, family),
             By::Thread => {
                 let slots = self.slots(host);
                 let groups = self.sums[By::Thread as usize][family as usize]
@@ -235,17 +205,19 @@ impl Snapshot {
         }
     }
 
-    /// Accounts' sums, those of one user or host together. `number` says which group an account
-    /// belongs to; group 0 is that of threads without one.
-    fn accounts_grouped(
-        &self,
-        host: &Host,
-        by: By,
-        family: Family,
-        number: impl Fn(&Account, u32) -> usize,
-        owner: impl Fn(&Account) -> Owner,
-    ) -> Owners {
+    /// Accounts' sums, those of one user or host together. Group 0 is that of threads without an account.
+    fn accounts_grouped(&self, host: &Host, by: By, family: Family) -> Owners {
         let accounts = &self.names(host).accounts;
+        let number = |account: &Account, i: usize| match by {
+            By::User => account.user_number as usize,
+            By::Host => account.host_number as usize,
+            _ => i,
+        };
+        let owner = |account: &Account| Owner {
+            user: account.user.clone().filter(|_| by != By::Host),
+            host: account.host.clone().filter(|_| by != By::User),
+            ..Owner::default()
+        };
         let listed = |group: usize, account: usize| match (by, group) {
             (_, 0) => true,
             (By::User, number) => self.is_listed(&self.names(host).users, number),
@@ -255,7 +227,7 @@ impl Snapshot {
         let mut owners: Vec<Option<Owner>> = Vec::new();
         let mut of_account = Vec::with_capacity(accounts.len());
         for (i, account) in accounts.iter().enumerate() {
-            let group = number(account, i as u32);
+            let group = number(account, i);
             of_account.push(group);
             if owners.len() <= group {
                 owners.resize(group + 1, None);
@@ -334,15 +306,15 @@ impl Snapshot {
         owners
     }
 
-    /// A row for every owner and class of a family, whether or not it ever fired, as in MySQL. Memory that is of the
-    /// whole server is nobody's.
+    /// A row for every owner and class of a family, whether or not it ever fired, as in MySQL. Memory of the
+    /// server itself belongs to no owner.
     fn summary<S: Copy + Default + 'static>(
         &self,
         by: By,
         filter: &Filter,
         family: Family,
         sums: fn(&Clock, Kind, &[Cells]) -> S,
-    ) -> Listed<Summary<S>> {
+    ) -> RowsResult<Summary<S>> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -378,17 +350,21 @@ impl Snapshot {
     }
 
     /// events_waits_summary_*_by_event_name.
-    pub fn wait_summary(&self, by: By, filter: &Filter) -> Listed<Summary<Stat>> {
+    pub fn wait_summary(&self, by: By, filter: &Filter) -> RowsResult<Summary<Stat>> {
         self.summary(by, filter, Family::Wait, waits)
     }
 
     /// events_stages_summary_*_by_event_name.
-    pub fn stage_summary(&self, by: By, filter: &Filter) -> Listed<Summary<Stat>> {
+    pub fn stage_summary(&self, by: By, filter: &Filter) -> RowsResult<Summary<Stat>> {
         self.summary(by, filter, Family::Stage, waits)
     }
 
     /// events_statements_summary_*_by_event_name.
-    pub fn statement_summary(&self, by: By, filter: &Filter) -> Listed<Summary<statement::Sums>> {
+    pub fn statement_summary(
+        &self,
+        by: By,
+        filter: &Filter,
+    ) -> RowsResult<Summary<statement::Sums>> {
         self.summary(by, filter, Family::Statement, statement_sums)
     }
 
@@ -397,7 +373,7 @@ impl Snapshot {
         &self,
         by: By,
         filter: &Filter,
-    ) -> Listed<Summary<transaction::Sums>> {
+    ) -> RowsResult<Summary<transaction::Sums>> {
         self.summary(by, filter, Family::Transaction, transaction)
     }
 
@@ -406,7 +382,7 @@ impl Snapshot {
         let Some(host) = &self.host else {
             return Vec::new();
         };
-        let group = self.whole_host(host, Family::Wait);
+        let group = self.global_group(host, Family::Wait);
         let listed = self.listed(host, Family::Wait, filter).into_iter();
         listed
             .filter(|class| class.kind == kind)
@@ -419,7 +395,7 @@ impl Snapshot {
     }
 
     /// file_summary_by_event_name.
-    pub fn file_summary(&self, filter: &Filter) -> Listed<FileIo> {
+    pub fn file_summary(&self, filter: &Filter) -> RowsResult<FileIo> {
         let row = |(name, io)| FileIo {
             path: "".into(),
             name,
@@ -431,7 +407,7 @@ impl Snapshot {
     }
 
     /// socket_summary_by_event_name.
-    pub fn socket_summary(&self, filter: &Filter) -> Listed<SocketIo> {
+    pub fn socket_summary(&self, filter: &Filter) -> RowsResult<SocketIo> {
         let row = |(name, io)| SocketIo {
             name,
             object_instance_begin: 0,
@@ -442,16 +418,16 @@ impl Snapshot {
     }
 
     /// memory_summary_*_by_event_name.
-    pub fn memory(&self, by: By, filter: &Filter) -> Listed<Summary<Memory>> {
+    pub fn memory(&self, by: By, filter: &Filter) -> RowsResult<Summary<Memory>> {
         self.summary(by, filter, Family::Memory, memory_sums)
     }
 
     /// tare.contention_by_event_name.
-    pub fn contention(&self, filter: &Filter) -> Listed<Contention> {
+    pub fn contention(&self, filter: &Filter) -> RowsResult<Contention> {
         let Some(host) = &self.host else {
             return none();
         };
-        let (clock, group) = (&host.clock, self.whole_host(host, Family::Wait));
+        let (clock, group) = (&host.clock, self.global_group(host, Family::Wait));
         let histograms = self.histograms_of(host);
         let name = filter.text("event_name");
         let classes = self.classes(host).iter();
@@ -487,7 +463,7 @@ impl Snapshot {
     }
 
     /// tare.histogram_by_event_name.
-    pub fn histograms(&self, filter: &Filter) -> Listed<HistogramBucket> {
+    pub fn histograms(&self, filter: &Filter) -> RowsResult<HistogramBucket> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -503,16 +479,16 @@ impl Snapshot {
                 continue;
             };
             let total = buckets.total();
-            let mut seen = 0;
+            let mut cumulative = 0;
             for (i, count) in buckets.counts.iter().enumerate().filter(|(_, n)| **n != 0) {
-                seen += count;
+                cumulative += count;
                 rows.push(HistogramBucket {
                     name: class.name.clone(),
                     number: i as u64,
                     low: clock.ps(bucket_low(i)),
                     high: clock.ps(bucket_high(i)),
                     count: *count,
-                    quantile: seen as f64 / total as f64,
+                    quantile: cumulative as f64 / total as f64,
                 });
             }
         }
@@ -524,7 +500,7 @@ impl Snapshot {
 pub(super) fn file_io(clock: &Clock, row: &[Cells]) -> Io {
     let part = |i: usize| stat(clock, Kind::File, &row[i]);
     Io {
-        all: stat(clock, Kind::File, &whole(Kind::File, row)),
+        all: stat(clock, Kind::File, &sum_lines(Kind::File, row)),
         read: part(0),
         bytes_read: row[0][EXTRA] as i64,
         write: part(1),
@@ -540,7 +516,7 @@ fn memory_sums(_: &Clock, _: Kind, row: &[Cells]) -> Memory {
     let count = balance(at::ALLOC_COUNT, at::FREE_COUNT);
     let bytes = balance(at::ALLOC_BYTES, at::FREE_BYTES);
     // Marks of single banks add up to bounds, as MySQL's of single threads do: memory freed by
-    // another thread than allocated it makes the one bank's high and the other's low both count.
+    // another thread than allocated it counts in the high of one bank and in the low of the other.
     Memory {
         count_alloc: high[at::ALLOC_COUNT],
         count_free: high[at::FREE_COUNT],
@@ -560,7 +536,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_part_the_kinds() {
+    fn each_kind_but_thread_has_one_family() {
         let of = |kind| {
             [
                 Family::Wait,

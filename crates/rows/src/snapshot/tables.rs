@@ -9,7 +9,7 @@ use tare_reader::objects::{Program, Table};
 
 use super::host::Host;
 use super::summaries::{stat, statement_sums};
-use super::{Listed, Snapshot, none};
+use super::{RowsResult, Snapshot, none};
 use crate::record::event::Stat;
 use crate::record::object::{Named, ObjectWaits, TableIo, TableLocks};
 use crate::record::prepared;
@@ -73,14 +73,14 @@ impl Snapshot {
         })
     }
 
-    /// The tables of which the summaries of a series tell: MariaDB leaves out what setup_objects does not count.
+    /// The tables that the summaries of a series list: MariaDB omits those that setup_objects does not count.
     fn summed<'a>(&'a self, host: &Host, series: Series) -> impl Iterator<Item = &'a Table> {
         let tables = self.tables(host).tables.iter();
         tables.filter(move |table| table.is_counted || !series.is_mariadb())
     }
 
     /// table_io_waits_summary_by_table.
-    pub fn table_io(&self, series: Series) -> Listed<TableIo> {
+    pub fn table_io(&self, series: Series) -> RowsResult<TableIo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -90,7 +90,7 @@ impl Snapshot {
     }
 
     /// table_io_waits_summary_by_index_usage.
-    pub fn index_io(&self, series: Series) -> Listed<TableIo> {
+    pub fn index_io(&self, series: Series) -> RowsResult<TableIo> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -104,7 +104,7 @@ impl Snapshot {
     }
 
     /// table_lock_waits_summary_by_table.
-    pub fn table_locks(&self, series: Series) -> Listed<TableLocks> {
+    pub fn table_locks(&self, series: Series) -> RowsResult<TableLocks> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -131,7 +131,7 @@ impl Snapshot {
     }
 
     /// objects_summary_global_by_type.
-    pub fn object_waits(&self) -> Listed<ObjectWaits> {
+    pub fn object_waits(&self) -> RowsResult<ObjectWaits> {
         let Some(host) = &self.host else {
             return none();
         };
@@ -149,7 +149,7 @@ impl Snapshot {
     }
 
     /// events_statements_summary_by_program.
-    pub fn programs(&self) -> Listed<prepared::Program> {
+    pub fn programs(&self) -> RowsResult<prepared::Program> {
         let Some(host) = &self.host else {
             return none();
         };

@@ -8,7 +8,7 @@ use tare_mysql::memory;
 
 /// The session's statement has its limits until this is dropped.
 pub struct Limits {
-    _memory: memory::Statement,
+    _memory: memory::StatementLimit,
 }
 
 /// Sets the limits of a statement that begins.
@@ -16,7 +16,7 @@ pub struct Limits {
 pub fn apply_limits(session: &Session, text: &str) -> Limits {
     session.control.start(time_limit(&session.settings, text));
     Limits {
-        _memory: memory::statement(session.shared.config.max_statement_memory),
+        _memory: memory::limit_statement(session.shared.config.max_statement_memory),
     }
 }
 

@@ -237,7 +237,7 @@ fn run(
             };
             match param {
                 Param::Value(value) => statement.bind(i + 1, value)?,
-                Param::Made(text) => statement.bind(i + 1, Value::Text(text.as_bytes()))?,
+                Param::Owned(text) => statement.bind(i + 1, Value::Text(text.as_bytes()))?,
             }
         }
         Ok(())

@@ -142,7 +142,7 @@ fn record_prepared_use(
 
 /// The verb that digests of PREPARE, EXECUTE and DEALLOCATE begin with from 9.7 on; empty before.
 pub fn digest_verb(series: Series, verb: &'static str) -> &'static str {
-    match series.has_later_digests() {
+    match series.has_9_7_digests() {
         true => verb,
         false => "",
     }

@@ -281,7 +281,7 @@ impl AsFd for Stream {
 mod tests {
     use std::sync::Arc;
 
-    use tare_mysql::wire::packets::FULL;
+    use tare_mysql::wire::packets::MAX_PAYLOAD_BYTES;
 
     use super::*;
 
@@ -295,7 +295,14 @@ mod tests {
 
     #[test]
     fn large_packets_are_cut_and_joined() {
-        for len in [0, 1, FULL - 1, FULL, FULL + 1, 2 * FULL] {
+        for len in [
+            0,
+            1,
+            MAX_PAYLOAD_BYTES - 1,
+            MAX_PAYLOAD_BYTES,
+            MAX_PAYLOAD_BYTES + 1,
+            2 * MAX_PAYLOAD_BYTES,
+        ] {
             let (a, b) = pair();
             let sender = std::thread::spawn(move || {
                 let mut writer = PacketWriter::new(a);
@@ -307,7 +314,7 @@ mod tests {
             let (payload, next) = reader.read(0).expect("a packet");
             assert_eq!(payload.len(), len);
             assert!(payload.iter().all(|&x| x == 7));
-            assert_eq!(usize::from(next), len / FULL + 1);
+            assert_eq!(usize::from(next), len / MAX_PAYLOAD_BYTES + 1);
             sender.join().expect("the sender ends");
         }
     }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tare_mysql::wire::packets::{FULL, KEEP_BUFFER};
+use tare_mysql::wire::packets::{MAX_IDLE_BUFFER_BYTES, MAX_PAYLOAD_BYTES};
 
 use super::Stream;
 use crate::points::IDLE;
@@ -145,10 +145,10 @@ impl PacketReader {
     pub fn read(&mut self, sequence: u8) -> Result<(&[u8], u8), ReadError> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.buffer.len() > KEEP_BUFFER {
+            if self.buffer.len() > MAX_IDLE_BUFFER_BYTES {
                 self.buffer = vec![0; READ_BUFFER_BYTES];
             }
-            if self.joined.capacity() > KEEP_BUFFER {
+            if self.joined.capacity() > MAX_IDLE_BUFFER_BYTES {
                 self.joined = Vec::new();
             }
         }
@@ -161,7 +161,7 @@ impl PacketReader {
         self.payload(len)?;
         let from = self.start;
         self.start += len;
-        if len < FULL {
+        if len < MAX_PAYLOAD_BYTES {
             return Ok((&self.buffer[from..from + len], next));
         }
         self.joined.clear();
@@ -177,7 +177,7 @@ impl PacketReader {
             self.joined
                 .extend_from_slice(&self.buffer[self.start..self.start + len]);
             self.start += len;
-            if len < FULL {
+            if len < MAX_PAYLOAD_BYTES {
                 return Ok((&self.joined, next));
             }
         }

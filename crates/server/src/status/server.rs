@@ -120,7 +120,7 @@ impl Shared {
         }
         status.extend(self.server_status(&total));
         status.extend(self.innodb_status());
-        if self.config.series.has_later_status() {
+        if self.config.series.has_9_7_status() {
             super::v9_7::rename(&mut status);
             if session.is_none() {
                 // The server has no connection of its own.

@@ -64,9 +64,9 @@ impl Globals {
         if let Some(bytes) = config.max_digest_length {
             values.insert("max_digest_length", bytes.to_string());
         }
-        let most = Telemetry::sized(&config.sizes).most;
-        for ((name, _), most) in telemetry::SIZES.into_iter().zip(most) {
-            values.insert(name, most.to_string());
+        let limits = Telemetry::with_sizes(&config.sizes).limits;
+        for ((name, _), limit) in telemetry::SIZES.into_iter().zip(limits) {
+            values.insert(name, limit.to_string());
         }
         values.insert("thread_handling", config.thread_handling.to_string());
         values.insert("thread_pool_size", config.thread_pool_size.to_string());

@@ -5,11 +5,11 @@
 
 use std::alloc::System;
 
-use tare_mysql::memory::Counted;
+use tare_mysql::memory::CountingAllocator;
 
 /// As in the program.
 #[global_allocator]
-static ALLOCATOR: Counted<System> = Counted(System);
+static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 
 mod auth;
 mod calls;

@@ -1,7 +1,7 @@
 //! CAST and CONVERT.
 
 use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, Expr, ObjectName};
-use tare_mysql::charset::is_known;
+use tare_mysql::charset::is_supported;
 
 use crate::error::{Error, Result};
 use crate::name::last_name;
@@ -44,7 +44,7 @@ pub(super) fn cast(value: Expr, data_type: &DataType) -> Expr {
 /// CONVERT(value USING charset).
 pub(super) fn converted(value: Expr, charset: &ObjectName) -> Result<Expr> {
     let charset = last_name(charset).to_ascii_lowercase();
-    if !is_known(&charset) {
+    if !is_supported(&charset) {
         return Err(Error::UnknownCharset(charset));
     }
     let charset = match charset.as_str() {

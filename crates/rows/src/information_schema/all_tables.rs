@@ -35,20 +35,20 @@ pub(super) enum AnyTable {
 /// The tables that filters on TABLE_SCHEMA and TABLE_NAME leave, with their schemas.
 pub(super) fn tables_of(view: &View, filter: &Filter) -> Vec<(Database, AnyTable)> {
     let admit = filter.text("TABLE_NAME");
-    let mut found = Vec::new();
+    let mut tables = Vec::new();
     for database in schemas(&*view.source, filter, "TABLE_SCHEMA") {
         let own = view.tables_in(&database.name).into_iter();
         for table in own.filter(|t| admit.admits_name(t.name())) {
-            found.push((database.clone(), AnyTable::Catalog(table)));
+            tables.push((database.clone(), AnyTable::Catalog(table)));
         }
         if SYSTEM_SCHEMAS.contains(&database.name.as_str()) {
             continue;
         }
         for table in view.source.tables(&database.name) {
             if admit.admits_name(&table.name) {
-                found.push((database.clone(), AnyTable::User(table)));
+                tables.push((database.clone(), AnyTable::User(table)));
             }
         }
     }
-    found
+    tables
 }

@@ -1,4 +1,4 @@
-//! What MySQL 9.7 has anew, has otherwise, and has no longer of 8.0's system variables.
+//! The system variables that MySQL 9.7 added, changed and removed since 8.0.
 //!
 //! Values are chosen as in list.rs: true of this server, or MySQL's default where a variable only tunes
 //! something that is not here.
@@ -166,7 +166,7 @@ pub static CHANGED: &[Variable] = &[
 ];
 
 /// Those that 9.7 does not have, by name.
-pub static GONE: &[&str] = &[
+pub static REMOVED: &[&str] = &[
     "avoid_temporal_upgrade",
     "binlog_transaction_dependency_tracking",
     "default_authentication_plugin",

@@ -1,8 +1,7 @@
 //! Errors on their way through an engine that passes on a number and a text, as SQLite does.
 //!
-//! Whoever raises an error below the engine keeps it here and gives the engine the ticket's number.
-//! Whoever is told of the failure above it takes the error with that number. Both are on one thread:
-//! the engine runs on its caller's.
+//! Code below the engine stores its error here and gives the engine the ticket's number. The caller of the
+//! engine takes the error by that number. Both are on one thread: the engine runs on its caller's.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +19,7 @@ static RAISED: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
     /// The last error raised on this thread, with its ticket.
-    static KEPT: Cell<Option<(Ticket, SqlError)>> = const { Cell::new(None) };
+    static STORED: Cell<Option<(Ticket, SqlError)>> = const { Cell::new(None) };
 }
 
 /// Names one error that a thread has raised. A later one on the same thread takes its place.
@@ -28,7 +27,7 @@ thread_local! {
 pub struct Ticket(i32);
 
 impl Ticket {
-    /// For the error before which so many were raised.
+    /// The ticket of the error that follows so many others.
     fn after(errors: u32) -> Self {
         Self((FIRST + errors % (END - FIRST)) as i32)
     }
@@ -46,20 +45,20 @@ impl Ticket {
 
     /// The error, if it is still the last one that was raised.
     pub fn take(self) -> Option<SqlError> {
-        match KEPT.take() {
+        match STORED.take() {
             Some((ticket, error)) if ticket == self => Some(error),
             other => {
-                KEPT.set(other);
+                STORED.set(other);
                 None
             }
         }
     }
 }
 
-/// Keeps an error until it is taken, or another one is raised.
-pub fn keep(error: SqlError) -> Ticket {
+/// Stores an error until it is taken, or another one is raised.
+pub fn store(error: SqlError) -> Ticket {
     let ticket = Ticket::after(RAISED.fetch_add(1, Ordering::Relaxed));
-    KEPT.set(Some((ticket, error)));
+    STORED.set(Some((ticket, error)));
     ticket
 }
 
@@ -76,7 +75,7 @@ mod tests {
             ("a:b", "localhost"),
             ("performance_schema", "threads"),
         );
-        let code = keep(error.clone()).code(1);
+        let code = store(error.clone()).code(1);
         assert_eq!(code & 0xff, 1);
         let ticket = Ticket::in_code(code).expect("a ticket");
         assert_eq!(ticket.take(), Some(error));
@@ -85,23 +84,23 @@ mod tests {
 
     #[test]
     fn a_stale_ticket_takes_nothing() {
-        let stale = keep(SqlError::no_database());
-        let fresh = keep(SqlError::interrupted());
+        let stale = store(SqlError::no_database());
+        let fresh = store(SqlError::interrupted());
         assert_eq!(stale.take(), None);
         assert_eq!(fresh.take(), Some(SqlError::interrupted()));
     }
 
     #[test]
     fn a_ticket_of_another_thread_takes_nothing() {
-        let theirs = std::thread::spawn(|| keep(SqlError::no_database()));
+        let theirs = std::thread::spawn(|| store(SqlError::no_database()));
         let theirs = theirs.join().unwrap();
-        let ours = keep(SqlError::interrupted());
+        let ours = store(SqlError::interrupted());
         assert_eq!(theirs.take(), None);
         assert_eq!(ours.take(), Some(SqlError::interrupted()));
     }
 
     #[test]
-    fn what_the_engine_says_itself_is_no_ticket() {
+    fn a_result_code_of_the_engine_is_no_ticket() {
         // SQLITE_BUSY_SNAPSHOT, and the largest extension that SQLite has.
         for code in [1, 5, 5 | 2 << 8, 10 | 35 << 8] {
             assert_eq!(Ticket::in_code(code), None);
@@ -109,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_begin_anew_within_what_a_code_holds() {
+    fn ticket_numbers_wrap_around_within_a_result_code() {
         let last = Ticket::after(END - FIRST - 1);
         assert!(last.code(1) > 0);
         assert_eq!(Ticket::in_code(last.code(1)), Some(last));
