@@ -64,7 +64,7 @@ fn kinds() {
     for (kind, (name, number)) in ours.iter().zip(constants) {
         assert_eq!(name.strip_prefix("KIND_"), Some(&*upper(kind)));
         assert_eq!(number, *kind as i32);
-        // The comment in its line says how names begin.
+        // The comment in its line has the prefix of its names.
         let line = HEADER
             .lines()
             .find(|line| line.contains(&format!("TARE_{name} =")))

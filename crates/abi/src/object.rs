@@ -117,7 +117,7 @@ pub unsafe extern "C" fn tare_table_close(handle: *mut tare_table_handle) {
 /// Changes an object that only the calling thread uses.
 ///
 /// # Safety
-/// `object` is NULL or was made and not freed; no other thread uses it now.
+/// `object` is NULL, or was created and not freed; no other thread uses it now.
 unsafe fn change<T>(object: *mut T, body: impl FnOnce(&mut T)) {
     catch_panic((), || {
         // SAFETY: rule 8 (only the calling thread uses it).

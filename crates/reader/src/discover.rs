@@ -164,7 +164,7 @@ mod tests {
         // SAFETY: `name` ends in a NUL byte and the call keeps no pointer to it.
         let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
         assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-        // SAFETY: the descriptor was just made and nobody else owns it.
+        // SAFETY: a new descriptor, which nothing else owns.
         let file = unsafe { File::from_raw_fd(fd) };
         file.set_len(8192).expect("a memfd can grow");
         let put = |bytes: &[u8], offset: usize| {

@@ -93,70 +93,40 @@ fn symbol(name: &CStr) -> *const () {
 /// The methods of a container by the exported names of the server's own, which have their types.
 type Methods = &'static [(&'static CStr, *const ())];
 
-const LOCK_METHODS: &[(&CStr, *const ())] = &[
-    (c"_ZN23PFS_data_lock_containerD1Ev", nothing as *const ()),
-    (c"_ZN23PFS_data_lock_containerD0Ev", nothing as *const ()),
-    (c"_ZN23PFS_data_lock_container12cache_stringEPKc", cache_string as *const ()),
-    (c"_ZN23PFS_data_lock_container10cache_dataEPKcm", cache_data as *const ()),
-    (c"_ZN23PFS_data_lock_container16cache_identifierE14PSI_identifierPKcmPS2_Pm", cache_identifier as *const ()),
-    (c"_ZN23PFS_data_lock_container13accept_engineEPKcm", accepts as *const ()),
-    (c"_ZN23PFS_data_lock_container14accept_lock_idEPKcm", accepts as *const ()),
-    (c"_ZN23PFS_data_lock_container21accept_transaction_idEy", accepts as *const ()),
-    (c"_ZN23PFS_data_lock_container25accept_thread_id_event_idEyy", accepts as *const ()),
-    (c"_ZN23PFS_data_lock_container13accept_objectEPKcmS1_mS1_mS1_m", accepts as *const ()),
-    (c"_ZN23PFS_data_lock_container12add_lock_rowEPKcmS1_myyyS1_mS1_mS1_mS1_mS1_mPKvS1_S1_S1_S1_", add_lock as *const ()),
-];
+macro_rules! methods {
+    ($methods:ident $($symbol:literal $ours:ident)*) => {
+        const $methods: Methods = &[$(($symbol, $ours as *const ())),*];
+    };
+}
 
-const WAIT_METHODS: &[(&CStr, *const ())] = &[
-    (
-        c"_ZN28PFS_data_lock_wait_containerD1Ev",
-        nothing as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_containerD0Ev",
-        nothing as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container12cache_stringEPKc",
-        cache_string as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container10cache_dataEPKcm",
-        cache_data as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container13accept_engineEPKcm",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container25accept_requesting_lock_idEPKcm",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container23accept_blocking_lock_idEPKcm",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container32accept_requesting_transaction_idEy",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container30accept_blocking_transaction_idEy",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container36accept_requesting_thread_id_event_idEyy",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container34accept_blocking_thread_id_event_idEyy",
-        accepts as *const (),
-    ),
-    (
-        c"_ZN28PFS_data_lock_wait_container17add_lock_wait_rowEPKcmS1_myyyPKvS1_myyyS3_",
-        add_wait as *const (),
-    ),
-];
+methods! { LOCK_METHODS
+    c"_ZN23PFS_data_lock_containerD1Ev" nothing
+    c"_ZN23PFS_data_lock_containerD0Ev" nothing
+    c"_ZN23PFS_data_lock_container12cache_stringEPKc" cache_string
+    c"_ZN23PFS_data_lock_container10cache_dataEPKcm" cache_data
+    c"_ZN23PFS_data_lock_container16cache_identifierE14PSI_identifierPKcmPS2_Pm" cache_identifier
+    c"_ZN23PFS_data_lock_container13accept_engineEPKcm" accepts
+    c"_ZN23PFS_data_lock_container14accept_lock_idEPKcm" accepts
+    c"_ZN23PFS_data_lock_container21accept_transaction_idEy" accepts
+    c"_ZN23PFS_data_lock_container25accept_thread_id_event_idEyy" accepts
+    c"_ZN23PFS_data_lock_container13accept_objectEPKcmS1_mS1_mS1_m" accepts
+    c"_ZN23PFS_data_lock_container12add_lock_rowEPKcmS1_myyyS1_mS1_mS1_mS1_mS1_mPKvS1_S1_S1_S1_" add_lock
+}
+
+methods! { WAIT_METHODS
+    c"_ZN28PFS_data_lock_wait_containerD1Ev" nothing
+    c"_ZN28PFS_data_lock_wait_containerD0Ev" nothing
+    c"_ZN28PFS_data_lock_wait_container12cache_stringEPKc" cache_string
+    c"_ZN28PFS_data_lock_wait_container10cache_dataEPKcm" cache_data
+    c"_ZN28PFS_data_lock_wait_container13accept_engineEPKcm" accepts
+    c"_ZN28PFS_data_lock_wait_container25accept_requesting_lock_idEPKcm" accepts
+    c"_ZN28PFS_data_lock_wait_container23accept_blocking_lock_idEPKcm" accepts
+    c"_ZN28PFS_data_lock_wait_container32accept_requesting_transaction_idEy" accepts
+    c"_ZN28PFS_data_lock_wait_container30accept_blocking_transaction_idEy" accepts
+    c"_ZN28PFS_data_lock_wait_container36accept_requesting_thread_id_event_idEyy" accepts
+    c"_ZN28PFS_data_lock_wait_container34accept_blocking_thread_id_event_idEyy" accepts
+    c"_ZN28PFS_data_lock_wait_container17add_lock_wait_rowEPKcmS1_myyyPKvS1_myyyS3_" add_wait
+}
 
 /// The methods in a class's exported table; `None` if there is no such table.
 fn methods_of(table: &CStr) -> Option<&'static [*const ()]> {

@@ -100,7 +100,7 @@ pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
     }
 }
 
-/// `unlock_rwlock` of releases that do not say how it was held.
+/// `unlock_rwlock` of releases that do not report how the lock was held.
 pub unsafe extern "C" fn unlock_rwlock(rwlock: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { unlock(rwlock, Operation::ReadLock) };

@@ -143,8 +143,8 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
         running.text = statement;
         running.length = length;
         catch_panic((), || {
-            // SAFETY: rule 4 (text and tokens live as long as the statement). More than is kept of a text is
-            // not looked at.
+            // SAFETY: rule 4 (text and tokens live as long as the statement). Only
+            // the bytes that may be stored are read.
             let text = unsafe { text(statement, (length as usize).min(MAX_TEXT_BYTES)) };
             running.statement.text_only(&text);
             // SAFETY: rule 4 (text and tokens live as long as the statement).

@@ -128,7 +128,7 @@ impl Drop for Thread {
 /// Attaches the record at `place` to the calling thread, or detaches its record if `place` is null.
 ///
 /// # Safety
-/// `place` is null or made by `new_record`, and no other thread's.
+/// `place` is null or created by `new_record`, and no other thread's.
 unsafe fn attach(place: *mut Thread) {
     // A thread that is ending could not end the session any more.
     if ENDING.try_with(|_| {}).is_err() && !place.is_null() {

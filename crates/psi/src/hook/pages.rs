@@ -5,7 +5,7 @@ use std::io;
 
 /// The size of a page in bytes.
 pub fn page_size() -> usize {
-    // SAFETY: asks for a constant of the system.
+    // SAFETY: the call only returns a constant of the system.
     unsafe { libc::sysconf(libc::_SC_PAGESIZE) as usize }
 }
 

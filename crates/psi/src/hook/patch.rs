@@ -160,7 +160,7 @@ fn map_at(address: usize, bytes: usize) -> Option<usize> {
     }
     if page as usize != address {
         // A system that does not know the flag takes the address for a hint.
-        // SAFETY: the mapping just made.
+        // SAFETY: the mapping just created.
         unsafe { libc::munmap(page, bytes) };
         return None;
     }
@@ -197,7 +197,7 @@ mod tests {
     fn a_jump_leads_to_its_function() {
         let size = page_size();
         // A page of returns, executable and not writable, as a program's code is.
-        // SAFETY: a new private mapping, filled before it is made code.
+        // SAFETY: a new private mapping, filled before it becomes executable.
         let page = unsafe {
             let page = libc::mmap(
                 std::ptr::null_mut(),

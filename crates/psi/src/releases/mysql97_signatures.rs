@@ -1,586 +1,206 @@
 //! The exported C++ names of MySQL 9.7's functions. They have the arguments' types, so that a function with
 //! other arguments is detected before anything is written.
 
-/// Of each name in [`super::mysql97::ENTRIES`] that is exported.
-pub static SIGNATURES: &[(&str, &str)] = &[
-    ("abort_telemetry", "_Z22pfs_abort_telemetry_vcP10PSI_thread"),
-    (
-        "aggregate_thread_status",
-        "_Z30pfs_aggregate_thread_status_vcP10PSI_thread",
-    ),
-    ("broadcast_cond", "_Z21pfs_broadcast_cond_v1P8PSI_cond"),
-    ("check_enabled", "_Z20pfs_check_enabled_v1j12OTELLogLevel"),
-    (
-        "close_table",
-        "_Z18pfs_close_table_v1P11TABLE_SHAREP9PSI_table",
-    ),
-    ("create_file", "_Z18pfs_create_file_vcjPKci"),
-    (
-        "create_metadata_lock",
-        "_Z27pfs_create_metadata_lock_vcPvPK7MDL_keyiiiPKcj",
-    ),
-    (
-        "create_prepared_stmt",
-        "_Z27pfs_create_prepared_stmt_vcPvjP20PSI_statement_lockerPKcmS3_m",
-    ),
-    ("delete_current_thread", "_Z28pfs_delete_current_thread_vcv"),
-    ("delete_thread", "_Z20pfs_delete_thread_vcP10PSI_thread"),
-    ("destroy_cond", "_Z19pfs_destroy_cond_v1P8PSI_cond"),
-    (
-        "destroy_metadata_lock",
-        "_Z28pfs_destroy_metadata_lock_vcP17PSI_metadata_lock",
-    ),
-    ("destroy_mutex", "_Z20pfs_destroy_mutex_v1P9PSI_mutex"),
-    (
-        "destroy_prepared_stmt",
-        "_Z28pfs_destroy_prepared_stmt_vcP17PSI_prepared_stmt",
-    ),
-    ("destroy_rwlock", "_Z21pfs_destroy_rwlock_v2P10PSI_rwlock"),
-    ("destroy_socket", "_Z21pfs_destroy_socket_v1P10PSI_socket"),
-    (
-        "detect_telemetry",
-        "_Z23pfs_detect_telemetry_vcP10PSI_thread",
-    ),
-    (
-        "digest_end",
-        "_Z17pfs_digest_end_vcP17PSI_digest_lockerPK18sql_digest_storage",
-    ),
-    (
-        "digest_set",
-        "_Z17pfs_digest_set_vcP20PSI_statement_lockerPK18sql_digest_storage",
-    ),
-    (
-        "digest_start",
-        "_Z19pfs_digest_start_vcP20PSI_statement_locker",
-    ),
-    ("drop_table_share", "_Z23pfs_drop_table_share_v1bPKciS0_i"),
-    (
-        "end_cond_wait",
-        "_Z20pfs_end_cond_wait_v1P15PSI_cond_lockeri",
-    ),
-    (
-        "end_file_close_wait",
-        "_Z26pfs_end_file_close_wait_vcP15PSI_file_lockeri",
-    ),
-    (
-        "end_file_open_wait",
-        "_Z25pfs_end_file_open_wait_vcP15PSI_file_lockerPv",
-    ),
-    (
-        "end_file_open_wait_and_bind_to_descriptor",
-        "_Z48pfs_end_file_open_wait_and_bind_to_descriptor_vcP15PSI_file_lockeri",
-    ),
-    (
-        "end_file_rename_wait",
-        "_Z27pfs_end_file_rename_wait_vcP15PSI_file_lockerPKcS2_i",
-    ),
-    (
-        "end_file_wait",
-        "_Z20pfs_end_file_wait_vcP15PSI_file_lockerm",
-    ),
-    (
-        "end_idle_wait",
-        "_Z20pfs_end_idle_wait_v1P15PSI_idle_locker",
-    ),
-    (
-        "end_metadata_wait",
-        "_Z24pfs_end_metadata_wait_vcP19PSI_metadata_lockeri",
-    ),
-    (
-        "end_mutex_wait",
-        "_Z21pfs_end_mutex_wait_v1P16PSI_mutex_lockeri",
-    ),
-    (
-        "end_rwlock_rdwait",
-        "_Z24pfs_end_rwlock_rdwait_v2P17PSI_rwlock_lockeri",
-    ),
-    (
-        "end_rwlock_wrwait",
-        "_Z24pfs_end_rwlock_wrwait_v2P17PSI_rwlock_lockeri",
-    ),
-    (
-        "end_socket_wait",
-        "_Z22pfs_end_socket_wait_v1P17PSI_socket_lockerm",
-    ),
-    ("end_stage", "_Z16pfs_end_stage_v1v"),
-    (
-        "end_statement",
-        "_Z20pfs_end_statement_vcP20PSI_statement_lockerPv",
-    ),
-    (
-        "end_table_io_wait",
-        "_Z24pfs_end_table_io_wait_v1P16PSI_table_lockery",
-    ),
-    (
-        "end_table_lock_wait",
-        "_Z26pfs_end_table_lock_wait_v1P16PSI_table_locker",
-    ),
-    (
-        "end_temp_file_open_wait_and_bind_to_descriptor",
-        "_Z53pfs_end_temp_file_open_wait_and_bind_to_descriptor_vcP15PSI_file_lockeriPKc",
-    ),
-    (
-        "end_transaction",
-        "_Z22pfs_end_transaction_v1P22PSI_transaction_lockerb",
-    ),
-    (
-        "execute_prepared_stmt",
-        "_Z28pfs_execute_prepared_stmt_vcP20PSI_statement_lockerP17PSI_prepared_stmt",
-    ),
-    (
-        "get_current_stage_progress",
-        "_Z33pfs_get_current_stage_progress_v1v",
-    ),
-    (
-        "get_current_thread_event_id",
-        "_Z34pfs_get_current_thread_event_id_vcPyS_",
-    ),
-    (
-        "get_current_thread_internal_id",
-        "_Z37pfs_get_current_thread_internal_id_vcv",
-    ),
-    (
-        "get_table_share",
-        "_Z22pfs_get_table_share_v1bP11TABLE_SHARE",
-    ),
-    ("get_thread", "_Z17pfs_get_thread_vcv"),
-    ("get_thread_by_id", "_Z23pfs_get_thread_by_id_vcy"),
-    (
-        "get_thread_event_id",
-        "_Z26pfs_get_thread_event_id_vcP10PSI_threadPyS1_",
-    ),
-    (
-        "get_thread_file_descriptor_locker",
-        "_Z40pfs_get_thread_file_descriptor_locker_vcP24PSI_file_locker_state_v1i18PSI_file_operation",
-    ),
-    (
-        "get_thread_file_name_locker",
-        "_Z34pfs_get_thread_file_name_locker_vcP24PSI_file_locker_state_v1j18PSI_file_operationPKcPKv",
-    ),
-    (
-        "get_thread_file_stream_locker",
-        "_Z36pfs_get_thread_file_stream_locker_vcP24PSI_file_locker_state_v1P8PSI_file18PSI_file_operation",
-    ),
-    (
-        "get_thread_internal_id",
-        "_Z29pfs_get_thread_internal_id_vcP10PSI_thread",
-    ),
-    (
-        "get_thread_statement_locker",
-        "_Z34pfs_get_thread_statement_locker_vcP29PSI_statement_locker_state_v5jPKvP12PSI_sp_share",
-    ),
-    (
-        "get_thread_system_attrs",
-        "_Z30pfs_get_thread_system_attrs_vcP19PSI_thread_attrs_v3",
-    ),
-    (
-        "get_thread_system_attrs_by_id",
-        "_Z36pfs_get_thread_system_attrs_by_id_vcP10PSI_threadyP19PSI_thread_attrs_v3",
-    ),
-    (
-        "get_thread_transaction_locker",
-        "_Z36pfs_get_thread_transaction_locker_v1P31PSI_transaction_locker_state_v1PKvPKyibb",
-    ),
-    (
-        "inc_statement_created_tmp_disk_tables",
-        "_Z44pfs_inc_statement_created_tmp_disk_tables_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_created_tmp_tables",
-        "_Z39pfs_inc_statement_created_tmp_tables_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_select_full_join",
-        "_Z37pfs_inc_statement_select_full_join_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_select_full_range_join",
-        "_Z43pfs_inc_statement_select_full_range_join_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_select_range",
-        "_Z33pfs_inc_statement_select_range_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_select_range_check",
-        "_Z39pfs_inc_statement_select_range_check_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_select_scan",
-        "_Z32pfs_inc_statement_select_scan_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_sort_merge_passes",
-        "_Z38pfs_inc_statement_sort_merge_passes_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_sort_range",
-        "_Z31pfs_inc_statement_sort_range_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_sort_rows",
-        "_Z30pfs_inc_statement_sort_rows_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_statement_sort_scan",
-        "_Z30pfs_inc_statement_sort_scan_vcP20PSI_statement_lockerm",
-    ),
-    (
-        "inc_transaction_release_savepoint",
-        "_Z40pfs_inc_transaction_release_savepoint_v1P22PSI_transaction_lockerm",
-    ),
-    (
-        "inc_transaction_rollback_to_savepoint",
-        "_Z44pfs_inc_transaction_rollback_to_savepoint_v1P22PSI_transaction_lockerm",
-    ),
-    (
-        "inc_transaction_savepoints",
-        "_Z33pfs_inc_transaction_savepoints_v1P22PSI_transaction_lockerm",
-    ),
-    ("init_cond", "_Z16pfs_init_cond_v1jPKv"),
-    ("init_mutex", "_Z17pfs_init_mutex_v1jPKv"),
-    ("init_rwlock", "_Z18pfs_init_rwlock_v2jPKv"),
-    ("init_socket", "_Z18pfs_init_socket_v1jPKiPK8sockaddrj"),
-    (
-        "log_emit",
-        "_Z15pfs_log_emit_v1P10PSI_logger12OTELLogLevelPKclPK15log_attribute_tm",
-    ),
-    ("log_error", "_Z16pfs_log_error_v1j19PSI_error_operation"),
-    ("memory_alloc", "_Z19pfs_memory_alloc_vcjmPP10PSI_thread"),
-    ("memory_claim", "_Z19pfs_memory_claim_vcjmPP10PSI_threadb"),
-    ("memory_free", "_Z18pfs_memory_free_vcjmP10PSI_thread"),
-    (
-        "memory_realloc",
-        "_Z21pfs_memory_realloc_vcjmmPP10PSI_thread",
-    ),
-    ("new_thread", "_Z17pfs_new_thread_vcjjPKvy"),
-    ("new_thread_v4", "_Z17pfs_new_thread_v4jPKvy"),
-    (
-        "notify_session_change_user",
-        "_Z33pfs_notify_session_change_user_vcP10PSI_thread",
-    ),
-    (
-        "notify_session_connect",
-        "_Z29pfs_notify_session_connect_vcP10PSI_thread",
-    ),
-    (
-        "notify_session_disconnect",
-        "_Z32pfs_notify_session_disconnect_vcP10PSI_thread",
-    ),
-    (
-        "notify_statement_query_attributes",
-        "_Z40pfs_notify_statement_query_attributes_vcP20PSI_statement_lockerb",
-    ),
-    ("open_table", "_Z17pfs_open_table_v1P15PSI_table_sharePKv"),
-    (
-        "rebind_table",
-        "_Z19pfs_rebind_table_v1P15PSI_table_sharePKvP9PSI_table",
-    ),
-    (
-        "refine_statement",
-        "_Z23pfs_refine_statement_vcP20PSI_statement_lockerj",
-    ),
-    (
-        "register_change_notification",
-        "_Z35pfs_register_change_notification_v1PFvPKc15MeterNotifyTypeE",
-    ),
-    (
-        "register_cond",
-        "_Z20pfs_register_cond_v1PKcP16PSI_cond_info_v1i",
-    ),
-    (
-        "register_data_lock",
-        "_Z25pfs_register_data_lock_v1P30PSI_engine_data_lock_inspector",
-    ),
-    (
-        "register_file",
-        "_Z20pfs_register_file_vcPKcP16PSI_file_info_v1i",
-    ),
-    (
-        "register_logger_client",
-        "_Z29pfs_register_logger_client_v1P18PSI_logger_info_v1mPKc",
-    ),
-    (
-        "register_memory",
-        "_Z22pfs_register_memory_vcPKcP18PSI_memory_info_v1i",
-    ),
-    (
-        "register_meters",
-        "_Z22pfs_register_meters_v1P17PSI_meter_info_v1m",
-    ),
-    (
-        "register_mutex",
-        "_Z21pfs_register_mutex_v1PKcP17PSI_mutex_info_v1i",
-    ),
-    (
-        "register_notification",
-        "_Z28pfs_register_notification_vcPK19PSI_notification_v3b",
-    ),
-    (
-        "register_rwlock",
-        "_Z22pfs_register_rwlock_v2PKcP18PSI_rwlock_info_v1i",
-    ),
-    (
-        "register_socket",
-        "_Z22pfs_register_socket_v1PKcP18PSI_socket_info_v1i",
-    ),
-    (
-        "register_stage",
-        "_Z21pfs_register_stage_v1PKcPP17PSI_stage_info_v1i",
-    ),
-    (
-        "register_statement",
-        "_Z25pfs_register_statement_vcPKcP21PSI_statement_info_v1i",
-    ),
-    (
-        "register_thread",
-        "_Z22pfs_register_thread_vcPKcP18PSI_thread_info_v5i",
-    ),
-    (
-        "register_thread_v1",
-        "_Z22pfs_register_thread_v1PKcP18PSI_thread_info_v1i",
-    ),
-    (
-        "register_tls_channel",
-        "_Z27pfs_register_tls_channel_v1P29TLS_channel_property_iterator",
-    ),
-    (
-        "release_table_share",
-        "_Z26pfs_release_table_share_v1P15PSI_table_share",
-    ),
-    (
-        "reprepare_prepared_stmt",
-        "_Z30pfs_reprepare_prepared_stmt_vcP17PSI_prepared_stmt",
-    ),
-    (
-        "send_change_notification",
-        "_Z31pfs_send_change_notification_v1PKc15MeterNotifyType",
-    ),
-    ("set_connection_type", "_Z26pfs_set_connection_type_vci"),
-    ("set_mem_cnt_THD", "_Z22pfs_set_mem_cnt_THD_vcP3THDPS0_"),
-    (
-        "set_metadata_lock_duration",
-        "_Z33pfs_set_metadata_lock_duration_vcP17PSI_metadata_locki",
-    ),
-    (
-        "set_metadata_lock_status",
-        "_Z31pfs_set_metadata_lock_status_vcP17PSI_metadata_locki",
-    ),
-    (
-        "set_metadata_lock_type",
-        "_Z29pfs_set_metadata_lock_type_vcP17PSI_metadata_locki",
-    ),
-    (
-        "set_prepared_stmt_secondary_engine",
-        "_Z41pfs_set_prepared_stmt_secondary_engine_vcP17PSI_prepared_stmtb",
-    ),
-    (
-        "set_prepared_stmt_text",
-        "_Z29pfs_set_prepared_stmt_text_vcP17PSI_prepared_stmtPKcj",
-    ),
-    (
-        "set_socket_info",
-        "_Z22pfs_set_socket_info_v1P10PSI_socketPKiPK8sockaddrj",
-    ),
-    (
-        "set_socket_state",
-        "_Z23pfs_set_socket_state_v1P10PSI_socket16PSI_socket_state",
-    ),
-    (
-        "set_socket_thread_owner",
-        "_Z30pfs_set_socket_thread_owner_v1P10PSI_socket",
-    ),
-    (
-        "set_statement_lock_time",
-        "_Z30pfs_set_statement_lock_time_vcP20PSI_statement_lockery",
-    ),
-    (
-        "set_statement_no_good_index_used",
-        "_Z39pfs_set_statement_no_good_index_used_vcP20PSI_statement_locker",
-    ),
-    (
-        "set_statement_no_index_used",
-        "_Z34pfs_set_statement_no_index_used_vcP20PSI_statement_locker",
-    ),
-    (
-        "set_statement_query_id",
-        "_Z29pfs_set_statement_query_id_vcP20PSI_statement_lockery",
-    ),
-    (
-        "set_statement_rows_examined",
-        "_Z34pfs_set_statement_rows_examined_vcP20PSI_statement_lockery",
-    ),
-    (
-        "set_statement_rows_sent",
-        "_Z30pfs_set_statement_rows_sent_vcP20PSI_statement_lockery",
-    ),
-    (
-        "set_statement_secondary_engine",
-        "_Z37pfs_set_statement_secondary_engine_vcP20PSI_statement_lockerb",
-    ),
-    (
-        "set_statement_text",
-        "_Z25pfs_set_statement_text_vcP20PSI_statement_lockerPKcj",
-    ),
-    ("set_thread", "_Z17pfs_set_thread_vcP10PSI_thread"),
-    (
-        "set_thread_THD",
-        "_Z21pfs_set_thread_THD_vcP10PSI_threadP3THD",
-    ),
-    (
-        "set_thread_account",
-        "_Z25pfs_set_thread_account_vcPKciS0_i",
-    ),
-    ("set_thread_command", "_Z25pfs_set_thread_command_vci"),
-    (
-        "set_thread_connect_attrs",
-        "_Z31pfs_set_thread_connect_attrs_vcPKcjPKv",
-    ),
-    ("set_thread_db", "_Z20pfs_set_thread_db_vcPKci"),
-    ("set_thread_id", "_Z20pfs_set_thread_id_vcP10PSI_thready"),
-    ("set_thread_info", "_Z22pfs_set_thread_info_vcPKcj"),
-    (
-        "set_thread_os_id",
-        "_Z23pfs_set_thread_os_id_vcP10PSI_thread",
-    ),
-    (
-        "set_thread_peer_port",
-        "_Z27pfs_set_thread_peer_port_vcP10PSI_threadj",
-    ),
-    (
-        "set_thread_resource_group",
-        "_Z32pfs_set_thread_resource_group_vcPKciPv",
-    ),
-    (
-        "set_thread_resource_group_by_id",
-        "_Z38pfs_set_thread_resource_group_by_id_vcP10PSI_threadyPKciPv",
-    ),
-    (
-        "set_thread_secondary_engine",
-        "_Z34pfs_set_thread_secondary_engine_vcb",
-    ),
-    ("set_thread_start_time", "_Z28pfs_set_thread_start_time_vcl"),
-    ("set_thread_user", "_Z22pfs_set_thread_user_vcPKci"),
-    (
-        "set_transaction_gtid",
-        "_Z27pfs_set_transaction_gtid_v1P22PSI_transaction_lockerPKvS2_",
-    ),
-    (
-        "set_transaction_trxid",
-        "_Z28pfs_set_transaction_trxid_v1P22PSI_transaction_lockerPKy",
-    ),
-    (
-        "set_transaction_xa_state",
-        "_Z31pfs_set_transaction_xa_state_v1P22PSI_transaction_lockeri",
-    ),
-    (
-        "set_transaction_xid",
-        "_Z26pfs_set_transaction_xid_v1P22PSI_transaction_lockerPKvi",
-    ),
-    ("signal_cond", "_Z18pfs_signal_cond_v1P8PSI_cond"),
-    (
-        "spawn_thread",
-        "_Z19pfs_spawn_thread_vcjjP16my_thread_handlePK14pthread_attr_tPFPvS4_ES4_",
-    ),
-    (
-        "spawn_thread_v4",
-        "_Z19pfs_spawn_thread_v4jP16my_thread_handlePK14pthread_attr_tPFPvS4_ES4_",
-    ),
-    (
-        "start_cond_wait",
-        "_Z22pfs_start_cond_wait_v1P24PSI_cond_locker_state_v1P8PSI_condP9PSI_mutex18PSI_cond_operationPKcj",
-    ),
-    (
-        "start_file_close_wait",
-        "_Z28pfs_start_file_close_wait_vcP15PSI_file_lockerPKcj",
-    ),
-    (
-        "start_file_open_wait",
-        "_Z27pfs_start_file_open_wait_vcP15PSI_file_lockerPKcj",
-    ),
-    (
-        "start_file_rename_wait",
-        "_Z29pfs_start_file_rename_wait_vcP15PSI_file_lockermPKcS2_S2_j",
-    ),
-    (
-        "start_file_wait",
-        "_Z22pfs_start_file_wait_vcP15PSI_file_lockermPKcj",
-    ),
-    (
-        "start_idle_wait",
-        "_Z22pfs_start_idle_wait_v1P24PSI_idle_locker_state_v1PKcj",
-    ),
-    (
-        "start_metadata_wait",
-        "_Z26pfs_start_metadata_wait_vcP28PSI_metadata_locker_state_v1P17PSI_metadata_lockPKcj",
-    ),
-    (
-        "start_mutex_wait",
-        "_Z23pfs_start_mutex_wait_v1P25PSI_mutex_locker_state_v1P9PSI_mutex19PSI_mutex_operationPKcj",
-    ),
-    (
-        "start_rwlock_rdwait",
-        "_Z26pfs_start_rwlock_rdwait_v2P26PSI_rwlock_locker_state_v1P10PSI_rwlock20PSI_rwlock_operationPKcj",
-    ),
-    (
-        "start_rwlock_wrwait",
-        "_Z26pfs_start_rwlock_wrwait_v2P26PSI_rwlock_locker_state_v1P10PSI_rwlock20PSI_rwlock_operationPKcj",
-    ),
-    (
-        "start_socket_wait",
-        "_Z24pfs_start_socket_wait_v1P26PSI_socket_locker_state_v1P10PSI_socket20PSI_socket_operationmPKcj",
-    ),
-    ("start_stage", "_Z18pfs_start_stage_v1jPKci"),
-    (
-        "start_statement",
-        "_Z22pfs_start_statement_vcP20PSI_statement_lockerPKcjS2_j",
-    ),
-    (
-        "start_table_io_wait",
-        "_Z26pfs_start_table_io_wait_v1P22PSI_table_locker_stateP9PSI_table22PSI_table_io_operationjPKcj",
-    ),
-    (
-        "start_table_lock_wait",
-        "_Z28pfs_start_table_lock_wait_v1P22PSI_table_locker_stateP9PSI_table24PSI_table_lock_operationmPKcj",
-    ),
-    (
-        "start_transaction",
-        "_Z24pfs_start_transaction_v1P22PSI_transaction_lockerPKcj",
-    ),
-    (
-        "statement_abort_telemetry",
-        "_Z32pfs_statement_abort_telemetry_vcP20PSI_statement_locker",
-    ),
-    ("unbind_table", "_Z19pfs_unbind_table_v1P9PSI_table"),
-    ("unload_plugin", "_Z20pfs_unload_plugin_v1PKc"),
-    ("unlock_mutex", "_Z19pfs_unlock_mutex_v1P9PSI_mutex"),
-    (
-        "unlock_rwlock",
-        "_Z20pfs_unlock_rwlock_v2P10PSI_rwlock20PSI_rwlock_operation",
-    ),
-    ("unlock_table", "_Z19pfs_unlock_table_v1P9PSI_table"),
-    (
-        "unregister_change_notification",
-        "_Z37pfs_unregister_change_notification_v1PFvPKc15MeterNotifyTypeE",
-    ),
-    (
-        "unregister_data_lock",
-        "_Z27pfs_unregister_data_lock_v1P30PSI_engine_data_lock_inspector",
-    ),
-    (
-        "unregister_logger_client",
-        "_Z31pfs_unregister_logger_client_v1P18PSI_logger_info_v1m",
-    ),
-    (
-        "unregister_meters",
-        "_Z24pfs_unregister_meters_v1P17PSI_meter_info_v1m",
-    ),
-    (
-        "unregister_notification",
-        "_Z30pfs_unregister_notification_vci",
-    ),
-    (
-        "unregister_tls_channel",
-        "_Z29pfs_unregister_tls_channel_v1P29TLS_channel_property_iterator",
-    ),
-];
+macro_rules! signatures {
+    ($($name:ident $symbol:literal)*) => {
+        /// The symbol of each exported function in [`super::mysql97::ENTRIES`].
+        pub static SIGNATURES: &[(&str, &str)] = &[$((stringify!($name), $symbol)),*];
+    };
+}
+
+signatures! {
+    abort_telemetry "_Z22pfs_abort_telemetry_vcP10PSI_thread"
+    aggregate_thread_status "_Z30pfs_aggregate_thread_status_vcP10PSI_thread"
+    broadcast_cond "_Z21pfs_broadcast_cond_v1P8PSI_cond"
+    check_enabled "_Z20pfs_check_enabled_v1j12OTELLogLevel"
+    close_table "_Z18pfs_close_table_v1P11TABLE_SHAREP9PSI_table"
+    create_file "_Z18pfs_create_file_vcjPKci"
+    create_metadata_lock "_Z27pfs_create_metadata_lock_vcPvPK7MDL_keyiiiPKcj"
+    create_prepared_stmt "_Z27pfs_create_prepared_stmt_vcPvjP20PSI_statement_lockerPKcmS3_m"
+    delete_current_thread "_Z28pfs_delete_current_thread_vcv"
+    delete_thread "_Z20pfs_delete_thread_vcP10PSI_thread"
+    destroy_cond "_Z19pfs_destroy_cond_v1P8PSI_cond"
+    destroy_metadata_lock "_Z28pfs_destroy_metadata_lock_vcP17PSI_metadata_lock"
+    destroy_mutex "_Z20pfs_destroy_mutex_v1P9PSI_mutex"
+    destroy_prepared_stmt "_Z28pfs_destroy_prepared_stmt_vcP17PSI_prepared_stmt"
+    destroy_rwlock "_Z21pfs_destroy_rwlock_v2P10PSI_rwlock"
+    destroy_socket "_Z21pfs_destroy_socket_v1P10PSI_socket"
+    detect_telemetry "_Z23pfs_detect_telemetry_vcP10PSI_thread"
+    digest_end "_Z17pfs_digest_end_vcP17PSI_digest_lockerPK18sql_digest_storage"
+    digest_set "_Z17pfs_digest_set_vcP20PSI_statement_lockerPK18sql_digest_storage"
+    digest_start "_Z19pfs_digest_start_vcP20PSI_statement_locker"
+    drop_table_share "_Z23pfs_drop_table_share_v1bPKciS0_i"
+    end_cond_wait "_Z20pfs_end_cond_wait_v1P15PSI_cond_lockeri"
+    end_file_close_wait "_Z26pfs_end_file_close_wait_vcP15PSI_file_lockeri"
+    end_file_open_wait "_Z25pfs_end_file_open_wait_vcP15PSI_file_lockerPv"
+    end_file_open_wait_and_bind_to_descriptor
+        "_Z48pfs_end_file_open_wait_and_bind_to_descriptor_vcP15PSI_file_lockeri"
+    end_file_rename_wait "_Z27pfs_end_file_rename_wait_vcP15PSI_file_lockerPKcS2_i"
+    end_file_wait "_Z20pfs_end_file_wait_vcP15PSI_file_lockerm"
+    end_idle_wait "_Z20pfs_end_idle_wait_v1P15PSI_idle_locker"
+    end_metadata_wait "_Z24pfs_end_metadata_wait_vcP19PSI_metadata_lockeri"
+    end_mutex_wait "_Z21pfs_end_mutex_wait_v1P16PSI_mutex_lockeri"
+    end_rwlock_rdwait "_Z24pfs_end_rwlock_rdwait_v2P17PSI_rwlock_lockeri"
+    end_rwlock_wrwait "_Z24pfs_end_rwlock_wrwait_v2P17PSI_rwlock_lockeri"
+    end_socket_wait "_Z22pfs_end_socket_wait_v1P17PSI_socket_lockerm"
+    end_stage "_Z16pfs_end_stage_v1v"
+    end_statement "_Z20pfs_end_statement_vcP20PSI_statement_lockerPv"
+    end_table_io_wait "_Z24pfs_end_table_io_wait_v1P16PSI_table_lockery"
+    end_table_lock_wait "_Z26pfs_end_table_lock_wait_v1P16PSI_table_locker"
+    end_temp_file_open_wait_and_bind_to_descriptor
+        "_Z53pfs_end_temp_file_open_wait_and_bind_to_descriptor_vcP15PSI_file_lockeriPKc"
+    end_transaction "_Z22pfs_end_transaction_v1P22PSI_transaction_lockerb"
+    execute_prepared_stmt "_Z28pfs_execute_prepared_stmt_vcP20PSI_statement_lockerP17PSI_prepared_stmt"
+    get_current_stage_progress "_Z33pfs_get_current_stage_progress_v1v"
+    get_current_thread_event_id "_Z34pfs_get_current_thread_event_id_vcPyS_"
+    get_current_thread_internal_id "_Z37pfs_get_current_thread_internal_id_vcv"
+    get_table_share "_Z22pfs_get_table_share_v1bP11TABLE_SHARE"
+    get_thread "_Z17pfs_get_thread_vcv"
+    get_thread_by_id "_Z23pfs_get_thread_by_id_vcy"
+    get_thread_event_id "_Z26pfs_get_thread_event_id_vcP10PSI_threadPyS1_"
+    get_thread_file_descriptor_locker
+        "_Z40pfs_get_thread_file_descriptor_locker_vcP24PSI_file_locker_state_v1i18PSI_file_operation"
+    get_thread_file_name_locker
+        "_Z34pfs_get_thread_file_name_locker_vcP24PSI_file_locker_state_v1j18PSI_file_operationPKcPKv"
+    get_thread_file_stream_locker
+        "_Z36pfs_get_thread_file_stream_locker_vcP24PSI_file_locker_state_v1P8PSI_file18PSI_file_operation"
+    get_thread_internal_id "_Z29pfs_get_thread_internal_id_vcP10PSI_thread"
+    get_thread_statement_locker
+        "_Z34pfs_get_thread_statement_locker_vcP29PSI_statement_locker_state_v5jPKvP12PSI_sp_share"
+    get_thread_system_attrs "_Z30pfs_get_thread_system_attrs_vcP19PSI_thread_attrs_v3"
+    get_thread_system_attrs_by_id
+        "_Z36pfs_get_thread_system_attrs_by_id_vcP10PSI_threadyP19PSI_thread_attrs_v3"
+    get_thread_transaction_locker
+        "_Z36pfs_get_thread_transaction_locker_v1P31PSI_transaction_locker_state_v1PKvPKyibb"
+    inc_statement_created_tmp_disk_tables
+        "_Z44pfs_inc_statement_created_tmp_disk_tables_vcP20PSI_statement_lockerm"
+    inc_statement_created_tmp_tables "_Z39pfs_inc_statement_created_tmp_tables_vcP20PSI_statement_lockerm"
+    inc_statement_select_full_join "_Z37pfs_inc_statement_select_full_join_vcP20PSI_statement_lockerm"
+    inc_statement_select_full_range_join
+        "_Z43pfs_inc_statement_select_full_range_join_vcP20PSI_statement_lockerm"
+    inc_statement_select_range "_Z33pfs_inc_statement_select_range_vcP20PSI_statement_lockerm"
+    inc_statement_select_range_check "_Z39pfs_inc_statement_select_range_check_vcP20PSI_statement_lockerm"
+    inc_statement_select_scan "_Z32pfs_inc_statement_select_scan_vcP20PSI_statement_lockerm"
+    inc_statement_sort_merge_passes "_Z38pfs_inc_statement_sort_merge_passes_vcP20PSI_statement_lockerm"
+    inc_statement_sort_range "_Z31pfs_inc_statement_sort_range_vcP20PSI_statement_lockerm"
+    inc_statement_sort_rows "_Z30pfs_inc_statement_sort_rows_vcP20PSI_statement_lockerm"
+    inc_statement_sort_scan "_Z30pfs_inc_statement_sort_scan_vcP20PSI_statement_lockerm"
+    inc_transaction_release_savepoint "_Z40pfs_inc_transaction_release_savepoint_v1P22PSI_transaction_lockerm"
+    inc_transaction_rollback_to_savepoint
+        "_Z44pfs_inc_transaction_rollback_to_savepoint_v1P22PSI_transaction_lockerm"
+    inc_transaction_savepoints "_Z33pfs_inc_transaction_savepoints_v1P22PSI_transaction_lockerm"
+    init_cond "_Z16pfs_init_cond_v1jPKv"
+    init_mutex "_Z17pfs_init_mutex_v1jPKv"
+    init_rwlock "_Z18pfs_init_rwlock_v2jPKv"
+    init_socket "_Z18pfs_init_socket_v1jPKiPK8sockaddrj"
+    log_emit "_Z15pfs_log_emit_v1P10PSI_logger12OTELLogLevelPKclPK15log_attribute_tm"
+    log_error "_Z16pfs_log_error_v1j19PSI_error_operation"
+    memory_alloc "_Z19pfs_memory_alloc_vcjmPP10PSI_thread"
+    memory_claim "_Z19pfs_memory_claim_vcjmPP10PSI_threadb"
+    memory_free "_Z18pfs_memory_free_vcjmP10PSI_thread"
+    memory_realloc "_Z21pfs_memory_realloc_vcjmmPP10PSI_thread"
+    new_thread "_Z17pfs_new_thread_vcjjPKvy"
+    new_thread_v4 "_Z17pfs_new_thread_v4jPKvy"
+    notify_session_change_user "_Z33pfs_notify_session_change_user_vcP10PSI_thread"
+    notify_session_connect "_Z29pfs_notify_session_connect_vcP10PSI_thread"
+    notify_session_disconnect "_Z32pfs_notify_session_disconnect_vcP10PSI_thread"
+    notify_statement_query_attributes "_Z40pfs_notify_statement_query_attributes_vcP20PSI_statement_lockerb"
+    open_table "_Z17pfs_open_table_v1P15PSI_table_sharePKv"
+    rebind_table "_Z19pfs_rebind_table_v1P15PSI_table_sharePKvP9PSI_table"
+    refine_statement "_Z23pfs_refine_statement_vcP20PSI_statement_lockerj"
+    register_change_notification "_Z35pfs_register_change_notification_v1PFvPKc15MeterNotifyTypeE"
+    register_cond "_Z20pfs_register_cond_v1PKcP16PSI_cond_info_v1i"
+    register_data_lock "_Z25pfs_register_data_lock_v1P30PSI_engine_data_lock_inspector"
+    register_file "_Z20pfs_register_file_vcPKcP16PSI_file_info_v1i"
+    register_logger_client "_Z29pfs_register_logger_client_v1P18PSI_logger_info_v1mPKc"
+    register_memory "_Z22pfs_register_memory_vcPKcP18PSI_memory_info_v1i"
+    register_meters "_Z22pfs_register_meters_v1P17PSI_meter_info_v1m"
+    register_mutex "_Z21pfs_register_mutex_v1PKcP17PSI_mutex_info_v1i"
+    register_notification "_Z28pfs_register_notification_vcPK19PSI_notification_v3b"
+    register_rwlock "_Z22pfs_register_rwlock_v2PKcP18PSI_rwlock_info_v1i"
+    register_socket "_Z22pfs_register_socket_v1PKcP18PSI_socket_info_v1i"
+    register_stage "_Z21pfs_register_stage_v1PKcPP17PSI_stage_info_v1i"
+    register_statement "_Z25pfs_register_statement_vcPKcP21PSI_statement_info_v1i"
+    register_thread "_Z22pfs_register_thread_vcPKcP18PSI_thread_info_v5i"
+    register_thread_v1 "_Z22pfs_register_thread_v1PKcP18PSI_thread_info_v1i"
+    register_tls_channel "_Z27pfs_register_tls_channel_v1P29TLS_channel_property_iterator"
+    release_table_share "_Z26pfs_release_table_share_v1P15PSI_table_share"
+    reprepare_prepared_stmt "_Z30pfs_reprepare_prepared_stmt_vcP17PSI_prepared_stmt"
+    send_change_notification "_Z31pfs_send_change_notification_v1PKc15MeterNotifyType"
+    set_connection_type "_Z26pfs_set_connection_type_vci"
+    set_mem_cnt_THD "_Z22pfs_set_mem_cnt_THD_vcP3THDPS0_"
+    set_metadata_lock_duration "_Z33pfs_set_metadata_lock_duration_vcP17PSI_metadata_locki"
+    set_metadata_lock_status "_Z31pfs_set_metadata_lock_status_vcP17PSI_metadata_locki"
+    set_metadata_lock_type "_Z29pfs_set_metadata_lock_type_vcP17PSI_metadata_locki"
+    set_prepared_stmt_secondary_engine "_Z41pfs_set_prepared_stmt_secondary_engine_vcP17PSI_prepared_stmtb"
+    set_prepared_stmt_text "_Z29pfs_set_prepared_stmt_text_vcP17PSI_prepared_stmtPKcj"
+    set_socket_info "_Z22pfs_set_socket_info_v1P10PSI_socketPKiPK8sockaddrj"
+    set_socket_state "_Z23pfs_set_socket_state_v1P10PSI_socket16PSI_socket_state"
+    set_socket_thread_owner "_Z30pfs_set_socket_thread_owner_v1P10PSI_socket"
+    set_statement_lock_time "_Z30pfs_set_statement_lock_time_vcP20PSI_statement_lockery"
+    set_statement_no_good_index_used "_Z39pfs_set_statement_no_good_index_used_vcP20PSI_statement_locker"
+    set_statement_no_index_used "_Z34pfs_set_statement_no_index_used_vcP20PSI_statement_locker"
+    set_statement_query_id "_Z29pfs_set_statement_query_id_vcP20PSI_statement_lockery"
+    set_statement_rows_examined "_Z34pfs_set_statement_rows_examined_vcP20PSI_statement_lockery"
+    set_statement_rows_sent "_Z30pfs_set_statement_rows_sent_vcP20PSI_statement_lockery"
+    set_statement_secondary_engine "_Z37pfs_set_statement_secondary_engine_vcP20PSI_statement_lockerb"
+    set_statement_text "_Z25pfs_set_statement_text_vcP20PSI_statement_lockerPKcj"
+    set_thread "_Z17pfs_set_thread_vcP10PSI_thread"
+    set_thread_THD "_Z21pfs_set_thread_THD_vcP10PSI_threadP3THD"
+    set_thread_account "_Z25pfs_set_thread_account_vcPKciS0_i"
+    set_thread_command "_Z25pfs_set_thread_command_vci"
+    set_thread_connect_attrs "_Z31pfs_set_thread_connect_attrs_vcPKcjPKv"
+    set_thread_db "_Z20pfs_set_thread_db_vcPKci"
+    set_thread_id "_Z20pfs_set_thread_id_vcP10PSI_thready"
+    set_thread_info "_Z22pfs_set_thread_info_vcPKcj"
+    set_thread_os_id "_Z23pfs_set_thread_os_id_vcP10PSI_thread"
+    set_thread_peer_port "_Z27pfs_set_thread_peer_port_vcP10PSI_threadj"
+    set_thread_resource_group "_Z32pfs_set_thread_resource_group_vcPKciPv"
+    set_thread_resource_group_by_id "_Z38pfs_set_thread_resource_group_by_id_vcP10PSI_threadyPKciPv"
+    set_thread_secondary_engine "_Z34pfs_set_thread_secondary_engine_vcb"
+    set_thread_start_time "_Z28pfs_set_thread_start_time_vcl"
+    set_thread_user "_Z22pfs_set_thread_user_vcPKci"
+    set_transaction_gtid "_Z27pfs_set_transaction_gtid_v1P22PSI_transaction_lockerPKvS2_"
+    set_transaction_trxid "_Z28pfs_set_transaction_trxid_v1P22PSI_transaction_lockerPKy"
+    set_transaction_xa_state "_Z31pfs_set_transaction_xa_state_v1P22PSI_transaction_lockeri"
+    set_transaction_xid "_Z26pfs_set_transaction_xid_v1P22PSI_transaction_lockerPKvi"
+    signal_cond "_Z18pfs_signal_cond_v1P8PSI_cond"
+    spawn_thread "_Z19pfs_spawn_thread_vcjjP16my_thread_handlePK14pthread_attr_tPFPvS4_ES4_"
+    spawn_thread_v4 "_Z19pfs_spawn_thread_v4jP16my_thread_handlePK14pthread_attr_tPFPvS4_ES4_"
+    start_cond_wait
+        "_Z22pfs_start_cond_wait_v1P24PSI_cond_locker_state_v1P8PSI_condP9PSI_mutex18PSI_cond_operationPKcj"
+    start_file_close_wait "_Z28pfs_start_file_close_wait_vcP15PSI_file_lockerPKcj"
+    start_file_open_wait "_Z27pfs_start_file_open_wait_vcP15PSI_file_lockerPKcj"
+    start_file_rename_wait "_Z29pfs_start_file_rename_wait_vcP15PSI_file_lockermPKcS2_S2_j"
+    start_file_wait "_Z22pfs_start_file_wait_vcP15PSI_file_lockermPKcj"
+    start_idle_wait "_Z22pfs_start_idle_wait_v1P24PSI_idle_locker_state_v1PKcj"
+    start_metadata_wait
+        "_Z26pfs_start_metadata_wait_vcP28PSI_metadata_locker_state_v1P17PSI_metadata_lockPKcj"
+    start_mutex_wait
+        "_Z23pfs_start_mutex_wait_v1P25PSI_mutex_locker_state_v1P9PSI_mutex19PSI_mutex_operationPKcj"
+    start_rwlock_rdwait
+        "_Z26pfs_start_rwlock_rdwait_v2P26PSI_rwlock_locker_state_v1P10PSI_rwlock20PSI_rwlock_operationPKcj"
+    start_rwlock_wrwait
+        "_Z26pfs_start_rwlock_wrwait_v2P26PSI_rwlock_locker_state_v1P10PSI_rwlock20PSI_rwlock_operationPKcj"
+    start_socket_wait
+        "_Z24pfs_start_socket_wait_v1P26PSI_socket_locker_state_v1P10PSI_socket20PSI_socket_operationmPKcj"
+    start_stage "_Z18pfs_start_stage_v1jPKci"
+    start_statement "_Z22pfs_start_statement_vcP20PSI_statement_lockerPKcjS2_j"
+    start_table_io_wait
+        "_Z26pfs_start_table_io_wait_v1P22PSI_table_locker_stateP9PSI_table22PSI_table_io_operationjPKcj"
+    start_table_lock_wait
+        "_Z28pfs_start_table_lock_wait_v1P22PSI_table_locker_stateP9PSI_table24PSI_table_lock_operationmPKcj"
+    start_transaction "_Z24pfs_start_transaction_v1P22PSI_transaction_lockerPKcj"
+    statement_abort_telemetry "_Z32pfs_statement_abort_telemetry_vcP20PSI_statement_locker"
+    unbind_table "_Z19pfs_unbind_table_v1P9PSI_table"
+    unload_plugin "_Z20pfs_unload_plugin_v1PKc"
+    unlock_mutex "_Z19pfs_unlock_mutex_v1P9PSI_mutex"
+    unlock_rwlock "_Z20pfs_unlock_rwlock_v2P10PSI_rwlock20PSI_rwlock_operation"
+    unlock_table "_Z19pfs_unlock_table_v1P9PSI_table"
+    unregister_change_notification "_Z37pfs_unregister_change_notification_v1PFvPKc15MeterNotifyTypeE"
+    unregister_data_lock "_Z27pfs_unregister_data_lock_v1P30PSI_engine_data_lock_inspector"
+    unregister_logger_client "_Z31pfs_unregister_logger_client_v1P18PSI_logger_info_v1m"
+    unregister_meters "_Z24pfs_unregister_meters_v1P17PSI_meter_info_v1m"
+    unregister_notification "_Z30pfs_unregister_notification_vci"
+    unregister_tls_channel "_Z29pfs_unregister_tls_channel_v1P29TLS_channel_property_iterator"
+}
