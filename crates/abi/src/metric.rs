@@ -114,7 +114,7 @@ pub unsafe extern "C" fn tare_metric_is_enabled(metric: *mut tare_metric) -> c_i
 pub unsafe extern "C" fn tare_metrics_act(action: c_int, selection: *const c_char) -> c_int {
     return_status(|| {
         if selection.is_null() {
-            return Err(Failure::null("what is asked for"));
+            return Err(Failure::null("the selection"));
         }
         // SAFETY: rule 5 (not NULL).
         let selection = unsafe { text(selection) };
@@ -131,7 +131,7 @@ pub unsafe extern "C" fn tare_metrics_act(action: c_int, selection: *const c_cha
         };
         if done == 0 {
             return Err(Failure::invalid(format!(
-                "{selection:?} means no metric that lets it; give `all`, `module_SUBSYSTEM`, a name or a pattern, \
+                "{selection:?} selects no metric that allows it; give `all`, `module_SUBSYSTEM`, a name or a pattern, \
                  and reset all figures only of what is disabled"
             )));
         }

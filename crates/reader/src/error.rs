@@ -31,7 +31,7 @@ pub enum AttachError {
     )]
     NothingRuns,
     /// Several processes with a segment run.
-    #[error("{} running programs use Tare; say which by its pid: {}", .candidates.len(), list(.candidates))]
+    #[error("{} running programs use Tare; choose one by its pid: {}", .candidates.len(), list(.candidates))]
     Several {
         /// Their pids.
         candidates: Vec<u32>,
@@ -101,7 +101,7 @@ pub enum Invalid {
         needed: u64,
     },
     /// The header has another size.
-    #[error("its header is damaged: it says it is {actual} bytes long instead of {expected}")]
+    #[error("its header is damaged: its size is {actual} bytes instead of {expected}")]
     HeaderBytes {
         /// The size in the header.
         actual: u32,
@@ -109,7 +109,7 @@ pub enum Invalid {
         expected: u32,
     },
     /// A limit is out of bounds.
-    #[error("its header is damaged: limit {name} is {value}, which cannot be")]
+    #[error("its header is damaged: limit {name} is {value}, which is out of bounds")]
     Limit {
         /// The limit's name.
         name: &'static str,
@@ -123,7 +123,7 @@ pub enum Invalid {
         region: usize,
     },
     /// The total size does not follow from the limits.
-    #[error("its header is damaged: it says {actual} bytes, and its limits take {expected}")]
+    #[error("its header is damaged: its total is {actual} bytes, and its limits take {expected}")]
     TotalBytes {
         /// The size in the header.
         actual: u64,
@@ -163,13 +163,13 @@ pub enum WriteError {
         pid: u32,
     },
     /// The server did not answer a request.
-    #[error("the server did not tell its row locks in time: it hangs, or is stopped; try again")]
+    #[error("the server did not report its row locks in time: it hangs, or is stopped; try again")]
     Silent,
     /// The table has a row of this name.
     #[error("there is such a row already; change it instead")]
     Duplicate,
     /// The table is full.
-    #[error("the table has room for {rows} rows, and as many are there; delete some")]
+    #[error("the table is full ({rows} rows); delete some")]
     Full {
         /// Its size in rows.
         rows: usize,

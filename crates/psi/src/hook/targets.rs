@@ -27,7 +27,7 @@ pub enum TargetError {
     #[error("{0} does not begin where a function begins: this server was changed")]
     NoFunction(&'static str),
     /// The function is too short, or not aligned.
-    #[error("{0} has no room for a jump: this server was built in another way")]
+    #[error("{0} is too short for a jump: this server was built in another way")]
     TooShort(&'static str),
     /// Memory and file differ.
     #[error("{0} is not what the program's file has: another tool has changed it")]
