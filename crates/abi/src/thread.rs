@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use engine::thread::{ConnectionType, Entered, Session};
+use engine::thread::{ConnectionType, Entered, ThreadSession};
 use engine::{Class, Command, Kind};
 
 use crate::class::{of_kind, require_kind, tare_class};
@@ -163,7 +163,7 @@ pub extern "C" fn tare_thread_set_os_id(id: u64) {
 pub struct tare_session {
     /// The guard of the thread in the session. It refers to `session`, and is dropped before it.
     entered: Option<Entered<'static>>,
-    session: Box<Session>,
+    session: Box<ThreadSession>,
     /// The thread in the session, by [`calling_thread`]; 0 = none. The thread that set it owns the fields
     /// above.
     owner: AtomicU64,
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn tare_session_new(class: *mut tare_class) -> *mut tare_s
         let class = unsafe { require_kind(class, |kind| kind == Kind::Thread) }?;
         Ok(Box::into_raw(Box::new(tare_session {
             entered: None,
-            session: Box::new(Session::new(class)),
+            session: Box::new(ThreadSession::new(class)),
             owner: AtomicU64::new(0),
         })))
     })
@@ -219,7 +219,7 @@ pub unsafe extern "C" fn tare_session_enter(session: *mut tare_session) -> c_int
         // SAFETY: the owner alone touches these fields. The guard borrows the boxed session, which
         // does not move and is freed only when nobody is in it.
         unsafe {
-            let inner: *mut Session = &mut *(*session).session;
+            let inner: *mut ThreadSession = &mut *(*session).session;
             (*session).entered = Some((*inner).enter());
         }
         Ok(Outcome::Done)

@@ -10,10 +10,10 @@ use tare_reader::Segment;
 use crate::exit::{FAILED, Failure};
 use crate::observe::{self, ObservedServer, Product, QueryError};
 use crate::ps::process;
-use crate::sql::{Local, Session, Target, local};
+use crate::sql::{Local, SqlSession, Target, local};
 
 /// A session as history's trait `Query`.
-pub struct SessionClient(pub Session);
+pub struct SessionClient(pub SqlSession);
 
 impl Query for SessionClient {
     fn query(&mut self, sql: &str) -> Result<Answer, tare_history::QueryError> {
@@ -65,7 +65,7 @@ pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<WatchTarget, String
     let pid = segment.pid();
     let source = Box::new(SegmentSource::new(Arc::clone(&segment)));
     let session = Local::new(segment).map_err(|failure| failure.message)?;
-    let mut server = SessionClient(Session::Local(Box::new(session)));
+    let mut server = SessionClient(SqlSession::Local(Box::new(session)));
     let mut text = |sql| {
         let rows = server.query(sql).unwrap_or_default();
         let first = rows

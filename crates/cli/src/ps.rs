@@ -12,7 +12,7 @@ use tare_reader::{Segment, Target};
 
 use crate::exit::Failure;
 use crate::output::{Cell, Format, Rows};
-use crate::sql::{Answer, Local, Session};
+use crate::sql::{Answer, Local, SqlSession};
 
 /// List the running programs that use Tare
 ///
@@ -100,7 +100,7 @@ fn row(segment: &SegmentFile) -> Option<Vec<Cell>> {
 /// Program, threads, events and start from the segment.
 fn facts(segment: Segment) -> Result<[Cell; 4], String> {
     let local = Local::new(Arc::new(segment)).map_err(|failure| failure.message)?;
-    let mut session = Session::Local(Box::new(local));
+    let mut session = SqlSession::Local(Box::new(local));
     let answer = session.query(QUERY).map_err(|error| error.to_string())?;
     let Answer::Rows(Rows { rows, .. }) = answer else {
         return Err("no answer".to_owned());

@@ -185,7 +185,7 @@ impl fmt::Display for SqlError {
 }
 
 /// A session on a segment, a server or a history.
-pub enum Session {
+pub enum SqlSession {
     /// A segment, evaluated in this process.
     Local(Box<Local>),
     /// A server, over the MySQL protocol.
@@ -195,7 +195,7 @@ pub enum Session {
     History(Box<history::HistorySession>),
 }
 
-impl Session {
+impl SqlSession {
     /// Attaches, or connects.
     pub fn open(target: &Target) -> Result<Self, Failure> {
         match target.server()? {
@@ -240,19 +240,19 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 #[cfg(not(feature = "history"))]
-fn open(args: &Args) -> Result<Session, Failure> {
-    Session::open(&args.target)
+fn open(args: &Args) -> Result<SqlSession, Failure> {
+    SqlSession::open(&args.target)
 }
 
 #[cfg(feature = "history")]
-fn open(args: &Args) -> Result<Session, Failure> {
+fn open(args: &Args) -> Result<SqlSession, Failure> {
     if !args.history.is_given() {
-        return Session::open(&args.target);
+        return SqlSession::open(&args.target);
     }
     let past = args.history.open(args.target.history_host()?)?;
-    Ok(Session::History(Box::new(history::HistorySession::open(
-        past,
-    )?)))
+    Ok(SqlSession::History(Box::new(
+        history::HistorySession::open(past)?,
+    )))
 }
 
 /// Whether the next statement runs.
@@ -263,7 +263,7 @@ enum Step {
     OutputClosed,
 }
 
-fn run_one(session: &mut Session, statement: &str, format: Format) -> Step {
+fn run_one(session: &mut SqlSession, statement: &str, format: Format) -> Step {
     let mut step = Step::Done;
     let mut last = None;
     let ran = session.run(statement, &mut |answer| {

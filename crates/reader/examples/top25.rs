@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use tare::thread::Session;
+use tare::thread::ThreadSession;
 use tare_layout::Kind;
 use tare_layout::line::SUM;
 use tare_reader::{Banks, Classes, Segment, Selection, Target};
@@ -51,7 +51,8 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let wait = |class: &tare::Class| {
         drop(tare::wait::start(class, tare::Operation::MetadataLock));
     };
-    let mut sessions: Vec<Session> = (0..THREADS).map(|_| Session::new(&SESSION)).collect();
+    let mut sessions: Vec<ThreadSession> =
+        (0..THREADS).map(|_| ThreadSession::new(&SESSION)).collect();
     for session in &mut sessions {
         let _entered = session.enter();
         classes.iter().for_each(wait);

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use support::Running;
-use tare::thread::Session;
+use tare::thread::ThreadSession;
 use tare_layout::bank::baseline;
 use tare_layout::class::Kind;
 use tare_layout::control::CONSUMERS;
@@ -40,8 +40,8 @@ fn switch(running: &Running, on: bool) {
     running.segment.set_consumer(number, on).expect("switched");
 }
 
-fn session(user: &str) -> Session {
-    let mut session = Session::new(&WORKER);
+fn session(user: &str) -> ThreadSession {
+    let mut session = ThreadSession::new(&WORKER);
     within(&mut session, || {
         tare::thread::set_account(user, "localhost");
     });
@@ -49,7 +49,7 @@ fn session(user: &str) -> Session {
 }
 
 /// Runs `work` in a session.
-fn within<T>(session: &mut Session, work: impl FnOnce() -> T) -> T {
+fn within<T>(session: &mut ThreadSession, work: impl FnOnce() -> T) -> T {
     let _entered = session.enter();
     work()
 }
@@ -97,7 +97,7 @@ fn accounts(running: &Running) -> [u64; 2] {
 fn sums_by_thread_and_account_freeze_and_thaw() {
     let running = Running::new();
     let mut alice = session("alice");
-    let own_of = |session: &mut Session| within(session, || count(&running, &own(&running)));
+    let own_of = |session: &mut ThreadSession| within(session, || count(&running, &own(&running)));
     within(&mut alice, || reads(5));
     switch(&running, false);
     // Bob begins while it is off.
@@ -154,7 +154,7 @@ fn frozen_sums_can_be_truncated() {
     switch(&running, false);
     within(&mut alice, || reads(10));
     assert_eq!(accounts(&running), [1, 2]);
-    let own_of = |session: &mut Session| within(session, || count(&running, &own(&running)));
+    let own_of = |session: &mut ThreadSession| within(session, || count(&running, &own(&running)));
     running.truncate(Scope::Thread);
     assert_eq!([own_of(&mut alice), own_of(&mut bob)], [0, 0]);
     assert_eq!(accounts(&running), [1, 2]);
@@ -279,7 +279,7 @@ fn frozen_sums_survive_a_merge_of_banks() {
         ..tare::Limits::default()
     });
     let visit = |round: u64, times: u64| {
-        let mut both = [Session::new(&WORKER), Session::new(&WORKER)];
+        let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {
             let _entered = session.enter();
             tare::thread::set_account(&format!("user{}", round % 14), "localhost");

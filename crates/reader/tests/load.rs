@@ -8,7 +8,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use support::Running;
-use tare::thread::Session;
+use tare::thread::ThreadSession;
 use tare_layout::line::{COUNT, EXTRA, MAX, SUM};
 use tare_reader::{Banks, Selection, Totals};
 
@@ -200,7 +200,8 @@ fn two_thousand_live_threads_each_have_their_counts() {
     const THREADS: usize = 2_000;
     let running = Running::new();
     let selection = running.selection();
-    let mut sessions: Vec<Session> = (0..THREADS).map(|_| Session::new(&WORKER)).collect();
+    let mut sessions: Vec<ThreadSession> =
+        (0..THREADS).map(|_| ThreadSession::new(&WORKER)).collect();
     for (i, session) in sessions.iter_mut().enumerate() {
         let _entered = session.enter();
         (0..i % 5).for_each(|_| work());
@@ -254,7 +255,7 @@ fn merging_banks_neither_loses_nor_doubles() {
                     for round in 0..ROUNDS {
                         // Two sessions of one account at a time, so that it ends with two banks.
                         let user = format!("user{}", (round * 3 + worker) % 14);
-                        let mut both = [Session::new(&WORKER), Session::new(&WORKER)];
+                        let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
                         for session in &mut both {
                             let _entered = session.enter();
                             tare::thread::set_account(&user, "localhost");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use support::Running;
-use tare::thread::Session;
+use tare::thread::ThreadSession;
 use tare_layout::histogram::bucket_of;
 use tare_layout::line::{COUNT, MAX, MIN, NO_MIN, SUM, memory};
 use tare_layout::{Kind, control, slot};
@@ -217,7 +217,7 @@ fn memory_in_use_stays_in_use() {
 #[test]
 fn a_thread_that_begins_after_a_truncation_counts_from_zero() {
     let running = Running::new();
-    let mut first = Session::new(&WORKER);
+    let mut first = ThreadSession::new(&WORKER);
     {
         let _entered = first.enter();
         reads(10);
@@ -226,7 +226,7 @@ fn a_thread_that_begins_after_a_truncation_counts_from_zero() {
         assert_eq!(counts(&running), [12, 12, 2]);
     }
     drop(first);
-    let mut second = Session::new(&WORKER);
+    let mut second = ThreadSession::new(&WORKER);
     let _entered = second.enter();
     reads(3);
     assert_eq!(counts(&running), [15, 15, 3]);
@@ -245,7 +245,7 @@ fn truncations_survive_a_merge_of_banks() {
     });
     let class = running.class(READ.name());
     let visit = |round: u64, times: u64| {
-        let mut both = [Session::new(&WORKER), Session::new(&WORKER)];
+        let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {
             let _entered = session.enter();
             tare::thread::set_account(&format!("user{}", round % 14), "localhost");
@@ -309,7 +309,7 @@ fn files_are_truncated_separately_from_their_class() {
     });
     let file = tare::file::Instance::open(&READ, "/tmp/of-all");
     let visit = |round: u64| {
-        let mut both = [Session::new(&WORKER), Session::new(&WORKER)];
+        let mut both = [ThreadSession::new(&WORKER), ThreadSession::new(&WORKER)];
         for session in &mut both {
             let _entered = session.enter();
             tare::thread::set_account(&format!("user{}", round % 14), "localhost");

@@ -97,7 +97,7 @@ fn event(class: &'static Class, text: &str) {
     }
 }
 
-fn fill(sessions: &mut [tare::thread::Session], classes: &[&'static Class]) {
+fn fill(sessions: &mut [tare::thread::ThreadSession], classes: &[&'static Class]) {
     let mut digest = 0;
     for (i, session) in sessions.iter_mut().enumerate() {
         let _entered = session.enter();
@@ -138,7 +138,7 @@ fn main() {
     tare::start(config).expect("Tare starts");
     let classes = classes();
     let mut sessions: Vec<_> = (0..THREADS)
-        .map(|_| tare::thread::Session::new(&SESSION))
+        .map(|_| tare::thread::ThreadSession::new(&SESSION))
         .collect();
     fill(&mut sessions, &classes);
     let descriptor = tare::descriptor().expect("Tare runs");

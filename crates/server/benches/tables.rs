@@ -60,8 +60,8 @@ fn main() {
         Box::leak(Box::new(tare::Class::new(tare::Kind::Cond, name, "")))
     };
     let classes: Vec<&'static tare::Class> = (0..CLASSES).map(class).collect();
-    let mut sessions: Vec<tare::thread::Session> = (0..THREADS)
-        .map(|_| tare::thread::Session::new(&SESSION))
+    let mut sessions: Vec<tare::thread::ThreadSession> = (0..THREADS)
+        .map(|_| tare::thread::ThreadSession::new(&SESSION))
         .collect();
     for session in &mut sessions {
         let _entered = session.enter();

@@ -281,7 +281,7 @@ impl Pool {
     fn serve(self: &Arc<Self>, work: Work) {
         let session = match work {
             Work::Connect(incoming) => {
-                let mut thread = tare::thread::Session::new(&THREAD_ONE_CONNECTION);
+                let mut thread = tare::thread::ThreadSession::new(&THREAD_ONE_CONNECTION);
                 let login = catch_panic(&self.shared, || {
                     let _entered = thread.enter();
                     // The client may take long to answer the greeting.

@@ -484,7 +484,7 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
     // Two accounts leave so many banks that later threads have to merge some.
     for crowd in ["crowd", "another crowd"] {
         let mut sessions: Vec<_> = (0..10)
-            .map(|_| tare::thread::Session::new(&WORKER))
+            .map(|_| tare::thread::ThreadSession::new(&WORKER))
             .collect();
         for session in &mut sessions {
             let _entered = session.enter();
@@ -497,7 +497,7 @@ fn rows_of_objects_are_exact_while_threads_come_and_go() {
             let tables = &tables;
             scope.spawn(move || {
                 for round in 0..ROUNDS {
-                    let mut session = tare::thread::Session::new(&WORKER);
+                    let mut session = tare::thread::ThreadSession::new(&WORKER);
                     let _entered = session.enter();
                     let user = format!("user{}", (round * 3 + worker) % 12);
                     tare::thread::set_account(&user, "localhost");

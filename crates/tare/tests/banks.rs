@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use support::{everything, scale, start};
 use tare::sync::{Mutex, RwLock};
-use tare::thread::Session;
+use tare::thread::ThreadSession;
 use tare::{Class, Config, Kind, Limits, Operation};
 use tare_layout::bank::line_of;
 use tare_layout::line::memory;
@@ -74,7 +74,7 @@ fn events_of_a_login_count_for_its_account() {
     let tare = everything(Limits::default());
     // More and fewer times than can be deferred.
     for (user, events, of_all) in [("alice", 3, 4), ("bob", 40, 41), ("alice", 17, 22)] {
-        let session = Session::new(&CONNECTION);
+        let session = ThreadSession::new(&CONNECTION);
         session.await_account();
         // SAFETY: it is left before it is dropped, and is not moved.
         unsafe { session.stay() };
@@ -91,7 +91,7 @@ fn events_of_a_login_count_for_its_account() {
         tare::thread::leave_session();
     }
     // A session that never logs in counts as background.
-    let session = Session::new(&CONNECTION);
+    let session = ThreadSession::new(&CONNECTION);
     session.await_account();
     // SAFETY: as above.
     unsafe { session.stay() };

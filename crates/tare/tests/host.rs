@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use support::{everything, start};
 use tare::file::Instance;
 use tare::host_lock::{self, HostLock};
-use tare::thread::Session;
+use tare::thread::ThreadSession;
 use tare::{Config, LockTiming, Operation, Source};
 
 tare::classes! {
@@ -154,7 +154,7 @@ fn a_thread_stays_in_a_session() {
     let tare = everything(Default::default());
     static THREAD_ID: AtomicU64 = AtomicU64::new(0);
     std::thread::spawn(|| {
-        let session = Session::with_parent(&WORKER, 7);
+        let session = ThreadSession::with_parent(&WORKER, 7);
         session.set_processlist_id(42);
         session.set_os_id(1);
         // SAFETY: left below, before it is dropped.
@@ -175,8 +175,9 @@ fn a_thread_stays_in_a_session() {
 fn a_session_takes_a_bank_when_it_counts() {
     let tare = start(Config::nothing());
     let lock = lock(0, false);
-    let sessions = |n: usize| -> Vec<Session> { (0..n).map(|_| Session::new(&WORKER)).collect() };
-    let count_in = |session: &mut Session, user: &str| {
+    let sessions =
+        |n: usize| -> Vec<ThreadSession> { (0..n).map(|_| ThreadSession::new(&WORKER)).collect() };
+    let count_in = |session: &mut ThreadSession, user: &str| {
         let _entered = session.enter();
         tare::thread::set_account(user, "localhost");
         assert!(host_lock::take(lock, Operation::Lock, Source::UNKNOWN, || true).is_none());

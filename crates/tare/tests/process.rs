@@ -24,7 +24,7 @@ fn event() {
 }
 
 /// The code of a child of fork; 0 = success.
-fn child(session: &mut tare::thread::Session) -> i32 {
+fn child(session: &mut tare::thread::ThreadSession) -> i32 {
     if tare::is_running() || tare::descriptor().is_ok() {
         return 1;
     }
@@ -36,7 +36,7 @@ fn child(session: &mut tare::thread::Session) -> i32 {
         return 2;
     }
     // The parent's session: leaving it must not free the parent's slot.
-    *session = tare::thread::Session::new(&WORKER);
+    *session = tare::thread::ThreadSession::new(&WORKER);
     // The child may record for itself.
     if tare::start(Config::everything()).is_err() {
         return 3;
@@ -51,7 +51,7 @@ fn child(session: &mut tare::thread::Session) -> i32 {
 #[test]
 fn forks_in_the_middle_of_load_leave_the_parent_exact() {
     let tare = everything(Limits::default());
-    let mut session = tare::thread::Session::new(&WORKER);
+    let mut session = tare::thread::ThreadSession::new(&WORKER);
     let (stop, done) = (AtomicBool::new(false), Tally::new());
     let forks = scale(20, 500);
     std::thread::scope(|scope| {

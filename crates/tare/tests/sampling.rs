@@ -56,7 +56,7 @@ fn windows_while(clock: &mut Clock, thread_every: u64) -> (u32, f64) {
     let steps = 30_000 * MS / (MS / 10);
     for i in 0..steps {
         if (i * MS / 10).is_multiple_of(thread_every) {
-            drop(tare::thread::Session::new(&CLIENT));
+            drop(tare::thread::ThreadSession::new(&CLIENT));
         }
         let was_open = clock.windows.is_open();
         clock.pass(MS / 10);

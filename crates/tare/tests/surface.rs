@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tare::digest::Digest;
 use tare::statement::Statement;
 use tare::sync::{Condvar, Mutex, MutexGuard, RwLock, WaitTimeoutResult};
-use tare::thread::{ConnectionType, Session};
+use tare::thread::{ConnectionType, ThreadSession};
 use tare::transaction::{Isolation, Mode, Transaction};
 use tare::wait::Wait;
 use tare::{Class, Command, Config, Counter, Kind, Operation, StartError};
@@ -97,7 +97,7 @@ const THREADS: (
     fn(ConnectionType),
     fn(u64),
     fn(&str),
-    fn(&'static Class) -> Session,
+    fn(&'static Class) -> ThreadSession,
 ) = (
     tare::thread::spawn,
     tare::thread::register,
@@ -112,7 +112,7 @@ const THREADS: (
     tare::thread::set_connection_type,
     tare::thread::set_os_id,
     tare::thread::set_attributes,
-    Session::new,
+    ThreadSession::new,
 );
 
 const METHODS: (
@@ -167,7 +167,7 @@ const _: () = {
     is_send::<RwLock<u64>>();
     is_sync::<RwLock<u64>>();
     is_sync::<Condvar>();
-    is_send::<Session>();
+    is_send::<ThreadSession>();
     is_send::<Transaction>();
     is_send::<tare::file::Instance>();
     is_sync::<tare::file::Instance>();
@@ -200,7 +200,7 @@ fn host() {
     assert!(table.try_read().is_some() && table.try_write().is_some());
     assert_eq!(table.into_inner(), [1, 2]);
 
-    let mut session = Session::new(&WORKER);
+    let mut session = ThreadSession::new(&WORKER);
     let entered = session.enter();
     tare::thread::set_account("alice", "localhost");
     tare::thread::set_db("shop");

@@ -10,7 +10,7 @@ use super::rehearsal::Setup;
 use super::unit::Units;
 use crate::observe::{real, text};
 use crate::output::Cell;
-use crate::sql::{Answer, Local, Session};
+use crate::sql::{Answer, Local, SqlSession};
 
 /// What was measured.
 #[derive(Debug, Clone, Default)]
@@ -64,7 +64,7 @@ fn clock_read_ns() -> f64 {
 fn timers() -> Option<Vec<(String, f64)>> {
     tare::start(Config::nothing()).ok()?;
     let own = Local::open(Target::Pid(std::process::id())).ok()?;
-    let mut own = Session::Local(Box::new(own));
+    let mut own = SqlSession::Local(Box::new(own));
     let answer = own.query(TIMERS);
     tare::stop();
     let Ok(Answer::Rows(rows)) = answer else {

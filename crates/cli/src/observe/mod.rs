@@ -15,7 +15,7 @@ pub use about::{About, Product};
 
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
-use crate::sql::{Answer, Session, Target};
+use crate::sql::{Answer, SqlSession, Target};
 
 /// Why a query failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl From<QueryError> for Failure {
 /// A connection to a server or segment that is queried repeatedly.
 pub struct ObservedServer {
     target: Target,
-    session: Session,
+    session: SqlSession,
     /// Product, version and identity.
     pub about: About,
     /// Statements sent to the server since the connection was opened.
@@ -53,7 +53,7 @@ pub struct ObservedServer {
 impl ObservedServer {
     /// Connects or attaches, and reads product and version.
     pub fn open(target: Target) -> Result<Self, Failure> {
-        let mut session = Session::open(&target)?;
+        let mut session = SqlSession::open(&target)?;
         let about = About::query(&target, |sql| rows(&mut session, sql))?;
         Ok(Self {
             target,
@@ -72,7 +72,7 @@ impl ObservedServer {
 
     /// The session, without the rest.
     #[cfg(feature = "history")]
-    pub fn into_session(self) -> Session {
+    pub fn into_session(self) -> SqlSession {
         self.session
     }
 
@@ -98,7 +98,7 @@ impl ObservedServer {
 }
 
 /// The rows of a statement on a session, if it has any.
-pub fn rows(session: &mut Session, sql: &str) -> Result<Vec<Vec<Cell>>, QueryError> {
+pub fn rows(session: &mut SqlSession, sql: &str) -> Result<Vec<Vec<Cell>>, QueryError> {
     match session.query(sql) {
         Ok(Answer::Rows(Rows { rows, .. })) => Ok(rows),
         Ok(Answer::Changed(_)) => Ok(Vec::new()),

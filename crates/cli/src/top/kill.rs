@@ -6,7 +6,7 @@ use super::snapshot::Figure;
 use super::view::View;
 use crate::observe::{self, ObservedServer, format};
 use crate::ps::process;
-use crate::sql::{Session, Target};
+use crate::sql::{SqlSession, Target};
 
 /// What is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl Kill {
 }
 
 /// Connects to the server that a segment is of, where it listens: nothing can be asked through shared memory.
-fn listener(pid: u32) -> Result<Session, String> {
+fn listener(pid: u32) -> Result<SqlSession, String> {
     let (ports, sockets) = process::listeners(pid);
     // That of the X protocol speaks another language.
     let sockets = sockets.iter().filter(|path| !path.contains("mysqlx"));
@@ -115,7 +115,7 @@ fn listener(pid: u32) -> Result<Session, String> {
     let targets = targets.chain(ports.iter().map(|port| Target::local(None, Some(*port))));
     let mut why = format!("process {pid} listens nowhere: it takes no statements");
     for target in targets {
-        match Session::open(&target) {
+        match SqlSession::open(&target) {
             Ok(session) => return Ok(session),
             Err(failure) => {
                 why = format!(

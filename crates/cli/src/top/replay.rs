@@ -14,7 +14,7 @@ use super::source::{Answer, ENDS, Place, in_utc};
 use crate::exit::{FAILED, Failure};
 use crate::history::parse_time;
 use crate::observe::{QueryError, real, rows, text};
-use crate::sql::{Session, history};
+use crate::sql::{SqlSession, history};
 
 /// Which history is replayed.
 #[derive(clap::Args, Clone, Debug)]
@@ -45,7 +45,7 @@ const PULSE: &str = "SELECT 'calls', '', SUM(COUNT_STAR) \
 
 /// A history, and where one stands in it.
 pub struct Replay {
-    session: Session,
+    session: SqlSession,
     past: Past,
     /// The end of the interval that is shown, in milliseconds since 1970.
     until: i64,
@@ -160,7 +160,7 @@ impl Replay {
     }
 
     fn look_at(&self, from: i64, to: i64) {
-        if let Session::History(past) = &self.session {
+        if let SqlSession::History(past) = &self.session {
             past.history().set_range(from, to);
         }
     }
@@ -259,10 +259,10 @@ impl Replay {
     }
 }
 
-fn opened(of: &Past) -> Result<Session, Failure> {
-    Ok(Session::History(Box::new(history::HistorySession::open(
-        of.clone(),
-    )?)))
+fn opened(of: &Past) -> Result<SqlSession, Failure> {
+    Ok(SqlSession::History(Box::new(
+        history::HistorySession::open(of.clone())?,
+    )))
 }
 
 /// What asks a history about a place; an error says why none does.

@@ -8,7 +8,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr;
 
-use engine::thread::{self, ConnectionType, Session};
+use engine::thread::{self, ConnectionType, ThreadSession};
 use engine::wait::Wait;
 use engine::{Command, Kind};
 
@@ -25,7 +25,7 @@ pub type SystemName = [u8; 16];
 /// What the server stores for a thread.
 #[derive(Debug)]
 pub struct Thread {
-    pub(super) session: Session,
+    pub(super) session: ThreadSession,
     instrument: &'static Instrument,
     /// Its name for the system, in servers that give one.
     pub(super) name: Cell<SystemName>,
@@ -98,7 +98,7 @@ fn current_place() -> *mut Thread {
 
 fn new_record(instrument: &'static Instrument, parent: u64) -> *mut Thread {
     let thread = Box::into_raw(Box::new(Thread {
-        session: Session::with_parent(instrument.class, parent),
+        session: ThreadSession::with_parent(instrument.class, parent),
         instrument,
         name: Cell::new(SystemName::default()),
         charged: Cell::new(ptr::null_mut()),

@@ -82,7 +82,7 @@ pub struct Session {
     pub procedures: ProcedureState,
     /// The session's thread in performance_schema, in pool-of-threads. Declared last, so that the
     /// session's end is recorded before it is dropped.
-    pub thread: Option<tare::thread::Session>,
+    pub thread: Option<tare::thread::ThreadSession>,
 }
 
 impl fmt::Debug for Session {

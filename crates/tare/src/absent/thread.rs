@@ -76,9 +76,9 @@ nothing! {
 
 /// A session that is not recorded.
 #[derive(Debug)]
-pub struct Session(());
+pub struct ThreadSession(());
 
-impl Session {
+impl ThreadSession {
     /// A session.
     #[inline(always)]
     pub fn new(_: &'static Class) -> Self {
@@ -95,4 +95,4 @@ impl Session {
 /// A session entered.
 #[must_use = "the session is left when this is dropped"]
 #[derive(Debug)]
-pub struct Entered<'a>(PhantomData<(&'a mut Session, *const ())>);
+pub struct Entered<'a>(PhantomData<(&'a mut ThreadSession, *const ())>);

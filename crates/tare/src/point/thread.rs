@@ -87,7 +87,7 @@ pub fn record_sessions_only() {
     hot::record_sessions_only();
 }
 
-/// Leaves the calling thread's session, after [`Session::stay`].
+/// Leaves the calling thread's session, after [`ThreadSession::stay`].
 pub fn leave_session() {
     hot::no_session();
 }
@@ -217,13 +217,13 @@ pub fn set_attributes(lines: &str) {
 ///
 /// ```
 /// tare::classes! { static CONNECTION: Thread = "thread/app/connection"; }
-/// let mut session = tare::thread::Session::new(&CONNECTION);
+/// let mut session = tare::thread::ThreadSession::new(&CONNECTION);
 /// let entered = session.enter();
 /// tare::thread::set_account("alice", "localhost"); // of the session
 /// drop(entered);
 /// ```
 #[derive(Debug)]
-pub struct Session {
+pub struct ThreadSession {
     class: &'static Class,
     local: *mut Local,
     /// The generation in which no slot was left for it, 0 = none.
@@ -232,9 +232,9 @@ pub struct Session {
 
 // SAFETY: only the thread that has entered the session uses the local, and entering takes the session
 // exclusively.
-unsafe impl Send for Session {}
+unsafe impl Send for ThreadSession {}
 
-impl Session {
+impl ThreadSession {
     /// A new session. It gets a slot as soon as Tare records.
     pub fn new(class: &'static Class) -> Self {
         let mut session = Self {
@@ -352,7 +352,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for ThreadSession {
     fn drop(&mut self) {
         self.leave();
     }
@@ -363,7 +363,7 @@ impl Drop for Session {
 #[derive(Debug)]
 pub struct Entered<'a> {
     before: Option<hot::Before>,
-    thread: PhantomData<(&'a mut Session, *const (), Cell<()>)>,
+    thread: PhantomData<(&'a mut ThreadSession, *const (), Cell<()>)>,
 }
 
 impl Drop for Entered<'_> {
