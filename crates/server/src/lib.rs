@@ -11,6 +11,7 @@ mod command;
 mod config;
 mod context;
 mod ddl;
+mod errors;
 mod execute;
 mod host_cache;
 mod instruments;

@@ -48,11 +48,11 @@ impl StatementRunner for Session {
 
     fn processes(&mut self) -> Result<Rows> {
         let mut rows = Rows::new(&PROCESSES);
-        let shows = self
+        let setting = self
             .shared
             .globals
             .get("performance_schema_show_processlist");
-        if shows.as_deref() == Some("ON") && self.shared.observed.segment().is_none() {
+        if setting.as_deref() == Some("ON") && self.shared.observed.segment().is_none() {
             return Ok(rows);
         }
         let (user, _) = self.state.account();

@@ -13,10 +13,11 @@ use std::time::Duration;
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 
 use self::text::run_text;
+use super::errors::{PACKET_TOO_LARGE, invalid_text, malformed_packet, packet_too_large};
 use super::execute::flush::flush;
 use super::login;
 use super::points;
-use super::session::{Client, Next, Session, Transaction, malformed_packet};
+use super::session::{Client, Next, Session, Transaction};
 use super::show;
 use super::socket::{PacketReader, ReadError};
 use super::status::{Counter, Request};
@@ -108,9 +109,7 @@ fn refuse(
     mut reader: PacketReader,
 ) -> Next {
     let sql_error = match error {
-        ReadError::TooLarge(_) => {
-            SqlError::new(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
-        }
+        ReadError::TooLarge(_) => packet_too_large(),
         ReadError::OutOfOrder { .. } => SqlError::new(1156, "Got packets out of order"),
         ReadError::Closed => return Next::Quit,
         ReadError::Io(e)
@@ -134,7 +133,7 @@ fn refuse(
     };
     client.writer.set_sequence(1);
     reply::error(&mut client.writer, &sql_error, true);
-    if client.writer.flush().is_ok() && sql_error.code == 1153 {
+    if client.writer.flush().is_ok() && sql_error.code == PACKET_TOO_LARGE {
         // A client that is still sending would see a reset instead of the error.
         client.stream.shutdown(std::net::Shutdown::Write);
         reader.drain(Duration::from_millis(500), 512 << 20);
@@ -251,8 +250,7 @@ fn com_set_option(session: &mut Session, body: &[u8]) -> Result<()> {
 }
 
 fn com_query(session: &mut Session, body: &[u8]) -> Result<()> {
-    let text =
-        split::text(body).ok_or_else(|| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
+    let text = split::text(body).ok_or_else(invalid_text)?;
     run_text(session, &text)
 }
 

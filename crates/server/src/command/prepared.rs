@@ -9,11 +9,12 @@ use tare::digest::Digest;
 use super::secret::redact;
 use super::text::{digest_verb, record};
 use crate::command::limits::apply_limits;
+use crate::errors::{invalid_text, malformed_packet, packet_too_large, unknown_handler};
 use crate::execute;
 use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::points;
-use crate::session::{Client, Columns, PreparedStatement, Session, Tally, malformed_packet};
+use crate::session::{Client, Columns, PreparedStatement, Session, Tally};
 use crate::status::{Counter, Request};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
@@ -25,17 +26,9 @@ use tare_mysql::wire::reply;
 use tare_mysql::wire::value::Value;
 use tare_store::Cursor;
 
-fn unknown_handler(id: u32, command: &str) -> SqlError {
-    SqlError::new(
-        1243,
-        format!("Unknown prepared statement handler ({id}) given to {command}"),
-    )
-}
-
 /// COM_STMT_PREPARE.
 pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
-    let text = std::str::from_utf8(body)
-        .map_err(|_| SqlError::new(1300, "Invalid utf8mb4 character string"))?;
+    let text = std::str::from_utf8(body).map_err(|_| invalid_text())?;
     let text = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
     if session.statements.prepared.len() >= 16_382 {
         return Err(SqlError::new(
@@ -319,10 +312,7 @@ pub fn append_long_data(session: &mut Session, body: &[u8]) {
         Some(slot) => {
             let data = slot.get_or_insert_default();
             if data.len() + cursor.rest().len() > limit {
-                prepared.long_error = Some(SqlError::new(
-                    1153,
-                    "Got a packet bigger than 'max_allowed_packet' bytes",
-                ));
+                prepared.long_error = Some(packet_too_large());
             } else {
                 data.extend_from_slice(cursor.rest());
             }

@@ -236,8 +236,8 @@ fn revoke(account: &mut Account, rights: Rights) -> Result<()> {
     if account.rights.all && !rights.all && rights != Rights::NONE {
         return Err(SqlError::new(
             1235,
-            "This version of Tare doesn't yet support a part of ALL PRIVILEGES to be revoked: revoke ALL \
-             PRIVILEGES ON *.*, and grant what is to be left",
+            "This version of Tare doesn't yet support revoking a part of ALL PRIVILEGES: revoke ALL \
+             PRIVILEGES ON *.*, and grant the others",
         ));
     }
     // REVOKE ALL on `*.*` leaves only rights on schemas.
@@ -316,7 +316,7 @@ fn set_credentials(account: &mut Account, wanted: &NewUser, default: &str) -> Re
         Some(NewSecret::Hash(_)) => {
             return Err(SqlError::new(
                 1235,
-                "This version of Tare doesn't yet support what is kept of a caching_sha2_password: give the \
+                "This version of Tare doesn't yet support hashes of caching_sha2_password: give the \
                  password with IDENTIFIED BY",
             ));
         }
@@ -379,7 +379,7 @@ fn unchangeable(user: &str) -> SqlError {
     SqlError::new(
         1235,
         format!(
-            "This version of Tare doesn't yet support '{user}' to be changed but for its password: create \
+            "This version of Tare doesn't yet support changes of '{user}' except of its password: create \
              another user"
         ),
     )
@@ -387,7 +387,7 @@ fn unchangeable(user: &str) -> SqlError {
 
 fn unstorable_password(user: &str) -> SqlError {
     let text = format!(
-        "Your password does not satisfy the current policy requirements: that of '{user}' is a line of a file"
+        "Your password does not satisfy the current policy requirements: that of '{user}' is one line of a file"
     );
     SqlError::new(1819, text)
 }

@@ -7,19 +7,13 @@ use tare::digest::Digest;
 use super::prepare::{self, Answer, Run};
 use crate::command::digest_verb;
 use crate::command::secret::redact;
+use crate::errors::unknown_handler;
 use crate::session::{Columns, NamedStatement, PreparedUse, Session};
 use crate::status::Request;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
 use tare_query::result::borrowed;
 use tare_store::Cursor;
-
-fn unknown_handler(name: &str, command: &str) -> SqlError {
-    SqlError::new(
-        1243,
-        format!("Unknown prepared statement handler ({name}) given to {command}"),
-    )
-}
 
 /// PREPARE name FROM text.
 ///

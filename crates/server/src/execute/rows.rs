@@ -252,7 +252,8 @@ impl Sink for ClientSink<'_> {
         {
             return Err(SqlError::new(
                 1104,
-                "The SELECT would give more rows or bytes than this server's limit on a result; narrow it with WHERE or LIMIT",
+                "The SELECT returns more rows or bytes than this server's limit on a result; narrow it with \
+                 WHERE or LIMIT",
             ));
         }
         Ok(())

@@ -10,8 +10,9 @@ use tare_mysql::wire::login::Login;
 
 use super::authenticate::authenticate;
 use crate::context::SessionContext;
+use crate::errors::malformed_packet;
 use crate::random::random;
-use crate::session::{Client, Session, malformed_packet};
+use crate::session::{Client, Session};
 use crate::shared::Shared;
 use crate::socket::{Socket, Stream};
 use crate::state::Encryption;

@@ -141,7 +141,7 @@ impl Connections {
         let open = transaction.open;
         if open && transaction.wrote {
             return Err(SqlError::unsupported(
-                "joining a system schema with a table for the first time inside a transaction that has written",
+                "joining a system schema with a table for the first time in a transaction that has written",
             ));
         }
         let source = self.context.clone();

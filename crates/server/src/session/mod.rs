@@ -211,8 +211,3 @@ impl Session {
         }
     }
 }
-
-/// Error 1835: the packet does not have the form of its command.
-pub fn malformed_packet() -> SqlError {
-    SqlError::new(1835, "Malformed communication packet.")
-}
