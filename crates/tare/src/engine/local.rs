@@ -421,6 +421,30 @@ impl Local {
         }
     }
 
+    /// Copies an ended event to the histories that its flags name. `long` returns a record of history_long.
+    #[inline(always)]
+    pub fn store_event<'a, const N: usize>(
+        &self,
+        ring: usize,
+        record: &Record<N>,
+        bits: u8,
+        history: &[Record<N>],
+        long: impl FnOnce(usize) -> &'a Record<N>,
+    ) {
+        if bits & (effective::HISTORY | effective::LONG) == 0 {
+            return;
+        }
+        let cursor = &self.cursors[ring];
+        if bits & effective::HISTORY != 0 {
+            let place = cursor.next_place(self.slot, ring, history.len());
+            history[place].publish_copy(record);
+        }
+        if bits & effective::LONG != 0 {
+            let place = cursor.next_long(&self.engine, self.slot_number(), ring);
+            long(place).publish_copy(record);
+        }
+    }
+
     #[inline(never)]
     fn end_untimed(&self, start: u64) -> u64 {
         match start {

@@ -350,15 +350,8 @@ fn finish_as(local: &Local, class: u16, bits: u8, now: u64, weight: u16) {
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
     let end = if timed { now } else { 0 };
     record.set(word::END, local.end_word(record, end));
-    if bits & (effective::HISTORY | effective::LONG) != 0 {
-        let cursor = &local.cursors[ring::STAGES];
-        if bits & effective::HISTORY != 0 {
-            let events = local.rings.stages;
-            events[cursor.next_place(local.slot, ring::STAGES, events.len())].publish_copy(record);
-        }
-        if bits & effective::LONG != 0 {
-            let place = cursor.next_long(&local.engine, local.slot_number(), ring::STAGES);
-            local.rings.long_stages[place].publish_copy(record);
-        }
-    }
+    let rings = &local.rings;
+    local.store_event(ring::STAGES, record, bits, rings.stages, |i| {
+        &rings.long_stages[i]
+    });
 }

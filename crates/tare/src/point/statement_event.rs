@@ -1,7 +1,6 @@
 //! Statements as events: records in events_statements_current, _history and _history_long.
 
 use tare_layout::class::Counter;
-use tare_layout::control::effective;
 use tare_layout::event::{Nesting, Statement as Record, statement as at, word};
 use tare_layout::slot::ring;
 
@@ -36,32 +35,19 @@ pub fn begin(local: &Local, start: u64, class: u16, level: usize, source: Source
 pub fn end(local: &Local, record: &Record, id: u64, now: u64, bits: u8) {
     record.set(word::PACKED, local.ended(record.word(word::PACKED), id));
     record.set(word::END, local.end_word(record, now));
-    if bits & (effective::HISTORY | effective::LONG) == 0 {
-        return;
-    }
-    let (view, slot) = (&local.engine.view, local.slot_number());
-    let cursor = &local.cursors[ring::STATEMENTS];
-    if bits & effective::HISTORY != 0 {
-        let events = local.rings.statements;
-        events[cursor.next_place(local.slot, ring::STATEMENTS, events.len())].publish_copy(record);
-    }
-    if bits & effective::LONG != 0 {
-        let place = cursor.next_long(&local.engine, slot, ring::STATEMENTS);
+    let (view, events) = (&local.engine.view, local.rings.statements);
+    local.store_event(ring::STATEMENTS, record, bits, events, |place| {
         let event = view.long_statement(place);
         // A reader of the old record must not read the new text.
         event.clear();
         let length = at::text_bytes(record.word(at::TEXT_AND_PROGRAM));
-        text::copy(
-            local,
-            record.word(at::TEXT_AT),
-            length,
-            view.long_text(place),
-        );
+        let text = view.long_text(place);
+        text::copy(local, record.word(at::TEXT_AT), length, text);
         let message = record.word(at::MESSAGE);
         let (from, length) = (message & ((1 << 48) - 1), (message >> 48) as usize);
         text::copy(local, from, length, view.long_message(place));
-        event.publish_copy(record);
-    }
+        event
+    });
 }
 
 /// Counts the CPU time since a statement began, if both ends are known.

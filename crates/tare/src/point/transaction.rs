@@ -181,17 +181,14 @@ fn end(local: &Local, open: &Open, now: u64, state: u64) {
         local.ended(record.word(word::PACKED), open.id),
     );
     record.set(word::END, local.end_word(record, now));
-    let (view, slot) = (&local.engine.view, local.slot_number());
-    let cursor = &local.cursors[ring::TRANSACTIONS];
-    if bits & effective::HISTORY != 0 {
-        let events = local.rings.transactions;
-        let place = cursor.next_place(local.slot, ring::TRANSACTIONS, events.len());
-        events[place].publish_copy(record);
-    }
-    if bits & effective::LONG != 0 {
-        let place = cursor.next_long(&local.engine, slot, ring::TRANSACTIONS);
-        view.long_transaction(place).publish_copy(record);
-    }
+    let view = &local.engine.view;
+    local.store_event(
+        ring::TRANSACTIONS,
+        record,
+        bits,
+        local.rings.transactions,
+        |i| view.long_transaction(i),
+    );
 }
 
 impl Transaction {

@@ -506,15 +506,8 @@ pub(crate) fn end_event(local: &Local, id: u64, end: u64, bytes: u64, bits: u8) 
     record.set(word::PACKED, packed);
     record.set(word::END, local.end_word(record, end));
     local.slot.wait_depth.store(depth as u32, Ordering::Relaxed);
-    if bits & (effective::HISTORY | effective::LONG) != 0 {
-        let cursor = &local.cursors[ring::WAITS];
-        if bits & effective::HISTORY != 0 {
-            let events = local.rings.waits;
-            events[cursor.next_place(local.slot, ring::WAITS, events.len())].publish_copy(record);
-        }
-        if bits & effective::LONG != 0 {
-            let place = cursor.next_long(&local.engine, local.slot_number(), ring::WAITS);
-            local.rings.long_waits[place].publish_copy(record);
-        }
-    }
+    let rings = &local.rings;
+    local.store_event(ring::WAITS, record, bits, rings.waits, |i| {
+        &rings.long_waits[i]
+    });
 }
