@@ -55,7 +55,7 @@ fn metric(_: &Objects, n: usize) {
 }
 
 tare::classes! {
-    /// What is allocated.
+    /// Allocated memory.
     static HEAP: Memory = "memory/bench/heap";
 }
 

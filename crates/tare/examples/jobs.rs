@@ -1,8 +1,8 @@
-//! A server in forty lines that Tare watches: four workers take jobs from a queue.
+//! A server in forty lines with instruments: four workers take jobs from a queue.
 //!
 //!     cargo run --release -p tare --example jobs
 //!
-//! It works for a minute. Meanwhile ask it from another terminal; nothing in the program answers:
+//! It works for a minute. Meanwhile query it from another terminal; the program itself answers nothing:
 //!
 //!     target/release/tare sql -e 'SELECT * FROM sys.waits_global_by_latency'
 

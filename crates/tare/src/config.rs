@@ -42,7 +42,7 @@ pub enum LockTiming {
     Every,
 }
 
-/// What is sampled from the start: docs/sampling.md. SQL changes it in `tare.setup_sampling`.
+/// The initial sampling rules: docs/sampling.md. SQL changes them in `tare.setup_sampling`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampling {
     /// How events of each type are sampled, by [`GROUP_NAMES`](tare_layout::sampling::GROUP_NAMES).

@@ -33,7 +33,7 @@ const CLASSES: Classes = Classes {
     lock: &TABLE_LOCKS,
 };
 
-/// How Tare runs while a path does.
+/// The state of Tare while a path runs.
 #[derive(Clone, Copy, PartialEq)]
 pub enum State {
     /// Not started.
@@ -45,12 +45,12 @@ pub enum State {
     Watched,
     /// Everything counted, nothing timed.
     Counted,
-    /// Every instrument enabled and timed, consumers as MySQL 8.0 has them: statements current
-    /// and in history, digests.
+    /// Every instrument enabled and timed, MySQL 8.0's default consumers: statements current and in
+    /// history, digests.
     Timed,
     /// The same, with locks timed at every acquisition, as MySQL does.
     Every,
-    /// As `Timed`, with windows that are a sixteenth of time: outside of them.
+    /// As `Timed`, with windows that cover a sixteenth of time: outside of them.
     #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
     Sampled,
     /// The same: in a window.
@@ -61,7 +61,7 @@ pub enum State {
 }
 
 impl State {
-    /// What Tare is started with; `None` = it is not.
+    /// Tare's configuration; `None` = it is not started.
     pub fn config(self) -> Option<Config> {
         let all = |setting| Config {
             instruments: vec![("%".into(), setting)],
@@ -88,10 +88,10 @@ impl State {
     }
 }
 
-/// A path, run so often.
+/// A path, with its number of runs.
 pub type Body = fn(&Objects, usize);
 
-/// What paths act on: one of each for every thread.
+/// The objects that paths use: one of each for every thread.
 pub struct Objects {
     plain: PlainMutex<u64>,
     instrumented: Mutex<u64>,
@@ -99,7 +99,7 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Locks that are free, a table that is not locked.
+    /// Free locks, and an unlocked table.
     pub fn new() -> Self {
         Self {
             plain: PlainMutex::new(0),
@@ -119,7 +119,7 @@ pub fn floor(_: &Objects, n: usize) {
     }
 }
 
-/// A wait that is over at once.
+/// A wait that ends at once.
 pub fn event(_: &Objects, n: usize) {
     for i in 0..n {
         drop(tare::wait::start(&EVENT, Operation::MetadataLock));
@@ -127,21 +127,21 @@ pub fn event(_: &Objects, n: usize) {
     }
 }
 
-/// A lock that is free, without a point.
+/// A free lock without a point.
 pub fn lock_plain(objects: &Objects, n: usize) {
     for _ in 0..n {
         *black_box(&objects.plain).lock() += 1;
     }
 }
 
-/// The same with one.
+/// A free lock with a point.
 pub fn lock(objects: &Objects, n: usize) {
     for _ in 0..n {
         *black_box(&objects.instrumented).lock() += 1;
     }
 }
 
-/// From one stage to another.
+/// A change of stages.
 pub fn stage(_: &Objects, n: usize) {
     for i in 0..n {
         tare::stage::set(if i % 2 == 0 { &STAGE_A } else { &STAGE_B });
@@ -160,7 +160,7 @@ pub fn table(objects: &Objects, n: usize) {
     }
 }
 
-/// A statement that does nothing: it begins, says its text, and ends with digest and histograms.
+/// An empty statement: it begins, gets its text, and ends with digest and histograms.
 pub fn statement(_: &Objects, n: usize) {
     for _ in 0..n {
         let statement = tare::statement::start(&QUERY);

@@ -7,7 +7,7 @@
 
 use std::hint::black_box;
 
-/// What is counted: a name, callgrind's options, and which of its events: I1mr, or D1mr and D1mw.
+/// A measure: its name, callgrind's options, and the events to add up: I1mr, or D1mr and D1mw.
 pub struct Measure {
     pub name: &'static str,
     pub options: &'static [&'static str],
@@ -66,7 +66,7 @@ std::arch::global_asm!(
     pages = const CODE_PAGES,
 );
 
-/// Pushes everything else out of the simulated caches.
+/// Evicts everything else from the simulated caches.
 pub fn evict() {
     let data = vec![0_u8; DATA_BYTES];
     for byte in data.iter().step_by(64) {
@@ -78,7 +78,7 @@ pub fn evict() {
             fn tare_evict();
         }
         let at = (tare_evict as *const () as usize) + i * PAGE;
-        // SAFETY: at the beginning of each of these pages is a function that returns at once.
+        // SAFETY: each of these pages begins with a function that returns at once.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(at)() };
     }
 }

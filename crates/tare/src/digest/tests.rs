@@ -1,5 +1,5 @@
-//! What digests must look like. The expected texts are what MySQL 8.0 servers show, or, for the
-//! rules that 8.0 shares with its forks, what MariaDB 10.11 was seen to show.
+//! Expected digests: texts of MySQL 8.0 servers, or, for the rules that 8.0 shares with its forks, of
+//! MariaDB 10.11.
 
 mod limits;
 mod positions;

@@ -66,7 +66,7 @@ mod tests {
         const EVENTS: u32 = 400_000;
         let mut drawn = [0u32; 2];
         for i in 0..EVENTS {
-            // It changes before most of what was drawn under 1000 has come.
+            // N changes before most draws under 1000 have come.
             let which = (i / 50 % 2) as usize;
             drawn[which] += u32::from(draws.draw_next([16, 1000][which]));
         }

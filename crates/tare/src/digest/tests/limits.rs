@@ -1,4 +1,4 @@
-//! Long texts, limits, and whatever bytes chance makes.
+//! Long texts, limits, and random bytes.
 
 use proptest::prelude::*;
 
@@ -80,7 +80,7 @@ fn cases() -> u32 {
     }
 }
 
-/// Pieces that meet in every order; joined by blanks they keep their meaning.
+/// Pieces for any order, which retain their meaning when joined by blanks.
 fn piece() -> impl Strategy<Value = String> {
     let fixed = [
         "SELECT",
@@ -163,7 +163,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What may stand between two tokens without changing them.
+/// Blanks that may be between two tokens without changing them.
 fn blank() -> impl Strategy<Value = String> {
     prop_oneof![
         Just(" ".to_owned()),
@@ -240,7 +240,7 @@ proptest! {
         let mixed: String = sql.char_indices().map(|(at, letter)| {
             if upper >> (at % 64) & 1 == 1 && !"tuab".contains(letter) { letter.to_ascii_uppercase() } else { letter }
         }).collect();
-        // Only whole names are spared above, so compare what is left in one case.
+        // Only complete names are spared above, so compare the rest in one case.
         prop_assert_eq!(text(mixed).to_ascii_uppercase(), text(sql).to_ascii_uppercase());
     }
 }

@@ -22,7 +22,7 @@ fn the_number_of_a_column_stays() {
         ("1, a, 3", "1 , `a` , 3"),
         ("1, (2+0), 3", "1 , ( ? + ? ) , 3"),
         ("4294967295", "4294967295"),
-        // None of these is one.
+        // None of these is the number of a column.
         ("0", "?"),
         ("-1", "- ?"),
         ("+1", "+ ?"),
