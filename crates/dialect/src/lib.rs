@@ -32,4 +32,4 @@ pub mod walk;
 
 pub use self::error::{Error, Result, at, near};
 pub use self::mode::Mode;
-pub use self::read::{Reading, end, parse_one, parse_statement, read};
+pub use self::read::{Reading, expect_end, parse_one, parse_statement, read};

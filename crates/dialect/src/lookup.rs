@@ -8,7 +8,7 @@ use crate::schema::Schema;
 
 /// How a condition compares a column with what no row changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compares {
+pub enum Comparison {
     /// `=`, with a string or with something else.
     Equal {
         /// Whether it is a string as written.
@@ -26,7 +26,7 @@ pub enum Compares {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
     /// The column that it compares, and how; `None` where it is of another kind.
-    pub column: Option<(String, Compares)>,
+    pub column: Option<(String, Comparison)>,
     /// In MySQL's dialect.
     pub text: String,
 }
@@ -117,7 +117,7 @@ fn split(expr: &Expr, into: &mut Vec<Condition>) {
     }
 }
 
-fn compared(expr: &Expr) -> Option<(String, Compares)> {
+fn compared(expr: &Expr) -> Option<(String, Comparison)> {
     match expr {
         Expr::BinaryOp { left, op, right } => {
             let (column, value) = match (column(left), column(right)) {
@@ -129,14 +129,14 @@ fn compared(expr: &Expr) -> Option<(String, Compares)> {
                 return None;
             }
             let compares = match op {
-                BinaryOperator::Eq => Compares::Equal {
+                BinaryOperator::Eq => Comparison::Equal {
                     string: is_string(value),
                 },
                 BinaryOperator::Lt
                 | BinaryOperator::LtEq
                 | BinaryOperator::Gt
-                | BinaryOperator::GtEq => Compares::Range,
-                BinaryOperator::NotEq => Compares::Unequal,
+                | BinaryOperator::GtEq => Comparison::Range,
+                BinaryOperator::NotEq => Comparison::Unequal,
                 _ => return None,
             };
             Some((column, compares))
@@ -146,13 +146,13 @@ fn compared(expr: &Expr) -> Option<(String, Compares)> {
             expr,
             pattern,
             ..
-        } if is_constant(pattern) => Some((column(expr)?, Compares::Within)),
+        } if is_constant(pattern) => Some((column(expr)?, Comparison::Within)),
         Expr::Between {
             negated: false,
             expr,
             low,
             high,
-        } if is_constant(low) && is_constant(high) => Some((column(expr)?, Compares::Within)),
+        } if is_constant(low) && is_constant(high) => Some((column(expr)?, Comparison::Within)),
         _ => None,
     }
 }

@@ -47,13 +47,13 @@ pub fn parse_one(sql: &str) -> Result<Statement> {
 
 /// Reads one statement and nothing after it.
 pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
-    let statement = parsed(parser.parse_statement())?;
-    end(parser)?;
+    let statement = with_interruption(parser.parse_statement())?;
+    expect_end(parser)?;
     Ok(statement)
 }
 
 /// What the parser has read. Where the statement must end, the parser was told an error that says so.
-pub fn parsed<T>(result: Result<T, ParserError>) -> Result<T> {
+pub fn with_interruption<T>(result: Result<T, ParserError>) -> Result<T> {
     match result {
         Ok(read) => Ok(read),
         Err(error) => {
@@ -64,7 +64,7 @@ pub fn parsed<T>(result: Result<T, ParserError>) -> Result<T> {
 }
 
 /// Nothing but `;` may follow.
-pub fn end(parser: &mut Parser<'_>) -> Result<()> {
+pub fn expect_end(parser: &mut Parser<'_>) -> Result<()> {
     while parser.consume_token(&Token::SemiColon) {}
     let next = parser.peek_token();
     match next.token {

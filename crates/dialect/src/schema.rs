@@ -23,7 +23,7 @@ pub struct SystemColumn {
 
 /// A query of system tables as SQLite reads it.
 #[derive(Debug, Clone)]
-pub struct Rewritten {
+pub struct RewrittenQuery {
     /// The query.
     pub query: Query,
     /// The system tables that it names: schema and table.
@@ -37,7 +37,7 @@ pub trait View: Debug + Sync {
     /// The columns.
     fn columns(&self) -> Vec<SystemColumn>;
     /// The query.
-    fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten>;
+    fn query(&self, schema: &mut dyn Schema) -> Result<&RewrittenQuery>;
 }
 
 /// A function of schema sys.

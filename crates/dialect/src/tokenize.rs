@@ -10,7 +10,7 @@ use tare_mysql::interrupt;
 
 /// Why a text has no tokens.
 #[derive(Debug)]
-pub enum Unread {
+pub enum TokenizeError {
     /// It is none that could be SQL.
     Text(TokenizerError),
     /// The statement must end.
@@ -18,16 +18,16 @@ pub enum Unread {
 }
 
 /// The tokens of a text.
-pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Unread> {
+pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
     let tokens = read(dialect, sql)?;
-    Ok(match tokens.iter().any(|t| is_otherwise(&t.token)) {
-        true => mysqls(tokens),
+    Ok(match tokens.iter().any(|t| may_differ(&t.token)) {
+        true => mysql_tokens(tokens),
         false => tokens,
     })
 }
 
 /// The tokens that sqlparser has.
-fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Unread> {
+fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
     /// What the tokenizer is left with: it has no other way out.
     struct Ended(SqlError);
     let mut tokens = Vec::new();
@@ -41,9 +41,9 @@ fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Unread> 
         )
     }));
     match all {
-        Ok(read) => read.map_err(Unread::Text)?,
+        Ok(read) => read.map_err(TokenizeError::Text)?,
         Err(panic) => match panic.downcast::<Ended>() {
-            Ok(ended) => return Err(Unread::Ended(ended.0)),
+            Ok(ended) => return Err(TokenizeError::Ended(ended.0)),
             Err(other) => resume_unwind(other),
         },
     }
@@ -51,13 +51,13 @@ fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Unread> 
 }
 
 /// Whether MySQL may have other tokens here.
-fn is_otherwise(token: &Token) -> bool {
-    *token == Token::AtSign || apart(token).is_some()
+fn may_differ(token: &Token) -> bool {
+    *token == Token::AtSign || operator_parts(token).is_some()
 }
 
 /// What another SQL's operator is in MySQL's, which has operators of fewer characters: `1<@a` is `1 < @a`.
 /// True where a variable begins at its end.
-fn apart(token: &Token) -> Option<(&'static [Token], bool)> {
+fn operator_parts(token: &Token) -> Option<(&'static [Token], bool)> {
     Some(match token {
         Token::ArrowAt => (&[Token::Lt], true),
         Token::CaretAt => (&[Token::Caret], true),
@@ -72,7 +72,7 @@ fn apart(token: &Token) -> Option<(&'static [Token], bool)> {
 
 /// The tokens that MySQL has: its operators, and a variable's name with its `@`, which may be quoted.
 #[cold]
-fn mysqls(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+fn mysql_tokens(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut all: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
     // Behind the `@` of a variable.
     let mut is_variable = false;
@@ -86,7 +86,7 @@ fn mysqls(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
                 None => all.push(TokenWithSpan::new(Token::AtSign, span)),
             }
         }
-        match apart(&token.token) {
+        match operator_parts(&token.token) {
             Some((parts, begins)) => {
                 let part = |part: &Token| TokenWithSpan::new(part.clone(), span);
                 all.extend(parts.iter().map(part));

@@ -69,26 +69,26 @@ fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
 }
 
 /// Whether a text says a number, a part of one, or none.
-enum Read {
+enum NumberSyntax {
     Complete,
     Part,
     None,
 }
 
-fn read(ctx: &Call<'_>) -> Read {
+fn number_syntax(ctx: &Call<'_>) -> NumberSyntax {
     let (ValueRef::Text(t) | ValueRef::Blob(t)) = ctx.get_raw(0) else {
-        return Read::Complete;
+        return NumberSyntax::Complete;
     };
     if Decimal::prefix(t).1 {
-        return Read::Complete;
+        return NumberSyntax::Complete;
     }
     let digits = t
         .trim_ascii_start()
         .iter()
         .find(|b| !matches!(b, b'-' | b'+' | b'.'));
     match digits.is_some_and(u8::is_ascii_digit) {
-        true => Read::Part,
-        false => Read::None,
+        true => NumberSyntax::Part,
+        false => NumberSyntax::None,
     }
 }
 
@@ -124,11 +124,11 @@ fn to_int(ctx: &Call<'_>) -> Answer {
         },
     };
     let nearest = integer(number.clamp(low, high));
-    match read(ctx) {
-        Read::None => incorrect(ctx, 1366, "integer", integer(0i128.max(low))),
-        Read::Part => truncated(ctx, nearest),
-        Read::Complete if !(low..=high).contains(&number) => out_of_range(ctx, nearest),
-        Read::Complete => Ok(nearest),
+    match number_syntax(ctx) {
+        NumberSyntax::None => incorrect(ctx, 1366, "integer", integer(0i128.max(low))),
+        NumberSyntax::Part => truncated(ctx, nearest),
+        NumberSyntax::Complete if !(low..=high).contains(&number) => out_of_range(ctx, nearest),
+        NumberSyntax::Complete => Ok(nearest),
     }
 }
 
@@ -140,10 +140,10 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
     };
     let (digits, scale) = (int(ctx, 3).unwrap_or(10), int(ctx, 4).unwrap_or(0));
     let rounded = d.rounded(scale);
-    match read(ctx) {
-        Read::None => return incorrect(ctx, 1366, "decimal", Value::Text(rounded.text())),
-        Read::Part => return truncated(ctx, Value::Text(rounded.text())),
-        Read::Complete => {}
+    match number_syntax(ctx) {
+        NumberSyntax::None => return incorrect(ctx, 1366, "decimal", Value::Text(rounded.text())),
+        NumberSyntax::Part => return truncated(ctx, Value::Text(rounded.text())),
+        NumberSyntax::Complete => {}
     }
     if d.is_negative() && int(ctx, 5) == Some(1) {
         let zero = Decimal::from(0i64).rounded(scale).text();
@@ -171,10 +171,10 @@ fn to_double(ctx: &Call<'_>) -> Answer {
     let x = column.rounded(x);
     let (least, most) = column.bounds();
     let nearest = Value::Real(column.stored(x.clamp(least, most)));
-    match read(ctx) {
-        Read::None | Read::Part => truncated(ctx, nearest),
-        Read::Complete if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
-        Read::Complete => Ok(nearest),
+    match number_syntax(ctx) {
+        NumberSyntax::None | NumberSyntax::Part => truncated(ctx, nearest),
+        NumberSyntax::Complete if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
+        NumberSyntax::Complete => Ok(nearest),
     }
 }
 

@@ -156,7 +156,7 @@ pub(crate) fn check_step() -> Result<()> {
 }
 
 /// Fills a buffer with random bytes from the system.
-pub(crate) fn random(bytes: &mut [u8]) -> Result<()> {
+pub(crate) fn fill_random(bytes: &mut [u8]) -> Result<()> {
     getrandom::fill(bytes).map_err(|e| Error::UserFunctionError(Box::new(e)))
 }
 

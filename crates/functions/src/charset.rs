@@ -59,7 +59,7 @@ fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Answer {
 fn represented(text: &str, charset: &str) -> String {
     let has = |c: &char| match charset {
         "ascii" => c.is_ascii(),
-        "latin1" => matches!(c, '\u{a0}'..='\u{ff}') || HIGH.contains(c),
+        "latin1" => matches!(c, '\u{a0}'..='\u{ff}') || CP1252_HIGH.contains(c),
         "utf8" => c.len_utf8() <= 3,
         _ => true,
     };
@@ -69,7 +69,7 @@ fn represented(text: &str, charset: &str) -> String {
 }
 
 /// The characters of the bytes 0x80 to 0x9f, from Unicode's table of code page 1252.
-const HIGH: [char; 32] = [
+const CP1252_HIGH: [char; 32] = [
     '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
     '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
 ];
@@ -77,7 +77,7 @@ const HIGH: [char; 32] = [
 /// MySQL's latin1 is Windows' code page 1252, whose five unused bytes are control characters.
 fn of_latin1(byte: u8) -> char {
     match byte {
-        0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
+        0x80..=0x9f => CP1252_HIGH[usize::from(byte - 0x80)],
         other => char::from(other),
     }
 }

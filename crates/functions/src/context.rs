@@ -29,7 +29,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .volatile(),
     own("last_insert_id", 0, 1, Unsigned, last_insert_id).volatile(),
     own("ps_current_thread_id", 0, 0, Unsigned, |ctx| {
-        is_on(ctx, "ps_current_thread_id")?;
+        check_performance_schema_on(ctx, "ps_current_thread_id")?;
         Ok(match ctx.session.thread_id() {
             0 => Value::Null,
             id => Value::Integer(id as i64),
@@ -109,7 +109,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     .volatile(),
     // What PS_THREAD_ID is given: -1, which is no connection, for NULL.
     helper("tare_connection", 1, 1, |ctx| {
-        is_on(ctx, "ps_thread_id")?;
+        check_performance_schema_on(ctx, "ps_thread_id")?;
         Ok(match ctx.get(0)? {
             Value::Null => Value::Integer(-1),
             id => id,
@@ -130,7 +130,7 @@ fn account((user, host): (String, String)) -> Value {
 }
 
 /// 1683, where Performance Schema is off, which a function is about.
-fn is_on(ctx: &Call<'_>, function: &str) -> rusqlite::Result<()> {
+fn check_performance_schema_on(ctx: &Call<'_>, function: &str) -> rusqlite::Result<()> {
     if ctx.session.variable("global", "performance_schema") != Value::Integer(0) {
         return Ok(());
     }

@@ -40,18 +40,18 @@ pub(crate) static HELPERS: &[Helper] = &[helper("isnull", 1, 1, |ctx| {
 })];
 
 /// DEFAULT and VALUES: the rewriter of INSERT knows them.
-fn unchanged(call: SqlCall) -> Written {
+fn unchanged(call: SqlCall) -> ExprResult {
     Ok(call.unchanged())
 }
 
 /// ANY_VALUE: SQLite takes the value of any row without being told.
-fn any_value(call: SqlCall) -> Written {
+fn any_value(call: SqlCall) -> ExprResult {
     let [value] = plain(call)?;
     Ok(node::nested(value))
 }
 
 /// COALESCE: SQLite's takes two arguments at least.
-fn coalesce(call: SqlCall) -> Written {
+fn coalesce(call: SqlCall) -> ExprResult {
     if call.len() > 1 {
         return Ok(call.unchanged());
     }
@@ -60,25 +60,25 @@ fn coalesce(call: SqlCall) -> Written {
 }
 
 /// ISNULL.
-fn isnull(call: SqlCall) -> Written {
+fn isnull(call: SqlCall) -> ExprResult {
     let [value] = plain(call)?;
     let value = Box::new(node::nested(value));
     Ok(node::nested(Expr::IsNull(value)))
 }
 
 /// What needs files of the server, or another server.
-fn nothing(_: SqlCall) -> Written {
+fn nothing(_: SqlCall) -> ExprResult {
     Ok(node::null())
 }
 
 /// NAME_CONST: the value.
-fn value(call: SqlCall) -> Written {
+fn value(call: SqlCall) -> ExprResult {
     let [_, value] = plain(call)?;
     Ok(node::nested(value))
 }
 
 /// BENCHMARK: always 0, once the expression has been evaluated.
-fn benchmark(call: SqlCall) -> Written {
+fn benchmark(call: SqlCall) -> ExprResult {
     let [_, value] = plain(call)?;
     let evaluated = Expr::IsNull(Box::new(node::nested(value)));
     let zero = || node::number(0);

@@ -31,7 +31,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Err(fail("length value is out of range in 'random_bytes'"));
         }
         let mut all = vec![0; n as usize];
-        random(&mut all)?;
+        fill_random(&mut all)?;
         Ok(Value::Blob(all))
     })
     .volatile(),
@@ -81,7 +81,7 @@ fn digest<D: sha1::Digest>(ctx: &Call<'_>) -> Answer {
 }
 
 /// CHAR: of numbers, so that 0x41 is 65.
-fn char(call: SqlCall) -> Written {
+fn char(call: SqlCall) -> ExprResult {
     let arguments = call.into_arguments().into_iter().map(|argument| {
         let Expr::Value(value) = &argument else {
             return argument;

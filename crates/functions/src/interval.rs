@@ -2,7 +2,7 @@
 
 use sqlparser::ast::Expr;
 use tare_dialect::near;
-use tare_dialect::rewrite::{interval, opposite};
+use tare_dialect::rewrite::{interval, negative_number};
 
 use crate::prelude::*;
 
@@ -105,17 +105,17 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// DATE_ADD, ADDDATE.
-fn date_add(call: SqlCall) -> Written {
+fn date_add(call: SqlCall) -> ExprResult {
     moved_by(call, |n| n)
 }
 
 /// DATE_SUB, SUBDATE.
-fn date_sub(call: SqlCall) -> Written {
-    moved_by(call, opposite)
+fn date_sub(call: SqlCall) -> ExprResult {
+    moved_by(call, negative_number)
 }
 
 /// A number of days stands for an INTERVAL of them.
-fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> Written {
+fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> ExprResult {
     let [date, by] = plain(call)?;
     let (n, unit) = match by {
         Expr::Interval(by) => interval(by).ok_or_else(|| near("INTERVAL"))?,

@@ -6,6 +6,7 @@
 
 mod address;
 mod aggregate;
+mod arguments;
 mod assign;
 pub mod call;
 mod charset;
@@ -34,7 +35,6 @@ mod text;
 mod text_builder;
 mod uuid;
 mod window;
-mod written;
 
 pub use self::evaluation::EvaluationContext;
 pub use self::record::{Function, Helper, Scalar, scalar};

@@ -109,7 +109,7 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// ATAN and ATAN2 are the same.
-fn atan(call: SqlCall) -> Written {
+fn atan(call: SqlCall) -> ExprResult {
     let name = if call.len() == 2 { "atan2" } else { "atan" };
     Ok(node::call(name, call.into_arguments()))
 }
@@ -150,7 +150,7 @@ fn logarithm(ctx: &Call<'_>) -> Answer {
 fn rand(ctx: &Call<'_>) -> Answer {
     let bits = if ctx.is_empty() {
         let mut bytes = [0u8; 8];
-        random(&mut bytes)?;
+        fill_random(&mut bytes)?;
         u64::from_le_bytes(bytes)
     } else {
         // SplitMix64.

@@ -73,30 +73,30 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// INSTR is LOCATE the other way round.
-fn instr(call: SqlCall) -> Written {
+fn instr(call: SqlCall) -> ExprResult {
     let [text, part] = plain(call)?;
     Ok(node::call("locate", vec![part, text]))
 }
 
 /// LTRIM: spaces at the beginning.
-fn ltrim(call: SqlCall) -> Written {
+fn ltrim(call: SqlCall) -> ExprResult {
     without_spaces(call, "tare_ltrim")
 }
 
 /// RTRIM: spaces at the end.
-fn rtrim(call: SqlCall) -> Written {
+fn rtrim(call: SqlCall) -> ExprResult {
     without_spaces(call, "tare_rtrim")
 }
 
 /// TRIM: the second argument is what is taken away.
-fn trim(call: SqlCall) -> Written {
+fn trim(call: SqlCall) -> ExprResult {
     match call.len() {
         1 => without_spaces(call, "tare_trim"),
         _ => Ok(call.unchanged()),
     }
 }
 
-fn without_spaces(call: SqlCall, helper: &str) -> Written {
+fn without_spaces(call: SqlCall, helper: &str) -> ExprResult {
     let [text] = plain(call)?;
     Ok(node::call(helper, vec![text, node::text(" ")]))
 }

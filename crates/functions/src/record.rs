@@ -8,7 +8,7 @@ use rusqlite::types::{ToSqlOutput, Value};
 use rusqlite::{Connection, ToSql};
 use sqlparser::ast::Expr;
 use tare_dialect::error::Result;
-use tare_dialect::function::{ANY, Evaluation, Form, Out, Signature, SqlCall};
+use tare_dialect::function::{ANY, Evaluation, Form, ReturnType, Signature, SqlCall};
 
 use crate::call::{Answer, Call};
 use crate::evaluation::EvaluationContext;
@@ -17,7 +17,7 @@ use crate::evaluation::EvaluationContext;
 pub type Scalar = fn(&Call<'_>) -> Answer;
 
 /// Gives a connection an aggregate function, under a name and for a number of arguments.
-pub type Aggregated = fn(&Connection, &str, c_int) -> rusqlite::Result<()>;
+pub type AddAggregate = fn(&Connection, &str, c_int) -> rusqlite::Result<()>;
 
 /// What SQLite is given for a call.
 enum CallValue {
@@ -39,7 +39,7 @@ impl ToSql for CallValue {
 #[derive(Debug, Clone, Copy)]
 enum Body {
     Scalar(Scalar),
-    Aggregate(Aggregated),
+    Aggregate(AddAggregate),
 }
 
 /// A function that clients call.
@@ -65,7 +65,7 @@ const fn function(
     name: &'static str,
     fewest: u8,
     most: u8,
-    out: Out,
+    out: ReturnType,
     form: Form,
     body: Option<Body>,
 ) -> Function {
@@ -83,7 +83,7 @@ const fn function(
 }
 
 /// SQLite's own, under its own name.
-pub const fn sqlites(name: &'static str, fewest: u8, most: u8, out: Out) -> Function {
+pub const fn sqlites(name: &'static str, fewest: u8, most: u8, out: ReturnType) -> Function {
     function(name, fewest, most, out, Form::Itself, None)
 }
 
@@ -92,14 +92,20 @@ pub const fn renamed(
     name: &'static str,
     fewest: u8,
     most: u8,
-    out: Out,
+    out: ReturnType,
     sqlites: &'static str,
 ) -> Function {
     function(name, fewest, most, out, Form::Renamed(sqlites), None)
 }
 
 /// With a body of ours.
-pub const fn own(name: &'static str, fewest: u8, most: u8, out: Out, body: Scalar) -> Function {
+pub const fn own(
+    name: &'static str,
+    fewest: u8,
+    most: u8,
+    out: ReturnType,
+    body: Scalar,
+) -> Function {
     function(
         name,
         fewest,
@@ -115,7 +121,7 @@ pub const fn hidden(
     name: &'static str,
     fewest: u8,
     most: u8,
-    out: Out,
+    out: ReturnType,
     sqlites: &'static str,
     body: Scalar,
 ) -> Function {
@@ -128,9 +134,9 @@ pub const fn aggregated(
     name: &'static str,
     fewest: u8,
     most: u8,
-    out: Out,
+    out: ReturnType,
     sqlites: &'static str,
-    body: Aggregated,
+    body: AddAggregate,
 ) -> Function {
     let body = Some(Body::Aggregate(body));
     function(name, fewest, most, out, Form::Renamed(sqlites), body).aggregate()
@@ -141,7 +147,7 @@ pub const fn code(
     name: &'static str,
     fewest: u8,
     most: u8,
-    out: Out,
+    out: ReturnType,
     write: fn(SqlCall) -> Result<Expr>,
 ) -> Function {
     function(name, fewest, most, out, Form::Code(write), None)
@@ -159,7 +165,7 @@ pub const fn helper(name: &'static str, fewest: u8, most: u8, body: Scalar) -> H
 }
 
 /// An aggregate that only the dialect calls.
-pub const fn aggregated_helper(name: &'static str, arguments: u8, body: Aggregated) -> Helper {
+pub const fn aggregated_helper(name: &'static str, arguments: u8, body: AddAggregate) -> Helper {
     Helper {
         name,
         fewest: arguments,

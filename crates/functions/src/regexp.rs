@@ -90,11 +90,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 /// A text's bytes at most: a search cannot be ended, and takes up to 25 ns for each.
-const TEXT: usize = 4 << 20;
+const MAX_SUBJECT_BYTES: usize = 4 << 20;
 
 /// A pattern's bytes at most: what it is compiled to takes a time that grows with their square, and
 /// nothing can end that.
-const PATTERN: usize = 8 << 10;
+const MAX_PATTERN_BYTES: usize = 8 << 10;
 
 fn wrong(code: u16, message: &str) -> rusqlite::Error {
     raise(SqlError::new(code, message))
@@ -106,7 +106,8 @@ fn compiled(
     i: usize,
     options: Option<usize>,
 ) -> Result<Option<std::sync::Arc<Regex>>> {
-    if matches!(ctx.get_raw(0), ValueRef::Text(t) | ValueRef::Blob(t) if t.len() > TEXT) {
+    if matches!(ctx.get_raw(0), ValueRef::Text(t) | ValueRef::Blob(t) if t.len() > MAX_SUBJECT_BYTES)
+    {
         return Err(wrong(3699, "Timeout exceeded in regular expression match."));
     }
     let Some(pattern) = text(ctx, i) else {
@@ -115,7 +116,7 @@ fn compiled(
     if pattern.is_empty() {
         return Err(wrong(3685, "Illegal argument to a regular expression."));
     }
-    if pattern.len() > PATTERN {
+    if pattern.len() > MAX_PATTERN_BYTES {
         return Err(wrong(
             3700,
             "The regular expression pattern exceeds limits on size or complexity.",

@@ -192,20 +192,20 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// BIT_LENGTH: eight for each byte.
-fn bit_length(call: SqlCall) -> Written {
+fn bit_length(call: SqlCall) -> ExprResult {
     let bytes = node::call("octet_length", plain::<1>(call)?.into());
     let bits = node::binary(bytes, BinaryOperator::Multiply, node::number(8));
     Ok(node::nested(bits))
 }
 
 /// WEIGHT_STRING: the bytes that a text without case is compared by.
-fn weight_string(call: SqlCall) -> Written {
+fn weight_string(call: SqlCall) -> ExprResult {
     let upper = node::call("tare_upper", plain::<1>(call)?.into());
     Ok(node::cast(upper, DataType::Blob(None)))
 }
 
 /// CHARSET.
-fn charset(call: SqlCall) -> Written {
+fn charset(call: SqlCall) -> ExprResult {
     let [value] = plain(call)?;
     Ok(node::text(if node::is_bytes(&value) {
         "binary"
@@ -215,7 +215,7 @@ fn charset(call: SqlCall) -> Written {
 }
 
 /// COLLATION.
-fn collation(call: SqlCall) -> Written {
+fn collation(call: SqlCall) -> ExprResult {
     let [value] = plain(call)?;
     Ok(node::text(if node::is_bytes(&value) {
         "binary"
@@ -225,7 +225,7 @@ fn collation(call: SqlCall) -> Written {
 }
 
 /// COERCIBILITY: 2 of a column, 4 of a literal.
-fn coercibility(call: SqlCall) -> Written {
+fn coercibility(call: SqlCall) -> ExprResult {
     Ok(node::number(if call.is_column() { 2 } else { 4 }))
 }
 

@@ -17,7 +17,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
     own("uuid", 0, 0, Text, |_ctx| {
         let mut b = [0u8; 16];
-        random(&mut b)?;
+        fill_random(&mut b)?;
         Ok(Builder::from_random_bytes(b).into_uuid().to_string().into())
     })
     .volatile(),

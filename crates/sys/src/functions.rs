@@ -16,7 +16,7 @@ use tare_dialect::error::{Error, Result};
 use tare_dialect::function::Evaluation;
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
-use tare_dialect::schema::{Rewritten, Routine, Schema};
+use tare_dialect::schema::{RewrittenQuery, Routine, Schema};
 use tare_dialect::walk;
 use tare_functions::{EvaluationContext, Scalar, scalar};
 use tare_mysql::interrupt;
@@ -47,7 +47,7 @@ pub struct Function {
     pub returns: &'static str,
     /// How it is evaluated.
     pub body: Body,
-    rewritten: OnceLock<Result<Rewritten>>,
+    rewritten: OnceLock<Result<RewrittenQuery>>,
 }
 
 const fn function(
@@ -93,7 +93,7 @@ pub fn register(
 }
 
 impl Function {
-    fn rewrite(&self, select: &str, schema: &mut dyn Schema) -> Result<Rewritten> {
+    fn rewrite(&self, select: &str, schema: &mut dyn Schema) -> Result<RewrittenQuery> {
         let Statement::Query(query) = tare_dialect::parse_one(select)? else {
             return Err(tare_dialect::near(self.name));
         };
@@ -126,7 +126,7 @@ impl Routine for Function {
         let rewritten = self
             .rewritten
             .get_or_init(|| interrupt::ignore_during(|| self.rewrite(select, schema)));
-        let Rewritten { query, catalog } = rewritten.as_ref().map_err(Clone::clone)?;
+        let RewrittenQuery { query, catalog } = rewritten.as_ref().map_err(Clone::clone)?;
         let mut query = query.clone();
         let filled = fill(&mut query, &arguments);
         if filled != arguments.len() {

@@ -30,7 +30,7 @@ use tare_dialect::Mode;
 use tare_dialect::name::ident;
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
-use tare_dialect::schema::{Rewritten, Schema, SystemColumn};
+use tare_dialect::schema::{RewrittenQuery, Schema, SystemColumn};
 use tare_dialect::split::open_comments;
 
 macro_rules! files {
@@ -168,7 +168,7 @@ pub struct View {
     name: &'static str,
     doc: &'static str,
     definition: String,
-    rewritten: OnceLock<Result<Rewritten>>,
+    rewritten: OnceLock<Result<RewrittenQuery>>,
 }
 
 impl View {
@@ -230,14 +230,14 @@ impl View {
         &self.definition
     }
 
-    fn rewrite(&self, schema: &mut dyn Schema) -> Result<Rewritten> {
+    fn rewrite(&self, schema: &mut dyn Schema) -> Result<RewrittenQuery> {
         let Statement::Query(query) = tare_dialect::parse_one(&self.definition)? else {
             return Err(tare_dialect::near(self.name));
         };
         let rewriter = Rewriter::new(Some("sys"), schema, Mode::default());
         let untyped = rewriter.untyped(&query, self.columns().len());
         let rewritten = rewriter.rewritten(*query, &self.definition)?;
-        Ok(Rewritten {
+        Ok(RewrittenQuery {
             query: self.add_types(rewritten.query, &untyped),
             ..rewritten
         })
@@ -277,7 +277,7 @@ impl tare_dialect::schema::View for View {
             .map(tare_query::schema::system_column)
             .collect()
     }
-    fn query(&self, schema: &mut dyn Schema) -> Result<&Rewritten> {
+    fn query(&self, schema: &mut dyn Schema) -> Result<&RewrittenQuery> {
         let rewritten = self
             .rewritten
             .get_or_init(|| interrupt::ignore_during(|| self.rewrite(schema)));

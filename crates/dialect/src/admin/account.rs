@@ -5,7 +5,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 use super::words::{any, need, quoted, take, text, word};
-use crate::read::end;
+use crate::read::expect_end;
 
 /// An account by user and host; `None` is the session's own.
 pub type Name = Option<(String, String)>;
@@ -41,7 +41,7 @@ pub struct Options {
 
 /// A privilege and where it holds: a schema, or everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Granted {
+pub struct Grant {
     /// In capitals; ALL without PRIVILEGES.
     pub privileges: Vec<String>,
     /// `None` is `*.*`.
@@ -64,9 +64,9 @@ pub enum AccountChange {
     /// SET PASSWORD.
     Password(Name, String),
     /// GRANT.
-    Grant(Granted),
+    Grant(Grant),
     /// REVOKE.
-    Revoke(Granted),
+    Revoke(Grant),
     /// REVOKE ALL PRIVILEGES, GRANT OPTION.
     RevokeAll(Vec<Name>),
 }
@@ -124,7 +124,7 @@ pub(super) fn parse(parser: &mut Parser<'_>) -> Result<Option<AccountChange>> {
         }
         _ => return Ok(None),
     };
-    end(parser)?;
+    expect_end(parser)?;
     Ok(Some(change))
 }
 
@@ -273,7 +273,7 @@ fn privilege(parser: &mut Parser<'_>) -> Result<String> {
 }
 
 /// The rest of GRANT or REVOKE, behind the privileges' first.
-fn granted(parser: &mut Parser<'_>, whom: &str) -> Result<Granted> {
+fn granted(parser: &mut Parser<'_>, whom: &str) -> Result<Grant> {
     let privileges = list(parser, privilege)?;
     if word(parser) == whom {
         return Err(Error::unsupported("roles"));
@@ -290,7 +290,7 @@ fn granted(parser: &mut Parser<'_>, whom: &str) -> Result<Granted> {
             return Err(Error::unsupported("GRANT OPTION without ALL PRIVILEGES"));
         }
     }
-    Ok(Granted {
+    Ok(Grant {
         privileges,
         schema,
         accounts,

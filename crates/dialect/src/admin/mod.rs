@@ -13,7 +13,7 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Token;
 
 pub use self::account::{
-    AccountChange, Granted, Name as AccountName, Options as UserOptions, Secret as NewSecret,
+    AccountChange, Grant, Name as AccountName, Options as UserOptions, Secret as NewSecret,
     User as NewUser,
 };
 pub use self::request::{
@@ -24,7 +24,7 @@ use self::show::show;
 use self::words::{any, expr, identifier, name, need, take, text, word};
 use crate::name::last_name;
 use crate::plan::Action;
-use crate::read::end;
+use crate::read::expect_end;
 
 /// Reads the statement if it is one of these.
 pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
@@ -122,7 +122,7 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
         }
         _ => return Ok(None),
     };
-    end(parser)?;
+    expect_end(parser)?;
     Ok(Some(action))
 }
 

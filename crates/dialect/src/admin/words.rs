@@ -48,7 +48,7 @@ pub(super) fn identifier(parser: &mut Parser<'_>) -> Result<Ident> {
 }
 
 pub(super) fn expr(parser: &mut Parser<'_>) -> Result<Expr> {
-    read::parsed(parser.parse_expr())
+    read::with_interruption(parser.parse_expr())
 }
 
 pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {

@@ -23,7 +23,7 @@ use crate::schema::Schema;
 use crate::scope::{Column, Names};
 
 /// The types of MySQL that the parser knows by nothing but their names.
-const NAMED: &[&str] = &[
+const TYPES_BY_NAME: &[&str] = &[
     "FIXED",
     "GEOMCOLLECTION",
     "GEOMETRY",
@@ -110,7 +110,7 @@ impl FromSql for TableDef {
     fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()> {
         // A name that is no type.
         if let DataType::Custom(name, _) = &column.data_type
-            && !NAMED
+            && !TYPES_BY_NAME
                 .iter()
                 .any(|k| last_name(name).eq_ignore_ascii_case(k))
         {
@@ -239,10 +239,10 @@ impl FromSql for TableDef {
 
 /// The definition that the text of a CREATE TABLE or CREATE VIEW gives.
 pub fn definition(text: &str) -> tare_mysql::Result<TableDef> {
-    Ok(defined(text)?)
+    Ok(parse_definition(text)?)
 }
 
-fn defined(text: &str) -> Result<TableDef> {
+fn parse_definition(text: &str) -> Result<TableDef> {
     match parse_one(text)? {
         Statement::CreateTable(create) => TableDef::from_create(&create),
         Statement::CreateView(view) => Ok(TableDef {
@@ -291,13 +291,15 @@ fn default_text(expr: &Expr) -> String {
             expr,
             op: sqlparser::ast::UnaryOperator::Minus,
         } => literal(&format!("-{expr}")),
-        Expr::Function(f) if NOW.contains(&name_of(f).as_str()) => "CURRENT_TIMESTAMP".into(),
+        Expr::Function(f) if NOW_FUNCTIONS.contains(&name_of(f).as_str()) => {
+            "CURRENT_TIMESTAMP".into()
+        }
         other => format!("({other})"),
     }
 }
 
 /// What the moment of a row is called.
-const NOW: [&str; 4] = ["current_timestamp", "now", "localtime", "localtimestamp"];
+const NOW_FUNCTIONS: [&str; 4] = ["current_timestamp", "now", "localtime", "localtimestamp"];
 
 fn table_options(create: &CreateTable) -> &[SqlOption] {
     match &create.table_options {

@@ -30,7 +30,7 @@ impl TableName {
 
 /// What becomes of a row of CREATE TABLE ... SELECT whose unique key is there already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Doubles {
+pub enum DuplicateRows {
     /// Error 1062.
     #[default]
     Refused,

@@ -11,7 +11,7 @@ use sqlparser::tokenizer::TokenWithSpan;
 use tare_mysql::error::SqlError;
 
 use crate::depth;
-use crate::tokenize::Unread;
+use crate::tokenize::TokenizeError;
 
 /// The result of whatever is made of a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -270,11 +270,11 @@ impl From<ParserError> for Error {
     }
 }
 
-impl From<Unread> for Error {
-    fn from(error: Unread) -> Self {
+impl From<TokenizeError> for Error {
+    fn from(error: TokenizeError) -> Self {
         match error {
-            Unread::Text(error) => Self::Syntax(Place::At(error.location)),
-            Unread::Ended(error) => error.into(),
+            TokenizeError::Text(error) => Self::Syntax(Place::At(error.location)),
+            TokenizeError::Ended(error) => error.into(),
         }
     }
 }

@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 pub use self::call::{SqlCall, arguments, name_of};
-pub use self::signature::{ANY, Evaluation, Form, Out, Signature};
+pub use self::signature::{ANY, Evaluation, Form, ReturnType, Signature};
 use super::near;
 use super::schema::Schema;
 use crate::name::{full_name, last_name};
 
 /// How a statement is rewritten: what a function has to know of it.
 #[derive(Clone, Copy)]
-pub struct Around<'a> {
+pub struct CallContext<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
     /// Sums are exact beyond 64 bits.
@@ -23,7 +23,7 @@ pub struct Around<'a> {
     pub schema: &'a dyn Schema,
 }
 
-impl std::fmt::Debug for Around<'_> {
+impl std::fmt::Debug for CallContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Around").finish_non_exhaustive()
     }
@@ -44,7 +44,7 @@ pub fn is_certain(schema: &dyn Schema, name: &str) -> bool {
 }
 
 /// The call as SQLite knows it.
-pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
+pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
     let written = last_name(&call.name);
     let name = name_of(&call);
     if call.name.0.len() > 1 {
@@ -53,17 +53,17 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
     if matches!(call.args, FunctionArguments::Subquery(_)) {
         return Err(near(&written));
     }
-    let Some(function) = around.schema.function(&name) else {
+    let Some(function) = context.schema.function(&name) else {
         // What schema sys is written in may use SQLite's own.
         let sqlites = ["json", "json_group_array", "json_group_object"];
-        if around.database == Some("sys") && sqlites.contains(&name.as_str()) {
+        if context.database == Some("sys") && sqlites.contains(&name.as_str()) {
             return Ok(Expr::Function(call));
         }
-        return Err(unknown(&written, around.database));
+        return Err(unknown(&written, context.database));
     };
-    plain_arguments(&name, &call)?;
+    check_plain_arguments(&name, &call)?;
     let windowed = call.over.is_some();
-    let call = SqlCall::new(call, around.exact);
+    let call = SqlCall::new(call, context.exact);
     let n = call.len();
     if n < function.fewest.into() || function.most != ANY && n > function.most.into() {
         return Err(Error::ParameterCount(written));
@@ -80,7 +80,7 @@ pub fn rewrite(call: Function, around: Around<'_>) -> Result<Expr> {
 }
 
 /// `*` is COUNT's alone, and no argument has a name.
-fn plain_arguments(name: &str, call: &Function) -> Result<()> {
+fn check_plain_arguments(name: &str, call: &Function) -> Result<()> {
     let FunctionArguments::List(args) = &call.args else {
         return Ok(());
     };

@@ -34,7 +34,7 @@ pub enum Form {
 
 /// What a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Out {
+pub enum ReturnType {
     /// BIGINT.
     Int,
     /// BIGINT UNSIGNED.
@@ -93,7 +93,7 @@ pub struct Signature {
     /// And at most.
     pub most: u8,
     /// What it returns.
-    pub out: Out,
+    pub out: ReturnType,
     /// How SQLite is told.
     pub form: Form,
     /// What its value depends on.

@@ -196,7 +196,7 @@ fn function(
 }
 
 /// The word in front of a column of an ENUM or a SET whose number is meant.
-pub const MEMBER: &str = "tare_member";
+pub const MEMBER_MARK: &str = "tare_member";
 
 /// What SQLite calls a user variable's value: a function of its name.
 const USER_VARIABLE: &str = "tare_user_variable";

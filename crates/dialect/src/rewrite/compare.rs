@@ -78,7 +78,7 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
 }
 
 /// Makes an operand a number: a literal now, and everything else once it has been rewritten.
-fn as_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
+fn convert_to_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
     if let Expr::Value(v) = expr {
         let number = match &v.value {
             Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => s.trim().parse().ok(),
@@ -94,12 +94,12 @@ fn as_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
     later.push((i, Conversion::Number));
 }
 
-fn without_case(expr: &mut Expr) {
+fn ignore_case(expr: &mut Expr) {
     node::replace(expr, |e| node::collate(e, "nocase"));
 }
 
 /// A date without a time, compared with a DATETIME, is its midnight.
-fn as_datetime(expr: &mut Expr) {
+fn extend_to_datetime(expr: &mut Expr) {
     let Expr::Value(v) = expr else { return };
     let (Value::SingleQuotedString(s) | Value::DoubleQuotedString(s)) = &mut v.value else {
         return;
@@ -180,7 +180,7 @@ impl Rewriter<'_> {
             && !side.bytes
             && side.wire.is_some_and(|t| t.charset != CHARSET_BINARY)
         {
-            without_case(expr);
+            ignore_case(expr);
         }
     }
 
@@ -218,8 +218,8 @@ impl Rewriter<'_> {
                 right,
             } => {
                 let moves = types::is_interval(left) || types::is_interval(right);
-                // Where numbers are computed with, 0x41 is 65, a date is its digits, and a text is a double,
-                // which SQLite would read out of 64 MiB of digits without looking up.
+                // Where numbers are computed with, 0x41 is 65, a date is its digits, and a text is a
+                // double.
                 for (i, side) in [left, right].into_iter().enumerate() {
                     if let Expr::Value(v) = side.as_ref()
                         && let Value::HexStringLiteral(hex) = &v.value
@@ -242,19 +242,19 @@ impl Rewriter<'_> {
             }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
                 let (a, b) = (self.side(left), self.side(right));
-                if alike((0, left, &a), (1, right, &b), later) {
-                    without_case(right);
+                if unify_kinds((0, left, &a), (1, right, &b), later) {
+                    ignore_case(right);
                 }
             }
             Expr::Between {
                 expr, low, high, ..
             } => {
                 let (mut a, b, c) = (self.side(expr), self.side(low), self.side(high));
-                let first = alike((0, expr, &a), (1, low, &b), later);
+                let first = unify_kinds((0, expr, &a), (1, low, &b), later);
                 if later.contains(&(0, Conversion::Number)) {
                     a = Side::number();
                 }
-                let second = alike((0, expr, &a), (2, high, &c), later);
+                let second = unify_kinds((0, expr, &a), (2, high, &c), later);
                 if later.contains(&(0, Conversion::Real)) {
                     // For the sake of one bound; the other one is compared with the same double.
                     for (i, bound) in [(1, &b), (2, &c)] {
@@ -264,7 +264,7 @@ impl Rewriter<'_> {
                     }
                 }
                 if first && second {
-                    without_case(expr);
+                    ignore_case(expr);
                 }
             }
             Expr::InList { .. }
@@ -279,7 +279,7 @@ impl Rewriter<'_> {
             Expr::InSubquery { expr, .. } => {
                 let a = self.side(expr);
                 if !a.stored && !a.bytes && a.is(types::is_text) {
-                    without_case(expr);
+                    ignore_case(expr);
                 }
             }
             _ => {}
@@ -313,15 +313,15 @@ impl Rewriter<'_> {
             .iter()
             .all(|s| s.is(types::is_number) || s.is(is_null));
         if a.is(types::is_text) && numbers && !list.is_empty() {
-            as_number(expr, 0, later);
+            convert_to_number(expr, 0, later);
         } else if a.is(types::is_number) && !a.stored {
             for (i, (e, s)) in list.into_iter().zip(&sides).enumerate() {
                 if s.is(types::is_text) {
-                    as_number(e, i + 1, later);
+                    convert_to_number(e, i + 1, later);
                 }
             }
         } else if !a.stored && !a.bytes && !a.is(types::is_number) {
-            without_case(expr);
+            ignore_case(expr);
         }
     }
 }
@@ -361,7 +361,7 @@ fn is_datetime(t: &WireType) -> bool {
 }
 
 /// Brings two operands to one kind. Returns whether they are texts whose collation must be said.
-fn alike(
+fn unify_kinds(
     (i, left, a): (usize, &mut Expr, &Side),
     (j, right, b): (usize, &mut Expr, &Side),
     later: &mut Vec<(usize, Conversion)>,
@@ -385,7 +385,7 @@ fn alike(
         return false;
     }
     if a.is(types::is_text) && b.is(types::is_number) {
-        as_number(left, i, later);
+        convert_to_number(left, i, later);
         return false;
     }
     if b.is(types::is_text) && a.is(types::is_number) {
@@ -396,26 +396,26 @@ fn alike(
                 if s.trim().parse::<f64>().is_ok()))
         };
         if !(a.stored && (!b.literal || reads_as_number(right))) || b.column {
-            as_number(right, j, later);
+            convert_to_number(right, j, later);
         }
         return false;
     }
     if a.is(is_datetime) {
-        as_datetime(right);
+        extend_to_datetime(right);
     }
     if b.is(is_datetime) {
-        as_datetime(left);
+        extend_to_datetime(left);
     }
     if a.bytes || b.bytes || a.stored || b.stored {
         return false;
     }
     if a.is(types::is_number) && !a.stored && b.wire.is_none() && matches!(right, Expr::Value(_)) {
         // A parameter may come as a text.
-        as_number(right, j, later);
+        convert_to_number(right, j, later);
         return false;
     }
     if b.is(types::is_number) && !b.stored && a.wire.is_none() && matches!(left, Expr::Value(_)) {
-        as_number(left, i, later);
+        convert_to_number(left, i, later);
         return false;
     }
     !(a.is(types::is_number) || b.is(types::is_number))

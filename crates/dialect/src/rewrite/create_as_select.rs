@@ -5,7 +5,7 @@ use tare_mysql::table::{ColumnDef, TableDef};
 
 use super::Rewriter;
 use super::insert::now;
-use crate::ddl::{Doubles, TableName};
+use crate::ddl::{DuplicateRows, TableName};
 use crate::error::{Error, Result};
 use crate::join::shares_columns;
 use crate::name::quote;
@@ -20,9 +20,9 @@ impl Rewriter<'_> {
         mut query: Query,
         text: &str,
         mut def: TableDef,
-        doubles: Doubles,
+        doubles: DuplicateRows,
     ) -> Result<(Sql, TableDef)> {
-        self.note(&name.database, &name.table);
+        self.add_table(&name.database, &name.table);
         self.names.defines = true;
         self.name_columns(&mut query, text);
         let shared = matches!(query.body.as_ref(), SetExpr::Select(s) if shares_columns(&s.from));
@@ -62,24 +62,30 @@ impl Rewriter<'_> {
         self.exact = self.reads_system(&query);
         self.visit(&mut query)?;
         let into: Vec<&str> = names.iter().map(String::as_str).collect();
-        let ignores = doubles == Doubles::Ignored;
+        let ignores = doubles == DuplicateRows::Ignored;
         let (mut filled, mut others) = (Vec::new(), Vec::new());
         for column in &def.columns {
             let is_now = column.default.as_deref() == Some("CURRENT_TIMESTAMP");
             if is_now && !into.contains(&column.name.as_str()) {
                 let mut value = now(column);
-                let given = self.given(&value);
+                let value_kind = self.value_kind(&value);
                 self.visit(&mut value)?;
-                others.push(self.converted(Some(&def), &column.name, given, value, ignores));
+                others.push(self.convert_value(
+                    Some(&def),
+                    &column.name,
+                    value_kind,
+                    value,
+                    ignores,
+                ));
                 filled.push(column.name.clone());
             }
         }
         let query = query.to_string();
-        let rows = self.converted_rows(Some(&def), &into, &wires, others, query, ignores);
+        let rows = self.convert_rows(Some(&def), &into, &wires, others, query, ignores);
         let word = match doubles {
-            Doubles::Refused => "INSERT",
-            Doubles::Ignored => "INSERT OR IGNORE",
-            Doubles::Replaced => "REPLACE",
+            DuplicateRows::Refused => "INSERT",
+            DuplicateRows::Ignored => "INSERT OR IGNORE",
+            DuplicateRows::Replaced => "REPLACE",
         };
         let (database, table) = (quote(&name.database), quote(&name.table));
         let into: Vec<String> = names.iter().chain(&filled).map(|n| quote(n)).collect();

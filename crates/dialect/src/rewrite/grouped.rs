@@ -41,7 +41,7 @@ fn has_subquery(expr: &Expr) -> bool {
 
 impl Rewriter<'_> {
     /// 3065: which of the rows that DISTINCT makes one is to decide their order?
-    pub(super) fn distinct_order(&mut self, query: &Query) -> Result<()> {
+    pub(super) fn check_distinct_order(&mut self, query: &Query) -> Result<()> {
         let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &query.order_by) else {
             return Ok(());
         };
@@ -74,7 +74,7 @@ impl Rewriter<'_> {
     }
 
     /// 1140 without GROUP BY, 1055 with it.
-    pub(super) fn full_group_by(&mut self, select: &Select) -> Result<()> {
+    pub(super) fn check_full_group_by(&mut self, select: &Select) -> Result<()> {
         if !self.mode.full_group_by {
             return Ok(());
         }

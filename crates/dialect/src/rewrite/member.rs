@@ -7,7 +7,7 @@ use sqlparser::ast::{
 use super::exact::Class;
 use super::rewriter::Rewriter;
 use crate::function::name_of;
-use crate::node::{self, MEMBER};
+use crate::node::{self, MEMBER_MARK};
 use crate::types;
 
 impl Rewriter<'_> {
@@ -83,7 +83,7 @@ impl Rewriter<'_> {
             .is_some_and(|c| c.members.is_some())
         {
             node::replace(expr, |column| Expr::Prefixed {
-                prefix: Ident::new(MEMBER),
+                prefix: Ident::new(MEMBER_MARK),
                 value: Box::new(column),
             });
         }

@@ -3,7 +3,7 @@
 mod assign;
 mod change;
 mod compare;
-mod condition;
+
 mod create_as_select;
 mod exact;
 mod expr;
@@ -23,8 +23,8 @@ mod sys;
 mod visit;
 mod zoned;
 
-pub use self::assign::converted;
-pub use self::expr::{interval, opposite};
+pub use self::assign::conversion_call;
+pub use self::expr::{interval, negative_number};
 pub use self::insert::{change_of, insert_table};
 pub use self::rewriter::Rewriter;
 

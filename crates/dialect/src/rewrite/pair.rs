@@ -9,18 +9,13 @@ use crate::error::{Error, Result};
 use crate::{node, types, walk};
 
 /// What an expression may consist of that is written once for each pair.
-const SMALL: usize = 16;
-
-/// How many values of IN become a chain of OR. More are rare among texts that are no literals.
-const FEW: usize = 16;
+const MAX_REPEATED_NODES: usize = 16;
 
 impl Rewriter<'_> {
     /// Writes the pairs of a text with texts and numbers: MySQL compares each in its own way, and SQLite all
-    /// alike. And those of texts in IN that are no literals: SQLite looks whether one is NULL by all of them as
-    /// integers, and reads megabytes of digits for that.
+    /// alike.
     pub(super) fn pairs(&mut self, expr: &mut Expr) -> Result<()> {
-        let is_case = matches!(expr, Expr::Case { .. });
-        if !is_case && !matches!(expr, Expr::InList { .. }) {
+        if !matches!(expr, Expr::Case { .. } | Expr::InList { .. }) {
             return Ok(());
         }
         let Some(all) = operands(expr) else {
@@ -32,26 +27,16 @@ impl Rewriter<'_> {
         if !self.side(first).is(types::is_text) {
             return Ok(());
         }
-        let numbers = others
-            .iter()
-            .filter(|e| self.side(e).is(types::is_number))
-            .count();
-        let texts = others
-            .iter()
-            .filter(|e| self.side(e).is(types::is_text))
-            .count();
-        let mixed = numbers > 0 && texts > 0;
-        let is_literal = |e: &&mut Expr| matches!(e, Expr::Value(_));
-        let reads_texts = !is_case && texts == others.len() && !others.iter().all(is_literal);
-        match self.may_repeat(first) {
-            true if mixed || reads_texts && others.len() <= FEW => write(expr),
-            false if mixed => {
-                return Err(Error::unsupported(
-                    "to compare such an expression with texts and numbers",
-                ));
-            }
-            _ => {}
+        let mut has = |kind| others.iter().any(|e| self.side(e).is(kind));
+        if !(has(types::is_number) && has(types::is_text)) {
+            return Ok(());
         }
+        if !self.may_repeat(first) {
+            return Err(Error::unsupported(
+                "to compare such an expression with texts and numbers",
+            ));
+        }
+        write(expr);
         Ok(())
     }
 
@@ -63,7 +48,7 @@ impl Rewriter<'_> {
             parts += 1;
             grows |= matches!(e, Expr::Case { .. } | Expr::InList { .. });
         });
-        parts <= SMALL && !grows && is_certain(&*self.names.schema, expr)
+        parts <= MAX_REPEATED_NODES && !grows && is_certain(&*self.names.schema, expr)
     }
 }
 

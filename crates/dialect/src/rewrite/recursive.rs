@@ -24,7 +24,7 @@ use crate::name::{ident, last_name};
 use crate::node::{self, query};
 
 /// The column that says how far a row is away from the first ones.
-const DEPTH: &str = "tare depth";
+const DEPTH_COLUMN: &str = "tare depth";
 
 impl Rewriter<'_> {
     /// After the query has been rewritten: limits those of its WITH that read themselves.
@@ -70,7 +70,7 @@ fn limit(cte: &mut Cte, columns: Vec<Ident>) -> Option<Cte> {
         let before = match read_as(&mut select.from, &name.value, &inner) {
             Some(alias) => {
                 hide(&mut select.projection, &alias, &columns);
-                Expr::CompoundIdentifier(vec![alias, ident(DEPTH)])
+                Expr::CompoundIdentifier(vec![alias, ident(DEPTH_COLUMN)])
             }
             None => node::text(""),
         };
@@ -97,7 +97,7 @@ fn limit(cte: &mut Cte, columns: Vec<Ident>) -> Option<Cte> {
     );
     let outside = query::with(named(&name, &columns), query::query(select));
     let mut with_depth = columns;
-    with_depth.push(ident(DEPTH));
+    with_depth.push(ident(DEPTH_COLUMN));
     cte.alias = named(&inner, &with_depth);
     outside.cte_tables.into_iter().next()
 }
@@ -145,7 +145,7 @@ fn terms(mut body: &mut SetExpr) -> Option<Vec<&mut Select>> {
 }
 
 /// A table of a FROM clause by this name, without a database.
-fn is_it(factor: &TableFactor, name: &str) -> bool {
+fn is_table(factor: &TableFactor, name: &str) -> bool {
     matches!(factor, TableFactor::Table { name: table, .. }
         if table.0.len() == 1 && last_name(table).eq_ignore_ascii_case(name))
 }
@@ -155,7 +155,7 @@ fn reads(from: &[TableWithJoins], name: &str) -> bool {
         let joined = table.joins.iter().map(|join| &join.relation);
         std::iter::once(&table.relation)
             .chain(joined)
-            .any(|factor| is_it(factor, name))
+            .any(|factor| is_table(factor, name))
     })
 }
 
@@ -164,7 +164,7 @@ fn read_as(from: &mut [TableWithJoins], name: &str, inner: &Ident) -> Option<Ide
     for table in from {
         let joined = table.joins.iter_mut().map(|join| &mut join.relation);
         for factor in std::iter::once(&mut table.relation).chain(joined) {
-            if !is_it(factor, name) {
+            if !is_table(factor, name) {
                 continue;
             }
             let TableFactor::Table { name, alias, .. } = factor else {

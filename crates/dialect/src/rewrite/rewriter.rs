@@ -7,7 +7,7 @@ use crate::error::Result;
 use sqlparser::ast::{Expr, ObjectName};
 use tare_mysql::schema::is_system_schema;
 
-use super::assign::given::Assigned;
+use super::assign::assigned_values::AssignedValues;
 use super::exact::plan::Plan;
 use crate::mode::Mode;
 use crate::name;
@@ -65,7 +65,7 @@ pub struct Rewriter<'a> {
     /// Of the expressions that are being visited, the innermost last.
     pub(super) exact_plans: Vec<Plan>,
     /// The columns that this UPDATE has given values.
-    pub(super) assigned: Assigned,
+    pub(super) assigned: AssignedValues,
     /// How many `@x := value` there have been.
     pub(super) variables_set: usize,
     /// How many names of columns are being visited whose values are asked for as they are stored.
@@ -90,7 +90,7 @@ impl<'a> Rewriter<'a> {
             subqueries: Subqueries::default(),
             conversions: Conversions::default(),
             exact_plans: Vec::new(),
-            assigned: Assigned::default(),
+            assigned: AssignedValues::default(),
             variables_set: 0,
             raw: 0,
             set_before: Vec::new(),
@@ -102,7 +102,7 @@ impl<'a> Rewriter<'a> {
         name::resolve(name, self.database)
     }
 
-    pub(super) fn note(&mut self, database: &str, table: &str) {
+    pub(super) fn add_table(&mut self, database: &str, table: &str) {
         if is_system_schema(database) {
             self.sql
                 .catalog

@@ -14,7 +14,7 @@ use crate::walk;
 
 impl Rewriter<'_> {
     /// Makes a query WITH ROLLUP one that SQLite knows.
-    pub(super) fn rolled_up(&mut self, query: &mut Query) -> Result<()> {
+    pub(super) fn expand_rollup(&mut self, query: &mut Query) -> Result<()> {
         let SetExpr::Select(select) = query.body.as_mut() else {
             return Ok(());
         };

@@ -37,17 +37,17 @@ impl Rewriter<'_> {
             && self.subqueries.one.pop_if(|one| *one == place).is_some()
         {
             let query = std::mem::replace(query.as_mut(), query::query(query::select(Vec::new())));
-            *expr = Expr::Subquery(Box::new(only(query)));
+            *expr = Expr::Subquery(Box::new(require_one_row(query)));
         }
     }
 }
 
 /// `WITH "tare one" (v) AS (query) SELECT tare_only(v) FROM "tare one"`.
-fn only(query: Query) -> Query {
+fn require_one_row(query: Query) -> Query {
     let (rows, value) = (ident("tare one"), Ident::new("v"));
-    let only = node::call("tare_only", vec![Expr::Identifier(value.clone())]);
+    let require_one_row = node::call("tare_only", vec![Expr::Identifier(value.clone())]);
     let select = query::select_from(
-        vec![query::unnamed(only)],
+        vec![query::unnamed(require_one_row)],
         query::table(ObjectName::from(rows.clone())),
     );
     Query {

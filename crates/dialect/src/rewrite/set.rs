@@ -52,7 +52,7 @@ impl Rewriter<'_> {
             let compound = std::mem::replace(&mut query.body, empty());
             *query.body = all_of(query::of_body(*compound));
         }
-        self.rolled_up(query)
+        self.expand_rollup(query)
     }
 
     fn parts(&mut self, body: &mut SetExpr) -> Result<()> {

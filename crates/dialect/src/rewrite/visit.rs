@@ -10,9 +10,9 @@ use sqlparser::ast::{
 
 use tare_mysql::interrupt;
 
-use super::assign::given::GIVEN;
+use super::assign::assigned_values::ASSIGNED_MARK;
 use super::rewriter::{Rewriter, canonical};
-use super::zoned::RAW;
+use super::zoned::RAW_MARK;
 use crate::name::ident;
 use crate::node::{self, query};
 use crate::scope::Scope;
@@ -63,7 +63,7 @@ impl VisitorMut for Rewriter<'_> {
         {
             by.iter_mut().for_each(|by| self.number_of(&mut by.expr));
         }
-        if let Err(error) = self.distinct_order(query) {
+        if let Err(error) = self.check_distinct_order(query) {
             return ControlFlow::Break(error);
         }
         self.order_as_stored(query);
@@ -118,7 +118,6 @@ impl VisitorMut for Rewriter<'_> {
         }
         self.raw += usize::from(is_raw(expr));
         self.number_members(expr);
-        self.conditions(expr);
         if let Err(error) = self.pairs(expr).and_then(|()| self.compare(expr)) {
             return ControlFlow::Break(error);
         }
@@ -152,7 +151,7 @@ impl VisitorMut for Rewriter<'_> {
         }
         match self.resolve(name) {
             Ok((database, table)) => {
-                self.note(&database, &table);
+                self.add_table(&database, &table);
                 let (database, table) = canonical(database, table);
                 if database == "sys" && self.names.schema.view(&table).is_some() {
                     // Its query takes its place on the way back, and is not visited.
@@ -207,5 +206,5 @@ impl VisitorMut for Rewriter<'_> {
 
 /// Whether the name of a column follows, and not its value.
 fn is_raw(expr: &Expr) -> bool {
-    matches!(expr, Expr::Prefixed { prefix, .. } if prefix.value == RAW || prefix.value == GIVEN)
+    matches!(expr, Expr::Prefixed { prefix, .. } if prefix.value == RAW_MARK || prefix.value == ASSIGNED_MARK)
 }

@@ -14,7 +14,7 @@ use crate::node;
 use crate::scope::Relation;
 
 /// The word in front of a column that is taken as it is stored.
-pub(super) const RAW: &str = "tare_raw";
+pub(super) const RAW_MARK: &str = "tare_raw";
 
 impl Rewriter<'_> {
     /// Whether a name is a column whose times are to be made those of the zone.
@@ -28,7 +28,7 @@ impl Rewriter<'_> {
     fn as_stored(&self, expr: &mut Expr) {
         if self.is_zoned(expr) {
             node::replace(expr, |column| Expr::Prefixed {
-                prefix: Ident::new(RAW),
+                prefix: Ident::new(RAW_MARK),
                 value: Box::new(column),
             });
         }
@@ -53,7 +53,7 @@ impl Rewriter<'_> {
 
     /// Columns keep their names, and `*` is the columns by their names, where one of them is to be made a
     /// time of the zone.
-    pub(super) fn named_columns(&self, select: &mut Select) -> Result<()> {
+    pub(super) fn name_timestamps(&self, select: &mut Select) -> Result<()> {
         let is_star = |item: &SelectItem| {
             matches!(
                 item,

@@ -15,7 +15,7 @@ use crate::name::last_name;
 use crate::types::{self, fixed};
 
 /// Subqueries deeper than this have columns of unknown type: the search is quadratic in depth.
-const DEPTH: usize = 12;
+const MAX_TYPED_DEPTH: usize = 12;
 
 impl Names<'_> {
     fn named(&mut self, name: &ObjectName) -> Option<Arc<Vec<Column>>> {
@@ -135,7 +135,7 @@ impl Names<'_> {
 
     /// The columns of a query's result.
     pub fn columns(&mut self, query: &Query) -> Option<Vec<Column>> {
-        if self.depth > DEPTH {
+        if self.depth > MAX_TYPED_DEPTH {
             return None;
         }
         self.depth += 1;

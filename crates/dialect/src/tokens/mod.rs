@@ -10,9 +10,9 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 pub use self::place::COMPOSITE_UNITS;
 use self::place::{
-    Around, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
+    TokenContext, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
 };
-use crate::ddl::Doubles;
+use crate::ddl::DuplicateRows;
 use crate::error::{Error, Result, near};
 use crate::grammar::{DIV, SOUNDS_LIKE};
 use crate::mode::Mode;
@@ -27,14 +27,14 @@ pub struct Into {
     /// DO: nothing is returned.
     pub nowhere: bool,
     /// IGNORE or REPLACE in front of a CREATE TABLE's SELECT.
-    pub doubles: Doubles,
+    pub doubles: DuplicateRows,
 }
 
 /// Functions whose names sqlparser takes for something else when they are called.
-const CALLED: [&str; 4] = ["INSERT", "TIMESTAMP", "TIME", "DATE"];
+const CALLED_KEYWORDS: [&str; 4] = ["INSERT", "TIMESTAMP", "TIME", "DATE"];
 
 /// Functions of MySQL that need no parentheses.
-const BARE: [&str; 5] = [
+const FUNCTIONS_WITHOUT_PARENTHESES: [&str; 5] = [
     "CURRENT_USER",
     "CURRENT_ROLE",
     "UTC_DATE",
@@ -81,7 +81,7 @@ pub fn prepare(
     into.doubles = doubles(&mut tokens);
     let mut pass = Pass {
         out: Vec::with_capacity(tokens.len() + 8),
-        around: Around::new(&tokens),
+        context: TokenContext::new(&tokens),
         tokens,
         at: 0,
         converted: Vec::new(),
@@ -98,7 +98,7 @@ struct Pass {
     /// The next one to look at.
     at: usize,
     out: Vec<TokenWithSpan>,
-    around: Around,
+    context: TokenContext,
     /// Where the USING of CHAR(... USING ...) stand.
     converted: Vec<usize>,
 }
@@ -128,7 +128,7 @@ impl Pass {
     }
 
     fn step(&mut self) {
-        self.around.go_to(&self.tokens, self.at);
+        self.context.go_to(&self.tokens, self.at);
         let after_dot = self.at > 0 && self.tokens[self.at - 1].token == Token::Period;
         let Some(word) = upper(self.ahead(0)).filter(|_| !after_dot) else {
             return match self.ahead(0) {
@@ -172,7 +172,7 @@ impl Pass {
                 self.at += 3;
             }
             "INTERVAL" if !unit_follows(tokens, closing(tokens, i + 1)) => self.function(word),
-            "CHAR" if is_call(tokens, i, &self.around) => {
+            "CHAR" if is_call(tokens, i, &self.context) => {
                 let end = closing(tokens, i + 1);
                 let using = (i + 2..end).find(|&j| is(&tokens[j].token, "USING"));
                 if let Some(using) = using {
@@ -196,8 +196,8 @@ impl Pass {
                 self.put(Token::SingleQuotedString(" ".into()));
                 self.at += 3;
             }
-            "ROW" if is_call(tokens, i, &self.around) => self.at += 1,
-            name if CALLED.contains(&name) && is_call(tokens, i, &self.around) => {
+            "ROW" if is_call(tokens, i, &self.context) => self.at += 1,
+            name if CALLED_KEYWORDS.contains(&name) && is_call(tokens, i, &self.context) => {
                 self.function(name);
             }
             _ => self.word(word),
@@ -246,7 +246,10 @@ impl Pass {
                 }
             }
             "ASC" if !called => self.at += 1,
-            bare if !called && BARE.contains(&bare) && !is_name(&self.tokens, self.at) => {
+            bare if !called
+                && FUNCTIONS_WITHOUT_PARENTHESES.contains(&bare)
+                && !is_name(&self.tokens, self.at) =>
+            {
                 self.put(plain(word.to_lowercase()));
                 self.put(Token::LParen);
                 self.put(Token::RParen);
@@ -272,7 +275,7 @@ impl Pass {
             "CHARSET"
                 if !called
                     && matches!(self.ahead(1), Token::Word(_))
-                    && self.around.in_columns() =>
+                    && self.context.in_columns() =>
             {
                 self.put(Token::make_keyword("CHARACTER"));
                 self.put(Token::make_keyword("SET"));
@@ -413,10 +416,10 @@ fn encryption(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
 }
 
 /// Takes IGNORE or REPLACE out of CREATE TABLE ... [AS] SELECT: sqlparser does not read them.
-fn doubles(tokens: &mut Vec<TokenWithSpan>) -> Doubles {
+fn doubles(tokens: &mut Vec<TokenWithSpan>) -> DuplicateRows {
     let starts = |i: usize, word: &str| tokens.get(i).is_some_and(|t| is(&t.token, word));
     if !starts(0, "CREATE") || !starts(1, "TABLE") {
-        return Doubles::Refused;
+        return DuplicateRows::Refused;
     }
     let mut depth = 0;
     for at in 2..tokens.len() {
@@ -431,8 +434,8 @@ fn doubles(tokens: &mut Vec<TokenWithSpan>) -> Doubles {
                 let follows = query.iter().any(|word| starts(next, word))
                     || tokens.get(next).is_some_and(|t| t.token == Token::LParen);
                 let doubles = match (starts(at, "IGNORE"), starts(at, "REPLACE")) {
-                    (true, _) => Doubles::Ignored,
-                    (_, true) => Doubles::Replaced,
+                    (true, _) => DuplicateRows::Ignored,
+                    (_, true) => DuplicateRows::Replaced,
                     _ => continue,
                 };
                 if follows {
@@ -442,7 +445,7 @@ fn doubles(tokens: &mut Vec<TokenWithSpan>) -> Doubles {
             }
         }
     }
-    Doubles::Refused
+    DuplicateRows::Refused
 }
 
 /// TABLE t is SELECT * FROM t.

@@ -16,7 +16,7 @@ pub const COMPOSITE_UNITS: [&str; 11] = [
     "DAY_HOUR",
     "YEAR_MONTH",
 ];
-const SIMPLE: [&str; 9] = [
+const SIMPLE_UNITS: [&str; 9] = [
     "MICROSECOND",
     "SECOND",
     "MINUTE",
@@ -58,7 +58,8 @@ pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> usize {
 }
 
 pub(super) fn unit(token: &Token) -> Option<String> {
-    upper(token).filter(|w| SIMPLE.contains(&w.as_str()) || COMPOSITE_UNITS.contains(&w.as_str()))
+    upper(token)
+        .filter(|w| SIMPLE_UNITS.contains(&w.as_str()) || COMPOSITE_UNITS.contains(&w.as_str()))
 }
 
 pub(super) fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
@@ -89,7 +90,7 @@ pub(super) fn is_name(tokens: &[TokenWithSpan], i: usize) -> bool {
 }
 
 /// Whether a function's name is called here, and no type, table or clause is meant.
-pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, around: &Around) -> bool {
+pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, context: &TokenContext) -> bool {
     let Some(before) = i.checked_sub(1).map(|b| &tokens[b].token) else {
         return false;
     };
@@ -130,10 +131,10 @@ pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, around: &Around) -> bo
                     | "DEFAULT"
             )
         }
-        Token::Eq if is(&tokens[i].token, "DEFAULT") => !around.in_definition(),
+        Token::Eq if is(&tokens[i].token, "DEFAULT") => !context.in_definition(),
         // `VALUES (1), ROW(2)` and `f(a, CHAR(1))`
-        Token::Comma => !around.in_definition() && !is(around.caller(tokens), "CONVERT"),
-        Token::LParen => !around.in_definition(),
+        Token::Comma => !context.in_definition() && !is(context.caller(tokens), "CONVERT"),
+        Token::LParen => !context.in_definition(),
         Token::RParen | Token::Period => false,
         _ => true,
     }
@@ -141,7 +142,7 @@ pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, around: &Around) -> bo
 
 /// What is around a token: kept from token to token, as looking back from each would take quadratic time.
 #[derive(Debug)]
-pub(super) struct Around {
+pub(super) struct TokenContext {
     /// How far the tokens have been looked at.
     at: usize,
     /// Where the parentheses stand that are open.
@@ -151,7 +152,7 @@ pub(super) struct Around {
     alters: bool,
 }
 
-impl Around {
+impl TokenContext {
     /// Of the first token.
     pub(super) fn new(tokens: &[TokenWithSpan]) -> Self {
         let first = |word| tokens.first().is_some_and(|t| is(&t.token, word));

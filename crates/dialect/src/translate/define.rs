@@ -8,12 +8,12 @@ use sqlparser::ast::{
 };
 use tare_mysql::table::TableDef;
 
-use super::statement::Around;
+use super::statement::Translation;
 use crate::ddl::{Ddl, FromSql, TableName};
 use crate::name::last_name;
 use crate::names;
 
-impl Around<'_> {
+impl Translation<'_> {
     /// What a statement creates or drops. It is the last that is asked: a statement that is none of
     /// these is none at all.
     pub(super) fn definition(&mut self, statement: Statement) -> Result<Ddl> {
@@ -43,7 +43,7 @@ impl Around<'_> {
                 names,
                 table,
                 ..
-            } => dropped(
+            } => drop_objects(
                 object_type,
                 if_exists,
                 &names,
@@ -58,26 +58,26 @@ impl Around<'_> {
     }
 }
 
-fn create_view(around: &mut Around<'_>, view: CreateView) -> Result<Ddl> {
+fn create_view(translation: &mut Translation<'_>, view: CreateView) -> Result<Ddl> {
     if view.materialized || !view.columns.is_empty() {
         return Err(Error::unsupported("a view's column list"));
     }
-    let text = names::after_as(around.text)
-        .unwrap_or(around.text)
+    let text = names::after_as(translation.text)
+        .unwrap_or(translation.text)
         .to_owned();
     // Whoever reads it may have another time zone.
-    around.mode.zoned = true;
+    translation.mode.zoned = true;
     Ok(Ddl::CreateView {
-        query: around.rewriter().query(*view.query, &text)?,
-        name: around.name(&view.name)?,
+        query: translation.rewriter().query(*view.query, &text)?,
+        name: translation.name(&view.name)?,
         text,
         or_replace: view.or_replace,
     })
 }
 
 /// CREATE TABLE: its columns, another table's, or a query's.
-fn create_table(around: &mut Around<'_>, mut create: CreateTable) -> Result<Ddl> {
-    let name = around.name(&create.name)?;
+fn create_table(translation: &mut Translation<'_>, mut create: CreateTable) -> Result<Ddl> {
+    let name = translation.name(&create.name)?;
     let if_not_exists = create.if_not_exists;
     if create.temporary {
         return Err(Error::unsupported("TEMPORARY tables"));
@@ -88,14 +88,14 @@ fn create_table(around: &mut Around<'_>, mut create: CreateTable) -> Result<Ddl>
         {
             Ddl::CreateLike {
                 name,
-                like: around.name(&like.name)?,
+                like: translation.name(&like.name)?,
                 if_not_exists,
             }
         } else if let Some(query) = create.query.take() {
-            let text = names::after_as(around.text).unwrap_or(around.text);
+            let text = names::after_as(translation.text).unwrap_or(translation.text);
             let def = TableDef::from_create_as(&create)?;
-            let doubles = around.doubles;
-            let rewriter = around.rewriter();
+            let doubles = translation.doubles;
+            let rewriter = translation.rewriter();
             let (rows, def) = rewriter.create_as_select(&name, *query, text, def, doubles)?;
             Ddl::CreateAs {
                 name,
@@ -114,7 +114,7 @@ fn create_table(around: &mut Around<'_>, mut create: CreateTable) -> Result<Ddl>
 }
 
 /// DROP: of tables and views, a database or an index.
-fn dropped(
+fn drop_objects(
     object_type: ObjectType,
     if_exists: bool,
     names: &[ObjectName],

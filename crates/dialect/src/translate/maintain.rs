@@ -6,7 +6,7 @@ use sqlparser::tokenizer::Token;
 
 use crate::ddl::{Ddl, Maintenance, TableName};
 use crate::plan::Action;
-use crate::read::end;
+use crate::read::expect_end;
 
 /// Reads ANALYZE, OPTIMIZE or CHECK TABLE with its list of tables.
 pub(super) fn maintenance(
@@ -46,7 +46,7 @@ pub(super) fn maintenance(
     {
         parser.next_token();
     }
-    end(parser)?;
+    expect_end(parser)?;
     Ok(Some(Action::Ddl(Box::new(Ddl::Maintain(
         tables, operation,
     )))))

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, SelectItem};
 
 use self::maintain::maintenance;
-use self::statement::Around;
+use self::statement::Translation;
 use crate::admin;
 use crate::mode::Mode;
 use crate::node::query;
@@ -103,7 +103,7 @@ fn read_plan(
     }
     let action = match maintenance(&mut parser, database)? {
         Some(action) => action,
-        None => Around {
+        None => Translation {
             text,
             database,
             schema,

@@ -6,7 +6,7 @@ use sqlparser::ast::{AnalyzeFormat, Insert, ObjectName, RenameTable, Statement, 
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
-use crate::ddl::{Ddl, Doubles, TableName};
+use crate::ddl::{Ddl, DuplicateRows, TableName};
 use crate::mode::Mode;
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
@@ -14,16 +14,16 @@ use crate::schema::Schema;
 use crate::{call, lookup};
 
 /// A statement's text, and the session that it is read for.
-pub(super) struct Around<'a> {
+pub(super) struct Translation<'a> {
     pub(super) text: &'a str,
     pub(super) database: Option<&'a str>,
     pub(super) schema: &'a mut dyn Schema,
     pub(super) mode: Mode,
     /// What CREATE TABLE ... SELECT does with rows that are there already.
-    pub(super) doubles: Doubles,
+    pub(super) doubles: DuplicateRows,
 }
 
-impl Around<'_> {
+impl Translation<'_> {
     /// What a statement does, and which columns it names.
     pub(super) fn named(&mut self, statement: Statement) -> Result<Action> {
         let names = Names::of(&statement);

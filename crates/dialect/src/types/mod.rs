@@ -21,7 +21,7 @@ use self::literal::{moved, of_literal};
 use self::result::result;
 use crate::function::{arguments, name_of};
 use crate::grammar::DIV;
-use crate::node::MEMBER;
+use crate::node::MEMBER_MARK;
 use crate::scope::Names;
 
 use ColumnType::*;
@@ -31,7 +31,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
     match expr {
         Expr::Nested(inner) => of(inner, names),
         Expr::Value(v) => of_literal(&v.value),
-        Expr::Prefixed { prefix, .. } if prefix.value == MEMBER => Some(WireType::bigint()),
+        Expr::Prefixed { prefix, .. } if prefix.value == MEMBER_MARK => Some(WireType::bigint()),
         Expr::Prefixed { value, .. } => of(value, names),
         Expr::Identifier(name) if name.value.starts_with('@') && name.quote_style.is_none() => {
             of_variable(&name.value, names)

@@ -8,7 +8,7 @@ use super::kind::{arithmetic, average, bigint, is_temporal, is_text, json, loose
 use super::literal::{fraction_of, is_interval, moved, of_format, rounded};
 use crate::scope::Names;
 
-use crate::function::Out::*;
+use crate::function::ReturnType::*;
 
 /// The type of a call's result.
 pub fn result(name: &str, arguments: &[&Expr], names: &mut Names<'_>) -> Option<WireType> {

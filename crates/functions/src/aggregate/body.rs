@@ -25,9 +25,9 @@ where
 }
 
 /// The value of the only row that there is: what a subquery in the place of a value has to have.
-pub(super) struct Only;
+pub(super) struct OnlyValue;
 
-impl Aggregate<Option<Value>, Value> for Only {
+impl Aggregate<Option<Value>, Value> for OnlyValue {
     fn init(&self, _: &mut Context<'_>) -> Result<Option<Value>> {
         Ok(None)
     }
@@ -114,7 +114,7 @@ impl Aggregate<Option<u64>, Value> for Bits {
 }
 
 /// What an array or object of JSON is made of while rows come: texts, which take less than documents do.
-pub(super) struct Gathering {
+pub(super) struct JsonCollector {
     /// What error messages call the function.
     pub(super) name: &'static str,
 }
@@ -127,7 +127,7 @@ fn check_memory(bytes: usize) -> Result<()> {
     }
 }
 
-impl Gathering {
+impl JsonCollector {
     /// A value's text as JSON.
     fn text(&self, value: ValueRef<'_>) -> Result<String> {
         check_memory(0)?;
@@ -156,7 +156,7 @@ impl Gathering {
     }
 }
 
-pub(super) struct Array(pub(super) Gathering);
+pub(super) struct Array(pub(super) JsonCollector);
 
 impl Aggregate<String, Value> for Array {
     fn init(&self, _: &mut Context<'_>) -> Result<String> {
@@ -186,7 +186,7 @@ pub(super) struct Members {
     bytes: usize,
 }
 
-pub(super) struct Object(pub(super) Gathering);
+pub(super) struct Object(pub(super) JsonCollector);
 
 impl Aggregate<Members, Value> for Object {
     fn init(&self, _: &mut Context<'_>) -> Result<Members> {

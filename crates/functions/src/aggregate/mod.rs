@@ -6,7 +6,7 @@ mod exact;
 use sqlparser::ast::{Expr, FunctionArgumentClause, Value as Literal};
 use tare_dialect::{Error, near};
 
-use self::body::{Array, Bits, Gathering, Object, Only, Spread, add};
+use self::body::{Array, Bits, JsonCollector, Object, OnlyValue, Spread, add};
 use crate::prelude::*;
 
 /// By name.
@@ -47,7 +47,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 db,
                 name,
                 n,
-                Array(Gathering {
+                Array(JsonCollector {
                     name: "json_arrayagg",
                 }),
             )
@@ -64,7 +64,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 db,
                 name,
                 n,
-                Object(Gathering {
+                Object(JsonCollector {
                     name: "json_objectagg",
                 }),
             )
@@ -131,7 +131,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    aggregated_helper("tare_only", 1, |db, name, n| add(db, name, n, Only)),
+    aggregated_helper("tare_only", 1, |db, name, n| add(db, name, n, OnlyValue)),
     aggregated_helper("tare_avg", 1, |db, name, n| {
         exact::add(db, name, n, exact::Exact { average: true })
     }),
@@ -141,7 +141,7 @@ pub(crate) static HELPERS: &[Helper] = &[
 ];
 
 /// COUNT: a text counts once whatever its case.
-fn count(call: SqlCall) -> Written {
+fn count(call: SqlCall) -> ExprResult {
     if !call.distinct() {
         return match call.arguments().as_slice() {
             [_, second, ..] => Err(near(format!(", {second}"))),
@@ -162,7 +162,7 @@ fn count(call: SqlCall) -> Written {
 }
 
 /// SUM, exact where SQLite's would stop.
-fn sum(call: SqlCall) -> Written {
+fn sum(call: SqlCall) -> ExprResult {
     if !call.exact {
         return Ok(call.unchanged());
     }
@@ -172,7 +172,7 @@ fn sum(call: SqlCall) -> Written {
 }
 
 /// GROUP_CONCAT(DISTINCT a, b ORDER BY c SEPARATOR 'x').
-fn group_concat(call: SqlCall) -> Written {
+fn group_concat(call: SqlCall) -> ExprResult {
     let mut separator = node::text(",");
     let mut order = Vec::new();
     for clause in call.clauses() {
@@ -226,6 +226,6 @@ fn without_case(value: Expr) -> Expr {
 }
 
 /// GROUPING has a meaning under WITH ROLLUP only, whose rewriter knows it.
-fn grouping(_: SqlCall) -> Written {
+fn grouping(_: SqlCall) -> ExprResult {
     Err(Error::NoGroups)
 }

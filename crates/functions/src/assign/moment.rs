@@ -61,7 +61,7 @@ pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
 }
 
 /// The longest TIME: 838:59:59.
-const LONGEST: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
+const MAX_TIME_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
 
 /// A time, rounded to so many digits behind the second.
 pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
@@ -74,8 +74,8 @@ pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
         return incorrect(ctx, 1292, "time", Value::Text(zero));
     };
     let rounded = time::rounded(micros, digits);
-    if rounded.abs() > LONGEST {
-        let nearest = time::time_text_with(LONGEST * rounded.signum(), digits);
+    if rounded.abs() > MAX_TIME_MICROS {
+        let nearest = time::time_text_with(MAX_TIME_MICROS * rounded.signum(), digits);
         return match ctx.get_raw(0) {
             ValueRef::Text(_) => incorrect(ctx, 1292, "time", Value::Text(nearest)),
             _ => out_of_range(ctx, Value::Text(nearest)),

@@ -1,13 +1,13 @@
 //! JSON functions: values in MySQL's text form, with its order of keys and its spaces.
 
 pub(crate) mod path;
-mod written;
+mod writer;
 
 use rusqlite::Result;
 use serde_json::Value as Json;
 use tare_mysql::interrupt;
 
-pub(crate) use self::written::{quoted, text};
+pub(crate) use self::writer::{quoted, text};
 use crate::call::text as argument;
 use crate::prelude::*;
 
@@ -73,7 +73,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Text,
         "tare_json_pretty",
         |ctx| match document(ctx, 0, "json_pretty")? {
-            Some(v) => Ok(written::pretty(&v)),
+            Some(v) => Ok(writer::pretty(&v)),
             None => Ok(Value::Null),
         },
     ),

@@ -3,7 +3,7 @@
 use rusqlite::Result;
 use serde_json::Value as Json;
 
-use super::written::array;
+use super::writer::array;
 use super::{document, text, value};
 use crate::call::text as argument;
 use crate::prelude::*;
@@ -125,7 +125,7 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
 })];
 
 /// Legs of a path at most: each may be a call in a call, and a document has 128 levels.
-const LEGS: usize = 1000;
+const MAX_PATH_LEGS: usize = 1000;
 
 /// One step of a path.
 enum Leg {
@@ -141,7 +141,7 @@ fn path(text: &str) -> Option<Vec<Leg>> {
     let mut rest = text.trim().strip_prefix('$')?;
     let mut legs = Vec::new();
     // What is too long need not be read to its end.
-    while !rest.is_empty() && legs.len() <= LEGS {
+    while !rest.is_empty() && legs.len() <= MAX_PATH_LEGS {
         rest = rest.trim_start();
         if let Some(after) = rest.strip_prefix("**") {
             legs.push(Leg::Deep);
@@ -222,7 +222,7 @@ fn legs(ctx: &Call<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
         return Ok(None);
     };
     match path(&t) {
-        Some(legs) if legs.len() > LEGS => Err(raise(SqlError::new(
+        Some(legs) if legs.len() > MAX_PATH_LEGS => Err(raise(SqlError::new(
             3157,
             "The JSON document exceeds the maximum depth.",
         ))),

@@ -4,7 +4,7 @@
 //! reads the complete table. The shares of rows that conditions leave are the manual's for columns without
 //! statistics.
 
-use tare_dialect::lookup::{Compares, Condition, Lookup};
+use tare_dialect::lookup::{Comparison, Condition, Lookup};
 use tare_mysql::error::Result;
 use tare_mysql::types;
 use tare_rows::describe::{Key, Meta, Table};
@@ -39,7 +39,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    fn on(&self, column: &str) -> impl Iterator<Item = (usize, Compares)> + '_ {
+    fn on(&self, column: &str) -> impl Iterator<Item = (usize, Comparison)> + '_ {
         let column = column.to_owned();
         let conditions = self.conditions.iter().enumerate();
         conditions.filter_map(move |(at, condition)| {
@@ -53,7 +53,7 @@ impl Plan<'_> {
     fn equal(&self, key: &Key) -> Vec<usize> {
         let equalities = key.columns().iter().map_while(|column| {
             let mut on = self.on(column);
-            on.find(|(_, compares)| matches!(compares, Compares::Equal { .. }))
+            on.find(|(_, compares)| matches!(compares, Comparison::Equal { .. }))
         });
         equalities.map(|(at, _)| at).collect()
     }
@@ -66,7 +66,7 @@ impl Plan<'_> {
     /// Whether a lookup leaves a condition to be tested: a string that is compared with a large number or
     /// with an enum may be one that the key cannot have.
     fn remains(&self, at: usize) -> bool {
-        let Some((column, Compares::Equal { string })) = &self.conditions[at].column else {
+        let Some((column, Comparison::Equal { string })) = &self.conditions[at].column else {
             return true;
         };
         let base = self.meta(column).map(|meta| types::parts(meta.column_type));
@@ -86,10 +86,10 @@ impl Plan<'_> {
             };
             if !used.contains(&at) {
                 share *= match compares {
-                    Compares::Equal { .. } => 0.1,
-                    Compares::Range => 0.3333,
-                    Compares::Within => 0.1111,
-                    Compares::Unequal => 0.9,
+                    Comparison::Equal { .. } => 0.1,
+                    Comparison::Range => 0.3333,
+                    Comparison::Within => 0.1111,
+                    Comparison::Unequal => 0.9,
                 };
             }
         }

@@ -13,7 +13,7 @@ use tare_dialect::ddl::FromSql;
 use tare_dialect::ddl::TableName;
 use tare_dialect::name::last_name;
 use tare_dialect::node;
-use tare_dialect::rewrite::converted;
+use tare_dialect::rewrite::conversion_call;
 use tare_store::Connection;
 use tare_store::connection::quote;
 use tare_store::tables::{IndexToSqlite, ToSqlite};
@@ -179,10 +179,10 @@ fn copy_expression(
     let is_moment = |c: &ColumnDef| base_type(&c.column_type) == "timestamp";
     let value = node::column(source);
     if !old.is_some_and(is_moment) {
-        return converted(column, value, strict);
+        return conversion_call(column, value, strict);
     }
     if !is_moment(column) {
-        return converted(column, node::call("tare_local", vec![value]), strict);
+        return conversion_call(column, node::call("tare_local", vec![value]), strict);
     }
     let digits = parts(&column.column_type).fraction().unwrap_or(0) as i64;
     let all = [strict.into(), digits, 2].map(node::number);
@@ -196,11 +196,11 @@ fn zero_value(column: &ColumnDef) -> Expr {
     match base_type(&column.column_type) {
         "date" => node::text("0000-00-00"),
         "datetime" | "timestamp" => node::text("0000-00-00 00:00:00"),
-        "enum" => converted(column, node::number(1), true),
+        "enum" => conversion_call(column, node::number(1), true),
         "set" => node::text(""),
         kind if kind.ends_with("char") || kind.ends_with("text") => node::text(""),
         kind if kind.ends_with("blob") || kind.ends_with("binary") => node::bytes("".into()),
-        _ => converted(column, node::number(0), true),
+        _ => conversion_call(column, node::number(0), true),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Statements about accounts.
 
-use tare_dialect::admin::{AccountChange, AccountName, Granted, NewSecret, NewUser, UserOptions};
+use tare_dialect::admin::{AccountChange, AccountName, Grant, NewSecret, NewUser, UserOptions};
 use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
 
@@ -218,7 +218,7 @@ impl AccountStatement {
 
     /// The rights that the privileges of GRANT and REVOKE stand for. A privilege without meaning here is
     /// noted.
-    fn rights(&mut self, granted: &Granted) -> Result<Rights> {
+    fn rights(&mut self, granted: &Grant) -> Result<Rights> {
         let mut rights = Rights::NONE;
         for privilege in &granted.privileges {
             let (more, means) = Rights::of(privilege, granted.schema.as_deref())?;

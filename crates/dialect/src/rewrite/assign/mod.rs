@@ -1,7 +1,7 @@
 //! Values on their way into columns: each is made what its column's type has, or refused, by a
 //! function of ours, unless its own type says that it fits already.
 
-pub(super) mod given;
+pub(super) mod assigned_values;
 
 use sqlparser::ast::{DataType, Expr, Value};
 use tare_mysql::real::Real;
@@ -16,7 +16,7 @@ use crate::{node, types};
 
 /// What is known of a value before it is rewritten.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Given {
+pub(super) struct ValueKind {
     wire: Option<WireType>,
     /// NULL, or an integer that SQLite checks by itself.
     plain: bool,
@@ -26,7 +26,7 @@ pub(super) struct Given {
 
 /// The call that makes a value what a column has; the value itself where SQLite's affinity and
 /// constraints do.
-pub fn converted(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
+pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
     let kind = parts(&column.column_type);
     let unsigned = i64::from(column.column_type.contains("unsigned"));
     let digits = kind.fraction().unwrap_or(0) as i64;
@@ -85,7 +85,7 @@ pub(super) fn members(column: &ColumnDef) -> Vec<String> {
 
 impl Rewriter<'_> {
     /// What is known of a value, before it is rewritten.
-    pub(super) fn given(&mut self, value: &Expr) -> Given {
+    pub(super) fn value_kind(&mut self, value: &Expr) -> ValueKind {
         let number = match value {
             Expr::Value(v) => match &v.value {
                 Value::Number(n, _) => n.parse::<i64>().ok(),
@@ -94,7 +94,7 @@ impl Rewriter<'_> {
             _ => None,
         };
         let is_null = matches!(value, Expr::Value(v) if v.value == Value::Null);
-        Given {
+        ValueKind {
             wire: types::of(value, &mut self.names),
             plain: is_null || number.is_some(),
             exact: number.is_some_and(|n| n < 1 << 53),
@@ -102,11 +102,11 @@ impl Rewriter<'_> {
     }
 
     /// A rewritten value as a column takes it. IGNORE takes the nearest value.
-    pub(super) fn converted(
+    pub(super) fn convert_value(
         &self,
         def: Option<&TableDef>,
         column: &str,
-        given: Given,
+        value_kind: ValueKind,
         value: Expr,
         ignore: bool,
     ) -> Expr {
@@ -116,15 +116,15 @@ impl Rewriter<'_> {
             // A DECIMAL is a text in SQLite, and a text's 0 is another year.
             Some(c)
                 if base_type(&c.column_type) == "year"
-                    && Class::of(given.wire) == Class::Decimal =>
+                    && Class::of(value_kind.wire) == Class::Decimal =>
             {
                 node::call("tare_whole", vec![value, node::number(0)])
             }
             _ => value,
         };
         match definition {
-            Some(column) if !fits(column, given, strict, self.mode.zoned) => {
-                converted(column, value, strict)
+            Some(column) if !fits(column, value_kind, strict, self.mode.zoned) => {
+                conversion_call(column, value, strict)
             }
             _ => value,
         }
@@ -132,7 +132,7 @@ impl Rewriter<'_> {
 
     /// The rows of a query as columns take them, and the values of other columns behind them; the query
     /// itself where it has them already.
-    pub(super) fn converted_rows(
+    pub(super) fn convert_rows(
         &self,
         def: Option<&TableDef>,
         columns: &[&str],
@@ -149,12 +149,12 @@ impl Rewriter<'_> {
             .enumerate()
             .map(|(i, (column, value))| {
                 let wire = wires.get(i).copied().flatten();
-                let given = Given {
+                let value_kind = ValueKind {
                     wire,
                     plain: false,
                     exact: false,
                 };
-                self.converted(def, column, given, value.clone(), ignore)
+                self.convert_value(def, column, value_kind, value.clone(), ignore)
             })
             .collect();
         if values == own && others.is_empty() {
@@ -172,25 +172,25 @@ impl Rewriter<'_> {
 
 /// Whether a value needs nothing done: its type is the column's, or SQLite's affinity and the
 /// column's constraints see to it.
-fn fits(column: &ColumnDef, given: Given, strict: bool, zoned: bool) -> bool {
-    let class = Class::of(given.wire);
+fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) -> bool {
+    let class = Class::of(value_kind.wire);
     if class == Class::Null {
         return true;
     }
     let wire = wire_of(column);
     match base_type(&column.column_type) {
         "tinyint" | "smallint" | "mediumint" | "int" => {
-            strict && (given.plain || class == Class::Int)
+            strict && (value_kind.plain || class == Class::Int)
         }
-        "bigint" => strict && (given.plain || class == Class::Int),
+        "bigint" => strict && (value_kind.plain || class == Class::Int),
         // What is no double becomes one by a function alone: SQLite compares integers with doubles exactly,
         // and reads long decimals otherwise.
         "double" => {
             parts(&column.column_type).fixed().is_none()
-                && (given.exact || class == Class::Real && !wire.is_unsigned())
+                && (value_kind.exact || class == Class::Real && !wire.is_unsigned())
         }
         "timestamp" if zoned => false,
-        "date" | "datetime" | "timestamp" | "time" => given
+        "date" | "datetime" | "timestamp" | "time" => value_kind
             .wire
             .is_some_and(|w| w.code == wire.code && w.decimals == wire.decimals),
         _ => false,

@@ -34,7 +34,7 @@ impl Rewriter<'_> {
             return Err(Error::NoTarget);
         };
         let (database, table) = self.resolve(name)?;
-        self.note(&database, &table);
+        self.add_table(&database, &table);
         let (database, table) = canonical(database, table);
         Ok(Target {
             database,

@@ -14,7 +14,7 @@ use crate::depth::check_column_count;
 use crate::name::{full_name, last_name, quote};
 use crate::plan::Sql;
 use crate::rewrite::insert::now;
-use crate::rewrite::{Rewriter, converted};
+use crate::rewrite::{Rewriter, conversion_call};
 use crate::schema::Schema;
 use crate::scope::Names;
 use crate::{function, node, walk};
@@ -53,15 +53,16 @@ impl Rewriter<'_> {
             let once = is_certain(&*self.names.schema, &assignment.value);
             certain &= once;
             if !update.order_by.is_empty() {
-                assigns_nothing(&assignment.value)?;
+                check_assigns_nothing(&assignment.value)?;
             }
             self.assigned.mark(&mut assignment.value)?;
-            let given = self.given(&assignment.value);
+            let value_kind = self.value_kind(&assignment.value);
             self.visit(&mut assignment.value)?;
             let def = self.names.definition(&target.database, &target.table);
             let value = node::take(&mut assignment.value);
             let raw = value.clone();
-            let value = self.converted(def.as_deref(), &column, given, value, !or.is_empty());
+            let value =
+                self.convert_value(def.as_deref(), &column, value_kind, value, !or.is_empty());
             self.assigned
                 .add(&column, &as_stored(def.as_deref(), &column, &value), once);
             // The last value that a column is given counts, but those before must fit as well.
@@ -73,7 +74,7 @@ impl Rewriter<'_> {
                 _ => value,
             };
             if let Some(def) = column_def {
-                checks.insert(column.to_lowercase(), converted(def, raw, true));
+                checks.insert(column.to_lowercase(), conversion_call(def, raw, true));
             }
             sets.retain(|(name, _): &(String, Expr)| !name.eq_ignore_ascii_case(&column));
             sets.push((column, value));
@@ -137,9 +138,9 @@ impl Rewriter<'_> {
                 continue;
             }
             let mut value = now(column);
-            let given = self.given(&value);
+            let value_kind = self.value_kind(&value);
             self.visit(&mut value)?;
-            let value = self.converted(Some(def), &column.name, given, value, false);
+            let value = self.convert_value(Some(def), &column.name, value_kind, value, false);
             all.push((column.name.clone(), value));
         }
         Ok(all)
@@ -171,7 +172,7 @@ impl Rewriter<'_> {
     fn update_joined(mut self, mut update: Update) -> Result<Sql> {
         self.sql.joined = true;
         let mut called: Option<String> = None;
-        let (mut columns, mut given) = (Vec::new(), Vec::new());
+        let (mut columns, mut value_kinds) = (Vec::new(), Vec::new());
         for assignment in &mut update.assignments {
             let AssignmentTarget::ColumnName(name) = &assignment.target else {
                 return Err(near("("));
@@ -188,7 +189,7 @@ impl Rewriter<'_> {
             }
             called = Some(of);
             columns.push(last_name(name));
-            given.push(self.given(&assignment.value));
+            value_kinds.push(self.value_kind(&assignment.value));
             self.visit(&mut assignment.value)?;
         }
         let called = called.ok_or_else(|| near("SET"))?;
@@ -210,7 +211,8 @@ impl Rewriter<'_> {
             .enumerate()
             .map(|(i, a)| {
                 let value = a.value.clone();
-                let value = self.converted(def.as_deref(), &columns[i], given[i], value, ignore);
+                let value =
+                    self.convert_value(def.as_deref(), &columns[i], value_kinds[i], value, ignore);
                 format!("{value} AS tare_v{i}")
             })
             .collect();
@@ -304,7 +306,7 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
 }
 
 /// SQLite evaluates what is assigned before it sorts: no variable.
-fn assigns_nothing(expr: &Expr) -> Result<()> {
+fn check_assigns_nothing(expr: &Expr) -> Result<()> {
     let mut assigns = false;
     walk::expressions(expr, &mut |e| {
         assigns |= matches!(e, Expr::BinaryOp { op, .. } if *op == BinaryOperator::Assignment);

@@ -78,11 +78,11 @@ impl Rewriter<'_> {
             .collect();
         let stored_decimal = |i: usize| stored[i] && classes[i] == Class::Decimal;
         if has(&classes, Class::Real) || has(&classes, Class::Text) {
-            as_doubles(&mut operands, &classes, later);
+            compare_as_doubles(&mut operands, &classes, later);
         } else if has(&classes, Class::Unknown) {
             let decimal = has(&classes, Class::Decimal);
             if decimal && !stored_decimal(0) && !(operands.len() == 2 && stored_decimal(1)) {
-                as_doubles(&mut operands, &classes, later);
+                compare_as_doubles(&mut operands, &classes, later);
             } else if !decimal {
                 for (i, class) in classes.iter().enumerate() {
                     if *class == Class::Unknown {
@@ -110,7 +110,11 @@ impl Rewriter<'_> {
 }
 
 /// Has operands compared as doubles.
-fn as_doubles(operands: &mut [&mut Expr], classes: &[Class], later: &mut Vec<(usize, Conversion)>) {
+fn compare_as_doubles(
+    operands: &mut [&mut Expr],
+    classes: &[Class],
+    later: &mut Vec<(usize, Conversion)>,
+) {
     for (i, (operand, class)) in operands.iter_mut().zip(classes).enumerate() {
         match class {
             Class::Decimal | Class::Big => match as_number(operand).map(|n| format!("{n}e0")) {

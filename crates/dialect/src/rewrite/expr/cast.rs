@@ -42,7 +42,7 @@ pub(super) fn cast(value: Expr, data_type: &DataType) -> Expr {
 }
 
 /// CONVERT(value USING charset).
-pub(super) fn converted(value: Expr, charset: &ObjectName) -> Result<Expr> {
+pub(super) fn converted_charset(value: Expr, charset: &ObjectName) -> Result<Expr> {
     let charset = last_name(charset).to_ascii_lowercase();
     if !is_supported(&charset) {
         return Err(Error::UnknownCharset(charset));

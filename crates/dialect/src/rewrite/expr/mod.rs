@@ -11,12 +11,12 @@ use sqlparser::ast::{
 };
 use tare_mysql::schema::is_system_schema;
 
-use self::cast::{cast, converted};
+use self::cast::{cast, converted_charset};
 use self::operator::minus;
 use super::Rewriter;
-use super::assign::given::GIVEN;
+use super::assign::assigned_values::ASSIGNED_MARK;
 use super::exact::number_literal;
-use super::zoned::RAW;
+use super::zoned::RAW_MARK;
 use crate::function;
 use crate::name::last_name;
 use crate::node::{self, call, nested};
@@ -77,16 +77,18 @@ impl Rewriter<'_> {
                 Some(routine) => routine,
                 None => function::rewrite(
                     call,
-                    function::Around {
+                    function::CallContext {
                         database: self.database,
                         exact: self.exact,
                         schema: &*self.names.schema,
                     },
                 )?,
             },
-            Expr::Prefixed { prefix, value } if prefix.value == node::MEMBER => self.member(*value),
-            Expr::Prefixed { prefix, value } if prefix.value == RAW => *value,
-            Expr::Prefixed { prefix, value } if prefix.value == GIVEN => {
+            Expr::Prefixed { prefix, value } if prefix.value == node::MEMBER_MARK => {
+                self.member(*value)
+            }
+            Expr::Prefixed { prefix, value } if prefix.value == RAW_MARK => *value,
+            Expr::Prefixed { prefix, value } if prefix.value == ASSIGNED_MARK => {
                 let zoned = self.is_zoned(&value);
                 let column = match value.as_ref() {
                     Expr::CompoundIdentifier(parts) => parts.last(),
@@ -94,7 +96,7 @@ impl Rewriter<'_> {
                     _ => None,
                 };
                 let given = column.and_then(|name| self.assigned.value(&name.value));
-                let given = nested(given.ok_or_else(|| near(GIVEN))?.clone());
+                let given = nested(given.ok_or_else(|| near(ASSIGNED_MARK))?.clone());
                 match zoned {
                     true => call("tare_local", vec![given]),
                     false => given,
@@ -153,7 +155,7 @@ fn conversion(expr: Expr) -> Result<Expr> {
             charset,
             ..
         } => match (data_type, charset) {
-            (None, Some(charset)) => converted(*expr, &charset)?,
+            (None, Some(charset)) => converted_charset(*expr, &charset)?,
             (data_type, _) => cast(*expr, &data_type.unwrap_or(sqlparser::ast::DataType::Text)),
         },
         Expr::Prefixed { prefix, value } => {
@@ -229,9 +231,8 @@ fn literal(value: ValueWithSpan) -> Result<Expr> {
     })
 }
 
-/// The number of an INTERVAL that is taken away. SQLite's own minus reads a text of digits to its end, and
-/// looks nowhere meanwhile whether its statement was killed.
-pub fn opposite(number: Expr) -> Expr {
+/// The number of an INTERVAL that is subtracted.
+pub fn negative_number(number: Expr) -> Expr {
     node::negative(call("tare_real", vec![number]))
 }
 

@@ -3,7 +3,7 @@
 use crate::error::{Result, near};
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 
-use super::{interval, opposite};
+use super::{interval, negative_number};
 use crate::grammar::SOUNDS_LIKE;
 use crate::node::{self, binary, call, nested};
 use crate::rewrite::Rewriter;
@@ -97,7 +97,7 @@ fn moved(left: Expr, minus: bool, right: Expr) -> Result<Expr> {
     };
     let (number, unit) = interval(by).ok_or_else(|| near("INTERVAL"))?;
     let number = if minus {
-        opposite(number)
+        negative_number(number)
     } else {
         nested(number)
     };

@@ -6,7 +6,7 @@ use sqlparser::ast::{BinaryOperator, Expr, Ident, Query, Select, SetExpr, TableF
 use crate::node::{self, binary, call, nested, query};
 
 /// What the rows' only column is called.
-const COLUMN: &str = "tare_c";
+const COLUMN_NAME: &str = "tare_c";
 
 /// `left op ANY (query)`: whether one row is so.
 pub(super) fn any(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
@@ -64,7 +64,7 @@ fn subquery(right: Expr) -> Result<Query> {
 }
 
 fn column() -> Expr {
-    Expr::Identifier(Ident::new(COLUMN))
+    Expr::Identifier(Ident::new(COLUMN_NAME))
 }
 
 fn is_in(left: Expr, query: Query, negated: bool) -> Expr {
@@ -84,7 +84,7 @@ fn exists(query: Query, negated: bool) -> Expr {
 
 /// The query's rows, with a name for their column.
 fn rows(query: Query) -> TableFactor {
-    let null = query::aliased(node::null(), Ident::new(COLUMN));
+    let null = query::aliased(node::null(), Ident::new(COLUMN_NAME));
     let none = Select {
         selection: Some(node::number(0)),
         ..query::select(vec![null])

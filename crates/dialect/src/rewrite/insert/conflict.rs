@@ -42,10 +42,16 @@ impl Rewriter<'_> {
             }
             let once = is_certain(&*self.names.schema, &assignment.value);
             excluded(&mut assignment.value, alias);
-            let given = self.given(&assignment.value);
+            let value_kind = self.value_kind(&assignment.value);
             self.assigned.mark(&mut assignment.value)?;
             self.visit(&mut assignment.value)?;
-            let value = self.converted(target.def, &column, given, assignment.value, target.ignore);
+            let value = self.convert_value(
+                target.def,
+                &column,
+                value_kind,
+                assignment.value,
+                target.ignore,
+            );
             self.assigned.add(&column, &value, once);
             let (name, value) = (quote(&column), value.to_string());
             changed.push(differs(&name, &value));
@@ -101,7 +107,11 @@ impl Rewriter<'_> {
 }
 
 /// The columns of the SELECT are out of sight where SQLite updates: a value that names one is refused.
-pub(super) fn names_no_source(target: &Target<'_>, selected: &Scope, value: &Expr) -> Result<()> {
+pub(super) fn check_no_source_names(
+    target: &Target<'_>,
+    selected: &Scope,
+    value: &Expr,
+) -> Result<()> {
     let mut named = None;
     walk::expressions(value, &mut |e| {
         let (table, column) = match e {

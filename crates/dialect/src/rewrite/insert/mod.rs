@@ -74,7 +74,7 @@ impl Rewriter<'_> {
             return Err(Error::unsupported("PARTITION and RETURNING in INSERT"));
         }
         let (database, table) = self.resolve(name)?;
-        self.note(&database, &table);
+        self.add_table(&database, &table);
         let mut target = Target {
             database,
             table,
@@ -123,7 +123,7 @@ impl Rewriter<'_> {
                     .as_ref()
                     .map(|a| last_name(&a.row_alias));
                 for assignment in &assignments {
-                    conflict::names_no_source(&target, &selected, &assignment.value)?;
+                    conflict::check_no_source_names(&target, &selected, &assignment.value)?;
                 }
                 let update = self.conflict(&target, assignments, alias.as_deref())?;
                 format!("{into} {rows}{update}")

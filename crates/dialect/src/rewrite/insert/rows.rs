@@ -48,7 +48,7 @@ impl Rewriter<'_> {
             self.cell(target, column, false, &mut cell)?;
             filled.push(cell);
         }
-        let rows = self.converted_rows(target.def, given, &wires, filled, text, target.ignore);
+        let rows = self.convert_rows(target.def, given, &wires, filled, text, target.ignore);
         Ok(Rows::Selected(rows))
     }
 
@@ -89,10 +89,10 @@ impl Rewriter<'_> {
             // SQLite takes NULL for the next number of an INTEGER PRIMARY KEY.
             return Err(Error::NotNull(column.into()));
         }
-        let (given, zero) = (self.given(cell), may_be_zero(cell));
+        let (value_kind, zero) = (self.value_kind(cell), may_be_zero(cell));
         self.visit(cell)?;
         let value = node::take(cell);
-        *cell = self.converted(target.def, column, given, value, target.ignore);
+        *cell = self.convert_value(target.def, column, value_kind, value, target.ignore);
         if counts && zero {
             node::replace(cell, |e| node::call("nullif", vec![e, node::number(0)]));
         }

@@ -12,7 +12,7 @@ use crate::scope::Column;
 
 impl Rewriter<'_> {
     /// Two columns of a derived table may not be called the same.
-    pub(super) fn unique_columns(&mut self, select: &Select) -> Result<()> {
+    pub(super) fn check_unique_columns(&mut self, select: &Select) -> Result<()> {
         for from in &select.from {
             let joined = from.joins.iter().map(|j| &j.relation);
             for factor in std::iter::once(&from.relation).chain(joined) {
@@ -40,7 +40,7 @@ impl Rewriter<'_> {
     }
 
     /// Two tables of one FROM may not be called the same.
-    pub(super) fn unique_names(&self) -> Result<()> {
+    pub(super) fn check_unique_tables(&self) -> Result<()> {
         let Some(scope) = self.names.scopes.last() else {
             return Ok(());
         };

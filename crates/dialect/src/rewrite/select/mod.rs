@@ -18,7 +18,7 @@ use self::check::positions;
 use super::Rewriter;
 use crate::depth::check_column_count;
 use crate::plan::Sql;
-use crate::schema::{Rewritten, Schema};
+use crate::schema::{RewrittenQuery, Schema};
 use crate::{function, walk};
 
 impl Rewriter<'_> {
@@ -29,9 +29,9 @@ impl Rewriter<'_> {
     }
 
     /// A query of system tables, still a tree.
-    pub fn rewritten(mut self, mut query: Query, text: &str) -> Result<Rewritten> {
+    pub fn rewritten(mut self, mut query: Query, text: &str) -> Result<RewrittenQuery> {
         self.select_statement(&mut query, text)?;
-        Ok(Rewritten {
+        Ok(RewrittenQuery {
             query,
             catalog: self.sql.catalog,
         })
@@ -82,12 +82,6 @@ impl Rewriter<'_> {
             .take()
             .is_some_and(|m| m.straight_join);
         select.optimizer_hints.clear();
-        for condition in [&mut select.selection, &mut select.having]
-            .into_iter()
-            .flatten()
-        {
-            self.condition(condition);
-        }
         if matches!(select.distinct, Some(Distinct::All)) {
             select.distinct = None;
         }
@@ -119,14 +113,14 @@ impl Rewriter<'_> {
         {
             return Err(Error::NoTables);
         }
-        self.unique_names()?;
-        self.unique_columns(select)?;
-        self.full_group_by(select)?;
+        self.check_unique_tables()?;
+        self.check_unique_columns(select)?;
+        self.check_full_group_by(select)?;
         if let GroupByExpr::Expressions(by, _) = &select.group_by {
             positions(by.iter(), &select.projection, Clause::Group)?;
         }
         self.group_as_stored(select);
-        self.named_columns(select)?;
+        self.name_timestamps(select)?;
         for table in &mut select.from {
             for join in &mut table.joins {
                 match &join.join_operator {

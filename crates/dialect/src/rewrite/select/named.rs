@@ -87,7 +87,7 @@ fn is_variable(expr: &Expr) -> bool {
 
 /// Tables of information_schema whose columns are called as they are asked for: they are no views of
 /// MySQL's dictionary, or are made otherwise.
-const AS_TYPED: [&str; 16] = [
+const TABLES_NAMED_AS_TYPED: [&str; 16] = [
     "column_privileges",
     "engines",
     "innodb_cmp",
@@ -125,7 +125,7 @@ fn names_information_schema(from: &[TableWithJoins], database: Option<&str>) -> 
             [schema, table] => (is(SCHEMA, schema), table),
             _ => return false,
         };
-        here && !AS_TYPED.iter().any(|name| is(name, table))
+        here && !TABLES_NAMED_AS_TYPED.iter().any(|name| is(name, table))
     };
     from.iter()
         .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))

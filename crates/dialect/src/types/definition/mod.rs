@@ -17,7 +17,7 @@ use crate::scope::Names;
 use ColumnType::*;
 
 /// A VARCHAR that would be longer is a TEXT.
-const LONGEST: u32 = 512;
+const MAX_VARCHAR_CHARS: u32 = 512;
 
 /// What a column that is made of an expression is. One that is a column itself has what that one has.
 pub fn definition_of(expr: &Expr, name: &str, names: &mut Names<'_>) -> ColumnDef {
@@ -205,7 +205,7 @@ fn written(wire: &WireType, width: Option<u32>, precision: Option<u32>) -> Strin
         MYSQL_TYPE_TIMESTAMP => with_fraction("timestamp"),
         MYSQL_TYPE_JSON => "json".into(),
         _ if wire.charset == CHARSET_BINARY => match width {
-            Some(n) if n <= LONGEST => format!("varbinary({n})"),
+            Some(n) if n <= MAX_VARCHAR_CHARS => format!("varbinary({n})"),
             _ => "longblob".into(),
         },
         _ => characters(width),
@@ -216,7 +216,7 @@ fn written(wire: &WireType, width: Option<u32>, precision: Option<u32>) -> Strin
 fn characters(width: Option<u32>) -> String {
     match width {
         Some(0) => "char(0)".into(),
-        Some(n) if n <= LONGEST => format!("varchar({n})"),
+        Some(n) if n <= MAX_VARCHAR_CHARS => format!("varchar({n})"),
         Some(n) if n <= 65_535 / 4 => "text".into(),
         Some(n) if n <= 16_777_215 / 4 => "mediumtext".into(),
         _ => "longtext".into(),
@@ -247,7 +247,7 @@ fn is_short(expr: &Expr) -> bool {
         | Expr::Like { .. }
         | Expr::RLike { .. }
         | Expr::Extract { .. } => true,
-        Expr::Function(f) => SHORT.contains(&name_of(f).as_str()),
+        Expr::Function(f) => INT_FUNCTIONS.contains(&name_of(f).as_str()),
         _ => {
             let like = same_as(expr);
             !like.is_empty() && like.into_iter().all(is_short)
@@ -256,7 +256,7 @@ fn is_short(expr: &Expr) -> bool {
 }
 
 /// Functions whose number is an INT.
-const SHORT: [&str; 29] = [
+const INT_FUNCTIONS: [&str; 29] = [
     "ascii",
     "bit_length",
     "char_length",

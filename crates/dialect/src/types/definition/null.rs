@@ -6,7 +6,7 @@ use crate::function::{arguments, name_of};
 use crate::scope::Names;
 
 /// Functions that are never NULL.
-const NEVER: [&str; 30] = [
+const NEVER_NULL: [&str; 30] = [
     "bit_and",
     "bit_or",
     "bit_xor",
@@ -99,7 +99,7 @@ pub(super) fn nullable(expr: &Expr, names: &mut Names<'_>) -> bool {
                 ("if", [_, yes, no]) => any(&[yes, no]),
                 ("ifnull", [a, b]) => nullable(a, names) && nullable(b, names),
                 ("unix_timestamp", []) => false,
-                (name, _) => !NEVER.contains(&name),
+                (name, _) => !NEVER_NULL.contains(&name),
             }
         }
         _ => true,

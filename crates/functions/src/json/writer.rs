@@ -27,17 +27,17 @@ pub(crate) fn quoted(text: &str) -> Value {
     written(|out| out.string(text))
 }
 
-fn written(write: impl FnOnce(&mut Out) -> io::Result<()>) -> Value {
-    let mut out = Out(TextBuilder::default());
+fn written(write: impl FnOnce(&mut JsonWriter) -> io::Result<()>) -> Value {
+    let mut out = JsonWriter(TextBuilder::default());
     // Nothing but its length ends the writing early, and that is NULL.
     let _ = write(&mut out);
     out.0.into_value()
 }
 
 /// Where a document is written to.
-struct Out(TextBuilder);
+struct JsonWriter(TextBuilder);
 
-impl io::Write for Out {
+impl io::Write for JsonWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_all(bytes).map(|()| bytes.len())
     }
@@ -53,7 +53,7 @@ impl io::Write for Out {
     }
 }
 
-impl Out {
+impl JsonWriter {
     fn push(&mut self, text: &str) -> io::Result<()> {
         match self.0.push(text) {
             true => Ok(()),

@@ -6,7 +6,7 @@ use tare_dialect::function::SqlCall;
 use tare_dialect::near;
 
 /// SQLite's expression for a call.
-pub(crate) type Written = Result<Expr>;
+pub(crate) type ExprResult = Result<Expr>;
 
 /// A call's arguments, of which its record says how many there are.
 pub(crate) fn plain<const N: usize>(call: SqlCall) -> Result<[Expr; N]> {

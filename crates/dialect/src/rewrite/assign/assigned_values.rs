@@ -8,14 +8,14 @@ use crate::node;
 use sqlparser::ast::{Expr, Ident, Query, VisitMut, VisitorMut};
 
 /// The word in front of a column that stands for the value that it has been given.
-pub(crate) const GIVEN: &str = "tare_given";
+pub(crate) const ASSIGNED_MARK: &str = "tare_given";
 
 /// The values that an UPDATE has given to columns so far, and whether each is the same when it is
 /// evaluated again.
 #[derive(Debug, Default)]
-pub(crate) struct Assigned(HashMap<String, (Expr, bool)>);
+pub(crate) struct AssignedValues(HashMap<String, (Expr, bool)>);
 
-impl Assigned {
+impl AssignedValues {
     /// A column has its value.
     pub(crate) fn add(&mut self, column: &str, value: &Expr, certain: bool) {
         let value = (value.clone(), certain);
@@ -46,7 +46,7 @@ impl Assigned {
 }
 
 struct Mark<'a> {
-    assigned: &'a Assigned,
+    assigned: &'a AssignedValues,
     depth: &'a mut usize,
 }
 
@@ -81,7 +81,7 @@ impl VisitorMut for Mark<'_> {
             ));
         }
         node::replace(expr, |column| Expr::Prefixed {
-            prefix: Ident::new(GIVEN),
+            prefix: Ident::new(ASSIGNED_MARK),
             value: Box::new(column),
         });
         ControlFlow::Continue(())
