@@ -19,18 +19,18 @@ type Count = unsafe extern "C" fn(*mut c_void, usize) -> bool;
 
 /// The server's functions that charge and credit memory.
 #[derive(Clone, Copy)]
-struct Counter {
+struct MemoryCounter {
     alloc: Count,
     free: Count,
 }
 
-static COUNTER: OnceLock<Counter> = OnceLock::new();
+static MEMORY_COUNTER: OnceLock<MemoryCounter> = OnceLock::new();
 
 /// The names of the exported functions that charge and credit memory.
 pub const NEEDED: [&str; 2] = ["_Z17thd_mem_cnt_allocP3THDm", "_Z16thd_mem_cnt_freeP3THDm"];
 
 /// Finds the server's functions. Called before any other thread runs.
-pub fn find() {
+pub fn find_counter() {
     let [alloc, free] = NEEDED.map(|name| {
         let name = CString::new(name).unwrap_or_default();
         // SAFETY: a C string; dlsym only looks up the symbol.
@@ -41,21 +41,16 @@ pub fn find() {
     }
     // SAFETY: their mangled names have their arguments' types. Their results are ignored.
     let counter = unsafe {
-        Counter {
+        MemoryCounter {
             alloc: std::mem::transmute::<*mut c_void, Count>(alloc),
             free: std::mem::transmute::<*mut c_void, Count>(free),
         }
     };
-    let _ = COUNTER.set(counter);
+    let _ = MEMORY_COUNTER.set(counter);
 }
 
 /// The bit in the key of memory that was charged.
 const CHARGED: u32 = 1 << 31;
-
-/// The THD that the calling thread's memory is charged to; null = none.
-fn charged(thread: &thread::Thread) -> *mut c_void {
-    thread.charged.get()
-}
 
 /// Charges memory of class `key`, whose counted key is `counted`, or 0 if sampling left it out. Returns the
 /// key to free it by.
@@ -96,7 +91,7 @@ unsafe fn charge_limited(key: u32, bytes: usize, owner: *mut *mut c_void) -> u32
         // SAFETY: rule 6 (NULL, or writable).
         unsafe { *owner = ptr::from_ref(thread).cast_mut().cast() };
     }
-    if let (thd, Some(counter)) = (charged(thread), COUNTER.get())
+    if let (thd, Some(counter)) = (thread.charged_thd.get(), MEMORY_COUNTER.get())
         && !thd.is_null()
     {
         // SAFETY: the server's own function, with the THD that it named for this thread.
@@ -111,7 +106,7 @@ unsafe fn credit(key: u32, bytes: usize, owner: *mut c_void) {
     if key & CHARGED != 0
         && let Some(thread) = thread::current()
         && ptr::from_ref(thread).cast_mut().cast() == owner
-        && let (thd, Some(counter)) = (charged(thread), COUNTER.get())
+        && let (thd, Some(counter)) = (thread.charged_thd.get(), MEMORY_COUNTER.get())
         && !thd.is_null()
     {
         // SAFETY: as in `charge_limited`.
@@ -121,7 +116,7 @@ unsafe fn credit(key: u32, bytes: usize, owner: *mut c_void) {
 
 /// Charges the calling thread's memory to `thd` from now on, and returns the THD before it.
 pub unsafe extern "C" fn set_mem_cnt_thd(thd: *mut c_void, before: *mut *mut c_void) {
-    let place = thread::current().map(|thread| &thread.charged);
+    let place = thread::current().map(|thread| &thread.charged_thd);
     let was = place.map_or(ptr::null_mut(), |place| place.replace(thd));
     // SAFETY: rule 6 (NULL, or writable).
     if let Some(before) = unsafe { before.as_mut() } {
@@ -133,7 +128,7 @@ pub unsafe extern "C" fn set_mem_cnt_thd(thd: *mut c_void, before: *mut *mut c_v
 pub unsafe extern "C" fn set_thread_thd(thread: *mut c_void, thd: *mut c_void) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     if let Some(thread) = unsafe { thread.cast::<thread::Thread>().as_ref() } {
-        thread.charged.set(thd);
+        thread.charged_thd.set(thd);
     }
 }
 

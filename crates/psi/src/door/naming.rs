@@ -36,7 +36,8 @@ const UNNUMBERED: u32 = 1 << 11;
 struct Naming {
     name: String,
     flags: u32,
-    thread: AtomicU32,
+    /// The threads that were numbered until now.
+    count: AtomicU32,
 }
 
 static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
@@ -54,7 +55,7 @@ fn next_name(key: u32, number: u32) -> SystemName {
     let number = match naming.flags {
         flags if flags & (SINGLETON | UNNUMBERED) != 0 => String::new(),
         flags if flags & COUNTED != 0 => {
-            format!("-{}", naming.thread.fetch_add(1, Ordering::Relaxed) + 1)
+            format!("-{}", naming.count.fetch_add(1, Ordering::Relaxed) + 1)
         }
         _ => format!("-{number}"),
     };
@@ -101,7 +102,7 @@ pub unsafe extern "C" fn register_thread<S: Interface>(
                 let naming = Box::leak(Box::new(Naming {
                     name: system_name.into_owned(),
                     flags: info.flags,
-                    thread: AtomicU32::new(0),
+                    count: AtomicU32::new(0),
                 }));
                 place.store(naming, Ordering::Release);
             }
@@ -169,7 +170,7 @@ mod tests {
             let naming = Naming {
                 name: "ib_io_a_long_name".into(),
                 flags,
-                thread: AtomicU32::new(0),
+                count: AtomicU32::new(0),
             };
             NAMINGS[key].store(Box::leak(Box::new(naming)), Ordering::Release);
         }
@@ -179,7 +180,7 @@ mod tests {
         let short = Naming {
             name: "ib_io".into(),
             flags: COUNTED,
-            thread: AtomicU32::new(0),
+            count: AtomicU32::new(0),
         };
         NAMINGS[8002].store(Box::leak(Box::new(short)), Ordering::Release);
         assert_eq!(

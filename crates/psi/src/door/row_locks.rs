@@ -83,7 +83,7 @@ unsafe impl Send for Innodb {}
 unsafe impl Sync for Innodb {}
 
 /// The address of an exported symbol; NULL = there is none.
-fn symbol(name: &CStr) -> *const () {
+fn find_symbol(name: &CStr) -> *const () {
     // SAFETY: a C string; dlsym searches the loaded files, the program first.
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
         .cast_const()
@@ -94,8 +94,8 @@ fn symbol(name: &CStr) -> *const () {
 type Methods = &'static [(&'static CStr, *const ())];
 
 macro_rules! methods {
-    ($methods:ident $($symbol:literal $ours:ident)*) => {
-        const $methods: Methods = &[$(($symbol, $ours as *const ())),*];
+    ($methods:ident $($find_symbol:literal $ours:ident)*) => {
+        const $methods: Methods = &[$(($find_symbol, $ours as *const ())),*];
     };
 }
 
@@ -134,7 +134,7 @@ fn methods_of(table: &CStr) -> Option<&'static [*const ()]> {
     const SYMBOL_ENTRY: c_int = 1;
     /// The words before the methods: an offset, and the type.
     const BEFORE: usize = 2;
-    let at = symbol(table);
+    let at = find_symbol(table);
     let (mut info, mut entry) = (MaybeUninit::<libc::Dl_info>::uninit(), ptr::null_mut());
     // SAFETY: both results are writable; dladdr1 returns 0 for an address that is not loaded.
     let is_loaded =
@@ -155,10 +155,10 @@ fn methods_of(table: &CStr) -> Option<&'static [*const ()]> {
 
 /// Our methods in the order of the server's class. `None` if the class lacks a method or has another one:
 /// then the interface is another.
-fn in_order(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
+fn order_methods(table: &CStr, methods: Methods) -> Option<Vec<*const ()>> {
     let slots = methods_of(table)?;
     let there: Vec<_> = (methods.iter())
-        .map(|&(name, ours)| (symbol(name), ours))
+        .map(|&(name, ours)| (find_symbol(name), ours))
         .collect();
     if slots.len() != there.len() {
         return None;
@@ -182,7 +182,7 @@ fn innodb() -> Option<&'static Innodb> {
 }
 
 fn find_innodb() -> Option<Innodb> {
-    let inspector = symbol(c"_ZTV26Innodb_data_lock_inspector");
+    let inspector = find_symbol(c"_ZTV26Innodb_data_lock_inspector");
     let functions = [
         c"_ZN26Innodb_data_lock_inspector25create_data_lock_iteratorEv",
         c"_ZN26Innodb_data_lock_inspector26destroy_data_lock_iteratorEP29PSI_engine_data_lock_iterator",
@@ -191,13 +191,13 @@ fn find_innodb() -> Option<Innodb> {
         c"_ZN26Innodb_data_lock_inspector31destroy_data_lock_wait_iteratorEP34PSI_engine_data_lock_wait_iterator",
         c"_ZN30Innodb_data_lock_wait_iterator4scanEP35PSI_server_data_lock_wait_container",
     ]
-    .map(symbol);
+    .map(find_symbol);
     if inspector.is_null() || functions.iter().any(|function| function.is_null()) {
         return None;
     }
     let [create, destroy, scan, create_wait, destroy_wait, scan_wait] = functions;
-    let locks = in_order(c"_ZTV23PFS_data_lock_container", LOCK_METHODS)?;
-    let waits = in_order(c"_ZTV28PFS_data_lock_wait_container", WAIT_METHODS)?;
+    let locks = order_methods(c"_ZTV23PFS_data_lock_container", LOCK_METHODS)?;
+    let waits = order_methods(c"_ZTV28PFS_data_lock_wait_container", WAIT_METHODS)?;
     let iterators = |create: *const (), destroy: *const (), scan: *const (), methods| {
         // SAFETY: functions of these types, as their names tell. A method's first argument is its object. The
         // scan of waits takes no second argument, and ignores it.

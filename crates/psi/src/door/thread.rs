@@ -30,7 +30,7 @@ pub struct Thread {
     /// Its name for the system, in servers that give one.
     pub(super) name: Cell<SystemName>,
     /// The THD that its memory is charged to, in servers that limit memory.
-    pub(super) charged: Cell<*mut c_void>,
+    pub(super) charged_thd: Cell<*mut c_void>,
     /// The idle time that runs, because the server's state is too small for it.
     pub(super) idle: UnsafeCell<Option<Wait>>,
     /// Metadata locks that the server has destroyed.
@@ -101,7 +101,7 @@ fn new_record(instrument: &'static Instrument, parent: u64) -> *mut Thread {
         session: ThreadSession::with_parent(instrument.class, parent),
         instrument,
         name: Cell::new(SystemName::default()),
-        charged: Cell::new(ptr::null_mut()),
+        charged_thd: Cell::new(ptr::null_mut()),
         idle: UnsafeCell::new(None),
         metadata: UnsafeCell::new(LockCache::new()),
         serves_client: Cell::new(false),

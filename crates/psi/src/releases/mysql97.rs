@@ -27,7 +27,7 @@ pub static HOOKS: ServerHooks = ServerHooks {
     needs: &limited::NEEDED,
     fields: &Mysql97::FIELDS,
     start: |options| {
-        limited::find();
+        limited::find_counter();
         start::start::<Mysql97>(&start::BuiltIn::MYSQL, options)
     },
 };
