@@ -233,8 +233,8 @@ impl<'a> Events<'a> {
             })
         });
         // Unlike the last wait or statement, the last stage is not listed once it has ended.
-        let count = |stage: &Stage| table != Table::Current || stage.head.end_id.is_none();
-        stages.into_iter().filter(count).collect()
+        let is_listed = |stage: &Stage| table != Table::Current || stage.head.end_id.is_none();
+        stages.into_iter().filter(is_listed).collect()
     }
 
     /// Transactions.
@@ -435,11 +435,11 @@ impl<'a> Events<'a> {
 fn with_text<const N: usize, T>(record: &Record<N>, read: impl Fn(&[u64; N]) -> T) -> Option<T> {
     for _ in 0..4 {
         let words = record.read()?;
-        let decoded = read(&words);
+        let value = read(&words);
         fence(Ordering::Acquire);
         let same = |i: usize| record.word(i) == words[i];
         if same(word::ID) && same(word::THREAD) {
-            return Some(decoded);
+            return Some(value);
         }
     }
     None

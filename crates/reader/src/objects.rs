@@ -361,10 +361,10 @@ impl Banks<'_> {
             let (shared, truncated) = (&object.shared, &object.truncated);
             let index_count = io.len();
             // I/O without an index is listed once there was some, and stays listed after a truncation.
-            let total = (id, part::MAIN);
+            let main = (id, part::MAIN);
             let counted = |line: &Line| line.cells[COUNT].load(Ordering::Relaxed) != 0;
-            if rows.counts.contains_key(&total) || shared[..IO_LINES].iter().any(counted) {
-                io.push((None, rows.sum(total, false, shared, truncated)));
+            if rows.counts.contains_key(&main) || shared[..IO_LINES].iter().any(counted) {
+                io.push((None, rows.sum(main, false, shared, truncated)));
             }
             let lock = |i: usize| {
                 let lock = TableLock::ALL[i];
