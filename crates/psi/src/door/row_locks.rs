@@ -94,8 +94,8 @@ fn find_symbol(name: &CStr) -> *const () {
 type Methods = &'static [(&'static CStr, *const ())];
 
 macro_rules! methods {
-    ($methods:ident $($find_symbol:literal $ours:ident)*) => {
-        const $methods: Methods = &[$(($find_symbol, $ours as *const ())),*];
+    ($methods:ident $($symbol:literal $ours:ident)*) => {
+        const $methods: Methods = &[$(($symbol, $ours as *const ())),*];
     };
 }
 

@@ -56,12 +56,12 @@ pub fn check_fields(
         let target = targets.iter().find(|target| target.name == function);
         let Some(target) = target else { continue };
         let code = code_of(host, host.as_linked(target.address));
-        let four_byte_numbers: BTreeSet<u32> = code
+        let numbers: BTreeSet<u32> = code
             .iter()
             .flat_map(|body| four_byte_numbers(body))
             .collect();
         for offset in expected.into_iter().filter(|offset| *offset >= MIN_OFFSET) {
-            if !four_byte_numbers.contains(&(offset as u32)) {
+            if !numbers.contains(&(offset as u32)) {
                 return Err(MovedField {
                     structure,
                     offset,

@@ -110,14 +110,14 @@ mod tests {
     #[test]
     fn only_this_library_is_removed_from_the_preload() {
         let own = Path::new("/usr/lib/libtare_psi.so");
-        let rest = |list: &str| without(OsStr::new(list), own).into_string().expect("ASCII");
-        assert_eq!(rest("/usr/lib/libtare_psi.so"), "");
+        let without_own = |list: &str| without(OsStr::new(list), own).into_string().expect("ASCII");
+        assert_eq!(without_own("/usr/lib/libtare_psi.so"), "");
         assert_eq!(
-            rest("/a/libjemalloc.so.2:/usr/lib/libtare_psi.so"),
+            without_own("/a/libjemalloc.so.2:/usr/lib/libtare_psi.so"),
             "/a/libjemalloc.so.2"
         );
         assert_eq!(
-            rest("libtare_psi.so libfoo.so  libbar.so"),
+            without_own("libtare_psi.so libfoo.so  libbar.so"),
             "libfoo.so:libbar.so"
         );
     }
