@@ -101,7 +101,7 @@ impl Rights {
         self.settings || self.all
     }
 
-    /// 1227 for who may not change settings.
+    /// 1227 if the account may not change settings.
     ///
     /// # Errors
     /// 1227, which names the privilege.
@@ -112,7 +112,7 @@ impl Rights {
         }
     }
 
-    /// 1227 for who may not do everything.
+    /// 1227 if the account may not do everything.
     ///
     /// # Errors
     /// 1227, which names the privilege.

@@ -64,8 +64,8 @@ pub fn compare(a: &str, b: &str) -> Ordering {
 /// Bytes that are read as UTF-8 at once.
 const PIECE_BYTES: usize = if cfg!(test) { 8 } else { 1 << 16 };
 
-/// The same of texts as SQLite has them: what is no UTF-8 in them are replacement characters. A sort asks
-/// this for each pair of rows, so that nothing is read that need not be, and nothing copied.
+/// Compares texts of SQLite: bytes that are not UTF-8 are replacement characters. A sort calls it for each pair
+/// of rows, so that it copies nothing and stops at the first difference.
 pub fn compare_bytes(a: &[u8], b: &[u8]) -> Ordering {
     match compare_ascii(a, b) {
         Ok(order) => order,
@@ -89,7 +89,7 @@ fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
     std::iter::from_fn(move || {
         let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
         let chunk = piece.utf8_chunks().next()?;
-        // A character that ends behind the piece is the next one's.
+        // A character that ends behind the piece belongs to the next one.
         let is_cut = chunk.invalid().len() + chunk.valid().len() == piece.len()
             && piece.len() < bytes.len()
             && !chunk.valid().is_empty();
@@ -195,7 +195,7 @@ impl Pattern {
                     Some(_) => {}
                 },
                 None if text.next().is_none() => return Ok(true),
-                // What ends with `%` fits whatever follows.
+                // A pattern that ends with `%` fits any rest.
                 None if self.0.last() == Some(&Part::Any) => return Ok(true),
                 None => {}
             }

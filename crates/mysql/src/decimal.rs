@@ -21,20 +21,20 @@ const WORDS: i64 = 9;
 pub struct Decimal(BigDecimal);
 
 impl Decimal {
-    /// Reads all of a text. `None` for what is no number.
+    /// Reads a text. `None` if it is not a number.
     pub fn parse(text: &str) -> Option<Self> {
         let number = Number::of(text.as_bytes());
         number.is_all().then(|| Self::of(&number)).flatten()
     }
 
-    /// Reads a text as far as it is a number, and 0 where it does not begin with one. Returns
-    /// whether that was all of it.
+    /// Reads the number at the beginning of a text, and 0 if there is none. Returns whether that was the complete
+    /// text.
     pub fn prefix(text: &[u8]) -> (Self, bool) {
         let number = Number::of(text);
         if let Some(decimal) = Self::of(&number) {
             return (decimal, number.is_all());
         }
-        // An exponent that is too large is read as far as it is not.
+        // Of an exponent that is too large, the first digits are read.
         let written = number.text().as_bytes();
         let decimal = (1..written.len()).rev().take(7).find_map(|n| {
             let shorter = Number::of(&written[..n]);
@@ -43,7 +43,7 @@ impl Decimal {
         (decimal.unwrap_or_else(|| Self::from(0i64)), false)
     }
 
-    /// `None` where there is no number, or an exponent that makes gigabytes of zeros.
+    /// `None` if there is no number, or if its exponent stands for gigabytes of zeros.
     fn of(number: &Number<'_>) -> Option<Self> {
         let exponent = number.exponent();
         let is_far = |n: i64| n.unsigned_abs() > 400;
@@ -66,7 +66,7 @@ impl Decimal {
             .map(Self::unfolded)
     }
 
-    /// Without an exponent: at least as many digits behind the point as none.
+    /// The number without an exponent: its scale is not negative.
     fn unfolded(number: BigDecimal) -> Self {
         let (_, scale) = number.as_bigint_and_exponent();
         Self(if scale < 0 {
@@ -119,13 +119,13 @@ impl Decimal {
         (rest == 0).then(|| i128::try_from(integer).ok()).flatten()
     }
 
-    /// Rounded to so many digits, half away from zero; fewer than none are digits before the point.
+    /// Rounded to a number of digits, half away from zero; a negative number rounds digits before the point.
     #[must_use]
     pub fn rounded(&self, digits: i64) -> Self {
         self.scaled(digits, RoundingMode::HalfUp)
     }
 
-    /// Cut to so many digits.
+    /// Truncated to a number of digits.
     #[must_use]
     pub fn truncated(&self, digits: i64) -> Self {
         self.scaled(digits, RoundingMode::Down)
@@ -147,14 +147,14 @@ impl Decimal {
         Self::unfolded(self.0.with_scale_round(digits, mode))
     }
 
-    /// Digits behind the point that MySQL's words leave it.
+    /// The most digits behind the point that MySQL's words allow.
     pub fn max_scale(&self) -> i64 {
         let digits = self.integer_digits();
         (WORDS - digits.div_euclid(WORD) - i64::from(digits % WORD > 0)).max(0) * WORD
     }
 
-    /// As many words as MySQL has: fewer digits behind the point, or `None` where those before it
-    /// do not fit.
+    /// The number in MySQL's words: with fewer digits behind the point, or `None` if the digits before it do not
+    /// fit.
     fn fitted(self) -> Option<Self> {
         let words = |digits: i64| digits.max(0).div_euclid(WORD) + i64::from(digits % WORD > 0);
         let integer_words = words(self.integer_digits());
@@ -169,7 +169,7 @@ impl Decimal {
         })
     }
 
-    /// A sum with the digits of the longer one: those of a zero are easily lost.
+    /// A sum with the scale of the longer number, which the library drops for a zero.
     fn with_longer_scale(&self, other: &Self, sum: BigDecimal) -> Self {
         Self(sum.with_scale(self.scale().max(other.scale())))
     }
@@ -251,12 +251,12 @@ impl From<i128> for Decimal {
     }
 }
 
-/// Digits before the point, and behind it, beyond which nothing that is done with a number tells them
-/// from others: [`WORDS`] have 81. Reading digits takes the square of their number.
+/// The limit of digits before the point, and behind it: [`WORDS`] have 81, and more change no result. The time of
+/// reading grows with the square of their number.
 const DIGITS: usize = 400;
 
-/// A number with no more digits than [`DIGITS`] on each side: what is larger is cut to nines, which are
-/// out of range as well.
+/// A number with at most [`DIGITS`] digits on each side. A larger number becomes nines, which are out of range as
+/// well.
 fn shortened<'t>(number: &Number<'t>) -> Cow<'t, str> {
     if number.text().len() <= DIGITS {
         return number.text().into();
@@ -284,7 +284,7 @@ fn shortened<'t>(number: &Number<'t>) -> Cow<'t, str> {
 }
 
 /// Sign, digits before the point without leading zeros, digits behind it without trailing ones.
-/// `None` for what is not written as DECIMAL is, and for what is longer than any.
+/// `None` for a text that is not a DECIMAL, or is longer than any.
 fn parts(text: &[u8]) -> Option<(bool, &[u8], &[u8])> {
     if text.len() > 2 * DIGITS {
         return None;
@@ -376,7 +376,7 @@ mod tests {
             assert_eq!(Decimal::parse(text), None, "{text}");
             Decimal::prefix(text.as_bytes());
         }
-        // What is longer than any number that fits is not read to its end.
+        // A text that is longer than any number is not read to its end.
         let long = "1".repeat(1 << 20);
         for text in [
             long.clone(),

@@ -3,6 +3,11 @@
 //! Two allocators count: SQLite's, which fails beyond the limit, and the program's
 //! ([`CountingAllocator`]), which cannot fail. So code that runs long, or builds something large, calls
 //! [`admit`]. Memory is given back when it is freed, or when the statement ends.
+//!
+//! The rule for `unsafe` here:
+//!
+//! 1. The inner allocator gets the caller's own arguments, so that the caller's promise to `GlobalAlloc` holds for
+//!    it. Counting neither allocates nor unwinds.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
@@ -89,8 +94,7 @@ pub fn admit(bytes: usize) -> bool {
 #[derive(Debug)]
 pub struct CountingAllocator<A>(pub A);
 
-// SAFETY: rule 1: the inner allocator gets the caller's own arguments, under GlobalAlloc's contract. Counting
-// neither allocates nor unwinds.
+// SAFETY: rule 1.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());

@@ -12,13 +12,13 @@ const MAX_PARSED_BYTES: usize = MAX_DIGITS + 32;
 /// A number as a text has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Number<'t> {
-    /// All of it; empty where there is none.
+    /// The complete number; empty if there is none.
     text: &'t str,
     /// Digits before the point.
     integer: &'t str,
-    /// Digits behind it.
+    /// Digits behind the point.
     fraction: &'t str,
-    /// With its sign; empty where there is none.
+    /// The exponent with its sign; empty if there is none.
     exponent: &'t str,
     /// What follows.
     rest: &'t [u8],
@@ -35,7 +35,7 @@ fn is_space(byte: &u8) -> bool {
 }
 
 impl<'t> Number<'t> {
-    /// The number that a text begins with, behind spaces.
+    /// The number at the beginning of a text, after spaces.
     pub fn of(text: &'t [u8]) -> Self {
         let bytes = &text[end_of(text, 0, is_space)..];
         let digits = |from: usize| end_of(bytes, from, u8::is_ascii_digit);
@@ -93,7 +93,7 @@ impl<'t> Number<'t> {
         }
     }
 
-    /// As it is written; empty where there is none.
+    /// Its text; empty if there is no number.
     pub fn text(&self) -> &'t str {
         self.text
     }
@@ -122,8 +122,8 @@ impl<'t> Number<'t> {
         parsed.unwrap_or_else(|| self.double().round() as i64)
     }
 
-    /// The digits before the point as 64 bits: those of the largest number where they are more, and of the
-    /// complement where there is a minus.
+    /// The digits before the point as 64 bits: the largest number if they are too many, and the complement of a
+    /// negative number.
     pub fn bits(&self) -> i64 {
         let n = match self.significant() {
             "" => 0,

@@ -24,13 +24,13 @@ impl Real {
         })
     }
 
-    /// A value with the digits that the column has.
+    /// A value rounded to the digits of the column.
     pub fn rounded(&self, x: f64) -> f64 {
         let Some((_, scale)) = self.digits else {
             return x;
         };
         let power = 10f64.powi(scale.into());
-        // Only what is behind the point is rounded, half to even: MySQL's digits come of it.
+        // As in MySQL, only the digits behind the point are rounded, half to even.
         match x.is_finite() {
             true => x.floor() + ((x - x.floor()) * power).round_ties_even() / power,
             false => x,

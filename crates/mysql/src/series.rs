@@ -121,7 +121,7 @@ impl Series {
         matches!(self, Self::V9_7)
     }
 
-    /// Whether an integer's type has a display width, which MySQL has not since 8.0.19.
+    /// Whether an integer's type has a display width, which MySQL dropped in 8.0.19.
     const fn has_widths(self) -> bool {
         !matches!(self, Self::V9_7)
     }

@@ -73,7 +73,7 @@ pub fn parts(column_type: &str) -> Parts {
 }
 
 impl Parts {
-    /// The digits of a FLOAT or DOUBLE that has so many, and how many of them are behind the point.
+    /// The digits of `FLOAT(M,D)` or `DOUBLE(M,D)`, and how many of them are behind the point.
     pub fn fixed(&self) -> Option<(u8, u8)> {
         let (digits, scale) = self.inside.as_deref()?.split_once(',')?;
         Some((digits.trim().parse().ok()?, scale.trim().parse().ok()?))

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 pub enum Cell<'a> {
     /// SQL NULL.
     Null,
-    /// An unsigned 64-bit value. SQLite has no such type, so the bit pattern travels as `i64`;
+    /// An unsigned 64-bit value. SQLite has no such type, so an `i64` has its bits;
     /// the sender reads the column's type and converts it back.
     Unsigned(u64),
     /// A signed 64-bit value.

@@ -78,9 +78,9 @@ pub struct SeriesSet([bool; Series::ALL.len()]);
 impl SeriesSet {
     /// All series.
     pub const ALL: Self = Self([true; Series::ALL.len()]);
-    /// Those of MySQL.
+    /// The series of MySQL.
     pub const MYSQL: Self = Self::of(&[Series::V8_0, Series::V9_7]);
-    /// MariaDB alone.
+    /// Only MariaDB.
     pub const MARIADB: Self = Self::of(&[Series::Mariadb]);
 
     /// The set of some series.

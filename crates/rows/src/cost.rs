@@ -1,4 +1,4 @@
-//! What instrumentation costs: tare.cost_by_event_name, and the unit costs behind it.
+//! The cost of instrumentation: tare.cost_by_event_name, and its unit costs.
 
 use std::sync::Arc;
 

@@ -33,7 +33,7 @@ pub enum Key {
 }
 
 impl Key {
-    /// The key of a summary that is not by account, user or host. Those of errors have no primary key,
+    /// The key of a summary by thread or of all threads. Summaries of errors have no primary key,
     /// because an error's number may be NULL.
     pub const fn of_summary(columns: &'static [&'static str]) -> Self {
         match columns[columns.len() - 1].as_bytes() {
@@ -57,7 +57,7 @@ impl Key {
         }
     }
 
-    /// Whether two rows can share a value of it.
+    /// Whether no two rows have the same value.
     pub fn unique(&self) -> bool {
         !matches!(self, Key::Plain(..))
     }

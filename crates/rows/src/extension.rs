@@ -4,7 +4,7 @@ use tare_mysql::series::Series;
 
 use crate::describe::Table;
 
-/// What is described elsewhere, and listed in information_schema and docs/tables.md: schema sys.
+/// Schema sys: another crate describes it, and information_schema and docs/tables.md list it.
 pub trait Extension: Sync {
     /// The series whose tables it reads.
     fn series(&self) -> Series;
@@ -61,7 +61,7 @@ pub struct Routine {
 /// A parameter of a routine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
-    /// Whether it goes back to the caller.
+    /// Whether it is OUT.
     pub out: bool,
     /// Its name.
     pub name: &'static str,

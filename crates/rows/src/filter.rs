@@ -22,8 +22,8 @@ pub enum Bound {
     To,
 }
 
-/// The equalities and bounds that a scan is given. Whoever scans checks every row again, so a table may
-/// ignore a filter, but may never drop a row that it accepts.
+/// Equalities and bounds on columns. The caller of a scan checks every row again, so that a table may ignore
+/// a filter, but may never drop a row that it accepts.
 #[derive(Debug, Default, Clone)]
 pub struct Filter {
     equal: Vec<(&'static str, Operand)>,

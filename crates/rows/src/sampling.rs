@@ -52,7 +52,7 @@ pub struct Estimate {
     pub sum: u64,
     /// Events that were observed in windows.
     pub observed: u64,
-    /// Those windows.
+    /// The windows with these events.
     pub windows: u64,
     /// What those events represent.
     pub weighted: u64,
@@ -63,7 +63,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half the 95 % interval of the count, in percent of it.
+    /// Half the 95 % interval of the count, in percent of the count.
     pub fn percent(&self) -> f64 {
         match self.count {
             0 => 0.0,

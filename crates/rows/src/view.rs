@@ -18,7 +18,7 @@ pub struct View {
 }
 
 impl View {
-    /// The tables and views of one schema, sorted; those of the source's extension among them.
+    /// The tables and views of one schema, sorted, with those of the source's extension.
     pub fn tables_in(&self, schema: &str) -> Vec<&'static dyn Table> {
         let extension = self.source.extension();
         if let Some(instead) = extension.and_then(|e| e.instead(schema)) {

@@ -5,7 +5,7 @@ use jiff::civil::{Date, date};
 
 const EPOCH: Date = date(1970, 1, 1);
 
-/// The calendar repeats after so many years, which have so many days: each year
+/// The calendar repeats after this number of years, which have this number of days: each year
 /// has an equivalent in the range of jiff, which ends at 9999.
 const ERA_YEARS: i64 = 400;
 const ERA_DAYS: i64 = 146_097;

@@ -29,7 +29,7 @@ pub fn time_text_with(micros: i64, digits: i64) -> String {
     time_text(micros - micros % 1_000_000) + &fraction(micros, digits)
 }
 
-/// `.125`, with so many digits.
+/// `.125`, with a number of digits.
 pub(super) fn fraction(micros: i64, digits: i64) -> String {
     let digits = digits.clamp(0, 6) as usize;
     if digits == 0 {
@@ -39,7 +39,7 @@ pub(super) fn fraction(micros: i64, digits: i64) -> String {
     format!(".{}", &all[..digits])
 }
 
-/// Microseconds, rounded to so many digits behind the second.
+/// Microseconds, rounded to a number of digits behind the second.
 pub fn rounded(micros: i64, digits: i64) -> i64 {
     let unit = 10i64.pow(6 - digits.clamp(0, 6) as u32);
     (micros.abs() + unit / 2) / unit * unit * micros.signum()

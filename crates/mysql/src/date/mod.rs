@@ -45,7 +45,7 @@ fn short(text: &str) -> Option<&str> {
 }
 
 impl DateTime {
-    /// Reads a date with or without a time. `None` for what is neither.
+    /// Reads a date with or without a time. `None` for another text.
     pub fn parse(text: &str) -> Option<Self> {
         let text = short(text)?;
         let (date, time) = match text.find([' ', 'T']) {
@@ -159,7 +159,7 @@ impl DateTime {
         format!("{} {h:02}:{m:02}:{s:02}{fraction}", self.date_text())
     }
 
-    /// The same with so many digits behind the second; more are cut off.
+    /// The text with a number of digits behind the second; more are cut off.
     pub fn text_with(&self, digits: i64) -> String {
         let seconds = Self {
             micros: self.micros - self.micros.rem_euclid(1_000_000),

@@ -33,8 +33,8 @@ impl Zone {
         Self(TimeZone::system())
     }
 
-    /// What `SET time_zone` names: SYSTEM, `+02:00` or a name of the system's database. `None` where there is
-    /// no such zone.
+    /// The zone that `SET time_zone` names: SYSTEM, `+02:00` or a name of the system's database. `None` if it does
+    /// not exist.
     pub fn find(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("SYSTEM") {
             return Some(Self::system());
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn times_convert_to_a_zone_and_back() {
-        // Berlin's rules, whatever database of zones the system has.
+        // Berlin's rules, independent of the system's database of zones.
         let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").expect("rules");
         let zone = Zone(berlin);
         assert!(!zone.is_utc());

@@ -22,7 +22,7 @@ pub struct SqlError {
     pub message: String,
 }
 
-/// The result of whatever a statement does.
+/// The result of a statement, or of a part of it.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
 impl SqlError {

@@ -1,10 +1,10 @@
-//! What MariaDB 10.11 has otherwise, and has not, of MySQL 8.0's system variables: those of Performance Schema, and
+//! The system variables of MySQL 8.0 that MariaDB 10.11 changed, and those it lacks: those of Performance Schema, and
 //! how it reads statements.
 
 use super::record::Settable::{Both, Fixed};
 use super::record::{Variable, number, text};
 
-/// Those with another default than in 8.0, by name.
+/// Variables with another default than in 8.0, by name.
 #[rustfmt::skip] // One variable, one line.
 pub static CHANGED: &[Variable] = &[
     number("performance_schema_digests_size", Fixed, "5000", "0", "1048576"),
@@ -24,7 +24,7 @@ pub static CHANGED: &[Variable] = &[
     text("sql_mode", Both, "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"),
 ];
 
-/// Those that it has not.
+/// Variables that MariaDB does not have.
 pub static REMOVED: &[&str] = &[
     "performance_schema_error_size",
     "performance_schema_max_digest_sample_age",

@@ -44,7 +44,7 @@ pub struct Variable {
     pub value_type: Type,
     /// The default.
     pub default: &'static str,
-    /// The smallest value; as MySQL has it, 0 where there is no limit.
+    /// The smallest value; 0 if there is no limit, as in MySQL.
     pub min: &'static str,
     /// The largest.
     pub max: &'static str,

@@ -6,7 +6,7 @@
 use super::record::Settable::{Both, Fixed, Global, Session};
 use super::record::{Variable, number, real, switch, text, word};
 
-/// New ones, and those with another default or other limits than in 8.0, by name.
+/// New variables, and those with another default or other limits than in 8.0, by name.
 #[rustfmt::skip] // One variable, one line.
 pub static CHANGED: &[Variable] = &[
     switch("activate_mandatory_roles", Global, "OFF"),
@@ -165,7 +165,7 @@ pub static CHANGED: &[Variable] = &[
     switch("xa_detach_on_prepare", Both, "ON"),
 ];
 
-/// Those that 9.7 does not have, by name.
+/// The variables that 9.7 does not have, by name.
 pub static REMOVED: &[&str] = &[
     "avoid_temporal_upgrade",
     "binlog_transaction_dependency_tracking",

@@ -25,7 +25,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// Reads the answer to a handshake. `None` of what is none.
+    /// Reads the answer to a handshake. `None` if the packet is not one.
     pub fn of_handshake(packet: &[u8]) -> Option<Self> {
         let response = HandshakeResponse::deserialize((), &mut ParseBuf(packet)).ok()?;
         let mut attributes: Vec<(String, String)> = response

@@ -112,18 +112,18 @@ impl Packets {
         &self.buffer[mark..]
     }
 
-    /// Takes back the packets since a mark that has not been cleared.
+    /// Removes the packets since a mark that has not been cleared.
     pub fn rewind(&mut self, mark: usize, sequence: u8) {
         self.buffer.truncate(mark);
         self.sequence = sequence;
     }
 
-    /// What has been gathered.
+    /// The packets gathered so far.
     pub fn bytes(&self) -> &[u8] {
         &self.buffer
     }
 
-    /// Forgets what has been gathered, once it is sent.
+    /// Removes the packets once they are sent.
     pub fn clear(&mut self) {
         self.buffer.clear();
         if self.buffer.capacity() > MAX_IDLE_BUFFER_BYTES {

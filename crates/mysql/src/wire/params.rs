@@ -86,7 +86,7 @@ pub fn read<'a>(cursor: &mut Cursor<'a>, (code, unsigned): ParamType) -> Option<
     }
 }
 
-/// Clients send text as BLOB and bytes as VAR_STRING: what is UTF-8 is taken as text.
+/// Clients send text as BLOB and bytes as VAR_STRING: bytes that are UTF-8 become text.
 pub fn bytes(bytes: &[u8]) -> Param<'_> {
     Param::Value(match std::str::from_utf8(bytes) {
         Ok(_) => Value::Text(bytes),

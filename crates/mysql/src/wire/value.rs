@@ -14,7 +14,7 @@ use crate::decimal::Decimal;
 pub enum Value<'a> {
     /// NULL.
     Null,
-    /// An integer; in an unsigned column the bits of a `u64`. What is beyond `i64` comes as text.
+    /// An integer; in an unsigned column the bits of a `u64`. A larger one is text.
     Int(i64),
     /// A floating-point number.
     Real(f64),
@@ -54,7 +54,7 @@ pub fn put_text(out: &mut Vec<u8>, value: Value<'_>, wire: &WireType) {
     }
 }
 
-/// A DECIMAL, with as many digits behind the point as its column has.
+/// A DECIMAL with the scale of its column.
 fn put_decimal(out: &mut Vec<u8>, text: &[u8], wire: &WireType) {
     let point = text.iter().position(|c| *c == b'.');
     let digits = point.map_or(0, |at| text.len() - at - 1);
@@ -91,7 +91,7 @@ fn put_real(out: &mut Vec<u8>, x: f64, wire: &WireType) {
     }
 }
 
-/// A double with so many digits behind the point: those that it has, and zeros.
+/// A double with a number of digits behind the point, filled with zeros.
 fn fixed(x: f64, decimals: usize) -> String {
     let shortest = shortest(x);
     let digits = shortest.split_once('.').map_or(0, |(_, d)| d.len());
@@ -105,8 +105,8 @@ fn fixed(x: f64, decimals: usize) -> String {
     }
 }
 
-/// A double as MySQL prints it: shortest text that reads back the same, an exponent from 1e15 on, where
-/// nothing is behind the point.
+/// A double as MySQL prints it: shortest text that reads back the same, an exponent from 1e15 on if
+/// there is no fraction.
 pub fn display_real(x: f64) -> String {
     let size = x.abs();
     if size != 0.0 && (size < 1e-15 || size >= 1e15 && x.fract() == 0.0) || !x.is_finite() {
@@ -116,7 +116,7 @@ pub fn display_real(x: f64) -> String {
     }
 }
 
-/// A DOUBLE, or a FLOAT, with so many digits behind the point, or those that it has.
+/// A DOUBLE, or a FLOAT, with a number of digits behind the point, or with its own.
 pub fn format_real(x: f64, single: bool, decimals: u8) -> String {
     match single {
         _ if decimals < NOT_FIXED => fixed(x, decimals.into()),

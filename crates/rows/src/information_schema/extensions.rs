@@ -1,4 +1,4 @@
-//! Tables that 9.7 has anew: attributes of tables, columns, keys, databases and users, and CHECK
+//! Tables that MySQL 9.7 added: attributes of tables, columns, keys, databases and users, and CHECK
 //! constraints.
 
 use tare_mysql::series::Series::V9_7;

@@ -24,7 +24,7 @@ const TAIL: &[Column<Digest>] = &[
     col("LAST_SEEN", "timestamp", "When such a statement last ran.", |r: &Digest| seconds(r.last_seen_us)).mariadb_only(),
 ];
 
-/// What MySQL has of a digest, and MariaDB has not.
+/// Columns that MariaDB does not have.
 #[rustfmt::skip] // One column, one line.
 const MYSQLS: &[Column<Digest>] = &[
     col("QUANTILE_95", U64, "The 95th percentile of their time, in picoseconds.", |r: &Digest| r.quantiles[0].into()).mysql_only(),

@@ -54,9 +54,9 @@ pub const fn by_thread<R: HasOwner>() -> [Column<R>; 1] {
 
 /// MariaDB's types of USER and HOST in a summary.
 pub type Names = (&'static str, &'static str);
-/// Of most.
+/// The types in other summaries.
 pub const WIDE: Names = ("char(128)", "char(255)");
-/// Of those of transactions and memory.
+/// The types in summaries of transactions and memory.
 pub const NARROW: Names = ("char(32)", "char(60)");
 
 /// USER of a summary.

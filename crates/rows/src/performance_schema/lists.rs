@@ -125,7 +125,7 @@ macro_rules! summaries {
 }
 
 /// The columns of a [`Stat`](super::event::Stat): `$count`, and SUM_ to MAX_ of `$times`. `$stat` is
-/// where `$r`, a row, has it; `$more` is a column that comes behind.
+/// where `$r`, a row, has it; `$more` is a further column.
 #[rustfmt::skip] // One column, one line.
 macro_rules! stats {
     ($count:expr, $times:expr, $doc:expr, $r:ident => $stat:expr $(, $more:expr)?) => {

@@ -1,5 +1,4 @@
-//! setup_instruments, setup_consumers, tare.setup_timers: what is recorded and how it is timed.
-//! performance_timers: the clocks there are.
+//! setup_instruments, setup_consumers, tare.setup_timers, performance_timers.
 
 use std::sync::Arc;
 

@@ -22,7 +22,7 @@ macro_rules! columns {
         const COUNTERS: &[Column<Statement>] =
             &[$(col($name, U64, $one, |r| r.counters.$field.into())),*];
 
-        /// SUM_LOCK_TIME to SUM_NO_GOOD_INDEX_USED, and what 9.7 has behind them.
+        /// SUM_LOCK_TIME to SUM_NO_GOOD_INDEX_USED, and the further columns of 9.7.
         pub const fn sums<R: HasSums>() -> [Column<R>; 23] {
             [
                 col("SUM_LOCK_TIME", U64, "Time spent waiting for table locks.", |r| r.sums().lock_time.into()),

@@ -84,7 +84,7 @@ pub struct Summary<S> {
     pub owner: Owner,
     /// The instrument.
     pub name: Arc<str>,
-    /// What is summed.
+    /// The sums.
     pub sums: S,
 }
 

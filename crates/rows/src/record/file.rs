@@ -1,4 +1,4 @@
-//! What is done to files, and the files themselves.
+//! Files, and the operations on them.
 
 use std::sync::Arc;
 

@@ -23,7 +23,7 @@ pub trait HasName: 'static {
     fn named(&self) -> &Named;
 }
 
-/// A table's io, all of it or through one index.
+/// The I/O of a table, in total or through one index.
 #[derive(Debug, Clone)]
 pub struct TableIo {
     /// The table.
@@ -59,7 +59,7 @@ pub struct TableLocks {
     pub named: Named,
     /// All.
     pub all: Stat,
-    /// Those that let others read.
+    /// Locks that let others read.
     pub read: Stat,
     /// The rest.
     pub write: Stat,

@@ -9,7 +9,7 @@ pub struct Contention {
     pub name: Arc<str>,
     /// Acquisitions or operations.
     pub count: u64,
-    /// Those that waited.
+    /// Acquisitions that waited.
     pub contended: u64,
     /// Time in all, ps.
     pub sum: u64,

@@ -1,4 +1,4 @@
-//! What is done to sockets, and the sockets themselves.
+//! Sockets, and the operations on them.
 
 use std::sync::Arc;
 

@@ -24,7 +24,8 @@ macro_rules! statement_counters {
             "SORT_ROWS" sort_rows "Rows sorted.";
             "SORT_SCAN" sort_scan "Sorts of rows read by a table scan.";
             "NO_INDEX_USED" no_index_used
-                "1 if a table was scanned because no index could be used.", "Statements that scanned a table because no index could be used.";
+                "1 if a table was scanned because no index could be used.",
+                "Statements that scanned a table because no index could be used.";
             "NO_GOOD_INDEX_USED" no_good_index_used
                 "1 if no good index was found for a table.", "Statements for which no good index was found.";
         }

@@ -33,9 +33,9 @@ impl HasEvent for Transaction {
 pub struct Sums {
     /// All.
     pub all: Stat,
-    /// Those that may write.
+    /// READ WRITE transactions.
     pub read_write: Stat,
-    /// Those that may not.
+    /// READ ONLY transactions.
     pub read_only: Stat,
 }
 

@@ -45,7 +45,7 @@ impl Snapshot {
         Ok(Box::new(rules.map(|(place, actor)| Rule { place, actor })))
     }
 
-    /// INSERT INTO setup_actors. What is not given has MySQL's default.
+    /// INSERT INTO setup_actors. Omitted columns have MySQL's defaults.
     pub fn add_actor(&self, row: &[Change]) -> WriteResult {
         let host = self.require_host()?;
         let given = |column: &str| row.iter().find(|c| c.column == column);

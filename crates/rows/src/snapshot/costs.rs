@@ -75,7 +75,7 @@ impl Snapshot {
                     .get(class.id)
                     .and_then(Option::as_ref)
                     .map_or(0, |all| all.total());
-                // A lock's histogram has a wait of zero for nobody: those that waited, or all under lock_timing = every.
+                // The histogram of a lock has no waits of zero: it counts those that waited, or all under lock_timing = every.
                 let timed = if kind.is_lock() {
                     timed.max(row[0][EXTRA].min(count))
                 } else {

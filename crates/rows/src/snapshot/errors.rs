@@ -29,7 +29,7 @@ impl ErrorClass {
         }
     }
 
-    /// ERROR_NAME and SQL_STATE: `NAME STATE`, as far as the host gave them.
+    /// ERROR_NAME and SQL_STATE: `NAME STATE`, where the host registered them.
     fn name_and_state(&self) -> (Option<&str>, Option<&str>) {
         let documentation = self.class.documentation.as_deref();
         let Some(text) = documentation.filter(|_| self.number.is_some()) else {

@@ -108,7 +108,7 @@ impl Snapshot {
         Ok(Box::new(rows.into_iter()))
     }
 
-    /// Files with their instruments' names, as far as a filter on EVENT_NAME leaves them.
+    /// The files that a filter on EVENT_NAME admits, with their instruments' names.
     fn named_files(&self, host: &Host, filter: &Filter) -> Vec<(Arc<str>, &File)> {
         let name = filter.text("EVENT_NAME");
         let mut named = Vec::new();

@@ -28,7 +28,7 @@ impl Snapshot {
         }
     }
 
-    /// INSERT INTO setup_objects. What is not given has MySQL's default.
+    /// INSERT INTO setup_objects. Omitted columns have MySQL's defaults.
     pub fn add_object_rule(&self, row: &[Change]) -> WriteResult {
         let host = self.require_host()?;
         let given = |column: &str| row.iter().find(|c| c.column == column);

@@ -148,7 +148,7 @@ fn memory_estimate(row: &[Cells]) -> Estimate {
     }
 }
 
-/// 0 for what is no number: a hostile segment may have it.
+/// 0 for infinity and NaN, which a hostile segment may have.
 fn finite(n: f64) -> f64 {
     if n.is_finite() { n } else { 0.0 }
 }

@@ -1,4 +1,4 @@
-//! What is recorded and how: the setup tables, read and written.
+//! The setup tables, read and written.
 
 use std::sync::atomic::Ordering;
 
@@ -210,7 +210,7 @@ impl Snapshot {
         };
         let mut rows: Vec<Timer> = (0..TIMERS.len()).map(row).collect();
         if series.is_mariadb() {
-            // Its list ends with a clock that is not here, and has not the one of the processor's time.
+            // MariaDB's list ends with TICK, which is not available, and has no THREAD_CPU.
             rows[Clock::ThreadCpu as usize] = Timer {
                 name: "TICK",
                 frequency: None,

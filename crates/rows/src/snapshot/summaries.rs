@@ -205,7 +205,7 @@ impl Snapshot {
         }
     }
 
-    /// Accounts' sums, those of one user or host together. Group 0 is that of threads without an account.
+    /// The sums of accounts, grouped by user or host if `by` says so. Group 0 is that of threads without an account.
     fn accounts_grouped(&self, host: &Host, by: By, family: Family) -> Owners {
         let accounts = &self.names(host).accounts;
         let number = |account: &Account, i: usize| match by {
@@ -270,7 +270,7 @@ impl Snapshot {
         named.is_some_and(|named| named.listed)
     }
 
-    /// Sums what the wanted threads did, unless the statement has done so already.
+    /// Sums the events of the wanted threads, unless the statement has done so already.
     fn fill_threads(
         &self,
         host: &Host,

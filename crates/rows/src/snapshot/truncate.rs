@@ -1,5 +1,5 @@
-//! TRUNCATE: a table starts from here. Nothing of the writer's is touched; readers remember, beside
-//! it, what was there.
+//! TRUNCATE stores the present totals as a baseline, which readers subtract. It changes none of the writer's
+//! counters.
 
 use tare_layout::Kind;
 use tare_layout::object::{ObjectType, part};
@@ -124,8 +124,8 @@ impl Snapshot {
         self.truncate_family(by, Family::Error)
     }
 
-    /// TRUNCATE file_summary_by_event_name. Its figures are those of the files' waits, so that
-    /// events_waits_summary_global_by_event_name starts anew for files, too.
+    /// TRUNCATE file_summary_by_event_name. Its counters are those of the files' waits, so that
+    /// events_waits_summary_global_by_event_name is reset for files, too.
     pub fn truncate_file_summary(&self) -> WriteResult {
         let host = self.require_host()?;
         let files = Selection::new(self.classes(host), |kind| kind == Kind::File);
