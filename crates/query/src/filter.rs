@@ -61,7 +61,7 @@ fn condition(runner: &dyn StatementRunner, rows: &Rows, filter: &Filter) -> Resu
             format!("{first} LIKE '{}' ESCAPE '\\'", pattern.replace('\'', "''"))
         }
         Filter::Where(expr) => tare_dialect::translate::condition(
-            strip(expr),
+            parenthesize(expr),
             &mut SystemSchema::new(runner.programs()),
         )?,
     }))
@@ -82,6 +82,6 @@ fn json(rows: &Rows) -> Result<String> {
 }
 
 /// In parentheses, so that column names in backticks that are keywords stay as they are.
-fn strip(expr: &Expr) -> Expr {
+fn parenthesize(expr: &Expr) -> Expr {
     Expr::Nested(Box::new(expr.clone()))
 }

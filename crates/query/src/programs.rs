@@ -59,7 +59,11 @@ pub fn tables_in(programs: &dyn Programs, schema: &str) -> Vec<&'static dyn Tabl
 
 /// The error of DDL on system schemas: 1142 for a DROP of their tables, and 1044 otherwise. `None` for other
 /// schemas, and for a DROP of tables that they do not have.
-pub fn refusal(programs: &dyn Programs, ddl: &Ddl, account: &(String, String)) -> Option<SqlError> {
+pub fn system_ddl_error(
+    programs: &dyn Programs,
+    ddl: &Ddl,
+    account: &(String, String),
+) -> Option<SqlError> {
     if let Ddl::CreateLike { like, .. } = ddl
         && like.database.eq_ignore_ascii_case("performance_schema")
     {

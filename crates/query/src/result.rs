@@ -51,34 +51,34 @@ impl Rows {
     }
 
     /// Adds a row.
-    pub fn push<const N: usize>(&mut self, row: [Text; N]) {
+    pub fn push<const N: usize>(&mut self, row: [RowValue; N]) {
         self.rows.push(row.into_iter().map(|t| t.0).collect());
     }
 }
 
 /// A value of a row that is built in memory: from texts, numbers and options of them.
 #[derive(Debug, Clone)]
-pub struct Text(pub Value);
+pub struct RowValue(pub Value);
 
-impl From<&str> for Text {
+impl From<&str> for RowValue {
     fn from(text: &str) -> Self {
         Self(Value::Text(text.to_owned()))
     }
 }
 
-impl From<String> for Text {
+impl From<String> for RowValue {
     fn from(text: String) -> Self {
         Self(Value::Text(text))
     }
 }
 
-impl From<i64> for Text {
+impl From<i64> for RowValue {
     fn from(n: i64) -> Self {
         Self(Value::Integer(n))
     }
 }
 
-impl<T: Into<Text>> From<Option<T>> for Text {
+impl<T: Into<RowValue>> From<Option<T>> for RowValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self(Value::Null), Into::into)
     }

@@ -59,13 +59,13 @@ pub const NO_DATA: &str = "No data - zero rows fetched, selected, or processed";
 
 /// The one row of SELECT ... INTO.
 #[derive(Debug)]
-pub struct OneRow {
+pub struct SingleRow {
     width: usize,
     /// The values, once the row was taken.
     pub row: Option<Vec<Value>>,
 }
 
-impl OneRow {
+impl SingleRow {
     /// For this number of variables.
     pub fn of(width: usize) -> Self {
         Self { width, row: None }

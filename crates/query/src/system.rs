@@ -96,7 +96,7 @@ impl System {
     ///
     /// # Errors
     /// The statement's, or those of `run`.
-    pub fn once<T>(
+    pub fn run_once<T>(
         &mut self,
         sql: &Sql,
         parameters: &[Value],
@@ -131,7 +131,7 @@ impl System {
     /// # Errors
     /// The statement's.
     pub fn select(&mut self, sql: &Sql, parameters: &[Value]) -> Result<Rows> {
-        self.once(sql, parameters, |cursor| {
+        self.run_once(sql, parameters, |cursor| {
             let mut rows = Rows::new(&[]);
             let mut types = Types::default();
             each_row(cursor, sql, &mut types, &no_definitions, &mut rows)?;
@@ -144,7 +144,7 @@ impl System {
     /// # Errors
     /// The statement's.
     pub fn change(&mut self, sql: &Sql, parameters: &[Value]) -> Result<u64> {
-        self.once(sql, parameters, |cursor| {
+        self.run_once(sql, parameters, |cursor| {
             while cursor.step()? {}
             Ok(())
         })?;

@@ -50,7 +50,7 @@ impl Keeper {
             lives
         });
         for control in working {
-            control.end_if_due();
+            control.interrupt_if_due();
         }
     }
 }

@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aggregate_s_visited_rows_follow_from_its_steps() {
+    fn visited_rows_are_computed_from_steps() {
         let db = connection();
         let visited = |sql: &str, sent: u64| {
             let steps = analyze(&db, sql, false).unwrap().single_loop;

@@ -9,7 +9,7 @@ use tare_mysql::interrupt;
 use super::databases::BUSY_TIMEOUT;
 
 /// Waits for another process that writes, unless the statement must end meanwhile.
-pub(crate) fn others_write(tries: c_int) -> bool {
+pub(crate) fn wait_for_other_process(tries: c_int) -> bool {
     const PAUSE: Duration = Duration::from_millis(5);
     let goes_on = PAUSE * (tries as u32) < BUSY_TIMEOUT && !interrupt::must_stop();
     if goes_on {

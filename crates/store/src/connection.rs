@@ -13,7 +13,7 @@ use tare_mysql::table::TableDef;
 use super::busy;
 use super::control::Control;
 use super::cursor::Cursor;
-use super::databases::{Databases, FORMAT, SORTED};
+use super::databases::{Databases, FORMAT, SORTED_FORMAT};
 use super::error::{Error, Result};
 use super::log::{self, Priority};
 use super::memory;
@@ -28,7 +28,7 @@ const MAX_ATTACHED: usize = 5;
 const PROGRESS_STEPS: i32 = 10_000;
 
 /// Statements between two reads of SQLite's counters of a connection.
-const GATHER_EACH: u32 = 32;
+const STATEMENTS_PER_GATHER: u32 = 32;
 
 /// A connection: an empty in-memory database, to which the files are attached as they are named.
 pub struct Connection {
@@ -36,8 +36,8 @@ pub struct Connection {
     statements: Statements,
     fixed: HashMap<&'static str, StatementId>,
     attached: Vec<String>,
-    /// Attached inside a transaction: see [`Connection::settle`].
-    unsettled: Vec<String>,
+    /// Attached inside a transaction: see [`Connection::apply_durability`].
+    durability_pending: Vec<String>,
     /// Whether a database whose definitions it has read has views.
     views: bool,
     /// Whether commits to the settled databases wait for the disk.
@@ -83,7 +83,7 @@ impl Connection {
         // Not SQLITE_OPEN_MEMORY: what is attached would be opened with it too, and lost.
         let mut db = rusqlite::Connection::open_with_flags(":memory:", flags)?;
         // Other processes may have the files open; sessions of this one wait for the write lock.
-        db.busy_handler(Some(busy::others_write))?;
+        db.busy_handler(Some(busy::wait_for_other_process))?;
         control.add_connection(&db);
         let progress = move || {
             memory::update_counting();
@@ -98,18 +98,18 @@ impl Connection {
             statements: Statements::default(),
             fixed: HashMap::new(),
             attached: Vec::new(),
-            unsettled: Vec::new(),
+            durability_pending: Vec::new(),
             views: false,
             durable: databases.is_durable(),
             db,
             raw,
             databases,
-            gather_in: GATHER_EACH,
+            gather_in: STATEMENTS_PER_GATHER,
             cache_usage: CacheUsage::default(),
         })
     }
 
-    /// Counts a statement's end; every [`GATHER_EACH`] statements SQLite's counters are read.
+    /// Counts a statement's end; every [`STATEMENTS_PER_GATHER`] statements SQLite's counters are read.
     #[inline]
     pub fn count_statement(&mut self) {
         self.gather_in -= 1;
@@ -122,7 +122,7 @@ impl Connection {
     #[cold]
     pub fn gather(&mut self) {
         use rusqlite::ffi;
-        self.gather_in = GATHER_EACH;
+        self.gather_in = STATEMENTS_PER_GATHER;
         let raw = self.raw.as_ptr();
         let since_last = |what: i32| {
             let (mut now, mut most) = (0, 0);
@@ -248,7 +248,7 @@ impl Connection {
                 return Err(Error::TooManyDatabases);
             }
             let oldest = self.attached.remove(0);
-            self.unsettled.retain(|q| *q != quote(&oldest));
+            self.durability_pending.retain(|q| *q != quote(&oldest));
             self.detach(&oldest)?;
         }
         let quoted = quote(name);
@@ -259,36 +259,36 @@ impl Connection {
             "PRAGMA {quoted}.journal_mode=WAL; PRAGMA {quoted}.cache_size=-{CACHE_KIB}; \
              PRAGMA {quoted}.journal_size_limit=67108864"
         )))?;
-        self.renew(name)?;
-        self.unsettled.push(quoted);
-        self.settle()?;
+        self.upgrade_format(name)?;
+        self.durability_pending.push(quoted);
+        self.apply_durability()?;
         self.attached.push(name.to_owned());
         Ok(true)
     }
 
     /// Rebuilds the indexes of texts of a file that has them in SQLite's own order. Where that fails, the
     /// next session that attaches the file tries again.
-    fn renew(&mut self, name: &str) -> Result<()> {
+    fn upgrade_format(&mut self, name: &str) -> Result<()> {
         let quoted = quote(name);
         let version = format!("PRAGMA {quoted}.user_version");
         let version: i64 = self.db.query_row(&version, [], |row| row.get(0))?;
         if version >= FORMAT || !self.db.is_autocommit() {
             return Ok(());
         }
-        if version >= SORTED {
-            self.renew_times(name);
+        if version >= SORTED_FORMAT {
+            self.upgrade_timestamps(name);
             return Ok(());
         }
         // REINDEX of a collation would take the other databases' files, too.
-        let mut of_texts = self.db.prepare(&format!(
+        let mut text_indexes = self.db.prepare(&format!(
             "SELECT DISTINCT i.name FROM {quoted}.sqlite_schema AS i, \
              pragma_index_xinfo(i.name, ?1) AS x WHERE i.type = 'index' AND lower(x.coll) = 'nocase'"
         ))?;
-        let indexes: Vec<String> = of_texts
+        let indexes: Vec<String> = text_indexes
             .query_map([name], |row| row.get(0))?
             .collect::<rusqlite::Result<_>>()?;
-        drop(of_texts);
-        let mut renewed = true;
+        drop(text_indexes);
+        let mut upgraded = true;
         for index in indexes {
             let sorted = self
                 .db
@@ -303,19 +303,19 @@ impl Connection {
                     ),
                 );
                 let _ = counted::<()>(Err(error));
-                renewed = false;
+                upgraded = false;
             }
         }
-        if renewed {
-            let done = format!("PRAGMA {quoted}.user_version={SORTED}");
+        if upgraded {
+            let done = format!("PRAGMA {quoted}.user_version={SORTED_FORMAT}");
             let _ = counted(self.db.execute_batch(&done));
-            self.renew_times(name);
+            self.upgrade_timestamps(name);
         }
         Ok(())
     }
 
     /// Converts a file's TIMESTAMPs to UTC, and logs a failure.
-    fn renew_times(&mut self, name: &str) {
+    fn upgrade_timestamps(&mut self, name: &str) {
         let Err(error) = self.convert_times(name) else {
             return;
         };
@@ -372,12 +372,12 @@ impl Connection {
     /// Sets whether commits wait for the disk (FULL), or the log is synced at checkpoints (NORMAL), which in
     /// WAL may lose the last commits but not consistency. SQLite changes that outside of transactions only:
     /// a database that is attached inside one syncs at its commit, too.
-    fn settle(&mut self) -> Result<()> {
+    fn apply_durability(&mut self) -> Result<()> {
         if !self.db.is_autocommit() {
             return Ok(());
         }
         let level = if self.durable { "FULL" } else { "NORMAL" };
-        for quoted in self.unsettled.drain(..) {
+        for quoted in self.durability_pending.drain(..) {
             self.db
                 .execute_batch(&format!("PRAGMA {quoted}.synchronous={level}"))?;
         }
@@ -389,15 +389,15 @@ impl Connection {
     fn change_durability(&mut self) -> Result<()> {
         if self.db.is_autocommit() {
             self.durable = !self.durable;
-            self.unsettled = self.attached.iter().map(|name| quote(name)).collect();
+            self.durability_pending = self.attached.iter().map(|name| quote(name)).collect();
         }
-        self.settle()
+        self.apply_durability()
     }
 
     /// BEGIN.
     pub fn begin(&mut self) -> Result<()> {
-        if !self.unsettled.is_empty() {
-            self.settle()?;
+        if !self.durability_pending.is_empty() {
+            self.apply_durability()?;
         }
         self.execute("BEGIN")
     }

@@ -86,7 +86,7 @@ impl Control {
         }
     }
 
-    /// Whether there is a statement that others may [end](Control::end_if_due).
+    /// Whether there is a statement that others may [end](Control::interrupt_if_due).
     #[inline]
     pub fn set_working(&self, works: bool) {
         self.works.store(works, Ordering::Relaxed);
@@ -98,7 +98,7 @@ impl Control {
     }
 
     /// Interrupts the statement that runs, where it must end. Any thread may call it.
-    pub fn end_if_due(&self) {
+    pub fn interrupt_if_due(&self) {
         if self.must_stop() {
             self.interrupt();
         }
@@ -117,7 +117,7 @@ impl Control {
     /// Resets KILL QUERY and the time limit at a new command. To be called before the process list has the
     /// new one.
     #[inline]
-    pub fn forget(&self) {
+    pub fn reset(&self) {
         if self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed) {
             self.kill_query.store(false, Ordering::Relaxed);
             self.timed_out.store(false, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::tables::{META, ReadDefinition, load};
+use super::tables::{DEFINITIONS_TABLE, ReadDefinition, load};
 use tare_mysql::error::SqlError;
 use tare_mysql::interrupt;
 use tare_mysql::schema::is_system_schema;
@@ -25,7 +25,7 @@ use tare::sync::{Mutex, RwLock};
 /// the order of `tare_mysql::collation`; from 2 on, TIMESTAMPs are UTC.
 pub(crate) const FORMAT: i64 = 2;
 /// The format from which on texts are sorted so.
-pub(crate) const SORTED: i64 = 1;
+pub(crate) const SORTED_FORMAT: i64 = 1;
 
 /// How long to wait for another process that has locked the file.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -263,7 +263,7 @@ impl Databases {
         let db = rusqlite::Connection::open(path)?;
         db.execute_batch(&format!(
             "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
-             CREATE TABLE {META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
+             CREATE TABLE {DEFINITIONS_TABLE} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
         ))?;
         self.raise_generation();
         Ok(())

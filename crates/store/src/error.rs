@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_a_table_uses_inside_does_not_disturb() {
+    fn errors_of_an_inner_connection_stay_inside() {
         let db = connection();
         let flags = FunctionFlags::SQLITE_UTF8;
         db.create_scalar_function("within", 0, flags, |_| -> rusqlite::Result<i64> {

@@ -12,14 +12,14 @@ use tare_mysql::table::Figures;
 
 use crate::databases::{BUSY_TIMEOUT, Databases};
 use crate::error::Result;
-use crate::tables::META;
+use crate::tables::DEFINITIONS_TABLE;
 
 /// How long counting may take. A database of some gigabytes takes longer, and has no figures then.
 const COUNT_TIMEOUT: Duration = Duration::from_secs(1);
 /// A database of at most so many pages (8 MiB) is counted at each call: some milliseconds.
 const MAX_UNCACHED_PAGES: u32 = 2048;
 /// The figures of a larger one are cached for this many times the duration of the count.
-const CACHE_TIMES: u32 = 20;
+const CACHE_FACTOR: u32 = 20;
 /// Pages between two reads of the clock.
 const PAGES_BETWEEN_CLOCK_READS: u32 = 256;
 
@@ -49,7 +49,7 @@ impl Databases {
         if pages > MAX_UNCACHED_PAGES {
             let counted = Counted {
                 tables: tables.clone(),
-                until: begun + begun.elapsed() * (CACHE_TIMES + 1),
+                until: begun + begun.elapsed() * (CACHE_FACTOR + 1),
             };
             self.counted.lock().insert(name.to_owned(), counted);
         }
@@ -89,7 +89,7 @@ impl Databases {
             "SELECT name, tbl_name, type = 'table' FROM sqlite_schema WHERE type IN ('table', 'index') \
              AND tbl_name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND tbl_name <> ?1",
         )?;
-        let mut rows = all.query([META])?;
+        let mut rows = all.query([DEFINITIONS_TABLE])?;
         while let Some(row) = rows.next()? {
             let table: String = row.get(1)?;
             tables.entry(table.clone()).or_default();
@@ -160,7 +160,8 @@ fn next_numbers(db: &rusqlite::Connection) -> Result<Vec<(String, u64)>> {
 /// When each table was created, in seconds since 1970. Databases of earlier versions do not store it.
 fn creation_times(db: &rusqlite::Connection) -> Vec<(String, i64)> {
     let read = || -> rusqlite::Result<Vec<(String, i64)>> {
-        let sql = format!("SELECT name, created FROM {META} WHERE created IS NOT NULL");
+        let sql =
+            format!("SELECT name, created FROM {DEFINITIONS_TABLE} WHERE created IS NOT NULL");
         let mut all = db.prepare(&sql)?;
         all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
             .collect()

@@ -73,7 +73,7 @@ tare::metrics! {
 
 /// Caches of all connections, and their bytes, as each connection reported last.
 static CACHES: AtomicI64 = AtomicI64::new(0);
-static CACHED: AtomicI64 = AtomicI64::new(0);
+static CACHE_BYTES: AtomicI64 = AtomicI64::new(0);
 
 /// The caches of one connection, as it reported last.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl CacheUsage {
     /// Replaces what the connection reported before in the totals.
     pub(crate) fn update(&mut self, now: Self) {
         CACHES.fetch_add(now.caches - self.caches, Ordering::Relaxed);
-        CACHED.fetch_add(now.bytes - self.bytes, Ordering::Relaxed);
+        CACHE_BYTES.fetch_add(now.bytes - self.bytes, Ordering::Relaxed);
         *self = now;
     }
 }
@@ -98,7 +98,7 @@ impl CacheUsage {
 pub fn caches() -> (u64, u64) {
     let caches = CACHES.load(Ordering::Relaxed).max(0) as u64;
     let pages = CACHE_KIB as u64 * 1024 / PAGE_BYTES;
-    let bytes = CACHED.load(Ordering::Relaxed).max(0) as u64;
+    let bytes = CACHE_BYTES.load(Ordering::Relaxed).max(0) as u64;
     (caches * pages, bytes)
 }
 

@@ -42,7 +42,7 @@ tare::classes! {
 #[derive(Debug)]
 struct Mutex {
     raw: RawMutex,
-    /// The thread that holds it ([`me`]), 0 is none. Only the holder stores its own number.
+    /// The thread that holds it ([`thread_number`]), 0 is none. Only the holder stores its own number.
     owner: AtomicUsize,
     /// How often the holder has entered; only it reads or writes this.
     depth: AtomicU32,
@@ -77,7 +77,7 @@ static STATIC: [Mutex; 12] = [
 ];
 
 /// A number of the calling thread that no other living thread has.
-fn me() -> usize {
+fn thread_number() -> usize {
     thread_local! {
         static HERE: u8 = const { 0 };
     }
@@ -92,7 +92,7 @@ pub fn methods() -> *const ffi::sqlite3_mutex_methods {
         xMutexAlloc: Some(alloc),
         xMutexFree: Some(free),
         xMutexEnter: Some(enter),
-        xMutexTry: Some(attempt),
+        xMutexTry: Some(try_enter),
         xMutexLeave: Some(leave),
         xMutexHeld: Some(held),
         xMutexNotheld: Some(not_held),
@@ -125,14 +125,14 @@ unsafe extern "C" fn free(mutex: *mut ffi::sqlite3_mutex) {
 
 /// # Safety
 /// `mutex` came from `alloc` and was not freed.
-unsafe fn of<'a>(mutex: *mut ffi::sqlite3_mutex) -> &'a Mutex {
+unsafe fn mutex_ref<'a>(mutex: *mut ffi::sqlite3_mutex) -> &'a Mutex {
     // SAFETY: `alloc` returned it and it is not freed (see above); a `Mutex` is only ever shared.
     unsafe { &*mutex.cast::<Mutex>() }
 }
 
-fn again(mutex: &Mutex) -> bool {
+fn try_reenter(mutex: &Mutex) -> bool {
     // The owner can only be this thread if this thread has stored it: Relaxed is enough.
-    let mine = mutex.recursive && mutex.owner.load(Ordering::Relaxed) == me();
+    let mine = mutex.recursive && mutex.owner.load(Ordering::Relaxed) == thread_number();
     if mine {
         mutex
             .depth
@@ -141,37 +141,37 @@ fn again(mutex: &Mutex) -> bool {
     mine
 }
 
-fn entered(mutex: &Mutex) {
-    mutex.owner.store(me(), Ordering::Relaxed);
+fn set_owner(mutex: &Mutex) {
+    mutex.owner.store(thread_number(), Ordering::Relaxed);
     mutex.depth.store(1, Ordering::Relaxed);
 }
 
 unsafe extern "C" fn enter(mutex: *mut ffi::sqlite3_mutex) {
     // SAFETY: SQLite enters mutexes that it has allocated and not freed.
-    let mutex = unsafe { of(mutex) };
-    if !again(mutex) {
+    let mutex = unsafe { mutex_ref(mutex) };
+    if !try_reenter(mutex) {
         // The guard is a token without a size; `leave` creates another one.
         let _held = mutex.raw.lock();
-        entered(mutex);
+        set_owner(mutex);
     }
 }
 
-unsafe extern "C" fn attempt(mutex: *mut ffi::sqlite3_mutex) -> c_int {
+unsafe extern "C" fn try_enter(mutex: *mut ffi::sqlite3_mutex) -> c_int {
     // SAFETY: as in `enter`.
-    let mutex = unsafe { of(mutex) };
-    if again(mutex) {
+    let mutex = unsafe { mutex_ref(mutex) };
+    if try_reenter(mutex) {
         return ffi::SQLITE_OK;
     }
     if mutex.raw.try_lock().is_none() {
         return ffi::SQLITE_BUSY;
     }
-    entered(mutex);
+    set_owner(mutex);
     ffi::SQLITE_OK
 }
 
 unsafe extern "C" fn leave(mutex: *mut ffi::sqlite3_mutex) {
     // SAFETY: as in `enter`.
-    let mutex = unsafe { of(mutex) };
+    let mutex = unsafe { mutex_ref(mutex) };
     let depth = mutex.depth.load(Ordering::Relaxed) - 1;
     mutex.depth.store(depth, Ordering::Relaxed);
     if depth == 0 {
@@ -183,10 +183,16 @@ unsafe extern "C" fn leave(mutex: *mut ffi::sqlite3_mutex) {
 
 unsafe extern "C" fn held(mutex: *mut ffi::sqlite3_mutex) -> c_int {
     // SAFETY: as in `enter`; SQLite calls it in assertions only.
-    c_int::from(mutex.is_null() || unsafe { of(mutex) }.owner.load(Ordering::Relaxed) == me())
+    c_int::from(
+        mutex.is_null()
+            || unsafe { mutex_ref(mutex) }.owner.load(Ordering::Relaxed) == thread_number(),
+    )
 }
 
 unsafe extern "C" fn not_held(mutex: *mut ffi::sqlite3_mutex) -> c_int {
     // SAFETY: as in `held`.
-    c_int::from(mutex.is_null() || unsafe { of(mutex) }.owner.load(Ordering::Relaxed) != me())
+    c_int::from(
+        mutex.is_null()
+            || unsafe { mutex_ref(mutex) }.owner.load(Ordering::Relaxed) != thread_number(),
+    )
 }

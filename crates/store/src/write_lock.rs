@@ -2,7 +2,7 @@
 //! writers wait for a condition variable.
 //!
 //! A transaction that is expected to write may take the lock when it begins to read. Until it has written,
-//! that is an expectation: a writer that has waited for longer than [`GRACE`] takes the lock from it.
+//! that is an expectation: a writer that has waited for longer than [`GRACE_PERIOD`] takes the lock from it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use super::points::{COND_GATE, LOCK_GATE};
 use tare::sync::{Condvar, Mutex};
 
 /// How long a writer waits for a transaction that has only read: it would have written by now.
-pub const GRACE: Duration = Duration::from_millis(10);
+pub const GRACE_PERIOD: Duration = Duration::from_millis(10);
 
 /// The number of the last guard. A session may have a guard whose lock was taken from it, and another one.
-static LAST: AtomicU64 = AtomicU64::new(0);
+static LAST_GUARD: AtomicU64 = AtomicU64::new(0);
 
 /// The guard that has the right to write.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Default for WriteLock {
 /// A session's right to write, until it is dropped. It belongs to a transaction, not to a thread.
 #[derive(Debug)]
 pub struct WriteGuard {
-    of: Arc<WriteLock>,
+    lock: Arc<WriteLock>,
     number: u64,
     /// Its row of metadata_locks.
     metadata_lock: Option<tare::metadata::MetadataLock>,
@@ -60,7 +60,7 @@ impl WriteGuard {
 
     /// Turns an expectation into the right to write. False when another session has taken it.
     pub fn confirm(&self) -> bool {
-        let mut holder = self.of.holder.lock();
+        let mut holder = self.lock.holder.lock();
         match &mut *holder {
             Some(holder) if holder.guard == self.number => {
                 holder.expects = false;
@@ -73,13 +73,13 @@ impl WriteGuard {
 
 impl WriteLock {
     fn grant(self: &Arc<Self>, holder: &mut Option<Holder>, expects: bool) -> WriteGuard {
-        let number = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = LAST_GUARD.fetch_add(1, Ordering::Relaxed) + 1;
         *holder = Some(Holder {
             guard: number,
             expects,
         });
         WriteGuard {
-            of: self.clone(),
+            lock: self.clone(),
             number,
             metadata_lock: None,
         }
@@ -109,7 +109,7 @@ impl WriteLock {
         let since = Instant::now();
         while let Some(now) = &*holder {
             let waited = since.elapsed();
-            if now.expects && waited >= GRACE {
+            if now.expects && waited >= GRACE_PERIOD {
                 break;
             }
             let left = at_most.saturating_sub(waited);
@@ -117,7 +117,7 @@ impl WriteLock {
                 return None;
             }
             let timeout = if now.expects {
-                GRACE
+                GRACE_PERIOD
             } else {
                 STOP_CHECK_INTERVAL
             };
@@ -132,12 +132,12 @@ impl WriteLock {
         holder.is_none().then(|| self.grant(&mut holder, false))
     }
 
-    /// For a transaction that reads now and may write later: waits for at most [`GRACE`].
+    /// For a transaction that reads now and may write later: waits for at most [`GRACE_PERIOD`].
     pub fn expect(self: &Arc<Self>) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
         let since = Instant::now();
         while holder.is_some() {
-            let left = GRACE.saturating_sub(since.elapsed());
+            let left = GRACE_PERIOD.saturating_sub(since.elapsed());
             if left.is_zero() {
                 return None;
             }
@@ -153,10 +153,10 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 impl Drop for WriteGuard {
     fn drop(&mut self) {
         self.metadata_lock = None;
-        let mut holder = self.of.holder.lock();
+        let mut holder = self.lock.holder.lock();
         if holder.as_ref().is_some_and(|h| h.guard == self.number) {
             *holder = None;
-            self.of.left.notify_one();
+            self.lock.left.notify_one();
         }
     }
 }
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_expectation_gives_way_and_a_writer_does_not() {
+    fn a_writer_takes_the_lock_of_an_expectation_but_not_of_a_writer() {
         let lock = Arc::new(WriteLock::default());
         let reader = lock.expect().expect("nobody has it");
         let (writer, _) = lock.acquire(Duration::from_secs(20), || false);

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_and_times_are_for_people() {
+    fn sizes_and_times_have_units() {
         for (bytes, text) in [
             (0.0, "0 bytes"),
             (1023.0, "1023 bytes"),

@@ -128,7 +128,7 @@ impl Routine for Function {
             .get_or_init(|| interrupt::ignore_during(|| self.rewrite(select, schema)));
         let RewrittenQuery { query, catalog } = rewritten.as_ref().map_err(Clone::clone)?;
         let mut query = query.clone();
-        let filled = fill(&mut query, &arguments);
+        let filled = substitute(&mut query, &arguments);
         if filled != arguments.len() {
             return Err(tare_dialect::near(self.name));
         }
@@ -138,7 +138,7 @@ impl Routine for Function {
 
 /// Replaces `?1`, `?2` and so on by the arguments, and counts the replacements. Arguments are not searched: a
 /// statement may have parameters of its own.
-fn fill(query: &mut Query, arguments: &[Expr]) -> usize {
+fn substitute(query: &mut Query, arguments: &[Expr]) -> usize {
     let mut filled = 0;
     walk::change_all(query, &mut |e| {
         if let Expr::Value(v) = e

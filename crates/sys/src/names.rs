@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_s_path_has_its_database() {
+    fn the_database_of_a_file_is_in_its_path() {
         assert_eq!(schema_of_file("/d/test.db-wal"), Some("test"));
         assert_eq!(table_of_file("/d/test.db-wal"), None);
         assert_eq!(

@@ -31,18 +31,18 @@ impl SegmentSession {
     /// # Errors
     /// SQLite's, where it has no memory.
     pub fn open(segment: Arc<Segment>) -> Result<Self> {
-        Self::over(Some(segment), Sys::of(Series::default()))
+        Self::open_with(Some(segment), Sys::of(Series::default()))
     }
 
     /// On the tables that these programs have in place of a segment's, and nothing else.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
-    pub fn instead(programs: &'static dyn Programs) -> Result<Self> {
-        Self::over(None, programs)
+    pub fn with_programs(programs: &'static dyn Programs) -> Result<Self> {
+        Self::open_with(None, programs)
     }
 
-    fn over(segment: Option<Arc<Segment>>, programs: &'static dyn Programs) -> Result<Self> {
+    fn open_with(segment: Option<Arc<Segment>>, programs: &'static dyn Programs) -> Result<Self> {
         let options = Arc::new(SysConfig::load(None));
         Ok(Self {
             evaluator: Evaluator::open(segment, programs, options)?,

@@ -28,7 +28,8 @@ impl HistorySession {
         let _ = setrlimit(Resource::Nofile, all);
         let failed = |error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}"));
         let (history, tables) = Tables::new(past);
-        let mut session = tare_sys::segment::SegmentSession::instead(tables).map_err(failed)?;
+        let mut session =
+            tare_sys::segment::SegmentSession::with_programs(tables).map_err(failed)?;
         session.query("USE tare", &mut |_| ()).map_err(failed)?;
         Ok(Self { session, history })
     }

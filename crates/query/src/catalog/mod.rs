@@ -217,7 +217,7 @@ impl Catalog {
             return Some(Err(error));
         }
         let table = self.find(schema, name)?;
-        let view = self.state.fresh();
+        let view = self.state.new_view();
         Some(match table.truncate(&view) {
             // As in MySQL, TRUNCATE succeeds while Performance Schema is off.
             Err(error)

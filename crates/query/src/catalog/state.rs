@@ -61,13 +61,13 @@ impl State {
         if let Some(view) = &shared.view {
             return view.clone();
         }
-        let view = self.fresh();
+        let view = self.new_view();
         shared.view = Some(view.clone());
         view
     }
 
     /// A new view that is not shared.
-    pub(super) fn fresh(&self) -> View {
+    pub(super) fn new_view(&self) -> View {
         registry::view(self.source.clone())
     }
 

@@ -218,7 +218,7 @@ impl CatalogTable {
         })
     }
 
-    fn denied(&self, command: &str) -> Error {
+    fn command_denied(&self, command: &str) -> Error {
         let (user, host) = self.state.source().account();
         let table = self.table.name();
         raise(SqlError::command_denied(
@@ -249,9 +249,9 @@ impl CatalogTable {
 }
 
 /// A cell as SQLite gets it. An integer beyond `i64` goes as text: see docs/types.md.
-struct Sent<'a>(Cell<'a>);
+struct SqliteCell<'a>(Cell<'a>);
 
-impl ToSql for Sent<'_> {
+impl ToSql for SqliteCell<'_> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Borrowed(match &self.0 {
             Cell::Null => ValueRef::Null,
@@ -290,7 +290,7 @@ fn text(value: Value) -> Option<String> {
 impl UpdateVTab<'_> for CatalogTable {
     fn delete(&mut self, rowid: ValueRef<'_>) -> Result<()> {
         let Some(delete) = self.table.delete() else {
-            return Err(self.denied("DELETE"));
+            return Err(self.command_denied("DELETE"));
         };
         let rowid = rowid.as_i64()?;
         let view = self.state.view();
@@ -299,7 +299,7 @@ impl UpdateVTab<'_> for CatalogTable {
 
     fn insert(&mut self, args: &Inserts<'_>) -> Result<i64> {
         let Some(insert) = self.table.insert() else {
-            return Err(self.denied("INSERT"));
+            return Err(self.command_denied("INSERT"));
         };
         let mut row = Vec::with_capacity(self.columns.len());
         // Two rowids precede the columns. A column that the INSERT does not name is NULL.
@@ -317,7 +317,7 @@ impl UpdateVTab<'_> for CatalogTable {
 
     fn update(&mut self, args: &Updates<'_>) -> Result<()> {
         let Some(update) = self.table.update() else {
-            return Err(self.denied("UPDATE"));
+            return Err(self.command_denied("UPDATE"));
         };
         let rowid: i64 = args.get(0)?;
         if args.get::<i64>(1)? != rowid {
@@ -390,7 +390,7 @@ unsafe impl VTabCursor for CatalogCursor {
             return ctx.set_result(Null);
         };
         let column = usize::try_from(i).unwrap_or(usize::MAX);
-        catch_panic(self.table, || ctx.set_result(Sent(scan.cell(column))))
+        catch_panic(self.table, || ctx.set_result(SqliteCell(scan.cell(column))))
     }
 
     fn rowid(&self) -> Result<i64> {
@@ -412,7 +412,7 @@ mod tests {
 
     #[test]
     fn an_integer_beyond_i64_is_sent_as_text() {
-        let sent = Sent(Cell::from(u64::MAX));
+        let sent = SqliteCell(Cell::from(u64::MAX));
         assert_eq!(
             sent.to_sql().unwrap(),
             ToSqlOutput::Owned(Value::Text("18446744073709551615".into()))

@@ -5,7 +5,7 @@ use tare_mysql::wire::column::WireType;
 
 use super::Line;
 use super::steps::Step;
-use crate::result::{Rows, Text};
+use crate::result::{RowValue, Rows};
 
 /// FORMAT=TRADITIONAL.
 pub(super) fn table(steps: &[Step]) -> Rows {
@@ -39,7 +39,7 @@ pub(super) fn table(steps: &[Step]) -> Rows {
             step.key_bytes.map(|bytes| bytes.to_string()).into(),
             step.reference.as_deref().into(),
             count.into(),
-            Text(
+            RowValue(
                 step.table
                     .as_ref()
                     .map_or(Value::Null, |_| Value::Real(step.filtered)),

@@ -97,8 +97,8 @@ impl SegmentContext {
         set.or_else(default)
     }
 
-    /// What is read, for messages.
-    pub(super) fn place(&self) -> &'static str {
+    /// The kind of what is read, for messages.
+    pub(super) fn source_kind(&self) -> &'static str {
         match self.segment {
             Some(_) => "a segment",
             None => "a history",

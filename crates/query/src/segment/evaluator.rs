@@ -20,9 +20,9 @@ use tare_store::{Client, Connection, Control, Databases};
 
 use super::context::SegmentContext;
 use crate::explain::{self, Line};
-use crate::programs::{Programs, refusal};
+use crate::programs::{Programs, system_ddl_error};
 use crate::result::Rows;
-use crate::rows::{NO_DATA, OneRow};
+use crate::rows::{NO_DATA, SingleRow};
 use crate::runner::StatementRunner;
 use crate::schema::SystemSchema;
 use crate::show::names::check_access;
@@ -115,7 +115,7 @@ impl Evaluator {
             let name = plan.command.name().replace('_', " ").to_uppercase();
             Err(SqlError::unsupported(format!(
                 "{name} on {}",
-                self.context.place()
+                self.context.source_kind()
             )))
         };
         match &plan.action {
@@ -140,7 +140,10 @@ impl Evaluator {
                 self.context.values().database = Some(name.clone());
             }
             Action::Ddl(ddl) => {
-                match (&**ddl, refusal(self.programs, ddl, &self.context.account())) {
+                match (
+                    &**ddl,
+                    system_ddl_error(self.programs, ddl, &self.context.account()),
+                ) {
                     (Ddl::Truncate(name), _) if is_system_schema(&name.database) => {
                         self.system.truncate(&name.database, &name.table)?;
                     }
@@ -210,14 +213,14 @@ impl Evaluator {
     /// SELECT ... INTO @a, @b.
     fn select_into(&mut self, sql: &Sql, names: &[String], parameters: &[Value]) -> Result<()> {
         self.require_no_database(sql)?;
-        let mut one = OneRow::of(names.len());
-        self.system.once(sql, parameters, |cursor| {
+        let mut single = SingleRow::of(names.len());
+        self.system.run_once(sql, parameters, |cursor| {
             while cursor.step()? {
-                one.take(cursor)?;
+                single.take(cursor)?;
             }
             Ok(())
         })?;
-        match one.row {
+        match single.row {
             Some(values) => {
                 for (name, value) in names.iter().zip(values) {
                     self.context.set_user_variable(name, value);

@@ -66,7 +66,7 @@ impl Evaluator {
             own if is_own(own) => self.set_own(scope, variable, text),
             other => Err(SqlError::unsupported(format!(
                 "SET {other} on {}: the program that writes it is asked nothing",
-                self.context.place()
+                self.context.source_kind()
             ))),
         }
     }

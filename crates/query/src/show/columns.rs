@@ -1,7 +1,7 @@
 //! The columns of a table.
 
 use super::names;
-use crate::result::{Rows, Text};
+use crate::result::{RowValue, Rows};
 use crate::runner::StatementRunner;
 use tare_mysql::error::Result;
 use tare_mysql::schema::TARE;
@@ -9,7 +9,7 @@ use tare_mysql::types::is_text;
 use tare_rows::describe::{Key, Table};
 use tare_rows::show::DEFAULT_COLLATION;
 
-fn yes(b: bool) -> Text {
+fn yes(b: bool) -> RowValue {
     if b { "YES" } else { "NO" }.into()
 }
 
@@ -45,7 +45,7 @@ pub fn columns(
                    collation: &str,
                    comment: &str| {
         let collation = is_text(kind).then_some(collation);
-        let mut row: Vec<Text> = vec![field.into(), kind.into()];
+        let mut row: Vec<RowValue> = vec![field.into(), kind.into()];
         if full {
             row.push(collation.into());
         }

@@ -63,7 +63,7 @@ pub fn serve_one(session: &mut Session) -> Next {
     let next = match reader.read(0) {
         Ok((packet, sequence)) => {
             session.client.writer.set_sequence(sequence);
-            session.control.forget();
+            session.control.reset();
             _interruptible = interrupt::begin_statement(&session.control);
             session.control.set_working(true);
             match packet.split_first() {

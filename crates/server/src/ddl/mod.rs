@@ -68,7 +68,7 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
     }
     session.rights.require_all("CREATE, ALTER, DROP")?;
     let account = session.state.account();
-    if let Some(error) = programs::refusal(
+    if let Some(error) = programs::system_ddl_error(
         tare_sys::Sys::of(session.shared.config.series),
         ddl,
         &account,

@@ -15,7 +15,7 @@ use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types;
 use tare_store::Connection;
 use tare_store::connection::quote;
-use tare_store::tables::{META, ToSqlite};
+use tare_store::tables::{DEFINITIONS_TABLE, ToSqlite};
 
 pub fn find(connections: &mut Connections, name: &TableName) -> Result<Option<Arc<TableDef>>> {
     if is_system_schema(&name.database) {
@@ -85,22 +85,22 @@ const DEPRECATED_DIGITS: &str = "Specifying number of digits for floating point 
 /// Stores a table's definition in the database.
 pub fn save_definition(connection: &mut Connection, database: &str, def: &TableDef) -> Result<()> {
     let quoted = quote(database);
-    connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{META} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"))?;
+    connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{DEFINITIONS_TABLE} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"))?;
     let has_created = connection.number(&format!(
         "SELECT count(*) FROM pragma_table_info({}, {}) WHERE name = 'created'",
-        literal(META),
+        literal(DEFINITIONS_TABLE),
         literal(database)
     ))?;
     if has_created == 0 {
         connection.batch(&format!(
-            "ALTER TABLE {quoted}.{META} ADD COLUMN created INTEGER"
+            "ALTER TABLE {quoted}.{DEFINITIONS_TABLE} ADD COLUMN created INTEGER"
         ))?;
     }
     connection
         .db()
         .execute(
             &format!(
-                "INSERT OR REPLACE INTO {quoted}.{META} (name, definition, created) VALUES (?1, ?2, ?3)"
+                "INSERT OR REPLACE INTO {quoted}.{DEFINITIONS_TABLE} (name, definition, created) VALUES (?1, ?2, ?3)"
             ),
             rusqlite::params![def.name, def.to_mysql(), now_utc().0],
         )
@@ -110,7 +110,7 @@ pub fn save_definition(connection: &mut Connection, database: &str, def: &TableD
 
 pub fn delete_definition(connection: &Connection, name: &TableName) -> Result<()> {
     let sql = format!(
-        "DELETE FROM {}.{META} WHERE name = ?1",
+        "DELETE FROM {}.{DEFINITIONS_TABLE} WHERE name = ?1",
         quote(&name.database)
     );
     match connection.db().execute(&sql, [&name.table]) {

@@ -4,12 +4,12 @@ use super::prepare::{self, Run};
 use crate::session::Session;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::Result;
-use tare_query::rows::{NO_DATA, OneRow};
+use tare_query::rows::{NO_DATA, SingleRow};
 use tare_store::Cursor;
 
 /// SELECT ... INTO @a, @b: assigns the values of one row.
 pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<'_>) -> Result<()> {
-    let mut one = OneRow::of(names.len());
+    let mut one = SingleRow::of(names.len());
     let more = run.answer.more;
     each_row(session, sql, run, &mut |cursor| one.take(cursor))?;
     let rows = u64::from(one.row.is_some());

@@ -7,7 +7,7 @@ use rusqlite::OptionalExtension;
 use tare_mysql::error::SqlError;
 use tare_mysql::table::{ColumnDef, IndexDef, TableDef};
 
-use super::META;
+use super::DEFINITIONS_TABLE;
 use super::types::mysql_type;
 use crate::connection::quote;
 use crate::error::Result;
@@ -35,13 +35,15 @@ pub fn load(
     let definitions: HashMap<String, String> = match db
         .query_row(
             &format!("SELECT 1 FROM {quoted}.sqlite_schema WHERE name = ?1"),
-            [META],
+            [DEFINITIONS_TABLE],
             |_| Ok(()),
         )
         .optional()?
     {
         Some(()) => {
-            let mut all = db.prepare(&format!("SELECT name, definition FROM {quoted}.{META}"))?;
+            let mut all = db.prepare(&format!(
+                "SELECT name, definition FROM {quoted}.{DEFINITIONS_TABLE}"
+            ))?;
             all.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?
         }
@@ -52,7 +54,7 @@ pub fn load(
          AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ?1"
     ))?;
     let names: Vec<(String, String)> = names
-        .query_map([META], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map([DEFINITIONS_TABLE], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let (mut tables, mut views) = (Tables::new(), Vec::new());
     for (name, kind) in names {
@@ -200,11 +202,14 @@ pub(crate) fn timestamps(
 ) -> Result<Vec<(String, String)>> {
     let quoted = quote(attached);
     let definitions = format!("SELECT count(*) FROM {quoted}.sqlite_schema WHERE name = ?1");
-    if db.query_row(&definitions, [META], |row| row.get::<_, i64>(0))? == 0 {
+    if db.query_row(&definitions, [DEFINITIONS_TABLE], |row| {
+        row.get::<_, i64>(0)
+    })? == 0
+    {
         return Ok(Vec::new());
     }
     let mut all = db.prepare(&format!(
-        "SELECT k.name, c.name FROM {quoted}.{META} AS k JOIN {quoted}.sqlite_schema AS s \
+        "SELECT k.name, c.name FROM {quoted}.{DEFINITIONS_TABLE} AS k JOIN {quoted}.sqlite_schema AS s \
          ON s.name = k.name AND s.type = 'table', pragma_table_info(k.name, ?1) AS c \
          WHERE lower(c.type) GLOB 'timestamp*'"
     ))?;

@@ -12,4 +12,4 @@ pub use self::load::{ReadDefinition, Tables, load};
 pub use self::sqlite::{IndexToSqlite, ToSqlite};
 
 /// The table that stores definitions.
-pub const META: &str = "__tare_tables";
+pub const DEFINITIONS_TABLE: &str = "__tare_tables";

@@ -14,14 +14,14 @@ use crate::metrics;
 pub(super) struct File {
     base: sqlite3_file,
     point: Option<tare::file::Instance>,
-    what: What,
+    kind: FileKind,
     /// The write-ahead log's index belongs to the database's file.
     shm: Option<tare::file::Instance>,
 }
 
 /// What a file is for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
+enum FileKind {
     Database,
     Log,
     Other,
@@ -35,10 +35,10 @@ impl File {
                 pMethods: ptr::null(),
             },
             point: None,
-            what: match flags {
-                f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => What::Database,
-                f if f & ffi::SQLITE_OPEN_WAL != 0 => What::Log,
-                _ => What::Other,
+            kind: match flags {
+                f if f & ffi::SQLITE_OPEN_MAIN_DB != 0 => FileKind::Database,
+                f if f & ffi::SQLITE_OPEN_WAL != 0 => FileKind::Log,
+                _ => FileKind::Other,
             },
             shm: None,
         }
@@ -49,7 +49,7 @@ impl File {
 ///
 /// # Safety
 /// `file` is a [`File`] that was written, with the real file, open, behind it.
-pub(super) unsafe fn opened(
+pub(super) unsafe fn set_methods(
     file: *mut sqlite3_file,
     point: tare::file::Instance,
     index: Option<tare::file::Instance>,
@@ -76,9 +76,9 @@ const FRAME_HEADER: c_int = 24;
 
 /// # Safety
 /// `file` was opened by the VFS and not closed.
-unsafe fn what(file: *mut sqlite3_file) -> What {
+unsafe fn file_kind(file: *mut sqlite3_file) -> FileKind {
     // SAFETY: the `File` is open (see above).
-    unsafe { (*file.cast::<File>()).what }
+    unsafe { (*file.cast::<File>()).kind }
 }
 
 /// The real file behind ours.
@@ -183,7 +183,7 @@ unsafe extern "C" fn read(
     let mut waits = unsafe { wait(file, Operation::Read) };
     let rc = pass!(file.xRead(to, n, at));
     // SAFETY: see `close`.
-    if unsafe { what(file) } == What::Database {
+    if unsafe { file_kind(file) } == FileKind::Database {
         metrics::OS_DATA_READS.add(1);
         metrics::BUFFER_PAGES_READ.add(1);
         metrics::BUFFER_DATA_READS.add(n as u64);
@@ -204,20 +204,20 @@ unsafe extern "C" fn write(
     let mut waits = unsafe { wait(file, Operation::Write) };
     let rc = pass!(file.xWrite(from, n, at));
     // SAFETY: see `close`.
-    match unsafe { what(file) } {
-        What::Database => {
+    match unsafe { file_kind(file) } {
+        FileKind::Database => {
             metrics::OS_DATA_WRITES.add(1);
             metrics::BUFFER_PAGES_WRITTEN.add(1);
             metrics::BUFFER_DATA_WRITTEN.add(n as u64);
         }
-        What::Log => {
+        FileKind::Log => {
             metrics::LOG_WRITES.add(1);
             metrics::OS_LOG_BYTES_WRITTEN.add(n as u64);
             if n == FRAME_HEADER {
                 metrics::LOG_WRITE_REQUESTS.add(1);
             }
         }
-        What::Other => metrics::OS_TEMP_WRITES.add(1),
+        FileKind::Other => metrics::OS_TEMP_WRITES.add(1),
     }
     if let Some(waits) = &mut waits {
         waits.bytes(n as u64);
@@ -235,10 +235,10 @@ unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
     // SAFETY: see `close`.
     let _waits = unsafe { wait(file, Operation::Sync) };
     // SAFETY: see `close`.
-    match unsafe { what(file) } {
-        What::Database => metrics::OS_DATA_FSYNCS.add(1),
-        What::Log => metrics::OS_LOG_FSYNCS.add(1),
-        What::Other => {}
+    match unsafe { file_kind(file) } {
+        FileKind::Database => metrics::OS_DATA_FSYNCS.add(1),
+        FileKind::Log => metrics::OS_LOG_FSYNCS.add(1),
+        FileKind::Other => {}
     }
     pass!(file.xSync(flags))
 }

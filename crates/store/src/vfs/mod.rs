@@ -105,7 +105,7 @@ unsafe extern "C" fn open(
         if rc == ffi::SQLITE_OK {
             let index = (flags & ffi::SQLITE_OPEN_MAIN_DB != 0)
                 .then(|| tare::file::Instance::open(&SQLITE_SHM, &format!("{path}-shm")));
-            file::opened(file, point, index);
+            file::set_methods(file, point, index);
         }
         rc
     }

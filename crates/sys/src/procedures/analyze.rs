@@ -39,7 +39,7 @@ fn columns(series: Series) -> Vec<&'static str> {
 }
 
 /// Whether a column is a sum: the difference of two values is what happened between.
-fn grows(column: &str) -> bool {
+fn is_sum(column: &str) -> bool {
     column.starts_with("SUM_") || column.starts_with("COUNT_")
 }
 
@@ -57,7 +57,7 @@ impl Snapshot {
         let rows = self.rows.iter().filter_map(|row| {
             let mut row = row.clone();
             if let Some(before) = before.get(&key(&row)) {
-                for (i, _) in columns.iter().enumerate().filter(|(_, c)| grows(c)) {
+                for (i, _) in columns.iter().enumerate().filter(|(_, c)| is_sum(c)) {
                     // The table was emptied between.
                     let (now, then) = (number(&row[i]), number(&before[i]));
                     row[i] = json!(if now >= then { now - then } else { now });
@@ -88,7 +88,7 @@ impl Call<'_> {
         match action.as_str() {
             "snapshot" => {
                 let taken = self.snapshot()?;
-                self.store("", taken);
+                self.save_snapshot("", taken);
             }
             "create_table" | "create_tmp" => {
                 if named.is_empty() {
@@ -100,20 +100,20 @@ impl Call<'_> {
                         format!("Table '{named}' already exists"),
                     ));
                 }
-                self.store(&named, Snapshot::default());
+                self.save_snapshot(&named, Snapshot::default());
             }
             "save" => {
                 if named.is_empty() {
                     return Err(need("save"));
                 }
-                self.stored(&named)?;
-                let last = self.stored("")?;
-                self.store(&named, last);
+                self.saved_snapshot(&named)?;
+                let last = self.saved_snapshot("")?;
+                self.save_snapshot(&named, last);
             }
             "cleanup" => self.caller.state().snapshots.clear(),
             "overall" => {
                 let snapshot = match table.as_deref() {
-                    None => match self.stored("") {
+                    None => match self.saved_snapshot("") {
                         Ok(last) => last,
                         Err(_) => self.snapshot()?,
                     },
@@ -121,24 +121,24 @@ impl Call<'_> {
                         if now.to_ascii_uppercase().starts_with("NOW") || now.starts_with("20") =>
                     {
                         let taken = self.snapshot()?;
-                        self.store("", taken.clone());
+                        self.save_snapshot("", taken.clone());
                         taken
                     }
-                    Some(_) => self.stored(&named)?,
+                    Some(_) => self.saved_snapshot(&named)?,
                 };
-                self.views(&snapshot)?;
+                self.send_views(&snapshot)?;
             }
             "delta" => {
                 if named.is_empty() {
                     return Err(need("delta"));
                 }
-                let earlier = self.stored(&named)?;
-                let later = match self.stored("") {
+                let earlier = self.saved_snapshot(&named)?;
+                let later = match self.saved_snapshot("") {
                     Ok(last) => last,
                     Err(_) => self.snapshot()?,
                 };
                 let series = self.context().series();
-                self.views(&later.since(&earlier, series))?;
+                self.send_views(&later.since(&earlier, series))?;
             }
             _ => {
                 return Err(SqlError::signal(
@@ -151,14 +151,14 @@ impl Call<'_> {
         Ok(())
     }
 
-    fn store(&mut self, name: &str, snapshot: Snapshot) {
+    fn save_snapshot(&mut self, name: &str, snapshot: Snapshot) {
         self.caller
             .state()
             .snapshots
             .insert(name.to_owned(), snapshot);
     }
 
-    fn stored(&mut self, name: &str) -> Result<Snapshot> {
+    fn saved_snapshot(&mut self, name: &str) -> Result<Snapshot> {
         let stored = self.caller.state().snapshots.get(name).cloned();
         stored.ok_or_else(|| match name {
             "" => SqlError::signal(
@@ -185,7 +185,7 @@ impl Call<'_> {
         })
     }
 
-    fn views(&mut self, snapshot: &Snapshot) -> Result<()> {
+    fn send_views(&mut self, snapshot: &Snapshot) -> Result<()> {
         let names = self.text(2);
         let names: Vec<String> = match names.as_deref() {
             None | Some("") => VIEWS.iter().map(|(name, _)| (*name).to_owned()).collect(),
@@ -197,7 +197,7 @@ impl Call<'_> {
         for view in names {
             let name = match VIEWS.iter().find(|(short, _)| *short == view) {
                 Some((_, name)) => (*name).to_owned(),
-                None if view == "custom" => self.custom()?,
+                None if view == "custom" => self.custom_view()?,
                 None => {
                     return Err(SqlError::signal(
                         "45000",
@@ -207,13 +207,13 @@ impl Call<'_> {
                 }
             };
             self.send_text("Next Output", heading(&name))?;
-            self.view_of(&name, snapshot)?;
+            self.send_view(&name, snapshot)?;
         }
         Ok(())
     }
 
     /// The view that an option names.
-    fn custom(&mut self) -> Result<String> {
+    fn custom_view(&mut self) -> Result<String> {
         let option = option(self.context(), "statement_performance_analyzer.view");
         let named = option.and_then(|name| {
             let name = name.trim_matches('`').to_owned();
@@ -227,7 +227,7 @@ impl Call<'_> {
     }
 
     /// Sends a view's rows, read from the snapshot in place of the table.
-    pub(super) fn view_of(&mut self, view: &str, snapshot: &Snapshot) -> Result<()> {
+    pub(super) fn send_view(&mut self, view: &str, snapshot: &Snapshot) -> Result<()> {
         let Some(view) = crate::view(self.context().series(), view) else {
             return Err(SqlError::no_such_table("sys", view));
         };

@@ -47,7 +47,7 @@ impl Call<'_> {
     }
 
     /// An argument as a condition.
-    pub(super) fn is(&self, i: usize) -> bool {
+    pub(super) fn flag(&self, i: usize) -> bool {
         match self.text(i) {
             None => false,
             Some(text) => {

@@ -167,33 +167,33 @@ impl Call<'_> {
 
     fn diagnose(&mut self, seconds: f64, every: f64) -> Result<()> {
         for (title, sql) in BEFORE {
-            self.section(title, sql)?;
+            self.send_section(title, sql)?;
         }
         let first = self.select(METRICS, &[])?;
         let statements = self.snapshot()?;
         let mut sample = 0u32;
-        self.watch(seconds, every, |call| {
+        self.sample_repeatedly(seconds, every, |call| {
             sample += 1;
             for (title, sql) in EACH {
-                call.section(&format!("{title}, look {sample}"), sql)?;
+                call.send_section(&format!("{title}, look {sample}"), sql)?;
             }
             Ok(())
         })?;
         self.send_text("The following output is", "statements since the beginning")?;
-        self.view_of("statement_analysis", &statements)?;
+        self.send_view("statement_analysis", &statements)?;
         self.send_text("The following output is", "statements meanwhile")?;
         let later = self.snapshot()?;
         let series = self.context().series();
-        self.view_of("statement_analysis", &later.since(&statements, series))?;
+        self.send_view("statement_analysis", &later.since(&statements, series))?;
         for (title, sql) in AFTER {
-            self.section(title, sql)?;
+            self.send_section(title, sql)?;
         }
         self.send_text("The following output is", "metrics, and what they grew by")?;
         let last = self.select(METRICS, &[])?;
         self.send(add_growth(&first, last, seconds))
     }
 
-    fn section(&mut self, title: &str, sql: &str) -> Result<()> {
+    fn send_section(&mut self, title: &str, sql: &str) -> Result<()> {
         self.send_text("The following output is", title)?;
         self.send_select(sql)
     }

@@ -26,7 +26,7 @@ pub fn run(
     procedure: &Procedure,
     arguments: &[Value],
 ) -> Result<Option<Value>> {
-    fit(procedure, arguments)?;
+    check_lengths(procedure, arguments)?;
     let mut call = Call { caller, arguments };
     match procedure.name {
         "create_synonym_db" => Err(SqlError::unsupported(
@@ -45,7 +45,7 @@ pub fn run(
 }
 
 /// Refuses texts that are longer than their parameters.
-fn fit(procedure: &Procedure, arguments: &[Value]) -> Result<()> {
+fn check_lengths(procedure: &Procedure, arguments: &[Value]) -> Result<()> {
     for ((direction, name, kind), argument) in procedure.parameters.iter().zip(arguments) {
         let kind = parts(kind);
         if let (Direction::In, "varchar", Value::Text(text)) = (direction, &*kind.base, argument)

@@ -189,7 +189,7 @@ impl Call<'_> {
     }
 
     fn reset_to_default(&mut self) -> Result<()> {
-        let verbose = self.is(0);
+        let verbose = self.flag(0);
         let steps: [(&str, Vec<String>); 5] = [
             (
                 "Resetting: setup_actors",
@@ -236,7 +236,7 @@ impl Call<'_> {
 
     fn truncate_all(&mut self) -> Result<()> {
         self.require_settings("DROP")?;
-        let verbose = self.is(0);
+        let verbose = self.flag(0);
         let mut emptied = 0;
         for table in tare_rows::registry::tables_in(self.context().series(), "performance_schema") {
             let name = table.name();
@@ -281,14 +281,14 @@ impl Call<'_> {
              WHERE ENABLED = '{yes}' ORDER BY OBJECT_TYPE, OBJECT_SCHEMA, OBJECT_NAME"
         ))?;
         self.send_select(&consumers)?;
-        if self.is(1) {
+        if self.flag(1) {
             self.send_select(&format!(
                 "SELECT IF(TYPE = 'FOREGROUND', CONCAT(PROCESSLIST_USER, '@', PROCESSLIST_HOST), \
                  REPLACE(NAME, 'thread/', '')) AS {state}_threads, TYPE AS thread_type \
                  FROM performance_schema.threads WHERE INSTRUMENTED = '{yes}' ORDER BY TYPE, THREAD_ID"
             ))?;
         }
-        if self.is(0) {
+        if self.flag(0) {
             self.send_select(&instruments)?;
         }
         Ok(())

@@ -38,7 +38,7 @@ const STAGES: &str = "SELECT THREAD_ID, NESTING_EVENT_ID, EVENT_ID, EVENT_NAME, 
 
 impl Call<'_> {
     /// Calls `sample` every `every` seconds for `seconds` seconds, at least once.
-    pub(super) fn watch(
+    pub(super) fn sample_repeatedly(
         &mut self,
         seconds: f64,
         every: f64,
@@ -103,11 +103,11 @@ impl Call<'_> {
             self.number(2).unwrap_or(1.0),
         );
         let kinds = ["statements", "stages"];
-        let undo = self.prepare(&kinds, self.is(3), self.is(4))?;
+        let undo = self.prepare(&kinds, self.flag(3), self.flag(4))?;
         let mut executions: BTreeMap<(u64, u64), Vec<Value>> = BTreeMap::new();
         let mut stages: BTreeMap<(u64, u64), Vec<Value>> = BTreeMap::new();
         let number = |row: &[Value], i| cell(row, i).parse::<u64>().unwrap_or(0);
-        let watched = self.watch(seconds, every, |call| {
+        let traced = self.sample_repeatedly(seconds, every, |call| {
             for row in call.select(DIGEST_EVENTS, &[&digest])?.rows {
                 executions.insert((number(&row, 0), number(&row, 1)), row);
             }
@@ -120,7 +120,7 @@ impl Call<'_> {
         for statement in undo {
             self.change(&statement, &[])?;
         }
-        watched?;
+        traced?;
         stages.retain(|_, row| executions.contains_key(&(number(row, 0), number(row, 1))));
         self.digest_summary(executions.values(), stages.values())?;
         let longest = executions.values().max_by_key(|row| number(row, 2));
@@ -233,10 +233,10 @@ impl Call<'_> {
             self.number(3).unwrap_or(1.0),
         );
         let kinds = ["statements", "stages", "waits", "transactions"];
-        let undo = self.prepare(&kinds, self.is(4), self.is(5))?;
-        let debug = self.is(6);
+        let undo = self.prepare(&kinds, self.flag(4), self.flag(5))?;
+        let debug = self.flag(6);
         let mut events: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
-        let watched = self.watch(seconds, every, |call| {
+        let traced = self.sample_repeatedly(seconds, every, |call| {
             let parameters = [thread.as_str(); 4];
             for row in call.select(THREAD_EVENTS, &parameters)?.rows {
                 events.insert(cell(&row, 0).parse().unwrap_or(0), row);
@@ -246,7 +246,7 @@ impl Call<'_> {
         for statement in undo {
             self.change(&statement, &[])?;
         }
-        watched?;
+        traced?;
         self.send_text(
             "summary",
             format!("Stack of thread {thread}: {} events", events.len()),
