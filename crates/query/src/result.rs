@@ -30,6 +30,13 @@ impl Rows {
         }
     }
 
+    /// One row of one column.
+    pub fn single(name: &str, value: impl Into<RowValue>) -> Self {
+        let mut rows = Self::new(&[name]);
+        rows.push([value.into()]);
+        rows
+    }
+
     /// Sets the types of the columns, which a result without rows has, too.
     #[must_use]
     pub fn typed(mut self, types: &[&str]) -> Self {

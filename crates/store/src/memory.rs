@@ -1,7 +1,7 @@
 //! SQLite's memory: the C library's, counted.
 //!
-//! A statement allocates and frees hundreds of times. While nobody counts that, not one of them looks up
-//! whether anybody does: the statement has asked, and the progress handler asks again.
+//! A statement allocates and frees hundreds of times. The check whether memory is counted is not made at each
+//! of them, but when the statement begins and in the progress handler.
 
 use std::cell::Cell;
 use std::os::raw::{c_int, c_void};
@@ -28,24 +28,23 @@ pub fn methods() -> *const ffi::sqlite3_mem_methods {
 
 struct Methods(ffi::sqlite3_mem_methods);
 
-// SAFETY: function pointers and a null; nothing in it is ever changed.
+// SAFETY: function pointers and a null, which never change.
 unsafe impl Sync for Methods {}
 
 thread_local! {
-    /// A statement runs whose memory is not counted.
+    /// Whether a statement runs whose memory is not counted.
     static UNCOUNTED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A statement that runs on the calling thread, as far as its memory is concerned.
+/// The memory counting of a statement that runs on the calling thread.
 #[derive(Debug)]
 pub struct Statement {
     before: bool,
 }
 
-/// A statement begins: whether its memory is counted is looked up now, and whenever it is asked whether to
-/// [stop](super::Control).
+/// Begins a statement: checks whether its memory is counted, as the progress handler does again.
 #[inline]
-pub fn statement() -> Statement {
+pub fn begin_statement() -> Statement {
     Statement {
         before: UNCOUNTED.replace(!tare::memory::is_counted(&SQLITE_HEAP)),
     }
@@ -58,7 +57,7 @@ impl Drop for Statement {
     }
 }
 
-/// Looks again, while a statement runs, whether its memory is counted.
+/// Checks again, while a statement runs, whether its memory is counted.
 pub(super) fn update_counting() {
     if UNCOUNTED.get() {
         UNCOUNTED.set(!tare::memory::is_counted(&SQLITE_HEAP));
@@ -91,7 +90,7 @@ unsafe extern "C" fn malloc(bytes: c_int) -> *mut c_void {
     }
     // SAFETY: `memory` was just allocated.
     let usable = unsafe { libc::malloc_usable_size(memory) };
-    // What is freed counts with its usable size.
+    // A freed block counts with its usable size.
     budget::take(usable - bytes as usize);
     allocated(usable);
     memory

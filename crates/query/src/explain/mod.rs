@@ -4,7 +4,7 @@ mod form;
 mod lookup;
 mod steps;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use tare_dialect::admin::Format;
 use tare_dialect::lookup::Lookup;
 use tare_dialect::plan::Sql;
@@ -34,16 +34,16 @@ pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
     stack::with_stack(true, || {
         let prepared = db.prepare(&sql.text);
         let mut statement = prepared.map_err(|error| prepare_error(error.into(), sql))?;
-        let mut lines = Vec::new();
-        let mut rows = statement.raw_query();
-        while let Some(row) = rows.next().map_err(tare_store::Error::from)? {
-            lines.push(Line {
-                id: row.get(0).map_err(tare_store::Error::from)?,
-                parent: row.get(1).map_err(tare_store::Error::from)?,
-                text: row.get(3).map_err(tare_store::Error::from)?,
-            });
-        }
-        Ok(lines)
+        let line = |row: &Row<'_>| {
+            Ok(Line {
+                id: row.get(0)?,
+                parent: row.get(1)?,
+                text: row.get(3)?,
+            })
+        };
+        let lines = statement.raw_query().mapped(line);
+        let lines: rusqlite::Result<_> = lines.collect();
+        Ok(lines.map_err(tare_store::Error::from)?)
     })
 }
 
@@ -51,16 +51,8 @@ pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
 pub fn format_plan(lines: &[Line], format: Format) -> Rows {
     match format {
         Format::Traditional => table_of(&steps(lines)),
-        Format::Json => {
-            let mut rows = Rows::new(&["EXPLAIN"]);
-            rows.push([json(&steps(lines)).into()]);
-            rows
-        }
-        Format::Tree => {
-            let mut rows = Rows::new(&["EXPLAIN"]);
-            rows.push([tree(lines).into()]);
-            rows
-        }
+        Format::Json => Rows::single("EXPLAIN", json(&steps(lines))),
+        Format::Tree => Rows::single("EXPLAIN", tree(lines)),
     }
 }
 
@@ -88,11 +80,7 @@ pub fn explain_lookup(
     };
     let steps = [lookup::step(table, lookup, &mut exists)?];
     Ok(match format {
-        Format::Json => {
-            let mut rows = Rows::new(&["EXPLAIN"]);
-            rows.push([json(&steps).into()]);
-            rows
-        }
+        Format::Json => Rows::single("EXPLAIN", json(&steps)),
         _ => table_of(&steps),
     })
 }

@@ -14,48 +14,33 @@ pub fn create_text(
     table: &str,
 ) -> Result<Rows> {
     if let Some(system) = names::system_table(runner, database, table)? {
-        if let Some(text) = create_view(system) {
-            let mut rows = Rows::new(&[
-                "View",
-                "Create View",
-                "character_set_client",
-                "collation_connection",
-            ]);
-            rows.push([
-                system.name().into(),
-                text.into(),
-                "utf8mb4".into(),
-                "utf8mb4_0900_ai_ci".into(),
-            ]);
-            return Ok(rows);
-        }
-        let mut rows = Rows::new(&["Table", "Create Table"]);
-        rows.push([
-            system.name().into(),
-            tare_rows::show::create_table(system).into(),
-        ]);
-        return Ok(rows);
+        return Ok(match create_view(system) {
+            Some(text) => view_rows(system.name(), text, "utf8mb4_0900_ai_ci"),
+            None => table_rows(system.name(), tare_rows::show::create_table(system)),
+        });
     }
     let (_, def) = names::user_table(runner, database, table)?;
-    if def.view.is_some() {
-        let mut rows = Rows::new(&[
-            "View",
-            "Create View",
-            "character_set_client",
-            "collation_connection",
-        ]);
-        rows.push([
-            def.name.as_str().into(),
-            def.to_mysql().into(),
-            "utf8mb4".into(),
-            "utf8mb4_general_ci".into(),
-        ]);
-        return Ok(rows);
-    }
+    Ok(match def.view {
+        Some(_) => view_rows(&def.name, def.to_mysql(), "utf8mb4_general_ci"),
+        None => table_rows(&def.name, def.to_mysql_of(runner.programs().series())),
+    })
+}
+
+fn table_rows(name: &str, text: String) -> Rows {
     let mut rows = Rows::new(&["Table", "Create Table"]);
-    let text = def.to_mysql_of(runner.programs().series());
-    rows.push([def.name.as_str().into(), text.into()]);
-    Ok(rows)
+    rows.push([name.into(), text.into()]);
+    rows
+}
+
+fn view_rows(name: &str, text: String, collation: &str) -> Rows {
+    let mut rows = Rows::new(&[
+        "View",
+        "Create View",
+        "character_set_client",
+        "collation_connection",
+    ]);
+    rows.push([name.into(), text.into(), "utf8mb4".into(), collation.into()]);
+    rows
 }
 
 /// The CREATE VIEW of a view of schema sys, in MySQL's form.

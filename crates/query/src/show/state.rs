@@ -66,7 +66,6 @@ pub fn warnings(all: Vec<Warning>, errors: bool, limit: (usize, usize)) -> Rows 
 /// SHOW COUNT(*) WARNINGS, ERRORS.
 pub fn warning_count(all: Vec<Warning>, errors: bool) -> Rows {
     let name = if errors { "error" } else { "warning" };
-    let mut rows = Rows::new(&[&format!("@@session.{name}_count")]).typed(&["bigint unsigned"]);
-    rows.push([(of_level(all, errors).count() as i64).into()]);
-    rows
+    let count = of_level(all, errors).count() as i64;
+    Rows::single(&format!("@@session.{name}_count"), count).typed(&["bigint unsigned"])
 }

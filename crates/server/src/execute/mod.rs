@@ -30,7 +30,7 @@ use tare_query::show::preserves_warnings;
 /// Runs a plan and sends its answer.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     let _memory = memory::limit_statement(session.shared.config.max_statement_memory);
-    let _counted = tare_store::memory::statement();
+    let _counted = tare_store::memory::begin_statement();
     let status = session.registration.status();
     status.command(plan.command);
     let at_most = match plan.action {

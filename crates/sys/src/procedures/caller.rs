@@ -96,9 +96,7 @@ impl Call<'_> {
 
     /// Sends one text.
     pub(super) fn send_text(&mut self, name: &str, text: impl Into<String>) -> Result<()> {
-        let mut rows = Rows::new(&[name]);
-        rows.rows.push(vec![Value::Text(text.into())]);
-        self.send(rows)
+        self.send(Rows::single(name, text.into()))
     }
 }
 
