@@ -211,7 +211,7 @@ pub fn main(args: Args) -> Result<ExitCode, Failure> {
             directory.display()
         );
     }
-    let restored = restore::pending(dsn.as_ref(), password.as_deref());
+    let restored = restore::restore_pending(dsn.as_ref(), password.as_deref());
     if args.yours.restore {
         return match restored {
             true => Ok(ExitCode::SUCCESS),

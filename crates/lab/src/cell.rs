@@ -1,7 +1,5 @@
 //! The result of one cell in one repetition.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use crate::counters::Counts;
@@ -292,15 +290,6 @@ impl Measurement {
                 .collect(),
             false => turns,
         }
-    }
-
-    /// The number of events by type.
-    pub fn events_by_type(&self) -> BTreeMap<&str, u64> {
-        let mut types = BTreeMap::new();
-        for event in &self.events {
-            *types.entry(event.kind.as_str()).or_default() += event.count;
-        }
-        types
     }
 
     /// Statements of the load; of a load that counts none, its transactions.

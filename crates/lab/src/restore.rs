@@ -162,9 +162,9 @@ fn report(path: &Path, settings: &Settings, result: &Result<(), String>) {
     }
 }
 
-/// Puts back what runs left that were killed. `dsn` is tried for those whose own address (which is kept without a
-/// password) does not do. Says what it did; false when something is still not as it was.
-pub fn pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
+/// Restores the settings that killed runs left, and reports it. `dsn` is tried where the stored address, which has no
+/// password, does not suffice. False if some settings are still not restored.
+pub fn restore_pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
     let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
     let mut all = true;
     for entry in entries {

@@ -269,13 +269,10 @@ impl Switchboard {
 }
 
 fn send(connection: &mut Connection, sql: &str) -> Result<(), CellError> {
-    let refused =
-        |error| CellError::failed(format!("the server refused '{}': {error}", short(sql)));
-    connection.query(sql).map(drop).map_err(refused)
-}
-
-fn short(sql: &str) -> String {
-    sql.chars().take(200).collect()
+    connection.query(sql).map(drop).map_err(|error| {
+        let beginning: String = sql.chars().take(200).collect();
+        CellError::failed(format!("the server refused '{beginning}': {error}"))
+    })
 }
 
 /// Reads the state; a table that the server does not have is skipped.
@@ -368,33 +365,28 @@ fn between(from: &State, to: &State) -> Vec<String> {
                 &format!("ENABLED = '{first}'"),
                 &names,
             )),
-Setting::Timer => statements.push(update(
-                "performance_schema.setup_timers",
-                &format!("TIMER_NAME = '{first}'"),
-                &names,
-            )),
-            Setting::TareTimer => statements.push(update(
-                "tare.setup_timers",
-                &format!("TIMER_NAME = '{first}'"),
-                &names,
-            )),
-            Setting::Sampling => statements.extend(names.iter().map(|name| {
-                format!("UPDATE tare.setup_sampling SET sampling = '{first}' WHERE event_type = '{name}'")
-            })),
+            Setting::Timer | Setting::TareTimer => {
+                let schema = match what {
+                    Setting::Timer => "performance_schema",
+                    _ => "tare",
+                };
+                let sets = format!("TIMER_NAME = '{first}'");
+                statements.push(update(&format!("{schema}.setup_timers"), &sets, &names));
+            }
+            Setting::Sampling => {
+                let set = format!("UPDATE tare.setup_sampling SET sampling = '{first}'");
+                let of_type = |name| format!("{set} WHERE event_type = '{name}'");
+                statements.extend(names.into_iter().map(of_type));
+            }
             // `metrics` sets them, because some can only be switched as modules.
             Setting::Metric => {}
             Setting::Variable => {
-                let number = first.parse::<f64>().is_ok();
-                let value = if number {
-                    first
-                } else {
-                    format!("'{}'", first.replace('\'', "''"))
+                let value = match first.parse::<f64>() {
+                    Ok(_) => first,
+                    Err(_) => format!("'{}'", first.replace('\'', "''")),
                 };
-                statements.extend(
-                    names
-                        .into_iter()
-                        .map(|name| format!("SET GLOBAL {name} = {value}")),
-                );
+                let set = |name| format!("SET GLOBAL {name} = {value}");
+                statements.extend(names.into_iter().map(set));
             }
         }
     }
