@@ -27,7 +27,8 @@ pub struct Dsn {
 }
 
 impl Dsn {
-    /// Parses a URL, or the path of a socket, which has no `://`. `password` is used when the URL has none.
+    /// Parses a URL, or the path of a socket, which has no `://`. `password` is used when the URL has
+    /// none.
     ///
     /// # Errors
     /// The text is neither.

@@ -1,5 +1,5 @@
-//! A client's connection to a MySQL server: its address as the user writes it, TLS, connecting, and the server's
-//! process where it runs on this machine.
+//! A client's connection to a MySQL server: its address as the user writes it, TLS, connecting, and the
+//! server's process where it runs on this machine.
 
 mod address;
 mod connect;

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::address::Address;
 
-/// The process id of a local server. `query_pid_file` asks the server for `@@pid_file`, which a TCP address needs.
+/// The process id of a local server. `query_pid_file` asks the server for `@@pid_file`, which a TCP
+/// address needs.
 pub fn find(address: &Address, query_pid_file: impl FnOnce() -> Option<String>) -> Option<u32> {
     if let Some(socket) = &address.socket {
         return listener(socket);
@@ -33,7 +34,8 @@ pub fn is_running(pid: u32) -> bool {
     (stat.rfind(')')).is_some_and(|at| !stat[at + 1..].trim_start().starts_with(['Z', 'X']))
 }
 
-/// The CPU time of a process in seconds, ended threads included. Its resolution is nanoseconds; /proc has 10 ms.
+/// The CPU time of a process in seconds, ended threads included. Its resolution is nanoseconds; /proc
+/// has 10 ms.
 pub fn cpu_seconds(pid: u32) -> Option<f64> {
     // The clock that clock_getcpuclockid(3) returns for a pid: user and system time.
     let id = (!libc::clockid_t::try_from(pid).ok()? << 3) | 2;

@@ -175,7 +175,8 @@ impl Growth {
         })
     }
 
-    /// Kinds that are not recorded because the server refused the query, with its reason. Each is returned once.
+    /// Kinds that are not recorded because the server refused the query, with its reason. Each is
+    /// returned once.
     pub fn refused(&mut self) -> Vec<(&'static str, String)> {
         let kinds = self.refused.iter_mut().filter(|(_, why)| !why.is_empty());
         kinds

@@ -1,5 +1,5 @@
-//! The activity of sessions over time: samples of the threads that run or wait, and the growth of counters, in Parquet
-//! files that other engines read. `docs/history.md` describes the files.
+//! The activity of sessions over time: samples of the threads that run or wait, and the growth of
+//! counters, in Parquet files that other engines read. `docs/history.md` describes the files.
 //!
 //! ```text
 //! segment ---- segment.rs \

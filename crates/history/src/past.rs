@@ -169,8 +169,8 @@ impl Past {
         hour.touches(self.from.saturating_sub(MAX_GROWTH_DELAY_MS), self.to)
     }
 
-    /// Pieces by hour and run, with the last two parts of the path of the file that they will become: it is named after the
-    /// first piece, which is removed last.
+    /// Pieces by hour and run, with the last two parts of the path of the file that they will become:
+    /// it is named after the first piece, which is removed last.
     pub(crate) fn pieces(&self, table: &str) -> Result<Pieces, Error> {
         let by_hour = TABLES.iter().any(|one| one.name == table && one.by_hour);
         let mut files = Vec::new();
@@ -220,7 +220,8 @@ impl Past {
     }
 }
 
-/// The entries of a directory whose names have a prefix, with the rest of the name. Empty if there is no directory.
+/// The entries of a directory whose names have a prefix, with the rest of the name. Empty if there is
+/// no directory.
 pub fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Error> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

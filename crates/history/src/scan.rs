@@ -123,8 +123,8 @@ impl Past {
         })
     }
 
-    /// Lists the files of a table and opens its pieces, which stay readable after they are removed. `None` if a piece was
-    /// removed meanwhile.
+    /// Lists the files of a table and opens its pieces, which stay readable after they are removed.
+    /// `None` if a piece was removed meanwhile.
     fn open_pieces(&self, table: &'static Table) -> Result<Option<Vec<DataFile>>, Error> {
         let pieces = self.pieces(table.name)?;
         let mut open = Vec::new();

@@ -20,7 +20,8 @@ use crate::sample::{Moment, Sample, Source};
 /// The age at which names are read again. Missing names are read at once.
 const NAMES_MAX_AGE: Duration = Duration::from_secs(10);
 
-/// Waits must be this long before their blocker is determined; shorter ones end before it could be reported.
+/// Waits must be this long before their blocker is determined; shorter ones end before it could be
+/// reported.
 const MIN_BLOCKED_WAIT: Duration = Duration::from_millis(10);
 
 /// The longest text of a statement that is stored.

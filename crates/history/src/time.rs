@@ -8,8 +8,8 @@ use jiff::{Timestamp, ToSpan};
 
 use crate::hour::micros;
 
-/// Parses a time in UTC to milliseconds since 1970: `2026-11-22`, `2026-11-22 14:03`, `14:03` (the last one), or
-/// `30m`, `2h`, `7d` ago.
+/// Parses a time in UTC to milliseconds since 1970: `2026-11-22`, `2026-11-22 14:03`, `14:03` (the last
+/// one), or `30m`, `2h`, `7d` ago.
 ///
 /// # Errors
 /// A message with the valid forms.

@@ -26,7 +26,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Creates the directory and recovers the pieces of killed recorders of this host. `now` is part of file names.
+    /// Creates the directory and recovers the pieces of killed recorders of this host. `now` is part of
+    /// file names.
     ///
     /// # Errors
     /// [`Error`].

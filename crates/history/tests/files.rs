@@ -1,4 +1,4 @@
-//! What a recorder leaves: whole files, also where it was killed or the disk was full.
+//! The files of a recorder are complete, also after a kill or with a full disk.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,12 +30,12 @@ impl Drop for Directory {
     }
 }
 
-/// When the sources of these tests begin: no hour ends meanwhile.
+/// The start time of the sources, in the middle of no hour's end.
 fn start() -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_356_000)
 }
 
-/// Gives so many moments, an hour apart where it is told so, and stops the recorder.
+/// A source of so many moments at a distance, which then stops the recorder.
 struct Moments<'a> {
     left: u32,
     at: SystemTime,
@@ -62,7 +62,7 @@ impl Source for Moments<'_> {
     }
 }
 
-/// Counts one wait and one digest, more with each question.
+/// Answers with one wait and one digest, whose counts grow with each query.
 struct Counting(u64);
 
 impl Query for Counting {
@@ -162,7 +162,7 @@ fn recorded_rows_are_in_their_files_and_no_pieces_remain() {
     assert_eq!(column(&samples, "user"), vec!["\"ann\""; 40]);
     let waits = column(&samples, "wait");
     assert_eq!(waits.iter().filter(|wait| *wait == "null").count(), 20);
-    // Each digest once; growth is what came between the first question and the last.
+    // Each digest is stored once; growth is the difference between the first and the last query.
     assert_eq!(
         column(&rows(&directory.0, "digests"), "text"),
         ["\"SELECT ?\""]
@@ -198,7 +198,7 @@ fn an_hour_has_its_own_file() {
     assert_eq!(rows(&directory.0, "moments").len(), 3);
 }
 
-/// What a recorder that is killed leaves: its pieces, a part of another one, and a lock that nobody holds.
+/// A killed recorder leaves pieces, a part of one, and a lock that no process holds.
 #[test]
 fn pieces_of_a_killed_recorder_are_joined_once() {
     let directory = Directory::new("history-killed");
@@ -219,14 +219,14 @@ fn pieces_of_a_killed_recorder_are_joined_once() {
         fs::copy(&file, piece).expect("copies");
     }
     fs::write(open.join("samples@2026-01-01T00@00000005.part"), b"PAR1").expect("writes");
-    // Another host's are left alone.
+    // Pieces of another host stay.
     let other = root.join(".open/db2+20260101T000000000000Z-1");
     fs::create_dir_all(&other).expect("a directory");
     record(options(root), 1, Duration::from_millis(1)).expect("records");
     assert_eq!(rows(root, "moments").len(), 10 + 2 * 10 + 1);
     assert!(!open.exists() && other.exists());
 
-    // Killed after the file was in its place and before its pieces were gone: it is there once.
+    // If the recorder was killed between joining and removing its pieces, the rows are there once.
     let settled = (files(root, "moments").into_iter())
         .find(|path| {
             path.to_string_lossy()

@@ -1,4 +1,4 @@
-//! The questions of docs/fleet.md, asked of real engines over a small fleet, against what was generated.
+//! The queries of docs/fleet.md in real engines over a small generated fleet.
 
 #[path = "../examples/fleet/day.rs"]
 mod day;
@@ -24,7 +24,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The answers of an engine, by question. `python` is below target.
+/// The answers of an engine by query. `python` is below target.
 fn answers(engine: &str, python: &str) -> BTreeMap<String, Vec<Value>> {
     let history = std::env::temp_dir().join(format!("tare-fleet-{engine}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&history);
@@ -85,7 +85,7 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     top.sort_by(|a, b| total(*b).1.total_cmp(&total(*a).1).then(a.cmp(b)));
     expected.insert("01-top-sql", top.into_iter().map(of_statement).collect());
 
-    // The slow host has a part in both times of its statement, which do not change.
+    // The slow host contributes equally before and after the deployment.
     let ms = |of: &dyn Fn(u64) -> bool, statement: usize| {
         let (mut ns, mut calls) = (0, 0);
         for number in 0..HOSTS {
@@ -148,7 +148,7 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     };
     expected.insert("06-active-sessions", (0..24).map(active).collect());
 
-    // Of four threads one runs, and one runs but in the hour in which it is blocked.
+    // One of four threads always runs, and one runs except in the hour in which it is blocked.
     let all = hours(|_| true);
     let lock = hours(|hour| hour == BLOCKED);
     let percent = |hours: f64| rounded(25.0 * hours / all, 1);
@@ -191,7 +191,7 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     expected
 }
 
-/// Numbers are equal as numbers, and texts as texts.
+/// Compares numbers as numbers, and texts as texts.
 fn same(a: &Value, b: &Value) -> bool {
     match (a.as_f64(), b.as_f64(), a.as_array(), b.as_array()) {
         (Some(a), Some(b), ..) => (a - b).abs() <= 1e-9 * b.abs().max(1.0),
@@ -230,7 +230,7 @@ fn chdb_answers_every_question() {
     check("chdb", "clients/long/fleet/bin/python");
 }
 
-/// A cluster of two workers, each a process of its own.
+/// A cluster of two workers in separate processes.
 #[test]
 #[ignore = "Spark is too large to install for make test; make test-long does"]
 fn spark_answers_every_question() {

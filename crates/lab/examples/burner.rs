@@ -1,12 +1,12 @@
-//! A server whose cost is known: it burns so many percent more for each transaction, on request. With a load that drives it, and
-//! a command that switches it while it runs.
+//! A server with a built-in cost: each transaction burns a given percentage more CPU. It has a load,
+//! and a command that changes the percentage while it runs.
 //!
 //!     burner serve SOCKET [--work N] [--burn PERCENT]
 //!     burner load SOCKET THREADS             counts in TARE_COUNTED_FILE, as docs/weigh.md describes
 //!     burner set SOCKET PERCENT
 //!
-//! A transaction is N additions and so many percent more. What its system calls take comes on top of N, and is not burnt more
-//! of: with the default that is less than a twentieth.
+//! A transaction is N additions plus the percentage. The cost of its system calls does not grow with
+//! the percentage; with the default N it is less than 5 %.
 
 use std::fs::File;
 use std::hint::black_box;
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Additions of a transaction.
+/// The additions of a transaction.
 const WORK: u64 = 600_000;
 
 /// A request that sets the percentage: this, and thousandths of a percent.
@@ -66,7 +66,7 @@ fn connection(server: &mut UnixStream, request: u64) -> io::Result<()> {
     server.read_exact(&mut [0; 8])
 }
 
-/// Words of the file that it counts in.
+/// The words of the file with the counts.
 struct Counts {
     file: File,
     threads: u64,
@@ -84,7 +84,7 @@ impl Counts {
         self.file.write_all_at(&sum.to_ne_bytes(), at)
     }
 
-    /// Drives the server until the file says that it is to end.
+    /// Drives the server until the file requests its end.
     fn drive(&self, socket: &str, thread: u64) -> io::Result<()> {
         let mut server = UnixStream::connect(socket)?;
         let start = Instant::now();

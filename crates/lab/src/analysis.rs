@@ -414,7 +414,8 @@ fn measure_hour(plan: &Plan, results: &[cell::Result]) -> Hour {
     let others = 100.0 * others / seconds;
     Hour {
         loops: Loops::of(&turns.map(|turn| turn.probe_ns).collect::<Vec<_>>()),
-        // Ticks of 10 ms may sum to slightly below zero; far below zero means a server on another machine.
+        // Ticks of 10 ms may sum to slightly below zero; far below zero means a server on another
+        // machine.
         others: (others > -5.0).then(|| others.max(0.0)),
         stolen: if seconds > 0.0 {
             100.0 * stolen / seconds

@@ -1,7 +1,8 @@
 //! Compares two runs, such as yesterday's build and today's. docs/weigh.md describes what that can show.
 //!
-//! The runs were not interleaved, so a change of the machine between them is part of the difference, and repetitions do
-//! not reveal it. A configuration that is the same program in both runs removes it ([`Settings::same`]).
+//! The runs were not interleaved, so a change of the machine between them is part of the difference,
+//! and repetitions do not reveal it. A configuration that is the same program in both runs removes it
+//! ([`Settings::same`]).
 
 mod welch;
 
@@ -84,7 +85,8 @@ pub struct CellComparison {
     pub key: Key,
     /// The second against the first, in percent, with its 95 % interval.
     pub percent: Interval,
-    /// The lower bound in percent of how much worse the second run is, corrected for the number of comparisons.
+    /// The lower bound in percent of how much worse the second run is, corrected for the number of
+    /// comparisons.
     pub surely_worse_by: Option<f64>,
     /// Repetitions of the first and of the second run.
     pub repetitions: (usize, usize),
@@ -200,8 +202,8 @@ fn has(run: &Run, name: &str, missing: &'static str) -> Result<(), CompareError>
     }
 }
 
-/// For each cell, a logarithm for each repetition: the mean over its turns and over both cells of an A/A pair, relative
-/// to configuration `same` in the same repetition and turn.
+/// For each cell, a logarithm for each repetition: the mean over its turns and over both cells of an
+/// A/A pair, relative to configuration `same` in the same repetition and turn.
 fn values(run: &Run, measure: Measure, same: Option<&str>) -> BTreeMap<Key, Vec<f64>> {
     type Moments = BTreeMap<(u32, u32), Vec<f64>>;
     let mut cells: BTreeMap<Key, Moments> = BTreeMap::new();

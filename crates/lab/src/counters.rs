@@ -1,4 +1,5 @@
-//! Hardware counters of a process: instructions, cycles, cache and TLB misses. Many virtual machines have none.
+//! Hardware counters of a process: instructions, cycles, cache and TLB misses. Many virtual machines
+//! have none.
 
 use std::fs;
 use std::io;
@@ -106,7 +107,8 @@ fn counting(task: i32, kernel: bool, event: impl Event) -> io::Result<Counter> {
     builder.build()
 }
 
-/// Reads a counter. Events that share a hardware counter run only part of the time, so the count is scaled.
+/// Reads a counter. Events that share a hardware counter run only part of the time, so the count is
+/// scaled.
 fn scaled(counter: &mut Counter) -> io::Result<f64> {
     let data = counter.read_full()?;
     let times = data.time_enabled().zip(data.time_running());
@@ -165,7 +167,8 @@ mod tests {
         let counters = Counters::opened(std::process::id(), of_the_kernel);
         let mut counters = match counters {
             Ok(counters) => counters,
-            // A sandbox that has no perf_event_open at all: the fields below are then all that is checked.
+            // A sandbox that has no perf_event_open at all: the fields below are then all that is
+            // checked.
             Err(error) => return println!("perf_event_open is not for us here: {error}"),
         };
         assert!(!counters.0.is_empty());
@@ -177,7 +180,8 @@ mod tests {
         });
         assert_eq!(touched.join().expect("ended"), 4 << 20);
         let counted = counters.read().expect("read") - before;
-        // CPU in the first place, in nanoseconds, and page faults in the second: of the thread that was started since, too.
+        // CPU in the first place, in nanoseconds, and page faults in the second: of the thread that was
+        // started since, too.
         assert!(counted.instructions > 0.0, "{counted:?}");
         assert!(counted.cycles >= 1.0, "{counted:?}");
         assert_eq!(counted.tlb_misses, 0.0);

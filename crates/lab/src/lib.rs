@@ -1,8 +1,9 @@
-//! The lab runs a matrix of servers, configurations, workloads and connections. It reports the differences, their
-//! intervals, and the events counted meanwhile. docs/weigh.md describes it; `tare weigh` is its command line.
+//! The lab runs a matrix of servers, configurations, workloads and connections. It reports the
+//! differences, their intervals, and the events counted meanwhile. docs/weigh.md describes it; `tare
+//! weigh` is its command line.
 //!
-//! A run goes through these modules: [`recipe`] -> [`matrix`] -> [`run`] (with [`server`], [`load`], [`sampler`],
-//! [`events`]) -> [`store`] -> [`analysis`] (with [`stats`]) -> [`report`].
+//! A run goes through these modules: [`recipe`] -> [`matrix`] -> [`run`] (with [`server`], [`load`],
+//! [`sampler`], [`events`]) -> [`store`] -> [`analysis`] (with [`stats`]) -> [`report`].
 
 pub mod analysis;
 pub mod cell;

@@ -1,5 +1,5 @@
-//! Recipe own with --dsn: a running server under its own load. Its instruments are switched in windows in random order;
-//! the windows are the cells of a matrix.
+//! Recipe own with --dsn: a running server under its own load. Its instruments are switched in windows
+//! in random order; the windows are the cells of a matrix.
 
 use std::time::{Duration, Instant};
 

@@ -154,7 +154,8 @@ impl Recipe {
         let mut keys = self.keys();
         rng.shuffle(&mut keys);
         if self.run.turns > 0 {
-            // Cells that are measured side by side are adjacent, and so are all cells of the same servers.
+            // Cells that are measured side by side are adjacent, and so are all cells of the same
+            // servers.
             let keys = together(keys, rng, |key| key.load());
             return together(keys, rng, |key| key.server.clone());
         }

@@ -1,6 +1,6 @@
-//! Whether the machine was busy. A loop of additions takes longer when a neighbour is busy on the same core, while a clock
-//! read does not. The loop is too short to show the queue for the processors, so the processor time of other programs and
-//! other guests counts, too.
+//! Whether the machine was busy. A loop of additions takes longer when a neighbour is busy on the same
+//! core, while a clock read does not. The loop is too short to show the queue for the processors, so
+//! the processor time of other programs and other guests counts, too.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 /// Additions of a probe: tens of microseconds, which do not disturb a turn.
 const ADDITIONS: u64 = 20_000;
 
-/// An hour is busy if the median probe takes this many times the fastest twentieth. In a quiet hour the median is within
-/// a few percent; with a busy neighbour on the same core the loop takes 1.9 times as long.
+/// An hour is busy if the median probe takes this many times the fastest twentieth. In a quiet hour the
+/// median is within a few percent; with a busy neighbour on the same core the loop takes 1.9 times as
+/// long.
 const BUSY_MEDIAN: f64 = 1.15;
 
-/// An hour is busy if other programs use this many percent of the processors, because they evict the measured server's
-/// cache lines. The services of an idle machine use 1 to 3 % of two processors.
+/// An hour is busy if other programs use this many percent of the processors, because they evict the
+/// measured server's cache lines. The services of an idle machine use 1 to 3 % of two processors.
 const BUSY_PERCENT: f64 = 10.0;
 
 /// Runs the loop; its duration in nanoseconds.

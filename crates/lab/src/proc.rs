@@ -24,10 +24,12 @@ pub struct Stat {
     pub resident_kib: u64,
 }
 
-/// /proc/PID/stat; `None` when there is no such process. It answers for one that has ended and was not waited for, too.
+/// /proc/PID/stat; `None` when there is no such process. It answers for one that has ended and was not
+/// waited for, too.
 pub fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command, in parentheses, may hold anything; proc(5) numbers the fields from 1 and it is the second.
+    // The command, in parentheses, may hold anything; proc(5) numbers the fields from 1 and it is the
+    // second.
     let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     let ticks = rustix::param::clock_ticks_per_second() as f64;
@@ -135,7 +137,8 @@ pub struct Machine {
     pub switches: u64,
 }
 
-/// The machine's processors, whichever of them this process may use: it is all of them that /proc/stat sums up.
+/// The machine's processors, whichever of them this process may use: it is all of them that /proc/stat
+/// sums up.
 pub fn processors() -> usize {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     count_processors(&text).max(1)

@@ -8,8 +8,9 @@ pub struct AffinityGuard {
     before: Option<CpuSet>,
 }
 
-/// Restricts the calling thread, and what it starts, to so many processors; 0 means all. It chooses the last ones,
-/// because the first does most of a system's other work. If that is not allowed, all are used.
+/// Restricts the calling thread, and what it starts, to so many processors; 0 means all. It chooses the
+/// last ones, because the first does most of a system's other work. If that is not allowed, all are
+/// used.
 pub fn share(count: usize) -> AffinityGuard {
     let all = sched_getaffinity(None).ok();
     let before = all.filter(|_| count > 0).filter(|all| {

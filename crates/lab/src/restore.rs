@@ -1,5 +1,5 @@
-//! Settings of the user's server: saved in a file before the first change, and restored at the end, or by the next
-//! `tare weigh` if this one was killed.
+//! Settings of the user's server: saved in a file before the first change, and restored at the end, or
+//! by the next `tare weigh` if this one was killed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -162,8 +162,8 @@ fn report(path: &Path, settings: &Settings, result: &Result<(), String>) {
     }
 }
 
-/// Restores the settings that killed runs left, and reports it. `dsn` is tried where the stored address, which has no
-/// password, does not suffice. False if some settings are still not restored.
+/// Restores the settings that killed runs left, and reports it. `dsn` is tried where the stored
+/// address, which has no password, does not suffice. False if some settings are still not restored.
 pub fn restore_pending(dsn: Option<&Dsn>, password: Option<&str>) -> bool {
     let entries = fs::read_dir(folder()).into_iter().flatten().flatten();
     let mut all = true;

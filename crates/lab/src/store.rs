@@ -290,7 +290,8 @@ mod tests {
         ));
         store.save(&failed(1), Some("the log's end"));
         assert_eq!(store.unwritten().count(), 0);
-        // Root may write anywhere; a directory that is replaced by a file refuses everybody, as a full disk does.
+        // Root may write anywhere; a directory that is replaced by a file refuses everybody, as a full
+        // disk does.
         let cells = directory.join("cells");
         fs::rename(&cells, directory.join("aside")).expect("renamed");
         fs::write(&cells, "").expect("written");

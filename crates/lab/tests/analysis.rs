@@ -1,4 +1,4 @@
-//! What a run whose truth is known is said to show.
+//! The reports of a run with known costs.
 
 mod support;
 
@@ -42,7 +42,7 @@ fn costs_are_measured_and_equal_cells_do_not_differ() {
                     "{}",
                     row.key.title()
                 );
-                // Within the interval, or next to it: one in twenty may miss.
+                // One interval in twenty may miss by a little.
                 assert!(
                     low - 1.0 < percent && percent < high + 1.0,
                     "{}: {}",
@@ -156,7 +156,7 @@ fn three_sentences_state_differences_limits_and_trust() {
     let analysis = Analysis::of(&plan, &results);
     let sentences = report::sentences(&plan, &analysis);
     assert_eq!(sentences.len(), 3);
-    // Timed is found at five numbers of connections, off at five; two rows are unstable.
+    // Timed differs at five numbers of connections, off at five; two rows are unstable.
     assert!(
         sentences[0].starts_with("10 of 16 comparisons show a difference in server CPU/transaction from baseline: from +2"),
         "{}",
@@ -241,7 +241,7 @@ fn the_terminal_draws_every_comparison() {
         of("8: disabled "),
         of("256: off *"),
     );
-    // A difference of a fifth stands farther right than one of a twentieth; none is around zero.
+    // A difference of a fifth is farther right than one of a twentieth; no difference is around zero.
     assert!(
         column(timed, '\u{25cf}') > column(off, '\u{25cf}'),
         "{terminal}"
@@ -260,7 +260,7 @@ fn the_terminal_draws_every_comparison() {
         timed.contains('\u{2591}')
             && lines[0] == "Difference in server CPU/transaction from baseline, in percent"
     );
-    // Every line begins its axis at the same place: the values stand under one another.
+    // The axes of all lines begin in the same column, so the values are aligned.
     assert!(terminal.lines().last().is_some_and(|line| !line.is_empty()));
 }
 
@@ -359,7 +359,7 @@ fn the_report_states_what_other_programs_used() {
     plan.machine.cpus = 2;
     for result in &mut results {
         if let Outcome::Done(measured) = &mut result.outcome {
-            // All of both processors was busy, and half of one with the server and its load.
+            // Both processors were busy; server and load used half of one.
             measured.machine.user = 60.0;
             measured.machine.system = 40.0;
             let half = 0.5 * measured.seconds;

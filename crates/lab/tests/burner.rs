@@ -1,6 +1,6 @@
-//! Real runs with a server whose cost is built in: they run, switch configurations, stop by themselves and continue. The
-//! short ones assert no figure, because the machine may be busy. The ignored one asserts how often intervals hold the
-//! built-in cost, and writes target/bench/scale.json.
+//! Real runs with a server whose cost is built in: they run, switch configurations, stop by themselves
+//! and continue. The short ones assert no figure, because the machine may be busy. The ignored one
+//! asserts how often intervals hold the built-in cost, and writes target/bench/scale.json.
 
 mod support;
 
@@ -24,7 +24,7 @@ use tare_lab::store::{Plan, Store};
 
 const RECIPE: &str = include_str!("../examples/burner.toml");
 
-/// Beside the test's own program; cargo builds examples before it runs tests.
+/// The example next to the test's program; cargo builds examples before it runs tests.
 fn burner() -> PathBuf {
     let own = std::env::current_exe().expect("a program");
     let target = own
@@ -33,7 +33,7 @@ fn burner() -> PathBuf {
         .expect("target/debug/deps");
     let burner = target.join("examples/burner");
     if !burner.exists() {
-        // `cargo test --test burner` alone does not.
+        // `cargo test --test burner` does not.
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let built = Command::new(cargo)
             .args(["build", "-p", "tare-lab", "--example", "burner"])
@@ -43,7 +43,7 @@ fn burner() -> PathBuf {
     burner
 }
 
-/// The recipe with this machine's program, of little work: it is not optimised.
+/// The recipe with the example's path and little work, because tests are not optimised.
 fn plan(change: impl Fn(&str) -> String, until: Option<Until>) -> Plan {
     let burner = burner();
     let text = RECIPE.replace(
@@ -66,7 +66,7 @@ fn plan(change: impl Fn(&str) -> String, until: Option<Until>) -> Plan {
     }
 }
 
-/// A process has one directory for its servers, so that one run at a time is what it can do.
+/// Allows one run at a time, because a process has one directory for its servers.
 static ONE: Mutex<()> = Mutex::new(());
 
 fn run(plan: Plan, store: Store, results: Vec<cell::Result>) -> (Plan, Vec<cell::Result>) {
@@ -87,7 +87,7 @@ fn run(plan: Plan, store: Store, results: Vec<cell::Result>) -> (Plan, Vec<cell:
 
 const STARTS: u32 = LEAST_STARTS as u32;
 
-/// Wider than any noise: a run ends as soon as it has the least number of starts.
+/// A target that ends a run at the least number of starts.
 const WIDE: Until = Until {
     percent: Some(1000.0),
     seconds: None,
@@ -120,7 +120,7 @@ fn one_process_is_switched_until_intervals_are_narrow_and_resumes() {
     }
     let next = stopping_rule.groups.values().next().expect("one load");
     assert!(next.costs.is_some() && next.components.is_some() && next.turns.is_some());
-    // As if it had been interrupted within its last start: that is measured again, and nothing else.
+    // After an interruption within the last start, only that start is measured again.
     let last = |result: &&cell::Result| result.cell.repetition == STARTS;
     let lost = stored.iter().filter(last).count();
     let earlier: Vec<cell::Result> = (stored.iter())
@@ -197,7 +197,7 @@ fn a_configuration_with_its_own_process_has_its_own_baseline() {
             assert_eq!(Some(&row.key.configuration), plan.recipe.baseline.as_ref());
             continue;
         };
-        // The A/A pair is two processes: it says nothing of the one that is shared.
+        // The A/A pair is two processes, which is no control for the shared one.
         let own = row.key.configuration.starts_with("own, ");
         assert_eq!(
             comparison.floor_percent.is_some(),
@@ -206,7 +206,8 @@ fn a_configuration_with_its_own_process_has_its_own_baseline() {
             row.key.label()
         );
         assert_eq!(comparison.pairs, 4);
-        // Of six a start. One in which a busy machine let the load finish nothing is not compared.
+        // Of six turns in a start, those without a transaction are not compared, as a busy machine may
+        // cause.
         assert!(
             (12..=24).contains(&comparison.turns),
             "{}",
@@ -215,7 +216,7 @@ fn a_configuration_with_its_own_process_has_its_own_baseline() {
     }
 }
 
-/// Shell that writes a line each 5 ms, as long as it runs.
+/// A shell command that writes a line every 5 ms.
 fn ticking(file: &Path) -> String {
     format!("while sleep 0.005; do echo >> {}; done", file.display())
 }
@@ -275,7 +276,7 @@ fn a_sidecar_that_ends_fails_its_cells_with_its_last_output() {
     );
 }
 
-/// What the burner's configurations of the hundred runs cost more, in percent, and what they are called.
+/// The configurations of the hundred runs, and their built-in costs in percent.
 const COSTS: [(&str, f64); 4] = [
     ("0 % more", 0.0),
     ("0.5 %", 0.5),
@@ -283,7 +284,7 @@ const COSTS: [(&str, f64); 4] = [
     ("5 %", 5.0),
 ];
 
-/// Errors that pass when this part of the runs may err: four standard deviations above the mean.
+/// The tolerated number of errors at this error rate: four standard deviations above the mean.
 fn tolerated(part: f64, runs: u64) -> usize {
     let mean = part * runs as f64;
     (mean + 4.0 * mean.sqrt()).ceil() as usize
@@ -306,7 +307,7 @@ fn intervals_of_a_hundred_real_runs_hold_the_built_in_cost() {
         })
         .collect();
     let with_all = |text: &str| {
-        // Optimised, the server does its usual work.
+        // An optimised server does its usual work.
         let text = if cfg!(debug_assertions) {
             text.to_owned()
         } else {

@@ -1,4 +1,4 @@
-//! report.html in a browser: it renders without an error, its plots hold the data, a click sorts.
+//! report.html in a browser: it renders without errors, its plots have the data, and a click sorts.
 
 mod support;
 
@@ -9,7 +9,7 @@ use tare_lab::analysis::Analysis;
 use tare_lab::recipe::Measure;
 use tare_lab::report::page;
 
-/// Debian's chromium, or another one by its usual names.
+/// The browser: chromium or chrome, by its usual names.
 fn browser() -> PathBuf {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -19,7 +19,7 @@ fn browser() -> PathBuf {
     browser.expect("a browser: run `make deps`")
 }
 
-/// What runs in the page, after its own script: it clicks, and writes down what it sees.
+/// The script that runs in the page after its own: it clicks, and collects facts.
 const PROBE: &str = r##"
 <script>
 "use strict";
@@ -44,7 +44,7 @@ seen.heat = [...document.querySelectorAll(".heat td")].map((td) => td.textConten
 seen.bars = document.querySelectorAll("figure svg rect[data-y]").length;
 seen.drawn = [...document.querySelectorAll("figure svg")].every((svg) => svg.closest("details") || svg.getBoundingClientRect().height > 10);
 for (const each of document.querySelectorAll("details")) each.open = true;
-// What is wider than its place is clipped, or has to be scrolled to.
+// An element that is wider than its container is clipped, or needs scrolling.
 seen.clipped = [...document.querySelectorAll(".wide")].filter((wide) => wide.scrollWidth > wide.clientWidth + 1).map((wide) => wide.textContent.slice(0, 80));
 seen.page = [document.documentElement.scrollWidth, innerWidth];
 seen.published = document.querySelector("#published") !== null;
@@ -58,7 +58,7 @@ document.body.append(out);
 </script>
 "##;
 
-/// Runs the page in the browser with the probe in it; what the probe saw, and the browser's console.
+/// Runs the page with the probe in the browser. Returns the facts and the browser's console.
 fn facts(page: &str, options: &[&str]) -> (serde_json::Value, String) {
     let directory = support::Directory::new("page");
     let listener = "<head><script>window.seenErrors = []; addEventListener('error', (e) => seenErrors.push(String(e.message)));</script>";
@@ -110,7 +110,7 @@ fn facts(page: &str, options: &[&str]) -> (serde_json::Value, String) {
     )
 }
 
-/// The number that a cell begins with.
+/// The number at the start of a cell.
 fn numbers(column: &serde_json::Value) -> Vec<f64> {
     let cells = column.as_array().expect("cells").iter();
     cells
@@ -143,7 +143,7 @@ fn the_page_renders_holds_the_data_and_sorts() {
         (&true.into(), &true.into(), &0.into())
     );
 
-    // It begins with the sentences and every comparison, sorted.
+    // The page begins with the sentences and all comparisons, sorted.
     let sentences = facts["sentences"].as_array().expect("sentences");
     assert_eq!(sentences.len(), 3, "{sentences:?}");
     assert_eq!(
@@ -158,11 +158,11 @@ fn the_page_renders_holds_the_data_and_sorts() {
         .map(|dot| dot[1].as_str().expect("text").parse().expect("a number"))
         .collect();
     assert!(differences.is_sorted_by(|a, b| a >= b), "{differences:?}");
-    // Three configurations at six numbers of connections; curves of theirs with bands.
+    // Three configurations at six numbers of connections, with curves and bands.
     assert_eq!(facts["heat"].as_array().map(Vec::len), Some(18));
     assert!(facts["bands"].as_u64() >= Some(12), "{}", facts["bands"]);
 
-    // Every figure of every row is a point of its plot.
+    // Each figure of each row is a point of its plot.
     let circles = facts["circles"].as_array().expect("circles");
     let has = |plot: &str, series: &str, x: u32, y: f64| {
         circles.iter().any(|circle| {
@@ -192,7 +192,7 @@ fn the_page_renders_holds_the_data_and_sorts() {
     }
     assert!(facts["bars"].as_u64() >= Some(20), "{}", facts["bars"]);
 
-    // By connections first; a click sorts by figures, another turns it round, Enter does the same.
+    // First by connections; a click sorts by figures, a second one reverses it, Enter does the same.
     let (before, up, down) = (
         numbers(&facts["before"]),
         numbers(&facts["up"]),
@@ -237,7 +237,7 @@ fn dark_and_paper_have_their_own_colours() {
     assert_ne!(light["ink"], dark["ink"]);
     assert_eq!(dark["paper"], "rgb(23, 23, 27)");
 
-    // On paper: a PDF comes out, with the page's text in it.
+    // Printing makes a PDF with the page's text.
     let directory = support::Directory::new("paper");
     let (file, pdf) = (
         directory.path().join("report.html"),

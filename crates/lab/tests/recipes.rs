@@ -1,4 +1,4 @@
-//! Recipes: those that come with tare, those that users get wrong, and the matrix that they become.
+//! Recipes: shipped ones, invalid ones, and their matrices.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +55,7 @@ fn each_shipped_recipe_is_right_in_both_forms() {
             "{}: quick is quicker",
             each.name
         );
-        // What is kept in plan.json is the same recipe.
+        // The recipe in plan.json is the same.
         let json = serde_json::to_string(&recipe).expect("JSON");
         let read: Recipe = serde_json::from_str(&json).expect("its own JSON");
         assert_eq!(read.keys(), recipe.keys());

@@ -1,7 +1,9 @@
-//! The scale on a simulated machine whose truth is known: starts that differ, turns that differ, bursts of neighbours, drift.
+//! The statistics on a simulated machine with known costs: starts and turns vary, other programs have
+//! bursts, and the machine drifts.
 //!
-//! The tests that are not ignored take seconds and see that nothing is grossly wrong. The ignored ones run 2,000 of each and
-//! hold the figures of docs/statistics.md: `cargo test -p tare-lab --release --test scale -- --ignored --nocapture`.
+//! The short tests take seconds and detect gross errors. The ignored ones simulate 2,000 runs of each
+//! case and check the figures of docs/statistics.md: `cargo test -p tare-lab --release --test scale --
+//! --ignored --nocapture`.
 
 use std::collections::BTreeMap;
 
@@ -20,20 +22,20 @@ struct Machine {
     process: f64,
     /// Between turns.
     turn: f64,
-    /// Until when a neighbour works, and from when on the next one does.
+    /// The end of the current burst of another program, and the start of the next.
     burst: (f64, f64),
-    /// What the machine is like for some seconds: a walk that comes back.
+    /// The drift of the machine over seconds: a mean-reverting random walk.
     drift: f64,
 }
 
-/// What is measured of a turn, and what goes before it.
+/// The measured time of a turn, and the lead before it.
 const TURN: f64 = 0.03;
 const LEAD: f64 = 0.03;
 
-/// What starting everything takes.
+/// The time of starting all servers.
 const START: f64 = 3.0;
 
-/// Bursts are 50 ms long, take 15 % of the time, and double what a turn costs.
+/// Bursts of 50 ms take 15 % of the time, and double the cost of a turn.
 const BURST: f64 = 0.05;
 const PAUSE: f64 = 0.28;
 
@@ -56,7 +58,7 @@ impl Machine {
         radius * (std::f64::consts::TAU * self.rng.f64()).cos()
     }
 
-    /// The logarithm of what a turn at this level costs.
+    /// The logarithm of the cost of a turn at this level.
     fn turn(&mut self, level: f64) -> f64 {
         let (from, to) = (self.now + LEAD, self.now + LEAD + TURN);
         let mut hit = 0.0;
@@ -75,15 +77,15 @@ impl Machine {
         level + self.drift + (1.0 + hit / TURN).ln() + self.turn * self.normal()
     }
 
-    /// One start of the baseline, its twin and others that cost so much more: what each says against the pair.
-    /// And what the twin says, last.
+    /// One start of the baseline, its A/A twin and configurations with these effects. Returns the
+    /// difference of each from the pair, and last that of the twin.
     fn start(&mut self, effects: &[f64], blocks: usize, shared: bool) -> Vec<Start> {
         self.now += START;
         let mut levels: Vec<f64> = (0..effects.len() + 2)
             .map(|_| self.process * self.normal())
             .collect();
         if shared {
-            // One process: what is left is how its layout and the settings get on.
+            // In one process, only the interaction of its memory layout with the settings remains.
             let common = levels[0];
             for level in &mut levels {
                 *level = common + *level / 10.0;
@@ -112,16 +114,16 @@ impl Machine {
     }
 }
 
-/// A run as `tare weigh --until` does it: how it ended, after how many seconds, and what it says of each effect.
+/// A run as of `tare weigh --until`.
 struct Run {
     ended: StopReason,
     seconds: f64,
     intervals: Vec<Interval>,
-    /// How many of them it calls a difference.
+    /// The number of effects that it calls different.
     different: usize,
     starts: usize,
     turns: usize,
-    /// Whether any look excluded zero.
+    /// Whether an interim interval excluded zero.
     alarmed: bool,
 }
 
@@ -191,13 +193,13 @@ fn run(machine: &mut Machine, effects: &[f64], shared: bool, until: Until) -> Ru
     }
 }
 
-/// What many runs come to.
+/// The totals of many runs.
 #[derive(Default)]
 struct Tally {
     comparisons: usize,
     covered: usize,
     different: usize,
-    /// Runs that called at least one difference at their end, and at any look.
+    /// Runs with at least one difference at the end, and at any look.
     runs_ended: usize,
     runs_looked: usize,
     starts: Vec<usize>,
@@ -206,7 +208,8 @@ struct Tally {
     halves: Vec<f64>,
 }
 
-/// Deviations of a process and of a turn, whether one process serves all, what the others cost more, when it ends.
+/// A case: deviations of processes and turns, whether one process is shared, the effects, and the
+/// stopping condition.
 struct Case<'a> {
     process: f64,
     turn: f64,
@@ -348,7 +351,7 @@ fn two_thousand_runs_of_each() {
         let runs = if case.effects.len() > 1 { 250 } else { 2_000 };
         let tally = tally(name, &case, runs);
         let covered = tally.percent(tally.covered);
-        // With one start in five shorter than the others (--for) the interval is somewhat too wide.
+        // If one start in five is shorter than the others (--for), the interval is somewhat too wide.
         let most = if case.effects == [0.02] { 97.0 } else { 98.5 };
         assert!((93.0..=most).contains(&covered), "{name}: {covered} %");
         if case.effects == [0.0] {
@@ -368,7 +371,8 @@ fn a_hundred_runs_of_each() {
     {
         let runs = 100;
         let tally = tally(name, &case, runs);
-        // Of 100 runs whose true share is 95 %, 88 or fewer are within in one of 200.
+        // If the true coverage is 95 %, 88 or fewer of 100 intervals cover with a probability of 1 in
+        // 200.
         assert!(tally.covered >= 89, "{name}");
         if case.effects == [0.0] {
             assert!(tally.runs_looked <= 11, "{name}");

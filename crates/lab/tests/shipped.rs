@@ -1,4 +1,5 @@
-//! A recipe is a file of recipes/, a name in `shipped!`, and a run of `make weigh-quick` (docs/adding.md).
+//! A recipe is a file of recipes/, a name in `shipped!`, and a run of `make weigh-quick`
+//! (docs/adding.md).
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The statistics against distributions whose truth is known. Seeded: they find the same each time.
+//! The statistics on known distributions. Fixed seeds make them deterministic.
 
 use fastrand::Rng;
 use tare_lab::stats::compare::{Baseline, Moment, Value, Verdict, logs};
@@ -7,11 +7,11 @@ use tare_lab::stats::starts::Coverage;
 
 const RUNS: usize = 2_000;
 
-/// Of runs without a difference: then a true 5 % is found to within 0.3 (two standard errors).
+/// Runs without a difference: enough to estimate a rate of 5 % within 0.3 points (two standard errors).
 const ALARM_RUNS: usize = 20_000;
 const ALARMS: f64 = 5.3;
 
-/// Fewer than a real run takes, which is enough for counting.
+/// Fewer resamples than a real run has, which suffices for counting.
 const RESAMPLES: usize = 999;
 
 fn normal(rng: &mut Rng) -> f64 {
@@ -25,7 +25,7 @@ fn exponential(rng: &mut Rng) -> f64 {
 
 type Draw = fn(&mut Rng) -> f64;
 
-/// How often, in percent, the interval covers the true mean, which is zero.
+/// The coverage of the true mean, zero, in percent.
 fn coverage(draw: Draw, size: usize, rng: &mut Rng) -> f64 {
     let covered = (0..RUNS).filter(|_| {
         let sample: Vec<f64> = (0..size).map(|_| draw(rng)).collect();
@@ -41,7 +41,7 @@ fn coverage(draw: Draw, size: usize, rng: &mut Rng) -> f64 {
 
 #[test]
 fn the_95_percent_interval_covers_93_to_97_percent() {
-    // Logarithms of ratios of two cells alike are symmetric; how heavy their tails are is not known.
+    // Logarithms of ratios of equal cells are symmetric; the weight of their tails is not known.
     let distributions: [(&str, Draw); 3] = [
         ("normal", normal),
         ("logistic", |rng| {
@@ -68,7 +68,7 @@ fn the_95_percent_interval_covers_93_to_97_percent() {
 
 #[test]
 fn an_interval_of_a_wrong_width_is_detected() {
-    // What the test above is worth: the percentile interval does not pass it.
+    // The percentile interval does not pass the test above.
     let mut rng = Rng::with_seed(5);
     let covered = (0..RUNS).filter(|_| {
         let sample: Vec<f64> = (0..5).map(|_| normal(&mut rng)).collect();
@@ -82,7 +82,7 @@ fn an_interval_of_a_wrong_width_is_detected() {
     assert!(covered < 90.0, "{covered} %");
 }
 
-/// Cells of one configuration: in each repetition a process of its own, on a machine that drifts from turn to turn.
+/// Cells of one configuration: a process for each repetition, on a machine that drifts between turns.
 fn cells(level: f64, drift: &[Vec<f64>], rng: &mut Rng) -> Vec<Value> {
     let mut values = Vec::new();
     for (repetition, turns) in (1..).zip(drift) {
@@ -96,7 +96,8 @@ fn cells(level: f64, drift: &[Vec<f64>], rng: &mut Rng) -> Vec<Value> {
     values
 }
 
-/// In how many percent of runs a configuration that is `effect` times the baseline is called different.
+/// The percent of runs in which a configuration with `effect` times the baseline's cost is called
+/// different.
 fn called(effect: f64, repetitions: usize, turns: usize, runs: usize, rng: &mut Rng) -> f64 {
     let different = (0..runs).filter(|_| {
         let drift: Vec<Vec<f64>> = (0..repetitions)
@@ -117,7 +118,7 @@ fn called(effect: f64, repetitions: usize, turns: usize, runs: usize, rng: &mut 
 #[test]
 fn equal_cells_differ_in_at_most_5_percent_of_runs() {
     let mut rng = Rng::with_seed(70018);
-    // Turns of one process are no repetitions: they share where it lies in memory.
+    // Turns of one process are not independent, because they share its memory layout.
     for (repetitions, turns) in [(4, 1), (7, 1), (4, 20)] {
         let rate = called(1.0, repetitions, turns, ALARM_RUNS, &mut rng);
         println!("{repetitions} repetitions of {turns} turns: {rate:.2} %");

@@ -1,4 +1,4 @@
-//! A day of a fleet: what hosts would have recorded, with facts in it that docs/fleet.md's questions find.
+//! A generated day of a fleet, with facts that the queries of docs/fleet.md reveal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub const FILES: [(&str, u64, u64); 3] = [
     ("/var/lib/mysql/shop/items.ibd", 12_000_000, 600_000),
 ];
 
-/// How a day is made.
+/// The size of a day.
 #[derive(Clone, Copy, Debug)]
 pub struct Day {
     /// Hosts, from db0000 on.
@@ -58,18 +58,18 @@ pub struct Day {
     pub growth: u64,
 }
 
-/// How a statement is called in these histories.
+/// The digest of a statement.
 pub fn digest(statement: usize) -> String {
     format!("{statement:08x}{:056x}", 0x7a7e)
 }
 
-/// What a host is called.
+/// The name of a host.
 pub fn host(number: usize) -> String {
     format!("db{number:04}")
 }
 
 impl Day {
-    /// Writes it with the recorder's writer.
+    /// Writes the day with the recorder's writer.
     pub fn write(&self, root: &Path) -> Result<(), Error> {
         (0..self.hosts).try_for_each(|number| self.host(root, number))
     }
@@ -89,7 +89,7 @@ impl Day {
         }
     }
 
-    /// What instrumentation costs a host in a minute, in nanoseconds: 0.1, 0.2 or 0.3 % of a processor.
+    /// The cost of instrumentation of a host per minute in nanoseconds: 0.1, 0.2 or 0.3 % of a processor.
     pub fn cost_ns(number: usize) -> u64 {
         60_000_000 * (1 + number as u64 % 3)
     }
@@ -117,7 +117,7 @@ impl Day {
         writer.end()
     }
 
-    /// What grew on a host between two questions in an hour.
+    /// The growth of a host between two queries in an hour.
     fn grown(&self, number: usize, hour: u64) -> Vec<GrowthRow> {
         let mut all = Vec::new();
         let minutes = self.growth;
@@ -200,8 +200,8 @@ fn grown(kind: &'static str, schema: Option<&str>, name: String, sums: &[u64]) -
     }
 }
 
-/// Four active threads: one alters a table; one reads a file; one waits for the first where it is blocked;
-/// one waits for a mutex.
+/// Four active threads: one alters a table; one reads a file; one waits for the first where it is
+/// blocked; one waits for a mutex.
 fn samples(hour: u64) -> Vec<Sample> {
     let thread = |id: u64, user: &str, statement: usize, wait: Option<&str>| Sample {
         thread_id: id,

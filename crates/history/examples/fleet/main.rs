@@ -1,4 +1,4 @@
-//! Makes a day of many hosts with the recorder's own writer: what docs/fleet.md's figures are measured on.
+//! Generates a day of many hosts with the recorder's writer, for the figures of docs/fleet.md.
 //!
 //!     cargo run --release -p tare-history --example fleet -- DIR HOSTS [SECONDS [MINUTES]]
 //!

@@ -1,4 +1,5 @@
-//! A load that is stopped except in its turns. lua/counted.lua describes the file through which it is counted.
+//! A load that is stopped except in its turns. lua/counted.lua describes the file through which it is
+//! counted.
 
 use std::fs::File;
 use std::io;
@@ -237,8 +238,8 @@ impl Counted {
         })
     }
 
-    /// The server's CPU per transaction in microseconds in each slice after a resumption; `None` for a slice in which no
-    /// transaction ended.
+    /// The server's CPU per transaction in microseconds in each slice after a resumption; `None` for a
+    /// slice in which no transaction ended.
     ///
     /// # Errors
     /// The load or its server ends.

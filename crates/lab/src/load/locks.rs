@@ -1,5 +1,5 @@
-//! Threads that take one lock of Tare, pthreads, std or parking_lot. A separate process (a hidden subcommand of
-//! `tare`) runs them, so that their CPU can be measured.
+//! Threads that take one lock of Tare, pthreads, std or parking_lot. A separate process (a hidden
+//! subcommand of `tare`) runs them, so that their CPU can be measured.
 
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -79,8 +79,8 @@ unsafe impl Sync for Pthread {}
 impl Lock for Box<Pthread> {
     #[inline]
     fn with(&self, work: impl FnOnce(&mut u64)) {
-        // SAFETY: initialised statically, boxed so that it never moves, and unlocked by who locked it; `work` does not
-        // panic, and between the two calls nobody else touches `value`.
+        // SAFETY: initialised statically, boxed so that it never moves, and unlocked by who locked it;
+        // `work` does not panic, and between the two calls nobody else touches `value`.
         unsafe {
             libc::pthread_mutex_lock(self.raw.get());
             work(&mut *self.value.get());

@@ -245,11 +245,11 @@ pub struct Run {
     pub seconds: u32,
     /// Unmeasured seconds before them.
     pub warm_up: u32,
-    /// The processors that server and load share; 0 means all. On one, they do not wake one another across processors,
-    /// which is expensive and noisy on a virtual machine.
+    /// The processors that server and load share; 0 means all. On one, they do not wake one another
+    /// across processors, which is expensive and noisy on a virtual machine.
     pub processors: u32,
-    /// If more than 0, cells of a server that differ only in their configuration are measured side by side in so many turns
-    /// each, instead of one after the other for `seconds`.
+    /// If more than 0, cells of a server that differ only in their configuration are measured side by
+    /// side in so many turns each, instead of one after the other for `seconds`.
     pub turns: u32,
     /// The length of a turn in milliseconds.
     pub turn_ms: u32,
@@ -401,8 +401,8 @@ pub struct Configuration {
     /// For kind command: shell commands that switch a running server to this configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<String>,
-    /// Shell commands of programs that run beside the server while this configuration is measured, and are stopped while
-    /// others are.
+    /// Shell commands of programs that run beside the server while this configuration is measured, and
+    /// are stopped while others are.
     #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
     pub sidecars: Vec<String>,
     /// The server's allocator.
@@ -469,7 +469,8 @@ pub enum FigureIs {
 pub enum Rate {
     /// Transactions per second.
     Fixed(f64),
-    /// `"40-60 %"`: the rate that uses this share of the machine's CPU. `"50 % of peak"`: a part of the peak rate.
+    /// `"40-60 %"`: the rate that uses this share of the machine's CPU. `"50 % of peak"`: a part of the
+    /// peak rate.
     Cpu(String),
 }
 
@@ -506,7 +507,8 @@ pub struct Workload {
     /// For load command: the words of the command.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// For load command: whether it counts its transactions in the file TARE_COUNTED_FILE, and so can take turns.
+    /// For load command: whether it counts its transactions in the file TARE_COUNTED_FILE, and so can
+    /// take turns.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub counted: bool,
     /// The text before the printed figure.

@@ -125,8 +125,8 @@ impl<'a> Picture<'a> {
     }
 }
 
-/// The range of zero and of all values that may be quoted, with their intervals and floors. Intervals that are far wider
-/// than the others are cut off.
+/// The range of zero and of all values that may be quoted, with their intervals and floors. Intervals
+/// that are far wider than the others are cut off.
 pub fn range(marks: &[Mark]) -> Option<(f64, f64)> {
     if marks.is_empty() {
         return None;

@@ -90,8 +90,8 @@ fn differences(plan: &Plan, picture: &Picture) -> String {
     }
 }
 
-/// Comparisons without a difference, with their detection limits; if there are none, another measure of the largest
-/// difference.
+/// Comparisons without a difference, with their detection limits; if there are none, another measure of
+/// the largest difference.
 fn not_distinguishable(plan: &Plan, picture: &Picture) -> Option<String> {
     let mut same: Vec<&Line> = (picture.lines.iter())
         .filter(|line| line.tone == Tone::Same)

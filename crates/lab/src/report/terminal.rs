@@ -1,4 +1,5 @@
-//! The report on the terminal: tables first; the picture and the three sentences last, next to the prompt.
+//! The report on the terminal: tables first; the picture and the three sentences last, next to the
+//! prompt.
 
 use super::picture::{Line, Mark, Picture, Tone, range};
 use super::sentences::sentences;
@@ -62,7 +63,8 @@ pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
     text
 }
 
-/// The first picture of the page in characters: a dot with its interval for each comparison, zero, and the floor.
+/// The first picture of the page in characters: a dot with its interval for each comparison, zero, and
+/// the floor.
 pub fn in_characters(title: &str, marks: &[Mark], confidence: u32) -> String {
     let Some((low, high)) = range(marks) else {
         return String::new();

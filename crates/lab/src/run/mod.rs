@@ -1,5 +1,5 @@
-//! Runs a matrix: each cell by itself, or several side by side in turns. Each result is saved at once, and a failed cell
-//! does not affect the next one.
+//! Runs a matrix: each cell by itself, or several side by side in turns. Each result is saved at once,
+//! and a failed cell does not affect the next one.
 
 mod after_effects;
 mod hooks;
@@ -169,7 +169,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The cells without figures, whose results are dropped. Cells that are measured side by side are repeated together.
+    /// The cells without figures, whose results are dropped. Cells that are measured side by side are
+    /// repeated together.
     fn todo(&mut self) -> Vec<Cell> {
         let side_by_side = self.plan.recipe.run.turns > 0;
         let has_figures: BTreeSet<u32> = (self.results.iter())

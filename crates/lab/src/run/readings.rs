@@ -109,8 +109,8 @@ impl Readings {
         self.around += taken.around;
     }
 
-    /// The cell's figures. Queries, errors, context switches and events cover more than the turns, so they are scaled by
-    /// transactions.
+    /// The cell's figures. Queries, errors, context switches and events cover more than the turns, so
+    /// they are scaled by transactions.
     pub(super) fn measured(
         self,
         driven: &LoadReport,

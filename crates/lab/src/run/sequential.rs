@@ -87,8 +87,8 @@ impl Runner<'_> {
         measured
     }
 
-    /// The baseline's peak rate. It is measured once for each server, workload and number of connections, so that all
-    /// configurations have the same rate.
+    /// The baseline's peak rate. It is measured once for each server, workload and number of
+    /// connections, so that all configurations have the same rate.
     fn peak(&mut self, key: &Key) -> Result<f64, CellError> {
         let name = format!("{}/{}/{}", key.server, key.workload, key.connections);
         if let Some(rate) = self.plan.rates.get(&name) {
@@ -112,7 +112,8 @@ impl Runner<'_> {
         Ok(rate)
     }
 
-    /// The rate that uses a share of the machine's CPU. It is calibrated once for each server and workload.
+    /// The rate that uses a share of the machine's CPU. It is calibrated once for each server and
+    /// workload.
     fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, CellError> {
         let name = format!("{}/{}", key.server, key.workload);
         if let Some(rate) = self.plan.rates.get(&name) {

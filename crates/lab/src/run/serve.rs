@@ -64,7 +64,8 @@ impl Runner<'_> {
             let _ = std::fs::remove_dir_all(self.directory(&key.server));
         }
         if self.start(&wanted, key, parts)? && !rebuild && restart {
-            // Filling the tables has changed counters and caches; later cells begin with a fresh process, too.
+            // Filling the tables has changed counters and caches; later cells begin with a fresh
+            // process, too.
             self.stop();
             self.start(&wanted, key, parts)?;
         }

@@ -1,4 +1,5 @@
-//! Programs that run beside a server while one of its configurations is measured, and are stopped while others are.
+//! Programs that run beside a server while one of its configurations is measured, and are stopped while
+//! others are.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -132,7 +133,8 @@ mod tests {
             configuration.name = name.to_owned();
             configuration.sidecars = match name {
                 "alone" => Vec::new(),
-                // `exec` makes it one process: a shell that waits uninterruptibly for a stopped child is not in state T.
+                // `exec` makes it one process: a shell that waits uninterruptibly for a stopped child
+                // is not in state T.
                 _ => vec![format!("echo $$ > {{directory}}/{name}; exec sleep 600")],
             };
         }

@@ -1,5 +1,5 @@
-//! Switches a running server between configurations. The settings of each configuration are read once, and set or
-//! reverted between turns.
+//! Switches a running server between configurations. The settings of each configuration are read once,
+//! and set or reverted between turns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -44,8 +44,8 @@ pub(super) struct Switchboard {
     current: Option<String>,
 }
 
-/// The configurations of a server that share the process of this one, itself included. Empty if it has its own process:
-/// because no other can share it, or because its settings cannot be reverted.
+/// The configurations of a server that share the process of this one, itself included. Empty if it has
+/// its own process: because no other can share it, or because its settings cannot be reverted.
 pub(super) fn shared_process<'a>(
     recipe: &'a Recipe,
     server: &Server,
@@ -69,7 +69,8 @@ pub(super) fn shared_process<'a>(
     };
     let shares = |one: &&Configuration| can(one) && process_key(one) == process_key(configuration);
     let shared_process: Vec<&Configuration> = all().filter(shares).collect();
-    // A shared process has more turns and warmer caches, so it is only compared with a baseline in the same process.
+    // A shared process has more turns and warmer caches, so it is only compared with a baseline in the
+    // same process.
     let with_baseline = (recipe.baseline.as_ref())
         .is_none_or(|baseline| shared_process.iter().any(|each| each.name == *baseline));
     // Where others have their own processes, so have both cells of an A/A pair.
@@ -80,8 +81,8 @@ pub(super) fn shared_process<'a>(
     }
 }
 
-/// The same for a cell. Where some configurations have their own processes, so has the second cell of the A/A pair,
-/// which is their baseline.
+/// The same for a cell. Where some configurations have their own processes, so has the second cell of
+/// the A/A pair, which is their baseline.
 pub(super) fn shared_process_of_cell<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&'a Configuration> {
     let Some(parts) = recipe.parts(key) else {
         return Vec::new();
@@ -352,7 +353,8 @@ fn between(from: &State, to: &State) -> Vec<String> {
                     .unwrap_or_default();
                 let sets = format!("ENABLED = '{first}'{timed}");
                 let of_names = |names| update("performance_schema.setup_instruments", &sets, names);
-                // MySQL 8.0.15 does not find an sxlock by the table's key; it does in a scan of the table.
+                // MySQL 8.0.15 does not find an sxlock by the table's key; it does in a scan of the
+                // table.
                 let (by_name, by_scan): (Vec<&str>, Vec<&str>) =
                     (names.iter()).partition(|name| !name.starts_with("wait/synch/sxlock/"));
                 statements.extend(by_name.chunks(MAX_NAMES).map(of_names));
@@ -394,8 +396,8 @@ fn between(from: &State, to: &State) -> Vec<String> {
     statements
 }
 
-/// The statements that set InnoDB's metrics: all are set to the value of the majority, then the others one by one,
-/// because metrics that are switched only as modules refuse their own names.
+/// The statements that set InnoDB's metrics: all are set to the value of the majority, then the others
+/// one by one, because metrics that are switched only as modules refuse their own names.
 fn metrics(from: &State, to: &State) -> Vec<String> {
     let of = |state: &State| -> BTreeMap<String, bool> {
         let metrics = state

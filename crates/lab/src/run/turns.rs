@@ -1,5 +1,6 @@
-//! Measures cells side by side: all configurations of a server run at once, each process on a copy of one data directory,
-//! and their loads are stopped except in their turns. So disturbances of a second or a minute affect all alike.
+//! Measures cells side by side: all configurations of a server run at once, each process on a copy of
+//! one data directory, and their loads are stopped except in their turns. So disturbances of a second
+//! or a minute affect all alike.
 
 mod pacing;
 
@@ -59,7 +60,8 @@ type Load = (Counted, Option<Totals>);
 type LoadOutcome = Result<(LoadReport, Vec<events::Event>), CellError>;
 
 impl Runner<'_> {
-    /// Measures the cells of one server and repetition; those of one workload and number of connections are adjacent.
+    /// Measures the cells of one server and repetition; those of one workload and number of connections
+    /// are adjacent.
     ///
     /// # Errors
     /// Only a signal; any other error is the outcome of a cell.
@@ -211,7 +213,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Measures cells that differ only in their configuration. `start_seconds`: what starting their servers took.
+    /// Measures cells that differ only in their configuration. `start_seconds`: what starting their
+    /// servers took.
     fn play(
         &mut self,
         recipe: &Recipe,
@@ -450,7 +453,8 @@ impl TurnServer {
 }
 
 impl TurnCell {
-    /// Switches the server to the cell's configuration and runs `what`, unless the cell has failed already.
+    /// Switches the server to the cell's configuration and runs `what`, unless the cell has failed
+    /// already.
     fn take_turn(
         &mut self,
         server: &mut TurnServer,

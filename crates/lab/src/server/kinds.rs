@@ -24,8 +24,9 @@ pub struct StartCommand {
     pub pid_file: PathBuf,
 }
 
-/// Options of every mysqld and mariadbd: the load fits into memory, commits do not wait for the disk, which would hide
-/// what is measured, and network timeouts are long, because clients may be stopped within a packet.
+/// Options of every mysqld and mariadbd: the load fits into memory, commits do not wait for the disk,
+/// which would hide what is measured, and network timeouts are long, because clients may be stopped
+/// within a packet.
 fn common(launch: &Launch) -> Vec<String> {
     let pool = (launch.bytes * 2).clamp(128 << 20, 4 << 30) >> 20;
     vec![

@@ -53,7 +53,8 @@ pub struct Launch<'a> {
 }
 
 impl Launch<'_> {
-    /// Starts the server, creating its data directory if there is none; waits until it answers, and sends its SQL.
+    /// Starts the server, creating its data directory if there is none; waits until it answers, and
+    /// sends its SQL.
     ///
     /// # Errors
     /// The server is not installed, does not start, or refuses a statement.

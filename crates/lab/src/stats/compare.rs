@@ -106,8 +106,9 @@ impl Baseline {
         control.mean.abs().max(control.half().unwrap_or(0.0))
     }
 
-    /// The amount that a difference has to exceed: zero, unless the control's interval excludes zero. Then the intervals do
-    /// not cover all variation, and a difference up to the control's mean is not evidence.
+    /// The amount that a difference has to exceed: zero, unless the control's interval excludes zero.
+    /// Then the intervals do not cover all variation, and a difference up to the control's mean is not
+    /// evidence.
     pub fn bias(control: &Interval) -> f64 {
         match control.excludes_zero() {
             true => control.mean.abs(),
@@ -183,8 +184,8 @@ impl Comparison {
     }
 }
 
-/// The spread of a cell between repetitions in percent, without the variation that its group has in common and that of
-/// turns. `None` below three repetitions.
+/// The spread of a cell between repetitions in percent, without the variation that its group has in
+/// common and that of turns. `None` below three repetitions.
 pub fn spread_percent(values: &Logs, group: &[Logs]) -> Option<f64> {
     let common: Logs = (values.keys())
         .map(|moment| {

@@ -1,4 +1,5 @@
-//! Starts and the turns within them: both variances, the effect, its interval, and the allocation of time.
+//! Starts and the turns within them: both variances, the effect, its interval, and the allocation of
+//! time.
 //!
 //! docs/statistics.md has the model and says why the intervals are valid.
 
@@ -49,10 +50,12 @@ impl Start {
         Self::of_each(&[turns.to_vec()])
     }
 
-    /// The start of the turns' differences from each of several equal baselines: the mean over the baselines.
+    /// The start of the turns' differences from each of several equal baselines: the mean over the
+    /// baselines.
     ///
-    /// Each column is trimmed by itself. The difference of two turns is symmetric, because a burst hits either as
-    /// often. The difference of a turn from the mean of two is not, so its trimmed mean would be biased.
+    /// Each column is trimmed by itself. The difference of two turns is symmetric, because a burst hits
+    /// either as often. The difference of a turn from the mean of two is not, so its trimmed mean would
+    /// be biased.
     pub fn of_each(columns: &[Vec<f64>]) -> Self {
         let inner: Vec<Inner> = columns.iter().map(|turns| Inner::of(turns)).collect();
         let n = columns.iter().map(Vec::len).max().unwrap_or(0);
@@ -178,7 +181,8 @@ pub fn pooled(all: &[Components]) -> Option<Components> {
 /// The effect with its interval.
 pub fn effect(starts: &[Start], coverage: Coverage) -> Interval {
     let components = Components::of(starts).unwrap_or_default();
-    // If the estimate between starts happens to be near zero, the longest start must not decide by itself.
+    // If the estimate between starts happens to be near zero, the longest start must not decide by
+    // itself.
     let most = starts.iter().map(|start| start.turns).max().unwrap_or(1);
     let components = Components {
         between: components
@@ -276,9 +280,9 @@ fn needed(components: Components, turns: usize, half: f64) -> usize {
     high
 }
 
-/// The allocation after `done` starts, the last of `last` blocks. `kinds` has the components of each kind of
-/// comparison, at least one: within a process, and between two. `half` is the target half width of the logarithms;
-/// `left` is the remaining time in seconds.
+/// The allocation after `done` starts, the last of `last` blocks. `kinds` has the components of each
+/// kind of comparison, at least one: within a process, and between two. `half` is the target half width
+/// of the logarithms; `left` is the remaining time in seconds.
 pub fn allocate(
     kinds: &[Components],
     costs: Costs,

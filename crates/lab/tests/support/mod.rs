@@ -1,4 +1,4 @@
-//! What the tests share: a directory of their own, and a run whose truth is known.
+//! Support for tests: a temporary directory, and a run with known costs.
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
@@ -10,11 +10,11 @@ use tare_lab::events::Event;
 use tare_lab::recipe::Recipe;
 use tare_lab::store::Plan;
 
-/// A directory that goes when the value goes.
+/// A directory that is removed when the value is dropped.
 pub struct Directory(PathBuf);
 
 impl Directory {
-    /// A new, empty one.
+    /// Creates an empty directory.
     pub fn new(test: &str) -> Self {
         let path = std::env::temp_dir().join(format!(
             "tare-lab-{}-{test}-{:x}",
@@ -25,7 +25,7 @@ impl Directory {
         Self(path)
     }
 
-    /// Where it is.
+    /// The path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -37,7 +37,7 @@ impl Drop for Directory {
     }
 }
 
-/// What the configurations of [`run`] cost, in CPU, against the baseline.
+/// The configurations of [`run`], and their CPU relative to the baseline.
 pub const COSTS: [(&str, f64); 4] = [
     ("baseline", 1.0),
     ("disabled", 1.0),
@@ -45,7 +45,7 @@ pub const COSTS: [(&str, f64); 4] = [
     ("timed", 1.2),
 ];
 
-/// Its throughput by connections: all three phases.
+/// The throughput by connections, with all three phases.
 pub const CURVE: [(u32, f64); 6] = [
     (1, 800.0),
     (4, 2600.0),
@@ -79,8 +79,8 @@ name = 'read-only'
 script = 'oltp_read_only'
 ";
 
-/// A plan and its results: noise of half a percent, a drift that is common to a repetition, known costs. The configuration
-/// `off` is unstable at 256 connections, and one cell failed.
+/// A plan and its results: noise of half a percent, a drift that is common to a repetition, known
+/// costs. The configuration `off` is unstable at 256 connections, and one cell failed.
 pub fn run() -> (Plan, Vec<cell::Result>) {
     let recipe = Recipe::parse("test", RECIPE).expect("right");
     let mut rng = Rng::with_seed(5);

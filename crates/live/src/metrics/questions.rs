@@ -1,4 +1,5 @@
-//! The queries of metrics; each answer becomes families. The tables are MySQL's, except those of schema tare.
+//! The queries of metrics; each answer becomes families. The tables are MySQL's, except those of schema
+//! tare.
 
 use tare_history::Answer;
 

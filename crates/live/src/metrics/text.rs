@@ -1,5 +1,5 @@
-//! The text that Prometheus reads, in two formats: OpenMetrics 1.0, which it prefers, and its own older one. They differ
-//! in the heading of counters and in the end mark.
+//! The text that Prometheus reads, in two formats: OpenMetrics 1.0, which it prefers, and its own older
+//! one. They differ in the heading of counters and in the end mark.
 
 use std::fmt::Write;
 

@@ -46,7 +46,8 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     })
 }
 
-/// The shortest step in milliseconds with at most `MAX_POINTS` points; multiples of a day beyond the list.
+/// The shortest step in milliseconds with at most `MAX_POINTS` points; multiples of a day beyond the
+/// list.
 fn step(length: i64) -> i64 {
     let is_enough = |seconds: &&i64| length / (**seconds * 1000) <= MAX_POINTS;
     let seconds = STEPS.iter().find(is_enough).copied();

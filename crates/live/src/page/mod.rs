@@ -57,8 +57,8 @@ impl Live {
         Ok(rows)
     }
 
-    /// Starts to listen, and to sample the target at this rate per second, if there is one. Returns the address with the
-    /// token.
+    /// Starts to listen, and to sample the target at this rate per second, if there is one. Returns the
+    /// address with the token.
     ///
     /// # Errors
     /// The address cannot be bound.

@@ -1,5 +1,5 @@
-//! The page's requests: files that are part of the program, and answers in JSON. All need the token, which is in the
-//! address of the first request and in a cookie later.
+//! The page's requests: files that are part of the program, and answers in JSON. All need the token,
+//! which is in the address of the first request and in a cookie later.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;

@@ -1,4 +1,5 @@
-//! Samples in a compact form: each distinct text once, and each sample as a row of numbers; and sums over them.
+//! Samples in a compact form: each distinct text once, and each sample as a row of numbers; and sums
+//! over them.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

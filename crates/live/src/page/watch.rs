@@ -1,5 +1,5 @@
-//! The thread that samples at jittered moments. Between them it answers the page's queries about statements, and queries
-//! the cost of instrumentation.
+//! The thread that samples at jittered moments. Between them it answers the page's queries about
+//! statements, and queries the cost of instrumentation.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};

@@ -1,4 +1,5 @@
-//! The page's first picture: every comparison as a dot with its interval, sorted, with zero and the A/A floor.
+//! The page's first picture: every comparison as a dot with its interval, sorted, with zero and the A/A
+//! floor.
 
 use std::fmt::Write;
 

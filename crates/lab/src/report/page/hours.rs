@@ -86,7 +86,8 @@ fn of_measure(results: &[cell::Result], measure: Measure) -> bool {
     measured.any(|one| one.value(measure).is_some())
 }
 
-/// The moments in the order of measurement. What the cells of a moment have in common is due to the machine.
+/// The moments in the order of measurement. What the cells of a moment have in common is due to the
+/// machine.
 fn moments(results: &[cell::Result], measure: Measure) -> Vec<Moment> {
     let mut logs: BTreeMap<&Key, Vec<f64>> = BTreeMap::new();
     let values = |result: &cell::Result| -> Vec<(u32, f64)> {

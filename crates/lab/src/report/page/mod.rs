@@ -1,5 +1,5 @@
-//! report.html: one file without external resources, for light and dark screens and paper, from 390 pixels on. It begins
-//! with three sentences and one picture; the rest is their evidence.
+//! report.html: one file without external resources, for light and dark screens and paper, from 390
+//! pixels on. It begins with three sentences and one picture; the rest is their evidence.
 
 mod forest;
 mod heat;

@@ -1,5 +1,5 @@
-//! Plots whose text has the same size at every width: x is in percent of the plot, y in pixels. Colours are the page's
-//! variables. Every point has its data as attributes and as a title.
+//! Plots whose text has the same size at every width: x is in percent of the plot, y in pixels. Colours
+//! are the page's variables. Every point has its data as attributes and as a title.
 
 use std::fmt::Write;
 
@@ -179,7 +179,8 @@ pub fn dot(
     );
 }
 
-/// Lines over a number, with their intervals as bands: throughput by connections, latency by milliseconds.
+/// Lines over a number, with their intervals as bands: throughput by connections, latency by
+/// milliseconds.
 pub fn lines(frame: &Frame, series: &[Curve]) -> String {
     let points = || series.iter().flat_map(|each| &each.points);
     let fold = |(low, high): (f64, f64), value: f64| (low.min(value), high.max(value));

@@ -16,7 +16,8 @@ const PEAK_TURNS: usize = 7;
 const PEAK_TURN_TIME: Duration = Duration::from_millis(150);
 
 impl Runner<'_> {
-    /// Sets the rate of each load, if the workload has one. If the rate cannot be measured, the loads have failed.
+    /// Sets the rate of each load, if the workload has one. If the rate cannot be measured, the loads
+    /// have failed.
     ///
     /// # Errors
     /// Only a signal.
