@@ -49,17 +49,17 @@ impl Outcome {
 /// The figures of a cell.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measurement {
-    /// How long the load ran.
+    /// The measured seconds.
     pub seconds: f64,
-    /// Transactions in that time.
+    /// Transactions in the measured time.
     pub transactions: f64,
-    /// Queries in that time; 0 when the load does not say.
+    /// Queries in the measured time; 0 if the load does not count them.
     pub queries: f64,
     /// Errors that the load ignored.
     pub errors: u64,
     /// Throughput in each second.
     pub each_second: Vec<f64>,
-    /// How long transactions took.
+    /// The latency of transactions.
     pub latency: Option<Latency>,
     /// The server's CPU.
     pub server: Option<Cpu>,
@@ -129,20 +129,20 @@ impl Resident {
     }
 }
 
-/// One turn of a load among others.
+/// One turn of a load.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Turn {
-    /// How long it was.
+    /// The measured seconds.
     pub seconds: f64,
-    /// Transactions that ended in it.
+    /// Transactions that ended in the turn.
     pub transactions: f64,
     /// CPU seconds of the server.
     pub server: f64,
     /// CPU seconds of the load generator.
     pub generator: f64,
-    /// How long those transactions took on average.
+    /// The mean latency of these transactions.
     pub latency_mean_ms: f64,
-    /// What a loop of additions took just before it, in nanoseconds: more of it is a busy neighbour.
+    /// The duration of the probe just before the turn in nanoseconds; a busy neighbour increases it.
     #[serde(default)]
     pub probe_ns: f64,
     /// The processor's counters of the server, where the machine has them.
@@ -151,7 +151,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// One of its figures; `None` of those that one turn is too short for.
+    /// The value of a measure; `None` for measures that need more than a turn.
     fn value(&self, measure: Measure) -> Option<f64> {
         let transactions = (self.transactions > 0.0).then_some(self.transactions)?;
         match measure {

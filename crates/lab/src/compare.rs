@@ -97,7 +97,7 @@ pub struct CellComparison {
     pub why: Option<String>,
 }
 
-/// Both runs, compared.
+/// The comparison of two runs.
 #[derive(Debug, Serialize)]
 pub struct Comparisons {
     /// The measure.

@@ -1,4 +1,4 @@
-//! What the kernel knows about a process and about the machine.
+//! CPU, memory and context switches of processes and of the machine, from /proc.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,25 +7,24 @@ use tare_client::process::cpu_seconds;
 
 use crate::cell::{Cpu, MachineCpu};
 
-/// A process as /proc/PID/stat tells it.
+/// Fields of /proc/PID/stat.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Stat {
-    /// CPU seconds in the program.
+    /// User time in seconds.
     pub user: f64,
-    /// CPU seconds in the kernel.
+    /// System time in seconds.
     pub system: f64,
-    /// Of children that it waited for.
+    /// User time of children that it has waited for.
     pub children_user: f64,
-    /// Of children that it waited for.
+    /// System time of children that it has waited for.
     pub children_system: f64,
-    /// Mapped.
+    /// Mapped memory.
     pub virtual_kib: u64,
-    /// In memory.
+    /// Resident memory.
     pub resident_kib: u64,
 }
 
-/// /proc/PID/stat; `None` when there is no such process. It answers for one that has ended and was not
-/// waited for, too.
+/// Reads /proc/PID/stat, which a zombie has, too; `None` if there is no such process.
 pub fn stat(pid: u32) -> Option<Stat> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The command, in parentheses, may hold anything; proc(5) numbers the fields from 1 and it is the
@@ -43,7 +42,7 @@ pub fn stat(pid: u32) -> Option<Stat> {
     })
 }
 
-/// Resident KiB of the mappings of Tare's segment in a process; `None` when it has none.
+/// Resident KiB of the mappings of Tare's segment in a process; `None` if it has none.
 pub fn segment_kib(pid: u32) -> Option<f64> {
     let maps = fs::read_to_string(format!("/proc/{pid}/smaps")).ok()?;
     let (mut within, mut sum) = (false, None);
@@ -54,7 +53,7 @@ pub fn segment_kib(pid: u32) -> Option<f64> {
                 let kib: f64 = rest.trim().trim_end_matches(" kB").parse().ok()?;
                 *sum.get_or_insert(0.0) += kib;
             }
-            // A mapping begins with its addresses; what is said of it begins with a name and a colon.
+            // The line of a mapping begins with addresses; the lines about it begin with a name and a colon.
             None if !first.ends_with(':') => within = line.contains("memfd:tare"),
             _ => {}
         }
@@ -102,7 +101,7 @@ impl std::ops::Sub for Cpu {
     }
 }
 
-/// Context switches of each thread of a process: voluntary and not.
+/// Voluntary and involuntary context switches of each thread of a process.
 pub fn switches(pid: u32) -> BTreeMap<u32, (u64, u64)> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task"))
         .into_iter()
@@ -152,7 +151,7 @@ fn count_processors(text: &str) -> usize {
     text.lines().filter(|line| one(line)).count()
 }
 
-/// /proc/stat.
+/// Reads /proc/stat.
 pub fn machine() -> Machine {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     parse_machine(&text)
@@ -182,7 +181,7 @@ fn parse_machine(text: &str) -> Machine {
 }
 
 impl Machine {
-    /// Of a difference: how the machine's time went.
+    /// Splits a difference into percents.
     pub fn split(self) -> MachineCpu {
         let parts = [self.user, self.system, self.idle, self.stolen];
         let all: f64 = parts.iter().sum();
@@ -220,7 +219,7 @@ impl std::ops::AddAssign for Machine {
     }
 }
 
-/// Processes whose command line has this text in it, with that command line.
+/// Processes whose command lines contain a text.
 pub fn with_command(text: &str) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -1,12 +1,12 @@
-//! What sysbench prints at its end.
+//! sysbench's report.
 
 use super::LoadReport;
 use crate::cell::Latency;
 
-/// Reads sysbench 1.0's report; what is wrong with it, in words that follow "the load generator".
+/// Parses the report of sysbench 1.0.
 ///
 /// # Errors
-/// It has no totals.
+/// The report has no totals. The message continues "the load generator".
 pub fn sysbench(text: &str) -> Result<LoadReport, String> {
     let mut driven = LoadReport::default();
     let mut latency = Latency::default();
@@ -27,7 +27,7 @@ pub fn sysbench(text: &str) -> Result<LoadReport, String> {
         } else if let Some(n) = after(line, "total time:") {
             driven.seconds = n;
         } else if let Some(n) = after(line, "total number of events:") {
-            // Scripts that make their own connections count no transactions.
+            // Scripts that open their own connections count no transactions.
             if driven.transactions == 0.0 {
                 driven.transactions = n;
             }
@@ -46,7 +46,7 @@ pub fn sysbench(text: &str) -> Result<LoadReport, String> {
     Ok(driven)
 }
 
-/// The number right after a text, without its unit.
+/// The number after a label, without its unit.
 fn after(line: &str, label: &str) -> Option<f64> {
     let at = line.find(label)?;
     let rest = line[at + label.len()..].trim_start();
@@ -56,7 +56,7 @@ fn after(line: &str, label: &str) -> Option<f64> {
     rest[..end].parse().ok()
 }
 
-/// A percentile of a histogram: the value of the bucket that has it.
+/// A percentile of a histogram: the value of its bucket.
 pub fn percentile(histogram: &[(f64, u64)], part: f64) -> f64 {
     let all: u64 = histogram.iter().map(|(_, count)| count).sum();
     let wanted = (part * all as f64).ceil() as u64;
