@@ -300,7 +300,7 @@ fn run(
 /// Prints the report and writes its files.
 fn report(store: &Store, plan: &Plan, results: &[cell::Result]) -> Result<(), Failure> {
     let analysis = Analysis::of(plan, results);
-    print!("{}", report::terminal(plan, &analysis));
+    print!("{}", report::render_terminal(plan, &analysis));
     report::write(store, plan, results, &analysis).map_err(failed)?;
     println!("\n{}", store.path().join("report.html").display());
     Ok(())

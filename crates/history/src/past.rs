@@ -85,7 +85,7 @@ impl Past {
     /// The same; `None` if a file was moved meanwhile.
     fn try_read(&self) -> Result<Option<Vec<Record>>, Error> {
         let mut all = Vec::new();
-        let are_there = self.table("digests", &mut |row| {
+        let are_there = self.read_table("digests", &mut |row| {
             if let (Some(digest), Some(text)) = (row.text("digest"), row.text("text")) {
                 all.push(Record::Text {
                     digest: digest.to_string(),
@@ -96,9 +96,14 @@ impl Past {
         let mut moments = Vec::new();
         let mut samples = Vec::new();
         let are_there = are_there
-            && self.table("moments", &mut |row| moments.extend(self.within(&row)))?
-            && self.table("samples", &mut |row| {
-                samples.extend(self.within(&row).map(|at| (at, Box::new(row.sample()))));
+            && self.read_table("moments", &mut |row| {
+                moments.extend(self.selected_time(&row))
+            })?
+            && self.read_table("samples", &mut |row| {
+                samples.extend(
+                    self.selected_time(&row)
+                        .map(|at| (at, Box::new(row.sample()))),
+                );
             })?;
         if !are_there {
             return Ok(None);
@@ -117,7 +122,7 @@ impl Past {
     }
 
     /// The time and the represented seconds of a row that is selected.
-    fn within(&self, row: &NamedRow<'_>) -> Option<(i64, f64)> {
+    fn selected_time(&self, row: &NamedRow<'_>) -> Option<(i64, f64)> {
         let is_server = |name: &String| row.text("server").as_deref() == Some(name);
         let at = row.long("at")? / 1000;
         let is_selected = (self.from..self.to).contains(&at) && self.server.iter().all(is_server);
@@ -125,7 +130,7 @@ impl Past {
     }
 
     /// Reads the rows of a table; false if a file was moved meanwhile.
-    fn table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
+    fn read_table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
         for path in self.files(table)? {
             let file = match File::open(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
@@ -151,21 +156,21 @@ impl Past {
     pub(crate) fn files_with(&self, table: &str, pieces: Pieces) -> Result<Vec<PathBuf>, Error> {
         let mut placed = Vec::new();
         let by_hour = self.directory.join(table);
-        for (date, path) in parts(&by_hour, "date=")? {
-            for (hour, path) in parts(&path, "hour=")? {
-                if Hour::parse(&date, &hour).is_some_and(|hour| self.has(hour)) {
-                    self.of_hosts(&path, &mut placed)?;
+        for (date, path) in entries_with_prefix(&by_hour, "date=")? {
+            for (hour, path) in entries_with_prefix(&path, "hour=")? {
+                if Hour::parse(&date, &hour).is_some_and(|hour| self.has_hour(hour)) {
+                    self.add_host_files(&path, &mut placed)?;
                 }
             }
         }
-        self.of_hosts(&by_hour, &mut placed)?;
+        self.add_host_files(&by_hour, &mut placed)?;
         let is_placed = |file: &str| placed.iter().any(|path| path.ends_with(file));
         let open = pieces.into_iter().filter(|(file, _)| !is_placed(file));
         let open: Vec<PathBuf> = open.flat_map(|(_, pieces)| pieces).collect();
         Ok(open.into_iter().chain(placed).collect())
     }
 
-    fn has(&self, hour: Hour) -> bool {
+    fn has_hour(&self, hour: Hour) -> bool {
         hour.touches(self.from.saturating_sub(MAX_GROWTH_DELAY_MS), self.to)
     }
 
@@ -174,14 +179,14 @@ impl Past {
     pub(crate) fn pieces(&self, table: &str) -> Result<Pieces, Error> {
         let by_hour = TABLES.iter().any(|one| one.name == table && one.by_hour);
         let mut files = Vec::new();
-        for (name, directory) in parts(&self.directory.join(OPEN), "")? {
+        for (name, directory) in entries_with_prefix(&self.directory.join(OPEN), "")? {
             let Some((host, run)) = name.split_once('+') else {
                 continue;
             };
             if self.host.as_ref().is_some_and(|wanted| wanted != host) {
                 continue;
             }
-            let mut pieces = parts(&directory, &format!("{table}@"))?;
+            let mut pieces = entries_with_prefix(&directory, &format!("{table}@"))?;
             pieces.sort();
             let hour_of = |piece: &(String, PathBuf)| {
                 let hour = piece.0.split('@').next().unwrap_or_default();
@@ -198,9 +203,10 @@ impl Past {
                     .and_then(|(date, hour)| Hour::parse(date, hour));
                 let first = paths.first().and_then(|path| path.file_name());
                 let number = first.and_then(|name| name.to_str()?.rsplit_once('@'));
-                if let (Some((_, number)), true) =
-                    (number, hour.is_some_and(|hour| !by_hour || self.has(hour)))
-                {
+                if let (Some((_, number)), true) = (
+                    number,
+                    hour.is_some_and(|hour| !by_hour || self.has_hour(hour)),
+                ) {
                     files.push((format!("host={host}/{run}-{number}"), paths));
                 }
             }
@@ -208,10 +214,10 @@ impl Past {
         Ok(files)
     }
 
-    fn of_hosts(&self, directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
-        for (host, path) in parts(directory, "host=")? {
+    fn add_host_files(&self, directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), Error> {
+        for (host, path) in entries_with_prefix(directory, "host=")? {
             if self.host.as_ref().is_none_or(|wanted| *wanted == host) {
-                let entries = parts(&path, "")?.into_iter();
+                let entries = entries_with_prefix(&path, "")?.into_iter();
                 let parquet = entries.filter(|(name, _)| name.ends_with(".parquet"));
                 files.extend(parquet.map(|(_, path)| path));
             }
@@ -222,7 +228,7 @@ impl Past {
 
 /// The entries of a directory whose names have a prefix, with the rest of the name. Empty if there is
 /// no directory.
-pub fn parts(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Error> {
+pub fn entries_with_prefix(directory: &Path, key: &str) -> Result<Vec<(String, PathBuf)>, Error> {
     let entries = match fs::read_dir(directory) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(Error::at(directory))?,

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::error::Error;
 use crate::hour::Hour;
-use crate::past::parts;
+use crate::past::entries_with_prefix;
 use crate::schema::TABLES;
 
 /// How much of a host's history is retained.
@@ -35,7 +35,7 @@ impl Retention {
         if self.age.is_none() && self.bytes.is_none() {
             return Ok(0);
         }
-        let mut hours = all(root, host)?;
+        let mut hours = list_hours(root, host)?;
         hours.sort_by_key(|each| each.hour);
         let mut bytes: u64 = hours.iter().map(|each| each.bytes).sum();
         let mut removed = 0;
@@ -58,11 +58,11 @@ impl Retention {
     }
 }
 
-fn all(root: &Path, host: &str) -> Result<Vec<HourDirectory>, Error> {
+fn list_hours(root: &Path, host: &str) -> Result<Vec<HourDirectory>, Error> {
     let mut all = Vec::new();
     for table in TABLES.iter().filter(|table| table.by_hour) {
-        for (date, dates) in parts(&root.join(table.name), "date=")? {
-            for (hour, hours) in parts(&dates, "hour=")? {
+        for (date, dates) in entries_with_prefix(&root.join(table.name), "date=")? {
+            for (hour, hours) in entries_with_prefix(&dates, "hour=")? {
                 let path = hours.join(format!("host={host}"));
                 if let (Some(hour), true) = (Hour::parse(&date, &hour), path.is_dir()) {
                     let bytes = bytes_in(&path)?;

@@ -61,7 +61,7 @@ const TABLES: [(&str, &str); 6] = [
 pub type Totals = BTreeMap<(&'static str, String), (u64, u64)>;
 
 /// Reads the totals. A table that the server does not have (5.6 has no transactions) is left out.
-pub fn totals(connection: &mut Connection) -> Totals {
+pub fn read_totals(connection: &mut Connection) -> Totals {
     let mut totals = Totals::new();
     for (kind, question) in TABLES {
         for row in connection
@@ -90,7 +90,7 @@ pub fn exclude_own_connection(connection: &mut Connection) {
 }
 
 /// The events between two moments, the most frequent first.
-pub fn between(before: &Totals, after: &Totals) -> Vec<Event> {
+pub fn difference(before: &Totals, after: &Totals) -> Vec<Event> {
     let mut events: Vec<Event> = (after.iter())
         .filter_map(|((kind, name), &(count, sum))| {
             let (had, spent) = before
@@ -123,7 +123,7 @@ mod tests {
                 .map(|(name, count)| (("wait", (*name).into()), (*count, count * 10)))
                 .collect()
         };
-        let events = between(
+        let events = difference(
             &at(&[("a", 5), ("b", 7), ("d", 9)]),
             &at(&[("a", 6), ("b", 7), ("c", 3), ("d", 2)]),
         );

@@ -147,7 +147,7 @@ pub fn run(
             for statement in sql {
                 connection.query(statement).map_err(CellError::failed)?;
             }
-            window(
+            measure_window(
                 &mut connection,
                 pid,
                 plan.recipe.run.seconds,
@@ -196,7 +196,7 @@ pub fn run(
     Ok(finished)
 }
 
-fn window(
+fn measure_window(
     connection: &mut Connection,
     pid: Option<u32>,
     seconds: u32,
@@ -204,9 +204,9 @@ fn window(
     interrupt: &Interrupt,
 ) -> Result<Measurement, CellError> {
     interrupt.wait(SETTLE_TIME, || Ok(None::<()>))?;
-    let before = events::totals(connection);
+    let before = events::read_totals(connection);
     let (machine, cpu, switched) = (proc::machine(), pid.and_then(proc::cpu), switches(pid));
-    let statements = status(connection, "Questions")?;
+    let statements = query_status(connection, "Questions")?;
     let start = Instant::now();
     let (mut probes, mut running, mut last_read) = (Vec::new(), Vec::new(), Instant::now());
     let mut own = 1.0;
@@ -221,17 +221,17 @@ fn window(
         if last_read.elapsed() >= STATUS_INTERVAL {
             last_read = Instant::now();
             // This connection is one of them.
-            running.push((status(connection, "Threads_running")? - 1.0).max(0.0));
+            running.push((query_status(connection, "Threads_running")? - 1.0).max(0.0));
             own += 1.0;
         }
         std::thread::sleep(PROBE_INTERVAL.saturating_sub(sent.elapsed()));
     }
     let elapsed = start.elapsed().as_secs_f64();
-    let statements = status(connection, "Questions")? - statements - own;
+    let statements = query_status(connection, "Questions")? - statements - own;
     let cpu_after = pid.and_then(proc::cpu);
     let machine = proc::machine() - machine;
     let switched_after = switches(pid);
-    let events = events::between(&before, &events::totals(connection));
+    let events = events::difference(&before, &events::read_totals(connection));
     let rate = statements / elapsed;
     probes.sort_by(f64::total_cmp);
     let histogram: Vec<(f64, u64)> = probes.iter().map(|&ms| (ms, 1)).collect();
@@ -268,7 +268,7 @@ fn switches(pid: Option<u32>) -> (u64, u64) {
         .fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1))
 }
 
-fn status(connection: &mut Connection, name: &str) -> Result<f64, CellError> {
+fn query_status(connection: &mut Connection, name: &str) -> Result<f64, CellError> {
     let rows = connection
         .query(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))
         .map_err(CellError::at(name))?;

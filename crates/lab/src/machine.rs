@@ -82,14 +82,14 @@ impl Machine {
             memory_mib: kib / 1024,
             kernel: read("/proc/sys/kernel/osrelease"),
             clock_source: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            clock_ns: clock_ns(),
+            clock_ns: measure_clock_ns(),
             guest: value(&cpuinfo, "flags").is_some_and(|flags| flags.contains("hypervisor")),
             load: read("/proc/loadavg")
                 .split_whitespace()
                 .next()
                 .and_then(|n| n.parse().ok())
                 .unwrap_or(0.0),
-            noise: noise(),
+            noise: measure_noise(),
             sysbench: sysbench.map_or_else(
                 |_| "not installed".into(),
                 |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
@@ -121,7 +121,7 @@ impl Machine {
     }
 }
 
-fn clock_ns() -> f64 {
+fn measure_clock_ns() -> f64 {
     const READS: u32 = 20_000;
     let start = Instant::now();
     for _ in 0..READS {
@@ -130,7 +130,7 @@ fn clock_ns() -> f64 {
     start.elapsed().as_nanos() as f64 / f64::from(READS)
 }
 
-fn noise() -> Noise {
+fn measure_noise() -> Noise {
     let piece = || {
         let start = Instant::now();
         for turn in 0..200_000u64 {

@@ -20,7 +20,7 @@ const BUSY_MEDIAN: f64 = 1.15;
 const BUSY_PERCENT: f64 = 10.0;
 
 /// Runs the loop; its duration in nanoseconds.
-pub fn additions() -> f64 {
+pub fn measure_additions() -> f64 {
     let start = Instant::now();
     let mut sum = 0u64;
     for addend in 0..ADDITIONS {
@@ -118,7 +118,7 @@ mod tests {
             "{words}"
         );
         assert_eq!(Loops::of(&probes(0)[..19]), None);
-        assert!(additions() > 0.0);
+        assert!(measure_additions() > 0.0);
     }
 
     #[test]

@@ -262,7 +262,7 @@ fn group_comparisons(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec
     let mut comparisons: Vec<ComparisonStarts> = (keys.iter().filter(|key| !is_baseline(key)))
         .map(|key| ComparisonStarts {
             key: key.clone(),
-            apart: !switch::one_process(&plan.recipe, baseline_key, key),
+            apart: !switch::is_same_process(&plan.recipe, baseline_key, key),
             starts: (Twins::of(&plan.recipe, baseline_key, key).baseline(&baseline))
                 .starts(&logs_of_key(key, measure, results)),
         })
@@ -270,7 +270,7 @@ fn group_comparisons(plan: &Plan, keys: &[Key], results: &[cell::Result]) -> Vec
     if comparisons.is_empty() {
         // The group has only the A/A pair.
         comparisons.push(ComparisonStarts {
-            apart: !switch::one_process(&plan.recipe, &again, &again),
+            apart: !switch::is_same_process(&plan.recipe, &again, &again),
             key: again,
             starts: baseline.control_starts(),
         });

@@ -86,7 +86,7 @@ fn unstable_cells_are_marked_and_have_no_verdict() {
         assert_eq!(quoted, !unstable.contains(&key), "{}", line.label);
     }
     assert_eq!(analysis.failures.len(), 1);
-    let terminal = report::terminal(&plan, &analysis);
+    let terminal = report::render_terminal(&plan, &analysis);
     for words in [
         "off *",
         "* unstable",
@@ -223,7 +223,7 @@ fn fewer_than_four_repetitions_have_no_interval_and_one_comparison_has_its_own_s
 #[test]
 fn the_terminal_draws_every_comparison() {
     let (plan, results) = support::run();
-    let terminal = report::terminal(&plan, &Analysis::of(&plan, &results));
+    let terminal = report::render_terminal(&plan, &Analysis::of(&plan, &results));
     let lines: Vec<&str> = terminal
         .lines()
         .skip_while(|line| !line.starts_with("Difference in "))
@@ -287,8 +287,8 @@ fn the_page_and_the_terminal_print_the_confidence_of_the_intervals() {
     ] {
         plan.stopping_rule = stopping_rule;
         let analysis = Analysis::of(&plan, &results);
-        let terminal = report::terminal(&plan, &analysis);
-        let page = report::page::page(&plan, &results, &analysis);
+        let terminal = report::render_terminal(&plan, &analysis);
+        let page = report::page::render_page(&plan, &results, &analysis);
         assert!(
             terminal.contains(&format!("{confidence} interval")),
             "{terminal}"
@@ -349,7 +349,7 @@ fn processor_counts_are_compared_per_transaction() {
             }
         }
     }
-    let terminal = report::terminal(&plan, &analysis);
+    let terminal = report::render_terminal(&plan, &analysis);
     assert!(terminal.contains("instructions/transaction"), "{terminal}");
 }
 
@@ -373,7 +373,7 @@ fn the_report_states_what_other_programs_used() {
     let analysis = Analysis::of(&plan, &results);
     let others = analysis.hour.others.expect("known");
     assert!((others - 75.0).abs() < 1e-6, "{others}");
-    let terminal = report::terminal(&plan, &analysis);
+    let terminal = report::render_terminal(&plan, &analysis);
     assert!(
         terminal
             .contains("The hour was busy: other programs took 75 % of the machine's processors"),

@@ -130,7 +130,7 @@ fn numbers(column: &serde_json::Value) -> Vec<f64> {
 fn the_page_renders_holds_the_data_and_sorts() {
     let (plan, results) = support::run();
     let analysis = Analysis::of(&plan, &results);
-    let page = page::page(&plan, &results, &analysis);
+    let page = page::render_page(&plan, &results, &analysis);
     let drawn = page.split("<script>").next().expect("a page");
     for absent in ["http://", "https://", "NaN", "\"inf"] {
         assert!(!drawn.contains(absent), "{absent} is in the page");
@@ -214,7 +214,7 @@ fn the_page_renders_holds_the_data_and_sorts() {
 #[test]
 fn the_page_fits_a_desktop_and_a_telephone() {
     let (plan, results) = support::run();
-    let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
+    let page = page::render_page(&plan, &results, &Analysis::of(&plan, &results));
     let desk = facts(&page, &["--window-size=1280,2000"]).0;
     assert_eq!(desk["clipped"], serde_json::json!([]));
     for wide in [1280, 500, 390] {
@@ -230,7 +230,7 @@ fn the_page_fits_a_desktop_and_a_telephone() {
 #[test]
 fn dark_and_paper_have_their_own_colours() {
     let (plan, results) = support::run();
-    let page = page::page(&plan, &results, &Analysis::of(&plan, &results));
+    let page = page::render_page(&plan, &results, &Analysis::of(&plan, &results));
     let light = facts(&page, &[]).0;
     let dark = facts(&page, &["--blink-settings=preferredColorScheme=0"]).0;
     assert_eq!(light["paper"], "rgb(255, 255, 255)");

@@ -23,7 +23,7 @@ pub(super) fn run(drive: &Drive, running: &RunningServer) -> Command {
 }
 
 /// The figure in the output.
-pub(super) fn figure(
+pub(super) fn parse_figure(
     workload: &Workload,
     output: &str,
     seconds: f64,
@@ -77,7 +77,7 @@ mod tests {
             figure_is: is,
             ..Workload::default()
         };
-        let driven = figure(&workload, output, 2.0)?;
+        let driven = parse_figure(&workload, output, 2.0)?;
         Ok((driven.figure.expect("one"), driven.transactions))
     }
 

@@ -199,7 +199,7 @@ impl Counted {
     ///
     /// # Errors
     /// The load or its server ends.
-    pub fn turn(
+    pub fn run_turn(
         &mut self,
         running: &mut RunningServer,
         lead: Duration,
@@ -207,7 +207,7 @@ impl Counted {
     ) -> Result<TurnReading, CellError> {
         let all = self.counts().map_err(read_failed)?;
         let latencies = self.buckets().map_err(read_failed)?;
-        let probe_ns = probe::additions();
+        let probe_ns = probe::measure_additions();
         self.resume().map_err(read_failed)?;
         std::thread::sleep(lead);
         let snapshots = self.measure(running, time);
@@ -243,7 +243,7 @@ impl Counted {
     ///
     /// # Errors
     /// The load or its server ends.
-    pub fn slices(
+    pub fn measure_slices(
         &mut self,
         running: &mut RunningServer,
         slice: Duration,
@@ -297,7 +297,7 @@ impl Counted {
                 transactions: self.counts().map_err(read_failed)?.events as f64,
                 ..LoadReport::default()
             },
-            false => output::sysbench(&super::read_output(&self.output))
+            false => output::parse_sysbench(&super::read_output(&self.output))
                 .map_err(|what| self.failed(&what))?,
         };
         Ok(driven)

@@ -189,7 +189,7 @@ fn turns_per_ns() -> f64 {
 }
 
 /// Parses the printed report.
-pub(super) fn read(output: &str) -> Result<LoadReport, String> {
+pub(super) fn parse(output: &str) -> Result<LoadReport, String> {
     let report: Report = serde_json::from_str(output.trim())
         .map_err(|error| format!("printed no figures: {error}"))?;
     let all: u64 = report.acquired.iter().sum();
@@ -240,8 +240,8 @@ mod tests {
             // No time at all: a thread may have got it or not, and what it got adds up.
             assert!(main(&request).is_ok(), "{lock}");
         }
-        let driven = read("{\"seconds\":2.0,\"acquired\":[30,10]}").expect("figures");
+        let driven = parse("{\"seconds\":2.0,\"acquired\":[30,10]}").expect("figures");
         assert_eq!((driven.transactions, driven.figure), (40.0, Some(0.8)));
-        assert!(read("").is_err() && read("{\"seconds\":1.0,\"acquired\":[0]}").is_err());
+        assert!(parse("").is_err() && parse("{\"seconds\":1.0,\"acquired\":[0]}").is_err());
     }
 }

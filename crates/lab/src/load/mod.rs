@@ -84,9 +84,9 @@ impl Drive<'_> {
         };
         let (seconds, output, generator, samples) = self.watch(command, running)?;
         let mut driven = match self.parts.workload.load {
-            Load::Sysbench => output::sysbench(&output),
-            Load::Command => command::figure(self.parts.workload, &output, seconds),
-            Load::Locks => locks::read(&output),
+            Load::Sysbench => output::parse_sysbench(&output),
+            Load::Command => command::parse_figure(self.parts.workload, &output, seconds),
+            Load::Locks => locks::parse(&output),
             Load::Idle => Err("is none".to_owned()),
         }
         .map_err(|what| CellError::Failed {

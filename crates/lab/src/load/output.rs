@@ -7,7 +7,7 @@ use crate::cell::Latency;
 ///
 /// # Errors
 /// The report has no totals. The message continues "the load generator".
-pub fn sysbench(text: &str) -> Result<LoadReport, String> {
+pub fn parse_sysbench(text: &str) -> Result<LoadReport, String> {
     let mut driven = LoadReport::default();
     let mut latency = Latency::default();
     for line in text.lines().map(str::trim) {
@@ -113,7 +113,7 @@ Threads fairness:
 
     #[test]
     fn every_figure_of_the_report_is_read() {
-        let driven = sysbench(REPORT).expect("a report");
+        let driven = parse_sysbench(REPORT).expect("a report");
         assert_eq!(
             (driven.transactions, driven.queries, driven.errors),
             (1000.0, 2000.0, 3)
@@ -130,7 +130,7 @@ Threads fairness:
 
     #[test]
     fn a_report_without_transactions_is_none() {
-        assert!(sysbench("").is_err());
-        assert!(sysbench(&REPORT.replace("1000", "0")).is_err());
+        assert!(parse_sysbench("").is_err());
+        assert!(parse_sysbench(&REPORT.replace("1000", "0")).is_err());
     }
 }

@@ -17,7 +17,7 @@ use crate::store::{Plan, Store, StoreError};
 
 pub use comparisons::{render_comparisons, sentences as comparison_sentences};
 pub use sentences::sentences;
-pub use terminal::terminal;
+pub use terminal::render_terminal;
 
 /// results.json.
 #[derive(Serialize)]
@@ -51,6 +51,6 @@ pub fn write(
     store.write("results.json", &json)?;
     store.write(
         "report.html",
-        page::page(plan, results, analysis).as_bytes(),
+        page::render_page(plan, results, analysis).as_bytes(),
     )
 }

@@ -13,7 +13,7 @@ const AXIS_WIDTH: usize = 56;
 const MAX_NAME_WIDTH: usize = 40;
 
 /// The complete report.
-pub fn terminal(plan: &Plan, analysis: &Analysis) -> String {
+pub fn render_terminal(plan: &Plan, analysis: &Analysis) -> String {
     let mut text = format!("\n{}\n{}\n", plan.recipe.question, plan.machine.words());
     for note in analysis.notes(plan) {
         text.push_str(&format!("{note}\n"));

@@ -19,7 +19,7 @@ const ROUNDS: usize = 6;
 const MIN_EFFECT: f64 = 0.02;
 
 /// Measures how long a load has to run after a switch before a turn may be measured.
-pub(super) fn lead(
+pub(super) fn measure_lead(
     running: &mut RunningServer,
     load: &mut Counted,
     switches: &mut Switchboard,
@@ -29,7 +29,7 @@ pub(super) fn lead(
     for _ in 0..ROUNDS {
         for name in configurations {
             switches.switch_to(running, name)?;
-            let slices = load.slices(running, SLICE, SLICES)?;
+            let slices = load.measure_slices(running, SLICE, SLICES)?;
             let late: Vec<f64> = slices[SLICES / 2..].iter().flatten().copied().collect();
             for (differences, slice) in differences.iter_mut().zip(&slices) {
                 let difference = slice.map(|cpu| (cpu / mean(&late)).ln());

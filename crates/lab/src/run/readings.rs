@@ -36,7 +36,7 @@ const EVENT_SAMPLE_TIME: Duration = Duration::from_millis(200);
 
 impl Readings {
     /// Measures one turn.
-    pub(super) fn turn(
+    pub(super) fn measure_turn(
         &mut self,
         load: &mut Counted,
         running: &mut RunningServer,
@@ -52,7 +52,7 @@ impl Readings {
             of_generator.sample(generator, first);
         };
         sample(true);
-        let taken = load.turn(running, lead, time)?;
+        let taken = load.run_turn(running, lead, time)?;
         sample(false);
         self.lead = lead;
         self.of_server = plus(self.of_server, of_server.sum());
@@ -78,11 +78,11 @@ impl Readings {
     ) -> Result<(), CellError> {
         if !matches!(running.connection, Connection::Absent) {
             // Statements that began before the switch end first.
-            load.turn(running, lead, EVENT_SAMPLE_TIME / 4)?;
-            let before = events::totals(&mut running.connection);
-            let taken = load.turn(running, lead, EVENT_SAMPLE_TIME)?;
-            let after = events::totals(&mut running.connection);
-            self.events_sample = Some((events::between(&before, &after), taken.around));
+            load.run_turn(running, lead, EVENT_SAMPLE_TIME / 4)?;
+            let before = events::read_totals(&mut running.connection);
+            let taken = load.run_turn(running, lead, EVENT_SAMPLE_TIME)?;
+            let after = events::read_totals(&mut running.connection);
+            self.events_sample = Some((events::difference(&before, &after), taken.around));
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Readings {
 
     /// The cell's figures. Queries, errors, context switches and events cover more than the turns, so
     /// they are scaled by transactions.
-    pub(super) fn measured(
+    pub(super) fn into_measurement(
         self,
         driven: &LoadReport,
         events: &[events::Event],
@@ -200,7 +200,9 @@ mod tests {
             count: 4_000,
             sum_ps: 9_000,
         };
-        let measured = readings.measured(&driven, &[event]).expect("transactions");
+        let measured = readings
+            .into_measurement(&driven, &[event])
+            .expect("transactions");
         assert_eq!((measured.seconds, measured.transactions), (1.0, 80.0));
         assert_eq!((measured.queries, measured.errors), (1_600.0, 2));
         assert_eq!(measured.switches.server_voluntary, 200);
@@ -212,7 +214,7 @@ mod tests {
         assert_eq!(turns, [(1, 60.0), (2, 100.0)]);
         assert!(
             Readings::default()
-                .measured(&LoadReport::default(), &[])
+                .into_measurement(&LoadReport::default(), &[])
                 .is_err()
         );
     }

@@ -24,7 +24,7 @@ impl Runner<'_> {
         let began = Instant::now();
         let measured = self.measure(cell);
         let start = began.elapsed().as_secs_f64() * self.cells_of(cell) as f64;
-        self.took(&cell.key.load_title(), Costs { start, block: 0.0 });
+        self.record_costs(&cell.key.load_title(), Costs { start, block: 0.0 });
         match measured {
             Err(CellError::Interrupted) => return Err(CellError::Interrupted),
             Err(CellError::Failed { .. }) => self.start_over(&cell.key.server),
@@ -48,8 +48,8 @@ impl Runner<'_> {
         let rate = match &parts.workload.rate {
             None => None,
             Some(rate) => Some(match (rate.cpu(), rate.peak()) {
-                (Some(share), _) => self.rate(&cell.key, parts, share)?,
-                (_, Some(part)) => part * self.peak(&cell.key)?,
+                (Some(share), _) => self.calibrate_rate(&cell.key, parts, share)?,
+                (_, Some(part)) => part * self.measure_peak_rate(&cell.key)?,
                 _ => rate.fixed().unwrap_or(1.0),
             }),
         };
@@ -89,7 +89,7 @@ impl Runner<'_> {
 
     /// The baseline's peak rate. It is measured once for each server, workload and number of
     /// connections, so that all configurations have the same rate.
-    fn peak(&mut self, key: &Key) -> Result<f64, CellError> {
+    fn measure_peak_rate(&mut self, key: &Key) -> Result<f64, CellError> {
         let name = format!("{}/{}/{}", key.server, key.workload, key.connections);
         if let Some(rate) = self.plan.rates.get(&name) {
             return Ok(*rate);
@@ -114,7 +114,12 @@ impl Runner<'_> {
 
     /// The rate that uses a share of the machine's CPU. It is calibrated once for each server and
     /// workload.
-    fn rate(&mut self, key: &Key, parts: Parts, share: (f64, f64)) -> Result<f64, CellError> {
+    fn calibrate_rate(
+        &mut self,
+        key: &Key,
+        parts: Parts,
+        share: (f64, f64),
+    ) -> Result<f64, CellError> {
         let name = format!("{}/{}", key.server, key.workload);
         if let Some(rate) = self.plan.rates.get(&name) {
             return Ok(*rate);
@@ -155,7 +160,7 @@ fn measure(
     rate: Option<f64>,
 ) -> Result<Measurement, CellError> {
     let has_connection = !matches!(running.connection, Connection::Absent);
-    let before = has_connection.then(|| events::totals(&mut running.connection));
+    let before = has_connection.then(|| events::read_totals(&mut running.connection));
     let machine = proc::machine();
     let cpu = running.pid.and_then(proc::cpu);
     let counted = running.pid.and_then(|pid| Counters::of(pid).ok());
@@ -165,7 +170,7 @@ fn measure(
     let machine = proc::machine() - machine;
     let events = match before {
         None => Vec::new(),
-        Some(before) => events::between(&before, &events::totals(&mut running.connection)),
+        Some(before) => events::difference(&before, &events::read_totals(&mut running.connection)),
     };
     running.check_alive()?;
     Ok(Measurement {

@@ -25,7 +25,7 @@ impl Runner<'_> {
     }
 
     /// Records what a load's part of a repetition took.
-    pub(super) fn took(&mut self, load: &str, costs: Costs) {
+    pub(super) fn record_costs(&mut self, load: &str, costs: Costs) {
         if let Some(stopping_rule) = &mut self.plan.stopping_rule {
             stopping_rule.record_costs(load, costs);
         }

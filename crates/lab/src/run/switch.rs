@@ -137,7 +137,7 @@ impl Twins {
 }
 
 /// Whether two cells of a server share a process. At most one process is shared: the baseline's.
-pub(crate) fn one_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
+pub(crate) fn is_same_process(recipe: &Recipe, one: &Key, other: &Key) -> bool {
     let shared = |key: &Key| !shared_process_of_cell(recipe, key).is_empty();
     shared(one) && shared(other)
 }
@@ -511,8 +511,8 @@ mod tests {
         let off = key("off", false);
         assert_eq!(shared_process_of_cell(&turns, &off).len(), 6);
         assert!(shared_process_of_cell(&turns, &key("off", true)).is_empty());
-        assert!(!one_process(&turns, &off, &key("off", true)));
-        assert!(one_process(&turns, &off, &key("thread timed", false)));
+        assert!(!is_same_process(&turns, &off, &key("off", true)));
+        assert!(is_same_process(&turns, &off, &key("thread timed", false)));
         let twins = |name: &str| Twins::of(&turns, &off, &key(name, false));
         assert_eq!(twins("thread timed"), Twins::First);
         assert_eq!(twins("disabled"), Twins::Again);

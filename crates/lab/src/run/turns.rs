@@ -86,7 +86,7 @@ impl Runner<'_> {
         let start_seconds = START_AND_STOP * began.elapsed().as_secs_f64() / loads.count() as f64;
         let mut played = Ok(());
         for group in cells.chunk_by(|one, other| one.key.load() == other.key.load()) {
-            played = self.play(&recipe, group, &mut servers, start_seconds, done);
+            played = self.measure_group(&recipe, group, &mut servers, start_seconds, done);
             if played.is_err() {
                 break;
             }
@@ -215,7 +215,7 @@ impl Runner<'_> {
 
     /// Measures cells that differ only in their configuration. `start_seconds`: what starting their
     /// servers took.
-    fn play(
+    fn measure_group(
         &mut self,
         recipe: &Recipe,
         group: &[Cell],
@@ -234,7 +234,7 @@ impl Runner<'_> {
             let server = servers.iter().position(|server| server.is_of(&cell.key));
             let server = server.ok_or_else(unplanned)?;
             if let Entry::Vacant(entry) = loads.entry(server) {
-                entry.insert(interrupted(self.load(
+                entry.insert(interrupted(self.start_load(
                     recipe,
                     &cell.key,
                     &mut servers[server],
@@ -247,7 +247,7 @@ impl Runner<'_> {
             });
         }
         let calibration = Instant::now();
-        let lead = self.lead(&group[0].key, servers, &mut loads, done)?;
+        let lead = self.measure_lead(&group[0].key, servers, &mut loads, done)?;
         let rate = self.pace_loads(recipe, &group[0].key, servers, &mut loads)?;
         let calibration = calibration.elapsed();
         let mut rng = Rng::with_seed(self.plan.seed ^ u64::from(group[0].number));
@@ -266,7 +266,7 @@ impl Runner<'_> {
                 );
                 let time = Duration::from_millis(run.turn_ms.into());
                 turn_cell.take_turn(server, load, |load, running, readings| {
-                    readings.turn(load, running, lead, time)
+                    readings.measure_turn(load, running, lead, time)
                 })?;
             }
         }
@@ -287,7 +287,7 @@ impl Runner<'_> {
         self.record_results(recipe, cells, servers, &driven, rate, done);
         // A calibration that happens once is not part of a start.
         let around = start_seconds + (prepared - calibration + began.elapsed()).as_secs_f64();
-        self.took(
+        self.record_costs(
             &load,
             Costs {
                 start: around,
@@ -308,7 +308,7 @@ impl Runner<'_> {
             let ended = match (load, &mut servers[at].running) {
                 (Ok((load, before)), Ok(running)) => {
                     let events = before.map(|before| {
-                        events::between(&before, &events::totals(&mut running.connection))
+                        events::difference(&before, &events::read_totals(&mut running.connection))
                     });
                     load.end(running, self.interrupt)
                         .map(|driven| (driven, events.unwrap_or_default()))
@@ -339,7 +339,7 @@ impl Runner<'_> {
         } in cells
         {
             let measured = readings.and_then(|readings| match &driven[&server] {
-                Ok((driven, events)) => readings.measured(driven, events),
+                Ok((driven, events)) => readings.into_measurement(driven, events),
                 Err(error) => Err(error.clone()),
             });
             let measured = measured.and_then(|mut measured| {
@@ -368,7 +368,12 @@ impl Runner<'_> {
     }
 
     /// Starts a cell's load, which is then stopped.
-    fn load(&self, recipe: &Recipe, key: &Key, server: &mut TurnServer) -> Result<Load, CellError> {
+    fn start_load(
+        &self,
+        recipe: &Recipe,
+        key: &Key,
+        server: &mut TurnServer,
+    ) -> Result<Load, CellError> {
         let running = match &mut server.running {
             Ok(running) => running,
             Err(error) => return Err(error.clone()),
@@ -390,12 +395,12 @@ impl Runner<'_> {
         hooks::run_before(recipe, key, running)?;
         let questions =
             !matches!(running.connection, Connection::Absent) && server.switches.is_none();
-        let before = questions.then(|| events::totals(&mut running.connection));
+        let before = questions.then(|| events::read_totals(&mut running.connection));
         Ok((counted, before))
     }
 
     /// The unmeasured time at the start of each turn; it is measured once, at the server's first start.
-    fn lead(
+    fn measure_lead(
         &mut self,
         key: &Key,
         servers: &mut [TurnServer],
@@ -417,7 +422,7 @@ impl Runner<'_> {
                 let names = switches.names();
                 // If this fails, the turns fail as well and report it.
                 let measured_lead =
-                    interrupted(after_effects::lead(running, load, switches, &names))?;
+                    interrupted(after_effects::measure_lead(running, load, switches, &names))?;
                 lead = lead.max(measured_lead.unwrap_or(LEAD));
             }
         }

@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("page.js");
 const NAMES: usize = 12;
 
 /// The complete page.
-pub fn page(plan: &Plan, results: &[cell::Result], analysis: &Analysis) -> String {
+pub fn render_page(plan: &Plan, results: &[cell::Result], analysis: &Analysis) -> String {
     let mut html = String::new();
     let question = escape(&plan.recipe.question);
     let _ = write!(

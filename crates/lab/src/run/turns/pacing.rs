@@ -80,7 +80,7 @@ impl Runner<'_> {
         let mut rates = Vec::with_capacity(PEAK_TURNS);
         for _ in 0..PEAK_TURNS {
             self.interrupt.check()?;
-            let taken = load.turn(running, LEAD, PEAK_TURN_TIME)?;
+            let taken = load.run_turn(running, LEAD, PEAK_TURN_TIME)?;
             rates.push(taken.transactions as f64 / taken.seconds);
         }
         let peak = median(&rates);
