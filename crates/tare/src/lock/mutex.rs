@@ -20,7 +20,7 @@ const FREE: u32 = 0;
 const HELD: u32 = 1;
 const SLEEPERS: u32 = 2;
 
-/// The mutex that [`Mutex`](super::Mutex) wraps, for hosts that lock and unlock by hand.
+/// The mutex that [`Mutex`](crate::sync::Mutex) wraps, for hosts that lock and unlock by hand.
 #[derive(Debug)]
 pub struct RawMutex<P> {
     word: AtomicU32,

@@ -21,7 +21,7 @@ const READERS_SLEEP: u32 = 1 << 30;
 const WRITERS_SLEEP: u32 = 1 << 31;
 const SLEEP: u32 = READERS_SLEEP | WRITERS_SLEEP;
 
-/// The lock that [`RwLock`](super::RwLock) wraps.
+/// The lock that [`RwLock`](crate::sync::RwLock) wraps.
 #[derive(Debug)]
 pub struct RawRwLock<P> {
     word: AtomicU32,

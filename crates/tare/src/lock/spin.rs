@@ -4,10 +4,9 @@
 //! context switches take. Two facts are known about the holder:
 //!
 //! - On a single processor the holder does not run while we do: never spin.
-//! - The kernel stores the number of a thread's processor in the thread's rseq area, and a holder
-//! copies it
-//!   into the lock. A waiter on that same processor knows that the holder was pre-empted (or has moved,
-//!   which is rare): do not spin.
+//! - The kernel stores the number of a thread's processor in the thread's rseq area, and a holder copies
+//!   it into the lock. A waiter on that same processor knows that the holder was pre-empted (or has
+//!   moved, which is rare): do not spin.
 //!
 //! Otherwise it spins with growing pauses, for some 2 µs at most.
 
