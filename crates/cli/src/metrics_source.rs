@@ -17,7 +17,7 @@ pub struct SessionClient(pub SqlSession);
 
 impl Query for SessionClient {
     fn query(&mut self, sql: &str) -> Result<Answer, tare_history::QueryError> {
-        let rows = observe::rows(&mut self.0, sql).map_err(|trouble| match trouble {
+        let rows = observe::rows(&mut self.0, sql).map_err(|error| match error {
             QueryError::Lost(why) => tare_history::QueryError::Lost(why),
             QueryError::Refused(why) => tare_history::QueryError::Refused(why),
         })?;

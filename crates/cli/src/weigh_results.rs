@@ -1,4 +1,4 @@
-//! The cells of a stored run of `tare weigh`, each beside its baseline: what `tare explain --weighed` predicts from.
+//! The cells of a stored run of `tare weigh`, each with its baseline, for `tare explain --weighed`.
 
 use std::path::Path;
 
@@ -14,15 +14,15 @@ use crate::exit::{FAILED, Failure};
 pub const VERSION: &str = "Version";
 pub const CONSUMERS: &str = "Consumers";
 
-/// A configuration beside its baseline, as they were measured.
+/// The measurements of a configuration and of its baseline.
 pub struct Comparison {
     /// The server's name in the recipe.
     pub server: String,
     /// Server, configuration, workload and connections.
     pub title: String,
-    /// What the configuration's server counted.
+    /// Counts of the configuration.
     pub counts: Counts,
-    /// What the baseline's server counted.
+    /// Counts of the baseline.
     pub baseline: Counts,
     /// The baseline's server CPU of a transaction in microseconds.
     pub baseline_us: f64,
@@ -63,8 +63,12 @@ pub fn read_comparisons(directory: &Path) -> Result<Vec<Comparison>, Failure> {
             interval: percent.low.zip(percent.high),
         })
     };
-    let compared = |row: &&Row| !row.key.again && !is_baseline(&plan, row);
-    Ok(rows.iter().filter(compared).filter_map(compare).collect())
+    let has_baseline = |row: &&Row| !row.key.again && !is_baseline(&plan, row);
+    Ok(rows
+        .iter()
+        .filter(has_baseline)
+        .filter_map(compare)
+        .collect())
 }
 
 fn is_baseline(plan: &Plan, row: &Row) -> bool {

@@ -1,4 +1,4 @@
-//! What is measured on this host: reads of its timers, and events of Tare's engine.
+//! Measures this host: reads of its timers, and events of Tare's engine.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -6,25 +6,25 @@ use std::time::Instant;
 use tare::Config;
 use tare_reader::Target;
 
-use super::rehearsal::Setup;
+use super::benchmark::Setup;
 use super::unit::Units;
 use crate::observe::{real, text};
 use crate::output::Cell;
 use crate::sql::{Answer, Local, SqlSession};
 
-/// What was measured.
+/// The costs of this host.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
     /// Nanoseconds of one read, by name of the timer.
     pub read_ns: Vec<(String, f64)>,
-    /// What events of Tare's engine cost.
+    /// Unit costs of Tare's engine.
     pub units: Units,
 }
 
 impl Host {
-    /// Measures; events, if the engine that is asked about is Tare's, on one that is set as that is.
+    /// Measures timers and, with `setup`, events of an engine with these settings.
     pub fn measure(setup: Option<&Setup>) -> Self {
-        let read_ns = timers().unwrap_or_else(|| {
+        let read_ns = measure_timers().unwrap_or_else(|| {
             let read = clock_read_ns();
             vec![("NANOSECOND".into(), read), ("CYCLE".into(), read / 2.0)]
         });
@@ -40,12 +40,12 @@ impl Host {
 
     /// Nanoseconds of one read of a timer.
     pub fn read(&self, timer: &str) -> f64 {
-        let found = self.read_ns.iter().find(|(name, _)| name == timer);
-        found.or(self.read_ns.first()).map_or(0.0, |(_, ns)| *ns)
+        let read = self.read_ns.iter().find(|(name, _)| name == timer);
+        read.or(self.read_ns.first()).map_or(0.0, |(_, ns)| *ns)
     }
 }
 
-/// Reads of the clock that are timed together, and how often: the fastest counts, because whatever disturbs one makes it slower.
+/// Clock reads per round, and rounds. The fastest round counts, because any disturbance makes it slower.
 const READS: u32 = 5_000;
 const ROUNDS: usize = 15;
 
@@ -60,8 +60,8 @@ fn clock_read_ns() -> f64 {
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }
 
-/// What an engine measures of this host's timers when it starts.
-fn timers() -> Option<Vec<(String, f64)>> {
+/// Reads the timer overheads that an engine measures when it starts.
+fn measure_timers() -> Option<Vec<(String, f64)>> {
     tare::start(Config::nothing()).ok()?;
     let own = Local::open(Target::Pid(std::process::id())).ok()?;
     let mut own = SqlSession::Local(Box::new(own));
@@ -73,11 +73,11 @@ fn timers() -> Option<Vec<(String, f64)>> {
     Some(read_ns(&rows.rows))
 }
 
-/// Asks for timers, as [`read_ns`] reads them.
+/// The query whose result [`read_ns`] parses.
 pub const TIMERS: &str =
     "SELECT TIMER_NAME, TIMER_FREQUENCY, TIMER_OVERHEAD FROM performance_schema.performance_timers";
 
-/// Nanoseconds of a read of each timer. An overhead is in ticks of the first, CYCLE; where that is not there, in nanoseconds.
+/// Nanoseconds of a read of each timer. Overheads are in ticks of the first timer, CYCLE, or else in nanoseconds.
 pub fn read_ns(rows: &[Vec<Cell>]) -> Vec<(String, f64)> {
     let number = |row: &Vec<Cell>, at: usize| row.get(at).and_then(real).filter(|n| *n > 0.0);
     let tick_ns = rows

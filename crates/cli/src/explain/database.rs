@@ -1,12 +1,12 @@
-//! What a database does for a statement: what a rehearsal has happen between two events.
+//! A database's work for a statement, which the benchmark does between events.
 
 use rusqlite::Connection;
 
 /// A database in memory, with a table of one row.
-pub struct Sample(Connection);
+pub struct Database(Connection);
 
-impl Sample {
-    /// Makes it.
+impl Database {
+    /// Creates the database.
     pub fn new() -> rusqlite::Result<Self> {
         tare_store::sqlite::configure();
         let connection = Connection::open_in_memory()?;
@@ -16,7 +16,7 @@ impl Sample {
         Ok(Self(connection))
     }
 
-    /// Reads a statement, plans it and runs it.
+    /// Parses, plans and runs a statement.
     pub fn select(&self) -> rusqlite::Result<String> {
         let mut statement = self.0.prepare("SELECT c FROM t WHERE id = ?")?;
         statement.query_row([1], |row| row.get(0))

@@ -1,13 +1,13 @@
-//! `tare explain`: what instrumentation costs a server now, instrument by instrument, by arithmetic.
+//! `tare explain`: computes the cost of a server's instrumentation, instrument by instrument.
 
+mod benchmark;
 mod calibrate;
 mod database;
-mod rehearsal;
 mod report;
 mod sample;
 mod stock;
+mod stored_run;
 mod unit;
-mod weighed;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -22,9 +22,9 @@ use crate::observe::sampling::Sampling;
 use crate::observe::{ObservedServer, Product, text};
 use crate::output::Cell;
 use crate::sql::Target;
+use benchmark::Setup;
 use calibrate::Host;
-use rehearsal::Setup;
-use report::Seen;
+use report::Report;
 use sample::Consumers;
 
 /// Compute what instrumentation costs a running server, and what would save it
@@ -44,8 +44,8 @@ pub struct Args {
 
     /// Instead of a running server: the directory of a run of `tare weigh explain`. Predicts what its events cost,
     /// beside what it measured
-    #[arg(long, value_name = "DIR")]
-    weighed: Option<PathBuf>,
+    #[arg(long = "weighed", value_name = "DIR")]
+    stored_run: Option<PathBuf>,
 
     /// Length of the interval in seconds
     #[arg(short, long, value_name = "SECONDS", default_value = "10", value_parser = crate::observe::parse_interval)]
@@ -67,8 +67,8 @@ Exit code: 1 when the server does not answer, 3 when there is no segment, or mor
 from.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    if let Some(directory) = &args.weighed {
-        let text = weighed::compare(directory)?;
+    if let Some(directory) = &args.stored_run {
+        let text = stored_run::compare(directory)?;
         let _ = std::io::stdout().write_all(text.as_bytes());
         return Ok(ExitCode::SUCCESS);
     }
@@ -83,46 +83,46 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         ));
     }
     let setup = match observed.about.product {
-        Product::Tare => Some(setup(&mut observed)?),
+        Product::Tare => Some(read_setup(&mut observed)?),
         _ => None,
     };
     let mut host = Host::measure(setup.as_ref());
     let process = observed.find_process()?;
     if process.is_err() {
-        // Elsewhere the server's own word on its timers is all there is.
+        // The server runs elsewhere, so use its own figures about timers.
         host.read_ns = calibrate::read_ns(&observed.rows(calibrate::TIMERS)?);
     }
-    let (timers, timers_change) = sample::timers(&mut observed)?;
+    let (timers, timers_change) = sample::read_timers(&mut observed)?;
     let cpu = |pid: &Result<u32, String>| match pid {
         Ok(pid) => process::cpu_seconds(*pid).ok_or_else(|| "its process has ended".to_owned()),
         Err(why) => Err(why.clone()),
     };
     let is_tare = observed.about.product == Product::Tare;
     let texts = |observed: &mut ObservedServer| match is_tare {
-        true => sample::texts_read(observed),
+        true => sample::count_texts_read(observed),
         false => Ok(0.0),
     };
     let texts_before = texts(&mut observed)?;
-    let questions_before = sample::questions(&mut observed)?;
-    let before = sample::take(&mut observed)?;
+    let questions_before = sample::read_questions(&mut observed)?;
+    let before = sample::read_meters(&mut observed)?;
     let sampling = Sampling::query(&mut observed)?;
     let (began, cpu_before) = (Instant::now(), cpu(&process));
     std::thread::sleep(args.interval);
     let (seconds, cpu_after) = (began.elapsed().as_secs_f64(), cpu(&process));
-    let after = sample::take(&mut observed)?;
-    let questions = sample::questions(&mut observed)?;
+    let after = sample::read_meters(&mut observed)?;
+    let questions = sample::read_questions(&mut observed)?;
     let questions = (questions.zip(questions_before)).map(|(after, before)| after - before);
     let texts = texts(&mut observed)? - texts_before;
     let text_bytes = match is_tare {
-        true => sample::text_bytes(&mut observed)?,
+        true => sample::mean_text_bytes(&mut observed)?,
         false => 0.0,
     };
-    let mut meters = sample::between(&before, &after);
+    let mut meters = sample::growth(&before, &after);
     let statements = sample::statements(&meters, questions);
-    // What Tare's engine keeps was rehearsed with its consumers.
+    // The benchmark of Tare's engine ran with the server's consumers.
     let consumers = match is_tare {
         true => Consumers::default(),
-        false => Consumers::ask(&mut observed)?,
+        false => Consumers::query(&mut observed)?,
     };
     sample::price(
         &mut meters,
@@ -136,14 +136,14 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         true => host.units.summary(),
         false => stock::source(&observed.about),
     };
-    let seen = Seen {
+    let report = Report {
         headline: format!("{} ({})", observed.about.name, observed.about.server()),
         seconds,
         cpu: cpu_before.and_then(|before| Ok(cpu_after? - before)),
         meters,
         questions,
         texts,
-        texts_ns: host.units.texts(texts, text_bytes),
+        texts_ns: host.units.texts_ns(texts, text_bytes),
         timers,
         timers_change,
         host,
@@ -151,19 +151,19 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         sampling: sampling.is_on().then(|| sampling.summary()),
         histories: consumers.histories().map(str::to_owned).collect(),
     };
-    // Nobody reading it is no failure of ours.
-    let _ = std::io::stdout().write_all(seen.text().as_bytes());
+    // A closed pipe is no failure.
+    let _ = std::io::stdout().write_all(report.text().as_bytes());
     Ok(ExitCode::SUCCESS)
 }
 
-/// How the server's engine is set.
-fn setup(observed: &mut ObservedServer) -> Result<Setup, Failure> {
+/// Reads the consumers of the server's engine.
+fn read_setup(observed: &mut ObservedServer) -> Result<Setup, Failure> {
     let rows = observed.rows("SELECT NAME, ENABLED FROM performance_schema.setup_consumers")?;
     let consumer = |row: &Vec<Cell>| {
         let name = text(row.first()?)?;
-        // A server of another version may have consumers that this one does not know.
-        let is_known = CONSUMERS.contains(&name.as_str());
-        is_known.then_some((name, text(row.get(1)?)? == "YES"))
+        // A server of another version may have other consumers.
+        let exists_here = CONSUMERS.contains(&name.as_str());
+        exists_here.then_some((name, text(row.get(1)?)? == "YES"))
     };
     Ok(Setup {
         consumers: rows.iter().filter_map(consumer).collect(),

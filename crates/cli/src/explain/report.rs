@@ -1,4 +1,4 @@
-//! The explanation: where the CPU of instrumentation goes, what it tells for that, and what would save it.
+//! The report of `tare explain`: the cost of instrumentation, and what would save it.
 
 use std::collections::HashMap;
 
@@ -7,40 +7,40 @@ use super::sample::{Meter, Meters, statements};
 use crate::observe::format;
 use crate::observe::table::{Side, lines};
 
-/// Instruments that are listed.
-const LISTED: usize = 10;
+/// The number of instruments in the table.
+const MAX_INSTRUMENTS: usize = 10;
 
-/// What was seen in an interval.
-pub struct Seen {
+/// The figures of an interval.
+pub struct Report {
     /// The server, for the headline.
     pub headline: String,
     /// The interval.
     pub seconds: f64,
-    /// CPU seconds that the server used, or why that is not known.
+    /// CPU seconds of the server, or why they are not known.
     pub cpu: Result<f64, String>,
-    /// What was counted.
+    /// Events by instrument.
     pub meters: Meters,
-    /// Statements that the server says it answered.
+    /// The growth of Questions.
     pub questions: Option<f64>,
-    /// Texts of statements that were read for their digests.
+    /// Statement texts that were parsed for unknown digests.
     pub texts: f64,
-    /// CPU for that, in nanoseconds.
+    /// CPU for them, in nanoseconds.
     pub texts_ns: f64,
     /// Timer by event type.
     pub timers: HashMap<String, String>,
-    /// Whether timers can be chosen.
+    /// The table where timers can be changed.
     pub timers_change: Option<&'static str>,
     /// Costs of this host.
     pub host: Host,
     /// Where the unit costs come from.
     pub source: String,
-    /// What is sampled, if anything is.
+    /// The sampling rules, if anything is sampled.
     pub sampling: Option<String>,
-    /// Consumers of histories that are on: beside what is counted here.
+    /// Consumers of histories that are on.
     pub histories: Vec<String>,
 }
 
-impl Seen {
+impl Report {
     /// Instrumentation's CPU, in nanoseconds.
     pub fn cost_ns(&self) -> f64 {
         self.texts_ns + self.meters.values().map(Meter::cost_ns).sum::<f64>()
@@ -52,19 +52,18 @@ impl Seen {
         (cpu > 0.0).then(|| ns / 1e9 / cpu * 100.0)
     }
 
-    /// Cost weighted by how little it told: an instrument whose events are shorter than what measuring them takes
-    /// has told of little but itself.
-    fn dearest(&self) -> Vec<(&String, &Meter)> {
+    /// The instruments with the highest cost relative to the time that they measure.
+    fn most_expensive(&self) -> Vec<(&String, &Meter)> {
         let score = |meter: &Meter| {
-            meter.cost_ns() * meter.cost_ns() / (meter.cost_ns() + meter.told_ns).max(1.0)
+            meter.cost_ns() * meter.cost_ns() / (meter.cost_ns() + meter.measured_ns).max(1.0)
         };
         let mut all: Vec<_> = self.meters.iter().collect();
         all.sort_by(|a, b| score(b.1).total_cmp(&score(a.1)).then_with(|| a.0.cmp(b.0)));
-        all.truncate(LISTED);
+        all.truncate(MAX_INSTRUMENTS);
         all
     }
 
-    /// As text.
+    /// The report as text.
     pub fn text(&self) -> String {
         let sum = |of: fn(&Meter) -> f64| {
             self.meters
@@ -95,7 +94,7 @@ impl Seen {
             "statements       {}/s",
             format::count(statements / self.seconds)
         ));
-        text.extend(self.sampled());
+        text.extend(self.sampling_line());
         let events = sum(|meter| meter.count);
         text.push(format!(
             "events           {}/s, {} per statement",
@@ -164,8 +163,8 @@ impl Seen {
         text.join("\n")
     }
 
-    /// That events are estimates, where they are.
-    fn sampled(&self) -> Option<String> {
+    /// Says that events are estimates, if they are.
+    fn sampling_line(&self) -> Option<String> {
         let rules = self.sampling.as_ref()?;
         Some(format!(
             "sampled          {rules}: events are estimates, costs are of those observed"
@@ -185,12 +184,12 @@ impl Seen {
         ];
         let mut heads = heads.map(|(head, side)| (head.to_owned(), side)).to_vec();
         // Half the 95 % interval of the events.
-        let dearest = self.dearest();
-        let is_estimated = dearest.iter().any(|(_, meter)| meter.left_out > 0.0);
+        let most_expensive = self.most_expensive();
+        let is_estimated = most_expensive.iter().any(|(_, meter)| meter.left_out > 0.0);
         if is_estimated {
             heads.insert(3, ("+-%".to_owned(), Side::Right));
         }
-        let rows: Vec<Vec<String>> = (dearest.iter())
+        let rows: Vec<Vec<String>> = (most_expensive.iter())
             .map(|(name, meter)| {
                 let mut row = vec![
                     format::time(meter.cost_ns() * 1e3 / self.seconds),
@@ -198,9 +197,11 @@ impl Seen {
                         .map_or("?".to_owned(), |percent| format!("{percent:.3}")),
                     format::count(meter.count / self.seconds),
                     format::count(meter.count / statements.max(1.0)),
-                    // Of an observed one.
-                    format::time(meter.cost_ns() * 1e3 / (meter.count * meter.observed()).max(1.0)),
-                    format::time(meter.told_ns * 1e3 / meter.count.max(1.0)),
+                    // The cost of an observed event.
+                    format::time(
+                        meter.cost_ns() * 1e3 / (meter.count * meter.observed_share()).max(1.0),
+                    ),
+                    format::time(meter.measured_ns * 1e3 / meter.count.max(1.0)),
                     if meter.timed { "YES" } else { "NO" }.to_owned(),
                     format::line(name),
                 ];
@@ -225,9 +226,9 @@ impl Seen {
                 .fold(0.0, |sum: f64, each| sum + each)
         };
         let all: Vec<&Meter> = self.meters.values().collect();
-        let dearest = self.dearest();
-        let ten: Vec<&Meter> = dearest.iter().map(|(_, meter)| *meter).collect();
-        let says = |what: &str, ns: f64, sql: &str| {
+        let most_expensive = self.most_expensive();
+        let ten: Vec<&Meter> = most_expensive.iter().map(|(_, meter)| *meter).collect();
+        let saving = |what: &str, ns: f64, sql: &str| {
             let saved = match self.percent(ns) {
                 Some(percent) => format!("{percent:.2} % of CPU"),
                 None => format!(
@@ -237,13 +238,13 @@ impl Seen {
             };
             vec![format!("{what}: saves {saved}"), format!("  {sql}")]
         };
-        let timed_names: Vec<String> = dearest
+        let timed_names: Vec<String> = most_expensive
             .iter()
             .filter(|(_, meter)| meter.timed)
             .map(|(name, _)| crate::observe::sql_literal(name))
             .collect();
         let timed_names = timed_names.join(", ");
-        let names: Vec<String> = dearest
+        let names: Vec<String> = most_expensive
             .iter()
             .map(|(name, _)| crate::observe::sql_literal(name))
             .collect();
@@ -255,13 +256,13 @@ impl Seen {
         let timing = |meter: &Meter| meter.timing_ns();
         let cost = |meter: &Meter| meter.cost_ns();
         if !timed_names.is_empty() {
-            text.extend(says(
+            text.extend(saving(
                 "Counting these instead of timing them",
                 sum(&timing, &ten),
                 &update("TIMED = 'NO'", &format!("NAME IN ({timed_names})")),
             ));
         }
-        text.extend(says(
+        text.extend(saving(
             "Counting everything instead of timing it",
             sum(&timing, &all),
             &update("TIMED = 'NO'", "NAME NOT LIKE 'memory/%'"),
@@ -273,7 +274,7 @@ impl Seen {
                     "UPDATE {table} SET TIMER_NAME = '{timer}' WHERE NAME IN ({});",
                     which.join(", ")
                 );
-                text.extend(says(&format!("Timing by {timer}"), ns, &sql));
+                text.extend(saving(&format!("Timing by {timer}"), ns, &sql));
             } else {
                 text.push(format!(
                     "Timing by {timer} would save {}, but this server's timers cannot be chosen.",
@@ -282,16 +283,16 @@ impl Seen {
                 ));
             }
         }
-        text.extend(says(
+        text.extend(saving(
             "Switching these off",
             sum(&cost, &ten),
             &update("ENABLED = 'NO'", &format!("NAME IN ({names})")),
         ));
-        text.extend(says("Switching everything off", self.cost_ns(), "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';"));
+        text.extend(saving("Switching everything off", self.cost_ns(), "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation';"));
         text
     }
 
-    /// The fastest timer, what it would save, and for which types of events; `None` when they have it.
+    /// The fastest timer, the CPU that it would save, and the event types; `None` if all have it.
     fn faster_timer(&self) -> Option<(&str, f64, Vec<&str>)> {
         let (timer, read) = self
             .host
@@ -321,23 +322,24 @@ impl Seen {
 mod tests {
     use super::*;
 
-    fn seen() -> Seen {
-        let meter = |event_type: &str, count, told_ns, reads: f64, timer_ns, counting_ns| Meter {
-            event_type: event_type.into(),
-            timed: reads > 0.0,
-            count,
-            told_ns,
-            reads,
-            timer_ns,
-            counting_ns,
-            ..Meter::default()
-        };
-        Seen {
+    fn report() -> Report {
+        let meter =
+            |event_type: &str, count, measured_ns, reads: f64, timer_ns, counting_ns| Meter {
+                event_type: event_type.into(),
+                timed: reads > 0.0,
+                count,
+                measured_ns,
+                reads,
+                timer_ns,
+                counting_ns,
+                ..Meter::default()
+            };
+        Report {
             headline: "db (MySQL 5.7.22)".into(),
             seconds: 2.0,
             cpu: Ok(1.0),
             meters: [
-                // Locks that nobody waited for tell of nothing but their clock; the file's time is worth what it costs.
+                // Uncontended locks measure little but the clock; the file's time is worth its cost.
                 (
                     "wait/synch/mutex/sql/LOCK_open".to_owned(),
                     meter("wait", 1e6, 5e7, 2e6, 2e7, 5e6),
@@ -373,27 +375,27 @@ mod tests {
 
     #[test]
     fn estimates_are_marked_and_cost_what_was_observed() {
-        let mut seen = seen();
-        assert!(!seen.text().contains("+-%"));
-        seen.sampling = Some("wait 1/16".into());
+        let mut report = report();
+        assert!(!report.text().contains("+-%"));
+        report.sampling = Some("wait 1/16".into());
         let name = "wait/io/file/sql/binlog";
-        let meter = seen.meters.get_mut(name).expect(name);
+        let meter = report.meters.get_mut(name).expect(name);
         meter.left_out = meter.count * 15.0 / 16.0;
         meter.variance = (meter.count / 19.6).powi(2);
-        let text = seen.text();
+        let text = report.text();
         assert!(text.contains("sampled          wait 1/16"), "{text}");
         let line = |with: &str| text.lines().find(|line| line.contains(with));
         let heads = line("EVENTS/s").expect("heads");
         assert!(heads.contains("+-%"), "{text}");
         let row = text.lines().find(|line| line.ends_with(name)).expect(name);
         assert!(row.contains(" 10.0 "), "{text}");
-        // 35 ms by 62500 observed events.
+        // 35 ms for 62500 observed events.
         assert!(row.contains("560.00 ns"), "{text}");
     }
 
     #[test]
-    fn the_sum_is_told_as_cpu_and_percent() {
-        let text = seen().text();
+    fn the_sum_is_printed_as_cpu_and_percent() {
+        let text = report().text();
         for expected in [
             "server's CPU     1.00 s, 50.0 % of one CPU",
             "statements       5000/s",
@@ -406,10 +408,10 @@ mod tests {
     }
 
     #[test]
-    fn who_tells_little_for_its_cost_is_first() {
-        let seen = seen();
-        let order: Vec<&str> = seen
-            .dearest()
+    fn an_instrument_that_measures_little_for_its_cost_is_first() {
+        let report = report();
+        let order: Vec<&str> = report
+            .most_expensive()
             .iter()
             .map(|(name, _)| name.as_str())
             .collect();
@@ -425,13 +427,13 @@ mod tests {
 
     #[test]
     fn savings_have_their_sql() {
-        let text = seen().text();
+        let text = report().text();
         assert!(text.contains("Counting everything instead of timing it: saves 5.08 % of CPU\n  UPDATE performance_schema.setup_instruments SET TIMED = 'NO'"), "{text}");
         assert!(text.contains("Timing by CYCLE: saves 0.06 % of CPU\n  UPDATE tare.setup_timers SET TIMER_NAME = 'CYCLE' WHERE NAME IN ('statement');"), "{text}");
-        let fixed = Seen {
+        let fixed = Report {
             timers_change: None,
             cpu: Err("far away".into()),
-            ..seen()
+            ..report()
         };
         let text = fixed.text();
         assert!(

@@ -1,4 +1,4 @@
-//! What a server has counted, instrument by instrument, and what that cost it.
+//! The events that a server has counted, instrument by instrument, and their cost.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use super::stock;
 use crate::observe::{About, ObservedServer, Product, QueryError, integer, real, text};
 use crate::output::Cell;
 
-/// An instrument up to a moment, or in an interval.
+/// The events of an instrument, up to a moment or in an interval.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Meter {
     /// wait, stage, statement, transaction, memory, idle.
@@ -16,37 +16,37 @@ pub struct Meter {
     pub timed: bool,
     /// Events.
     pub count: f64,
-    /// Those of them that were timed.
+    /// Timed events.
     pub count_timed: f64,
-    /// What they told: the time that they measured, in nanoseconds.
-    pub told_ns: f64,
+    /// The time that they measured, in nanoseconds.
+    pub measured_ns: f64,
     /// Clock reads.
     pub reads: f64,
-    /// CPU for these, in nanoseconds.
+    /// CPU for the clock reads, in nanoseconds.
     pub timer_ns: f64,
-    /// CPU for keeping times.
+    /// CPU for storing times.
     pub recording_ns: f64,
     /// CPU for counting.
     pub counting_ns: f64,
-    /// Of `count`, those that sampling left out: others stand for them.
+    /// Events of `count` that sampling did not observe.
     pub left_out: f64,
     /// Variance of `count`.
     pub variance: f64,
 }
 
 impl Meter {
-    /// What counting instead of timing would save.
+    /// CPU that counting instead of timing would save.
     pub fn timing_ns(&self) -> f64 {
         (self.timer_ns + self.recording_ns).max(0.0)
     }
 
-    /// All of it.
+    /// The total cost.
     pub fn cost_ns(&self) -> f64 {
         self.timing_ns() + self.counting_ns
     }
 
-    /// The part of its events that were observed.
-    pub fn observed(&self) -> f64 {
+    /// The observed share of its events.
+    pub fn observed_share(&self) -> f64 {
         match self.count > 0.0 {
             true => ((self.count - self.left_out) / self.count).clamp(0.0, 1.0),
             false => 1.0,
@@ -59,14 +59,14 @@ impl Meter {
     }
 
     fn minus(&self, before: &Self) -> Self {
-        // Truncated meanwhile: what is there came since.
+        // Truncated meanwhile, so that all of it is growth.
         if before.count > self.count {
             return self.clone();
         }
         Self {
             count: self.count - before.count,
             count_timed: self.count_timed - before.count_timed,
-            told_ns: self.told_ns - before.told_ns,
+            measured_ns: self.measured_ns - before.measured_ns,
             reads: (self.reads - before.reads).max(0.0),
             left_out: (self.left_out - before.left_out).max(0.0),
             variance: (self.variance - before.variance).max(0.0),
@@ -75,11 +75,11 @@ impl Meter {
     }
 }
 
-/// The instruments at one moment, by name.
+/// Meters by instrument.
 pub type Meters = HashMap<String, Meter>;
 
-/// Statements that the server has answered in all; none of a program that does not count them.
-pub fn questions(observed: &mut ObservedServer) -> Result<Option<f64>, QueryError> {
+/// Reads the status variable Questions; `None` for a program that has none.
+pub fn read_questions(observed: &mut ObservedServer) -> Result<Option<f64>, QueryError> {
     match observed.rows("SHOW GLOBAL STATUS LIKE 'Questions'") {
         Ok(rows) => Ok(rows.first().and_then(|row| text(row.get(1)?)?.parse().ok())),
         Err(QueryError::Refused(_)) => Ok(None),
@@ -87,7 +87,7 @@ pub fn questions(observed: &mut ObservedServer) -> Result<Option<f64>, QueryErro
     }
 }
 
-/// Statements of an interval: those that were counted or, where their instruments are off, those that the server says it answered.
+/// Statements of an interval: the counted ones or, if their instruments are off, the growth of Questions.
 pub fn statements(meters: &Meters, questions: Option<f64>) -> f64 {
     let counted = counted(meters);
     if counted > 0.0 {
@@ -97,32 +97,32 @@ pub fn statements(meters: &Meters, questions: Option<f64>) -> f64 {
     }
 }
 
-/// Statements that clients sent, among all that was counted.
+/// Counted statements that clients sent.
 fn counted(meters: &Meters) -> f64 {
     let statements = meters.iter().filter(|(name, _)| is_of_client(name));
     statements.fold(0.0, |sum, (_, meter)| sum + meter.count)
 }
 
-/// Whether an instrument is of statements that clients send.
+/// Whether an instrument counts statements that clients send.
 fn is_of_client(name: &str) -> bool {
     name.starts_with("statement/")
         && !name.starts_with("statement/sp/")
         && !name.starts_with("statement/abstract/")
 }
 
-/// What came between two moments.
-pub fn between(before: &Meters, after: &Meters) -> Meters {
+/// The growth between two moments.
+pub fn growth(before: &Meters, after: &Meters) -> Meters {
     let nothing = Meter::default();
-    let came = after.iter().map(|(name, meter)| {
+    let growth = after.iter().map(|(name, meter)| {
         (
             name.clone(),
             meter.minus(before.get(name).unwrap_or(&nothing)),
         )
     });
-    came.filter(|(_, meter)| meter.count > 0.0).collect()
+    growth.filter(|(_, meter)| meter.count > 0.0).collect()
 }
 
-/// Type, summary, what is counted, what is measured.
+/// Event type, summary, column of counts, column of times.
 const SUMMARIES: [(&str, &str, &str, &str); 5] = [
     (
         "wait",
@@ -156,8 +156,8 @@ const SUMMARIES: [(&str, &str, &str, &str); 5] = [
     ),
 ];
 
-/// Asks.
-pub fn take(observed: &mut ObservedServer) -> Result<Meters, QueryError> {
+/// Reads all summaries.
+pub fn read_meters(observed: &mut ObservedServer) -> Result<Meters, QueryError> {
     let mut meters = Meters::new();
     for (event_type, table, count, sum) in SUMMARIES {
         let question = format!(
@@ -165,7 +165,7 @@ pub fn take(observed: &mut ObservedServer) -> Result<Meters, QueryError> {
         );
         let rows = match observed.rows(&question) {
             Ok(rows) => rows,
-            // Older servers have fewer.
+            // Older servers lack some.
             Err(QueryError::Refused(_)) => continue,
             Err(lost) => return Err(lost),
         };
@@ -177,21 +177,21 @@ pub fn take(observed: &mut ObservedServer) -> Result<Meters, QueryError> {
             let meter = Meter {
                 event_type: if name == "idle" { "idle" } else { event_type }.to_owned(),
                 count: number(1),
-                told_ns: number(2) / 1e3,
+                measured_ns: number(2) / 1e3,
                 ..Meter::default()
             };
             meters.insert(name, meter);
         }
     }
     match observed.about.product {
-        Product::Tare => tares(observed, &mut meters)?,
-        _ => stocks(observed, &mut meters)?,
+        Product::Tare => read_tare_costs(observed, &mut meters)?,
+        _ => read_stock_timing(observed, &mut meters)?,
     }
     Ok(meters)
 }
 
-/// Tare's engine knows how many it timed.
-fn tares(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
+/// Reads the number of timed events from Tare's engine.
+fn read_tare_costs(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
     let question =
         "SELECT event_name, timed, count_timed, timer_reads FROM tare.cost_by_event_name";
     for row in observed.rows(question)? {
@@ -204,15 +204,15 @@ fn tares(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), Query
         meter.count_timed = number(2);
         meter.reads = number(3);
     }
-    estimates(observed, meters)
+    read_estimates(observed, meters)
 }
 
-/// What sampling left out, and how far the estimates are off.
-fn estimates(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
+/// Reads how many events sampling left out, and the errors of the estimates.
+fn read_estimates(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
     let question = "SELECT event_name, events_represented, events_observed, count_error FROM tare.sampling_by_instrument";
     let rows = match observed.rows(question) {
         Ok(rows) => rows,
-        // A tare of an older version serves it.
+        // An older version of Tare has no such table.
         Err(QueryError::Refused(_)) => return Ok(()),
         Err(lost) => return Err(lost),
     };
@@ -227,9 +227,9 @@ fn estimates(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), Q
     Ok(())
 }
 
-/// Other servers say which instruments are timed.
-fn stocks(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
-    let timed = timed(observed)?;
+/// Reads which instruments of a stock server are timed.
+fn read_stock_timing(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), QueryError> {
+    let timed = read_timed(observed)?;
     for (name, meter) in meters.iter_mut() {
         meter.timed = timed.get(name).copied().unwrap_or(false);
         if meter.timed {
@@ -240,16 +240,16 @@ fn stocks(observed: &mut ObservedServer, meters: &mut Meters) -> Result<(), Quer
     Ok(())
 }
 
-/// Texts that Tare's engine has read for their digests, because it did not know them.
-pub fn texts_read(observed: &mut ObservedServer) -> Result<f64, QueryError> {
+/// Reads how many texts Tare's engine has parsed for unknown digests.
+pub fn count_texts_read(observed: &mut ObservedServer) -> Result<f64, QueryError> {
     let read = observed.text(
         "SELECT VARIABLE_VALUE FROM performance_schema.global_status WHERE VARIABLE_NAME = 'Tare_digest_texts_read'",
     )?;
     Ok(read.and_then(|read| read.parse().ok()).unwrap_or(0.0))
 }
 
-/// Bytes of a statement's text, in the mean.
-pub fn text_bytes(observed: &mut ObservedServer) -> Result<f64, QueryError> {
+/// Reads the mean length of a statement's text.
+pub fn mean_text_bytes(observed: &mut ObservedServer) -> Result<f64, QueryError> {
     let bytes = observed.text(
         "SELECT SUM(COUNT_STAR * LENGTH(QUERY_SAMPLE_TEXT)) / SUM(COUNT_STAR) FROM performance_schema.events_statements_summary_by_digest",
     )?;
@@ -261,16 +261,16 @@ pub fn text_bytes(observed: &mut ObservedServer) -> Result<f64, QueryError> {
 pub struct Consumers(Vec<String>);
 
 impl Consumers {
-    /// Of these names.
-    pub fn of(names: impl Iterator<Item = String>) -> Self {
+    /// Consumers by their names.
+    pub fn new(names: impl Iterator<Item = String>) -> Self {
         Self(names.collect())
     }
 
-    /// Those of a server.
-    pub fn ask(observed: &mut ObservedServer) -> Result<Self, QueryError> {
+    /// Reads the consumers of a server.
+    pub fn query(observed: &mut ObservedServer) -> Result<Self, QueryError> {
         let rows = observed
             .rows("SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES'")?;
-        Ok(Self::of(rows.iter().filter_map(|row| text(row.first()?))))
+        Ok(Self::new(rows.iter().filter_map(|row| text(row.first()?))))
     }
 
     /// The histories among them.
@@ -285,7 +285,7 @@ impl Consumers {
     }
 }
 
-/// Says what the events of an interval with so many statements have cost. `consumers` are a stock server's.
+/// Computes the cost of an interval's events. `consumers` are a stock server's.
 pub fn price(
     meters: &mut Meters,
     about: &About,
@@ -294,7 +294,7 @@ pub fn price(
     statements: f64,
     consumers: &Consumers,
 ) {
-    // Where nobody counts statements, nobody knows which events come together.
+    // Without the number of statements, every event is taken for the first of its instrument in a statement.
     let firsts = if statements > 0.0 {
         statements
     } else {
@@ -307,10 +307,13 @@ pub fn price(
         meter.timer_ns = meter.reads * host.read(timer);
         (meter.counting_ns, meter.recording_ns) = match about.product {
             Product::Tare => {
-                let unit = host.units.of(name);
+                let unit = host.units.for_instrument(name);
                 let (counting, timing) = unit.price(meter.count, meter.count_timed, firsts);
-                let (counting, timing) = (counting * meter.observed(), timing * meter.observed());
-                // Measured with reads of the counter in it.
+                let (counting, timing) = (
+                    counting * meter.observed_share(),
+                    timing * meter.observed_share(),
+                );
+                // The measured cost contains the clock reads.
                 (counting, timing - meter.reads * host.read("CYCLE"))
             }
             _ => {
@@ -320,7 +323,7 @@ pub fn price(
                     .filter(|name| name.starts_with(&of_type))
                     .count() as f64;
                 let clients = if is_of_client(name) { meter.count } else { 0.0 };
-                // A prepared statement had its digest when it was prepared.
+                // A prepared statement's digest is computed when it is prepared.
                 let texts = if name.starts_with("statement/sql/") {
                     meter.count
                 } else {
@@ -345,7 +348,7 @@ pub fn price(
     }
 }
 
-fn timed(observed: &mut ObservedServer) -> Result<HashMap<String, bool>, QueryError> {
+fn read_timed(observed: &mut ObservedServer) -> Result<HashMap<String, bool>, QueryError> {
     let rows = observed.rows(
         "SELECT NAME, TIMED FROM performance_schema.setup_instruments WHERE ENABLED = 'YES'",
     )?;
@@ -358,9 +361,9 @@ fn timed(observed: &mut ObservedServer) -> Result<HashMap<String, bool>, QueryEr
     Ok(rows.iter().filter_map(pair).collect())
 }
 
-/// Which timer each type of event has, and the table where that can be chosen: Tare's, or that of a MySQL
-/// up to 5.7 or a MariaDB.
-pub fn timers(
+/// Reads the timer of each event type, and the name of the table where it can be changed: Tare's, or that of MySQL
+/// up to 5.7 and MariaDB.
+pub fn read_timers(
     observed: &mut ObservedServer,
 ) -> Result<(HashMap<String, String>, Option<&'static str>), QueryError> {
     for table in ["tare.setup_timers", "performance_schema.setup_timers"] {
@@ -376,7 +379,7 @@ pub fn timers(
     Ok((fixed_timers(), None))
 }
 
-/// Those that stock servers have unless somebody chooses others.
+/// The default timers of stock servers.
 pub fn fixed_timers() -> HashMap<String, String> {
     let fixed = [
         ("idle", "MICROSECOND"),
@@ -395,7 +398,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_those_counted_or_those_that_the_server_says() {
+    fn statements_are_counted_or_else_the_growth_of_questions() {
         let of = |name: &str, count: f64| {
             let meter = Meter {
                 count,
@@ -420,7 +423,7 @@ mod tests {
                 ..Meter::default()
             };
             let mut meters: Meters = [(name.to_owned(), meter)].into();
-            let consumers = Consumers::of(histories.iter().map(|&name| name.to_owned()));
+            let consumers = Consumers::new(histories.iter().map(|&name| name.to_owned()));
             let (host, timers) = (Host::default(), HashMap::new());
             price(&mut meters, &about, &host, &timers, 100.0, &consumers);
             meters[name].cost_ns()
@@ -438,17 +441,18 @@ mod tests {
             ),
             plain + 100.0 * statement.client_ns
         );
-        let kept = [
+        let histories = [
             "events_waits_history",
             "events_waits_history_long",
             "events_stages_history",
         ];
-        let extra = cost("wait/io/file/a", "wait", &kept) - cost("wait/io/file/a", "wait", &[]);
+        let extra =
+            cost("wait/io/file/a", "wait", &histories) - cost("wait/io/file/a", "wait", &[]);
         assert!(wait.history_ns > 0.0 && (extra - 200.0 * wait.history_ns).abs() < 1e-6);
     }
 
     #[test]
-    fn only_what_came_costs() {
+    fn only_growth_costs() {
         let at = |count: f64| -> Meters {
             [(
                 "wait/a".to_owned(),
@@ -460,9 +464,10 @@ mod tests {
             )]
             .into()
         };
-        let came = between(&at(10.0), &at(15.0));
-        assert_eq!((came["wait/a"].count, came["wait/a"].reads), (5.0, 10.0));
-        assert_eq!(between(&at(10.0), &at(4.0))["wait/a"].count, 4.0);
-        assert!(between(&at(10.0), &at(10.0)).is_empty());
+        let growth_of_5 = growth(&at(10.0), &at(15.0));
+        let meter = &growth_of_5["wait/a"];
+        assert_eq!((meter.count, meter.reads), (5.0, 10.0));
+        assert_eq!(growth(&at(10.0), &at(4.0))["wait/a"].count, 4.0);
+        assert!(growth(&at(10.0), &at(10.0)).is_empty());
     }
 }

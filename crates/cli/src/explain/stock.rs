@@ -1,43 +1,43 @@
-//! What an event costs a stock server beside its clock reads: constants, because these servers do not say.
+//! The cost of an event on a stock server without its clock reads, as constants.
 //!
-//! Stages and statements: measured as recipe events of tare weigh does, on 2026-11-21 (2 shared CPUs, AMD EPYC, other builds beside it; medians of
-//! 5 rounds) and kept in docs/results/2026-11-21-events: counted and timed against everything off, by events counted.
-//! Those statements ran within a procedure, again and again.
+//! Stages and statements: measured by recipe events of tare weigh on 2026-11-21 (2 shared CPUs, AMD EPYC, under other
+//! load; medians of 5 rounds; docs/results/2026-11-21-events), as the difference of counted and timed from everything
+//! off, divided by the events. The statements ran within a procedure.
 //!
-//! Waits, with and without thread_instrumentation, what a client's statement takes more, and digests: recipe explain on 2026-11-22
-//! (docs/results/2026-11-22-weigh/explain and text), under sysbench oltp_read_only with 8 connections and oltp_point_select as text; 8.0's selects are recipe
-//! configs'. What a wait costs is mostly its instrument's counters, which have to be found again in each statement: the first wait of an
-//! instrument in a statement costs ten times what those behind it do. A mean of both fits no other load.
+//! Waits with and without thread_instrumentation, the additional cost of a client's statement, and digests: recipe
+//! explain on 2026-11-22 (docs/results/2026-11-22-weigh/explain and text), under sysbench oltp_read_only with 8
+//! connections and oltp_point_select as text; 8.0's selects are recipe configs'. Most of a wait's cost is cache misses on
+//! its instrument's counters, so that the first wait of an instrument in a statement costs ten times as much as the
+//! next ones. A mean of both would fit no other load.
 //!
-//! MySQL 9.7 and MariaDB 11.4 and 11.8: recipes events and explain on 2026-11-26, on an Intel Xeon, with other builds beside it; least squares over
-//! all configurations of both loads, weighted by their intervals (docs/results/2026-11-26-explain).
+//! MySQL 9.7 and MariaDB 11.4 and 11.8: recipes events and explain on 2026-11-26, on an Intel Xeon under other load;
+//! least squares over all configurations of both loads, weighted by their intervals (docs/results/2026-11-26-explain).
 //!
-//! Timing scales with what a read of the clock takes here: it is mostly reads, and much of the rest is done meanwhile. docs/overhead.md says how well it
-//! all fits.
+//! The cost of timing scales with a clock read here, because reads are most of it. docs/overhead.md says how accurate
+//! the constants are.
 
 use super::sample::Consumers;
 use crate::observe::{About, Product};
 
-/// One event.
+/// The cost of one event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unit {
     /// Counting it, in nanoseconds.
     pub counting_ns: f64,
-    /// Timing it with its usual timer, in nanoseconds: more than counting, its clock reads included. Less than the reads alone take one after the
-    /// other, where the processor does the rest meanwhile.
+    /// Timing it with its default timer beyond counting, in nanoseconds, including clock reads. It can be less than the
+    /// reads take alone, because the processor overlaps them with other work.
     pub timing_ns: f64,
-    /// What a read of that timer took where this was measured, in nanoseconds.
+    /// A read of that timer on the machine of the measurement, in nanoseconds.
     pub read_ns: f64,
-    /// What an instrument's first event in a statement takes more: counting it, and timing it.
+    /// Additional cost of an instrument's first event in a statement: counting and timing.
     pub first_ns: (f64, f64),
     /// Clock reads.
     pub reads: f64,
-    /// What the statement of a client takes more than one within a procedure, in nanoseconds: its digest, and an engine whose memory has to
-    /// be found again.
+    /// Additional cost of a client's statement over one within a procedure, in nanoseconds: its digest and cache misses.
     pub client_ns: f64,
-    /// The digest of a statement that came as text, in nanoseconds.
+    /// The digest of a statement sent as text, in nanoseconds.
     pub digest_ns: f64,
-    /// Writing it to a history, in nanoseconds for each of them.
+    /// Writing it to one history, in nanoseconds.
     pub history_ns: f64,
 }
 
@@ -55,7 +55,7 @@ struct Wait {
 struct Waits {
     /// With thread_instrumentation.
     by_thread: Wait,
-    /// Without it: nothing is kept by thread.
+    /// Without it, so that nothing is counted by thread.
     global: Wait,
 }
 
@@ -63,27 +63,27 @@ const fn wait(first: (f64, f64), next: (f64, f64)) -> Wait {
     Wait { first, next }
 }
 
-/// A server, and the nanoseconds measured: wait, stage, statement, each counted and timed, and memory.
-struct Measured {
+/// The measured nanoseconds of a server; pairs are counted and timed.
+struct StockCosts {
     name: &'static str,
-    /// How the version of that server begins.
+    /// The beginning of that server's version.
     version: &'static str,
     waits: Waits,
     stage: (f64, f64),
     statement: (f64, f64),
     memory: f64,
-    /// What a client's statement takes more than one within a procedure.
+    /// Additional cost of a client's statement over one within a procedure.
     client: f64,
-    /// The digest of one that comes as text, with statements_digest.
+    /// The digest of a statement sent as text, with statements_digest.
     digest: f64,
-    /// What was measured on another server, and on which.
+    /// Figures that were measured on another server.
     borrowed: &'static str,
     machine: Machine,
 }
 
-/// Where it was measured.
+/// The machine of a measurement.
 struct Machine {
-    /// What reads took there, in nanoseconds: of the cycle counter, and of the clock.
+    /// Nanoseconds of a read of the cycle counter and of the clock.
     read_ns: (f64, f64),
     results: &'static str,
 }
@@ -98,10 +98,10 @@ const XEON: Machine = Machine {
     results: "docs/results/2026-11-26-explain",
 };
 
-/// An event in a history of MySQL 5.7.22. Recipe instruments: all consumers against the defaults, by waits and stages.
+/// Writing an event to a history of MySQL 5.7.22. From recipe instruments: all consumers against the defaults.
 const HISTORY_NS: f64 = 22.0;
 
-const MYSQL_5_7: Measured = Measured {
+const MYSQL_5_7: StockCosts = StockCosts {
     name: "MySQL 5.7.22",
     version: "5.7.22",
     waits: Waits {
@@ -110,7 +110,7 @@ const MYSQL_5_7: Measured = Measured {
     },
     stage: (5.8, 21.1),
     statement: (54.8, 99.5),
-    // Not told from zero.
+    // Not significantly different from zero.
     memory: 3.3,
     client: 40.0,
     digest: 620.0,
@@ -118,7 +118,7 @@ const MYSQL_5_7: Measured = Measured {
     machine: EPYC,
 };
 
-const MYSQL_8_0: Measured = Measured {
+const MYSQL_8_0: StockCosts = StockCosts {
     name: "MySQL 8.0.15",
     version: "8.0.15",
     waits: Waits {
@@ -134,10 +134,10 @@ const MYSQL_8_0: Measured = Measured {
     machine: EPYC,
 };
 
-const MYSQL_5_6: Measured = Measured {
+const MYSQL_5_6: StockCosts = StockCosts {
     name: "MySQL 5.6.24",
     version: "5.6.24",
-    // Locks can be instrumented at its start alone, and it has no statements within procedures, by which the others were measured.
+    // Its locks can only be instrumented at start, and it does not instrument statements within procedures.
     waits: MYSQL_5_7.waits,
     stage: (1.7, 29.6),
     statement: MYSQL_5_7.statement,
@@ -148,7 +148,7 @@ const MYSQL_5_6: Measured = Measured {
     machine: EPYC,
 };
 
-const MARIADB_10_11: Measured = Measured {
+const MARIADB_10_11: StockCosts = StockCosts {
     name: "MariaDB 10.11.19",
     version: "10.11.",
     waits: Waits {
@@ -157,7 +157,7 @@ const MARIADB_10_11: Measured = Measured {
     },
     stage: (2.2, 18.2),
     statement: (70.4, 128.9),
-    // Not told from zero here (quartiles -123 and 80).
+    // Not significantly different from zero here (quartiles -123 and 80).
     memory: MYSQL_5_7.memory,
     client: 0.0,
     digest: 1140.0,
@@ -165,14 +165,14 @@ const MARIADB_10_11: Measured = Measured {
     machine: EPYC,
 };
 
-const MYSQL_9_7: Measured = Measured {
+const MYSQL_9_7: StockCosts = StockCosts {
     name: "MySQL 9.7.4",
     version: "9.7.",
     waits: Waits {
         by_thread: wait((98.7, 113.1), (7.8, 52.6)),
         global: wait((48.6, 70.3), (7.8, 52.6)),
     },
-    // Counted, not told from zero.
+    // Counted: not significantly different from zero.
     stage: (0.0, 43.3),
     statement: (87.2, 212.8),
     memory: 15.4,
@@ -182,7 +182,7 @@ const MYSQL_9_7: Measured = Measured {
     machine: XEON,
 };
 
-const MARIADB_11_4: Measured = Measured {
+const MARIADB_11_4: StockCosts = StockCosts {
     name: "MariaDB 11.4.5",
     version: "11.4.",
     waits: Waits {
@@ -198,7 +198,7 @@ const MARIADB_11_4: Measured = Measured {
     machine: XEON,
 };
 
-const MARIADB_11_8: Measured = Measured {
+const MARIADB_11_8: StockCosts = StockCosts {
     name: "MariaDB 11.8.9",
     version: "11.8.",
     waits: Waits {
@@ -214,8 +214,8 @@ const MARIADB_11_8: Measured = Measured {
     machine: XEON,
 };
 
-/// Those of a server's own series, or of the one before that was measured.
-fn measured(about: &About) -> &'static Measured {
+/// The constants of a server's series, or of the closest earlier one.
+fn costs_of(about: &About) -> &'static StockCosts {
     match (about.product, about.series) {
         (Product::MariaDb, (..=10, _)) => &MARIADB_10_11,
         (Product::MariaDb, (11, ..=7)) => &MARIADB_11_4,
@@ -227,9 +227,9 @@ fn measured(about: &About) -> &'static Measured {
     }
 }
 
-/// Where a server's constants come from, for the report: on which version they were measured, and whether it is this one.
+/// For the report: the version on which a server's constants were measured, and whether it is the server's.
 pub fn source(about: &About) -> String {
-    let measured = measured(about);
+    let measured = costs_of(about);
     let mut text = format!(
         "Unit costs apart from clock reads: constants measured on {} ({})",
         measured.name, measured.machine.results
@@ -247,7 +247,7 @@ pub fn source(about: &About) -> String {
     text
 }
 
-/// Clock reads of an event that is timed.
+/// Clock reads of a timed event.
 pub fn reads(event_type: &str) -> f64 {
     match event_type {
         "memory" => 0.0,
@@ -258,7 +258,7 @@ pub fn reads(event_type: &str) -> f64 {
 
 /// The unit costs of a type of event, with these consumers.
 pub fn unit(about: &About, event_type: &str, consumers: &Consumers) -> Unit {
-    let measured = measured(about);
+    let measured = costs_of(about);
     let (cycle, clock) = measured.machine.read_ns;
     let waits = match consumers.has("thread_instrumentation") {
         true => measured.waits.by_thread,
@@ -267,7 +267,7 @@ pub fn unit(about: &About, event_type: &str, consumers: &Consumers) -> Unit {
     let (costs, read) = match event_type {
         "stage" => (measured.stage, clock),
         "statement" => (measured.statement, clock),
-        // Not measured apart: begun and ended once for some statements, as cheap as a wait.
+        // Not measured separately, and assumed to cost as much as a wait.
         "transaction" => (measured.waits.by_thread.first, clock),
         "memory" => ((measured.memory, measured.memory), 0.0),
         _ => (waits.next, cycle),
@@ -304,7 +304,7 @@ mod tests {
     use super::*;
 
     fn consumers(names: &[&str]) -> Consumers {
-        Consumers::of(names.iter().map(|&name| name.to_owned()))
+        Consumers::new(names.iter().map(|&name| name.to_owned()))
     }
 
     fn about(version: &str) -> About {
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_costs_its_digest_and_a_wait_its_thread_where_they_are_kept() {
+    fn digests_and_counting_by_thread_cost_if_their_consumers_are_on() {
         for (version, measured) in [
             ("5.6.24", &MYSQL_5_6),
             ("5.7.22", &MYSQL_5_7),
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_measured_on_another_version_is_said() {
+    fn constants_of_another_version_are_reported() {
         let own = source(&about("5.7.22-log"));
         assert!(
             own.contains("measured on MySQL 5.7.22 ") && !own.contains("This server is"),

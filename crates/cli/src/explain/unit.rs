@@ -1,13 +1,14 @@
-//! What events of Tare's engine cost on this host: measured on an engine of our own, set as the server's is.
+//! The cost of events of Tare's engine on this host, measured with an engine in this process that has the server's
+//! settings.
 
 use tare_layout::Kind;
 use tare_layout::class::KINDS;
 use tare_rows::cost;
 
-use super::rehearsal::{Rehearsal, Setup};
+use super::benchmark::{Benchmark, Setup};
 use crate::observe::table::{Side, lines};
 
-/// What one event costs beyond one whose instrument is off, in nanoseconds of CPU, its clock reads included.
+/// The cost of one event beyond one whose instrument is off, in nanoseconds of CPU, including clock reads.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Cost {
     /// Counted.
@@ -16,18 +17,19 @@ pub struct Cost {
     pub timed: f64,
 }
 
-/// One event: an instrument's first in a statement finds the engine's code and its own counters out of the processor's nearest caches,
-/// what follows in the same statement finds them there.
+/// The cost of an event. An instrument's first event in a statement misses the processor's nearest caches; those that
+/// follow hit them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Unit {
-    /// The first.
+    /// The first event in a statement.
     pub first: Cost,
-    /// Any other.
+    /// Any other event.
     pub next: Cost,
 }
 
 impl Unit {
-    /// So many events, of which so many were timed and so many their statement's first: nanoseconds for counting, and for timing.
+    /// Nanoseconds for counting and for timing so many events, of which some were timed and some the first in their
+    /// statement.
     pub fn price(&self, count: f64, timed: f64, first: f64) -> (f64, f64) {
         let first = if count > 0.0 {
             first.min(count) / count
@@ -41,17 +43,17 @@ impl Unit {
     }
 }
 
-/// What is known of this host.
+/// Unit costs on this host.
 #[derive(Debug, Clone, Default)]
 pub struct Units {
     by_kind: Vec<(Kind, Unit)>,
-    /// Reading a statement's text for its digest: nanoseconds for the text, and for each byte of it.
+    /// Parsing a statement's text for its digest: nanoseconds for the text, and for each byte.
     text: (f64, f64),
-    /// Whether it was measured here.
+    /// Whether they were measured here.
     pub measured: bool,
 }
 
-/// What is measured, as it is called in the report.
+/// Kinds of events and their names in the report.
 const NAMES: [(Kind, &str); 12] = [
     (Kind::Statement, "a statement whose digest is known"),
     (Kind::Transaction, "its transaction"),
@@ -71,7 +73,7 @@ const NAMES: [(Kind, &str); 12] = [
 ];
 
 impl Units {
-    /// Measures; what cannot be measured here is as documented, in reads of the clock that take `read_ns`.
+    /// Measures unit costs. Those that cannot be measured here are documented constants, in clock reads of `read_ns`.
     pub fn measure(setup: &Setup, read_ns: f64) -> Self {
         let all_documented = || Self {
             by_kind: (KINDS.iter())
@@ -83,37 +85,37 @@ impl Units {
         if !cfg!(feature = "instrument") {
             return all_documented();
         }
-        let Some(rehearsal) = Rehearsal::run(setup) else {
+        let Some(benchmark) = Benchmark::run(setup) else {
             return all_documented();
         };
         let of = |kind| {
-            rehearsal
+            benchmark
                 .unit(kind)
                 .unwrap_or_else(|| documented(kind, read_ns))
         };
         Self {
             by_kind: KINDS.iter().map(|&kind| (kind, of(kind))).collect(),
-            text: rehearsal.text(),
+            text: benchmark.text(),
             measured: true,
         }
     }
 
-    /// What an event of this instrument costs.
-    pub fn of(&self, name: &str) -> Unit {
+    /// The cost of an event of this instrument.
+    pub fn for_instrument(&self, name: &str) -> Unit {
         self.unit(kind_of(name))
     }
 
     fn unit(&self, kind: Kind) -> Unit {
-        let found = self.by_kind.iter().find(|(of, _)| *of == kind);
-        found.map(|(_, unit)| *unit).unwrap_or_default()
+        let unit = self.by_kind.iter().find(|(of, _)| *of == kind);
+        unit.map(|(_, unit)| *unit).unwrap_or_default()
     }
 
-    /// Nanoseconds for so many texts that were read for their digests, of so many bytes each.
-    pub fn texts(&self, texts: f64, bytes: f64) -> f64 {
+    /// Nanoseconds for parsing so many texts of so many bytes each for their digests.
+    pub fn texts_ns(&self, texts: f64, bytes: f64) -> f64 {
         texts * (self.text.0 + bytes * self.text.1).max(0.0)
     }
 
-    /// What was measured, as lines.
+    /// The unit costs as lines of the report.
     pub fn summary(&self) -> String {
         if !self.measured {
             return "Unit costs apart from clock reads: constants from docs/results/2026-11-21-engine.".to_owned();
@@ -138,7 +140,7 @@ impl Units {
         let rows: Vec<Vec<String>> = NAMES.iter().map(|&(kind, name)| row(kind, name)).collect();
         let text = format!(
             "Reading a text of 100 bytes for its digest: {:.0} ns.",
-            self.texts(1.0, 100.0)
+            self.texts_ns(1.0, 100.0)
         );
         let title = "Cost of one event in ns, measured here, above the cost of a disabled one: an instrument's first in a statement, and those that follow (next):";
         let table = lines(&heads, &rows);
@@ -151,7 +153,7 @@ impl Units {
     }
 }
 
-/// As documented, wherever it finds its counters.
+/// The documented constants, which do not distinguish the first event.
 fn documented(kind: Kind, read_ns: f64) -> Unit {
     let unit = cost::unit(kind);
     let counted = unit.counting * read_ns;
@@ -165,16 +167,16 @@ fn documented(kind: Kind, read_ns: f64) -> Unit {
     }
 }
 
-/// The kind of event that an instrument's name stands for.
+/// The kind of an instrument's events.
 fn kind_of(name: &str) -> Kind {
     // MySQL's prlock is a rwlock.
     if name.starts_with("wait/synch/prlock/") {
         return Kind::RwLock;
     }
-    let mut found = KINDS
+    let mut kinds = KINDS
         .into_iter()
         .filter(|kind| name.starts_with(kind.prefix()));
-    found.next().unwrap_or(Kind::Cond)
+    kinds.next().unwrap_or(Kind::Cond)
 }
 
 #[cfg(test)]
@@ -182,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_says_its_kind() {
+    fn an_instruments_name_implies_its_kind() {
         for (name, kind) in [
             ("wait/synch/mutex/sql/LOCK_open", Kind::Mutex),
             ("wait/synch/cond/sql/COND_a", Kind::Cond),
@@ -210,7 +212,7 @@ mod tests {
         };
         // Ten events in four statements, half of them timed.
         assert_eq!(unit.price(10.0, 5.0, 4.0), (140.0, 140.0));
-        // Seldomer than statements: each is a first.
+        // Fewer events than statements, so that each is a first.
         assert_eq!(unit.price(2.0, 2.0, 4.0), (40.0, 80.0));
         assert_eq!(unit.price(0.0, 0.0, 4.0), (0.0, 0.0));
     }

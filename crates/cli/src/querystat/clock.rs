@@ -1,34 +1,35 @@
-//! The server's timer on our clock: a question of ours is itself a statement, and lies between its sending and its answer.
+//! Compares the server's timer with CLOCK_MONOTONIC: a query is itself a timed statement between its sending and its
+//! answer.
 
 use crate::observe::{ObservedServer, QueryError, integer, real};
 
-/// Nanoseconds to add to the server's time.
+/// Bounds of the nanoseconds to add to the server's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Offset {
-    /// At least.
+    /// The lower bound.
     low_ns: i128,
-    /// At most.
+    /// The upper bound.
     high_ns: i128,
 }
 
 impl Offset {
-    /// In the middle.
+    /// The middle of the bounds.
     fn middle_ns(self) -> i128 {
         (self.low_ns + self.high_ns) / 2
     }
 
-    /// A time of the server's, in picoseconds, on CLOCK_MONOTONIC in nanoseconds.
-    pub fn ours_ns(self, server_ps: i128) -> i128 {
+    /// Converts a time of the server, in picoseconds, to CLOCK_MONOTONIC in nanoseconds.
+    pub fn to_monotonic_ns(self, server_ps: i128) -> i128 {
         server_ps / 1_000 + self.middle_ns()
     }
 
-    /// By how much that may be wrong.
+    /// The largest error of a converted time.
     pub fn error_ns(self) -> i128 {
         (self.high_ns - self.low_ns) / 2
     }
 
-    /// Both are right; where they contradict each other the newer one is, because clocks drift.
-    fn and(self, newer: Self) -> Self {
+    /// The intersection of the bounds, or the newer ones if there is none, because clocks drift.
+    fn intersect(self, newer: Self) -> Self {
         let both = Self {
             low_ns: self.low_ns.max(newer.low_ns),
             high_ns: self.high_ns.min(newer.high_ns),
@@ -47,28 +48,28 @@ pub fn now_ns() -> i128 {
     i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
-/// Compares the clocks some times. `None` when the server does not say when our questions ran.
+/// Compares the clocks several times. `None` if the server does not report the times of this connection's statements.
 pub fn measure(
     observed: &mut ObservedServer,
     own_thread: Option<u64>,
 ) -> Result<Option<Offset>, QueryError> {
     let mut offset: Option<Offset> = None;
     for _ in 0..10 {
-        let Some(newer) = once(observed, own_thread)? else {
+        let Some(newer) = compare_once(observed, own_thread)? else {
             return Ok(offset);
         };
-        offset = Some(offset.map_or(newer, |offset| offset.and(newer)));
+        offset = Some(offset.map_or(newer, |offset| offset.intersect(newer)));
     }
     Ok(offset)
 }
 
-fn once(
+fn compare_once(
     observed: &mut ObservedServer,
     own_thread: Option<u64>,
 ) -> Result<Option<Offset>, QueryError> {
     let before = now_ns();
     if observed.about.is_segment {
-        // A reader's own clock is the program's: it says how long the recording has been going on.
+        // The reader uses the program's clock: the uptime is the age of the recording.
         let rows = observed.rows("SELECT uptime_s FROM tare.segments")?;
         let after = now_ns();
         let uptime = rows.first().and_then(|row| real(row.first()?));
@@ -106,9 +107,9 @@ mod tests {
     #[test]
     fn two_comparisons_narrow_the_offset_and_the_newer_one_wins() {
         let of = |low_ns, high_ns| Offset { low_ns, high_ns };
-        assert_eq!(of(10, 30).and(of(20, 50)), of(20, 30));
-        assert_eq!(of(10, 30).and(of(40, 50)), of(40, 50));
-        assert_eq!(of(100, 200).ours_ns(5_000_000), 5_150);
+        assert_eq!(of(10, 30).intersect(of(20, 50)), of(20, 30));
+        assert_eq!(of(10, 30).intersect(of(40, 50)), of(40, 50));
+        assert_eq!(of(100, 200).to_monotonic_ns(5_000_000), 5_150);
         assert_eq!(of(100, 200).error_ns(), 50);
     }
 }

@@ -1,11 +1,11 @@
-//! Statement by statement: events_statements_history_long, read again and again before it wraps round.
+//! Follows statements one by one: reads events_statements_history_long repeatedly before it wraps.
 
 use std::collections::HashMap;
 
 use super::totals::IS_STATEMENT;
 use crate::observe::{ObservedServer, QueryError, integer, sql_literal, text};
 
-/// How far back a reading overlaps the one before: statements become visible a little after they end, and not in order.
+/// How far a read overlaps the one before, because statements become visible some time after they end, out of order.
 const OVERLAP_PS: i128 = 100_000_000_000;
 
 /// One statement.
@@ -13,30 +13,30 @@ const OVERLAP_PS: i128 = 100_000_000_000;
 pub struct Statement {
     /// Its thread.
     pub thread: u64,
-    /// When it began, by the server's timer, in picoseconds.
+    /// Its start by the server's timer, in picoseconds.
     pub start_ps: i128,
-    /// When it ended.
+    /// Its end.
     pub end_ps: i128,
-    /// Whether it came out of the query cache; `None` where that cannot be, or was not asked for.
+    /// Whether it was answered from the query cache; `None` if that is not known.
     pub cached: Option<bool>,
 }
 
-/// What has been read so far.
+/// The position in the history.
 pub struct Follower {
     own_thread: Option<u64>,
     has_cache: bool,
     /// The end of the latest statement.
     latest_ps: i128,
-    /// Of each thread the number of its latest statement.
+    /// The event id of each thread's latest statement.
     last: HashMap<u64, u64>,
-    /// Until the first reading: what was there before is not counted.
+    /// Whether the next read is the first, whose statements are not counted.
     fresh: bool,
-    /// Rows that the history holds.
+    /// The size of the history.
     pub capacity: u64,
 }
 
 impl Follower {
-    /// From now on; `Ok(None)` when the history is not kept, or statements are not timed.
+    /// Starts from now on; `Ok(None)` if the consumers of the history are off.
     pub fn start(
         observed: &mut ObservedServer,
         own_thread: Option<u64>,
@@ -64,15 +64,15 @@ impl Follower {
         Ok(Some(follower))
     }
 
-    /// Begins anew: what has ended up to now is not counted.
-    pub fn forget(&mut self, observed: &mut ObservedServer) -> Result<(), QueryError> {
+    /// Skips the statements that have ended up to now.
+    pub fn skip(&mut self, observed: &mut ObservedServer) -> Result<(), QueryError> {
         self.fresh = true;
         self.read(observed).map(drop)
     }
 
     /// The statements that have ended since.
     pub fn read(&mut self, observed: &mut ObservedServer) -> Result<Vec<Statement>, QueryError> {
-        // Only a statement out of the query cache was never parsed, and so has no digest.
+        // A statement that was answered from the query cache was not parsed, so that it has no digest.
         let cached = if self.has_cache {
             "CASE WHEN EVENT_NAME <> 'statement/sql/select' OR ERRORS > 0 THEN NULL WHEN DIGEST IS NULL THEN 1 ELSE 0 END"
         } else {
@@ -103,7 +103,7 @@ impl Follower {
             );
             self.latest_ps = self.latest_ps.max(end_ps);
             let last = self.last.entry(thread).or_insert(0);
-            // A thread's statements end in the order of their numbers, those within others apart.
+            // A thread's statements end in the order of their ids, except nested ones.
             let is_new = event > *last;
             *last = (*last).max(event);
             if is_new && !self.fresh && self.own_thread != Some(thread) {
@@ -121,7 +121,7 @@ impl Follower {
     }
 }
 
-/// The history is kept when these are all on: what is below in the hierarchy needs what is above.
+/// The history needs all of these consumers.
 const CONSUMERS: &str = "NAME IN ('global_instrumentation', 'thread_instrumentation', 'events_statements_current', 'events_statements_history_long')";
 
 /// The consumers that are off.
@@ -132,19 +132,19 @@ fn switched_off(observed: &mut ObservedServer) -> Result<Vec<String>, QueryError
     Ok(rows.iter().filter_map(|row| text(row.first()?)).collect())
 }
 
-/// What has been switched on for a while, and is to be switched off again.
-pub struct SwitchedOn(Vec<String>);
+/// Consumers that were switched on and have to be switched off again.
+pub struct EnabledConsumers(Vec<String>);
 
-impl SwitchedOn {
-    /// Switches on what is off.
-    pub fn now(observed: &mut ObservedServer) -> Result<Self, QueryError> {
+impl EnabledConsumers {
+    /// Switches on those that are off.
+    pub fn switch_on(observed: &mut ObservedServer) -> Result<Self, QueryError> {
         let switched = Self(switched_off(observed)?);
         switched.set(observed, "YES")?;
         Ok(switched)
     }
 
-    /// Puts it back as it was.
-    pub fn put_back(self, observed: &mut ObservedServer) -> Result<(), QueryError> {
+    /// Switches them off again.
+    pub fn restore(self, observed: &mut ObservedServer) -> Result<(), QueryError> {
         self.set(observed, "NO")
     }
 
@@ -156,7 +156,7 @@ impl SwitchedOn {
     }
 }
 
-/// The thread of our own connection; a segment has none.
+/// The thread of this connection; `None` for a segment.
 pub fn own_thread(observed: &mut ObservedServer) -> Result<Option<u64>, QueryError> {
     if observed.about.is_segment {
         return Ok(None);
@@ -168,7 +168,7 @@ pub fn own_thread(observed: &mut ObservedServer) -> Result<Option<u64>, QueryErr
     Ok(observed.text(&question)?.and_then(|id| id.parse().ok()))
 }
 
-/// Whether the server answers out of a query cache.
+/// Whether the server has a query cache.
 pub fn has_query_cache(observed: &mut ObservedServer) -> Result<bool, QueryError> {
     if observed.about.product != crate::observe::Product::MariaDb {
         return Ok(false);

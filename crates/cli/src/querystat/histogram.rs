@@ -1,4 +1,4 @@
-//! Latencies in powers of two: nanoseconds, because a database's fastest answers take thousands of them.
+//! A histogram of latencies in powers of two nanoseconds.
 
 use crate::observe::format;
 
@@ -8,7 +8,7 @@ const BUCKETS: usize = 64;
 /// Characters of the longest bar.
 const WIDTH: usize = 40;
 
-/// How many took how long.
+/// Counts of latencies.
 #[derive(Debug, Clone)]
 pub struct Histogram {
     counts: [u64; BUCKETS],
@@ -24,7 +24,7 @@ impl Default for Histogram {
     }
 }
 
-/// The bucket of a time: bucket n holds 2^n up to 2^(n+1) nanoseconds; the first one also what is shorter.
+/// The bucket of a time: bucket n holds 2^n up to 2^(n+1) nanoseconds; the first one also shorter times.
 fn bucket(ps: f64) -> usize {
     let ns = (ps / 1e3) as u64;
     (ns.max(1).ilog2() as usize).min(BUCKETS - 1)
@@ -65,7 +65,7 @@ impl Histogram {
         let mut lines = vec![format!("{:>10}  {:WIDTH$}  {:>10}", "from", "", "count")];
         lines.extend((first..=last).map(|at| {
             let count = self.counts[at];
-            // A bar of one for the rarest: what is there is seen.
+            // At least one character, so that no count is invisible.
             let length = (count as f64 * WIDTH as f64 / most as f64).round() as usize;
             let length = if count > 0 { length.max(1) } else { 0 };
             let from = if at == 0 {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_in_proportion_and_gaps_are_shown() {
+    fn bars_are_in_proportion_and_empty_buckets_have_a_line() {
         let mut histogram = Histogram::default();
         histogram.add_many(1.1e9, 400);
         histogram.add_many(5e9, 10);

@@ -1,4 +1,4 @@
-//! `tare querystat`: throughput while it runs, and then how long statements took, and why.
+//! `tare querystat`: prints throughput while it runs, and a report of latencies at the end.
 
 mod clock;
 mod follow;
@@ -19,7 +19,7 @@ use signal_hook::iterator::Signals;
 use crate::exit::{FAILED, Failure};
 use crate::observe::{ObservedServer, Product, QueryError, format};
 use crate::sql::Target;
-use follow::SwitchedOn;
+use follow::EnabledConsumers;
 use watch::Watch;
 
 /// Print statements per second, then their latencies and what pre-empted them
@@ -64,12 +64,12 @@ performance_schema.*; --switch-on also needs UPDATE.
 Exit code: 1 when the server does not answer or goes away, 3 when there is no segment, or more than
 one to choose from.";
 
-/// How often the history is read: not so often that it is a load, nor so seldom that it goes round.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
+/// The shortest and the longest pause between reads of the history, which must neither be a load nor wrap.
+const READ_PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    // Before anything is switched on: from here on a signal only ends the loop.
-    let stop = listen()
+    // Before anything is switched on, so that a signal only ends the loop.
+    let stop = watch_signals()
         .map_err(|error| Failure::new(FAILED, format!("cannot watch for signals: {error}")))?;
     let mut observed = ObservedServer::open(args.target.clone())?;
     if let Some(reason) = observed.about.explain_empty_page() {
@@ -82,58 +82,58 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         ));
     }
     let switched = if args.switch_on {
-        Some(SwitchedOn::now(&mut observed)?)
+        Some(EnabledConsumers::switch_on(&mut observed)?)
     } else {
         None
     };
     let headline = format!("{} ({})", observed.about.name, observed.about.server());
     let mut watch = match Watch::start(observed) {
         Ok(watch) => watch,
-        Err(trouble) => {
-            // The connection went with the watch; another one puts things back.
+        Err(error) => {
+            // The watch has dropped the connection, so restore the consumers on another one.
             if let (Some(switched), Ok(mut again)) =
                 (switched, ObservedServer::open(args.target.clone()))
             {
-                let _ = switched.put_back(&mut again);
+                let _ = switched.restore(&mut again);
             }
-            return Err(trouble.into());
+            return Err(error.into());
         }
     };
-    say(&format!(
+    print(&format!(
         "tare querystat  {headline}; Ctrl-C stops and prints a summary\n"
     ));
     let ended = run(args, &mut watch, &stop);
     if let Some(switched) = switched
-        && let Err(trouble) = switched.put_back(&mut watch.observed)
+        && let Err(error) = switched.restore(&mut watch.observed)
     {
-        eprintln!("tare: the consumers of events_statements_history_long stay on: {trouble}");
+        eprintln!("tare: the consumers of events_statements_history_long stay on: {error}");
     }
     let advice = advice(&watch);
     let mut report = watch.report();
     report.advice = advice;
-    say(&report.text());
+    print(&report.text());
     ended?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints an interval after the other.
+/// Prints intervals until the end.
 fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), QueryError> {
     let began = Instant::now();
     let end = args.r#for.map(|length| began + length);
     let mut due = began + args.interval;
-    let mut pause = PAUSES.1;
+    let mut pause = READ_PAUSES.1;
     let mut read = began;
     loop {
         let now = Instant::now();
         let next = due.min(end.unwrap_or(due));
         let wait = next.saturating_duration_since(now);
         let wait = if watch.follows() {
-            wait.min(PAUSES.0)
+            wait.min(READ_PAUSES.0)
         } else {
             wait
         };
         let stopped = !matches!(stop.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
-        watch.listen();
+        watch.read_switches();
         let now = Instant::now();
         let over = stopped || end.is_some_and(|end| now >= end);
         if now >= due || over {
@@ -147,12 +147,12 @@ fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), QueryE
                 "-".to_owned()
             };
             let rate = format::count(sum.count as f64 / seconds.max(1e-3));
-            let heard = say(&format!(
+            let is_open = print(&format!(
                 "{}  {rate:>10} statements/s  mean {mean}\n",
                 time_of_day()
             ));
             due = now + args.interval;
-            if !heard {
+            if !is_open {
                 return Ok(());
             }
         }
@@ -162,7 +162,7 @@ fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), QueryE
             } else {
                 pause * 2
             }
-            .clamp(PAUSES.0, PAUSES.1);
+            .clamp(READ_PAUSES.0, READ_PAUSES.1);
             read = now;
         }
         if over {
@@ -171,7 +171,7 @@ fn run(args: &Args, watch: &mut Watch, stop: &Receiver<()>) -> Result<(), QueryE
     }
 }
 
-/// What would have shown more.
+/// How to get more figures.
 fn advice(watch: &Watch) -> Option<String> {
     if watch.follows() {
         return None;
@@ -187,8 +187,8 @@ fn advice(watch: &Watch) -> Option<String> {
     ))
 }
 
-/// Whether somebody listened.
-fn say(text: &str) -> bool {
+/// Prints a text; false if the output is closed.
+fn print(text: &str) -> bool {
     let mut stdout = io::stdout().lock();
     stdout
         .write_all(text.as_bytes())
@@ -196,7 +196,7 @@ fn say(text: &str) -> bool {
         .is_ok()
 }
 
-/// UTC, because the server's rows have it or say otherwise.
+/// The time of day in UTC.
 fn time_of_day() -> String {
     let seconds = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -210,12 +210,12 @@ fn time_of_day() -> String {
     )
 }
 
-fn listen() -> io::Result<Receiver<()>> {
-    let (told, stop) = channel();
+fn watch_signals() -> io::Result<Receiver<()>> {
+    let (sender, stop) = channel();
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     std::thread::spawn(move || {
         for _ in signals.forever() {
-            if told.send(()).is_err() {
+            if sender.send(()).is_err() {
                 return;
             }
         }

@@ -1,11 +1,11 @@
-//! What is said at the end.
+//! The report at the end.
 
 use std::collections::HashMap;
 
 use super::histogram::Histogram;
 use crate::observe::format;
 
-/// Latencies apart: how many, and how long in all.
+/// Count and total time of statements.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
     /// Statements.
@@ -29,44 +29,44 @@ impl Sum {
     }
 }
 
-/// Statements whose thread lost its CPU, and the others.
+/// Pre-empted statements, and the others.
 #[derive(Debug, Default)]
 pub struct Scheduling {
-    /// Those that did.
+    /// Pre-empted ones.
     pub preempted: Sum,
-    /// Those that did not.
+    /// The others.
     pub undisturbed: Sum,
-    /// By whom: switches by command.
+    /// Switches by the command that got the CPU.
     pub by: HashMap<String, u64>,
-    /// By how much the clocks may be apart, in nanoseconds.
+    /// The error of the clock comparison, in nanoseconds.
     pub clock_error_ns: i128,
-    /// Switches that the kernel had no room for.
+    /// Lost switches.
     pub lost: u64,
 }
 
-/// The whole.
+/// All figures of the report.
 #[derive(Debug, Default)]
 pub struct Report {
     /// Seconds observed.
     pub seconds: f64,
     /// Every statement that the server counted.
     pub counted: Sum,
-    /// Latencies of each of them, where the server has them.
+    /// Their latencies, if the server has them.
     pub every: Option<Histogram>,
-    /// Those followed one by one; `None` when the history is not kept.
+    /// Latencies of followed statements; `None` without the history.
     pub followed: Option<Histogram>,
-    /// Out of the query cache, and not.
+    /// Latencies of query cache hits and misses.
     pub cache: Option<[Histogram; 2]>,
-    /// What the server itself says of its cache's hits.
+    /// The server's own count of cache hits.
     pub cache_hits: Option<u64>,
-    /// Who was pre-empted, or why that is not known.
+    /// Pre-emption, or why it is not known.
     pub scheduling: Option<Result<Scheduling, String>>,
-    /// How to follow, when it was not possible.
+    /// How to get more figures.
     pub advice: Option<String>,
 }
 
 impl Report {
-    /// As text.
+    /// The report as text.
     pub fn text(&self) -> String {
         let mut lines = vec![String::new()];
         let Sum { count, .. } = self.counted;
@@ -123,11 +123,11 @@ impl Report {
     }
 
     fn missed(&self, followed: &Histogram, what: &str) -> String {
-        let (seen, counted) = (followed.count(), self.counted.count);
-        match counted.saturating_sub(seen) {
-            0 => format!("{what} of every statement, followed one by one ({seen}):"),
+        let (followed, counted) = (followed.count(), self.counted.count);
+        match counted.saturating_sub(followed) {
+            0 => format!("{what} of every statement, followed one by one ({followed}):"),
             missed => format!(
-                "{what} of the {seen} statements that were followed; {missed} ({:.1} %) were missed (overwritten before they were read, run by a thread without history, or ended with this command):",
+                "{what} of the {followed} statements that were followed; {missed} ({:.1} %) were missed (overwritten before they were read, run by a thread without history, or ended with this command):",
                 missed as f64 * 100.0 / counted as f64
             ),
         }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_missed_is_said() {
+    fn missed_statements_are_reported() {
         let mut followed = Histogram::default();
         followed.add_many(2e8, 90);
         let report = Report {

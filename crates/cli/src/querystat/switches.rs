@@ -1,7 +1,7 @@
-//! The scheduler's word on who took the CPU from whom: context switches through perf_event_open.
+//! Context switches of all CPUs, through perf_event_open.
 //!
-//! Of a switch the kernel says whether the thread could have gone on (it was pre-empted) or had to wait, and
-//! who came next. That is what the tracepoint sched_switch says, without the file system that tracepoints need.
+//! For each switch the kernel reports whether the thread was pre-empted or had to wait, and the next thread. The
+//! tracepoint sched_switch has the same data but needs tracefs.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -10,14 +10,14 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
-/// Of each CPU's ring of records, the largest that is allowed: a record has 32 bytes, and two belong to a switch, so
-/// that the largest holds 65,000 switches. Without rights it is perf_event_mlock_kb, 516 KiB, that limits.
+/// Sizes of each CPU's ring of records, of which the largest permitted one is used. A switch has two records of 32
+/// bytes, so that the largest ring holds 65,000 switches. Without privileges perf_event_mlock_kb, 516 KiB, is the limit.
 const RING_BYTES: [usize; 3] = [4 << 20, 256 << 10, 64 << 10];
 
-/// Of each thread: what a statement of minutes may come to. The oldest go first.
-const KEPT: usize = 100_000;
+/// Switches that are stored for each thread, enough for a statement of minutes. The oldest are dropped.
+const MAX_SWITCHES: usize = 100_000;
 
-/// Records of the kernel, and their flags; linux/perf_event.h.
+/// Record types and flags of linux/perf_event.h.
 const RECORD_LOST: u32 = 2;
 const RECORD_SWITCH_CPU_WIDE: u32 = 15;
 const MISC_SWITCH_OUT: u16 = 1 << 13;
@@ -26,42 +26,42 @@ const MISC_SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 /// A thread lost its CPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preemption {
-    /// When, on CLOCK_MONOTONIC, in nanoseconds.
+    /// Its time on CLOCK_MONOTONIC, in nanoseconds.
     pub at_ns: i128,
-    /// The command that got it.
+    /// The command that got the CPU.
     pub by: String,
 }
 
 /// The switches of all CPUs.
 pub struct Switches {
     samplers: Vec<Sampler>,
-    /// Pre-emptions of the server's threads, by thread of the system.
-    of: HashMap<u32, VecDeque<Preemption>>,
-    /// Commands by thread of the system: whoever ends soon is gone before it is asked about.
+    /// Pre-emptions of the server's threads, by the system's thread id.
+    by_thread: HashMap<u32, VecDeque<Preemption>>,
+    /// Commands by the system's thread id, stored because a thread may end before its name is needed.
     commands: HashMap<u32, String>,
-    /// Records that found no room.
+    /// Records that did not fit into a ring.
     pub lost: u64,
 }
 
 impl Switches {
-    /// Begins, for the threads of a process.
+    /// Opens a ring for each CPU.
     ///
     /// # Errors
-    /// A plain sentence on why not.
+    /// A sentence that says why that is not possible.
     pub fn start() -> Result<Self, String> {
         let mut samplers = Vec::new();
         for cpu in cpus() {
-            samplers.push(sampler(cpu).map_err(|error| refused(&error))?);
+            samplers.push(sampler(cpu).map_err(|error| explain_refusal(&error))?);
         }
         Ok(Self {
             samplers,
-            of: HashMap::new(),
+            by_thread: HashMap::new(),
             commands: HashMap::new(),
             lost: 0,
         })
     }
 
-    /// Takes in what the kernel has written, of these threads.
+    /// Reads the records about these threads.
     pub fn read(&mut self, is_ours: impl Fn(u32) -> bool) {
         for sampler in &mut self.samplers {
             while let Some(record) = sampler.next_record() {
@@ -81,8 +81,8 @@ impl Switches {
                             .commands
                             .entry(switch.next)
                             .or_insert_with(|| command(switch.next_process, switch.next));
-                        let switches = self.of.entry(switch.thread).or_default();
-                        if switches.len() >= KEPT {
+                        let switches = self.by_thread.entry(switch.thread).or_default();
+                        if switches.len() >= MAX_SWITCHES {
                             switches.pop_front();
                         }
                         switches.push_back(Preemption {
@@ -96,10 +96,10 @@ impl Switches {
         }
     }
 
-    /// Who took the CPU from this thread between these times. What came before is forgotten: a thread's statements
-    /// are asked about one after the other.
+    /// The pre-emptions of this thread between these times. Earlier ones are dropped, because a thread's statements are
+    /// looked up in order.
     pub fn during(&mut self, thread: u32, from_ns: i128, to_ns: i128) -> Vec<Preemption> {
-        let Some(switches) = self.of.get_mut(&thread) else {
+        let Some(switches) = self.by_thread.get_mut(&thread) else {
             return Vec::new();
         };
         while switches
@@ -127,19 +127,19 @@ fn sampler(cpu: usize) -> io::Result<Sampler> {
         .sample(SampleFlag::TID | SampleFlag::TIME)
         .clockid(Clock::MONOTONIC)
         .wakeup_events(1_000);
-    let mut tried = Err(io::Error::other("no size was tried"));
+    let mut result = Err(io::Error::other("no size was tried"));
     for bytes in RING_BYTES {
-        tried = builder.build().and_then(|counter| counter.sampled(bytes));
-        if tried.is_ok() {
+        result = builder.build().and_then(|counter| counter.sampled(bytes));
+        if result.is_ok() {
             break;
         }
     }
-    let mut sampler = tried?;
+    let mut sampler = result?;
     sampler.enable()?;
     Ok(sampler)
 }
 
-/// A switch away from a thread that could have gone on.
+/// A switch away from a runnable thread.
 #[derive(Debug, PartialEq, Eq)]
 struct Switch {
     thread: u32,
@@ -149,7 +149,7 @@ struct Switch {
 }
 
 impl Switch {
-    /// The next process and thread; then, because of sample_id_all: this process, this thread, the time.
+    /// Parses a record: the next process and thread; then, because of sample_id_all, this process, thread and time.
     fn parse(data: &[u8]) -> Option<Self> {
         let word = |at: usize| number::<4>(data, at).map(|word| word as u32);
         Some(Self {
@@ -161,14 +161,14 @@ impl Switch {
     }
 }
 
-/// A little-endian number of so many bytes.
+/// Reads a little-endian number.
 fn number<const BYTES: usize>(data: &[u8], at: usize) -> Option<u64> {
     let mut bytes = [0; 8];
     bytes[..BYTES].copy_from_slice(data.get(at..at + BYTES)?);
     Some(u64::from_le_bytes(bytes))
 }
 
-/// A thread's name, with its process's where they differ.
+/// The name of a thread, or else of its process.
 fn command(process: u32, thread: u32) -> String {
     let name = |path: String| {
         fs::read_to_string(path)
@@ -180,7 +180,7 @@ fn command(process: u32, thread: u32) -> String {
         .unwrap_or_else(|| "(ended since)".to_owned())
 }
 
-/// The CPUs that run.
+/// The CPUs that are online.
 fn cpus() -> Vec<usize> {
     let text = fs::read_to_string("/sys/devices/system/cpu/online").unwrap_or_else(|_| "0".into());
     text.trim()
@@ -193,7 +193,7 @@ fn cpus() -> Vec<usize> {
         .collect()
 }
 
-fn refused(error: &io::Error) -> String {
+fn explain_refusal(error: &io::Error) -> String {
     let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
     let level = level.trim();
     let advice = match error.kind() {
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_says_who_went_and_who_came() {
+    fn a_switch_has_the_previous_and_the_next_thread() {
         let expected = Switch {
             thread: 11,
             next_process: 20,
@@ -231,7 +231,7 @@ mod tests {
     fn switches_belong_to_the_statement_that_ran() {
         let mut switches = Switches {
             samplers: Vec::new(),
-            of: HashMap::new(),
+            by_thread: HashMap::new(),
             commands: HashMap::new(),
             lost: 0,
         };
@@ -240,7 +240,7 @@ mod tests {
             by: "cc1".into(),
         };
         switches
-            .of
+            .by_thread
             .insert(7, [at(5), at(10), at(20), at(30)].into());
         assert_eq!(switches.during(7, 10, 20), [at(10), at(20)]);
         assert_eq!(switches.during(7, 21, 29), []);

@@ -1,11 +1,11 @@
-//! What the server counted itself: every statement, and on Tare's engine how long each took.
+//! The server's own totals: every statement and, on Tare's engine, a histogram of latencies.
 
 use std::collections::HashMap;
 
 use super::histogram::Histogram;
 use crate::observe::{ObservedServer, Product, QueryError, integer, real, text};
 
-/// Statements as clients send them: not those inside stored programs, not the protocol's small change.
+/// Statements that clients send, without those inside stored programs and protocol commands.
 pub const IS_STATEMENT: &str = "EVENT_NAME LIKE 'statement/%' AND EVENT_NAME NOT LIKE 'statement/sp/%' \
     AND EVENT_NAME NOT LIKE 'statement/abstract/%' AND EVENT_NAME NOT LIKE 'statement/scheduler/%' \
     AND (EVENT_NAME NOT LIKE 'statement/com/%' OR EVENT_NAME IN ('statement/com/Query', 'statement/com/Execute'))";
@@ -13,23 +13,26 @@ pub const IS_STATEMENT: &str = "EVENT_NAME LIKE 'statement/%' AND EVENT_NAME NOT
 /// The totals at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Totals {
-    /// Statements that have ended.
+    /// Ended statements.
     pub count: i128,
-    /// How long they took, in picoseconds.
+    /// Their time in picoseconds.
     pub sum_ps: i128,
-    /// MariaDB's query cache: SELECTs answered out of it.
+    /// Hits of MariaDB's query cache.
     pub cache_hits: Option<i128>,
-    /// Bucket by name and lower bound: middle and count. Tare's engine alone has them.
+    /// Middle and count of buckets by name and lower bound; only of Tare's engine.
     buckets: HashMap<(String, i128), (f64, i128)>,
 }
 
 impl Totals {
-    /// Asks. What our own connection did is left out, so that a quiet server is seen to be quiet.
-    pub fn ask(observed: &mut ObservedServer, own_thread: Option<u64>) -> Result<Self, QueryError> {
+    /// Reads the totals without this connection's own statements.
+    pub fn query(
+        observed: &mut ObservedServer,
+        own_thread: Option<u64>,
+    ) -> Result<Self, QueryError> {
         let sums = "SELECT COALESCE(SUM(COUNT_STAR), 0) AS n, COALESCE(SUM(SUM_TIMER_WAIT), 0) AS ps \
             FROM performance_schema.events_statements_summary";
         let all = format!("{sums}_global_by_event_name WHERE {IS_STATEMENT}");
-        // In one question: of two, the second would see the first among our own, which the first did not.
+        // One query, because the second of two would count the first.
         let question = match own_thread {
             None => all,
             Some(own) => format!(
@@ -78,22 +81,22 @@ impl Totals {
         Ok(totals)
     }
 
-    /// The latencies of what came since, in powers of two. A bucket of Tare's is at most a quarter as wide as
-    /// one of these, and goes whole where its middle is.
+    /// The latencies since then in powers of two. Tare's buckets are at most a quarter as wide, and each is counted where
+    /// its middle is.
     pub fn histogram_since(&self, before: &Self) -> Histogram {
         let mut histogram = Histogram::default();
         for (key, (middle, count)) in &self.buckets {
             let had = before.buckets.get(key).map_or(0, |(_, count)| *count);
-            // Truncated meanwhile: what is there came since.
-            let came = if had > *count { *count } else { count - had };
-            histogram.add_many(*middle, u64::try_from(came).unwrap_or(0));
+            // Truncated meanwhile, so that all of it is growth.
+            let growth = if had > *count { *count } else { count - had };
+            histogram.add_many(*middle, u64::try_from(growth).unwrap_or(0));
         }
         histogram
     }
 
-    /// Statements since, and their picoseconds. A total that fell was reset: what is there came since.
+    /// Statements since then, and their picoseconds. A total that fell was reset, so that all of it is growth.
     pub fn since(&self, before: &Self) -> (u64, f64) {
-        // Each sum that the server gives is rounded, so that their difference can fall by a picosecond.
+        // The server's sums are rounded, so that their difference can fall by a picosecond.
         if self.count == before.count {
             return (0, 0.0);
         }
@@ -115,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_reset_counts_whole() {
+    fn a_reset_total_counts_from_zero() {
         let at = |count, sum_ps| Totals {
             count,
             sum_ps,

@@ -1,4 +1,4 @@
-//! Watching: totals, statements one by one, and who took the CPU from them.
+//! Collects totals, statements one by one, and what pre-empted them.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,19 +12,19 @@ use super::switches::Switches;
 use super::totals::Totals;
 use crate::observe::{ObservedServer, Product, QueryError, integer};
 
-/// A server's threads and the scheduler's word on them.
+/// A server's threads and their context switches.
 struct Scheduler {
     switches: Switches,
     offset: Offset,
     pid: u32,
-    /// The system's thread of each of the server's.
+    /// The thread id of the system by the server's.
     threads: HashMap<u64, u32>,
-    /// Every thread of the system that is one of the server's.
+    /// The server's threads by the system's ids.
     ours: HashSet<u32>,
-    found: Scheduling,
+    scheduling: Scheduling,
 }
 
-/// What is watched, and what was seen of it.
+/// A server that is watched, and the figures so far.
 pub struct Watch {
     /// The server.
     pub observed: ObservedServer,
@@ -39,7 +39,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins.
+    /// Starts to watch.
     pub fn start(mut observed: ObservedServer) -> Result<Self, QueryError> {
         let own_thread = super::follow::own_thread(&mut observed)?;
         let has_cache = super::follow::has_query_cache(&mut observed)?;
@@ -48,11 +48,11 @@ impl Watch {
             None => Err("the server does not record individual statements".to_owned()),
             Some(_) => Scheduler::start(&mut observed, own_thread)?,
         };
-        let totals = Totals::ask(&mut observed, own_thread)?;
+        let totals = Totals::query(&mut observed, own_thread)?;
         let now = Instant::now();
         let mut follower = follower;
         if let Some(follower) = &mut follower {
-            follower.forget(&mut observed)?;
+            follower.skip(&mut observed)?;
         }
         Ok(Self {
             observed,
@@ -72,22 +72,22 @@ impl Watch {
         self.follower.is_some()
     }
 
-    /// Takes in the scheduler's word, before its rings are full and who came and went is gone.
-    pub fn listen(&mut self) {
+    /// Reads context switches before the kernel's rings are full and the names of ended threads are lost.
+    pub fn read_switches(&mut self) {
         if let Ok(scheduler) = &mut self.scheduler {
-            scheduler.listen();
+            scheduler.read_switches();
         }
     }
 
-    /// Reads what has ended since. Whether that was so much of the history that it should be read more often.
+    /// Reads the statements that have ended. True if they were so many that the history should be read more often.
     pub fn follow(&mut self) -> Result<bool, QueryError> {
         let Some(follower) = &mut self.follower else {
             return Ok(false);
         };
         let statements = follower.read(&mut self.observed)?;
-        let in_a_hurry = statements.len() as u64 > follower.capacity / 4;
+        let needs_shorter_pause = statements.len() as u64 > follower.capacity / 4;
         if let Ok(scheduler) = &mut self.scheduler {
-            scheduler.learn(&mut self.observed, &statements)?;
+            scheduler.assign(&mut self.observed, &statements)?;
         }
         for statement in statements {
             let ps = (statement.end_ps - statement.start_ps) as f64;
@@ -96,12 +96,12 @@ impl Watch {
                 if cached { hits.add(ps) } else { misses.add(ps) }
             }
         }
-        Ok(in_a_hurry)
+        Ok(needs_shorter_pause)
     }
 
-    /// Statements since the last time this was asked, and the seconds since.
+    /// Statements since the last call, and the seconds since.
     pub fn interval(&mut self) -> Result<(Sum, f64), QueryError> {
-        let totals = Totals::ask(&mut self.observed, self.own_thread)?;
+        let totals = Totals::query(&mut self.observed, self.own_thread)?;
         let now = Instant::now();
         let (count, sum_ps) = totals.since(&self.last.1);
         let seconds = now.duration_since(self.last.0).as_secs_f64();
@@ -109,7 +109,7 @@ impl Watch {
         Ok((Sum { count, sum_ps }, seconds))
     }
 
-    /// All of it, up to the last interval.
+    /// The report up to the last interval.
     pub fn report(self) -> Report {
         let (end, totals) = &self.last;
         let (count, sum_ps) = totals.since(&self.first);
@@ -126,10 +126,10 @@ impl Watch {
             cache: self.cache,
             cache_hits,
             scheduling: Some(self.scheduler.map(|scheduler| {
-                let mut found = scheduler.found;
-                found.clock_error_ns = scheduler.offset.error_ns();
-                found.lost = scheduler.switches.lost;
-                found
+                let mut scheduling = scheduler.scheduling;
+                scheduling.clock_error_ns = scheduler.offset.error_ns();
+                scheduling.lost = scheduler.switches.lost;
+                scheduling
             })),
             advice: None,
         }
@@ -171,15 +171,16 @@ impl Scheduler {
             offset,
             pid,
             threads,
-            found: Scheduling::default(),
+            scheduling: Scheduling::default(),
         }))
     }
 
-    fn listen(&mut self) {
+    fn read_switches(&mut self) {
         self.switches.read(|thread| self.ours.contains(&thread));
     }
 
-    fn learn(
+    /// Assigns context switches to statements.
+    fn assign(
         &mut self,
         observed: &mut ObservedServer,
         statements: &[Statement],
@@ -196,25 +197,25 @@ impl Scheduler {
             .copied()
             .chain(tasks(self.pid))
             .collect();
-        // After the statements were read: what happened to them is in the rings by now.
-        self.listen();
+        // After the statements were read, so that their switches are in the rings.
+        self.read_switches();
         for statement in statements {
             let Some(thread) = self.threads.get(&statement.thread) else {
                 continue;
             };
             let (from, to) = (
-                self.offset.ours_ns(statement.start_ps),
-                self.offset.ours_ns(statement.end_ps),
+                self.offset.to_monotonic_ns(statement.start_ps),
+                self.offset.to_monotonic_ns(statement.end_ps),
             );
             let ps = (statement.end_ps - statement.start_ps) as f64;
             let switches = self.switches.during(*thread, from, to);
             if switches.is_empty() {
-                self.found.undisturbed.add(ps);
+                self.scheduling.undisturbed.add(ps);
             } else {
-                self.found.preempted.add(ps);
+                self.scheduling.preempted.add(ps);
             }
             for switch in switches {
-                *self.found.by.entry(switch.by).or_default() += 1;
+                *self.scheduling.by.entry(switch.by).or_default() += 1;
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! `--batch N`: intervals printed plainly, for files and for people without a terminal.
+//! `--batch N`: prints intervals as plain text or JSON.
 
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -6,17 +6,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value as Json, json};
 
 use super::grid::head;
-use super::pulse::Beat;
+use super::load::Load;
 use super::sheet::{Column, Measure, Sheet};
 use super::snapshot::Figure;
-use super::source::{Answer, ENDS, Place, Source, in_utc};
-use super::view::{Order, arranged};
+use super::source::{Answer, HISTORY_ENDS, Place, Source, in_utc};
+use super::view::{Order, arrange};
 use crate::exit::{FAILED, Failure};
 use crate::observe::QueryError;
 use crate::observe::table::lines;
 
-/// Whole numbers below are exact as floats.
-const EXACT: f64 = (1_u64 << 53) as f64;
+/// Integers below this are exact as floats.
+const MAX_EXACT_INTEGER: f64 = (1_u64 << 53) as f64;
 
 /// A column's name for programs.
 fn name(column: &Column, by_second: bool) -> String {
@@ -47,7 +47,7 @@ fn fields(sheet: &Sheet) -> String {
     format!("- {}: {}", sheet.name, names.collect::<Vec<_>>().join(", "))
 }
 
-/// What to print.
+/// Options of --batch.
 pub struct Batch {
     /// The page.
     pub page: &'static Sheet,
@@ -66,15 +66,15 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Prints them. What a saved segment has is printed once, a history to its end.
+    /// Prints the intervals: of a saved segment its totals once, of a history all to its end.
     pub fn run(&self, mut sampler: Source) -> Result<(), Failure> {
         let place = Place::page(self.page);
         let mut printed = 0;
         loop {
             sampler.advance(self.every);
             let answer = sampler.sample(&place);
-            let beat = match (&answer, self.is_json) {
-                (Ok(_), true) => sampler.pulse().unwrap_or_default(),
+            let load = match (&answer, self.is_json) {
+                (Ok(_), true) => sampler.load().unwrap_or_default(),
                 _ => None,
             };
             match answer {
@@ -84,13 +84,13 @@ impl Batch {
                             .notes
                             .iter()
                             .any(|note| note.starts_with("a saved segment"));
-                    let has_ended = answer.notes.iter().any(|note| note == ENDS);
+                    let has_ended = answer.notes.iter().any(|note| note == HISTORY_ENDS);
                     if has_ended && printed > 0 {
                         return Ok(());
                     }
                     if answer.seconds.is_some() || is_saved {
                         let text = match self.is_json {
-                            true => self.json(&sampler.headline(), &answer, beat),
+                            true => self.json(&sampler.headline(), &answer, load),
                             false => self.text(&sampler.headline(), &answer),
                         };
                         if io::stdout()
@@ -99,7 +99,7 @@ impl Batch {
                             .and_then(|()| io::stdout().flush())
                             .is_err()
                         {
-                            // Whoever reads our output has gone.
+                            // The output is closed.
                             return Ok(());
                         }
                         printed += 1;
@@ -127,16 +127,18 @@ impl Batch {
         }
     }
 
-    /// One line with one object. What is computed has its unit in its name.
-    fn json(&self, headline: &str, answer: &Answer, beat: Option<Beat>) -> String {
-        let rows = arranged(self.page, &answer.rows, self.order, &self.filter);
+    /// One line with one object. Names of computed values contain their unit.
+    fn json(&self, headline: &str, answer: &Answer, load: Option<Load>) -> String {
+        let rows = arrange(self.page, &answer.rows, self.order, &self.filter);
         let objects = rows.iter().take(self.rows).map(|row| {
             let columns = self.page.columns.iter().zip(&row.figures);
             let fields = columns.map(|(column, figure)| {
                 let value = match figure {
                     Figure::Empty => Json::Null,
                     Figure::Text(text) => text.as_str().into(),
-                    Figure::Number(n) if n.fract() == 0.0 && n.abs() < EXACT => (*n as i64).into(),
+                    Figure::Number(n) if n.fract() == 0.0 && n.abs() < MAX_EXACT_INTEGER => {
+                        (*n as i64).into()
+                    }
                     Figure::Number(n) => (*n).into(),
                 };
                 (name(column, answer.seconds.is_some()), value)
@@ -148,14 +150,14 @@ impl Batch {
             Some(ms) => ms as f64 / 1000.0,
             None => since.unwrap_or_default().as_secs_f64(),
         };
-        let wait = beat.as_ref().and_then(|beat| beat.wait.as_ref());
+        let wait = load.as_ref().and_then(|load| load.wait.as_ref());
         let interval = json!({
             "page": self.page.name,
             "unix_s": unix_s,
             "server": headline,
             "seconds": answer.seconds,
-            "calls_per_s": beat.as_ref().map(|beat| beat.calls),
-            "active_sessions": beat.as_ref().map(|beat| beat.active),
+            "calls_per_s": load.as_ref().map(|load| load.calls),
+            "active_sessions": load.as_ref().map(|load| load.active),
             "top_wait": wait.map(|wait| &wait.name),
             "top_wait_ps_per_s": wait.map(|wait| wait.ps),
             "rows": objects.collect::<Vec<_>>(),
@@ -168,20 +170,20 @@ impl Batch {
 
     fn text(&self, headline: &str, answer: &Answer) -> String {
         let has_blocked = answer.has_blocked(self.page);
-        let shown: Vec<_> = self
+        let columns: Vec<_> = self
             .page
-            .shown(answer.is_estimated(), has_blocked)
+            .visible_columns(answer.is_estimated(), has_blocked)
             .collect();
-        let heads: Vec<_> = shown
+        let heads: Vec<_> = columns
             .iter()
             .map(|(_, column)| (head(column, answer.seconds), column.kind.side()))
             .collect();
-        let rows = arranged(self.page, &answer.rows, self.order, &self.filter);
+        let rows = arrange(self.page, &answer.rows, self.order, &self.filter);
         let texts: Vec<Vec<String>> = (rows.iter().take(self.rows))
             .map(|row| {
-                shown
+                columns
                     .iter()
-                    .map(|(at, column)| row.figures[*at].shown(column.kind))
+                    .map(|(at, column)| row.figures[*at].text(column.kind))
                     .collect()
             })
             .collect();

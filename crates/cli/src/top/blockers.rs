@@ -28,32 +28,32 @@ const INSTANCES: &str = "SELECT w.THREAD_ID, m.LOCKED_BY_THREAD_ID FROM performa
      JOIN performance_schema.rwlock_instances AS l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN \
      WHERE w.END_EVENT_ID IS NULL AND l.WRITE_LOCKED_BY_THREAD_ID <> w.THREAD_ID";
 
-/// For whoever leaves out our own statements.
-pub fn questions() -> [&'static str; 4] {
+/// The queries of this module.
+pub fn queries() -> [&'static str; 4] {
     [METADATA, ROWS, ROWS_OF_INNODB, INSTANCES]
 }
 
-/// Who waits, and for whom: THREAD_IDs as text.
+/// The blockers of each waiting thread: THREAD_IDs as text.
 #[derive(Debug, Default)]
 pub struct Blocked(BTreeMap<String, Vec<String>>);
 
-/// Writes into the rows of sessions who blocks them and how many they block. Gives what could not be told.
+/// Fills in the sessions' blockers, and how many sessions each blocks. Returns remarks about queries that failed.
 pub fn fill(
     observed: &mut ObservedServer,
     sheet: &Sheet,
     rows: &mut [Row],
 ) -> Result<Vec<String>, QueryError> {
-    fill_by(sheet, rows, |threads| ask(observed, threads))
+    fill_by(sheet, rows, |threads| read_blocked(observed, threads))
 }
 
 /// Threads by the connections that they serve.
 pub type Threads<'a> = HashMap<&'a String, &'a String>;
 
-/// The same where something else tells who waits for whom.
+/// The same with another source of blockers.
 pub fn fill_by(
     sheet: &Sheet,
     rows: &mut [Row],
-    ask: impl FnOnce(&Threads<'_>) -> Result<(Blocked, Vec<String>), QueryError>,
+    read: impl FnOnce(&Threads<'_>) -> Result<(Blocked, Vec<String>), QueryError>,
 ) -> Result<Vec<String>, QueryError> {
     let (Some(by), Some(blocks), Some(thread)) = (
         sheet.find(|kind| kind == Measure::BlockedBy),
@@ -66,8 +66,8 @@ pub fn fill_by(
         .columns
         .iter()
         .position(|column| column.head == "CONN");
-    let named = |row: &Row, at: usize| row.figures[at].shown(Measure::Gauge);
-    // How a thread is called: by its connection, which KILL takes.
+    let named = |row: &Row, at: usize| row.figures[at].text(Measure::Gauge);
+    // Threads are named by their connection, which KILL takes.
     let names: HashMap<String, String> = (rows.iter())
         .map(|row| {
             let id = named(row, thread);
@@ -79,7 +79,7 @@ pub fn fill_by(
         })
         .collect();
     let threads: Threads<'_> = names.iter().map(|(id, name)| (name, id)).collect();
-    let (blocked, notes) = ask(&threads)?;
+    let (blocked, notes) = read(&threads)?;
     for row in rows {
         let id = named(row, thread);
         if let Some(others) = blocked.0.get(&id) {
@@ -105,17 +105,17 @@ pub fn fill_by(
     Ok(notes)
 }
 
-fn ask(
+fn read_blocked(
     observed: &mut ObservedServer,
     threads: &Threads<'_>,
 ) -> Result<(Blocked, Vec<String>), QueryError> {
     let mut blocked = Blocked::default();
     let mut notes = Vec::new();
-    for question in asked(&observed.about) {
-        let rows = match observed.rows(question) {
+    for query in queries_for(&observed.about) {
+        let rows = match observed.rows(query) {
             Ok(rows) => rows,
             Err(QueryError::Refused(why)) => {
-                let what = match question {
+                let what = match query {
                     METADATA => "metadata locks",
                     INSTANCES => "mutexes",
                     _ => "row locks",
@@ -125,13 +125,13 @@ fn ask(
             }
             Err(lost) => return Err(lost),
         };
-        match question {
-            METADATA => blocked.metadata(&rows),
+        match query {
+            METADATA => blocked.add_metadata(&rows),
             _ => {
                 for row in &rows {
                     let id = |at: usize| {
                         let id = text(row.get(at)?)?;
-                        match question {
+                        match query {
                             ROWS_OF_INNODB => threads.get(&id).map(|id| (*id).clone()),
                             _ => Some(id),
                         }
@@ -146,8 +146,8 @@ fn ask(
     Ok((blocked, notes))
 }
 
-/// What this server can be asked.
-fn asked(about: &About) -> Vec<&'static str> {
+/// The queries that this server supports.
+fn queries_for(about: &About) -> Vec<&'static str> {
     match (about.product, about.series) {
         (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES],
         (Product::MySql, (8.., _)) => vec![METADATA, ROWS],
@@ -158,9 +158,9 @@ fn asked(about: &About) -> Vec<&'static str> {
 }
 
 impl Blocked {
-    /// Of rows of THREAD_IDs: who waits, and for whom.
+    /// From rows of a waiting THREAD_ID and its blocker's.
     #[cfg(feature = "history")]
-    pub fn of(rows: &[Vec<Cell>]) -> Self {
+    pub fn from_rows(rows: &[Vec<Cell>]) -> Self {
         let mut blocked = Self::default();
         for row in rows {
             let id = |at: usize| text(row.get(at)?);
@@ -178,8 +178,9 @@ impl Blocked {
         }
     }
 
-    /// Holders whose lock is in the way. Where there are none, one waits behind others: those that want what is in the way.
-    fn metadata(&mut self, rows: &[Vec<Cell>]) {
+    /// Adds waits for metadata locks. The blockers are holders of conflicting locks or, if there are none, sessions that
+    /// wait for conflicting locks.
+    fn add_metadata(&mut self, rows: &[Vec<Cell>]) {
         let texts: Vec<Vec<String>> = (rows.iter())
             .map(|row| {
                 row.iter()
@@ -188,16 +189,16 @@ impl Blocked {
             })
             .collect();
         for status in ["GRANTED", "PENDING"] {
-            let mut found = Self::default();
+            let mut blockers = Self::default();
             for row in &texts {
                 let [waits, holds, wanted, held, has] = &row[..] else {
                     continue;
                 };
-                if has == status && is_in_the_way(wanted, held) && !self.0.contains_key(waits) {
-                    found.add(waits.clone(), holds.clone());
+                if has == status && conflicts(wanted, held) && !self.0.contains_key(waits) {
+                    blockers.add(waits.clone(), holds.clone());
                 }
             }
-            for (waits, others) in found.0 {
+            for (waits, others) in blockers.0 {
                 for holds in others {
                     self.add(waits.clone(), holds);
                 }
@@ -206,8 +207,8 @@ impl Blocked {
     }
 }
 
-/// Whether a metadata lock of type `held` keeps one of type `wanted` from being granted.
-fn is_in_the_way(wanted: &str, held: &str) -> bool {
+/// Whether a metadata lock of type `held` conflicts with a request for `wanted`.
+fn conflicts(wanted: &str, held: &str) -> bool {
     const EXCLUSIVE: [&str; 2] = ["SHARED_NO_READ_WRITE", "EXCLUSIVE"];
     const WRITES: [&str; 2] = ["SHARED_WRITE", "SHARED_WRITE_LOW_PRIO"];
     let strong = EXCLUSIVE.contains(&held);
@@ -223,7 +224,7 @@ fn is_in_the_way(wanted: &str, held: &str) -> bool {
         "SHARED_READ_ONLY" => strong || WRITES.contains(&held),
         "SHARED_NO_WRITE" => strong || upgrades || WRITES.contains(&held),
         "SHARED_NO_READ_WRITE" => !["SHARED", "SHARED_HIGH_PRIO"].contains(&held),
-        // Exclusive ones; and of types that came later any other may be in the way.
+        // Exclusive locks, and types of later versions.
         _ => true,
     }
 }
@@ -233,20 +234,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_holds_is_blamed_and_else_who_waits_before() {
+    fn the_blocker_is_a_holder_or_else_a_waiting_session() {
         let row = |words: [&str; 5]| words.map(|word| Cell::Text(word.into())).to_vec();
         let mut blocked = Blocked::default();
-        // 1 reads; 2 alters and waits for 1; 3 reads and waits behind 2.
-        blocked.metadata(&[
+        // 1 reads; 2 alters and waits for 1; 3 reads and waits for 2.
+        blocked.add_metadata(&[
             row(["2", "1", "EXCLUSIVE", "SHARED_READ", "GRANTED"]),
             row(["2", "3", "EXCLUSIVE", "SHARED_READ", "PENDING"]),
             row(["3", "1", "SHARED_READ", "SHARED_READ", "GRANTED"]),
             row(["3", "2", "SHARED_READ", "SHARED_UPGRADABLE", "GRANTED"]),
             row(["3", "2", "SHARED_READ", "EXCLUSIVE", "PENDING"]),
         ]);
-        let found: Vec<_> = blocked.0.into_iter().collect();
+        let blocked: Vec<_> = blocked.0.into_iter().collect();
         assert_eq!(
-            found,
+            blocked,
             [
                 ("2".to_owned(), vec!["1".to_owned()]),
                 ("3".to_owned(), vec!["2".to_owned()])
@@ -255,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn locks_that_go_together_are_not_in_the_way() {
-        assert!(!is_in_the_way("SHARED_READ", "SHARED_WRITE"));
-        assert!(!is_in_the_way("SHARED_WRITE", "SHARED_UPGRADABLE"));
-        assert!(is_in_the_way("SHARED_WRITE", "SHARED_READ_ONLY"));
-        assert!(is_in_the_way("SHARED_UPGRADABLE", "SHARED_UPGRADABLE"));
-        assert!(is_in_the_way("EXCLUSIVE", "SHARED"));
-        assert!(!is_in_the_way("INTENTION_EXCLUSIVE", "INTENTION_EXCLUSIVE"));
-        assert!(is_in_the_way("BACKUP_DDL", "BACKUP_START"));
+    fn compatible_locks_do_not_conflict() {
+        assert!(!conflicts("SHARED_READ", "SHARED_WRITE"));
+        assert!(!conflicts("SHARED_WRITE", "SHARED_UPGRADABLE"));
+        assert!(conflicts("SHARED_WRITE", "SHARED_READ_ONLY"));
+        assert!(conflicts("SHARED_UPGRADABLE", "SHARED_UPGRADABLE"));
+        assert!(conflicts("EXCLUSIVE", "SHARED"));
+        assert!(!conflicts("INTENTION_EXCLUSIVE", "INTENTION_EXCLUSIVE"));
+        assert!(conflicts("BACKUP_DDL", "BACKUP_START"));
     }
 }

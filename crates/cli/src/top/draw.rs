@@ -1,4 +1,4 @@
-//! A view as cells of a terminal. What did not change is not sent again: ratatui compares, and nothing moves by itself.
+//! Draws a view. ratatui sends only cells that have changed.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -8,22 +8,22 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 
 use super::grid;
 use super::keys::HELP;
-use super::looks::{BOLD, DIM, Level, REVERSED};
-use super::mouse::Spots;
+use super::mouse::ClickAreas;
 use super::pages::PAGES;
 use super::sheet::Measure;
 use super::source::in_utc;
 use super::sparks;
+use super::theme::{BOLD, DIM, Level, REVERSED};
 use super::view::View;
 use crate::observe::format;
 
-/// Draws all of it.
+/// Draws the whole screen.
 pub fn draw(view: &mut View, frame: &mut Frame) {
     let area = frame.area();
     let notes = notes(view);
     let height = u16::try_from(notes.len()).unwrap_or(u16::MAX);
-    let has_sparks = view.has_sparks && area.height >= sparks::LEAST_HEIGHT;
-    let has_sparks = has_sparks && view.pulse.last().is_some();
+    let has_sparks = view.has_sparks && area.height >= sparks::MIN_SCREEN_HEIGHT;
+    let has_sparks = has_sparks && view.load.last().is_some();
     let [title, servers, tabs, bars, summary, body, remarks, keys] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(u16::from(view.servers.len() > 1)),
@@ -35,7 +35,7 @@ pub fn draw(view: &mut View, frame: &mut Frame) {
         Constraint::Length(1),
     ])
     .areas(area);
-    view.spots = Spots::default();
+    view.click_areas = ClickAreas::default();
     frame.render_widget(headline(view), title);
     if view.servers.len() > 1 {
         frame.render_widget(server_tabs(view, servers), servers);
@@ -75,7 +75,7 @@ fn headline(view: &View) -> Line<'static> {
     Line::from(spans)
 }
 
-/// The servers, the shown one marked; the names of those that are not there have a `!`.
+/// The tabs of servers. Names of lost servers have a `!`.
 fn server_tabs(view: &mut View, area: Rect) -> Line<'static> {
     let (mut spans, mut left) = (Vec::new(), area.x);
     for (number, (name, is_there)) in view.servers.iter().enumerate() {
@@ -87,17 +87,17 @@ fn server_tabs(view: &mut View, area: Rect) -> Line<'static> {
         let style = match (number == view.server, is_there) {
             (true, _) => REVERSED,
             (false, true) => Style::new(),
-            (false, false) => view.looks.style(Level::TooMuch),
+            (false, false) => view.theme.style(Level::TooMuch),
         };
         let right = left + u16::try_from(text.chars().count()).unwrap_or(area.width);
-        view.spots.servers.push((area.y, left..right, number));
+        view.click_areas.servers.push((area.y, left..right, number));
         left = right;
         spans.push(Span::styled(text, style));
     }
     Line::from(spans)
 }
 
-/// The pages and their keys; where all names have no room, only that of the page which is shown.
+/// The tabs of pages with their keys. If not all names fit, only the current page has its name.
 fn page_tabs(view: &mut View, area: Rect) -> Line<'static> {
     let tab = |number: usize, is_named: bool| {
         let name = if is_named { PAGES[number].name } else { "" };
@@ -106,18 +106,18 @@ fn page_tabs(view: &mut View, area: Rect) -> Line<'static> {
     let all: usize = (0..PAGES.len()).map(|number| tab(number, true).len()).sum();
     let (mut spans, mut left) = (Vec::new(), area.x);
     for number in 0..PAGES.len() {
-        let is_shown = number == view.tab();
-        let style = if is_shown { REVERSED } else { Style::new() };
-        let text = tab(number, is_shown || all <= area.width.into());
+        let is_current = number == view.tab();
+        let style = if is_current { REVERSED } else { Style::new() };
+        let text = tab(number, is_current || all <= area.width.into());
         let right = left + text.len() as u16;
-        view.spots.pages.push((area.y, left..right, number));
+        view.click_areas.pages.push((area.y, left..right, number));
         left = right;
         spans.push(Span::styled(text, style));
     }
     Line::from(spans)
 }
 
-/// What the page's rows come to, or which row was drilled down from.
+/// The sums of the page's rows, or the row that was drilled down from.
 fn sums(view: &View) -> Line<'static> {
     let sheet = view.place().sheet;
     if view.depth() > 0 {
@@ -130,7 +130,7 @@ fn sums(view: &View) -> Line<'static> {
         return Line::styled(text, BOLD);
     }
     let Some(answer) = view.answer() else {
-        return Line::raw(if view.trouble.is_some() {
+        return Line::raw(if view.error_text.is_some() {
             ""
         } else {
             "asking ..."
@@ -173,22 +173,22 @@ fn sums(view: &View) -> Line<'static> {
 }
 
 fn notes(view: &View) -> Vec<Line<'static>> {
-    let trouble = view
-        .trouble
+    let errors = view
+        .error_text
         .iter()
         .map(|text| Line::styled(format::line(text), BOLD));
     let notes = view.answer().into_iter().flat_map(|answer| &answer.notes);
     let notes = notes.chain(&view.recording);
-    let deed = view.notice.iter();
-    trouble
+    let notice = view.notice.iter();
+    errors
         .chain(notes.map(|text| Line::raw(format::line(text))))
-        .chain(deed.map(|text| Line::styled(format::line(text), BOLD)))
+        .chain(notice.map(|text| Line::styled(format::line(text), BOLD)))
         .collect()
 }
 
 fn footer(view: &View) -> Line<'static> {
-    if let Some(kill) = &view.asking {
-        return Line::styled(kill.question(), view.looks.style(Level::TooMuch));
+    if let Some(kill) = &view.confirming {
+        return Line::styled(kill.question(), view.theme.style(Level::TooMuch));
     }
     match (view.typing, view.filter.is_empty()) {
         (true, _) => Line::raw(format!("/{}_", view.filter)),

@@ -1,4 +1,4 @@
-//! What one drills down to from the pages of `tare top`, and the columns that many have.
+//! The drill-downs of `tare top`, and common columns.
 
 use super::sheet::{Column, Measure, Sheet, col, hidden, sheet};
 
@@ -7,10 +7,10 @@ pub(super) const SHARE: Column = col("%", "", Measure::Share, 5);
 pub(super) const AVERAGE: Column = col("AVG", "", Measure::Average, 10);
 pub(super) const TIME: Column = col("TIME", "SUM_TIMER_WAIT", Measure::Time, 10);
 
-// Of a summary `e` by thread, and of a thread `t`.
+// Columns of a summary `e` by thread, and of a thread `t`.
 const THREAD: Column = col("THREAD", "e.THREAD_ID", Measure::KeyNumber, 7);
 pub(super) const CONNECTION: Column = col("CONN", "t.PROCESSLIST_ID", Measure::Gauge, 6);
-/// Of sessions; the connection that KILL takes, or `t` and the number of a thread that has none.
+/// The blocker's connection, which KILL takes, or `t` and its thread id if it has none.
 pub(super) const BLOCKED_BY: Column = col("BLOCKED BY", "", Measure::BlockedBy, 10);
 pub(super) const BLOCKS: Column = col("BLOCKS", "", Measure::Blocks, 6);
 const USER: Column = col("USER", "t.PROCESSLIST_USER", Measure::Text, 12);
@@ -69,7 +69,7 @@ pub static TABLE_BY_INDEX: Sheet = Sheet {
 
 pub static LOCK_HOLDERS: Sheet = Sheet {
     of: "table",
-    shows_all: true,
+    has_idle_rows: true,
     hint: "no metadata lock on it now",
     first: "STATUS",
     ..sheet(
@@ -117,7 +117,7 @@ pub static THREAD_EVENTS: Sheet = Sheet {
 
 pub static MEMORY_BY_THREAD: Sheet = Sheet {
     of: "memory",
-    shows_all: true,
+    has_idle_rows: true,
     ..sheet(
         "threads",
         "FROM performance_schema.memory_summary_by_thread_by_event_name AS e LEFT JOIN performance_schema.threads AS t \
@@ -148,7 +148,7 @@ pub static MEMORY_BY_THREAD: Sheet = Sheet {
 /// Stages and waits of the last executions of a statement; read by `executions`.
 pub static EXECUTIONS: Sheet = Sheet {
     of: "statement",
-    shows_all: true,
+    has_idle_rows: true,
     ..sheet(
         "stages and waits",
         "",

@@ -1,4 +1,4 @@
-//! How far the counts of a page are off that sampling makes estimates of.
+//! The errors of estimated counts of a page.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,25 @@ use super::snapshot::{Figure, Key, Row};
 use crate::observe::{ObservedServer, QueryError, real, text};
 use crate::output::Cell;
 
-/// The variance of each row's count since the server counts.
+/// The variance of each row's total count.
 #[derive(Debug, Clone, Default)]
 pub struct Errors(HashMap<Key, f64>);
 
 impl Errors {
-    /// Asks.
-    pub fn ask(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Self, QueryError> {
+    /// Reads them.
+    pub fn query(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Self, QueryError> {
         if sheet.errors.is_empty() {
             return Ok(Self::default());
         }
         match observed.rows(sheet.errors) {
-            Ok(rows) => Ok(Self::of(rows)),
+            Ok(rows) => Ok(Self::from_rows(rows)),
             Err(QueryError::Refused(_)) => Ok(Self::default()),
             Err(lost) => Err(lost),
         }
     }
 
-    /// Of keys and a standard error.
-    fn of(rows: Vec<Vec<Cell>>) -> Self {
+    /// From rows of keys and a standard error.
+    fn from_rows(rows: Vec<Vec<Cell>>) -> Self {
         let row = |mut row: Vec<Cell>| {
             let error = real(&row.pop()?)?;
             Some((row.iter().map(text).collect(), error * error))
@@ -33,8 +33,8 @@ impl Errors {
         Self(rows.into_iter().filter_map(row).collect())
     }
 
-    /// Writes into each row what its count may be off by. Strata of windows are independent, so variances add up, and what
-    /// came in the interval is a difference; one that fell was truncated meanwhile.
+    /// Fills in the error of each row's count. Strata of windows are independent, so variances add up, and the interval's
+    /// variance is a difference; one that fell was truncated meanwhile.
     pub fn fill(
         &self,
         sheet: &Sheet,
@@ -63,9 +63,9 @@ impl Errors {
     }
 }
 
-/// What is said of a page of estimates.
+/// The remark on a page of estimates.
 pub fn note(sheet: &Sheet, rule: &str) -> String {
-    // Only servers that keep what an allocation stands for draw some.
+    // Only some servers sample allocations.
     if sheet.estimated == "memory" {
         return format!(
             "memory sampled {rule}: instruments in tare.sampling_by_instrument are estimates, with its errors"
@@ -84,11 +84,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_intervals_error_is_that_of_what_came() {
+    fn an_intervals_error_is_that_of_its_growth() {
         let sheet = &PAGES[1];
         let errors = |error: f64| {
             let name = Cell::Text("wait/a".into());
-            Errors::of(vec![vec![name, Cell::Real(error)]])
+            Errors::from_rows(vec![vec![name, Cell::Real(error)]])
         };
         let row = |count: f64| {
             let mut figures = vec![Figure::Empty; sheet.columns.len()];
@@ -103,7 +103,7 @@ mod tests {
             let mut rows = [row(100.0)];
             let before = before.map(errors);
             errors(now).fill(sheet, before.as_ref(), &mut rows, seconds);
-            rows[0].figures[at].shown(Measure::Error)
+            rows[0].figures[at].text(Measure::Error)
         };
         // 200 events in 2 s; 5^2 - 3^2 = 4^2.
         assert_eq!(filled(5.0, Some(3.0), Some(2.0)), "3.9");

@@ -1,48 +1,48 @@
-//! What a statement's last executions did: their stages and waits, out of the histories.
+//! The stages and waits of a statement's last executions, from the histories.
 //!
-//! The events within a statement have the numbers between the statement's own and the one at its end, on its
-//! thread. So one scan of a history answers, and no join of two.
+//! Events within a statement have event ids between the statement's EVENT_ID and END_EVENT_ID, on its thread. So one
+//! scan of a history is enough, without a join.
 
 use std::time::Instant;
 
 use super::drills::EXECUTIONS;
-use super::snapshot::{Key, Row, Snapshot, between};
+use super::snapshot::{Key, Row, Snapshot, growth};
 use crate::observe::{ObservedServer, QueryError, format, integer, sql_literal, text};
 use crate::output::Cell;
 
-/// Executions that are looked at: enough for an average, few enough for a statement's text.
-const EXECUTIONS_SEEN: usize = 50;
+/// Executions that are read: enough for an average, few enough for a query's text.
+const MAX_EXECUTIONS: usize = 50;
 
 const STATEMENTS: &str =
     "SELECT THREAD_ID, EVENT_ID, END_EVENT_ID, TIMER_WAIT, LOCK_TIME FROM performance_schema.";
 const EVENTS: &str = "SELECT EVENT_NAME, COUNT(*), SUM(TIMER_WAIT) FROM performance_schema.";
 const CONSUMERS: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%'";
 
-/// How the questions asked here begin, for whoever leaves out our own statements.
-pub fn questions() -> [&'static str; 3] {
+/// The beginnings of this module's queries.
+pub fn queries() -> [&'static str; 3] {
     [STATEMENTS, EVENTS, CONSUMERS]
 }
 
-/// What a drill-down found.
-pub struct Found {
+/// The result of the drill-down.
+pub struct DrillDown {
     /// Stages and waits.
     pub rows: Vec<Row>,
-    /// What is to be said about them.
+    /// Remarks.
     pub notes: Vec<String>,
 }
 
-/// Looks at the executions of the statement with these keys: its schema and its digest.
-pub fn look(observed: &mut ObservedServer, keys: &Key) -> Result<Found, QueryError> {
+/// Reads the executions of the statement with these keys: its schema and its digest.
+pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, QueryError> {
     let compare = |column: &str, key: Option<&Option<String>>| match key.and_then(Option::as_ref) {
         Some(key) => format!("{column} = {}", sql_literal(key)),
         None => format!("{column} IS NULL"),
     };
-    let is_it = format!(
+    let statement_predicate = format!(
         "{} AND {}",
         compare("DIGEST", keys.get(1)),
         compare("CURRENT_SCHEMA", keys.first())
     );
-    let consumers = consumers(observed)?;
+    let consumers = read_consumers(observed)?;
     let history = |kind: &str| {
         let on = |name: &String| consumers.contains(name);
         [
@@ -55,20 +55,20 @@ pub fn look(observed: &mut ObservedServer, keys: &Key) -> Result<Found, QueryErr
     let mut notes = Vec::new();
     let mut answer: Vec<Vec<Cell>> = Vec::new();
     let Some(statements) = history("statements") else {
-        return Ok(Found {
+        return Ok(DrillDown {
             rows: Vec::new(),
             notes: vec![switch_on("statements")],
         });
     };
-    let question = format!(
-        "{STATEMENTS}{statements} WHERE {is_it} AND END_EVENT_ID IS NOT NULL ORDER BY TIMER_START DESC LIMIT {EXECUTIONS_SEEN}"
+    let query = format!(
+        "{STATEMENTS}{statements} WHERE {statement_predicate} AND END_EVENT_ID IS NOT NULL ORDER BY TIMER_START DESC LIMIT {MAX_EXECUTIONS}"
     );
-    let executions = observed.rows(&question)?;
+    let executions = observed.rows(&query)?;
     if executions.is_empty() {
         notes.push(format!(
             "{statements} has no execution of it now; under load it keeps little: drill down again"
         ));
-        return Ok(Found {
+        return Ok(DrillDown {
             rows: Vec::new(),
             notes,
         });
@@ -100,26 +100,26 @@ pub fn look(observed: &mut ObservedServer, keys: &Key) -> Result<Found, QueryErr
             notes.push(switch_on(kind));
             continue;
         };
-        let question = format!(
+        let query = format!(
             "{EVENTS}{history} WHERE {} GROUP BY EVENT_NAME",
             ranges.join(" OR ")
         );
-        let found = observed.rows(&question)?;
-        if found.is_empty() {
+        let rows = observed.rows(&query)?;
+        if rows.is_empty() {
             notes.push(format!(
                 "{history} has no {word} of them: are instruments {word}/% on?"
             ));
         }
-        answer.extend(found.into_iter().map(|row| {
+        answer.extend(rows.into_iter().map(|row| {
             let mut cells = row.into_iter();
             let mut next = || cells.next().unwrap_or(Cell::Null);
             let (name, count, time) = (next(), next(), next());
             vec![time, count, Cell::Text(word.into()), name]
         }));
     }
-    let snapshot = Snapshot::of(&EXECUTIONS, answer, Instant::now());
-    let mut rows = between(&EXECUTIONS, None, &snapshot);
-    // Shares are of the statement's time, not of the sum of what overlaps.
+    let snapshot = Snapshot::new(&EXECUTIONS, answer, Instant::now());
+    let mut rows = growth(&EXECUTIONS, None, &snapshot);
+    // Shares of the statement's time, because events overlap.
     let share = EXECUTIONS.find(|kind| kind == super::sheet::Measure::Share);
     for row in &mut rows {
         if let (Some(at), true) = (share, time > 0) {
@@ -127,11 +127,11 @@ pub fn look(observed: &mut ObservedServer, keys: &Key) -> Result<Found, QueryErr
                 super::snapshot::Figure::Number(row.figures[0].number() / time as f64);
         }
     }
-    Ok(Found { rows, notes })
+    Ok(DrillDown { rows, notes })
 }
 
-/// The histories that are kept.
-fn consumers(observed: &mut ObservedServer) -> Result<Vec<String>, QueryError> {
+/// The enabled consumers of events.
+fn read_consumers(observed: &mut ObservedServer) -> Result<Vec<String>, QueryError> {
     let rows = observed.rows(CONSUMERS)?;
     Ok(rows.iter().filter_map(|row| text(row.first()?)).collect())
 }

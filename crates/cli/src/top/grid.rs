@@ -1,18 +1,18 @@
-//! The rows of a page as a table on the screen.
+//! Draws the rows of a page as a table.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Cell, Row as Drawn, Table, TableState};
 
-use super::looks::{BOLD, Level, Looks, REVERSED};
-use super::mouse::Spot;
+use super::mouse::ClickArea;
 use super::sheet::{Column, Measure, Sheet};
 use super::snapshot::Row;
+use super::theme::{BOLD, Level, REVERSED, Theme};
 use super::view::View;
 use crate::observe::table::Side;
 
-/// A head: with its unit, and marked when the rows are in its order.
+/// The head of a column, with its unit.
 pub fn head(column: &Column, seconds: Option<f64>) -> String {
     match (column.kind, seconds) {
         (Measure::Count | Measure::Bytes, Some(_)) => format!("{}/s", column.head),
@@ -20,96 +20,98 @@ pub fn head(column: &Column, seconds: Option<f64>) -> String {
     }
 }
 
-/// What a text that takes the rest of the line needs.
-const LEAST_TEXT: u16 = 10;
+/// The smallest width of a text that takes the rest of the line.
+const MIN_TEXT_WIDTH: u16 = 10;
 
-/// A column on the screen: its place in the sheet, and how wide it is; 0 is what is left.
-struct Shown {
+/// A column on the screen: its index in the sheet and its width, where 0 is the rest of the line.
+struct ScreenColumn {
     at: usize,
     column: &'static Column,
     width: u16,
 }
 
-impl Shown {
-    fn needs(&self) -> u16 {
+impl ScreenColumn {
+    fn min_width(&self) -> u16 {
         match self.width {
-            0 => LEAST_TEXT + 1,
+            0 => MIN_TEXT_WIDTH + 1,
             width => width + 1,
         }
     }
 }
 
-/// The columns that fit into a line whole: those on the right go first, the texts that take the rest and the columns
-/// of the order and of who waits stay. A number is never cut: its column is as wide as the widest that stands in it.
-fn fitting(view: &View, rows: &[&Row], width: u16) -> Vec<Shown> {
+/// The columns that fit into a line. Those on the right are dropped first, except texts that take the rest of the
+/// line, the column of the order, and that of waiting sessions. A column is as wide as its widest number.
+fn fit_columns(view: &View, rows: &[&Row], width: u16) -> Vec<ScreenColumn> {
     let (sheet, order) = (view.place().sheet, view.order().column);
     let answer = view.answer();
     let seconds = answer.and_then(|answer| answer.seconds);
     let has_errors = answer.is_some_and(|answer| answer.is_estimated());
     let has_blocked = answer.is_some_and(|answer| answer.has_blocked(sheet));
-    let shown = sheet.shown(has_errors, has_blocked).map(|(at, column)| {
-        let widest = match (column.width, column.kind.side()) {
-            (0, _) => 0,
-            (width, Side::Left) => width.max(length(&head(column, seconds))),
-            (width, Side::Right) => rows
-                .iter()
-                .map(|row| length(&row.figures[at].shown(column.kind)))
-                .fold(width.max(length(&head(column, seconds))), u16::max),
-        };
-        Shown {
-            at,
-            column,
-            width: widest,
-        }
-    });
-    let mut shown: Vec<Shown> = shown.collect();
-    while shown.iter().map(Shown::needs).sum::<u16>() > width + 1 {
-        let spare = shown.iter().rposition(|shown| {
-            shown.width > 0 && shown.at != order && Some(shown.at) != sheet.waiting()
+    let columns = sheet
+        .visible_columns(has_errors, has_blocked)
+        .map(|(at, column)| {
+            let widest = match (column.width, column.kind.side()) {
+                (0, _) => 0,
+                (width, Side::Left) => width.max(length(&head(column, seconds))),
+                (width, Side::Right) => rows
+                    .iter()
+                    .map(|row| length(&row.figures[at].text(column.kind)))
+                    .fold(width.max(length(&head(column, seconds))), u16::max),
+            };
+            ScreenColumn {
+                at,
+                column,
+                width: widest,
+            }
+        });
+    let mut columns: Vec<ScreenColumn> = columns.collect();
+    while columns.iter().map(ScreenColumn::min_width).sum::<u16>() > width + 1 {
+        let spare = columns.iter().rposition(|entry| {
+            entry.width > 0 && entry.at != order && Some(entry.at) != sheet.waiting()
         });
         let Some(spare) = spare else { break };
-        shown.remove(spare);
+        columns.remove(spare);
     }
-    shown
+    columns
 }
 
 fn length(text: &str) -> u16 {
     u16::try_from(text.chars().count()).unwrap_or(u16::MAX / 64)
 }
 
-/// Draws them under their heads.
+/// Draws the rows under their heads.
 pub fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     let sheet = view.place().sheet;
     let Some(answer) = view.answer() else { return };
     let seconds = answer.seconds;
     let order = view.order();
     let rows = view.rows();
-    let shown = fitting(view, &rows, area.width);
-    let fixed: u16 = shown.iter().map(|shown| shown.width + 1).sum();
+    let columns = fit_columns(view, &rows, area.width);
+    let fixed: u16 = columns.iter().map(|entry| entry.width + 1).sum();
     let left = area.width.saturating_sub(fixed) as usize;
-    let heads = shown.iter().map(|shown| {
-        let style = if shown.at == order.column {
+    let heads = columns.iter().map(|entry| {
+        let style = if entry.at == order.column {
             REVERSED
         } else {
             BOLD
         };
-        Cell::from(aligned(head(shown.column, seconds), shown.column.kind)).style(style)
+        Cell::from(aligned(head(entry.column, seconds), entry.column.kind)).style(style)
     });
     let heads = Drawn::new(heads.collect::<Vec<_>>());
-    let widths = shown.iter().map(|shown| match shown.width {
-        0 => Constraint::Min(LEAST_TEXT),
+    let widths = columns.iter().map(|entry| match entry.width {
+        0 => Constraint::Min(MIN_TEXT_WIDTH),
         width => Constraint::Length(width),
     });
     let widths: Vec<Constraint> = widths.collect();
     let chosen = view.chosen(&rows);
     let height = usize::from(area.height.saturating_sub(1)).max(1);
-    // The chosen row is on the screen, and the rows move no more than that takes.
+    // Scroll just as far as the chosen row needs.
     let top = view
         .top
         .min(chosen)
         .max((chosen + 1).saturating_sub(height));
     let page = rows.iter().skip(top).take(height);
-    let page = page.map(|row| line(sheet, row, &shown, left, &view.looks));
+    let page = page.map(|row| line(sheet, row, &columns, left, &view.theme));
     let table = Table::new(page.collect::<Vec<_>>(), widths)
         .header(heads)
         .column_spacing(1)
@@ -120,43 +122,49 @@ pub fn rows(view: &mut View, frame: &mut Frame, area: Rect) {
     }
     frame.render_stateful_widget(table, area, &mut state);
     let drawn = rows.len().saturating_sub(top).min(height) as u16;
-    let heads = spots(&shown, area);
+    let heads = click_areas(&columns, area);
     view.top = top;
-    view.spots.heads = heads;
-    view.spots.rows = area.y + 1..area.y + 1 + drawn;
+    view.click_areas.heads = heads;
+    view.click_areas.rows = area.y + 1..area.y + 1 + drawn;
 }
 
-/// Where the heads are. The table puts them beside each other with a blank between two.
-fn spots(shown: &[Shown], area: Rect) -> Vec<Spot> {
+/// The areas of the heads, which the table separates by one blank.
+fn click_areas(columns: &[ScreenColumn], area: Rect) -> Vec<ClickArea> {
     let mut left = area.x;
-    let spot = |shown: &Shown| {
-        let right = match shown.width {
+    let click_area = |entry: &ScreenColumn| {
+        let right = match entry.width {
             0 => area.right(),
             width => (left + width).min(area.right()),
         };
-        let spot = (area.y, left..right, shown.at);
+        let click_area = (area.y, left..right, entry.at);
         left = right + 1;
-        spot
+        click_area
     };
-    shown.iter().map(spot).collect()
+    columns.iter().map(click_area).collect()
 }
 
-/// One row.
-fn line(sheet: &Sheet, row: &Row, shown: &[Shown], left: usize, looks: &Looks) -> Drawn<'static> {
+/// Draws one row.
+fn line(
+    sheet: &Sheet,
+    row: &Row,
+    columns: &[ScreenColumn],
+    left: usize,
+    theme: &Theme,
+) -> Drawn<'static> {
     let waits = sheet
         .waiting()
         .is_some_and(|at| row.figures[at].is_waiting());
-    let style = looks.style(if waits { Level::TooMuch } else { Level::Usual });
-    let cells = shown.iter().map(|shown| {
-        let kind = shown.column.kind;
-        let text = row.figures[shown.at].shown(kind);
-        let text = match (shown.width, kind.side()) {
-            (0, _) if kind == Measure::Key => cut_front(&text, left.max(LEAST_TEXT.into())),
-            (1.., Side::Left) => cut(&text, shown.width.into()),
+    let style = theme.style(if waits { Level::TooMuch } else { Level::Usual });
+    let cells = columns.iter().map(|entry| {
+        let kind = entry.column.kind;
+        let text = row.figures[entry.at].text(kind);
+        let text = match (entry.width, kind.side()) {
+            (0, _) if kind == Measure::Key => cut_front(&text, left.max(MIN_TEXT_WIDTH.into())),
+            (1.., Side::Left) => cut(&text, entry.width.into()),
             _ => text,
         };
-        let level = looks.level(sheet, row, shown.at);
-        Cell::from(aligned(text, kind)).style(looks.style(level))
+        let level = theme.level(sheet, row, entry.at);
+        Cell::from(aligned(text, kind)).style(theme.style(level))
     });
     Drawn::new(cells.collect::<Vec<_>>()).style(style)
 }
@@ -168,7 +176,7 @@ fn aligned(text: String, kind: Measure) -> Line<'static> {
     })
 }
 
-/// The beginning of a text.
+/// Cuts the end of a text.
 fn cut(text: &str, width: usize) -> String {
     match text.char_indices().nth(width) {
         Some(_) => text
@@ -180,7 +188,7 @@ fn cut(text: &str, width: usize) -> String {
     }
 }
 
-/// The end of a name: what tells events and files apart stands there.
+/// Cuts the front of a name, because the end distinguishes events and files.
 pub fn cut_front(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {

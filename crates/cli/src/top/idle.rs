@@ -1,4 +1,4 @@
-//! Why a page is empty: because nothing happens, or because nothing is counted.
+//! Whether a page is empty because its instruments or consumers are off.
 
 use super::sheet::Sheet;
 use crate::observe::{ObservedServer, QueryError, integer, sql_literal, text};
@@ -7,16 +7,22 @@ const CONSUMERS: &str =
     "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ";
 const INSTRUMENTS: &str = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME LIKE ";
 
-/// What is off that this page needs, and the statement that switches it on. `None` when all is on, or
-/// when this account may not know.
-pub fn off(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Option<String>, QueryError> {
-    match asked(observed, sheet) {
+/// What is off that this page needs, and the statement that switches it on. `None` if all is on, or if this account
+/// lacks the privilege to query it.
+pub fn find_disabled(
+    observed: &mut ObservedServer,
+    sheet: &Sheet,
+) -> Result<Option<String>, QueryError> {
+    match query_disabled(observed, sheet) {
         Err(QueryError::Refused(_)) => Ok(None),
         other => other,
     }
 }
 
-fn asked(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Option<String>, QueryError> {
+fn query_disabled(
+    observed: &mut ObservedServer,
+    sheet: &Sheet,
+) -> Result<Option<String>, QueryError> {
     if sheet.instruments.is_empty() {
         return Ok(None);
     }
@@ -41,7 +47,7 @@ fn asked(observed: &mut ObservedServer, sheet: &Sheet) -> Result<Option<String>,
     }))
 }
 
-/// What is asked here, for whoever leaves out our own statements.
-pub fn questions() -> [String; 2] {
+/// The beginnings of this module's queries.
+pub fn queries() -> [String; 2] {
     [CONSUMERS.to_owned(), INSTRUMENTS.to_owned()]
 }

@@ -1,18 +1,18 @@
-//! What each key does.
+//! The keys.
 
 use std::time::Duration;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::kill::{Kill, What};
+use super::kill::{Kill, KillScope};
 use super::pages::PAGES;
-use super::source::Wish;
+use super::source::Request;
 use super::view::View;
 
-/// Intervals that + and - go through, in seconds.
+/// The intervals of + and -, in seconds.
 const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
-/// Explained by `?`.
+/// The help of `?`.
 pub const HELP: [(&str, &str); 19] = [
     ("1 - 9, Tab", "page"),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
@@ -53,26 +53,26 @@ pub const HELP: [(&str, &str); 19] = [
     ("q, ^C", "quit"),
 ];
 
-/// What is to be done beyond a change of the view.
+/// An effect of a key beyond a change of the view.
 #[derive(Debug)]
 pub enum Effect {
     /// Nothing.
     None,
-    /// To be told to who asks.
-    Wish(Wish),
-    /// Draw everything anew.
+    /// A request to the server's thread.
+    Request(Request),
+    /// Redraw everything.
     Redraw,
-    /// Show the server of this number.
+    /// Switch to the server of this number.
     Server(usize),
-    /// Take the mouse, or let it go.
+    /// Switch mouse reports on or off.
     Mouse,
-    /// Give the terminal back and stop.
+    /// Restore the terminal and stop.
     Suspend,
-    /// The end.
+    /// Quit.
     Quit,
 }
 
-/// Takes a key.
+/// Handles a key.
 pub fn press(view: &mut View, key: KeyEvent) -> Effect {
     if key.modifiers.contains(KeyModifiers::CONTROL) {
         return match key.code {
@@ -86,9 +86,9 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         return type_filter(view, key.code);
     }
     view.notice = None;
-    if let Some(kill) = view.asking.take() {
+    if let Some(kill) = view.confirming.take() {
         if let KeyCode::Char('y' | 'Y') = key.code {
-            return Effect::Wish(Wish::Kill(kill));
+            return Effect::Request(Request::Kill(kill));
         }
         view.notice = Some("nothing was killed".into());
         return Effect::None;
@@ -101,18 +101,18 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
             Effect::None
         };
     }
-    let look = |place: Option<super::source::Place>| {
-        place.map_or(Effect::None, |place| Effect::Wish(Wish::Look(place)))
+    let open = |place: Option<super::source::Place>| {
+        place.map_or(Effect::None, |place| Effect::Request(Request::Open(place)))
     };
     match key.code {
         KeyCode::Char('q') => return Effect::Quit,
         KeyCode::Char('?' | 'h') | KeyCode::F(1) => view.help = true,
         KeyCode::Char(digit @ '1'..='9') => {
-            return look(Some(view.turn(digit as usize - '1' as usize)));
+            return open(Some(view.turn(digit as usize - '1' as usize)));
         }
-        KeyCode::Tab | KeyCode::Right => return look(Some(view.turn(view.tab() + 1))),
+        KeyCode::Tab | KeyCode::Right => return open(Some(view.turn(view.tab() + 1))),
         KeyCode::BackTab | KeyCode::Left => {
-            return look(Some(view.turn(view.tab() + PAGES.len() - 1)));
+            return open(Some(view.turn(view.tab() + PAGES.len() - 1)));
         }
         KeyCode::Up | KeyCode::Char('k') => view.step(-1),
         KeyCode::Down | KeyCode::Char('j') => view.step(1),
@@ -120,17 +120,17 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         KeyCode::PageDown => view.step(20),
         KeyCode::Home => view.step(isize::MIN),
         KeyCode::End => view.step(isize::MAX),
-        KeyCode::Enter => return look(view.enter()),
+        KeyCode::Enter => return open(view.enter()),
         KeyCode::Esc if !view.filter.is_empty() => view.filter.clear(),
-        KeyCode::Esc | KeyCode::Backspace => return look(view.leave()),
+        KeyCode::Esc | KeyCode::Backspace => return open(view.leave()),
         KeyCode::Char('t') => view.sort(view.place().sheet.by_time()),
         KeyCode::Char('c') => view.sort(view.place().sheet.by_count()),
         KeyCode::Char('r') => view.sort(view.order().column),
-        KeyCode::Char('<') => view.sort_beside(-1),
-        KeyCode::Char('>') => view.sort_beside(1),
+        KeyCode::Char('<') => view.sort_by_neighbour(-1),
+        KeyCode::Char('>') => view.sort_by_neighbour(1),
         KeyCode::Char('/') => view.typing = true,
-        KeyCode::Char('K') => ask(view, What::Statement),
-        KeyCode::Char('X') => ask(view, What::Connection),
+        KeyCode::Char('K') => request_confirmation(view, KillScope::Statement),
+        KeyCode::Char('X') => request_confirmation(view, KillScope::Connection),
         KeyCode::Char('g') => view.has_sparks = !view.has_sparks,
         KeyCode::Char('m') => return Effect::Mouse,
         KeyCode::Char(bracket @ ('[' | ']')) if view.servers.len() > 1 => {
@@ -139,11 +139,11 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
             return Effect::Server((view.server + step) % count);
         }
         KeyCode::Char(brace @ ('{' | '}')) if view.is_past() => {
-            return Effect::Wish(Wish::Step(if brace == '}' { 1 } else { -1 }));
+            return Effect::Request(Request::Step(if brace == '}' { 1 } else { -1 }));
         }
         KeyCode::Char('p' | ' ') => {
             view.paused = !view.paused;
-            return Effect::Wish(Wish::Pause(view.paused));
+            return Effect::Request(Request::Pause(view.paused));
         }
         KeyCode::Char('+' | '-') => {
             let now = view.every.as_secs();
@@ -152,17 +152,17 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
                 _ => INTERVALS.into_iter().rev().find(|s| *s < now),
             };
             view.every = next.map_or(view.every, Duration::from_secs);
-            return Effect::Wish(Wish::Every(view.every));
+            return Effect::Request(Request::Every(view.every));
         }
         _ => {}
     }
     Effect::None
 }
 
-/// Asks whether the chosen session's statement or connection is to end.
-fn ask(view: &mut View, what: What) {
-    match Kill::chosen(view, what) {
-        Ok(kill) => view.asking = Some(kill),
+/// Asks the user to confirm that the chosen session's statement or connection is killed.
+fn request_confirmation(view: &mut View, what: KillScope) {
+    match Kill::of_chosen_row(view, what) {
+        Ok(kill) => view.confirming = Some(kill),
         Err(why) => view.notice = Some(why),
     }
 }

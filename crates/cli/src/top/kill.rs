@@ -1,4 +1,4 @@
-//! Ending a statement or a connection, after the user has said yes.
+//! KILL of a statement or a connection, after confirmation.
 
 use std::path::{Path, PathBuf};
 
@@ -8,28 +8,28 @@ use crate::observe::{self, ObservedServer, format};
 use crate::ps::process;
 use crate::sql::{SqlSession, Target};
 
-/// What is to end.
+/// What KILL ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// The statement that runs; its connection stays.
+pub enum KillScope {
+    /// The running statement; its connection stays.
     Statement,
-    /// The connection, with what it runs.
+    /// The connection and its statement.
     Connection,
 }
 
-/// What the user is asked about.
+/// A KILL to be confirmed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kill {
-    what: What,
-    /// The connection, as the server numbers it.
+    scope: KillScope,
+    /// The connection's id.
     connection: u64,
-    /// What its row says of it.
-    who: String,
+    /// A description from its row.
+    description: String,
 }
 
 impl Kill {
-    /// Of the row that is chosen; a sentence where it has no connection.
-    pub fn chosen(view: &View, what: What) -> Result<Self, String> {
+    /// For the connection of the chosen row. The error is a sentence.
+    pub fn of_chosen_row(view: &View, scope: KillScope) -> Result<Self, String> {
         let none = || {
             "no connection is chosen: choose a row of page 7, threads, or of a wait's threads or a table's locks".to_owned()
         };
@@ -45,7 +45,7 @@ impl Kill {
             .iter()
             .zip(columns)
             .filter_map(|(figure, column)| {
-                let is_its = [
+                let heads = [
                     "USER",
                     "HOST",
                     "DB",
@@ -53,38 +53,38 @@ impl Kill {
                     "STATEMENT",
                     "NAME",
                 ];
-                let text = figure.shown(column.kind);
-                (is_its.contains(&column.head) && !text.is_empty()).then_some(text)
+                let text = figure.text(column.kind);
+                (heads.contains(&column.head) && !text.is_empty()).then_some(text)
             });
         Ok(Self {
-            what,
+            scope,
             connection: *connection as u64,
-            who: format::line(&texts.collect::<Vec<_>>().join(" ")),
+            description: format::line(&texts.collect::<Vec<_>>().join(" ")),
         })
     }
 
-    /// The statement that does it.
+    /// The SQL statement.
     pub fn statement(&self) -> String {
-        let query = match self.what {
-            What::Statement => "QUERY ",
-            What::Connection => "",
+        let query = match self.scope {
+            KillScope::Statement => "QUERY ",
+            KillScope::Connection => "",
         };
         format!("KILL {query}{}", self.connection)
     }
 
-    /// What the user is asked.
+    /// The text that asks for confirmation.
     pub fn question(&self) -> String {
         format!(
             "{}? y: yes, any other key: no  ({})",
             self.statement(),
-            self.who
+            self.description
         )
     }
 
-    /// Does it, and says how it went.
+    /// Executes it and returns a message about the outcome.
     pub fn run(&self, observed: &mut ObservedServer) -> String {
         let statement = self.statement();
-        let done = match observed.about.is_segment {
+        let result = match observed.about.is_segment {
             false => observed
                 .rows(&statement)
                 .map(drop)
@@ -93,25 +93,25 @@ impl Kill {
                 .about
                 .pid
                 .ok_or_else(|| "its process is not known".to_owned())
-                .and_then(listener)
+                .and_then(connect_to_listener)
                 .and_then(|mut session| {
-                    let asked = observe::rows(&mut session, &statement);
-                    asked.map(drop).map_err(|error| error.to_string())
+                    let rows = observe::rows(&mut session, &statement);
+                    rows.map(drop).map_err(|error| error.to_string())
                 }),
         };
-        match done {
+        match result {
             Ok(()) => format!("{statement}: done"),
             Err(why) => format!("{statement}: {why}"),
         }
     }
 }
 
-/// Connects to the server that a segment is of, where it listens: nothing can be asked through shared memory.
-fn listener(pid: u32) -> Result<SqlSession, String> {
+/// Connects to the server of a segment by its socket or port, because shared memory takes no statements.
+fn connect_to_listener(pid: u32) -> Result<SqlSession, String> {
     let (ports, sockets) = process::listeners(pid);
-    // That of the X protocol speaks another language.
+    // Without the socket of the X protocol.
     let sockets = sockets.iter().filter(|path| !path.contains("mysqlx"));
-    let targets = sockets.map(|path| Target::local(Some(reached(pid, path)), None));
+    let targets = sockets.map(|path| Target::local(Some(reachable_path(pid, path)), None));
     let targets = targets.chain(ports.iter().map(|port| Target::local(None, Some(*port))));
     let mut why = format!("process {pid} listens nowhere: it takes no statements");
     for target in targets {
@@ -128,13 +128,13 @@ fn listener(pid: u32) -> Result<SqlSession, String> {
     Err(why)
 }
 
-/// A socket of a process that may have another root, or work in another directory.
-fn reached(pid: u32, path: &str) -> PathBuf {
-    let of = |place: &str| PathBuf::from(format!("/proc/{pid}/{place}"));
+/// The path of a socket of a process with another root or working directory.
+fn reachable_path(pid: u32, path: &str) -> PathBuf {
+    let proc_path = |place: &str| PathBuf::from(format!("/proc/{pid}/{place}"));
     let path = Path::new(path);
     match path.strip_prefix("/") {
         Ok(_) if path.exists() => path.to_owned(),
-        Ok(below) => of("root").join(below),
-        Err(_) => of("cwd").join(path),
+        Ok(below) => proc_path("root").join(below),
+        Err(_) => proc_path("cwd").join(path),
     }
 }

@@ -1,23 +1,22 @@
-//! `tare top`: what a server does now, on one screen.
+//! `tare top`: displays what a server does now, on one screen.
 
-mod asker;
 mod batch;
 mod blockers;
-#[cfg(test)]
-mod deeds;
 mod draw;
 mod drills;
 mod errors;
 mod executions;
 mod grid;
 mod idle;
+#[cfg(test)]
+mod input_tests;
 mod keys;
 mod kill;
-mod looks;
+mod load;
 mod mouse;
 mod own;
 mod pages;
-mod pulse;
+mod poller;
 #[cfg(feature = "history")]
 mod recording;
 #[cfg(feature = "history")]
@@ -32,6 +31,7 @@ mod sparks;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod theme;
 mod view;
 
 use std::io::IsTerminal;
@@ -48,11 +48,11 @@ use crate::exit::{FAILED, Failure};
 use crate::observe::ObservedServer;
 use crate::sql::Target;
 use batch::Batch;
-use looks::Looks;
 use pages::PAGES;
-use screen::Watched;
+use screen::Server;
 use sheet::Sheet;
 use source::{Others, Sampler, Source};
+use theme::Theme;
 use view::Order;
 
 /// Watch a server live: statements, waits, stages, files, tables, locks, threads, memory
@@ -125,7 +125,7 @@ pub struct Args {
     rows: usize,
 }
 
-/// What is printed.
+/// The format of printed intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Form {
     /// Columns, in units for people
@@ -134,7 +134,7 @@ enum Form {
     Json,
 }
 
-/// What is sorted by.
+/// The sort order of printed rows.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum Sort {
     /// Time (memory: bytes)
@@ -167,11 +167,11 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         let message = "tare top needs a terminal; --batch N prints N intervals without one";
         return Err(Failure::new(FAILED, message));
     }
-    let marks = config::read()?.top;
-    let looks = Looks::of(marks, |name| std::env::var(name).ok());
+    let thresholds = config::read()?.top;
+    let theme = Theme::new(thresholds, |name| std::env::var(name).ok());
     #[cfg(feature = "history")]
     if args.replay.is_given() {
-        replay(args, page, looks, is_printed)?;
+        replay(args, page, theme, is_printed)?;
         return Ok(ExitCode::SUCCESS);
     }
     let targets: Vec<(String, Target)> = match &args.servers[..] {
@@ -186,12 +186,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
             let message = "intervals are printed of one server: name one";
             return Err(Failure::new(2, message));
         }
-        (false, _) => watch(args, page, looks, targets)?,
+        (false, _) => watch(args, page, theme, targets)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a server is called: its name in config.toml, or its address without a password.
+/// The name of a server: in config.toml, or else its address without a password.
 fn name(server: &str, args: &Args) -> String {
     match config::is_name(server) {
         true => server.to_owned(),
@@ -202,19 +202,19 @@ fn name(server: &str, args: &Args) -> String {
 /// Prints intervals.
 fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failure> {
     let others = Others::default();
-    let sampler = live(target, &others)?;
+    let sampler = connect(target, &others)?;
     #[cfg(feature = "history")]
     let _recordings = {
         let mut recordings = recording::Recordings::default();
         if let Some(directory) = &args.record {
             let recording = recording::Recording {
                 target: target.clone(),
-                server: named(args).next(),
+                server: config_names(args).next(),
                 directory: directory.clone(),
                 others,
             };
             recordings.start(recording, |text| eprintln!("tare: {text}"));
-            Some(recordings.until_a_signal()?)
+            Some(recordings.guard()?)
         } else {
             None
         }
@@ -222,7 +222,7 @@ fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failu
     batch(args, page).run(sampler)
 }
 
-/// What is printed.
+/// The options of batch mode.
 fn batch(args: &Args, page: &'static Sheet) -> Batch {
     let column = match args.sort {
         Sort::Time => page.by_time(),
@@ -242,8 +242,8 @@ fn batch(args: &Args, page: &'static Sheet) -> Batch {
     }
 }
 
-/// A server that is there.
-fn live(target: &Target, others: &Others) -> Result<Source, Failure> {
+/// Connects to a server.
+fn connect(target: &Target, others: &Others) -> Result<Source, Failure> {
     let observed = ObservedServer::open(target.clone())?;
     Ok(Source::Live(Box::new(Sampler::new(
         observed,
@@ -251,12 +251,12 @@ fn live(target: &Target, others: &Others) -> Result<Source, Failure> {
     ))))
 }
 
-/// Shows what was recorded, or prints it.
+/// Displays or prints a history.
 #[cfg(feature = "history")]
 fn replay(
     args: &Args,
     page: &'static Sheet,
-    looks: Looks,
+    theme: Theme,
     is_printed: bool,
 ) -> Result<(), Failure> {
     let host = args.target.history_host()?;
@@ -265,42 +265,42 @@ fn replay(
     if is_printed {
         return batch(args, page).run(source);
     }
-    let watched = Watched {
+    let server = Server {
         name: source.headline(),
         open: Box::new(|| Err("a history is there already".into())),
         sampler: Some(source),
         record: None,
     };
-    ended(screen::run(vec![watched], page, args.interval, looks)?)
+    emulate_signal(screen::run(vec![server], page, args.interval, theme)?)
 }
 
-/// The names that servers were given in config.toml.
+/// The servers of the command line that are names in config.toml.
 #[cfg(feature = "history")]
-fn named(args: &Args) -> impl Iterator<Item = String> {
+fn config_names(args: &Args) -> impl Iterator<Item = String> {
     let names = args.servers.iter().filter(|name| config::is_name(name));
     names.cloned()
 }
 
-/// Shows them.
+/// Displays servers.
 fn watch(
     args: &Args,
     page: &'static Sheet,
-    looks: Looks,
+    theme: Theme,
     targets: Vec<(String, Target)>,
 ) -> Result<(), Failure> {
     #[cfg(feature = "history")]
     let recordings = std::rc::Rc::new(std::cell::RefCell::new(recording::Recordings::default()));
     let is_only = targets.len() == 1;
-    let mut watched = Vec::new();
+    let mut servers = Vec::new();
     for (name, target) in targets {
-        // A password is asked for before the screen is ours, and a wrong address said.
+        // Prompt for a password and report a wrong address before the screen is used.
         target.server()?;
         let others = Others::default();
         let opened = {
             let (target, others) = (target.clone(), Others::clone(&others));
-            move || live(&target, &others)
+            move || connect(&target, &others)
         };
-        // Of several, one that is not there now may come.
+        // One of several servers may be unreachable at first.
         let sampler = if is_only { Some(opened()?) } else { None };
         #[cfg(feature = "history")]
         let record = args.record.clone().map(|directory| {
@@ -311,30 +311,30 @@ fn watch(
                 others,
             };
             let recordings = std::rc::Rc::clone(&recordings);
-            Box::new(move |tell: screen::Teller| {
-                recordings.borrow_mut().start(recording, tell);
-            }) as Box<dyn FnOnce(screen::Teller)>
+            Box::new(move |reporter: screen::Reporter| {
+                recordings.borrow_mut().start(recording, reporter);
+            }) as Box<dyn FnOnce(screen::Reporter)>
         });
         #[cfg(not(feature = "history"))]
         let record = None;
-        watched.push(Watched {
+        servers.push(Server {
             name,
             open: Box::new(move || opened().map_err(|failure| failure.message)),
             sampler,
             record,
         });
     }
-    let signal = screen::run(watched, page, args.interval, looks)?;
-    // What was recorded goes to its place first.
+    let signal = screen::run(servers, page, args.interval, theme)?;
+    // Complete the files of recordings first.
     #[cfg(feature = "history")]
     drop(recordings);
-    ended(signal)
+    emulate_signal(signal)
 }
 
-fn ended(signal: Option<i32>) -> Result<(), Failure> {
+fn emulate_signal(signal: Option<i32>) -> Result<(), Failure> {
     match signal {
         None => Ok(()),
-        // As if we had never caught it: who waits for us sees what ended us.
+        // The parent has to see the signal that ended this process.
         Some(signal) => {
             emulate_default_handler(signal).map_err(|error| Failure::new(FAILED, error))
         }

@@ -1,49 +1,49 @@
-//! What a click and the wheel do.
+//! Mouse clicks and the wheel.
 
 use std::ops::Range;
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use super::keys::Effect;
-use super::source::Wish;
+use super::source::Request;
 use super::view::View;
 
-/// Rows that a notch of the wheel goes.
-const NOTCH: isize = 3;
+/// Rows per notch of the wheel.
+const WHEEL_ROWS: isize = 3;
 
-/// Something that can be clicked: a line, columns of it, and a number that says what it is.
-pub type Spot = (u16, Range<u16>, usize);
+/// An area that can be clicked: its line, its columns, and the number of what is there.
+pub type ClickArea = (u16, Range<u16>, usize);
 
-/// Where on the screen what is, as it was drawn last.
+/// All areas that can be clicked, as they were drawn last.
 #[derive(Debug, Clone, Default)]
-pub struct Spots {
+pub struct ClickAreas {
     /// Servers.
-    pub servers: Vec<Spot>,
+    pub servers: Vec<ClickArea>,
     /// Pages.
-    pub pages: Vec<Spot>,
+    pub pages: Vec<ClickArea>,
     /// Heads of columns, with the columns' numbers in the sheet.
-    pub heads: Vec<Spot>,
+    pub heads: Vec<ClickArea>,
     /// Lines of rows.
     pub rows: Range<u16>,
 }
 
-/// Which of these was hit.
-fn hit(spots: &[Spot], mouse: MouseEvent) -> Option<usize> {
-    let mut spots = spots.iter();
-    let found =
-        spots.find(|(line, columns, _)| *line == mouse.row && columns.contains(&mouse.column));
-    found.map(|(_, _, what)| *what)
+/// The number of the area that was clicked.
+fn hit(click_areas: &[ClickArea], mouse: MouseEvent) -> Option<usize> {
+    let mut click_areas = click_areas.iter();
+    let area = click_areas
+        .find(|(line, columns, _)| *line == mouse.row && columns.contains(&mouse.column));
+    area.map(|(_, _, number)| *number)
 }
 
-/// Takes what the mouse did.
-pub fn point(view: &mut View, mouse: MouseEvent) -> Effect {
-    // A question is answered by keys alone.
-    if view.asking.is_some() {
+/// Handles a mouse event.
+pub fn handle(view: &mut View, mouse: MouseEvent) -> Effect {
+    // Only keys can confirm.
+    if view.confirming.is_some() {
         return Effect::None;
     }
     match mouse.kind {
-        MouseEventKind::ScrollDown => view.step(NOTCH),
-        MouseEventKind::ScrollUp => view.step(-NOTCH),
+        MouseEventKind::ScrollDown => view.step(WHEEL_ROWS),
+        MouseEventKind::ScrollUp => view.step(-WHEEL_ROWS),
         MouseEventKind::Down(MouseButton::Left) => return click(view, mouse),
         _ => {}
     }
@@ -56,16 +56,16 @@ fn click(view: &mut View, mouse: MouseEvent) -> Effect {
         view.help = false;
         return Effect::None;
     }
-    if let Some(server) = hit(&view.spots.servers, mouse) {
+    if let Some(server) = hit(&view.click_areas.servers, mouse) {
         return Effect::Server(server);
     }
-    if let Some(page) = hit(&view.spots.pages, mouse) {
-        return Effect::Wish(Wish::Look(view.turn(page)));
+    if let Some(page) = hit(&view.click_areas.pages, mouse) {
+        return Effect::Request(Request::Open(view.turn(page)));
     }
-    if let Some(column) = hit(&view.spots.heads, mouse) {
+    if let Some(column) = hit(&view.click_areas.heads, mouse) {
         view.sort(column);
-    } else if view.spots.rows.contains(&mouse.row) {
-        view.choose(view.top + usize::from(mouse.row - view.spots.rows.start));
+    } else if view.click_areas.rows.contains(&mouse.row) {
+        view.choose(view.top + usize::from(mouse.row - view.click_areas.rows.start));
     }
     Effect::None
 }

@@ -1,5 +1,5 @@
-//! What `tare top` causes itself, left out of what it shows: its connection, and the statements that it
-//! sends. A digest tells neither who sent it nor from where, so statements are known by their text.
+//! Removes `tare top`'s own connection and statements from pages. A digest has no connection, so its own statements are
+//! recognised by their text.
 
 use std::sync::OnceLock;
 
@@ -7,11 +7,11 @@ use super::pages::PAGES;
 use super::sheet::{Drill, Sheet};
 use super::snapshot::{Figure, Row};
 
-/// A shorter text could be anybody's.
-const LEAST: usize = 40;
+/// Shorter texts are not recognised, because others might send them.
+const MIN_TEXT_LENGTH: usize = 40;
 
-/// Takes out of a page's rows what these connections have caused.
-pub fn leave_out(sheet: &Sheet, rows: &mut Vec<Row>, connections: &[u64]) {
+/// Removes the rows of these connections from a page.
+pub fn remove(sheet: &Sheet, rows: &mut Vec<Row>, connections: &[u64]) {
     if let Some(at) = sheet
         .columns
         .iter()
@@ -26,69 +26,73 @@ pub fn leave_out(sheet: &Sheet, rows: &mut Vec<Row>, connections: &[u64]) {
     if matches!(sheet.drill, Drill::Executions) || sheet.merges {
         let at = sheet.columns.len() - 1;
         rows.retain(|row| !matches!(&row.figures[at], Figure::Text(text) if is_own(text)));
-        // A recorder of ours has connections, too.
+        // More connections are those of a recorder.
         #[cfg(feature = "history")]
         if connections.len() > 1 {
             rows.retain(
-                |row| !matches!(&row.figures[at], Figure::Text(text) if is_recorders(text)),
+                |row| !matches!(&row.figures[at], Figure::Text(text) if is_recorder_query(text)),
             );
         }
     }
 }
 
-/// Whether a digest's text is of a question that a recorder asks.
+/// Whether a digest's text is a recorder's query.
 #[cfg(feature = "history")]
-fn is_recorders(digest: &str) -> bool {
-    static QUESTIONS: OnceLock<Vec<String>> = OnceLock::new();
-    is_of(
+fn is_recorder_query(digest: &str) -> bool {
+    static QUERIES: OnceLock<Vec<String>> = OnceLock::new();
+    matches_any(
         digest,
-        QUESTIONS.get_or_init(|| tare_history::questions().map(plain).collect()),
+        QUERIES.get_or_init(|| tare_history::questions().map(normalise).collect()),
     )
 }
 
-/// Whether a digest's text, or its beginning, is of a question that this program asks.
+/// Whether a digest's text, or its beginning, is a query of this program.
 fn is_own(digest: &str) -> bool {
-    static QUESTIONS: OnceLock<Vec<String>> = OnceLock::new();
-    let questions = QUESTIONS.get_or_init(|| {
+    static QUERIES: OnceLock<Vec<String>> = OnceLock::new();
+    let queries = QUERIES.get_or_init(|| {
         let mut sheets: Vec<&Sheet> = PAGES.iter().collect();
         sheets.extend(PAGES.iter().filter_map(|page| match page.drill {
             Drill::To(sheet) => Some(sheet),
             _ => None,
         }));
-        // Keys are literals, which a digest has not: any will do.
+        // Any keys, because a digest contains no literals.
         let keys = [Some("1".to_owned()), Some("1".to_owned())];
-        let mut questions: Vec<String> = sheets
+        let mut queries: Vec<String> = sheets
             .iter()
             .filter(|sheet| !sheet.from.is_empty())
-            .map(|sheet| plain(&sheet.question(&keys, Some(1))))
+            .map(|sheet| normalise(&sheet.query(&keys, Some(1))))
             .collect();
-        questions.extend(super::executions::questions().iter().map(|sql| plain(sql)));
-        questions.extend(super::idle::questions().iter().map(|sql| plain(sql)));
-        questions.extend(super::source::questions().map(plain));
-        questions.extend(super::pulse::questions().map(plain));
-        questions.extend(super::blockers::questions().map(plain));
-        questions.extend(crate::observe::queries().map(plain));
-        questions
+        queries.extend(
+            super::executions::queries()
+                .iter()
+                .map(|sql| normalise(sql)),
+        );
+        queries.extend(super::idle::queries().iter().map(|sql| normalise(sql)));
+        queries.extend(super::source::queries().map(normalise));
+        queries.extend(super::load::queries().map(normalise));
+        queries.extend(super::blockers::queries().map(normalise));
+        queries.extend(crate::observe::queries().map(normalise));
+        queries
     });
-    is_of(digest, questions)
+    matches_any(digest, queries)
 }
 
-/// Whether a digest's text, or its beginning, is of one of these questions.
-fn is_of(digest: &str, questions: &[String]) -> bool {
-    let digest = plain(digest);
-    // Where it was cut off: the dots, and the comma of a list that would have been shortened.
+/// Whether a digest's text, or its beginning, is one of these queries.
+fn matches_any(digest: &str, queries: &[String]) -> bool {
+    let digest = normalise(digest);
+    // A truncated digest ends with dots, or with the comma of a list.
     let digest = digest.trim_end_matches(['.', ',']);
-    digest.len() >= LEAST
-        && questions
+    digest.len() >= MIN_TEXT_LENGTH
+        && queries
             .iter()
             .any(|own| own.starts_with(digest) || digest.starts_with(own.as_str()))
 }
 
-/// A statement without what servers write differently: literals, quotes around names, blanks, case.
-fn plain(sql: &str) -> String {
-    let mut plain = String::with_capacity(sql.len());
+/// Normalises a statement: removes literals, quotes around names, blanks and case, which differ between servers.
+fn normalise(sql: &str) -> String {
+    let mut normalise = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();
-    // A digit or an x within a name begins no literal.
+    // A digit or an x within a name does not begin a literal.
     let mut in_name = false;
     while let Some(c) = rest.next() {
         let hexadecimal = matches!(c, 'x' | 'X') && !in_name && rest.peek() == Some(&'\'');
@@ -97,30 +101,30 @@ fn plain(sql: &str) -> String {
             '\'' => {
                 while rest.next_if(|c| *c != '\'').is_some() {}
                 rest.next();
-                plain.push('?');
+                normalise.push('?');
             }
             '0'..='9' if !in_name => {
                 while rest.next_if(|c| c.is_ascii_digit() || *c == '.').is_some() {}
-                plain.push('?');
+                normalise.push('?');
             }
-            '<' if rest.next_if(|c| *c == '>').is_some() => plain.push_str("!="),
+            '<' if rest.next_if(|c| *c == '>').is_some() => normalise.push_str("!="),
             '`' => {}
             c if c.is_whitespace() => {}
-            c => plain.push(c.to_ascii_uppercase()),
+            c => normalise.push(c.to_ascii_uppercase()),
         }
         in_name = c.is_alphanumeric() || c == '_';
     }
-    // What digests call otherwise; and lists of literals, which they shorten.
-    let mut plain = plain
+    // Synonyms in digests, and shortened lists of literals.
+    let mut normalise = normalise
         .replace("SQL_TSI_", "")
         .replace("SYSTEM_USER", "USER")
         .replace("NULL", "?")
         .replace(",...", "")
         .replace("(...)", "(?)");
-    while plain.contains("?,?") {
-        plain = plain.replace("?,?", "?");
+    while normalise.contains("?,?") {
+        normalise = normalise.replace("?,?", "?");
     }
-    plain
+    normalise
 }
 
 #[cfg(test)]
@@ -128,13 +132,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_of_a_question_is_known_and_nobody_elses_is() {
+    fn digests_of_own_queries_are_recognised() {
         // As MySQL and MariaDB write it.
         let digest = "SELECT `SUM_TIMER_WAIT` , `COUNT_STAR` , `MAX_TIMER_WAIT` , `EVENT_NAME` FROM `performance_schema` . \
              `events_waits_summary_global_by_event_name` WHERE `COUNT_STAR` > ? AND `EVENT_NAME` != ? ";
         assert!(is_own(digest));
         assert!(is_own(&digest[..120]));
-        // What is asked from the second interval on; as MySQL and Tare write units and names that are keywords.
+        // The query from the second interval on, as MySQL and Tare write units and names that are keywords.
         let recent = "SELECT `SUM_TIMER_WAIT` , `COUNT_STAR` , `SUM_ROWS_SENT` , `SUM_ROWS_EXAMINED` , `SUM_ERRORS` , SCHEMA_NAME , `DIGEST` , \
              LEFT ( `DIGEST_TEXT` , ? ) FROM `performance_schema` . `events_statements_summary_by_digest` WHERE `COUNT_STAR` > ? AND \
              `LAST_SEEN` >= NOW ( ) - INTERVAL ? SQL_TSI_SECOND";
@@ -146,10 +150,10 @@ mod tests {
     }
 
     #[test]
-    fn literals_names_and_blanks_are_made_alike() {
+    fn literals_quotes_and_blanks_are_normalised() {
         assert_eq!(
-            plain("SELECT a1 FROM t WHERE b <> 'x' AND c = CONVERT(x'74' USING utf8) LIMIT 50"),
-            plain(
+            normalise("SELECT a1 FROM t WHERE b <> 'x' AND c = CONVERT(x'74' USING utf8) LIMIT 50"),
+            normalise(
                 "select `a1` FROM `t` WHERE `b` != ? AND `c` = CONVERT ( ? USING `utf8` ) LIMIT ?"
             )
         );
@@ -157,10 +161,10 @@ mod tests {
 
     #[cfg(feature = "history")]
     #[test]
-    fn what_a_recorder_asks_is_its_own() {
+    fn a_recorders_queries_are_recognised() {
         let users = "SELECT ? , SYSTEM_USER , SUM ( `COUNT_STAR` ) , SUM ( `SUM_TIMER_WAIT` ) , SUM ( `SUM_LOCK_TIME` ) , SUM ( `SUM_ERRORS` ) , \
              SUM ( `SUM_WARNINGS` ) , SUM ( `SUM_ROWS_AFFECTED` ) , SUM ( `SUM_ROWS_SENT` ) , SUM ( `SUM_ROWS_EXAMINED` ) , ?, ... FROM \
              `performance_schema` . `events_statements_summary_by_user_by_event_name` GROUP BY SYSTEM_USER";
-        assert!(is_recorders(users) && !is_own(users));
+        assert!(is_recorder_query(users) && !is_own(users));
     }
 }

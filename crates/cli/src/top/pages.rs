@@ -11,7 +11,7 @@ pub static PAGES: [Sheet; 9] = [
     STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY, PREPARED,
 ];
 
-/// How far waits and stages are off.
+/// The query of errors of waits and stages.
 const BY_INSTRUMENT: &str = "SELECT event_name, count_error FROM tare.sampling_by_instrument";
 
 const STATEMENTS: Sheet = Sheet {
@@ -126,7 +126,7 @@ const TABLES: Sheet = Sheet {
 };
 
 const LOCKS: Sheet = Sheet {
-    shows_all: true,
+    has_idle_rows: true,
     since: Since {
         mysql: (5, 7),
         mariadb: (10, 5),
@@ -158,7 +158,7 @@ const LOCKS: Sheet = Sheet {
 };
 
 const THREADS: Sheet = Sheet {
-    shows_all: true,
+    has_idle_rows: true,
     first: "BLOCKED BY",
     drill: Drill::To(&THREAD_EVENTS),
     ..sheet(
@@ -189,7 +189,7 @@ const THREADS: Sheet = Sheet {
     )
 };
 
-/// The columns of [`THREADS`], of what `tare record` saw of active sessions.
+/// The columns of [`THREADS`], from the sessions that `tare record` sampled.
 #[cfg(feature = "history")]
 pub static THREADS_OF_SAMPLES: Sheet = Sheet {
     ..sheet(
@@ -231,7 +231,7 @@ pub static THREADS_OF_SAMPLES: Sheet = Sheet {
 };
 
 const MEMORY: Sheet = Sheet {
-    shows_all: true,
+    has_idle_rows: true,
     since: Since {
         mysql: (5, 7),
         mariadb: (10, 5),
@@ -259,7 +259,7 @@ const MEMORY: Sheet = Sheet {
     )
 };
 
-// Each connection has prepared its own; those with one text are a row.
+// Each connection prepares its own statements; those with the same text are one row.
 const PREPARED: Sheet = Sheet {
     since: Since {
         mysql: (5, 7),
@@ -267,7 +267,7 @@ const PREPARED: Sheet = Sheet {
     },
     hint: "no prepared statement that is still open was executed",
     instruments: "statement/%",
-    // MariaDB counts none without it.
+    // MariaDB needs it.
     consumer: "events_statements_current",
     merges: true,
     ..sheet(
@@ -312,7 +312,7 @@ mod tests {
             );
             assert_ne!(sheet.by_time(), sheet.by_count(), "{}", sheet.name);
             let wide = sheet
-                .shown(true, true)
+                .visible_columns(true, true)
                 .filter(|(_, column)| column.width == 0)
                 .count();
             assert_eq!(wide, 1, "{}", sheet.name);
@@ -335,21 +335,17 @@ mod tests {
 
     #[test]
     fn keys_become_comparisons() {
-        let question = TABLE_BY_INDEX.question(&[None, Some("t'; DROP".into())], None);
+        let query = TABLE_BY_INDEX.query(&[None, Some("t'; DROP".into())], None);
         assert!(
-            question.contains("OBJECT_SCHEMA IS NULL AND OBJECT_NAME = CONVERT(x'74273B"),
-            "{question}"
+            query.contains("OBJECT_SCHEMA IS NULL AND OBJECT_NAME = CONVERT(x'74273B"),
+            "{query}"
         );
-        let question = THREAD_EVENTS.question(&[Some("17".into())], None);
-        assert_eq!(
-            question.matches("THREAD_ID = 17 AND").count(),
-            3,
-            "{question}"
-        );
-        let question = STATEMENTS.question(&[], Some(5));
+        let query = THREAD_EVENTS.query(&[Some("17".into())], None);
+        assert_eq!(query.matches("THREAD_ID = 17 AND").count(), 3, "{query}");
+        let query = STATEMENTS.query(&[], Some(5));
         assert!(
-            question.ends_with("COUNT_STAR > 0 AND LAST_SEEN >= NOW() - INTERVAL 5 SECOND"),
-            "{question}"
+            query.ends_with("COUNT_STAR > 0 AND LAST_SEEN >= NOW() - INTERVAL 5 SECOND"),
+            "{query}"
         );
     }
 }

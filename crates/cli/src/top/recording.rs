@@ -1,4 +1,4 @@
-//! `--record DIR`: what `tare record` keeps is kept while one looks, by its own recorder.
+//! `--record DIR`: records the server meanwhile, as `tare record` does.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,25 +21,26 @@ use crate::sql::Target;
 const WRITE_EVERY: Duration = Duration::from_secs(10);
 const SETTLE_EVERY: Duration = Duration::from_secs(600);
 
-/// How long a server that has gone is left alone before it is tried again.
-const RETRY: Duration = Duration::from_secs(1);
+/// The pause between attempts to connect.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// Recorders put in their place what killed ones have left; of two that start at once one could take the other's for that.
+/// A recorder settles files of killed recorders at its start. Held so that it does not take those of another recorder of
+/// this process for such files.
 static STARTING: Mutex<()> = Mutex::new(());
 
-/// What is to be recorded, and where.
+/// A recording.
 pub struct Recording {
     /// The server.
     pub target: Target,
-    /// What it is called in the files; its program's or product's name if nobody says one.
+    /// Its name in the files; by default its program's or product's name.
     pub server: Option<String>,
     /// The directory.
     pub directory: PathBuf,
-    /// Whose connections these are is known to who leaves them out.
+    /// The recorder's connections, which pages leave out.
     pub others: Others,
 }
 
-/// Recorders that run; what they have seen is in its place when the value is gone.
+/// Running recorders. Dropping them stops them and completes their files.
 #[derive(Default)]
 pub struct Recordings {
     stop: Arc<AtomicBool>,
@@ -50,25 +51,25 @@ impl Drop for Recordings {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {
-            // It has told what went wrong.
+            // It has reported its errors.
             let _ = thread.join();
         }
     }
 }
 
 impl Recordings {
-    /// One more.
-    pub fn start(&mut self, recording: Recording, tell: impl Fn(String) + Send + 'static) {
+    /// Starts a recorder.
+    pub fn start(&mut self, recording: Recording, report: impl Fn(String) + Send + 'static) {
         let stop = Arc::clone(&self.stop);
         self.threads
-            .push(thread::spawn(move || recording.run(&stop, &tell)));
+            .push(thread::spawn(move || recording.run(&stop, &report)));
     }
 }
 
-/// Recorders that a signal ends, too: before it ends this process.
-pub struct Guarded(Arc<Mutex<Option<Recordings>>>);
+/// Recorders that are also stopped by a signal, before it ends this process.
+pub struct SignalGuard(Arc<Mutex<Option<Recordings>>>);
 
-impl Drop for Guarded {
+impl Drop for SignalGuard {
     fn drop(&mut self) {
         drop(
             self.0
@@ -80,41 +81,41 @@ impl Drop for Guarded {
 }
 
 impl Recordings {
-    /// From now on whoever ends us finds what was seen in its place.
-    pub fn until_a_signal(self) -> Result<Guarded, Failure> {
+    /// Stops the recorders when a signal ends this process.
+    pub fn guard(self) -> Result<SignalGuard, Failure> {
         let failed = |error| Failure::new(FAILED, format!("cannot listen to signals: {error}"));
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
         let shared = Arc::new(Mutex::new(Some(self)));
-        let taken = Arc::clone(&shared);
+        let guarded = Arc::clone(&shared);
         thread::spawn(move || {
             for signal in signals.forever() {
-                drop(Guarded(Arc::clone(&taken)));
-                // It ends this process, unless it cannot.
+                drop(SignalGuard(Arc::clone(&guarded)));
+                // This normally ends the process.
                 let _ = emulate_default_handler(signal);
             }
         });
-        Ok(Guarded(shared))
+        Ok(SignalGuard(shared))
     }
 }
 
 impl Recording {
-    /// Records until it is told to stop; a server that goes is waited for.
-    fn run(&self, stop: &AtomicBool, tell: &dyn Fn(String)) {
+    /// Records until `stop` is set. Waits for a lost server.
+    fn run(&self, stop: &AtomicBool, report: &dyn Fn(String)) {
         let directory = self.directory.display();
         while !stop.load(Ordering::Relaxed) {
-            match self.record(stop, tell) {
+            match self.record(stop, report) {
                 Ok(EndReason::Stopped) => return,
-                Ok(EndReason::Lost(why)) => tell(format!("recording waits for the server: {why}")),
+                Ok(EndReason::Lost(why)) => report(format!("recording waits for the server: {why}")),
                 Err(End::Unreachable(why)) => {
-                    tell(format!("recording waits for the server: {why}"))
+                    report(format!("recording waits for the server: {why}"))
                 }
                 Err(End::Unwritten(why)) => {
-                    return tell(format!(
+                    return report(format!(
                         "recording in {directory} has stopped: {why}. What was written before is whole and stays"
                     ));
                 }
             }
-            let mut left = RETRY;
+            let mut left = RETRY_PAUSE;
             while !left.is_zero() && !stop.load(Ordering::Relaxed) {
                 let step = Duration::from_millis(50).min(left);
                 thread::sleep(step);
@@ -123,7 +124,7 @@ impl Recording {
         }
     }
 
-    fn record(&self, stop: &AtomicBool, tell: &dyn Fn(String)) -> Result<EndReason, End> {
+    fn record(&self, stop: &AtomicBool, report: &dyn Fn(String)) -> Result<EndReason, End> {
         let unreachable = |failure: Failure| End::Unreachable(failure.message);
         let mut observed = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
         let is_segment = self.target.is_segment();
@@ -170,16 +171,16 @@ impl Recording {
             let _one = STARTING.lock();
             Recorder::start(options, stop).map_err(unwritten)?
         };
-        tell(words);
-        let mut asked = SessionClient(observed.into_session());
-        // What this server has no table of is left out, as tare record would say.
-        (recorder.record(&mut *source, &mut asked, &mut |_| {})).map_err(unwritten)
+        report(words);
+        let mut client = SessionClient(observed.into_session());
+        // Growth that this server lacks is left out silently.
+        (recorder.record(&mut *source, &mut client, &mut |_| {})).map_err(unwritten)
     }
 }
 
 /// Why a recording ended.
 enum End {
-    /// The server is not there; it may come back.
+    /// The server is not reachable now.
     Unreachable(String),
     /// Its files cannot be written.
     Unwritten(String),

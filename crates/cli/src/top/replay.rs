@@ -1,4 +1,4 @@
-//! A history in place of a server: `tare top --history`. Each interval is a range of time that was recorded.
+//! `tare top --history`: displays a history instead of a server. Each interval is a range of recorded time.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
@@ -6,17 +6,17 @@ use std::time::{Duration, Instant, SystemTime};
 use tare_history::Past;
 
 use super::blockers::{self, Blocked, Threads};
+use super::load::{Load, LoadCounters};
 use super::pages::{PAGES, THREADS_OF_SAMPLES};
-use super::pulse::{Beat, Counted};
 use super::sheet::Sheet;
-use super::snapshot::{Snapshot, between};
-use super::source::{Answer, ENDS, Place, in_utc};
+use super::snapshot::{Snapshot, growth};
+use super::source::{Answer, HISTORY_ENDS, Place, in_utc};
 use crate::exit::{FAILED, Failure};
 use crate::history::parse_time;
 use crate::observe::{QueryError, real, rows, text};
 use crate::sql::{SqlSession, history};
 
-/// Which history is replayed.
+/// Options of a history.
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "A history to replay")]
 pub struct ReplayOptions {
@@ -34,36 +34,36 @@ pub struct ReplayOptions {
     at: Option<i64>,
 }
 
-/// How far before and after the time that is asked for servers are looked for.
+/// The time before and after the start in which servers are searched.
 const NEAR_MS: i64 = 60_000;
 
-/// Statements, waits, and sessions that were active, of a range of time.
+/// Statements, waits and active sessions of a range of time.
 const PULSE: &str = "SELECT 'calls', '', SUM(COUNT_STAR) \
      FROM performance_schema.events_statements_summary_global_by_event_name UNION ALL \
      SELECT 'wait', EVENT_NAME, SUM_TIMER_WAIT FROM performance_schema.events_waits_summary_global_by_event_name \
      WHERE SUM_TIMER_WAIT > 0 AND EVENT_NAME <> 'idle' AND EVENT_NAME NOT LIKE 'wait/synch/cond/%'";
 
-/// A history, and where one stands in it.
+/// A history and the current position in it.
 pub struct Replay {
     session: SqlSession,
     past: Past,
-    /// The end of the interval that is shown, in milliseconds since 1970.
+    /// The end of the current interval, in milliseconds since 1970.
     until: i64,
     /// Its length, in milliseconds.
     length: i64,
-    /// Growth is written so often, in milliseconds: no interval is shorter.
+    /// The interval of growth in milliseconds, which is the shortest interval.
     growth: i64,
-    /// The first interval has been shown.
+    /// Whether the first interval has been displayed.
     has_begun: bool,
 }
 
 impl ReplayOptions {
-    /// Whether a history is meant.
+    /// Whether --history is given.
     pub fn is_given(&self) -> bool {
         self.history.is_some()
     }
 
-    /// The history, where it begins.
+    /// Opens the history at its start.
     pub fn open(&self, host: Option<&str>, every: Duration) -> Result<Replay, Failure> {
         let past = Past {
             directory: self.history.clone().unwrap_or_default(),
@@ -73,7 +73,7 @@ impl ReplayOptions {
             server: self.server.clone(),
         };
         past.check().map_err(|error| Failure::new(FAILED, error))?;
-        let session = opened(&past)?;
+        let session = open_session(&past)?;
         let mut replay = Replay {
             session,
             past,
@@ -89,7 +89,7 @@ impl ReplayOptions {
 }
 
 impl Replay {
-    /// Finds the place where it begins, and that there is one server.
+    /// Finds the start, and checks that there is one server.
     fn begin(&mut self, at: Option<i64>) -> Result<(), Failure> {
         let newest = match at {
             Some(at) => at,
@@ -98,9 +98,9 @@ impl Replay {
                 None => return Err(Failure::new(FAILED, self.nothing())),
             },
         };
-        self.look_at(newest - NEAR_MS, newest.saturating_add(NEAR_MS));
-        let asked = "SELECT host, server FROM moments GROUP BY host, server ORDER BY host, server";
-        let there: Vec<(String, String)> = rows(&mut self.session, asked)?
+        self.set_range(newest - NEAR_MS, newest.saturating_add(NEAR_MS));
+        let query = "SELECT host, server FROM moments GROUP BY host, server ORDER BY host, server";
+        let there: Vec<(String, String)> = rows(&mut self.session, query)?
             .iter()
             .filter_map(|row| Some((text(row.first()?)?, text(row.get(1)?)?)))
             .collect();
@@ -122,8 +122,8 @@ impl Replay {
             [(host, server)] => {
                 self.past.host = Some(host.clone());
                 self.past.server = Some(server.clone());
-                // Others may have come, or gone, at other times.
-                self.session = opened(&self.past)?;
+                // Restrict the history to this server; others may have data at other times.
+                self.session = open_session(&self.past)?;
             }
             several => {
                 let named: Vec<String> = several
@@ -138,7 +138,7 @@ impl Replay {
                 return Err(Failure::new(2, message));
             }
         }
-        self.look_at(newest - NEAR_MS, newest.saturating_add(NEAR_MS));
+        self.set_range(newest - NEAR_MS, newest.saturating_add(NEAR_MS));
         let growth = rows(&mut self.session, "SELECT MAX(seconds) FROM growth")?;
         let seconds = growth.first().and_then(|row| real(row.first()?));
         self.growth = (seconds.unwrap_or(0.0) * 1000.0).ceil() as i64;
@@ -153,13 +153,13 @@ impl Replay {
         )
     }
 
-    /// An interval as long as wanted, and as growth takes.
+    /// Sets the length of intervals, but not below that of growth.
     pub fn set_length(&mut self, every: Duration) {
         let wanted = i64::try_from(every.as_millis()).unwrap_or(i64::MAX);
         self.length = wanted.max(self.growth);
     }
 
-    fn look_at(&self, from: i64, to: i64) {
+    fn set_range(&self, from: i64, to: i64) {
         if let SqlSession::History(past) = &self.session {
             past.history().set_range(from, to);
         }
@@ -167,23 +167,23 @@ impl Replay {
 
     /// The first or the last moment of a range.
     fn edge(&mut self, which: &str, from: i64, to: i64) -> Result<Option<i64>, QueryError> {
-        self.look_at(from, to);
-        let found = rows(
+        self.set_range(from, to);
+        let answer = rows(
             &mut self.session,
             &format!("SELECT {which}(at) FROM moments"),
         )?;
-        let at = found.first().and_then(|row| text(row.first()?));
+        let at = answer.first().and_then(|row| text(row.first()?));
         Ok(at.and_then(|at| parse_time(&at).ok()))
     }
 
-    /// The next interval, unless the first one has not been shown.
+    /// Moves to the next interval, unless the first one has not been displayed.
     pub fn advance(&mut self) {
         if std::mem::replace(&mut self.has_begun, true) {
             self.step(1);
         }
     }
 
-    /// So many intervals forward. The future has not been recorded.
+    /// Moves so many intervals forward, but not beyond now.
     pub fn step(&mut self, intervals: i64) {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let now = now.map_or(i64::MAX, |now| {
@@ -195,9 +195,9 @@ impl Replay {
         self.until = to.min(now.max(self.until));
     }
 
-    /// Asks about a place, in the interval where one stands.
+    /// Queries a place in the current interval.
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
-        let sheet = of_history(place).map_err(QueryError::Refused)?;
+        let sheet = history_sheet(place).map_err(QueryError::Refused)?;
         let mut notes = Vec::new();
         if self
             .edge("MAX", self.until - self.length, self.until)?
@@ -207,27 +207,27 @@ impl Replay {
                 let next = in_utc(next);
                 notes.push(format!("nothing was recorded then; it goes on at {next}"));
             } else {
-                notes.push(ENDS.to_owned());
+                notes.push(HISTORY_ENDS.to_owned());
                 let newest = self.edge("MAX", i64::MIN, self.until)?;
                 self.until = newest.map_or(self.until, |newest| newest + 1);
             }
         }
-        self.look_at(self.until - self.length, self.until);
-        let answer = rows(&mut self.session, &sheet.question(&place.keys, None))?;
+        self.set_range(self.until - self.length, self.until);
+        let answer = rows(&mut self.session, &sheet.query(&place.keys, None))?;
         let start = Instant::now();
-        let before = Snapshot::of(sheet, Vec::new(), start);
+        let before = Snapshot::new(sheet, Vec::new(), start);
         let end = start + Duration::from_millis(self.length.unsigned_abs());
-        let now = Snapshot::of(sheet, answer, end);
-        let mut found = between(sheet, Some(&before), &now);
-        let asked = "SELECT DISTINCT thread_id, blocker FROM samples WHERE blocker IS NOT NULL";
-        let blocked = Blocked::of(&rows(&mut self.session, asked)?);
-        let told = |_: &Threads<'_>| Ok((blocked, Vec::new()));
-        notes.extend(blockers::fill_by(sheet, &mut found, told)?);
-        if found.is_empty() && notes.is_empty() {
+        let now = Snapshot::new(sheet, answer, end);
+        let mut rows_of_interval = growth(sheet, Some(&before), &now);
+        let query = "SELECT DISTINCT thread_id, blocker FROM samples WHERE blocker IS NOT NULL";
+        let blocked = Blocked::from_rows(&rows(&mut self.session, query)?);
+        let read = |_: &Threads<'_>| Ok((blocked, Vec::new()));
+        notes.extend(blockers::fill_by(sheet, &mut rows_of_interval, read)?);
+        if rows_of_interval.is_empty() && notes.is_empty() {
             notes.push("nothing happened in this interval".to_owned());
         }
         Ok(Answer {
-            rows: found,
+            rows: rows_of_interval,
             seconds: Some(self.length as f64 / 1000.0),
             notes,
             until_ms: Some(self.until),
@@ -235,38 +235,38 @@ impl Replay {
         })
     }
 
-    /// What the server did as a whole in the interval.
-    pub fn pulse(&mut self) -> Result<Option<Beat>, QueryError> {
-        self.look_at(self.until - self.length, self.until);
-        let counted = Counted::of(&rows(&mut self.session, PULSE)?);
+    /// The load in the current interval.
+    pub fn load(&mut self) -> Result<Option<Load>, QueryError> {
+        self.set_range(self.until - self.length, self.until);
+        let counted = LoadCounters::from_rows(&rows(&mut self.session, PULSE)?);
         let active = rows(
             &mut self.session,
             "SELECT SUM(seconds) FROM samples WHERE connection_id IS NOT NULL",
         )?;
         let active = active.first().and_then(|row| real(row.first()?));
         let seconds = self.length as f64 / 1000.0;
-        let beat = counted.since(&Counted::default(), seconds, 0);
-        Ok(Some(Beat {
+        let load = counted.since(&LoadCounters::default(), seconds, 0);
+        Ok(Some(Load {
             active: active.unwrap_or(0.0) / seconds,
-            ..beat
+            ..load
         }))
     }
 
-    /// What is replayed, for the headline.
+    /// The server and host, for the headline.
     pub fn headline(&self) -> String {
         let of = |name: &Option<String>| name.clone().unwrap_or_default();
         format!("{} of {}", of(&self.past.server), of(&self.past.host))
     }
 }
 
-fn opened(of: &Past) -> Result<SqlSession, Failure> {
-    Ok(SqlSession::History(Box::new(
-        history::HistorySession::open(of.clone())?,
-    )))
+fn open_session(of: &Past) -> Result<SqlSession, Failure> {
+    Ok(SqlSession::History(Box::new(history::HistorySession::open(
+        of.clone(),
+    )?)))
 }
 
-/// What asks a history about a place; an error says why none does.
-fn of_history(place: &Place) -> Result<&'static Sheet, String> {
+/// The sheet that queries a history for a place. The error says why there is none.
+fn history_sheet(place: &Place) -> Result<&'static Sheet, String> {
     let name = place.sheet.name;
     if !PAGES.iter().any(|page| std::ptr::eq(page, place.sheet)) {
         return Err(format!("a history has no {name} of a {}", place.sheet.of));

@@ -1,4 +1,4 @@
-//! The live screen: keys, the mouse, signals and answers come in, a view changes, and what changed is drawn.
+//! The live screen: handles keys, the mouse, signals and answers, and draws the view.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,69 +11,69 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
 use super::keys::{Effect, press};
-use super::looks::Looks;
-use super::mouse::point;
-use super::source::{News, Place, Source, Wish};
+use super::mouse;
+use super::source::{Place, Request, Source, Update};
 use super::terminal::{Screen, restore};
+use super::theme::Theme;
 use super::view::View;
-use super::{asker, draw, sheet::Sheet};
+use super::{draw, poller, sheet::Sheet};
 use crate::exit::{FAILED, Failure};
 
-/// What can happen.
+/// An input of the screen.
 #[derive(Debug)]
-enum Happening {
+enum Message {
     /// A key, the mouse, or another size.
     Input(Event),
     /// The terminal is gone.
     NoInput,
     /// A signal.
     Signal(i32),
-    /// A server said something, or nothing more.
-    News(usize, News),
-    /// Something about the recording of a server.
+    /// An update from a server's thread.
+    Update(usize, Update),
+    /// A message about the recording of a server.
     Recording(usize, String),
 }
 
-/// How it ended.
+/// Why the screen ends.
 enum End {
     Quit,
     Signal(i32),
 }
 
-/// Tells what a recording has to say.
-pub type Teller = Box<dyn Fn(String) + Send>;
+/// Receives messages about a recording.
+pub type Reporter = Box<dyn Fn(String) + Send>;
 
 /// A server to watch.
-pub struct Watched {
-    /// What its tab says.
+pub struct Server {
+    /// The text of its tab.
     pub name: String,
     /// Connects to it.
     pub open: Box<dyn Fn() -> Result<Source, String> + Send>,
-    /// What was connected to already.
+    /// The connection, if there is one already.
     pub sampler: Option<Source>,
-    /// Is given whom to tell about the recording.
-    pub record: Option<Box<dyn FnOnce(Teller)>>,
+    /// Starts the recording.
+    pub record: Option<Box<dyn FnOnce(Reporter)>>,
 }
 
-/// What is on the screen of a server, and who asks it.
+/// A server's view, and the channel to its thread.
 struct Tab {
     view: View,
-    wish: Sender<Wish>,
+    requests: Sender<Request>,
 }
 
 /// All servers, one of them on the screen.
 struct Tabs {
     all: Vec<Tab>,
-    shown: usize,
+    current: usize,
     has_mouse: bool,
 }
 
-/// Shows the page until the user has enough, or a signal ends it: that is given.
+/// Runs the screen until the user quits, or until a signal, which is returned.
 pub fn run(
-    watched: Vec<Watched>,
+    servers: Vec<Server>,
     page: &'static Sheet,
     every: Duration,
-    looks: Looks,
+    theme: Theme,
 ) -> Result<Option<i32>, Failure> {
     let broken = |error: io::Error| {
         Failure::new(
@@ -81,45 +81,48 @@ pub fn run(
             format!("cannot use the terminal: {error}; --batch N prints without one"),
         )
     };
-    let (happen, happenings) = channel();
-    listen_to_signals(happen.clone()).map_err(broken)?;
-    let mut screen = Screen::take().map_err(broken)?;
-    listen_to_keys(happen.clone());
-    let names: Vec<(String, bool)> = (watched.iter())
+    let (sender, messages) = channel();
+    listen_to_signals(sender.clone()).map_err(broken)?;
+    let mut screen = Screen::enter().map_err(broken)?;
+    listen_to_keys(sender.clone());
+    let names: Vec<(String, bool)> = (servers.iter())
         .map(|server| (server.name.clone(), true))
         .collect();
     let mut all = Vec::new();
-    for (number, server) in watched.into_iter().enumerate() {
+    for (number, server) in servers.into_iter().enumerate() {
         let headline = match &server.sampler {
             Some(sampler) => sampler.headline(),
             None => server.name.clone(),
         };
-        let mut view = View::new(headline, page, every, looks);
+        let mut view = View::new(headline, page, every, theme);
         view.servers.clone_from(&names);
         view.server = number;
-        let (wish, wishes) = channel();
-        let news = happen.clone();
+        let (request_sender, requests) = channel();
+        let news = sender.clone();
         let start = (Place::page(page), every, number == 0);
         thread::spawn(move || {
-            asker::run(server.open, server.sampler, start, &wishes, |what| {
-                news.send(Happening::News(number, what)).is_ok()
+            poller::run(server.open, server.sampler, start, &requests, |what| {
+                news.send(Message::Update(number, what)).is_ok()
             });
         });
         if let Some(record) = server.record {
-            let news = happen.clone();
+            let news = sender.clone();
             record(Box::new(move |text| {
-                // When nobody looks any more nobody is told.
-                let _ = news.send(Happening::Recording(number, text));
+                // The screen may be gone.
+                let _ = news.send(Message::Recording(number, text));
             }));
         }
-        all.push(Tab { view, wish });
+        all.push(Tab {
+            view,
+            requests: request_sender,
+        });
     }
     let tabs = Tabs {
         all,
-        shown: 0,
+        current: 0,
         has_mouse: true,
     };
-    let end = obey(&mut screen, tabs, &happenings).map_err(broken);
+    let end = run_loop(&mut screen, tabs, &messages).map_err(broken);
     drop(screen);
     match end? {
         End::Quit => Ok(None),
@@ -127,32 +130,32 @@ pub fn run(
     }
 }
 
-fn obey(screen: &mut Screen, mut tabs: Tabs, happenings: &Receiver<Happening>) -> io::Result<End> {
+fn run_loop(screen: &mut Screen, mut tabs: Tabs, messages: &Receiver<Message>) -> io::Result<End> {
     loop {
-        let view = &mut tabs.all[tabs.shown].view;
+        let view = &mut tabs.all[tabs.current].view;
         screen.terminal().draw(|frame| draw::draw(view, frame))?;
-        let Ok(first) = happenings.recv() else {
+        let Ok(first) = messages.recv() else {
             return Ok(End::Quit);
         };
-        // All that has come meanwhile, and then one drawing: keys held down do not queue up on a slow line.
-        for happening in std::iter::once(first).chain(happenings.try_iter().take(100)) {
-            let effect = match happening {
-                Happening::NoInput => return Ok(End::Quit),
-                Happening::Signal(SIGCONT) => {
+        // Handle all messages that have arrived, and then draw once, so that keys do not queue up on a slow line.
+        for message in std::iter::once(first).chain(messages.try_iter().take(100)) {
+            let effect = match message {
+                Message::NoInput => return Ok(End::Quit),
+                Message::Signal(SIGCONT) => {
                     screen.resume(tabs.has_mouse)?;
                     Effect::None
                 }
-                Happening::Signal(SIGTSTP) => Effect::Suspend,
-                Happening::Signal(signal) => return Ok(End::Signal(signal)),
-                other => tabs.take(other),
+                Message::Signal(SIGTSTP) => Effect::Suspend,
+                Message::Signal(signal) => return Ok(End::Signal(signal)),
+                other => tabs.handle(other),
             };
             match effect {
                 Effect::None => {}
-                Effect::Wish(what) => tabs.wish(what),
+                Effect::Request(what) => tabs.send(what),
                 Effect::Server(number) => tabs.turn(number),
                 Effect::Mouse => {
                     tabs.has_mouse = !tabs.has_mouse;
-                    screen.mouse(tabs.has_mouse)?;
+                    screen.set_mouse(tabs.has_mouse)?;
                 }
                 Effect::Redraw => screen.renew()?,
                 Effect::Suspend => {
@@ -166,50 +169,50 @@ fn obey(screen: &mut Screen, mut tabs: Tabs, happenings: &Receiver<Happening>) -
 }
 
 impl Tabs {
-    fn take(&mut self, happening: Happening) -> Effect {
-        let view = &mut self.all[self.shown].view;
-        match happening {
-            Happening::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
+    fn handle(&mut self, message: Message) -> Effect {
+        let view = &mut self.all[self.current].view;
+        match message {
+            Message::Input(Event::Key(key)) if key.kind != KeyEventKind::Release => {
                 return press(view, key);
             }
-            Happening::Input(Event::Mouse(mouse)) => return point(view, mouse),
-            Happening::Input(Event::Resize(..)) => return Effect::Redraw,
-            Happening::News(number, news) => {
-                let is_there = !matches!(news, News::Lost(_));
-                // A deed says nothing about the server.
-                if !matches!(news, News::Done(_)) {
+            Message::Input(Event::Mouse(mouse)) => return mouse::handle(view, mouse),
+            Message::Input(Event::Resize(..)) => return Effect::Redraw,
+            Message::Update(number, news) => {
+                let is_there = !matches!(news, Update::Lost(_));
+                // The outcome of a KILL does not depend on the connection.
+                if !matches!(news, Update::Done(_)) {
                     for tab in &mut self.all {
                         tab.view.servers[number].1 = is_there;
                     }
                 }
-                self.all[number].view.learn(news);
+                self.all[number].view.apply(news);
             }
-            Happening::Recording(number, text) => self.all[number].view.recording = Some(text),
-            Happening::Input(_) | Happening::NoInput | Happening::Signal(_) => {}
+            Message::Recording(number, text) => self.all[number].view.recording = Some(text),
+            Message::Input(_) | Message::NoInput | Message::Signal(_) => {}
         }
         Effect::None
     }
 
-    fn wish(&self, what: Wish) {
-        // When who asks is gone it has told us why.
-        let _ = self.all[self.shown].wish.send(what);
+    fn send(&self, what: Request) {
+        // The thread may have ended.
+        let _ = self.all[self.current].requests.send(what);
     }
 
-    /// Shows another server. The one that was shown is asked for its pulse alone.
+    /// Switches to another server. Of the others only the load is polled.
     fn turn(&mut self, number: usize) {
-        if number != self.shown {
-            self.wish(Wish::Show(false));
-            self.shown = number;
-            self.wish(Wish::Show(true));
+        if number != self.current {
+            self.send(Request::Visible(false));
+            self.current = number;
+            self.send(Request::Visible(true));
         }
     }
 }
 
-fn listen_to_signals(happen: Sender<Happening>) -> io::Result<()> {
+fn listen_to_signals(sender: Sender<Message>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT])?;
     thread::spawn(move || {
         for signal in signals.forever() {
-            if happen.send(Happening::Signal(signal)).is_err() {
+            if sender.send(Message::Signal(signal)).is_err() {
                 return;
             }
         }
@@ -217,14 +220,14 @@ fn listen_to_signals(happen: Sender<Happening>) -> io::Result<()> {
     Ok(())
 }
 
-fn listen_to_keys(happen: Sender<Happening>) {
+fn listen_to_keys(sender: Sender<Message>) {
     thread::spawn(move || {
         loop {
             let (what, end) = match event::read() {
-                Ok(event) => (Happening::Input(event), false),
-                Err(_) => (Happening::NoInput, true),
+                Ok(event) => (Message::Input(event), false),
+                Err(_) => (Message::NoInput, true),
             };
-            if happen.send(what).is_err() || end {
+            if sender.send(what).is_err() || end {
                 return;
             }
         }

@@ -12,8 +12,8 @@ use super::draw::draw;
 use super::drills::{EXECUTIONS, LOCK_HOLDERS, TABLE_BY_INDEX, THREAD_EVENTS, WAIT_BY_THREAD};
 use super::pages::PAGES;
 use super::sheet::{Measure, Sheet};
-use super::snapshot::{Snapshot, between};
-use super::source::{Answer, News};
+use super::snapshot::{Snapshot, growth};
+use super::source::{Answer, Update};
 use super::view::View;
 use crate::output::Cell;
 
@@ -29,7 +29,7 @@ fn rows(sheet: &Sheet, second: u64) -> Vec<Vec<Cell>> {
     (0..3_u64)
         .map(|row| {
             let mut texts = 0;
-            let asked = sheet.columns.iter().filter(|c| !c.kind.is_derived());
+            let selected = sheet.columns.iter().filter(|c| !c.kind.is_derived());
             let cell = |(at, column): (usize, &super::sheet::Column)| {
                 let at = at as u64 + 1;
                 let grown = second * (row + 1) * at;
@@ -53,7 +53,7 @@ fn rows(sheet: &Sheet, second: u64) -> Vec<Vec<Cell>> {
                     _ => Cell::Null,
                 }
             };
-            asked.enumerate().map(cell).collect()
+            selected.enumerate().map(cell).collect()
         })
         .collect()
 }
@@ -61,7 +61,7 @@ fn rows(sheet: &Sheet, second: u64) -> Vec<Vec<Cell>> {
 fn view(sheet: &'static Sheet) -> View {
     let start = Instant::now();
     let at = |second| {
-        Snapshot::of(
+        Snapshot::new(
             sheet,
             rows(sheet, second),
             start + Duration::from_secs(second),
@@ -72,18 +72,18 @@ fn view(sheet: &'static Sheet) -> View {
         name.into(),
         sheet,
         Duration::from_secs(2),
-        super::tests::looks(),
+        super::tests::theme(),
     );
     let answer = Answer {
-        rows: between(sheet, Some(&at(1)), &at(3)),
+        rows: growth(sheet, Some(&at(1)), &at(3)),
         seconds: Some(2.0),
         ..Answer::default()
     };
-    view.learn(News::Answer(view.place().clone(), answer));
+    view.apply(Update::Answer(view.place().clone(), answer));
     view
 }
 
-fn drawn(view: &mut View, width: u16) -> Vec<String> {
+fn draw_text(view: &mut View, width: u16) -> Vec<String> {
     let height = 9;
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a backend");
     terminal.draw(|frame| draw(view, frame)).expect("drawn");
@@ -122,7 +122,10 @@ fn every_page_is_drawn_as_it_was() {
             let rule: String = (0..width)
                 .map(|at| if at % 10 == 9 { '|' } else { '-' })
                 .collect();
-            format!("{rule}\n{}\n", drawn(&mut view(sheet), width).join("\n"))
+            format!(
+                "{rule}\n{}\n",
+                draw_text(&mut view(sheet), width).join("\n")
+            )
         });
         let text = widths.concat();
         let path = folder.join(format!("{}.txt", name.replace(' ', "-")));
@@ -142,12 +145,12 @@ fn no_page_cuts_a_number_at_any_width() {
             .flat_map(|row| row.figures.iter().zip(sheet.columns))
             .filter(|(_, column)| column.kind.side() == crate::observe::table::Side::Right)
             .flat_map(|(figure, column)| {
-                let text = figure.shown(column.kind);
+                let text = figure.text(column.kind);
                 text.split(' ').map(str::to_owned).collect::<Vec<_>>()
             })
             .collect();
         for width in WIDTHS.into_iter().chain(40..60) {
-            for line in &drawn(&mut view(sheet), width)[4..7] {
+            for line in &draw_text(&mut view(sheet), width)[4..7] {
                 let words = line.split_whitespace();
                 let cut = words
                     .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))

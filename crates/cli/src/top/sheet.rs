@@ -1,5 +1,4 @@
-//! A page: each column described once, and from that the question to the server, the arithmetic
-//! between two answers, the sorting and the heads.
+//! The description of a page. Its columns define the query, the comparison of two answers, the sorting and the heads.
 
 use crate::observe::table::Side;
 use crate::observe::{About, Product, sql_literal};
@@ -58,7 +57,7 @@ impl Measure {
         matches!(self, Self::Count | Self::Bytes | Self::Time)
     }
 
-    /// Where it stands in its column.
+    /// Its alignment.
     pub fn side(self) -> Side {
         match self {
             Self::Key | Self::Text => Side::Left,
@@ -72,17 +71,17 @@ impl Measure {
 pub struct Column {
     /// Its head.
     pub head: &'static str,
-    /// What is asked of the server; empty when derived.
+    /// The expression to select; empty if derived.
     pub sql: &'static str,
     /// What it holds.
     pub kind: Measure,
-    /// Characters on the screen; 0 is what is left, as a text that may be long has it.
+    /// Characters on the screen; 0 takes the rest of the line.
     pub width: u16,
-    /// Not shown: only part of the identity.
+    /// Not visible, only part of the identity.
     pub hidden: bool,
 }
 
-/// Where Enter leads.
+/// The drill-down of Enter.
 #[derive(Debug)]
 pub enum Drill {
     /// Nowhere.
@@ -100,38 +99,38 @@ pub struct Since {
     pub mariadb: (u32, u32),
 }
 
-/// A page, or what one drills down to.
+/// A page or a drill-down.
 #[derive(Debug)]
 pub struct Sheet {
     /// Its name: the tab, `--page`.
     pub name: &'static str,
-    /// What the row that one came from is; for the headline of a drill-down.
+    /// The kind of row that it drills down from, for its headline.
     pub of: &'static str,
-    /// Everything after SELECT's list; `{0}` compares with the first key of the row one came from.
+    /// Everything after SELECT's list; `{0}` compares with the first key of the row that was drilled down from.
     pub from: &'static str,
     /// Its columns, in the order of the screen.
     pub columns: &'static [Column],
-    /// Rows in which nothing happened are shown, too: they say how things stand.
-    pub shows_all: bool,
-    /// A condition that leaves out the rows that have not changed in the last `{}` seconds.
+    /// Whether rows without growth are displayed, too.
+    pub has_idle_rows: bool,
+    /// A condition that selects rows that have changed in the last `{}` seconds.
     pub recent: Option<&'static str>,
-    /// Since when there is such a table.
+    /// The versions that have the table.
     pub since: Since,
-    /// Which servers' tables these are like; said when nothing comes.
+    /// A remark for an empty page.
     pub hint: &'static str,
-    /// Where Enter leads.
+    /// The drill-down of Enter.
     pub drill: Drill,
-    /// The instruments without which nothing is counted here, as LIKE takes them.
+    /// A LIKE pattern of the instruments that the page needs.
     pub instruments: &'static str,
-    /// The consumer without which nothing is.
+    /// The consumer that the page needs.
     pub consumer: &'static str,
-    /// Head of the column whose waiting rows stand before all others, in whichever order.
+    /// Head of the column whose waiting rows come first in any order.
     pub first: &'static str,
-    /// The event type that sampling makes estimates of these counters by; empty: they are exact.
+    /// The event type whose sampling makes the counters estimates; empty if they are exact.
     pub estimated: &'static str,
-    /// What tells how far the counts are off: the keys in their order, and the standard error; empty: nobody knows.
+    /// A query of the keys and the standard errors of the counts; empty if these are not known.
     pub errors: &'static str,
-    /// Rows whose texts are equal are added up, after their growth is known.
+    /// Whether the growth of rows with equal texts is added up.
     pub merges: bool,
 }
 
@@ -151,7 +150,7 @@ pub(super) const fn col(
     }
 }
 
-/// One that is only part of the identity.
+/// A column that is only part of the identity.
 pub(super) const fn hidden(sql: &'static str, kind: Measure) -> Column {
     Column {
         head: "",
@@ -167,7 +166,7 @@ const ALWAYS: Since = Since {
     mariadb: (10, 0),
 };
 
-/// One with what most have.
+/// A page with defaults.
 pub(super) const fn sheet(
     name: &'static str,
     from: &'static str,
@@ -178,7 +177,7 @@ pub(super) const fn sheet(
         of: "",
         from,
         columns,
-        shows_all: false,
+        has_idle_rows: false,
         recent: None,
         since: ALWAYS,
         hint: "",
@@ -193,18 +192,18 @@ pub(super) const fn sheet(
 }
 
 impl Sheet {
-    /// What is asked, of the row with these keys.
-    pub fn question(&self, keys: &[Option<String>], recent_s: Option<u64>) -> String {
-        let asked = self
+    /// The query, for the row with these keys.
+    pub fn query(&self, keys: &[Option<String>], recent_s: Option<u64>) -> String {
+        let selected = self
             .columns
             .iter()
             .filter(|column| !column.kind.is_derived());
-        let list: Vec<&str> = asked.map(|column| column.sql).collect();
+        let list: Vec<&str> = selected.map(|column| column.sql).collect();
         let mut from = self.from.to_owned();
         for (number, key) in keys.iter().enumerate() {
             let comparison = match key {
                 None => "IS NULL".to_owned(),
-                // Numbers of threads; whatever else looks like one compares equal as well.
+                // Thread ids are numbers.
                 Some(key) if self.of == "thread" && key.parse::<u64>().is_ok() => {
                     format!("= {key}")
                 }
@@ -219,12 +218,12 @@ impl Sheet {
         format!("SELECT {} {from}", list.join(", "))
     }
 
-    /// Where a column of this kind is.
+    /// The index of a column of this kind.
     pub fn find(&self, is: impl Fn(Measure) -> bool) -> Option<usize> {
         self.columns.iter().position(|column| is(column.kind))
     }
 
-    /// The column that says how long, or how much.
+    /// The column of times or bytes.
     pub fn by_time(&self) -> usize {
         self.find(|kind| {
             matches!(
@@ -235,7 +234,7 @@ impl Sheet {
         .unwrap_or(0)
     }
 
-    /// The column that says how often.
+    /// The column of counts.
     pub fn by_count(&self) -> usize {
         let counts = self.find(|kind| kind == Measure::Count);
         counts
@@ -243,29 +242,28 @@ impl Sheet {
             .unwrap_or(0)
     }
 
-    /// The column that says who waits.
+    /// The column of waiting sessions.
     pub fn waiting(&self) -> Option<usize> {
         let column = |column: &Column| !self.first.is_empty() && column.head == self.first;
         self.columns.iter().position(column)
     }
 
-    /// The columns on the screen, with their numbers; that of errors where there are estimates, and those of blocked
-    /// sessions where there are any.
-    pub fn shown(
+    /// The columns on the screen with their indexes. Errors are visible for estimates, and blockers if there are any.
+    pub fn visible_columns(
         &self,
         has_errors: bool,
         has_blocked: bool,
     ) -> impl Iterator<Item = (usize, &'static Column)> {
-        let is_shown = move |column: &Column| match column.kind {
+        let is_visible = move |column: &Column| match column.kind {
             Measure::Error => has_errors,
             Measure::BlockedBy | Measure::Blocks => has_blocked,
             _ => !column.hidden,
         };
         let columns = self.columns.iter().enumerate();
-        columns.filter(move |(_, column)| is_shown(column))
+        columns.filter(move |(_, column)| is_visible(column))
     }
 
-    /// Why this server has no such page.
+    /// Why this server does not have the page.
     pub fn missing(&self, about: &About) -> Option<String> {
         let (needed, name) = match about.product {
             Product::Tare => return None,

@@ -1,4 +1,4 @@
-//! Two answers, and what happened between them.
+//! Answers to a page's query, and the growth between two of them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,7 +8,7 @@ use super::sheet::{Measure, Sheet};
 use crate::observe::{format, integer, text};
 use crate::output::Cell;
 
-/// What tells a row from the others.
+/// The identity of a row.
 pub type Key = Vec<Option<String>>;
 
 /// One value as the server has it.
@@ -20,18 +20,18 @@ pub enum Value {
     Number(Option<i128>),
 }
 
-/// What a server answered.
+/// An answer of the server.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// When.
+    /// Its time.
     pub at: Instant,
     /// The rows: for each column its value; derived ones are empty.
     pub rows: HashMap<Key, Vec<Value>>,
 }
 
 impl Snapshot {
-    /// Of an answer to the sheet's question.
-    pub fn of(sheet: &Sheet, answer: Vec<Vec<Cell>>, at: Instant) -> Self {
+    /// From the rows of the sheet's query.
+    pub fn new(sheet: &Sheet, answer: Vec<Vec<Cell>>, at: Instant) -> Self {
         let rows = answer.into_iter().map(|row| {
             let mut cells = row.into_iter();
             let mut key = Key::new();
@@ -57,8 +57,8 @@ impl Snapshot {
         }
     }
 
-    /// Takes over the rows that an answer about what changed lately does not have.
-    pub fn over(mut self, before: &Self) -> Self {
+    /// Adds older rows to an answer that has only recently changed rows.
+    pub fn with_older_rows(mut self, before: &Self) -> Self {
         for (key, values) in &before.rows {
             if !self.rows.contains_key(key) {
                 self.rows.insert(key.clone(), values.clone());
@@ -71,7 +71,7 @@ impl Snapshot {
 /// One value of the interval.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Figure {
-    /// NULL, or nothing to compute from.
+    /// NULL, or not computable.
     Empty,
     /// A text.
     Text(String),
@@ -80,7 +80,7 @@ pub enum Figure {
 }
 
 impl Figure {
-    /// Its number; what has none counts as zero.
+    /// Its number, or 0.
     pub fn number(&self) -> f64 {
         match self {
             Self::Number(n) => *n,
@@ -88,7 +88,7 @@ impl Figure {
         }
     }
 
-    /// Whether it says that somebody waits: a number of them, or a lock that is not granted.
+    /// Whether it is a number of waiting sessions, or the status of a lock that is not granted.
     pub fn is_waiting(&self) -> bool {
         match self {
             Self::Empty => false,
@@ -97,8 +97,8 @@ impl Figure {
         }
     }
 
-    /// As it is shown in a column of this kind.
-    pub fn shown(&self, kind: Measure) -> String {
+    /// Its text in a column of this kind.
+    pub fn text(&self, kind: Measure) -> String {
         match self {
             Self::Empty => String::new(),
             Self::Text(text) => format::line(text),
@@ -118,17 +118,17 @@ impl Figure {
 /// A row of the interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What tells it from the others.
+    /// Its identity.
     pub key: Key,
     /// A figure for each column of the sheet.
     pub figures: Vec<Figure>,
 }
 
-/// What happened between two snapshots; without an earlier one, since the server counts.
+/// The growth between two snapshots; without an earlier one, the totals.
 ///
-/// A row of which any counter fell was reset meanwhile (TRUNCATE, a restart, an identity given anew): all
-/// that it has came since. A row that was not there before came with all that it has. One that has gone is left out.
-pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<Row> {
+/// A row with a counter that fell was reset meanwhile (TRUNCATE, a restart, a reused identity), so that all of it is
+/// growth. So is all of a new row. A row that has disappeared is left out.
+pub fn growth(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<Row> {
     let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64().max(1e-3));
     let mut rows: Vec<Row> = Vec::with_capacity(now.rows.len());
     for (key, values) in &now.rows {
@@ -170,9 +170,9 @@ pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<
                 },
             });
         let figures: Vec<Figure> = figures.collect();
-        let happened = (sheet.columns.iter().zip(&figures))
+        let has_grown = (sheet.columns.iter().zip(&figures))
             .any(|(column, figure)| column.kind.is_counter() && figure.number() > 0.0);
-        if sheet.shows_all || happened {
+        if sheet.has_idle_rows || has_grown {
             rows.push(Row {
                 key: key.clone(),
                 figures,
@@ -180,15 +180,15 @@ pub fn between(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<
         }
     }
     if sheet.merges {
-        rows = merged(sheet, rows);
+        rows = merge_rows(sheet, rows);
     }
     derive(sheet, &mut rows, seconds.unwrap_or(1.0));
     rows
 }
 
-/// Adds up the rows whose texts are equal. What they grew by is known by now, so one that is gone or new
-/// bends no sum.
-fn merged(sheet: &Sheet, rows: Vec<Row>) -> Vec<Row> {
+/// Adds up the growth of rows with equal texts. Because growth is computed before, rows that appear or disappear do not
+/// distort the sums.
+fn merge_rows(sheet: &Sheet, rows: Vec<Row>) -> Vec<Row> {
     let mut sums: HashMap<Key, Vec<Figure>> = HashMap::new();
     for row in rows {
         let texts = row.figures.iter().filter_map(|figure| match figure {
@@ -214,11 +214,11 @@ fn merged(sheet: &Sheet, rows: Vec<Row>) -> Vec<Row> {
         .collect()
 }
 
-/// Fills in what is computed from the other columns.
+/// Computes the derived columns.
 fn derive(sheet: &Sheet, rows: &mut [Row], seconds: f64) {
     let (time, count) = (sheet.by_time(), sheet.by_count());
     let total: f64 = rows.iter().map(|row| row.figures[time].number()).sum();
-    // A count was divided by the seconds, a number as it is now was not.
+    // Counts were divided by the seconds; gauges were not.
     let seconds = if sheet.columns[count].kind == Measure::Count {
         seconds
     } else {
@@ -273,11 +273,11 @@ mod tests {
                 Cell::Text((*name).into()),
             ]
         });
-        Snapshot::of(&PAGES[1], rows.collect(), at_second(second))
+        Snapshot::new(&PAGES[1], rows.collect(), at_second(second))
     }
 
     fn figures(before: Option<&Snapshot>, now: &Snapshot) -> Vec<(String, f64, f64)> {
-        let mut rows: Vec<_> = between(&PAGES[1], before, now)
+        let mut rows: Vec<_> = growth(&PAGES[1], before, now)
             .into_iter()
             .map(|row| {
                 (
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_are_told_by_the_second_and_times_by_the_interval() {
+    fn counters_are_per_second_and_times_per_interval() {
         let (before, now) = (
             at(0, &[(100, 10, "a"), (7, 7, "still")]),
             at(2, &[(300, 16, "a"), (7, 7, "still")]),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_reset_or_came_counts_whole_and_what_went_is_left_out() {
+    fn reset_and_new_rows_count_from_zero_and_gone_rows_are_left_out() {
         let before = at(0, &[(500, 10, "reset"), (5, 5, "gone")]);
         let now = at(1, &[(600, 4, "reset"), (50, 2, "new")]);
         assert_eq!(
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn shares_and_averages_are_of_the_interval() {
-        let rows = between(
+        let rows = growth(
             &PAGES[1],
             Some(&at(0, &[])),
             &at(2, &[(300, 4, "a"), (100, 2, "b")]),
@@ -333,9 +333,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_were_not_asked_for_again_are_kept() {
+    fn older_rows_are_added_to_recent_ones() {
         let before = at(0, &[(100, 10, "a"), (100, 10, "b")]);
-        let merged = at(1, &[(200, 20, "a")]).over(&before);
+        let merged = at(1, &[(200, 20, "a")]).with_older_rows(&before);
         assert_eq!(merged.rows.len(), 2);
         let later = at(2, &[(200, 20, "a"), (150, 15, "b")]);
         assert_eq!(figures(Some(&merged), &later), [("b".into(), 50.0, 5.0)]);
@@ -350,7 +350,7 @@ mod tests {
                 let numbers = numbers.into_iter().map(Cell::Unsigned);
                 numbers.chain([Cell::Text((*text).into())]).collect()
             });
-            Snapshot::of(sheet, rows.collect(), at_second(second))
+            Snapshot::new(sheet, rows.collect(), at_second(second))
         };
         let before = at(
             0,
@@ -365,7 +365,7 @@ mod tests {
             2,
             &[(1, 110, "SELECT a"), (3, 9, "SELECT b"), (4, 6, "SELECT a")],
         );
-        let rows = between(sheet, Some(&before), &now);
+        let rows = growth(sheet, Some(&before), &now);
         assert_eq!(rows.len(), 1, "{rows:?}");
         assert_eq!(rows[0].figures[sheet.by_time()].number(), 160.0);
         assert_eq!(rows[0].figures[sheet.by_count()].number(), 8.0);

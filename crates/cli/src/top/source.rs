@@ -1,4 +1,4 @@
-//! Who asks the server: one question for each interval, about the page that is shown and nothing else.
+//! Queries the server: one query per interval, for the page on the screen.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -7,39 +7,39 @@ use tare_rows::time::timestamp;
 
 use super::errors::Errors;
 use super::kill::Kill;
-use super::pulse::{Beat, Taker};
+use super::load::{Load, LoadReader};
 #[cfg(feature = "history")]
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
-use super::snapshot::{Key, Row, Snapshot, between};
+use super::snapshot::{Key, Row, Snapshot, growth};
 use super::{blockers, errors, executions, idle, own};
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::{ObservedServer, Product, QueryError};
 
-/// A thread whose last statement was the execution of a prepared one, and that has no digest: MySQL before 9
-/// counts those in prepared_statements_instances alone.
+/// Finds executions of prepared statements without a digest, which MySQL before 9 counts only in
+/// prepared_statements_instances.
 const WITHOUT_DIGEST: &str = "SELECT 1 FROM performance_schema.events_statements_history \
      WHERE EVENT_NAME = 'statement/com/Execute' AND DIGEST IS NULL \
      UNION ALL SELECT 1 FROM performance_schema.events_statements_current \
      WHERE EVENT_NAME = 'statement/com/Execute' AND DIGEST IS NULL AND END_EVENT_ID IS NOT NULL LIMIT 1";
 
-/// MariaDB never has digests of them, and keeps no current statements by default.
-const OF_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_summary_global_by_event_name \
+/// The same for MariaDB, which has no digests of them, and no current statements by default.
+const WITHOUT_DIGEST_IN_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_summary_global_by_event_name \
      WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0";
 
-/// What is asked here beside a page's question.
-pub fn questions() -> [&'static str; 3] {
-    [WITHOUT_DIGEST, OF_MARIADB, sampling::QUERY]
+/// The queries of this module besides a page's.
+pub fn queries() -> [&'static str; 3] {
+    [WITHOUT_DIGEST, WITHOUT_DIGEST_IN_MARIADB, sampling::QUERY]
 }
 
-/// What is looked at: a page, or what belongs to a row of one.
+/// A page, or a drill-down from a row.
 #[derive(Debug, Clone)]
 pub struct Place {
     /// The page.
     pub sheet: &'static Sheet,
-    /// The keys of the row one came from.
+    /// The keys of the row that was drilled down from.
     pub keys: Key,
-    /// How that row is called.
+    /// A title for that row.
     pub title: String,
 }
 
@@ -53,7 +53,7 @@ impl Place {
         }
     }
 
-    /// What belongs to a row of this place.
+    /// The drill-down from a row of this place.
     pub fn below(&self, row: &Row, title: String) -> Option<Self> {
         let sheet = match self.sheet.drill {
             Drill::None => return None,
@@ -67,7 +67,7 @@ impl Place {
         })
     }
 
-    fn is(&self, other: &Self) -> bool {
+    fn equals(&self, other: &Self) -> bool {
         std::ptr::eq(self.sheet, other.sheet) && self.keys == other.keys
     }
 }
@@ -77,13 +77,13 @@ impl Place {
 pub struct Answer {
     /// The rows.
     pub rows: Vec<Row>,
-    /// The interval; without one, since the server counts.
+    /// The length of the interval; `None` for totals.
     pub seconds: Option<f64>,
-    /// What is to be said about them.
+    /// Remarks.
     pub notes: Vec<String>,
-    /// What the server samples, if it does.
+    /// The server's sampling rules, if it samples.
     pub sampling: Option<String>,
-    /// How the counters of these rows are sampled, if they are.
+    /// The sampling rule for these rows, if they are sampled.
     pub estimated: Option<String>,
     /// The end of an interval of a history, in milliseconds since 1970.
     pub until_ms: Option<i64>,
@@ -102,17 +102,17 @@ impl Answer {
     }
 }
 
-/// What is watched.
+/// A source of answers.
 pub enum Source {
     /// A server, or a segment.
     Live(Box<Sampler>),
-    /// What was recorded.
+    /// A history.
     #[cfg(feature = "history")]
     Past(Box<Replay>),
 }
 
 impl Source {
-    /// Asks about a place.
+    /// Queries a place.
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
         match self {
             Self::Live(sampler) => sampler.sample(place),
@@ -121,16 +121,16 @@ impl Source {
         }
     }
 
-    /// What the server did as a whole in the last interval.
-    pub fn pulse(&mut self) -> Result<Option<Beat>, QueryError> {
+    /// The server's load in the last interval.
+    pub fn load(&mut self) -> Result<Option<Load>, QueryError> {
         match self {
-            Self::Live(sampler) => sampler.pulse(),
+            Self::Live(sampler) => sampler.load(),
             #[cfg(feature = "history")]
-            Self::Past(replay) => replay.pulse(),
+            Self::Past(replay) => replay.load(),
         }
     }
 
-    /// An interval has gone by, which is to be so long.
+    /// Advances a history by an interval of this length.
     pub fn advance(&mut self, every: Duration) {
         match self {
             Self::Live(_) => {}
@@ -144,7 +144,7 @@ impl Source {
         let _ = every;
     }
 
-    /// How long the next answer is waited for, where intervals are so long.
+    /// The time between two answers, for intervals of this length.
     pub fn pace(&self, every: Duration) -> Duration {
         match self {
             Self::Live(_) => every,
@@ -153,7 +153,7 @@ impl Source {
         }
     }
 
-    /// Goes so many intervals forward in a history.
+    /// Moves so many intervals forward in a history.
     pub fn step(&mut self, intervals: i64) {
         match self {
             Self::Live(_) => {}
@@ -164,12 +164,12 @@ impl Source {
         let _ = intervals;
     }
 
-    /// Whether what is shown has been recorded.
+    /// Whether this is a history.
     pub fn is_past(&self) -> bool {
         !matches!(self, Self::Live(_))
     }
 
-    /// Ends a statement or a connection, and says how that went.
+    /// Executes a KILL and returns a message about the outcome.
     pub fn kill(&mut self, kill: &Kill) -> String {
         match self {
             Self::Live(sampler) => sampler.kill(kill),
@@ -196,7 +196,7 @@ impl Source {
         }
     }
 
-    /// What is watched, for the headline.
+    /// The name for the headline.
     pub fn headline(&self) -> String {
         match self {
             Self::Live(sampler) => sampler.headline(),
@@ -206,34 +206,34 @@ impl Source {
     }
 }
 
-/// Asks, and remembers the last answer.
+/// Queries a server, and compares with the last answer.
 pub struct Sampler {
     observed: ObservedServer,
     last: Option<(Place, Snapshot, Errors)>,
-    /// Executions of prepared statements were seen that no digest counts.
+    /// Whether there were executions of prepared statements without a digest.
     lacks_prepared: bool,
-    pulse: Taker,
-    /// Connections of this process that others of its threads have.
+    load: LoadReader,
+    /// Connections of other threads of this process.
     others: Others,
 }
 
-/// Connections that are ours, too: those of a recorder.
+/// Connections of this process's recorder.
 pub type Others = Arc<Mutex<Vec<u64>>>;
 
 impl Sampler {
-    /// Over a server that is there.
+    /// For a connected server.
     pub fn new(observed: ObservedServer, others: Others) -> Self {
         Self {
             observed,
             last: None,
             lacks_prepared: false,
-            pulse: Taker::default(),
+            load: LoadReader::default(),
             others,
         }
     }
 
-    /// What the server did as a whole since the last time. What was written into a file and has ended does nothing.
-    pub fn pulse(&mut self) -> Result<Option<Beat>, QueryError> {
+    /// The server's load since the last call; `None` for a saved segment.
+    pub fn load(&mut self) -> Result<Option<Load>, QueryError> {
         let about = &self.observed.about;
         if !about.was_live || about.explain_empty_page().is_some() {
             return Ok(None);
@@ -241,7 +241,7 @@ impl Sampler {
         if !self.observed.is_live()? {
             return Err(QueryError::Lost("the program has ended".into()));
         }
-        self.pulse.take(&mut self.observed)
+        self.load.read(&mut self.observed)
     }
 
     /// Ends a statement or a connection, and says how that went.
@@ -270,40 +270,40 @@ impl Sampler {
             ));
         }
         if place.sheet.from.is_empty() {
-            let found = executions::look(&mut self.observed, &place.keys)?;
+            let drill_down = executions::read(&mut self.observed, &place.keys)?;
             return Ok(Answer {
-                rows: found.rows,
+                rows: drill_down.rows,
                 seconds: None,
-                notes: found.notes,
+                notes: drill_down.notes,
                 ..Answer::default()
             });
         }
         let before = self
             .last
             .take()
-            .filter(|(of, _, _)| of.is(place))
+            .filter(|(of, _, _)| of.equals(place))
             .map(|(_, snapshot, errors)| (snapshot, errors));
         let (before, errors_before) = before.unzip();
-        // Two more seconds: times of rows have whole ones in old servers, and clocks step.
+        // Two seconds more, because old servers round times to seconds, and clocks step.
         let recent = before
             .as_ref()
             .map(|before| before.at.elapsed().as_secs() + 2);
         let rows = self
             .observed
-            .rows(&place.sheet.question(&place.keys, recent))?;
+            .rows(&place.sheet.query(&place.keys, recent))?;
         let sampling = Sampling::query(&mut self.observed)?;
         let errors = match sampling.is_on() {
-            true => Errors::ask(&mut self.observed, place.sheet)?,
+            true => Errors::query(&mut self.observed, place.sheet)?,
             false => Errors::default(),
         };
-        let mut now = Snapshot::of(place.sheet, rows, Instant::now());
+        let mut now = Snapshot::new(place.sheet, rows, Instant::now());
         if let (Some(before), Some(_)) = (&before, place.sheet.recent) {
-            now = now.over(before);
+            now = now.with_older_rows(before);
         }
-        // What was written into a file and has ended does not move: totals are all there is.
+        // A saved segment has only totals.
         let before = before.filter(|_| self.observed.about.was_live);
-        let mut rows = between(place.sheet, before.as_ref(), &now);
-        // To a segment nothing is sent.
+        let mut rows = growth(place.sheet, before.as_ref(), &now);
+        // Nothing is sent to a segment's program.
         if !self.observed.about.is_segment {
             let mut own = self
                 .others
@@ -311,7 +311,7 @@ impl Sampler {
                 .map(|own| own.clone())
                 .unwrap_or_default();
             own.push(self.observed.about.connection_id);
-            own::leave_out(place.sheet, &mut rows, &own);
+            own::remove(place.sheet, &mut rows, &own);
         }
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
@@ -323,14 +323,16 @@ impl Sampler {
                 .map(|rule| errors::note(place.sheet, rule)),
         );
         if rows.is_empty() {
-            // What is off is known for a segment that nobody writes, too.
-            notes.push(match idle::off(&mut self.observed, place.sheet)? {
-                Some(off) => off,
-                None if now.rows.is_empty() && !place.sheet.hint.is_empty() => {
-                    place.sheet.hint.to_owned()
-                }
-                None => "nothing happened in this interval".to_owned(),
-            });
+            // This works for a saved segment, too.
+            notes.push(
+                match idle::find_disabled(&mut self.observed, place.sheet)? {
+                    Some(off) => off,
+                    None if now.rows.is_empty() && !place.sheet.hint.is_empty() => {
+                        place.sheet.hint.to_owned()
+                    }
+                    None => "nothing happened in this interval".to_owned(),
+                },
+            );
         }
         if matches!(place.sheet.drill, Drill::Executions) && self.lacks_prepared()? {
             notes.push(
@@ -352,14 +354,14 @@ impl Sampler {
         })
     }
 
-    /// Whether this server leaves executions of prepared statements out of its digests. Once seen it stays so.
+    /// Whether this server's digests lack executions of prepared statements. Once true, it stays true.
     fn lacks_prepared(&mut self) -> Result<bool, QueryError> {
         if !self.lacks_prepared {
-            let question = match self.observed.about.product {
-                Product::MariaDb => OF_MARIADB,
+            let query = match self.observed.about.product {
+                Product::MariaDb => WITHOUT_DIGEST_IN_MARIADB,
                 Product::Tare | Product::MySql => WITHOUT_DIGEST,
             };
-            self.lacks_prepared = match self.observed.rows(question) {
+            self.lacks_prepared = match self.observed.rows(query) {
                 Ok(rows) => !rows.is_empty(),
                 Err(QueryError::Refused(_)) => false,
                 Err(lost) => return Err(lost),
@@ -368,10 +370,10 @@ impl Sampler {
         Ok(self.lacks_prepared)
     }
 
-    /// Connects anew, after the server was lost; what was counted before is forgotten.
+    /// Connects again after the server was lost, and forgets the last answer.
     pub fn reopen(&mut self) -> Result<(), String> {
         self.last = None;
-        self.pulse = Taker::default();
+        self.load = LoadReader::default();
         self.observed.reopen().map_err(|failure| failure.message)
     }
 
@@ -385,44 +387,44 @@ impl Sampler {
     }
 }
 
-/// What the screen wants.
+/// A request of the screen.
 #[derive(Debug)]
-pub enum Wish {
-    /// This place from now on.
-    Look(Place),
-    /// This often.
+pub enum Request {
+    /// Query this place from now on.
+    Open(Place),
+    /// Query at this interval.
     Every(Duration),
-    /// No questions until told otherwise.
+    /// Pause queries, or continue.
     Pause(bool),
-    /// Whether the page is on the screen; only the pulse is taken while it is not.
-    Show(bool),
-    /// So many intervals forward in a history; back, where it is below 0.
+    /// Whether the page is on the screen. Otherwise only the load is queried.
+    Visible(bool),
+    /// Move so many intervals forward in a history, or back if negative.
     Step(i64),
-    /// Ends a statement or a connection.
+    /// Execute a KILL.
     Kill(Kill),
 }
 
-/// What the screen is told.
+/// An update for the screen.
 #[derive(Debug)]
-pub enum News {
-    /// An answer about the place asked for last but, maybe, one.
+pub enum Update {
+    /// An answer about a place, which may be the one before the last.
     Answer(Place, Answer),
-    /// The server cannot answer that.
+    /// The server refused the query.
     Refused(Place, String),
-    /// The server is gone and is waited for.
+    /// The server is gone.
     Lost(String),
-    /// It is there, or there again; its headline, and how many processors it has if that is known.
+    /// The server is connected (again): its headline, and its processors if they are known.
     Back(String, Option<f64>),
-    /// What it did as a whole.
-    Beat(Beat),
-    /// How something that was wished for went.
+    /// Its load.
+    Load(Load),
+    /// The outcome of a KILL.
     Done(String),
 }
 
-/// Said of the last interval of a history.
-pub const ENDS: &str = "the history ends here";
+/// The remark on the last interval of a history.
+pub const HISTORY_ENDS: &str = "the history ends here";
 
-/// A time in UTC, to the second.
+/// Formats a time in UTC, to the second.
 pub fn in_utc(ms: i64) -> String {
     let text = timestamp(ms.max(0).unsigned_abs().saturating_mul(1000));
     text.get(..19).unwrap_or(&text).to_owned()

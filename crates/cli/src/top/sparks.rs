@@ -1,4 +1,4 @@
-//! The last minutes as bars: calls, active sessions, the top wait.
+//! Draws the load of the last minutes as bars: calls, active sessions, the top wait.
 
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
@@ -7,51 +7,51 @@ use ratatui::text::Line;
 use ratatui::widgets::{RenderDirection, Sparkline, SparklineBar};
 
 use super::grid::cut_front;
-use super::looks::Level;
-use super::pulse::Beat;
+use super::load::Load;
+use super::theme::Level;
 use super::view::View;
 use crate::observe::format;
 
-/// Lines that they take.
+/// The number of lines.
 pub const LINES: u16 = 3;
 
-/// On lower screens the rows need them more.
-pub const LEAST_HEIGHT: u16 = 20;
+/// Lower screens have no bars.
+pub const MIN_SCREEN_HEIGHT: u16 = 20;
 
-/// One of them.
+/// A line.
 struct Spark<'a> {
     label: &'static str,
     value: String,
     bars: Vec<(f64, Level)>,
-    /// What stands behind it.
+    /// The text after the bars.
     name: &'a str,
 }
 
-/// Draws them, the newest interval on the right.
+/// Draws the lines, with the newest interval on the right.
 pub fn draw(view: &View, frame: &mut Frame, area: Rect) {
-    let Some(last) = view.pulse.last() else {
+    let Some(last) = view.load.last() else {
         return;
     };
-    let ps = |beat: &Beat| beat.wait.as_ref().map_or(0.0, |wait| wait.ps);
-    let bars = |value: &dyn Fn(&Beat) -> f64, level: &dyn Fn(f64) -> Level| {
-        let beats = view.pulse.newest().take(area.width.into());
+    let ps = |load: &Load| load.wait.as_ref().map_or(0.0, |wait| wait.ps);
+    let bars = |value: &dyn Fn(&Load) -> f64, level: &dyn Fn(f64) -> Level| {
+        let beats = view.load.newest().take(area.width.into());
         beats
-            .map(|beat| (value(beat), level(value(beat))))
+            .map(|load| (value(load), level(value(load))))
             .collect()
     };
     let usual = |_| Level::Usual;
-    let active = |n| view.looks.active(n, view.processors);
+    let active = |n| view.theme.active(n, view.processors);
     let sparks = [
         Spark {
             label: "calls/s",
             value: format::count(last.calls),
-            bars: bars(&|beat| beat.calls, &usual),
+            bars: bars(&|load| load.calls, &usual),
             name: "",
         },
         Spark {
             label: "active",
             value: format::count(last.active),
-            bars: bars(&|beat| beat.active, &active),
+            bars: bars(&|load| load.active, &active),
             name: "",
         },
         Spark {
@@ -64,12 +64,12 @@ pub fn draw(view: &View, frame: &mut Frame, area: Rect) {
     let lines =
         Layout::vertical([Constraint::Length(1); LINES as usize]).areas::<{ LINES as usize }>(area);
     for (spark, line) in sparks.into_iter().zip(lines) {
-        one(view, frame, line, spark);
+        draw_line(view, frame, line, spark);
     }
 }
 
-fn one(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
-    // A third of the line for a name, where there is room for what tells it from others.
+fn draw_line(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
+    // On wide screens a third of the line is for the name.
     let named = match (spark.name.is_empty(), area.width) {
         (false, 60..) => area.width / 3,
         _ => 0,
@@ -85,7 +85,7 @@ fn one(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
     .areas(area);
     let level = spark.bars.first().map_or(Level::Usual, |(_, level)| *level);
     frame.render_widget(Line::raw(format!(" {}", spark.label)), label);
-    let text = Line::styled(spark.value, view.looks.style(level));
+    let text = Line::styled(spark.value, view.theme.style(level));
     frame.render_widget(text.alignment(Alignment::Right), value);
     frame.render_widget(
         sparkline(view, &spark.bars[..spark.bars.len().min(bars.width.into())]),
@@ -95,7 +95,7 @@ fn one(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
     frame.render_widget(Line::raw(text), name);
 }
 
-/// Its bars have eight heights, and what is not nothing has one of them.
+/// Bars have eight heights, and any value above 0 is visible.
 fn sparkline(view: &View, bars: &[(f64, Level)]) -> Sparkline<'static> {
     let most = bars.iter().map(|(value, _)| *value).fold(0.0, f64::max);
     let bar = |(value, level): &(f64, Level)| {
@@ -106,13 +106,13 @@ fn sparkline(view: &View, bars: &[(f64, Level)]) -> Sparkline<'static> {
         };
         let style = match level {
             Level::Usual => Style::new(),
-            level => view.looks.style(*level),
+            level => view.theme.style(*level),
         };
         SparklineBar::from(height).style(Some(style))
     };
     Sparkline::default()
         .data(bars.iter().map(bar))
         .max(8)
-        .bar_set(view.looks.bars())
+        .bar_set(view.theme.bars())
         .direction(RenderDirection::RightToLeft)
 }

@@ -1,4 +1,4 @@
-//! The terminal: taken whole, and given back as it was however we end.
+//! Puts the terminal into raw mode on the alternate screen, and restores it however the program ends.
 
 use std::io::{self, Stdout, Write, stdout};
 
@@ -13,12 +13,12 @@ use ratatui::crossterm::terminal::{
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
-/// A terminal that is ours until the value goes.
+/// The terminal in raw mode; dropping it restores the terminal.
 pub struct Screen(Terminal<CrosstermBackend<Stdout>>);
 
 impl Screen {
-    /// Takes the terminal. A panic of any thread gives it back before it is told.
-    pub fn take() -> io::Result<Self> {
+    /// Sets up the terminal. A panic of any thread restores it before the message.
+    pub fn enter() -> io::Result<Self> {
         let earlier = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             restore();
@@ -28,37 +28,37 @@ impl Screen {
         blank().map(Self).inspect_err(|_| restore())
     }
 
-    /// The drawing side of it.
+    /// The terminal to draw on.
     pub fn terminal(&mut self) -> &mut Terminal<CrosstermBackend<Stdout>> {
         &mut self.0
     }
 
-    /// Takes it again after it was given back for a while.
+    /// Sets it up again after it was suspended.
     pub fn resume(&mut self, has_mouse: bool) -> io::Result<()> {
         enter()?;
-        self.mouse(has_mouse)?;
+        self.set_mouse(has_mouse)?;
         self.renew()
     }
 
-    /// Takes the mouse, or leaves it to the terminal, whose texts it then selects.
-    pub fn mouse(&mut self, is_ours: bool) -> io::Result<()> {
-        match is_ours {
+    /// Switches mouse reports on or off. Without them the mouse selects text.
+    pub fn set_mouse(&mut self, is_on: bool) -> io::Result<()> {
+        match is_on {
             true => execute!(stdout(), EnableMouseCapture),
             false => execute!(stdout(), DisableMouseCapture),
         }
     }
 
-    /// Forgets what is on it, and how large it was: all is drawn anew.
+    /// Forgets its contents and size, so that all is drawn again.
     pub fn renew(&mut self) -> io::Result<()> {
         self.0 = blank()?;
         Ok(())
     }
 }
 
-/// A terminal with nothing on it, of the size that it has now.
+/// A blank terminal of the current size.
 ///
-/// Of a fixed size, because ratatui's own ways to clear and to resize ask the terminal where its cursor is, whose
-/// answer the thread that reads keys would get.
+/// The size is fixed, because ratatui's own clear and resize query the position of the cursor, and the thread that reads
+/// keys would get the answer.
 fn blank() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
     execute!(stdout(), Clear(ClearType::All))?;
     let (width, height) = size()?;
@@ -82,7 +82,7 @@ fn enter() -> io::Result<()> {
     })
 }
 
-/// Gives it back. Harmless when that was done already.
+/// Restores the terminal. May be called repeatedly.
 pub fn restore() {
     let _ = disable_raw_mode();
     let _ = execute!(stdout(), DisableMouseCapture, LeaveAlternateScreen, Show);

@@ -1,4 +1,4 @@
-//! The screen as drawn text, and what keys make of it.
+//! Tests of the screen as text, and of keys.
 
 use std::time::{Duration, Instant};
 
@@ -8,18 +8,18 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::draw::draw;
 use super::keys::{Effect, press};
-use super::looks::Looks;
 use super::pages::PAGES;
 use super::sheet::Sheet;
-use super::snapshot::{Snapshot, between};
-use super::source::{Answer, News, Place, Wish};
+use super::snapshot::{Snapshot, growth};
+use super::source::{Answer, Place, Request, Update};
+use super::theme::Theme;
 use super::view::View;
 use crate::config::Thresholds;
 use crate::output::Cell;
 
 const MS: u64 = 1_000_000_000;
 
-/// What a server says of its statements: time, calls, sent, examined, errors, schema, digest, text.
+/// Statements of a server: time, calls, sent, examined, errors, schema, digest, text.
 fn statements(rows: &[(u64, u64, &str)], second: u64, start: Instant) -> Snapshot {
     let rows = rows.iter().map(|(ms, calls, text)| {
         let number = Cell::Unsigned;
@@ -35,7 +35,7 @@ fn statements(rows: &[(u64, u64, &str)], second: u64, start: Instant) -> Snapsho
             words(text),
         ]
     });
-    Snapshot::of(
+    Snapshot::new(
         &PAGES[0],
         rows.collect(),
         start + Duration::from_secs(second),
@@ -47,13 +47,13 @@ fn view_of(page: &'static Sheet) -> View {
         "mysql://u@db1:3306 (MySQL 8.0.15)".into(),
         page,
         Duration::from_secs(2),
-        looks(),
+        theme(),
     )
 }
 
-/// What an environment without a word gives.
-pub fn looks() -> Looks {
-    Looks::of(Thresholds::default(), |_| None)
+/// The theme of an empty environment.
+pub fn theme() -> Theme {
+    Theme::new(Thresholds::default(), |_| None)
 }
 
 /// A view after one interval of two seconds.
@@ -70,7 +70,7 @@ fn view() -> View {
         2,
         start,
     );
-    let rows = between(&PAGES[0], Some(&before), &now);
+    let rows = growth(&PAGES[0], Some(&before), &now);
     answer(&mut view, rows);
     view
 }
@@ -82,10 +82,10 @@ fn answer(view: &mut View, rows: Vec<super::snapshot::Row>) {
         notes: Vec::new(),
         ..Answer::default()
     };
-    view.learn(News::Answer(view.place().clone(), answer));
+    view.apply(Update::Answer(view.place().clone(), answer));
 }
 
-fn drawn(view: &mut View, width: u16, height: u16) -> Vec<String> {
+fn draw_text(view: &mut View, width: u16, height: u16) -> Vec<String> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).expect("a backend");
     terminal.draw(|frame| draw(view, frame)).expect("drawn");
     let buffer = terminal.backend().buffer();
@@ -128,7 +128,7 @@ fn a_page_has_its_interval_its_order_and_its_sums() {
         "",
         "Enter drill down  Esc back  t time  c count  < > column  r reverse  / filter  p pause  ? keys  q",
     ];
-    assert_eq!(drawn(&mut view(), 96, 9), expected);
+    assert_eq!(draw_text(&mut view(), 96, 9), expected);
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn a_narrow_screen_has_fewer_columns_and_no_cut_number() {
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let wide = drawn(&mut view(), 200, 9);
+    let wide = draw_text(&mut view(), 200, 9);
     for width in [40, 60, 80, 100, 132, 200] {
-        let narrow = drawn(&mut view(), width, 9);
+        let narrow = draw_text(&mut view(), width, 9);
         for at in 3..7 {
             let (all, some) = (words(&wide[at]), words(&narrow[at]));
             let is_subset = some.iter().all(|word| all.contains(word));
@@ -152,14 +152,14 @@ fn a_narrow_screen_has_fewer_columns_and_no_cut_number() {
     // The order's column stays wherever it is.
     let mut view = view();
     key(&mut view, KeyCode::Char('c'));
-    assert!(drawn(&mut view, 40, 9)[3].contains("CALLS/s"));
+    assert!(draw_text(&mut view, 40, 9)[3].contains("CALLS/s"));
 }
 
 #[test]
 fn a_page_without_rows_counts_no_less_than_nothing() {
     let mut view = view_of(&PAGES[0]);
     answer(&mut view, Vec::new());
-    assert!(drawn(&mut view, 96, 9)[2].starts_with("0/s calls, 0 in 2.0 s, 0 rows"));
+    assert!(draw_text(&mut view, 96, 9)[2].starts_with("0/s calls, 0 in 2.0 s, 0 rows"));
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn rows_are_sorted_by_time_by_count_and_by_any_column_both_ways() {
 fn a_filter_leaves_rows_out_until_it_is_dropped() {
     let mut view = view();
     keys(&mut view, "/Sel");
-    assert_eq!(drawn(&mut view, 60, 9).last().unwrap(), "/Sel_");
+    assert_eq!(draw_text(&mut view, 60, 9).last().unwrap(), "/Sel_");
     key(&mut view, KeyCode::Enter);
     assert_eq!(texts(&view), ["SELECT `a`"]);
     assert_eq!(
-        drawn(&mut view, 60, 9).last().unwrap(),
+        draw_text(&mut view, 60, 9).last().unwrap(),
         "only rows with \"Sel\" (Esc: all)"
     );
     key(&mut view, KeyCode::Esc);
@@ -197,7 +197,7 @@ fn the_chosen_row_stays_chosen_when_others_overtake_it() {
     key(&mut view, KeyCode::Down);
     let start = Instant::now();
     let rows = |ms| {
-        between(
+        growth(
             &PAGES[0],
             Some(&statements(&[], 0, start)),
             &statements(&[(50, 1, "SELECT `a`"), (ms, 1, "UPDATE `b`")], 2, start),
@@ -213,8 +213,8 @@ fn the_chosen_row_stays_chosen_when_others_overtake_it() {
 #[test]
 fn a_statement_is_drilled_down_into_and_left_again() {
     let mut view = view();
-    let Effect::Wish(Wish::Look(place)) = key(&mut view, KeyCode::Enter) else {
-        panic!("a look")
+    let Effect::Request(Request::Open(place)) = key(&mut view, KeyCode::Enter) else {
+        panic!("a request")
     };
     assert_eq!(
         place.keys,
@@ -228,25 +228,25 @@ fn a_statement_is_drilled_down_into_and_left_again() {
             Cell::Text(name.into()),
         ]
     };
-    let snapshot = Snapshot::of(
+    let snapshot = Snapshot::new(
         place.sheet,
         vec![row("stage/sql/executing", 30), row("stage/sql/init", 10)],
         Instant::now(),
     );
-    let found = Answer {
-        rows: between(place.sheet, None, &snapshot),
+    let answer = Answer {
+        rows: growth(place.sheet, None, &snapshot),
         seconds: None,
         notes: vec!["the last 2 executions".into()],
         ..Answer::default()
     };
-    view.learn(News::Answer(place, found));
+    view.apply(Update::Answer(place, answer));
     let expected = [
         "tare top  mysql://u@db1:3306 (MySQL 8.0.15)  every 2 s",
         " 1 statements  2   3   4   5   6   7   8   9",
         "stages and waits of statement SELECT `a`",
         "      TIME     %     COUNT        AVG TYPE      EVENT",
     ];
-    let lines = drawn(&mut view, 60, 9);
+    let lines = draw_text(&mut view, 60, 9);
     assert_eq!(lines[0..4], expected);
     assert!(
         lines[4].starts_with("  30.00 ms  75.0         2   15.00 ms stage     ~"),
@@ -254,18 +254,18 @@ fn a_statement_is_drilled_down_into_and_left_again() {
     );
     assert_eq!(lines[7], "the last 2 executions");
     assert!(
-        matches!(key(&mut view, KeyCode::Esc), Effect::Wish(Wish::Look(place)) if place.keys.is_empty())
+        matches!(key(&mut view, KeyCode::Esc), Effect::Request(Request::Open(place)) if place.keys.is_empty())
     );
     assert!(matches!(key(&mut view, KeyCode::Esc), Effect::None));
 }
 
 #[test]
-fn a_lost_server_is_said_and_its_last_figures_stay() {
+fn a_lost_server_is_reported_and_its_last_figures_stay() {
     let mut view = view();
-    view.learn(News::Lost("Server shutdown in progress".into()));
-    let lines = drawn(&mut view, 80, 9);
+    view.apply(Update::Lost("Server shutdown in progress".into()));
+    let lines = draw_text(&mut view, 80, 9);
     assert!(lines[4].contains("SELECT `a`"), "{lines:?}");
-    // Nine names have no room.
+    // Nine names do not fit.
     assert!(
         lines[1].starts_with(" 1 statements  2   3   4 "),
         "{lines:?}"
@@ -274,8 +274,8 @@ fn a_lost_server_is_said_and_its_last_figures_stay() {
         lines[7],
         "waiting for the server: Server shutdown in progress"
     );
-    view.learn(News::Back("db1 (MySQL 8.0.15)".into(), None));
-    let lines = drawn(&mut view, 80, 9);
+    view.apply(Update::Back("db1 (MySQL 8.0.15)".into(), None));
+    let lines = draw_text(&mut view, 80, 9);
     assert_eq!(
         (lines[0].as_str(), lines[2].as_str()),
         ("tare top  db1 (MySQL 8.0.15)  every 2 s", "asking ...")
@@ -286,35 +286,38 @@ fn a_lost_server_is_said_and_its_last_figures_stay() {
 fn an_answer_about_another_page_is_dropped() {
     let mut view = view();
     key(&mut view, KeyCode::Char('2'));
-    view.learn(News::Answer(Place::page(&PAGES[0]), Answer::default()));
+    view.apply(Update::Answer(Place::page(&PAGES[0]), Answer::default()));
     assert!(view.answer().is_none());
-    view.learn(News::Refused(
+    view.apply(Update::Refused(
         Place::page(&PAGES[1]),
         "ERROR 1142 (42000): SELECT command denied".into(),
     ));
     assert_eq!(
-        drawn(&mut view, 60, 6)[4],
+        draw_text(&mut view, 60, 6)[4],
         "ERROR 1142 (42000): SELECT command denied"
     );
 }
 
 #[test]
-fn pause_and_interval_are_told_to_who_asks() {
+fn pause_and_interval_are_sent_to_the_servers_thread() {
     let mut view = view();
     assert!(matches!(
         key(&mut view, KeyCode::Char('p')),
-        Effect::Wish(Wish::Pause(true))
+        Effect::Request(Request::Pause(true))
     ));
-    assert!(drawn(&mut view, 80, 9)[0].ends_with("PAUSED"), "it is seen");
+    assert!(
+        draw_text(&mut view, 80, 9)[0].ends_with("PAUSED"),
+        "it is displayed"
+    );
     assert!(matches!(
         key(&mut view, KeyCode::Char(' ')),
-        Effect::Wish(Wish::Pause(false))
+        Effect::Request(Request::Pause(false))
     ));
     assert!(
-        matches!(key(&mut view, KeyCode::Char('+')), Effect::Wish(Wish::Every(every)) if every.as_secs() == 3)
+        matches!(key(&mut view, KeyCode::Char('+')), Effect::Request(Request::Every(every)) if every.as_secs() == 3)
     );
     assert!(
-        matches!(key(&mut view, KeyCode::Char('-')), Effect::Wish(Wish::Every(every)) if every.as_secs() == 2)
+        matches!(key(&mut view, KeyCode::Char('-')), Effect::Request(Request::Every(every)) if every.as_secs() == 2)
     );
 }
 
@@ -323,18 +326,18 @@ fn every_page_draws_on_every_size_of_terminal() {
     for page in &PAGES {
         for (width, height) in [(1, 1), (20, 3), (80, 24), (300, 100)] {
             let mut view = view_of(page);
-            drawn(&mut view, width, height);
+            draw_text(&mut view, width, height);
             let cells = page
                 .columns
                 .iter()
                 .filter(|column| !column.kind.is_derived())
                 .map(|_| Cell::Text("x\u{1b}[2J\u{4e16}".repeat(40)));
-            let snapshot = Snapshot::of(page, vec![cells.collect()], Instant::now());
-            answer(&mut view, between(page, None, &snapshot));
-            let lines = drawn(&mut view, width, height);
+            let snapshot = Snapshot::new(page, vec![cells.collect()], Instant::now());
+            answer(&mut view, growth(page, None, &snapshot));
+            let lines = draw_text(&mut view, width, height);
             assert!(!lines.concat().contains('\u{1b}'), "{lines:?}");
             key(&mut view, KeyCode::Char('?'));
-            drawn(&mut view, width, height);
+            draw_text(&mut view, width, height);
         }
     }
 }
@@ -364,15 +367,15 @@ fn estimates_are_marked_with_their_error() {
         let name = Cell::Text("wait/io/file/sql/binlog".into());
         let numbers = [count * MS, count, MS].map(Cell::Unsigned);
         let row = numbers.into_iter().chain([name]).collect();
-        Snapshot::of(
+        Snapshot::new(
             page,
             vec![row],
             Instant::now() + Duration::from_secs(second),
         )
     };
-    let mut rows = between(page, Some(&waits(10, 0)), &waits(30, 2));
+    let mut rows = growth(page, Some(&waits(10, 0)), &waits(30, 2));
     answer(&mut view, rows.clone());
-    assert!(!drawn(&mut view, 140, 12).concat().contains("+-%"));
+    assert!(!draw_text(&mut view, 140, 12).concat().contains("+-%"));
     let error = page.find(|kind| kind == super::sheet::Measure::Error);
     rows[0].figures[error.expect("a column")] = super::snapshot::Figure::Number(12.34);
     let answer = Answer {
@@ -383,8 +386,8 @@ fn estimates_are_marked_with_their_error() {
         estimated: Some("1/16".into()),
         ..Answer::default()
     };
-    view.learn(News::Answer(view.place().clone(), answer));
-    let lines = drawn(&mut view, 140, 12);
+    view.apply(Update::Answer(view.place().clone(), answer));
+    let lines = draw_text(&mut view, 140, 12);
     assert!(lines[0].contains("SAMPLED 1/16"), "{lines:?}");
     let text = lines.concat();
     for expected in [

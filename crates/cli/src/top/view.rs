@@ -1,16 +1,16 @@
-//! What is on the screen, apart from how it is drawn: page, order, filter, the chosen row.
+//! The state of the screen: page, order, filter, the chosen row.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use super::kill::Kill;
-use super::looks::Looks;
-use super::mouse::Spots;
+use super::load::LoadHistory;
+use super::mouse::ClickAreas;
 use super::pages::PAGES;
-use super::pulse::Pulse;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row};
-use super::source::{Answer, News, Place};
+use super::source::{Answer, Place, Update};
+use super::theme::Theme;
 
 /// The order of a page's rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,55 +25,55 @@ pub struct Order {
 pub struct View {
     /// The server, for the headline.
     pub headline: String,
-    /// How often it is asked.
+    /// The interval.
     pub every: Duration,
-    /// Nothing is asked.
+    /// Whether queries are paused.
     pub paused: bool,
-    /// The page, and what was drilled down to.
+    /// The page and its drill-downs.
     path: Vec<Place>,
-    /// Pages keep their order while one looks elsewhere.
+    /// The order of each page.
     orders: HashMap<*const Sheet, Order>,
-    /// Rows without this text are left out.
+    /// Only rows with this text are displayed.
     pub filter: String,
     /// The filter is being typed.
     pub typing: bool,
     /// The keys are explained.
     pub help: bool,
-    /// What came last.
+    /// The last answer.
     answer: Option<Answer>,
-    /// Why nothing came.
-    pub trouble: Option<String>,
-    /// The row that is chosen, so that it stays so when others overtake it.
+    /// Why there is no answer.
+    pub error_text: Option<String>,
+    /// The key of the chosen row, so that it stays chosen when the order changes.
     chosen: Option<Key>,
-    /// Its number when it was chosen, for when it goes.
+    /// Its number when it was chosen, in case it disappears.
     at: usize,
     /// The first row on the screen.
     pub top: usize,
-    /// The last minutes.
-    pub pulse: Pulse,
-    /// They are shown, where there is room.
+    /// The load of the last minutes.
+    pub load: LoadHistory,
+    /// Whether the load is displayed, if the screen is high enough.
     pub has_sparks: bool,
     /// The processors of the server's machine, if they are known.
     pub processors: Option<f64>,
-    /// What is marked, and how.
-    pub looks: Looks,
-    /// Where on the screen what is.
-    pub spots: Spots,
-    /// What the user is asked to confirm.
-    pub asking: Option<Kill>,
-    /// How the last deed went; the next key takes it away.
+    /// Colours and thresholds.
+    pub theme: Theme,
+    /// The areas that can be clicked.
+    pub click_areas: ClickAreas,
+    /// The KILL that the user has to confirm.
+    pub confirming: Option<Kill>,
+    /// The outcome of the last action, until the next key.
     pub notice: Option<String>,
-    /// What is said of a recording.
+    /// The state of the recording.
     pub recording: Option<String>,
-    /// All servers that are watched: their names, and whether they are there.
+    /// All watched servers: their names, and whether they are connected.
     pub servers: Vec<(String, bool)>,
-    /// Which of them this one is.
+    /// The number of this server.
     pub server: usize,
 }
 
 impl View {
-    /// On this page.
-    pub fn new(headline: String, page: &'static Sheet, every: Duration, looks: Looks) -> Self {
+    /// A view of this page.
+    pub fn new(headline: String, page: &'static Sheet, every: Duration, theme: Theme) -> Self {
         Self {
             headline,
             every,
@@ -84,16 +84,16 @@ impl View {
             typing: false,
             help: false,
             answer: None,
-            trouble: None,
+            error_text: None,
             chosen: None,
             at: 0,
             top: 0,
-            pulse: Pulse::default(),
+            load: LoadHistory::default(),
             has_sparks: true,
             processors: None,
-            looks,
-            spots: Spots::default(),
-            asking: None,
+            theme,
+            click_areas: ClickAreas::default(),
+            confirming: None,
             notice: None,
             recording: None,
             servers: Vec::new(),
@@ -101,17 +101,17 @@ impl View {
         }
     }
 
-    /// What is looked at.
+    /// The current page or drill-down.
     pub fn place(&self) -> &Place {
         self.path.last().expect("a path never empties")
     }
 
-    /// Whether it is a history that is looked at.
+    /// Whether this is a history.
     pub fn is_past(&self) -> bool {
         (self.answer.as_ref()).is_some_and(|answer| answer.until_ms.is_some())
     }
 
-    /// How deep one has drilled down.
+    /// The number of drill-downs.
     pub fn depth(&self) -> usize {
         self.path.len() - 1
     }
@@ -134,7 +134,7 @@ impl View {
         })
     }
 
-    /// Sorts by a column; by the same once more, the other way round.
+    /// Sorts by a column, or reverses the order if it is sorted by that already.
     pub fn sort(&mut self, column: usize) {
         let sheet = self.place().sheet;
         let order = self.order();
@@ -143,34 +143,34 @@ impl View {
             .insert(std::ptr::from_ref(sheet), Order { column, descending });
     }
 
-    /// Sorts by the shown column before or after.
-    pub fn sort_beside(&mut self, step: isize) {
+    /// Sorts by the visible column to the left or to the right.
+    pub fn sort_by_neighbour(&mut self, step: isize) {
         let sheet = self.place().sheet;
         let is_estimated = self.answer().is_some_and(Answer::is_estimated);
         let has_blocked = self
             .answer()
             .is_some_and(|answer| answer.has_blocked(sheet));
-        let shown = sheet.shown(is_estimated, has_blocked);
-        let shown: Vec<usize> = shown.map(|(at, _)| at).collect();
-        let at = shown
+        let visible = sheet.visible_columns(is_estimated, has_blocked);
+        let visible: Vec<usize> = visible.map(|(at, _)| at).collect();
+        let at = visible
             .iter()
             .position(|at| *at == self.order().column)
             .unwrap_or(0);
-        let next = (at as isize + step).rem_euclid(shown.len() as isize) as usize;
-        self.sort(shown[next]);
+        let next = (at as isize + step).rem_euclid(visible.len() as isize) as usize;
+        self.sort(visible[next]);
     }
 
-    /// The interval of what is shown, or nothing before there is any.
+    /// The last answer, if there is one.
     pub fn answer(&self) -> Option<&Answer> {
         self.answer.as_ref()
     }
 
-    /// The rows in their order, without those that the filter leaves out.
+    /// The filtered rows in their order.
     pub fn rows(&self) -> Vec<&Row> {
         let Some(answer) = &self.answer else {
             return Vec::new();
         };
-        arranged(self.place().sheet, &answer.rows, self.order(), &self.filter)
+        arrange(self.place().sheet, &answer.rows, self.order(), &self.filter)
     }
 
     /// The number of the chosen row, in these rows.
@@ -182,7 +182,7 @@ impl View {
         own.unwrap_or(self.at).min(rows.len().saturating_sub(1))
     }
 
-    /// Chooses the row so many further down.
+    /// Moves the choice so many rows down.
     pub fn step(&mut self, step: isize) {
         let rows = self.rows();
         self.choose(self.chosen(&rows).saturating_add_signed(step));
@@ -194,7 +194,7 @@ impl View {
         let at = at.min(rows.len().saturating_sub(1));
         let key = rows.get(at).map(|row| row.key.clone());
         self.at = at;
-        // The first row stays the first, whoever that is.
+        // The first row has no key, so that the choice stays at the top.
         self.chosen = key.filter(|_| at > 0);
     }
 
@@ -210,14 +210,14 @@ impl View {
         let row = rows.get(self.chosen(&rows))?;
         let place = self.place();
         let title = match place.sheet.drill {
-            // The statement itself; of others the keys say who they are.
+            // The statement's text; others are titled by their keys.
             Drill::Executions => place
                 .sheet
                 .columns
                 .iter()
                 .zip(&row.figures)
                 .next_back()
-                .map(|(column, figure)| figure.shown(column.kind)),
+                .map(|(column, figure)| figure.text(column.kind)),
             _ => Some(
                 row.key
                     .iter()
@@ -232,7 +232,7 @@ impl View {
         Some(self.arrive())
     }
 
-    /// Back to where one came from; `None` at the top.
+    /// Leaves a drill-down; `None` on a page.
     pub fn leave(&mut self) -> Option<Place> {
         (self.path.len() > 1).then(|| {
             self.path.pop();
@@ -242,7 +242,7 @@ impl View {
 
     fn arrive(&mut self) -> Place {
         self.answer = None;
-        self.trouble = None;
+        self.error_text = None;
         self.chosen = None;
         self.at = 0;
         self.top = 0;
@@ -250,36 +250,36 @@ impl View {
         self.place().clone()
     }
 
-    /// Takes in what the server said. What was asked of another place is dropped.
-    pub fn learn(&mut self, news: News) {
+    /// Applies an update. Answers about another place are dropped.
+    pub fn apply(&mut self, news: Update) {
         let here = |place: &Place| {
             std::ptr::eq(place.sheet, self.place().sheet) && place.keys == self.place().keys
         };
         match news {
-            News::Answer(place, answer) if here(&place) => {
+            Update::Answer(place, answer) if here(&place) => {
                 self.answer = Some(answer);
-                self.trouble = None;
+                self.error_text = None;
             }
-            News::Refused(place, why) if here(&place) => {
+            Update::Refused(place, why) if here(&place) => {
                 self.answer = None;
-                self.trouble = Some(why);
+                self.error_text = Some(why);
             }
-            News::Answer(..) | News::Refused(..) => {}
-            News::Lost(why) => self.trouble = Some(format!("waiting for the server: {why}")),
-            News::Beat(beat) => self.pulse.push(beat),
-            News::Done(what) => self.notice = Some(what),
-            News::Back(headline, processors) => {
+            Update::Answer(..) | Update::Refused(..) => {}
+            Update::Lost(why) => self.error_text = Some(format!("waiting for the server: {why}")),
+            Update::Load(load) => self.load.push(load),
+            Update::Done(what) => self.notice = Some(what),
+            Update::Back(headline, processors) => {
                 self.headline = headline;
                 self.processors = processors;
                 self.answer = None;
-                self.trouble = None;
+                self.error_text = None;
             }
         }
     }
 }
 
-/// Rows in an order, without those that do not have a text. Who waits comes first, and then who is waited for.
-pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -> Vec<&'a Row> {
+/// Sorts rows and removes those without a text. Waiting sessions come first, and then those that block them.
+pub fn arrange<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -> Vec<&'a Row> {
     let wanted = filter.to_lowercase();
     let matches = |row: &&Row| {
         let texts = sheet
@@ -290,7 +290,7 @@ pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) 
         wanted.is_empty()
             || texts
                 .into_iter()
-                .any(|(column, figure)| figure.shown(column.kind).to_lowercase().contains(&wanted))
+                .any(|(column, figure)| figure.text(column.kind).to_lowercase().contains(&wanted))
     };
     let mut rows: Vec<&Row> = rows.iter().filter(matches).collect();
     rows.sort_by(|a, b| {
@@ -318,7 +318,7 @@ pub fn arranged<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) 
             let at = sheet.find(|kind| kind == Measure::Blocks);
             at.is_some_and(|at| row.figures[at].is_waiting())
         };
-        // Equal ones stay where they are from one interval to the next.
+        // Equal rows keep their order between intervals.
         let by_figure = (waits(b).cmp(&waits(a)))
             .then_with(|| blocks(b).cmp(&blocks(a)))
             .then(by_figure);
@@ -333,7 +333,7 @@ mod tests {
     use crate::top::snapshot::Figure;
 
     #[test]
-    fn where_somebody_waits_comes_first_in_every_order() {
+    fn waiting_rows_come_first_in_every_order() {
         let sheet = &PAGES[5];
         let waiting = sheet.waiting().expect("a column");
         let row = |name: &str, time: f64, waits: f64| {
@@ -358,8 +358,8 @@ mod tests {
                 column: sheet.by_time(),
                 descending,
             };
-            let found = arranged(sheet, &rows, order, "");
-            let names: Vec<_> = found
+            let sorted = arrange(sheet, &rows, order, "");
+            let names: Vec<_> = sorted
                 .iter()
                 .filter_map(|row| row.key[0].as_deref())
                 .collect();

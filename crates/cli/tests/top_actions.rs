@@ -350,7 +350,7 @@ fn no_page_has_top_own_statements() {
     assert_own_statements_hidden(&Server::mariadb(&["--performance-schema=ON"]));
 }
 
-/// `scripts/servers run 5.7 cargo test -p tare-cli --test top_deeds -- --ignored`
+/// `scripts/servers run 5.7 cargo test -p tare-cli --test top_actions -- --ignored`
 #[test]
 #[ignore = "needs a MySQL: make test-long"]
 fn no_page_has_top_own_statements_on_mysql() {

@@ -1,10 +1,9 @@
-//! The engine at work in our own process, set as the server's is: what one event takes, by the clock.
+//! Measures the cost of one event with an engine in this process that has the server's settings.
 //!
-//! A server does a great deal between two events, and the engine's code and counters have left the processor's nearest caches when
-//! the next comes. So before each round something is done that leaves them as a statement does (an answer is sent and a
-//! request read through a pair of sockets, a database in memory is asked, some memory is walked); only then the clock is read, the event
-//! happens, and the clock is read again. What nobody else does can be seen so, to a nanosecond, on a machine that is busy:
-//! a round that was disturbed is not in the middle half of them.
+//! A server does much between two events, so that the engine's code and counters leave the processor's nearest caches.
+//! So each round first does other work: it sends through a pair of sockets, queries a database in memory and walks some
+//! memory. Then it reads the clock, does the event, and reads the clock again. The mean of the middle half of the rounds
+//! is accurate to a nanosecond even on a busy machine, because disturbed rounds are not in it.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -15,11 +14,10 @@ use tare::digest::Digest;
 use tare::table::{Classes, Handle, Table};
 use tare::{Class, Config, Counter, Kind, LockTiming, Operation, Setting, TableLock, sync};
 
-use super::database::Sample;
+use super::database::Database;
 use super::unit::{Cost, Unit};
 
-/// A class that only an engine of the rehearsal knows, from its first event on. Those of `tare::classes!` are listed by
-/// all that this program does, `tare serve` too.
+/// A class that is registered at its first event. Classes of `tare::classes!` would be listed by `tare serve`, too.
 const fn class(kind: Kind, name: &'static str) -> Class {
     Class::new(kind, name, "")
 }
@@ -38,27 +36,27 @@ static STATEMENT: Class = class(Kind::Statement, "statement/tare/explain");
 static TRANSACTION: Class = class(Kind::Transaction, "transaction");
 static HEAP: Class = class(Kind::Memory, "memory/tare/explain");
 
-/// How the server's engine is set.
+/// Settings of the server's engine.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     /// Consumers, and whether they are on.
     pub consumers: Vec<(String, bool)>,
 }
 
-/// Rounds of each path in each turn, and turns: what the machine does for a while hits one of them.
+/// Rounds of each path in each turn, and turns, so that a temporary disturbance affects one of them.
 const ROUNDS: usize = 150;
 const TURNS: usize = 3;
-/// Events behind the first in a round of several.
-const MORE: usize = 8;
-/// Events that fill the rings of history_long: what is written afterwards is memory that the server, too, has long had.
-const FILLS: usize = 10_000;
-/// What a statement walks of its server's memory: twice the nearest cache of a processor of today.
+/// Events after the first in a round of several.
+const NEXT_EVENTS: usize = 8;
+/// Events that fill the rings of history_long, so that measured events write to memory that is already mapped.
+const HISTORY_EVENTS: usize = 10_000;
+/// Memory that is walked between events: twice the nearest cache of a current processor.
 const WALKED_BYTES: usize = 64 << 10;
 /// Lengths of the texts whose digests are computed.
 const TEXTS: (usize, usize) = (40, 400);
 
-/// What paths act on.
-struct Props {
+/// Objects that the events use.
+struct Fixtures {
     mutex: sync::Mutex<u64>,
     rwlock: sync::RwLock<u64>,
     file: tare::file::Instance,
@@ -71,15 +69,15 @@ struct Props {
 /// The text of a statement.
 const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
 
-/// A path, so often.
-type Body = fn(&mut Props, usize);
+/// Does a path's events `n` times.
+type Body = fn(&mut Fixtures, usize);
 
-/// A path: whose events it has, how many in one go, what they come on top of.
+/// A path: the kind of its events, their number per call, and a body whose time is subtracted.
 struct Path {
     kind: Kind,
     events: usize,
     body: Body,
-    beside: Option<Body>,
+    baseline: Option<Body>,
 }
 
 const fn path(kind: Kind, events: usize, body: Body) -> Path {
@@ -87,27 +85,27 @@ const fn path(kind: Kind, events: usize, body: Body) -> Path {
         kind,
         events,
         body,
-        beside: None,
+        baseline: None,
     }
 }
 
-/// One whose events come with a statement each: it is what they come on top of.
+/// A path whose events come with a statement each. The time of the statement is subtracted.
 const fn path_of_statements(kind: Kind, body: Body) -> Path {
     Path {
-        beside: Some(|props, n| statements(props, n, |_| {})),
+        baseline: Some(|fixtures, n| statements(fixtures, n, |_| {})),
         ..path(kind, 1, body)
     }
 }
 
 const PATHS: [Path; 12] = [
-    path(Kind::Mutex, 1, |props, n| {
+    path(Kind::Mutex, 1, |fixtures, n| {
         for _ in 0..n {
-            *black_box(&props.mutex).lock() += 1;
+            *black_box(&fixtures.mutex).lock() += 1;
         }
     }),
-    path(Kind::RwLock, 1, |props, n| {
+    path(Kind::RwLock, 1, |fixtures, n| {
         for _ in 0..n {
-            black_box(*black_box(&props.rwlock).read());
+            black_box(*black_box(&fixtures.rwlock).read());
         }
     }),
     path(Kind::Cond, 1, |_, n| {
@@ -115,20 +113,23 @@ const PATHS: [Path; 12] = [
             drop(black_box(tare::wait::start(&COND, Operation::Wait)));
         }
     }),
-    path(Kind::File, 1, |props, n| {
+    path(Kind::File, 1, |fixtures, n| {
         for _ in 0..n {
-            props.file.wait(Operation::Read).bytes(black_box(4096));
+            fixtures.file.wait(Operation::Read).bytes(black_box(4096));
         }
     }),
-    path(Kind::TableIo, 1, |props, n| {
+    path(Kind::TableIo, 1, |fixtures, n| {
         for _ in 0..n {
-            props.table.io(Operation::Fetch, Some(0)).rows(black_box(1));
+            fixtures
+                .table
+                .io(Operation::Fetch, Some(0))
+                .rows(black_box(1));
         }
     }),
-    path(Kind::TableLock, 1, |props, n| {
+    path(Kind::TableLock, 1, |fixtures, n| {
         for _ in 0..n {
-            props.table.locked(TableLock::ReadExternal);
-            props.table.unlocked();
+            fixtures.table.locked(TableLock::ReadExternal);
+            fixtures.table.unlocked();
         }
     }),
     path(Kind::Stage, 1, |_, n| {
@@ -142,40 +143,42 @@ const PATHS: [Path; 12] = [
             tare::memory::freed(&HEAP, black_box(64));
         }
     }),
-    path(Kind::Statement, 1, |props, n| statements(props, n, |_| {})),
-    path_of_statements(Kind::Transaction, |props, n| {
-        statements(props, n, |_| {
+    path(Kind::Statement, 1, |fixtures, n| {
+        statements(fixtures, n, |_| {})
+    }),
+    path_of_statements(Kind::Transaction, |fixtures, n| {
+        statements(fixtures, n, |_| {
             let transaction =
                 tare::transaction::of_statement(&TRANSACTION, tare::transaction::Mode::default());
             drop(black_box(transaction));
         });
     }),
-    // Sent behind a statement, as a server answers it.
-    path_of_statements(Kind::Socket, |props, n| {
+    // Sent after a statement, as a server answers it.
+    path_of_statements(Kind::Socket, |fixtures, n| {
         for _ in 0..n {
-            statements(props, 1, |_| {});
-            props.socket.follow(Operation::Send).bytes(black_box(64));
+            statements(fixtures, 1, |_| {});
+            fixtures.socket.follow(Operation::Send).bytes(black_box(64));
         }
     }),
-    path_of_statements(Kind::Idle, |props, n| {
+    path_of_statements(Kind::Idle, |fixtures, n| {
         for _ in 0..n {
-            statements(props, 1, |_| {});
+            statements(fixtures, 1, |_| {});
             drop(black_box(tare::idle::start(&IDLE)));
         }
     }),
 ];
 
-/// Statements whose digest is known, as those of `tare serve` and of prepared ones are.
-fn statements(props: &mut Props, n: usize, within: fn(&mut Props)) {
+/// Statements with a known digest, such as those of `tare serve` and prepared ones.
+fn statements(fixtures: &mut Fixtures, n: usize, within: fn(&mut Fixtures)) {
     for _ in 0..n {
         let statement = tare::statement::start(&STATEMENT);
-        statement.prepared(black_box(TEXT), &props.digest);
-        within(props);
+        statement.prepared(black_box(TEXT), &fixtures.digest);
+        within(fixtures);
         statement.set_all([(Counter::RowsSent, 1), (Counter::RowsExamined, 1)]);
     }
 }
 
-impl Props {
+impl Fixtures {
     fn new() -> Self {
         let classes = Classes {
             io: &TABLE,
@@ -200,40 +203,40 @@ impl Props {
     }
 }
 
-/// What comes between two events in a server.
-struct Meanwhile {
+/// The work of a server between two events.
+struct OtherWork {
     client: UnixStream,
     server: UnixStream,
     memory: Vec<u64>,
-    database: Sample,
+    database: Database,
 }
 
-impl Meanwhile {
+impl OtherWork {
     fn new() -> Option<Self> {
         let (client, server) = UnixStream::pair().ok()?;
         Some(Self {
             client,
             server,
             memory: vec![1; WALKED_BYTES / 8],
-            database: Sample::new().ok()?,
+            database: Database::new().ok()?,
         })
     }
 
-    fn pass(&mut self) {
+    fn run(&mut self) {
         let mut packet = [0; 64];
-        // A failure would make the next pass shorter, and nothing wrong.
+        // A failure only makes the work shorter.
         let _ = self.server.write_all(&packet);
         let _ = self.client.read_exact(&mut packet);
         let _ = black_box(self.database.select());
-        // A word of each line.
+        // One word of each cache line.
         for word in self.memory.iter_mut().step_by(8) {
             *word = black_box(word.wrapping_add(1));
         }
     }
 }
 
-/// What was measured.
-pub struct Rehearsal {
+/// The measured unit costs.
+pub struct Benchmark {
     units: Vec<(Kind, Unit)>,
     text: (f64, f64),
 }
@@ -253,29 +256,29 @@ impl Rounds {
 
     fn add(
         &mut self,
-        meanwhile: &mut Meanwhile,
-        props: &mut Props,
+        other_work: &mut OtherWork,
+        fixtures: &mut Fixtures,
         body: Body,
-        beside: Option<Body>,
+        baseline: Option<Body>,
     ) {
         let mut round = |n: usize| {
             let mut time = |body: Body| {
-                meanwhile.pass();
+                other_work.run();
                 let began = Instant::now();
-                body(props, n);
+                body(fixtures, n);
                 began.elapsed().as_nanos() as f64
             };
-            let integer = time(body);
-            integer - beside.map_or(0.0, |beside| time(beside))
+            let total = time(body);
+            total - baseline.map_or(0.0, |baseline| time(baseline))
         };
         self.one.push(round(1));
-        self.several.push(round(1 + MORE));
+        self.several.push(round(1 + NEXT_EVENTS));
     }
 
     /// Nanoseconds of the first event, and of any other.
     fn each(&self) -> (f64, f64) {
         let (one, several) = (middle(&self.one), middle(&self.several));
-        (one, (several - one) / MORE as f64)
+        (one, (several - one) / NEXT_EVENTS as f64)
     }
 }
 
@@ -290,48 +293,48 @@ fn middle(rounds: &[f64]) -> f64 {
 /// Off, counted, timed.
 const STATES: [Setting; 3] = [Setting::Off, Setting::Counted, Setting::On];
 
-impl Rehearsal {
-    /// Measures; `None` where there can be no engine.
+impl Benchmark {
+    /// Measures; `None` if the engine cannot start.
     pub fn run(setup: &Setup) -> Option<Self> {
-        let mut meanwhile = Meanwhile::new()?;
+        let mut other_work = OtherWork::new()?;
         let mut rounds = vec![[Rounds::NEW; STATES.len()]; PATHS.len()];
         let mut texts = [Rounds::NEW; 3];
         for _ in 0..TURNS {
             for (state, setting) in STATES.into_iter().enumerate() {
                 start(setup, setting)?;
-                let mut props = Props::new();
+                let mut fixtures = Fixtures::new();
                 for (path, rounds) in PATHS.iter().zip(&mut rounds) {
-                    path.rehearse(&mut meanwhile, &mut props, setup, &mut rounds[state]);
+                    path.measure(&mut other_work, &mut fixtures, setup, &mut rounds[state]);
                 }
             }
             tare::stop();
-            let mut props = Props::new();
+            let mut fixtures = Fixtures::new();
             let bodies: [Body; 3] = [
                 |_, _| {},
-                |props, _| _ = black_box(Digest::of(&props.texts.0)),
-                |props, _| _ = black_box(Digest::of(&props.texts.1)),
+                |fixtures, _| _ = black_box(Digest::of(&fixtures.texts.0)),
+                |fixtures, _| _ = black_box(Digest::of(&fixtures.texts.1)),
             ];
             for (body, rounds) in bodies.into_iter().zip(&mut texts) {
                 for _ in 0..ROUNDS {
-                    rounds.add(&mut meanwhile, &mut props, body, None);
+                    rounds.add(&mut other_work, &mut fixtures, body, None);
                 }
             }
         }
         let units =
             (PATHS.iter().zip(&rounds)).map(|(path, rounds)| (path.kind, path.unit(rounds)));
-        let props = Props::new();
+        let fixtures = Fixtures::new();
         let [none, short, long] = texts.map(|rounds| rounds.each().0);
         let (short, long) = (short - none, long - none);
-        let byte = (long - short) / (props.texts.1.len() - props.texts.0.len()) as f64;
+        let byte = (long - short) / (fixtures.texts.1.len() - fixtures.texts.0.len()) as f64;
         Some(Self {
             units: units.collect(),
-            text: (short - byte * props.texts.0.len() as f64, byte),
+            text: (short - byte * fixtures.texts.0.len() as f64, byte),
         })
     }
 
-    /// What an event of a kind costs, if it was measured.
+    /// The cost of an event of a kind, if it was measured.
     pub fn unit(&self, kind: Kind) -> Option<Unit> {
-        // Those that are not rehearsed work as their neighbours do.
+        // Kinds without a path of their own are like similar ones.
         let kind = match kind {
             Kind::SxLock => Kind::RwLock,
             Kind::MetadataLock => Kind::TableLock,
@@ -349,7 +352,7 @@ impl Rehearsal {
     }
 }
 
-/// An engine of our own, everything off, counted or timed.
+/// Starts an engine in this process with everything off, counted or timed.
 fn start(setup: &Setup, setting: Setting) -> Option<()> {
     tare::stop();
     tare::start(Config {
@@ -362,14 +365,14 @@ fn start(setup: &Setup, setting: Setting) -> Option<()> {
 }
 
 impl Path {
-    fn rehearse(
+    fn measure(
         &self,
-        meanwhile: &mut Meanwhile,
-        props: &mut Props,
+        other_work: &mut OtherWork,
+        fixtures: &mut Fixtures,
         setup: &Setup,
         rounds: &mut Rounds,
     ) {
-        // Events of a server nest in a statement and in its stage.
+        // A server's events are nested in a statement and its stage.
         let is_within = !matches!(
             self.kind,
             Kind::Statement | Kind::Transaction | Kind::Socket | Kind::Idle
@@ -378,15 +381,15 @@ impl Path {
         if is_within {
             tare::stage::set(&STAGE_A);
         }
-        let keeps = |(name, on): &(String, bool)| *on && name.ends_with("_history_long");
-        let fills = if setup.consumers.iter().any(keeps) {
-            FILLS
+        let fills_history = |(name, on): &(String, bool)| *on && name.ends_with("_history_long");
+        let fills = if setup.consumers.iter().any(fills_history) {
+            HISTORY_EVENTS
         } else {
-            1 + MORE
+            1 + NEXT_EVENTS
         };
-        (self.body)(props, fills);
+        (self.body)(fixtures, fills);
         for _ in 0..ROUNDS {
-            rounds.add(meanwhile, props, self.body, self.beside);
+            rounds.add(other_work, fixtures, self.body, self.baseline);
         }
     }
 
@@ -412,7 +415,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_disturbed_is_not_in_the_middle() {
+    fn disturbed_rounds_are_not_in_the_middle_half() {
         let mut rounds: Vec<f64> = (0..100).map(|i| 50.0 + f64::from(i % 2)).collect();
         rounds.extend([1e6; 20]);
         assert!(

@@ -1,4 +1,4 @@
-//! The prediction beside a measurement: the cost of a stored run's events by arithmetic, and what that run measured.
+//! Compares the predicted costs of a stored run with its measurements.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,8 +11,8 @@ use crate::observe::table::{Side, lines};
 use crate::observe::{About, Product};
 use crate::weigh_results::{CONSUMERS, Comparison, Counts, VERSION, read_comparisons};
 
-/// The promised error of a prediction, in points.
-const TARGET_POINTS: f64 = 1.5;
+/// The largest error of a prediction that docs/overhead.md allows, in percentage points.
+const MAX_ERROR_POINTS: f64 = 1.5;
 
 /// A configuration, predicted and measured, in percent of the baseline's CPU.
 struct Line {
@@ -28,7 +28,8 @@ pub fn compare(directory: &Path) -> Result<String, Failure> {
     let mut sources: BTreeMap<String, String> = BTreeMap::new();
     let mut all = Vec::new();
     for comparison in read_comparisons(directory)? {
-        let costs = Cost::of(&comparison.counts, &host).zip(Cost::of(&comparison.baseline, &host));
+        let costs = Cost::predict(&comparison.counts, &host)
+            .zip(Cost::predict(&comparison.baseline, &host));
         let Some((on, off)) = costs else {
             continue;
         };
@@ -57,17 +58,17 @@ fn line(comparison: &Comparison, added_ns: f64) -> Line {
     }
 }
 
-/// The cost of a transaction by arithmetic.
+/// The predicted cost of a transaction.
 struct Cost {
     ns: f64,
     source: String,
 }
 
 impl Cost {
-    /// `None` for a server that is Tare's, and for a load without transactions.
-    fn of(counts: &Counts, host: &Host) -> Option<Self> {
+    /// `None` for Tare's engine, and for a load without transactions.
+    fn predict(counts: &Counts, host: &Host) -> Option<Self> {
         let about = About::stock(&counts.version)?;
-        let consumers = Consumers::of(counts.consumers.iter().cloned());
+        let consumers = Consumers::new(counts.consumers.iter().cloned());
         let mut meters = Meters::new();
         for event in &counts.events {
             let meter = meters.entry(event.name.clone()).or_insert_with(|| Meter {
@@ -75,9 +76,9 @@ impl Cost {
                 ..Meter::default()
             });
             meter.count += event.count as f64;
-            meter.told_ns += event.sum_ps as f64 / 1e3;
+            meter.measured_ns += event.sum_ps as f64 / 1e3;
         }
-        for meter in meters.values_mut().filter(|meter| meter.told_ns > 0.0) {
+        for meter in meters.values_mut().filter(|meter| meter.measured_ns > 0.0) {
             meter.timed = true;
             meter.count_timed = meter.count;
             meter.reads = meter.count * stock::reads(&meter.event_type);
@@ -117,7 +118,7 @@ fn text(all: &[Line], sources: &BTreeMap<String, String>) -> String {
         })
         .collect();
     let within = (all.iter())
-        .filter(|line| (line.predicted - line.measured).abs() <= TARGET_POINTS)
+        .filter(|line| (line.predicted - line.measured).abs() <= MAX_ERROR_POINTS)
         .count();
     let mut text = vec![
         "Server CPU above the baseline: predicted from the events of each cell, and measured."
@@ -125,7 +126,7 @@ fn text(all: &[Line], sources: &BTreeMap<String, String>) -> String {
     ];
     text.extend(lines(&heads, &rows));
     text.push(format!(
-        "{within} of {} predictions are within {TARGET_POINTS} points.",
+        "{within} of {} predictions are within {MAX_ERROR_POINTS} points.",
         all.len()
     ));
     for (server, source) in sources {
@@ -136,7 +137,7 @@ fn text(all: &[Line], sources: &BTreeMap<String, String>) -> String {
 }
 
 impl About {
-    /// A stock server, by the version that it tells; none of Tare's.
+    /// A stock server by its version; `None` for Tare's engine.
     fn stock(version: &str) -> Option<Self> {
         if version.contains("-tare-") {
             return None;

@@ -1,4 +1,4 @@
-//! What the mouse and the keys that do something make of a view: tabs, bars, blocked sessions, killing.
+//! Tests of the mouse, and of keys for tabs, bars, blocked sessions and KILL.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ use ratatui::style::Color;
 
 use super::draw::draw;
 use super::keys::{Effect, press};
-use super::looks::Looks;
-use super::mouse::point;
+use super::load::{Load, Wait};
+use super::mouse::handle;
 use super::pages::PAGES;
-use super::pulse::{Beat, Wait};
 use super::sheet::Measure;
-use super::snapshot::{Figure, Snapshot, between};
-use super::source::{Answer, News, Wish};
+use super::snapshot::{Figure, Snapshot, growth};
+use super::source::{Answer, Request, Update};
+use super::theme::Theme;
 use super::view::View;
 use crate::config::Thresholds;
 use crate::output::Cell;
 
-/// Page threads with so many sessions: thread 10, 11, ..., connection 0, 1, ...
+/// Page threads with sessions of thread 10, 11, ... and connection 0, 1, ...
 fn sessions(count: u64) -> View {
     let sheet = &PAGES[6];
     let row = |n: u64| {
@@ -40,23 +40,23 @@ fn sessions(count: u64) -> View {
             word(&format!("UPDATE {n}")),
         ]
     };
-    let looks = Looks {
+    let theme = Theme {
         has_colour: true,
         has_blocks: true,
-        marks: Thresholds::default(),
+        thresholds: Thresholds::default(),
     };
-    let mut view = View::new("db1".into(), sheet, Duration::from_secs(3), looks);
-    let now = Snapshot::of(sheet, (0..count).map(row).collect(), Instant::now());
+    let mut view = View::new("db1".into(), sheet, Duration::from_secs(3), theme);
+    let now = Snapshot::new(sheet, (0..count).map(row).collect(), Instant::now());
     let answer = Answer {
-        rows: between(sheet, None, &now),
+        rows: growth(sheet, None, &now),
         seconds: Some(3.0),
         ..Answer::default()
     };
-    view.learn(News::Answer(view.place().clone(), answer));
+    view.apply(Update::Answer(view.place().clone(), answer));
     view
 }
 
-/// The same, in which connection 3 waits for connection 1.
+/// Page threads, where connection 3 waits for connection 1.
 fn blocked() -> View {
     let mut view = sessions(5);
     let sheet = view.place().sheet;
@@ -69,7 +69,7 @@ fn blocked() -> View {
             _ => {}
         }
     }
-    view.learn(News::Answer(view.place().clone(), answer));
+    view.apply(Update::Answer(view.place().clone(), answer));
     view
 }
 
@@ -79,7 +79,7 @@ fn terminal(view: &mut View, width: u16, height: u16) -> Terminal<TestBackend> {
     terminal
 }
 
-fn drawn(view: &mut View, width: u16, height: u16) -> Vec<String> {
+fn draw_text(view: &mut View, width: u16, height: u16) -> Vec<String> {
     let terminal = terminal(view, width, height);
     let buffer = terminal.backend().buffer();
     let line = |y| {
@@ -96,7 +96,7 @@ fn key(view: &mut View, c: char) -> Effect {
 
 fn mouse(view: &mut View, kind: MouseEventKind, column: u16, row: u16) -> Effect {
     let modifiers = KeyModifiers::NONE;
-    point(
+    handle(
         view,
         MouseEvent {
             kind,
@@ -111,14 +111,14 @@ fn click(view: &mut View, column: u16, row: u16) -> Effect {
     mouse(view, MouseEventKind::Down(MouseButton::Left), column, row)
 }
 
-/// Where a text is drawn.
+/// The position of a text on the screen.
 fn place(view: &mut View, text: &str) -> (u16, u16) {
-    let lines = drawn(view, 132, 24);
-    let found = lines
+    let lines = draw_text(view, 132, 24);
+    let position = lines
         .iter()
         .enumerate()
         .find_map(|(y, line)| Some((line.find(text)?, y)));
-    let (x, y) = found.unwrap_or_else(|| panic!("no {text:?} in {lines:?}"));
+    let (x, y) = position.unwrap_or_else(|| panic!("no {text:?} in {lines:?}"));
     (x as u16, y as u16)
 }
 
@@ -130,25 +130,25 @@ fn threads(view: &View) -> Vec<String> {
 }
 
 #[test]
-fn blocked_sessions_stand_first_with_their_blocker() {
+fn blocked_sessions_come_first_with_their_blocker() {
     let mut view = blocked();
     assert_eq!(threads(&view), ["13", "11", "14", "12", "10"]);
     key(&mut view, 'r');
     assert_eq!(threads(&view), ["13", "11", "10", "12", "14"]);
-    let lines = drawn(&mut view, 132, 10);
+    let lines = draw_text(&mut view, 132, 10);
     assert!(
         lines[3].contains("CONN BLOCKED BY BLOCKS USER"),
         "{lines:?}"
     );
     let words: Vec<_> = lines[4].split_whitespace().collect();
     assert_eq!(words[4..8], ["13", "3", "1", "u"], "{lines:?}");
-    // Its column stays where others have gone.
+    // On narrow screens this column stays.
     for width in [60, 80, 100] {
-        let lines = drawn(&mut view, width, 10);
+        let lines = draw_text(&mut view, width, 10);
         assert!(lines[3].contains("BLOCKED BY"), "{width}: {lines:?}");
     }
-    // Where nobody is blocked there is none.
-    assert!(!drawn(&mut sessions(3), 132, 10)[3].contains("BLOCKED BY"));
+    // Without blocked sessions there is no such column.
+    assert!(!draw_text(&mut sessions(3), 132, 10)[3].contains("BLOCKED BY"));
 }
 
 #[test]
@@ -167,24 +167,24 @@ fn a_click_sorts_chooses_and_turns_pages() {
     assert_eq!(view.chosen(&view.rows()), 3);
     let (x, y) = place(&mut view, "2 waits");
     assert!(
-        matches!(click(&mut view, x, y), Effect::Wish(Wish::Look(place)) if place.sheet.name == "waits")
+        matches!(click(&mut view, x, y), Effect::Request(Request::Open(place)) if place.sheet.name == "waits")
     );
 }
 
 #[test]
 fn the_wheel_scrolls() {
     let mut view = sessions(50);
-    let lines = drawn(&mut view, 100, 10);
+    let lines = draw_text(&mut view, 100, 10);
     assert!(lines[4].contains("UPDATE 49"), "{lines:?}");
     for _ in 0..5 {
         mouse(&mut view, MouseEventKind::ScrollDown, 5, 5);
     }
-    let lines = drawn(&mut view, 100, 10);
+    let lines = draw_text(&mut view, 100, 10);
     assert!(
         !lines.concat().contains("UPDATE 49") && lines.concat().contains("UPDATE 34"),
         "{lines:?}"
     );
-    // A row that was scrolled to is hit where it stands.
+    // Clicks account for the scroll position.
     click(&mut view, 5, 5);
     let rows = view.rows();
     assert_eq!(
@@ -198,37 +198,37 @@ fn the_wheel_scrolls() {
 }
 
 #[test]
-fn a_kill_is_asked_about_and_told() {
+fn a_kill_needs_confirmation_and_its_outcome_is_displayed() {
     let mut view = sessions(5);
-    drawn(&mut view, 100, 10);
+    draw_text(&mut view, 100, 10);
     press(&mut view, KeyEvent::new(KeyCode::Down, KeyModifiers::NONE));
     assert!(matches!(key(&mut view, 'K'), Effect::None));
-    let asked = drawn(&mut view, 100, 10).pop().expect("a line");
+    let prompt = draw_text(&mut view, 100, 10).pop().expect("a line");
     assert_eq!(
-        asked,
+        prompt,
         "KILL QUERY 3? y: yes, any other key: no  (u h shop UPDATE 3)"
     );
-    // The mouse answers nothing, and neither does another key.
+    // Neither the mouse nor another key confirms.
     click(&mut view, 5, 5);
     assert!(matches!(key(&mut view, 'n'), Effect::None));
-    assert!(drawn(&mut view, 100, 10)[8].contains("nothing was killed"));
+    assert!(draw_text(&mut view, 100, 10)[8].contains("nothing was killed"));
     assert!(
         matches!(key(&mut view, 'y'), Effect::None),
-        "it was asked once"
+        "it asked only once"
     );
     key(&mut view, 'X');
-    let Effect::Wish(Wish::Kill(kill)) = key(&mut view, 'y') else {
+    let Effect::Request(Request::Kill(kill)) = key(&mut view, 'y') else {
         panic!("a wish")
     };
     assert_eq!(kill.statement(), "KILL 3");
-    view.learn(News::Done(
+    view.apply(Update::Done(
         "KILL 3: ERROR 1095 (HY000): You are not owner of thread 3".into(),
     ));
-    assert!(drawn(&mut view, 100, 10)[8].contains("ERROR 1095"));
-    // A row that is no session has none to kill.
+    assert!(draw_text(&mut view, 100, 10)[8].contains("ERROR 1095"));
+    // Rows without a session cannot be killed.
     view.turn(0);
     key(&mut view, 'K');
-    assert!(view.asking.is_none());
+    assert!(view.confirming.is_none());
     assert!(
         view.notice
             .as_deref()
@@ -236,8 +236,8 @@ fn a_kill_is_asked_about_and_told() {
     );
 }
 
-fn beat(calls: f64, active: f64, ps: f64) -> News {
-    News::Beat(Beat {
+fn load(calls: f64, active: f64, ps: f64) -> Update {
+    Update::Load(Load {
         seconds: 3.0,
         calls,
         active,
@@ -253,9 +253,9 @@ fn the_last_minutes_are_bars() {
     let mut view = sessions(3);
     view.processors = Some(2.0);
     for n in 0..9 {
-        view.learn(beat(f64::from(n) * 100.0, f64::from(n), 228.64e9));
+        view.apply(load(f64::from(n) * 100.0, f64::from(n), 228.64e9));
     }
-    let lines = drawn(&mut view, 80, 24);
+    let lines = draw_text(&mut view, 80, 24);
     assert_eq!(
         lines[2].trim_end(),
         format!(" calls/s       800 {}▁▂▃▄▅▆▇█", " ".repeat(53))
@@ -266,9 +266,9 @@ fn the_last_minutes_are_bars() {
         " ".repeat(25)
     );
     assert_eq!(lines[4], wait);
-    // The newest stays when there are more than fit.
-    view.learn(beat(0.0, 1.0, 0.0));
-    let lines = drawn(&mut view, 40, 24);
+    // The newest intervals are displayed if not all fit.
+    view.apply(load(0.0, 1.0, 0.0));
+    let lines = draw_text(&mut view, 40, 24);
     assert!(lines[2].ends_with("▅▆▇█"), "{lines:?}");
     // More active sessions than processors, and twice as many.
     let terminal = terminal(&mut view, 80, 24);
@@ -277,20 +277,20 @@ fn the_last_minutes_are_bars() {
         (cell(79), cell(78), cell(73)),
         (Color::Reset, Color::Red, Color::Yellow)
     );
-    // Low screens have none, nor has who does not want them.
-    assert!(!drawn(&mut view, 80, 19).concat().contains("calls/s "));
+    // Low screens have no bars, and key g hides them.
+    assert!(!draw_text(&mut view, 80, 19).concat().contains("calls/s "));
     key(&mut view, 'g');
-    assert!(!drawn(&mut view, 80, 24).concat().contains("wait/s"));
+    assert!(!draw_text(&mut view, 80, 24).concat().contains("wait/s"));
 }
 
 #[test]
 fn bars_are_ascii_where_the_locale_is() {
     let mut view = sessions(3);
-    view.looks.has_blocks = false;
+    view.theme.has_blocks = false;
     for n in 0..9 {
-        view.learn(beat(f64::from(n), 0.0, 0.0));
+        view.apply(load(f64::from(n), 0.0, 0.0));
     }
-    let lines = drawn(&mut view, 80, 24);
+    let lines = draw_text(&mut view, 80, 24);
     assert!(lines[2].ends_with(".:-=+*##"), "{lines:?}");
     assert!(lines.concat().is_ascii(), "{lines:?}");
 }
@@ -299,15 +299,15 @@ fn bars_are_ascii_where_the_locale_is() {
 fn servers_have_tabs() {
     let mut view = sessions(3);
     view.servers = vec![("prod1".into(), true), ("prod2".into(), false)];
-    let lines = drawn(&mut view, 80, 12);
+    let lines = draw_text(&mut view, 80, 12);
     assert_eq!(lines[1], " prod1  prod2!");
     assert!(matches!(key(&mut view, ']'), Effect::Server(1)));
     assert!(matches!(key(&mut view, '['), Effect::Server(1)));
     let (x, y) = place(&mut view, "prod2!");
     assert!(matches!(click(&mut view, x, y), Effect::Server(1)));
-    // One alone needs none.
+    // A single server has no tab.
     view.servers.pop();
-    assert!(!drawn(&mut view, 80, 12).concat().contains("prod1"));
+    assert!(!draw_text(&mut view, 80, 12).concat().contains("prod1"));
     assert!(matches!(key(&mut view, ']'), Effect::None));
 }
 
@@ -317,7 +317,7 @@ fn long_statements_are_marked_and_no_color_is_honoured() {
     let (x, y) = place(&mut view, "10.00 s");
     let colour = |view: &mut View| terminal(view, 132, 24).backend().buffer()[(x, y)].fg;
     assert_eq!(colour(&mut view), Color::Yellow);
-    view.looks.has_colour = false;
+    view.theme.has_colour = false;
     let terminal = terminal(&mut view, 132, 24);
     let cells = terminal.backend().buffer().content();
     assert!(

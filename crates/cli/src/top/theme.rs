@@ -1,4 +1,4 @@
-//! How figures are marked: by colour, or without one where NO_COLOR says so; and with which characters bars are drawn.
+//! Colours of figures, which NO_COLOR switches off, and characters of bars.
 
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::symbols::bar;
@@ -11,8 +11,8 @@ pub const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
 pub const REVERSED: Style = Style::new().add_modifier(Modifier::REVERSED);
 pub const DIM: Style = Style::new().add_modifier(Modifier::DIM);
 
-/// Commands of connections that run nothing, for however long.
-const AT_REST: [&str; 5] = [
+/// Commands of connections that run nothing.
+const IDLE_COMMANDS: [&str; 5] = [
     "Sleep",
     "Daemon",
     "Connect",
@@ -20,7 +20,7 @@ const AT_REST: [&str; 5] = [
     "Binlog Dump GTID",
 ];
 
-/// How much there is of something.
+/// A figure's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     Usual,
@@ -38,31 +38,31 @@ impl Level {
     }
 }
 
-/// What this terminal and this user want.
+/// Colours, characters and thresholds.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Looks {
-    /// Colours are used.
+pub struct Theme {
+    /// Whether colours are used.
     pub has_colour: bool,
-    /// Characters beyond ASCII are.
+    /// Whether characters beyond ASCII are used.
     pub has_blocks: bool,
-    /// From where on what is marked.
-    pub marks: Thresholds,
+    /// Thresholds of the levels.
+    pub thresholds: Thresholds,
 }
 
-impl Looks {
-    /// As the environment says.
-    pub fn of(marks: Thresholds, variable: impl Fn(&str) -> Option<String>) -> Self {
+impl Theme {
+    /// From the environment.
+    pub fn new(thresholds: Thresholds, variable: impl Fn(&str) -> Option<String>) -> Self {
         let set = |name: &str| variable(name).filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(&set);
         let locale = locale.unwrap_or_default().to_lowercase();
         Self {
             has_colour: set("NO_COLOR").is_none(),
             has_blocks: locale.contains("utf-8") || locale.contains("utf8"),
-            marks,
+            thresholds,
         }
     }
 
-    /// How something of this level is drawn.
+    /// The style of a level.
     pub fn style(&self, level: Level) -> Style {
         match (level, self.has_colour) {
             (Level::Usual, _) => Style::new(),
@@ -73,14 +73,14 @@ impl Looks {
         }
     }
 
-    /// How much it is that so many sessions are active on a machine of so many processors.
+    /// The level of active sessions on a machine of so many processors.
     pub fn active(&self, sessions: f64, processors: Option<f64>) -> Level {
         let usual = || processors.map(|n| [n, 2.0 * n]);
-        let marks = self.marks.active.or_else(usual);
-        marks.map_or(Level::Usual, |marks| Level::of(sessions, marks))
+        let thresholds = self.thresholds.active.or_else(usual);
+        thresholds.map_or(Level::Usual, |thresholds| Level::of(sessions, thresholds))
     }
 
-    /// How much a figure of a row is.
+    /// The level of a figure of a row.
     pub fn level(&self, sheet: &Sheet, row: &Row, at: usize) -> Level {
         let (column, figure) = (&sheet.columns[at], &row.figures[at]);
         let Figure::Number(n) = figure else {
@@ -88,15 +88,17 @@ impl Looks {
         };
         match (column.kind, column.head) {
             (Measure::Average, _) if sheet.instruments == "statement/%" => {
-                Level::of(n / 1e12, self.marks.average_s)
+                Level::of(n / 1e12, self.thresholds.average_s)
             }
-            (Measure::Count, "ERRORS") => Level::of(*n, self.marks.errors_per_s),
-            (Measure::GaugeSeconds, _) if runs(sheet, row) => Level::of(*n, self.marks.running_s),
+            (Measure::Count, "ERRORS") => Level::of(*n, self.thresholds.errors_per_s),
+            (Measure::GaugeSeconds, _) if runs(sheet, row) => {
+                Level::of(*n, self.thresholds.running_s)
+            }
             _ => Level::Usual,
         }
     }
 
-    /// What bars are made of.
+    /// The characters of bars.
     pub fn bars(&self) -> bar::Set<'static> {
         const PLAIN: bar::Set<'static> = bar::Set {
             full: "#",
@@ -116,14 +118,14 @@ impl Looks {
     }
 }
 
-/// Whether a session's row says that it runs a statement.
+/// Whether a session's row is of one that runs a statement.
 fn runs(sheet: &Sheet, row: &Row) -> bool {
     let at = sheet
         .columns
         .iter()
         .position(|column| column.head == "COMMAND");
     at.is_some_and(|at| {
-        matches!(&row.figures[at], Figure::Text(command) if !AT_REST.contains(&command.as_str()))
+        matches!(&row.figures[at], Figure::Text(command) if !IDLE_COMMANDS.contains(&command.as_str()))
     })
 }
 
@@ -132,29 +134,29 @@ mod tests {
     use super::super::pages::PAGES;
     use super::*;
 
-    fn looks(set: &[(&str, &str)]) -> Looks {
-        Looks::of(Thresholds::default(), |name| {
-            let found = set.iter().find(|(of, _)| *of == name);
-            found.map(|(_, value)| (*value).to_owned())
+    fn theme(set: &[(&str, &str)]) -> Theme {
+        Theme::new(Thresholds::default(), |name| {
+            let value = set.iter().find(|(of, _)| *of == name);
+            value.map(|(_, value)| (*value).to_owned())
         })
     }
 
     #[test]
     fn no_color_is_honoured_and_the_locale_chooses_the_bars() {
-        let plain = looks(&[("NO_COLOR", "1"), ("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]);
+        let plain = theme(&[("NO_COLOR", "1"), ("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]);
         assert!(!plain.has_colour && !plain.has_blocks);
         for level in [Level::Usual, Level::Much, Level::TooMuch] {
             assert_eq!(plain.style(level).fg, None, "{level:?}");
         }
         // An empty one is none: https://no-color.org
-        let other = looks(&[("NO_COLOR", ""), ("LANG", "C.utf8")]);
+        let other = theme(&[("NO_COLOR", ""), ("LANG", "C.utf8")]);
         assert!(other.has_colour && other.has_blocks);
         assert_eq!(other.style(Level::TooMuch).fg, Some(Color::Red));
     }
 
     #[test]
     fn thresholds_are_where_they_were_set() {
-        let looks = looks(&[]);
+        let theme = theme(&[]);
         let sheet = &PAGES[6];
         let level = |command: &str, seconds: f64| {
             let mut figures = vec![Figure::Empty; sheet.columns.len()];
@@ -166,13 +168,13 @@ mod tests {
                 key: vec![],
                 figures,
             };
-            looks.level(sheet, &row, at)
+            theme.level(sheet, &row, at)
         };
         assert_eq!(level("Query", 9.0), Level::Usual);
         assert_eq!(level("Query", 10.0), Level::Much);
         assert_eq!(level("Execute", 60.0), Level::TooMuch);
         assert_eq!(level("Sleep", 86_400.0), Level::Usual);
-        assert_eq!(looks.active(4.0, Some(2.0)), Level::TooMuch);
-        assert_eq!(looks.active(4.0, None), Level::Usual);
+        assert_eq!(theme.active(4.0, Some(2.0)), Level::TooMuch);
+        assert_eq!(theme.active(4.0, None), Level::Usual);
     }
 }
