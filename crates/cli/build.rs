@@ -1,5 +1,5 @@
-//! The version that `tare --version` prints, with the commit that it was built from: of a checkout, of the tarball
-//! of `git archive`, of cargo's package, or of TARE_COMMIT.
+//! The version that `tare --version` prints, with the commit that it was built from: of a checkout, of
+//! the tarball of `git archive`, of cargo's package, or of TARE_COMMIT.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -65,7 +65,7 @@ pub struct ServerOptions {
     #[arg(short = 'u', long, value_name = "USER")]
     user: Option<String>,
 
-    /// The password, also as -pPASSWORD; without one (-p) it is asked for
+    /// The password, also as -pPASSWORD; -p alone prompts for it
     #[arg(long, value_name = "PASSWORD", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     password: Option<String>,
 
@@ -335,14 +335,14 @@ fn prompt_password() -> Result<String, Failure> {
         return Ok(password.clone());
     }
     let failed = |error: std::io::Error| {
-        Failure::new(FAILED, format!("cannot ask for the password: {error}"))
+        Failure::new(FAILED, format!("cannot prompt for the password: {error}"))
     };
     let input = std::io::stdin();
     let mut line = String::new();
     if !input.is_terminal() {
         return Err(Failure::new(
             USAGE_ERROR,
-            "-p asks for the password, and there is no terminal: set MYSQL_PWD, or write it into ~/.my.cnf",
+            "-p prompts for the password, but there is no terminal: set MYSQL_PWD, or write it into ~/.my.cnf",
         ));
     }
     eprint!("Enter password: ");
@@ -360,8 +360,8 @@ fn prompt_password() -> Result<String, Failure> {
     Ok(PASSWORD.get_or_init(|| password).clone())
 }
 
-/// Replaces `-p` and `-pPASSWORD` by `--password` and `--password=PASSWORD`, because clap would take the next word
-/// for the password.
+/// Replaces `-p` and `-pPASSWORD` by `--password` and `--password=PASSWORD`, because clap would take
+/// the next word for the password.
 pub fn expand_password_option(mut arguments: Vec<OsString>) -> Vec<OsString> {
     replace_option_words(&mut arguments, |word, _| {
         let password = word.strip_prefix("-p")?;
@@ -441,8 +441,8 @@ fn without_passwords(arguments: &[OsString]) -> (Vec<OsString>, HiddenPasswords)
     (arguments, hidden)
 }
 
-/// Calls `change` with each word and the one before, and replaces the word by the result. Skips commands without
-/// these options, the values of other options, and everything after `--`.
+/// Calls `change` with each word and the one before, and replaces the word by the result. Skips
+/// commands without these options, the values of other options, and everything after `--`.
 fn replace_option_words(
     arguments: &mut [OsString],
     mut change: impl FnMut(&str, &str) -> Option<String>,

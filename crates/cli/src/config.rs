@@ -74,7 +74,9 @@ impl Server {
                 return Err("give dsn, or host, port, socket and defaults-file, not both".into());
             }
             (None, false) => {
-                return Err("it is nowhere: give dsn, host, port, socket or defaults-file".into());
+                return Err(
+                    "it has no address: give dsn, host, port, socket or defaults-file".into(),
+                );
             }
             _ => {}
         }
@@ -219,7 +221,10 @@ mod tests {
     fn what_is_wrong_is_named() {
         for (text, words) in [
             ("[servers.a]\nprot = 1\n", "unknown field `prot`"),
-            ("[servers.a]\nuser = 'u'\n", "[servers.a]: it is nowhere"),
+            (
+                "[servers.a]\nuser = 'u'\n",
+                "[servers.a]: it has no address",
+            ),
             ("[servers.a]\ndsn = 's'\nhost = 'h'\n", "not both"),
             (
                 "[servers.a]\nhost = 'h'\nssl-mode = 'maybe'\n",

@@ -13,8 +13,8 @@ const GROUPS: [&str; 3] = ["mysqld", "server", "tare"];
 
 const OPTION: &str = "--defaults-file";
 
-/// Inserts the options of `tare serve`'s `--defaults-file` before those of the command line, which override them.
-/// Other command lines are returned unchanged.
+/// Inserts the options of `tare serve`'s `--defaults-file` before those of the command line, which
+/// override them. Other command lines are returned unchanged.
 ///
 /// # Errors
 /// The file cannot be read, or contains an unknown option; the message has the line.
@@ -91,8 +91,8 @@ fn parse_options(text: &str, path: &Path, serve: &Command) -> Result<Vec<String>
     Ok(options)
 }
 
-/// Calls `handle` with the options of some groups: names in lower case with dashes, values without quotes. Errors
-/// get the line number. Lines that include other files are ignored.
+/// Calls `handle` with the options of some groups: names in lower case with dashes, values without
+/// quotes. Errors get the line number. Lines that include other files are ignored.
 pub fn for_each_option(
     text: &str,
     path: &Path,

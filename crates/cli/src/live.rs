@@ -1,4 +1,4 @@
-//! `tare live`: what sessions do, in a browser.
+//! `tare live`: displays what sessions do in a browser.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,12 +20,12 @@ use crate::sql::Target;
 ///
 /// Serves one page: average active sessions over time by what they wait for, the statements, waits,
 /// users, hosts, schemas, files and tables behind them, who blocks whom, and what Tare costs. Click
-/// to filter, drag to select time. Of a program that uses Tare, or a server behind tare run, shared
-/// memory is read: the server executes nothing for it. Any other server (--dsn) is asked in SQL, one
+/// to filter, drag to select time. For a program that uses Tare, or a server behind tare run, it reads
+/// shared memory, and the server executes nothing. It queries any other server (--dsn) in SQL, one
 /// statement for each moment.
 ///
-/// Open the printed address: it has a token, without which nothing is told. The page changes nothing
-/// and needs nothing from the network.
+/// Open the printed address: it has a token, without which every request is refused. The page changes
+/// nothing and needs nothing from the network.
 #[derive(clap::Args)]
 #[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:9151")]
     listen: SocketAddr,
 
-    /// Show what tare record has written here, too; alone if no server is named
+    /// Show what tare record has written here, too; only that if no server is named
     #[arg(long, value_name = "DIR")]
     history: Option<PathBuf>,
 
@@ -45,11 +45,11 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1h", requires = "history")]
     past: Duration,
 
-    /// The history of this host alone
+    /// Only the history of this host
     #[arg(long, value_name = "NAME", requires = "history")]
     host_name: Option<String>,
 
-    /// The history of this server alone
+    /// Only the history of this server
     #[arg(long, value_name = "NAME", requires = "history")]
     server: Option<String>,
 

@@ -17,7 +17,7 @@ use crate::exit::{FAILED, Failure};
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Where to, usually ~/.local/share; it is made if need be
+    /// The directory, usually ~/.local/share; it is created if it does not exist
     directory: PathBuf,
 }
 

@@ -17,22 +17,22 @@ use crate::sql::Target;
 
 /// Record what a server's sessions do, in Parquet files
 ///
-/// Looks at all threads at jittered moments and keeps what the active ones run and wait for. Every
-/// ten seconds it also keeps by how much digests, waits, files, tables, users, errors, memory and
-/// status variables have grown. Of a program that uses Tare, or a server behind tare run, shared
-/// memory is read: the server executes nothing for it. Any other server (--dsn) is asked in SQL, one
-/// statement for each moment, and what that takes is printed.
+/// Samples all threads at jittered moments and records what the active ones run and wait for. Every
+/// ten seconds it also records the growth of digests, waits, files, tables, users, errors, memory and
+/// status variables. For a program that uses Tare, or a server behind tare run, it reads shared
+/// memory, and the server executes nothing. It queries any other server (--dsn) in SQL, one statement
+/// for each moment, and prints the cost of that.
 ///
-/// Files appear whole in DIR/TABLE/date=/hour=/host=/, where DuckDB reads them as tables;
-/// docs/history.md describes them. If it is killed, at most ten seconds are lost, and the
-/// next tare record with this directory and host puts the rest in its place.
+/// Complete files appear in DIR/TABLE/date=/hour=/host=/, where DuckDB reads them as tables;
+/// docs/history.md describes them. A kill loses at most ten seconds, and the next tare record with
+/// this directory and host moves the rest to its place.
 #[derive(clap::Args)]
 #[command(after_help = HELP, disable_help_flag = true)]
 pub struct Args {
     #[command(flatten)]
     target: Target,
 
-    /// Directory of the history, made if it is missing; several hosts may share one
+    /// Directory of the history, created if it is missing; several hosts may share one
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 
@@ -40,11 +40,11 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
 
-    /// What the server is called in the files [default: its program's or product's name]
+    /// The server's name in the files [default: its program's or product's name]
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
 
-    /// What this host is called in the files [default: the host's name]
+    /// This host's name in the files [default: the host's name]
     #[arg(long, value_name = "NAME")]
     host_name: Option<String>,
 
@@ -71,7 +71,7 @@ pub struct Args {
     #[command(flatten)]
     metrics: MetricsOptions,
 
-    /// Print every ten seconds how many rows were written, and what looking took
+    /// Print every ten seconds how many rows were written, and the cost of sampling
     #[arg(short, long)]
     verbose: bool,
 }
@@ -206,13 +206,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         Ok(EndReason::Lost(why)) => Err(Failure::new(
             FAILED,
             format!(
-                "recording has ended: {why}. All that was seen is in {}",
+                "recording has ended: {why}. All samples are in {}",
                 args.dir.display()
             ),
         )),
         Err(error) => Err(Failure::new(
             FAILED,
-            format!("recording has stopped: {error}. What was written before is whole and stays"),
+            format!("recording has stopped: {error}. The files written before are complete"),
         )),
     }
 }
@@ -244,7 +244,7 @@ pub fn check_consumers(observed: &mut ObservedServer) -> Result<Option<String>, 
     Ok((!names.is_empty()).then(|| {
         let names = names.join(", ");
         format!(
-            "samples lack what these consumers would keep, for they are off: UPDATE \
+            "samples are incomplete, because these consumers are off: UPDATE \
              performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ({names})"
         )
     }))

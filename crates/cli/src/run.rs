@@ -1,7 +1,9 @@
-//! `tare run`: starts a command, keeps the segments of its processes open, and saves those of processes that crash.
+//! `tare run`: starts a command, keeps the segments of its processes open, and saves those of processes
+//! that crash.
 //!
-//! A memfd exists as long as a process has it open. So `tare run` opens each one in its process tree, and still has it
-//! when the writer is gone. As a subreaper it stays the ancestor of processes whose parent has ended.
+//! A memfd exists as long as a process has it open. So `tare run` opens each one in its process tree,
+//! and still has it when the writer is gone. As a subreaper it stays the ancestor of processes whose
+//! parent has ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -30,11 +32,11 @@ use crate::exit::{CANNOT_EXECUTE, Failure, KILLED, NOT_FOUND, NOT_SERVED, RUN_FA
 use crate::save::save;
 use crate::serve_options::sampling;
 
-/// Run a program that uses Tare, and keep its data if it crashes
+/// Run a program that uses Tare, and save its data if it crashes
 ///
 /// A program's segment is memory that normally disappears with its process. `tare run` holds on to
 /// it. When the process is killed, or fails without stopping Tare, `tare run` saves it as
-/// tare-PID.segment in the current directory, readable by you alone. Child processes are watched as
+/// tare-PID.segment in the current directory, which only you can read. Child processes are watched as
 /// well. Signals are passed on to the command, and its exit code is returned.
 ///
 /// With --segment the data is in that file from the first event. It survives whatever happens to
@@ -64,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 
-    /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it) or "budget P %". For servers that Tare
-    /// instruments; of other programs, set it with tare sql
+    /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it) or "budget P
+    /// %". For servers that Tare instruments; of other programs, set it with tare sql
     #[arg(long, value_name = "RULE", value_parser = sampling)]
     sampling: Option<tare::Rule>,
 
@@ -98,8 +100,8 @@ cannot instrument the server.";
 /// Signals that are passed on to the command.
 const FORWARDED: [i32; 6] = [SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2];
 
-/// The interval between scans of the process tree, which read a few files of /proc. It grows from the first value to
-/// the last, so that a program that crashes soon after its start is not missed.
+/// The interval between scans of the process tree, which read a few files of /proc. It grows from the
+/// first value to the last, so that a program that crashes soon after its start is not missed.
 const FIRST_SCAN_INTERVAL: Duration = Duration::from_millis(1);
 const LAST_SCAN_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -246,8 +248,8 @@ impl HeldSegment {
         start_time(self.pid) == Some(self.started)
     }
 
-    /// Whether the segment belongs to another process by now, or is being handed over: a server that goes into the
-    /// background ends the process that had it.
+    /// Whether the segment belongs to another process by now, or is being handed over: a server that
+    /// goes into the background ends the process that had it.
     fn has_moved(&self) -> bool {
         let moved = |pid| pid != self.writer && (pid == IN_TRANSIT || start_time(pid).is_some());
         self.is_live() && writer(&self.file).is_some_and(moved)
@@ -497,8 +499,9 @@ fn program_name(pid: u32) -> String {
     )
 }
 
-/// Start time of a process from /proc/PID/stat. `None` if it is gone, or a zombie without threads, which has no
-/// memory either. The fields are counted from the end of the command's name, which may contain anything.
+/// Start time of a process from /proc/PID/stat. `None` if it is gone, or a zombie without threads,
+/// which has no memory either. The fields are counted from the end of the command's name, which may
+/// contain anything.
 fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;

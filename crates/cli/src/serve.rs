@@ -34,7 +34,7 @@ tare::classes! {
 ///
 /// On the Unix socket, the user that runs the server is root and needs no password. TCP is bound to
 /// 127.0.0.1 and always needs one. Root's password is generated at the first start and written to
-/// DIR/password, readable by you alone.
+/// DIR/password, which only you can read.
 #[derive(clap::Args)]
 #[command(after_help = HELP, args_override_self = true)]
 pub struct Args {
@@ -63,7 +63,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "port")]
     skip_networking: bool,
 
-    /// Offer TLS, with a certificate that is made at the first start and kept in DIR
+    /// Offer TLS, with a certificate that is created in DIR at the first start
     #[arg(
         long, value_name = "ON|OFF", value_parser = boolean, default_value = "ON",
         num_args = 0..=1, require_equals = true, default_missing_value = "ON",
@@ -91,7 +91,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 
-    /// The server whose tables and version clients find: 9.7 or 8.0 of MySQL, or mariadb
+    /// The server whose tables and version clients see: 9.7 or 8.0 of MySQL, or mariadb
     #[arg(long = "as", value_name = "SERIES", default_value_t)]
     series: Series,
 
@@ -151,7 +151,7 @@ pub struct Args {
     )]
     performance_schema_instrument: Vec<(String, InstrumentValue)>,
 
-    /// SHOW PROCESSLIST shows what Performance Schema has; nothing where that is off
+    /// SHOW PROCESSLIST reads Performance Schema, and is empty if that is off
     #[arg(
         long, value_name = "ON|OFF", value_parser = boolean, default_value = "OFF",
         num_args = 0..=1, require_equals = true, default_missing_value = "ON",
@@ -159,7 +159,7 @@ pub struct Args {
     )]
     performance_schema_show_processlist: bool,
 
-    /// 0 computes no digests of statements; with any other number they are of the whole statement
+    /// 0 computes no digests of statements; any other number computes them from the complete statement
     #[arg(
         long = "max-digest-length",
         value_name = "BYTES",

@@ -140,8 +140,8 @@ pub fn sampling(text: &str) -> Result<tare::Rule, String> {
     tare::Rule::parse(text).ok_or_else(|| "give every, 1/N or \"budget P %\"".into())
 }
 
-/// Parses `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, blanks and quotes around the argument
-/// are ignored.
+/// Parses `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, blanks and quotes around
+/// the argument are ignored.
 pub fn instrument(text: &str) -> Result<(String, InstrumentValue), String> {
     let bare = text.trim().trim_matches(['\'', '"']);
     let (pattern, value) = bare

@@ -337,8 +337,8 @@ fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<Ex
     }
 }
 
-/// Removes the first complete statement from the front of `text` and returns it without its `;`. `None` if there is
-/// no `;` yet.
+/// Removes the first complete statement from the front of `text` and returns it without its `;`. `None`
+/// if there is no `;` yet.
 fn take_statement(text: &mut String) -> Option<String> {
     let (end, next) = first(text);
     if end == next {

@@ -82,7 +82,7 @@ enum Subcommand {
     Compare(weigh_compare::Args),
 }
 
-/// Less, or other, than the recipe says.
+/// Options that override or restrict the recipe.
 #[derive(clap::Args)]
 #[command(next_help_heading = "A part of the recipe")]
 struct Part {
@@ -123,7 +123,8 @@ struct Part {
     #[arg(long, value_name = "N")]
     turns: Option<u32>,
 
-    /// Measure until every comparison with the baseline is known to this many percentage points, instead of the recipe's repetitions
+    /// Measure until every comparison with the baseline is known to this many percentage points,
+    /// instead of the recipe's repetitions
     #[arg(long, value_name = "PERCENT", value_parser = percent)]
     until: Option<f64>,
 
@@ -262,7 +263,7 @@ fn run(
             let dsn = dsn.ok_or_else(|| {
                 Failure::new(
                     USAGE_ERROR,
-                    "give the server's --dsn again: its password is not kept",
+                    "give the server's --dsn again: its password is not stored",
                 )
             })?;
             live::run(&plan, &live, &mut store, &mut results, dsn, &interrupt).map_err(failed)?

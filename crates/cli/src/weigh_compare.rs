@@ -19,16 +19,16 @@ const USAGE_ERROR: u8 = 2;
 
 /// Compare two runs, such as yesterday's build and today's
 ///
-/// Takes the directories of two runs of a recipe, and compares each cell that both have. A cell is called worse when
-/// its whole interval, made wider for the number of comparisons, lies beyond --worse.
+/// Takes the directories of two runs of a recipe, and compares each cell that both have. A cell is
+/// called worse when its whole interval, made wider for the number of comparisons, lies beyond --worse.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
-    /// Directory of the first run: what was
+    /// Directory of the first run, the older one
     #[arg(value_name = "A")]
     first: PathBuf,
 
-    /// Directory of the second run: what is
+    /// Directory of the second run, the newer one
     #[arg(value_name = "B")]
     second: PathBuf,
 
@@ -36,8 +36,8 @@ pub struct Args {
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
     worse: f64,
 
-    /// A configuration that is the same program in both runs: differences are told relative to it, without what the
-    /// machine did meanwhile
+    /// A configuration that is the same program in both runs: differences are relative to it, so that
+    /// changes of the machine cancel out
     #[arg(long, value_name = "CONFIGURATION")]
     same: Option<String>,
 

@@ -1,5 +1,5 @@
-//! The recipes behind `make demo`, `make bench-server` and `make door-bench` in their shortest forms. The tests
-//! check what they print and what they leave, not what they measure.
+//! The recipes behind `make demo`, `make bench-server` and `make door-bench` in their shortest forms.
+//! The tests check what they print and what they leave, not what they measure.
 
 mod support;
 
@@ -46,7 +46,8 @@ fn the_demo_prints_cost_and_events_and_leaves_only_its_results() {
         !report.contains('\x1b'),
         "no colours without a terminal:\n{report}"
     );
-    // "on" counts events and answers questions; "off" does neither, although one process is switched between them.
+    // "on" counts events and answers questions; "off" does neither, although one process is switched
+    // between them.
     for cell in cells(&directory).values() {
         let on = cell["key"]["configuration"] == "everything on and timed";
         let events = cell["events"].as_array().map_or(0, Vec::len);
@@ -180,7 +181,8 @@ fn statements_before_and_after_questions_targets_and_connections_of_a_workload()
         let rows = &cell["asked"][0]["rows"];
         match (key["configuration"].as_str(), is_single) {
             (Some("off"), _) => assert_eq!(cell["asked"], Value::Null),
-            // "alone" has the row while its question runs; `after` deletes it, so "three" finds an empty table.
+            // "alone" has the row while its question runs; `after` deletes it, so "three" finds an
+            // empty table.
             (_, true) => assert_eq!(*rows, serde_json::json!([["1", "7"]])),
             (_, false) => assert_eq!(*rows, serde_json::json!([["0", null]])),
         }

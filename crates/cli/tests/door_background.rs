@@ -1,5 +1,5 @@
-//! The MySQL door and --daemonize: a server that goes into the background takes Tare's engine along. MySQL 5.7 in
-//! every run, 8.0 by `make test-long`; MariaDB has no such option.
+//! The MySQL door and --daemonize: a server that goes into the background takes Tare's engine along.
+//! MySQL 5.7 in every run, 8.0 by `make test-long`; MariaDB has no such option.
 
 #[path = "support/servers.rs"]
 mod servers;

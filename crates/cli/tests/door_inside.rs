@@ -1,5 +1,5 @@
-//! A MariaDB server behind the door, queried through its own socket: FederatedX gives its clients Tare's tables
-//! (docs/door.md), and the tools say where its instruments are.
+//! A MariaDB server behind the door, queried through its own socket: FederatedX gives its clients
+//! Tare's tables (docs/door.md), and the tools say where its instruments are.
 
 #[path = "support/servers.rs"]
 mod servers;

@@ -214,8 +214,8 @@ fn exact(server: &Server) -> Counts {
     ))
 }
 
-/// Coverage of the busiest instruments, for each run: the number of intervals of 1.96 standard errors that hold
-/// the exact total, and the number of intervals.
+/// Coverage of the busiest instruments, for each run: the number of intervals of 1.96 standard errors
+/// that hold the exact total, and the number of intervals.
 fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
     let mut connection = server.connect();
     for statement in [
@@ -274,7 +274,8 @@ fn covered(server: &Server, runs: usize) -> Vec<(usize, usize)> {
         for (name, exact, _, row) in busiest.into_iter().take(40) {
             let off = (number(row, "count_star") - exact).abs();
             let error = number(row, "count_error");
-            // Statements that observation slows more than others are underestimated, above all in a debug build.
+            // Statements that observation slows more than others are underestimated, above all in a
+            // debug build.
             assert!(off <= 6.0 * error + 0.1 * exact, "{name}: {exact}, {row:?}");
             held += usize::from(off <= 1.96 * error);
             all += 1;
@@ -296,8 +297,8 @@ fn coverage_percent(covered: &[(usize, usize)]) -> (f64, f64) {
     (100.0 * rate, 100.0 * error)
 }
 
-/// `TARE_TEST_LONG=1 cargo test -p tare-cli --test door_sampling intervals -- --nocapture` makes twenty runs on
-/// each server and prints how often the intervals hold the exact totals.
+/// `TARE_TEST_LONG=1 cargo test -p tare-cli --test door_sampling intervals -- --nocapture` makes twenty
+/// runs on each server and prints how often the intervals hold the exact totals.
 fn check_intervals(version: Version) {
     if version.is_left_out() {
         return;

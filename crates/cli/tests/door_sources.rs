@@ -60,9 +60,9 @@ const EXACT: &[(&str, &str)] = &[
     ),
 ];
 
-/// Events that depend on other threads, so that they vary from run to run. Most of Tare's must occur in some run
-/// on the server's own engine. Tare has only those locks that were contended or tried, which are few; the
-/// server's own engine has all.
+/// Events that depend on other threads, so that they vary from run to run. Most of Tare's must occur in
+/// some run on the server's own engine. Tare has only those locks that were contended or tried, which
+/// are few; the server's own engine has all.
 const MOST: &[(&str, &str)] = &[
     (
         "files",
@@ -212,8 +212,8 @@ fn check_sources(version: Version) {
             // In MariaDB no lock is tried or contended here.
             assert!(version.is_mariadb() && *what == "locks" || !sources.is_empty());
             let same = sources.intersection(&expected).count();
-            // On a busy machine a background thread may wait for a lock that is free in the other server, so one of
-            // a few sources may differ.
+            // On a busy machine a background thread may wait for a lock that is free in the other
+            // server, so one of a few sources may differ.
             if same * 10 >= sources.len() * 8 || sources.len() - same == 1 && same > 0 {
                 break;
             }

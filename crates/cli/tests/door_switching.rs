@@ -1,5 +1,5 @@
-//! The MySQL door: calls that are patched out while everything is off are counted exactly as soon as something is
-//! on, and nothing is invented for the time between.
+//! The MySQL door: calls that are patched out while everything is off are counted exactly as soon as
+//! something is on, and nothing is invented for the time between.
 
 #[path = "support/servers.rs"]
 mod servers;
@@ -84,8 +84,8 @@ fn start_sleep(server: &Server, mut connection: Conn) -> JoinHandle<Conn> {
     sleeps
 }
 
-/// Interrupts connection `id`. A server answers before it reports the end of a statement, but reports it before
-/// it answers the next one.
+/// Interrupts connection `id`. A server answers before it reports the end of a statement, but reports
+/// it before it answers the next one.
 fn wake(by: &mut Conn, id: u32, sleeps: JoinHandle<Conn>) -> Conn {
     by.query_drop(format!("KILL QUERY {id}")).expect("woken");
     let mut woken = sleeps.join().expect("the sleeping thread");

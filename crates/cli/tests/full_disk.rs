@@ -1,5 +1,5 @@
-//! A full disk loses no acknowledged row and leaves no half-written file. The data directory is a file system of
-//! a few megabytes, which only the test sees.
+//! A full disk loses no acknowledged row and leaves no half-written file. The data directory is a file
+//! system of a few megabytes, which only the test sees.
 
 mod support;
 
@@ -187,8 +187,8 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     running.wait();
 }
 
-/// Files written before stay readable. The recorder uses SQL, because in a user namespace of its own it must not
-/// read the server's memory.
+/// Files written before stay readable. The recorder uses SQL, because in a user namespace of its own it
+/// must not read the server's memory.
 #[test]
 fn recording_ends_on_a_full_disk_with_a_reason_and_no_damage() {
     let directory = Directory::new("full-disk-record");
@@ -203,7 +203,7 @@ fn recording_ends_on_a_full_disk_with_a_reason_and_no_damage() {
     assert!(done.stderr.contains("recording has stopped: "), "{done:?}");
     assert!(
         done.stderr
-            .contains("What was written before is whole and stays"),
+            .contains("The files written before are complete"),
         "{done:?}"
     );
     let moments = done

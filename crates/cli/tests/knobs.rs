@@ -84,7 +84,7 @@ fn timestamps_of_an_earlier_version_become_utc() {
         ["2026-07-01 12:00:00.500\t2026-07-01 12:00:00"]
     );
     drop(first);
-    // What version 1 had written.
+    // As version 1 wrote it.
     let file = directory.path().join("data/d.db");
     let db = rusqlite::Connection::open(file).expect("opens");
     db.execute_batch(
@@ -232,7 +232,8 @@ fn tables_of_size_0_are_empty() {
     let lost = "SELECT SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status WHERE VARIABLE_NAME IN \
                 ('Performance_schema_accounts_lost', 'Performance_schema_mutex_instances_lost')";
     assert_eq!(served.answer(lost), ["2"]);
-    // Histories of all types share one ring of the largest size, but each has as many rows as its own option says.
+    // Histories of all types share one ring of the largest size, but each has as many rows as its own
+    // option says.
     assert_eq!(served.variable("events_stages_history_size"), "3");
     assert_eq!(served.variable("events_waits_history_size"), "3");
     let stages = "SELECT MAX(n) <= 3 FROM (SELECT COUNT(*) AS n FROM performance_schema.events_stages_history GROUP BY \

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 use servers::{Version, command_line, create_data_directory, library};
 use support::{Directory, finish, wait_for};
 
-/// Starts MariaDB under `tare run` with a limit on the size of files and with TARE_OPTIONS. Returns its log and
-/// its process id once it listens.
+/// Starts MariaDB under `tare run` with a limit on the size of files and with TARE_OPTIONS. Returns its
+/// log and its process id once it listens.
 fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Child, String, u32) {
     create_data_directory(Version::Mariadb, directory.path());
     let log = directory.path().join("log");

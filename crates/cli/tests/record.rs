@@ -164,7 +164,7 @@ fn who_waits_for_a_lock_names_who_holds_it() {
     let waiting = thread::spawn(move || waiter.query_drop("INSERT INTO held.t VALUES (2)"));
     // The recorder looks up blockers only of longer waits, so several recordings may be needed.
     let samples = wait_for("a blocked thread", || {
-        assert!(!record(by_pid).contains("samples lack"));
+        assert!(!record(by_pid).contains("samples are incomplete"));
         let blocked: Vec<_> = (rows(&history(by_pid), "samples").into_iter())
             .filter(|row| row["thread_id"] == blocked && row["blocker"].is_u64())
             .collect();

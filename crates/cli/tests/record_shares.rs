@@ -53,8 +53,8 @@ fn exact(server: &Server) -> BTreeMap<String, f64> {
     rows.iter().filter_map(of).collect()
 }
 
-/// Ten minutes under `make test-long`, with shares within 2 points. Otherwise ten seconds at 100 samples a second,
-/// within 10 points.
+/// Ten minutes under `make test-long`, with shares within 2 points. Otherwise ten seconds at 100
+/// samples a second, within 10 points.
 #[test]
 fn shares_of_waits_are_those_of_the_exact_sums() {
     let (time, rate, points) = match std::env::var_os("TARE_TEST_LONG") {

@@ -1,5 +1,5 @@
-//! `tare serve` as a process: ready lines, options, signals. The `mariadb` client queries it; tare-server's own
-//! tests cover its answers.
+//! `tare serve` as a process: ready lines, options, signals. The `mariadb` client queries it;
+//! tare-server's own tests cover its answers.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! `tare top` on `tare serve`, the system's MariaDB, and a MySQL that `scripts/servers run` started; and the state
-//! of the terminal afterwards.
+//! `tare top` on `tare serve`, the system's MariaDB, and a MySQL that `scripts/servers run` started;
+//! and the state of the terminal afterwards.
 
 mod support;
 

@@ -32,8 +32,8 @@ fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> 
     }
 }
 
-/// Writes growth of ten seconds each from 14:00:10 to 14:01:00, more each time, and samples each five seconds, in
-/// which thread 2 waits for thread 1.
+/// Writes growth of ten seconds each from 14:00:10 to 14:01:00, more each time, and samples each five
+/// seconds, in which thread 2 waits for thread 1.
 fn write(history: &Path, host: &str, server: &str) {
     let mut writer = Writer::start(history, host, server, at(0)).expect("a writer");
     let mut texts = vec![Text {

@@ -1,5 +1,5 @@
-//! `tare weigh` with real servers and load generators. The tests check that every cell has a state and that nothing
-//! is left behind, not the figures.
+//! `tare weigh` with real servers and load generators. The tests check that every cell has a state and
+//! that nothing is left behind, not the figures.
 
 mod support;
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use support::{CommandResult, Directory, finish};
 
-/// A stored run of two configurations in directory `name`. `cost` is the CPU per transaction of `configuration` in
-/// microseconds, and `speed` the machine's factor on all times.
+/// A stored run of two configurations in directory `name`. `cost` is the CPU per transaction of
+/// `configuration` in microseconds, and `speed` the machine's factor on all times.
 struct StoredRun<'a> {
     name: &'a str,
     repetitions: u32,

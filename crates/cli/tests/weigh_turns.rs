@@ -1,4 +1,5 @@
-//! `tare weigh` with turns: several servers run, and their loads pause in turn. The measured figures are not checked.
+//! `tare weigh` with turns: several servers run, and their loads pause in turn. The measured figures
+//! are not checked.
 
 mod support;
 
@@ -250,7 +251,8 @@ fn one_process_serves_two_configurations_and_rates_are_equal() {
         assert_eq!(state(cell), ("done", ""), "{key}");
         let configuration = key["configuration"].as_str();
         let events = cell["events"].as_array().map_or(0, Vec::len);
-        // At a low rate, an `idle` event may last from a turn with instruments on into one with instruments off.
+        // At a low rate, an `idle` event may last from a turn with instruments on into one with
+        // instruments off.
         let paced = key["workload"] != "flat out";
         let on = configuration == Some("on");
         assert!(

@@ -1,7 +1,7 @@
 //! `tare door`: loads Tare's engine into a server that systemd starts.
 //!
-//! A drop-in of the server's unit preloads the library. The unit's command is not changed, so that Type=notify works.
-//! An option file switches the server's instruments on.
+//! A drop-in of the server's unit preloads the library. The unit's command is not changed, so that
+//! Type=notify works. An option file switches the server's instruments on.
 
 use std::ffi::OsString;
 use std::fs;

@@ -120,7 +120,8 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
     Ok(Some(plan))
 }
 
-/// Runs the library's own check inside the server's program: it examines everything that it would patch, and exits.
+/// Runs the library's own check inside the server's program: it examines everything that it would
+/// patch, and exits.
 fn check_library(program: &Path, preload: &OsString) -> Result<(), String> {
     let name = program.display();
     let output = Command::new(program)

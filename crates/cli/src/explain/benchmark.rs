@@ -1,9 +1,10 @@
 //! Measures the cost of one event with an engine in this process that has the server's settings.
 //!
-//! A server does much between two events, so that the engine's code and counters leave the processor's nearest caches.
-//! So each round first does other work: it sends through a pair of sockets, queries a database in memory and walks some
-//! memory. Then it reads the clock, does the event, and reads the clock again. The mean of the middle half of the rounds
-//! is accurate to a nanosecond even on a busy machine, because disturbed rounds are not in it.
+//! A server does much between two events, so that the engine's code and counters leave the processor's
+//! nearest caches. So each round first does other work: it sends through a pair of sockets, queries a
+//! database in memory and walks some memory. Then it reads the clock, does the event, and reads the
+//! clock again. The mean of the middle half of the rounds is accurate to a nanosecond even on a busy
+//! machine, because disturbed rounds are not in it.
 
 use std::hint::black_box;
 use std::io::{Read, Write};
@@ -17,7 +18,8 @@ use tare::{Class, Config, Counter, Kind, LockTiming, Operation, Setting, TableLo
 use super::database::Database;
 use super::unit::{Cost, Unit};
 
-/// A class that is registered at its first event. Classes of `tare::classes!` would be listed by `tare serve`, too.
+/// A class that is registered at its first event. Classes of `tare::classes!` would be listed by `tare
+/// serve`, too.
 const fn class(kind: Kind, name: &'static str) -> Class {
     Class::new(kind, name, "")
 }

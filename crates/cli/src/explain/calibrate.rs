@@ -77,7 +77,8 @@ fn measure_timers() -> Option<Vec<(String, f64)>> {
 pub const TIMERS: &str =
     "SELECT TIMER_NAME, TIMER_FREQUENCY, TIMER_OVERHEAD FROM performance_schema.performance_timers";
 
-/// Nanoseconds of a read of each timer. Overheads are in ticks of the first timer, CYCLE, or else in nanoseconds.
+/// Nanoseconds of a read of each timer. Overheads are in ticks of the first timer, CYCLE, or else in
+/// nanoseconds.
 pub fn read_ns(rows: &[Vec<Cell>]) -> Vec<(String, f64)> {
     let number = |row: &Vec<Cell>, at: usize| row.get(at).and_then(real).filter(|n| *n > 0.0);
     let tick_ns = rows

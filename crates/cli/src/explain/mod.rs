@@ -42,8 +42,8 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
 
-    /// Instead of a running server: the directory of a run of `tare weigh explain`. Predicts what its events cost,
-    /// beside what it measured
+    /// Instead of a running server: the directory of a run of `tare weigh explain`. Compares the predicted
+    /// cost of its events with the measured one
     #[arg(long = "weighed", value_name = "DIR")]
     stored_run: Option<PathBuf>,
 

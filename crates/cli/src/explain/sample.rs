@@ -361,8 +361,8 @@ fn read_timed(observed: &mut ObservedServer) -> Result<HashMap<String, bool>, Qu
     Ok(rows.iter().filter_map(pair).collect())
 }
 
-/// Reads the timer of each event type, and the name of the table where it can be changed: Tare's, or that of MySQL
-/// up to 5.7 and MariaDB.
+/// Reads the timer of each event type, and the name of the table where it can be changed: Tare's, or
+/// that of MySQL up to 5.7 and MariaDB.
 pub fn read_timers(
     observed: &mut ObservedServer,
 ) -> Result<(HashMap<String, String>, Option<&'static str>), QueryError> {

@@ -1,20 +1,22 @@
 //! The cost of an event on a stock server without its clock reads, as constants.
 //!
-//! Stages and statements: measured by recipe events of tare weigh on 2026-11-21 (2 shared CPUs, AMD EPYC, under other
-//! load; medians of 5 rounds; docs/results/2026-11-21-events), as the difference of counted and timed from everything
-//! off, divided by the events. The statements ran within a procedure.
+//! Stages and statements: measured by recipe events of tare weigh on 2026-11-21 (2 shared CPUs, AMD
+//! EPYC, under other load; medians of 5 rounds; docs/results/2026-11-21-events), as the difference of
+//! counted and timed from everything off, divided by the events. The statements ran within a procedure.
 //!
-//! Waits with and without thread_instrumentation, the additional cost of a client's statement, and digests: recipe
-//! explain on 2026-11-22 (docs/results/2026-11-22-weigh/explain and text), under sysbench oltp_read_only with 8
-//! connections and oltp_point_select as text; 8.0's selects are recipe configs'. Most of a wait's cost is cache misses on
-//! its instrument's counters, so that the first wait of an instrument in a statement costs ten times as much as the
-//! next ones. A mean of both would fit no other load.
+//! Waits with and without thread_instrumentation, the additional cost of a client's statement, and
+//! digests: recipe explain on 2026-11-22 (docs/results/2026-11-22-weigh/explain and text), under
+//! sysbench oltp_read_only with 8 connections and oltp_point_select as text; 8.0's selects are recipe
+//! configs'. Most of a wait's cost is cache misses on its instrument's counters, so that the first wait
+//! of an instrument in a statement costs ten times as much as the next ones. A mean of both would fit
+//! no other load.
 //!
-//! MySQL 9.7 and MariaDB 11.4 and 11.8: recipes events and explain on 2026-11-26, on an Intel Xeon under other load;
-//! least squares over all configurations of both loads, weighted by their intervals (docs/results/2026-11-26-explain).
+//! MySQL 9.7 and MariaDB 11.4 and 11.8: recipes events and explain on 2026-11-26, on an Intel Xeon
+//! under other load; least squares over all configurations of both loads, weighted by their intervals
+//! (docs/results/2026-11-26-explain).
 //!
-//! The cost of timing scales with a clock read here, because reads are most of it. docs/overhead.md says how accurate
-//! the constants are.
+//! The cost of timing scales with a clock read here, because reads are most of it. docs/overhead.md
+//! says how accurate the constants are.
 
 use super::sample::Consumers;
 use crate::observe::{About, Product};
@@ -24,8 +26,8 @@ use crate::observe::{About, Product};
 pub struct Unit {
     /// Counting it, in nanoseconds.
     pub counting_ns: f64,
-    /// Timing it with its default timer beyond counting, in nanoseconds, including clock reads. It can be less than the
-    /// reads take alone, because the processor overlaps them with other work.
+    /// Timing it with its default timer beyond counting, in nanoseconds, including clock reads. It can
+    /// be less than the reads take alone, because the processor overlaps them with other work.
     pub timing_ns: f64,
     /// A read of that timer on the machine of the measurement, in nanoseconds.
     pub read_ns: f64,
@@ -33,7 +35,8 @@ pub struct Unit {
     pub first_ns: (f64, f64),
     /// Clock reads.
     pub reads: f64,
-    /// Additional cost of a client's statement over one within a procedure, in nanoseconds: its digest and cache misses.
+    /// Additional cost of a client's statement over one within a procedure, in nanoseconds: its digest
+    /// and cache misses.
     pub client_ns: f64,
     /// The digest of a statement sent as text, in nanoseconds.
     pub digest_ns: f64,
@@ -240,7 +243,7 @@ pub fn source(about: &About) -> String {
     text.push_str("; a transaction's are taken to be a wait's.");
     if !about.version.starts_with(measured.version) {
         text.push_str(&format!(
-            "\nThis server is {}: nobody has measured it, and its events may cost something else.",
+            "\nThis server is {}: it was not measured, and its events may cost something else.",
             about.version
         ));
     }

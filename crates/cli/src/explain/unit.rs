@@ -1,5 +1,5 @@
-//! The cost of events of Tare's engine on this host, measured with an engine in this process that has the server's
-//! settings.
+//! The cost of events of Tare's engine on this host, measured with an engine in this process that has
+//! the server's settings.
 
 use tare_layout::Kind;
 use tare_layout::class::KINDS;
@@ -17,8 +17,8 @@ pub struct Cost {
     pub timed: f64,
 }
 
-/// The cost of an event. An instrument's first event in a statement misses the processor's nearest caches; those that
-/// follow hit them.
+/// The cost of an event. An instrument's first event in a statement misses the processor's nearest
+/// caches; those that follow hit them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Unit {
     /// The first event in a statement.
@@ -28,8 +28,8 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// Nanoseconds for counting and for timing so many events, of which some were timed and some the first in their
-    /// statement.
+    /// Nanoseconds for counting and for timing so many events, of which some were timed and some the
+    /// first in their statement.
     pub fn price(&self, count: f64, timed: f64, first: f64) -> (f64, f64) {
         let first = if count > 0.0 {
             first.min(count) / count
@@ -73,7 +73,8 @@ const NAMES: [(Kind, &str); 12] = [
 ];
 
 impl Units {
-    /// Measures unit costs. Those that cannot be measured here are documented constants, in clock reads of `read_ns`.
+    /// Measures unit costs. Those that cannot be measured here are documented constants, in clock reads
+    /// of `read_ns`.
     pub fn measure(setup: &Setup, read_ns: f64) -> Self {
         let all_documented = || Self {
             by_kind: (KINDS.iter())

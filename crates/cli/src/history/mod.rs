@@ -1,7 +1,8 @@
 //! A history as tables of the system schemas, for `tare sql --history`.
 //!
-//! [`tables`] are the files' own rows, in schema `tare`. [`summaries`] are the growth of MySQL's summaries in a range
-//! of time, in `performance_schema`. Both replace a segment's tables, so that views of schema sys read them.
+//! [`tables`] are the files' own rows, in schema `tare`. [`summaries`] are the growth of MySQL's
+//! summaries in a range of time, in `performance_schema`. Both replace a segment's tables, so that
+//! views of schema sys read them.
 
 mod summaries;
 mod tables;

@@ -1,7 +1,7 @@
 //! MySQL's summaries, summed from growth in a range of time.
 //!
-//! Each row is for one host and one server, in two columns after MySQL's. Columns that growth lacks (minimum, maximum,
-//! quantiles) are NULL.
+//! Each row is for one host and one server, in two columns after MySQL's. Columns that growth lacks
+//! (minimum, maximum, quantiles) are NULL.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

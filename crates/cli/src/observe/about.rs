@@ -1,4 +1,4 @@
-//! Product, version and identity of a server or segment.
+//! Finds out what a server or segment is.
 
 use super::{QueryError, real, text};
 use crate::output::Cell;
@@ -38,7 +38,7 @@ pub enum Recording {
     Elsewhere,
 }
 
-/// What a connection is about.
+/// Product, version and identity of a server or segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct About {
     /// The target's name, without a password.
@@ -157,7 +157,7 @@ impl About {
             ),
             (Recording::Elsewhere, _) => Some(
                 "its own performance_schema has no instruments. Behind tare run they are Tare's, in the server's process: \
-                 tare ps lists it, and --pid PID in place of the server's address asks it",
+                 tare ps lists it, and --pid PID in place of the server's address queries it",
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! Numbers as people read them: three or four digits and a unit, never wider than ten characters.
+//! Formats numbers for people: three or four digits and a unit, at most ten characters.
 
 /// A time in picoseconds, in the units of sys.format_time.
 pub fn time(ps: f64) -> String {
@@ -58,7 +58,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}", share * 100.0)
 }
 
-/// A text on one line, without what a terminal would obey.
+/// A text on one line, without control characters.
 pub fn line(text: &str) -> String {
     text.chars()
         .map(|c| {
@@ -71,7 +71,7 @@ pub fn line(text: &str) -> String {
         .collect()
 }
 
-/// What turns the direction of text round, or hides.
+/// Whether a character is invisible or changes the direction of text.
 fn is_invisible(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -1,5 +1,5 @@
-//! Compares the server's timer with CLOCK_MONOTONIC: a query is itself a timed statement between its sending and its
-//! answer.
+//! Compares the server's timer with CLOCK_MONOTONIC: a query is itself a timed statement between its
+//! sending and its answer.
 
 use crate::observe::{ObservedServer, QueryError, integer, real};
 
@@ -48,7 +48,8 @@ pub fn now_ns() -> i128 {
     i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
-/// Compares the clocks several times. `None` if the server does not report the times of this connection's statements.
+/// Compares the clocks several times. `None` if the server does not report the times of this
+/// connection's statements.
 pub fn measure(
     observed: &mut ObservedServer,
     own_thread: Option<u64>,

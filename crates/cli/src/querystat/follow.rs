@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::totals::IS_STATEMENT;
 use crate::observe::{ObservedServer, QueryError, integer, sql_literal, text};
 
-/// How far a read overlaps the one before, because statements become visible some time after they end, out of order.
+/// How far a read overlaps the one before, because statements become visible some time after they end,
+/// out of order.
 const OVERLAP_PS: i128 = 100_000_000_000;
 
 /// One statement.

@@ -1,7 +1,7 @@
 //! Context switches of all CPUs, through perf_event_open.
 //!
-//! For each switch the kernel reports whether the thread was pre-empted or had to wait, and the next thread. The
-//! tracepoint sched_switch has the same data but needs tracefs.
+//! For each switch the kernel reports whether the thread was pre-empted or had to wait, and the next
+//! thread. The tracepoint sched_switch has the same data but needs tracefs.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs;
@@ -10,8 +10,9 @@ use std::io;
 use perf_event::events::Software;
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
-/// Sizes of each CPU's ring of records, of which the largest permitted one is used. A switch has two records of 32
-/// bytes, so that the largest ring holds 65,000 switches. Without privileges perf_event_mlock_kb, 516 KiB, is the limit.
+/// Sizes of each CPU's ring of records, of which the largest permitted one is used. A switch has two
+/// records of 32 bytes, so that the largest ring holds 65,000 switches. Without privileges
+/// perf_event_mlock_kb, 516 KiB, is the limit.
 const RING_BYTES: [usize; 3] = [4 << 20, 256 << 10, 64 << 10];
 
 /// Switches that are stored for each thread, enough for a statement of minutes. The oldest are dropped.
@@ -96,8 +97,8 @@ impl Switches {
         }
     }
 
-    /// The pre-emptions of this thread between these times. Earlier ones are dropped, because a thread's statements are
-    /// looked up in order.
+    /// The pre-emptions of this thread between these times. Earlier ones are dropped, because a
+    /// thread's statements are looked up in order.
     pub fn during(&mut self, thread: u32, from_ns: i128, to_ns: i128) -> Vec<Preemption> {
         let Some(switches) = self.by_thread.get_mut(&thread) else {
             return Vec::new();
@@ -149,7 +150,8 @@ struct Switch {
 }
 
 impl Switch {
-    /// Parses a record: the next process and thread; then, because of sample_id_all, this process, thread and time.
+    /// Parses a record: the next process and thread; then, because of sample_id_all, this process,
+    /// thread and time.
     fn parse(data: &[u8]) -> Option<Self> {
         let word = |at: usize| number::<4>(data, at).map(|word| word as u32);
         Some(Self {

@@ -81,8 +81,8 @@ impl Totals {
         Ok(totals)
     }
 
-    /// The latencies since then in powers of two. Tare's buckets are at most a quarter as wide, and each is counted where
-    /// its middle is.
+    /// The latencies since then in powers of two. Tare's buckets are at most a quarter as wide, and
+    /// each is counted where its middle is.
     pub fn histogram_since(&self, before: &Self) -> Histogram {
         let mut histogram = Histogram::default();
         for (key, (middle, count)) in &self.buckets {

@@ -79,7 +79,8 @@ impl Watch {
         }
     }
 
-    /// Reads the statements that have ended. True if they were so many that the history should be read more often.
+    /// Reads the statements that have ended. True if they were so many that the history should be read
+    /// more often.
     pub fn follow(&mut self) -> Result<bool, QueryError> {
         let Some(follower) = &mut self.follower else {
             return Ok(false);

@@ -40,8 +40,8 @@ impl HistorySession {
         &self.history
     }
 
-    /// Runs one statement, and calls `take` with each of its results. Prints the names of damaged files on standard
-    /// error.
+    /// Runs one statement, and calls `take` with each of its results. Prints the names of damaged files
+    /// on standard error.
     pub fn run(&mut self, statement: &str, take: &mut dyn FnMut(Answer)) -> Result<(), SqlError> {
         let done = self.session.query(statement, &mut |outcome| {
             take(match outcome {

@@ -1,4 +1,4 @@
-//! Who waits for whom: metadata locks, row locks, and in programs with Tare's engine mutexes and rwlocks.
+//! Blocked threads and their blockers: metadata locks, row locks, and with Tare's engine mutexes and rwlocks.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use super::snapshot::{Figure, Row};
 use crate::observe::{About, ObservedServer, Product, QueryError, text};
 use crate::output::Cell;
 
-/// Who waits for a lock, and who else has one on the same object or waits for one.
+/// Pending metadata locks, with the other holders and waiters of the same object.
 const METADATA: &str = "SELECT p.OWNER_THREAD_ID, h.OWNER_THREAD_ID, p.LOCK_TYPE, h.LOCK_TYPE, h.LOCK_STATUS \
      FROM performance_schema.metadata_locks AS p JOIN performance_schema.metadata_locks AS h \
      ON h.OBJECT_TYPE = p.OBJECT_TYPE AND h.OBJECT_SCHEMA <=> p.OBJECT_SCHEMA AND h.OBJECT_NAME <=> p.OBJECT_NAME \
@@ -37,7 +37,8 @@ pub fn queries() -> [&'static str; 4] {
 #[derive(Debug, Default)]
 pub struct Blocked(BTreeMap<String, Vec<String>>);
 
-/// Fills in the sessions' blockers, and how many sessions each blocks. Returns remarks about queries that failed.
+/// Fills in the sessions' blockers, and how many sessions each blocks. Returns remarks about queries
+/// that failed.
 pub fn fill(
     observed: &mut ObservedServer,
     sheet: &Sheet,
@@ -120,7 +121,7 @@ fn read_blocked(
                     INSTANCES => "mutexes",
                     _ => "row locks",
                 };
-                notes.push(format!("who holds {what} is not told: {why}"));
+                notes.push(format!("the holders of {what} are unknown: {why}"));
                 continue;
             }
             Err(lost) => return Err(lost),
@@ -178,8 +179,8 @@ impl Blocked {
         }
     }
 
-    /// Adds waits for metadata locks. The blockers are holders of conflicting locks or, if there are none, sessions that
-    /// wait for conflicting locks.
+    /// Adds waits for metadata locks. The blockers are holders of conflicting locks or, if there are
+    /// none, sessions that wait for conflicting locks.
     fn add_metadata(&mut self, rows: &[Vec<Cell>]) {
         let texts: Vec<Vec<String>> = (rows.iter())
             .map(|row| {

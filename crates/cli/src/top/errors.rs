@@ -33,8 +33,8 @@ impl Errors {
         Self(rows.into_iter().filter_map(row).collect())
     }
 
-    /// Fills in the error of each row's count. Strata of windows are independent, so variances add up, and the interval's
-    /// variance is a difference; one that fell was truncated meanwhile.
+    /// Fills in the error of each row's count. Strata of windows are independent, so variances add up,
+    /// and the interval's variance is a difference; one that fell was truncated meanwhile.
     pub fn fill(
         &self,
         sheet: &Sheet,

@@ -1,7 +1,7 @@
 //! The stages and waits of a statement's last executions, from the histories.
 //!
-//! Events within a statement have event ids between the statement's EVENT_ID and END_EVENT_ID, on its thread. So one
-//! scan of a history is enough, without a join.
+//! Events within a statement have event ids between the statement's EVENT_ID and END_EVENT_ID, on its
+//! thread. So one scan of a history is enough, without a join.
 
 use std::time::Instant;
 

@@ -39,8 +39,9 @@ impl ScreenColumn {
     }
 }
 
-/// The columns that fit into a line. Those on the right are dropped first, except texts that take the rest of the
-/// line, the column of the order, and that of waiting sessions. A column is as wide as its widest number.
+/// The columns that fit into a line. Those on the right are dropped first, except texts that take the
+/// rest of the line, the column of the order, and that of waiting sessions. A column is as wide as its
+/// widest number.
 fn fit_columns(view: &View, rows: &[&Row], width: u16) -> Vec<ScreenColumn> {
     let (sheet, order) = (view.place().sheet, view.order().column);
     let answer = view.answer();

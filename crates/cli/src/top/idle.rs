@@ -7,8 +7,8 @@ const CONSUMERS: &str =
     "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ";
 const INSTRUMENTS: &str = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME LIKE ";
 
-/// What is off that this page needs, and the statement that switches it on. `None` if all is on, or if this account
-/// lacks the privilege to query it.
+/// What is off that this page needs, and the statement that switches it on. `None` if all is on, or if
+/// this account lacks the privilege to query it.
 pub fn find_disabled(
     observed: &mut ObservedServer,
     sheet: &Sheet,

@@ -6,8 +6,8 @@ use std::time::Instant;
 use crate::observe::{ObservedServer, QueryError, integer, text};
 use crate::output::Cell;
 
-/// Idle connections and conditions do not count as waits, and commands that last as long as their connection do not
-/// count as activity.
+/// Idle connections and conditions do not count as waits, and commands that last as long as their
+/// connection do not count as activity.
 const QUERY: &str = "SELECT 'calls', '', SUM(COUNT_STAR) \
      FROM performance_schema.events_statements_summary_global_by_event_name UNION ALL \
      SELECT 'active', '', COUNT(*) FROM performance_schema.threads WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID <> CONNECTION_ID() \
@@ -96,7 +96,8 @@ impl LoadCounters {
         counted
     }
 
-    /// The load since then, without `own` statements of `tare top`. A counter that fell was reset, and counts from zero.
+    /// The load since then, without `own` statements of `tare top`. A counter that fell was reset, and
+    /// counts from zero.
     pub fn since(&self, before: &Self, seconds: f64, own: u64) -> Load {
         let grown = |now: i128, had: i128| if now < had { now } else { now - had };
         let calls = grown(self.calls, before.calls) - i128::from(own);

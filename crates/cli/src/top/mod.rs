@@ -64,12 +64,11 @@ use view::Order;
 /// locks.
 ///
 /// Each interval sends one query for the page on the screen and one for the bars above it, which
-/// show the last minutes; nothing is sent while the display is paused. What tare top causes itself
-/// is left out. Sessions that wait for others stand first, with who blocks them; K and X kill a
-/// statement or a session, after a question. When the server goes away, the screen says so and waits
-/// for it.
+/// show the last minutes; nothing is sent while the display is paused. Its own load is left
+/// out. Blocked sessions come first, with their blockers; K and X kill a statement or a session,
+/// after confirmation. When the server goes away, the screen says so and waits for it.
 ///
-/// --history shows what was recorded in place of what happens now.
+/// --history displays a history instead of a server.
 ///
 /// Several servers have a tab each. Servers may have names: ~/.config/tare/config.toml.
 #[derive(clap::Args)]
@@ -183,7 +182,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match (is_printed, &targets[..]) {
         (true, [(_, target)]) => print(args, page, target)?,
         (true, _) => {
-            let message = "intervals are printed of one server: name one";
+            let message = "--batch and --format print one server: name one";
             return Err(Failure::new(2, message));
         }
         (false, _) => watch(args, page, theme, targets)?,

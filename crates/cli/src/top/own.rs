@@ -1,5 +1,5 @@
-//! Removes `tare top`'s own connection and statements from pages. A digest has no connection, so its own statements are
-//! recognised by their text.
+//! Removes `tare top`'s own connection and statements from pages. A digest has no connection, so its
+//! own statements are recognised by their text.
 
 use std::sync::OnceLock;
 
@@ -88,7 +88,8 @@ fn matches_any(digest: &str, queries: &[String]) -> bool {
             .any(|own| own.starts_with(digest) || digest.starts_with(own.as_str()))
 }
 
-/// Normalises a statement: removes literals, quotes around names, blanks and case, which differ between servers.
+/// Normalises a statement: removes literals, quotes around names, blanks and case, which differ between
+/// servers.
 fn normalise(sql: &str) -> String {
     let mut normalise = String::with_capacity(sql.len());
     let mut rest = sql.chars().peekable();

@@ -108,12 +108,12 @@ impl<T: Fn(Update) -> bool> Poller<T> {
     /// Polls once. False if the screen is gone; an error if the server is gone.
     fn poll(&self, sampler: &mut Source) -> Result<bool, String> {
         if self.is_visible {
-            let news = match sampler.sample(&self.place) {
+            let update = match sampler.sample(&self.place) {
                 Ok(answer) => Update::Answer(self.place.clone(), answer),
                 Err(QueryError::Refused(why)) => Update::Refused(self.place.clone(), why),
                 Err(QueryError::Lost(why)) => return Err(why),
             };
-            if !(self.send)(news) {
+            if !(self.send)(update) {
                 return Ok(false);
             }
         }

@@ -24,8 +24,8 @@ const SETTLE_EVERY: Duration = Duration::from_secs(600);
 /// The pause between attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// A recorder settles files of killed recorders at its start. Held so that it does not take those of another recorder of
-/// this process for such files.
+/// A recorder settles files of killed recorders at its start. Held so that it does not take those of
+/// another recorder of this process for such files.
 static STARTING: Mutex<()> = Mutex::new(());
 
 /// A recording.
@@ -111,7 +111,7 @@ impl Recording {
                 }
                 Err(End::Unwritten(why)) => {
                     return report(format!(
-                        "recording in {directory} has stopped: {why}. What was written before is whole and stays"
+                        "recording in {directory} has stopped: {why}. The files written before are complete"
                     ));
                 }
             }

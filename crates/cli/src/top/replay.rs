@@ -20,7 +20,8 @@ use crate::sql::{SqlSession, history};
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "A history to replay")]
 pub struct ReplayOptions {
-    /// Show what tare record has written in this directory, one interval after the other. Of this host with --host
+    /// Show what tare record has written in this directory, one interval after the other. Of this host
+    /// with --host
     #[arg(long, value_name = "DIR", conflicts_with_all = ["servers", "pid", "segment", "dsn", "record"])]
     history: Option<PathBuf>,
 

@@ -98,18 +98,18 @@ pub fn run(
         view.servers.clone_from(&names);
         view.server = number;
         let (request_sender, requests) = channel();
-        let news = sender.clone();
+        let update = sender.clone();
         let start = (Place::page(page), every, number == 0);
         thread::spawn(move || {
             poller::run(server.open, server.sampler, start, &requests, |what| {
-                news.send(Message::Update(number, what)).is_ok()
+                update.send(Message::Update(number, what)).is_ok()
             });
         });
         if let Some(record) = server.record {
-            let news = sender.clone();
+            let update = sender.clone();
             record(Box::new(move |text| {
                 // The screen may be gone.
-                let _ = news.send(Message::Recording(number, text));
+                let _ = update.send(Message::Recording(number, text));
             }));
         }
         all.push(Tab {
@@ -137,7 +137,8 @@ fn run_loop(screen: &mut Screen, mut tabs: Tabs, messages: &Receiver<Message>) -
         let Ok(first) = messages.recv() else {
             return Ok(End::Quit);
         };
-        // Handle all messages that have arrived, and then draw once, so that keys do not queue up on a slow line.
+        // Handle all messages that have arrived, and then draw once, so that keys do not queue up on a
+        // slow line.
         for message in std::iter::once(first).chain(messages.try_iter().take(100)) {
             let effect = match message {
                 Message::NoInput => return Ok(End::Quit),
@@ -177,15 +178,15 @@ impl Tabs {
             }
             Message::Input(Event::Mouse(mouse)) => return mouse::handle(view, mouse),
             Message::Input(Event::Resize(..)) => return Effect::Redraw,
-            Message::Update(number, news) => {
-                let is_there = !matches!(news, Update::Lost(_));
+            Message::Update(number, update) => {
+                let is_there = !matches!(update, Update::Lost(_));
                 // The outcome of a KILL does not depend on the connection.
-                if !matches!(news, Update::Done(_)) {
+                if !matches!(update, Update::Done(_)) {
                     for tab in &mut self.all {
                         tab.view.servers[number].1 = is_there;
                     }
                 }
-                self.all[number].view.apply(news);
+                self.all[number].view.apply(update);
             }
             Message::Recording(number, text) => self.all[number].view.recording = Some(text),
             Message::Input(_) | Message::NoInput | Message::Signal(_) => {}

@@ -1,5 +1,5 @@
-//! Every page, drawn at five widths, beside the drawings that were looked at: `tests/screens/PAGE.txt`. `TARE_SCREENS=write` draws
-//! them anew.
+//! Compares every page, drawn at five widths, with reviewed files: `tests/screens/PAGE.txt`.
+//! `TARE_SCREENS=write` draws them anew.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::output::Cell;
 
 const WIDTHS: [u16; 5] = [60, 80, 100, 132, 200];
 
-/// Three rows of a sheet: a busy one, a slow one, and one whose numbers are as wide as they get.
+/// Three rows of a sheet: a busy one, a slow one, and one with the widest numbers.
 fn rows(sheet: &Sheet, second: u64) -> Vec<Vec<Cell>> {
     const TEXTS: [&str; 3] = [
         "alpha",

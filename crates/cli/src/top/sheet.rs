@@ -1,9 +1,10 @@
-//! The description of a page. Its columns define the query, the comparison of two answers, the sorting and the heads.
+//! The description of a page. Its columns define the query, the comparison of two answers, the sorting
+//! and the heads.
 
 use crate::observe::table::Side;
 use crate::observe::{About, Product, sql_literal};
 
-/// What a column holds.
+/// The kind of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// A text of the row's identity.
@@ -32,14 +33,14 @@ pub enum Measure {
     GaugeTime,
     /// Seconds as they are now.
     GaugeSeconds,
-    /// Who holds what a session waits for.
+    /// The session that blocks this one.
     BlockedBy,
     /// How many sessions wait for this one.
     Blocks,
 }
 
 impl Measure {
-    /// Computed from other columns rather than asked for.
+    /// Whether it is computed from other columns.
     pub fn is_derived(self) -> bool {
         matches!(
             self,
@@ -73,7 +74,7 @@ pub struct Column {
     pub head: &'static str,
     /// The expression to select; empty if derived.
     pub sql: &'static str,
-    /// What it holds.
+    /// The kind of its values.
     pub kind: Measure,
     /// Characters on the screen; 0 takes the rest of the line.
     pub width: u16,
@@ -106,7 +107,8 @@ pub struct Sheet {
     pub name: &'static str,
     /// The kind of row that it drills down from, for its headline.
     pub of: &'static str,
-    /// Everything after SELECT's list; `{0}` compares with the first key of the row that was drilled down from.
+    /// Everything after SELECT's list; `{0}` compares with the first key of the row that was drilled
+    /// down from.
     pub from: &'static str,
     /// Its columns, in the order of the screen.
     pub columns: &'static [Column],
@@ -248,7 +250,8 @@ impl Sheet {
         self.columns.iter().position(column)
     }
 
-    /// The columns on the screen with their indexes. Errors are visible for estimates, and blockers if there are any.
+    /// The columns on the screen with their indexes. Errors are visible for estimates, and blockers if
+    /// there are any.
     pub fn visible_columns(
         &self,
         has_errors: bool,

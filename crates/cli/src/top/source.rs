@@ -244,7 +244,7 @@ impl Sampler {
         self.load.read(&mut self.observed)
     }
 
-    /// Ends a statement or a connection, and says how that went.
+    /// Executes a KILL and returns a message about the outcome.
     pub fn kill(&mut self, kill: &Kill) -> String {
         kill.run(&mut self.observed)
     }

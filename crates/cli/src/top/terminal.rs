@@ -57,8 +57,8 @@ impl Screen {
 
 /// A blank terminal of the current size.
 ///
-/// The size is fixed, because ratatui's own clear and resize query the position of the cursor, and the thread that reads
-/// keys would get the answer.
+/// The size is fixed, because ratatui's own clear and resize query the position of the cursor, and the
+/// thread that reads keys would get the answer.
 fn blank() -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
     execute!(stdout(), Clear(ClearType::All))?;
     let (width, height) = size()?;

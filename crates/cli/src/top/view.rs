@@ -251,11 +251,11 @@ impl View {
     }
 
     /// Applies an update. Answers about another place are dropped.
-    pub fn apply(&mut self, news: Update) {
+    pub fn apply(&mut self, update: Update) {
         let here = |place: &Place| {
             std::ptr::eq(place.sheet, self.place().sheet) && place.keys == self.place().keys
         };
-        match news {
+        match update {
             Update::Answer(place, answer) if here(&place) => {
                 self.answer = Some(answer);
                 self.error_text = None;

@@ -61,8 +61,8 @@ fn like(text: &str, pattern: &str) -> bool {
     }
 }
 
-/// How often both engines run before a difference fails the test. A background thread makes a difference in one
-/// run; an engine that counts wrongly differs in all of them, to the same side.
+/// How often both engines run before a difference fails the test. A background thread makes a
+/// difference in one run; an engine that counts wrongly differs in all of them, to the same side.
 const ROUNDS: usize = 3;
 
 /// A difference in one round: both counts as text, and whether Tare's is the larger one.

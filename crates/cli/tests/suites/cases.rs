@@ -50,8 +50,8 @@ impl Case {
             .any(|(name, _)| name.trim() == self.name)
     }
 
-    /// The text of the test followed by each file of its suite that it sources. Files that all suites share are left
-    /// out: they mention much that the test does not use.
+    /// The text of the test followed by each file of its suite that it sources. Files that all suites
+    /// share are left out: they mention much that the test does not use.
     pub fn text(&self) -> String {
         let mut text = read(&self.test());
         let mut included: Vec<PathBuf> = Vec::new();

@@ -64,8 +64,8 @@ impl Flavor {
         (self.version.is_mariadb()).then(|| format!("--suite-dir={}/", case.directory.display()))
     }
 
-    /// The temporary directory. MariaDB's mysqltest accesses files only below it and the suite, and it has to contain
-    /// the server's data.
+    /// The temporary directory. MariaDB's mysqltest accesses files only below it and the suite, and it
+    /// has to contain the server's data.
     pub fn temporary(&self, directory: &Path) -> PathBuf {
         match self.version.is_mariadb() {
             true => directory.to_owned(),
@@ -73,8 +73,8 @@ impl Flavor {
         }
     }
 
-    /// A result's line, normalised for the comparison. MariaDB has no SOURCE of events and a blank at the end of a
-    /// digest's text, and Tare has a fixed size for the attributes of a connection.
+    /// A result's line, normalised for the comparison. MariaDB has no SOURCE of events and a blank at
+    /// the end of a digest's text, and Tare has a fixed size for the attributes of a connection.
     pub fn normalise<'a>(&self, line: &'a str) -> Cow<'a, str> {
         match self.version.is_mariadb() && line.contains('\t') {
             true => normalise_columns(line).into(),

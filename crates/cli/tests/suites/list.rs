@@ -1,5 +1,5 @@
-//! `open.tsv` lists eligible tests that do not pass, each with its class and the reason; `door.txt` lists the tests
-//! that run through the door.
+//! `open.tsv` lists eligible tests that do not pass, each with its class and the reason; `door.txt`
+//! lists the tests that run through the door.
 //!
 //! ```text
 //! perfschema.name<TAB>class<TAB>One sentence that says why.

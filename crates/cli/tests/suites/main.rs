@@ -1,13 +1,13 @@
 //! MySQL 9.7's own tests of Performance Schema and of schema sys, run by its mysqltest and compared with the
 //! recorded results. `scripts/suites` fetches them.
 //!
-//! Tests run on `tare serve`. Those in `door.txt` are about a part of mysqld: their load runs on a MySQL 9.7 with
-//! Tare's engine, and their reads on Tare's tables of that server.
+//! Tests run on `tare serve`. Those in `door.txt` are about a part of mysqld: their load runs on a
+//! MySQL 9.7 with Tare's engine, and their reads on Tare's tables of that server.
 //!
 //! All tests of MariaDB 10.11's own suite run through the door.
 //!
-//! Every eligible test passes, or is in `open.tsv` (MariaDB's in `open-mariadb.tsv`) with its class and the reason.
-//! A listed test that passes is an error, so the lists only shrink.
+//! Every eligible test passes, or is in `open.tsv` (MariaDB's in `open-mariadb.tsv`) with its class and
+//! the reason. A listed test that passes is an error, so the lists only shrink.
 //!
 //! ```text
 //! TARE_SUITES_ONLY=ddl_     only tests whose name, SUITE.TEST, contains this

@@ -91,8 +91,8 @@ pub fn option_file(options: &[String]) -> String {
     lines
 }
 
-/// TARE_OPTIONS for what a server's options cannot set: exact counts of locks as in MySQL, and sizes of 0 or of
-/// one statement in a stack, with which `tare run` itself keeps the server's own engine small.
+/// TARE_OPTIONS for what a server's options cannot set: exact counts of locks as in MySQL, and sizes of
+/// 0 or of one statement in a stack, with which `tare run` itself keeps the server's own engine small.
 pub fn tare_options(options: &[String]) -> String {
     let mut lines = String::from("lock_timing=every\nlock_instances=every\n");
     for option in options {

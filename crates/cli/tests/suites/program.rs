@@ -1,5 +1,6 @@
-//! Stored procedures of tests that read Tare's tables. Within the server they would read its own tables, so the relay
-//! executes their statements one by one, and the server executes the procedure as part of its load.
+//! Stored procedures of tests that read Tare's tables. Within the server they would read its own
+//! tables, so the relay executes their statements one by one, and the server executes the procedure as
+//! part of its load.
 //!
 //! Only DECLARE, SET, IF and plain statements are supported. Other procedures run only on the server.
 

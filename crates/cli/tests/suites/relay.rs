@@ -1,5 +1,6 @@
-//! A proxy between mysqltest and a server. It answers statements for the harness itself. For a server with Tare's
-//! engine it sends statements about Tare's tables to `tare serve` ([`crate::route`]), and passes on all others.
+//! A proxy between mysqltest and a server. It answers statements for the harness itself. For a server
+//! with Tare's engine it sends statements about Tare's tables to `tare serve` ([`crate::route`]), and
+//! passes on all others.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Read, Write};
@@ -284,8 +285,9 @@ impl<C: Stream> RelayedSession<C> {
         self.server.write_all(message)
     }
 
-    /// Waits until statements that were answered have ended. The server itself ends a statement before it answers the
-    /// next one, but Tare may answer sooner. Without instrumented statements there is nothing to wait for.
+    /// Waits until statements that were answered have ended. The server itself ends a statement before
+    /// it answers the next one, but Tare may answer sooner. Without instrumented statements there is
+    /// nothing to wait for.
     fn wait_for_ends(&mut self) -> io::Result<()> {
         let answered = &self.ends.answered;
         let mut answered = answered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -429,8 +431,8 @@ impl<C: Stream> RelayedSession<C> {
     }
 
     /// Sends the header of a packet whose answer the client does not see, and returns the rest for
-    /// [`Self::end_load`]. Once the server has read the header, its session is no longer idle, and its previous
-    /// statement has ended.
+    /// [`Self::end_load`]. Once the server has read the header, its session is no longer idle, and its
+    /// previous statement has ended.
     fn begin_load(&mut self, message: &[u8]) -> io::Result<Vec<u8>> {
         self.redirect.0.store(true, Ordering::Release);
         self.server.write_all(&message[..wire::HEADER])?;

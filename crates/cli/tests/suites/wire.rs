@@ -167,8 +167,8 @@ impl Answer {
         }
     }
 
-    /// Combines the answers of a procedure's statements into one that ends with an OK packet. Answers without a
-    /// result set are dropped.
+    /// Combines the answers of a procedure's statements into one that ends with an OK packet. Answers
+    /// without a result set are dropped.
     pub fn combine(flags: u32, answers: Vec<Self>) -> Self {
         let mut packets = Vec::new();
         for mut answer in answers {

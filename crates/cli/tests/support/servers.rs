@@ -60,8 +60,8 @@ impl From<tare_image::Release> for Version {
 }
 
 impl Version {
-    /// Whether `make test` found that this machine cannot install it: its packages need mmdebstrap, and root or
-    /// user namespaces. The last line of the test run names such servers.
+    /// Whether `make test` found that this machine cannot install it: its packages need mmdebstrap, and
+    /// root or user namespaces. The last line of the test run names such servers.
     pub fn is_left_out(self) -> bool {
         let left_out = std::env::var("TARE_LEFT_OUT").unwrap_or_default();
         left_out.split_whitespace().any(|name| name == self.name())

@@ -62,8 +62,8 @@ fn work(connection: &mut Conn, seed: usize) -> mysql::Result<()> {
     connection.exec_drop("SELECT note FROM hard.t0 WHERE id = ?", (id,))
 }
 
-/// Runs `meanwhile` under load and returns the number of connections. No connection may fail before `meanwhile`
-/// ends.
+/// Runs `meanwhile` under load and returns the number of connections. No connection may fail before
+/// `meanwhile` ends.
 pub fn under_load(server: &Server, threads: usize, meanwhile: impl FnOnce()) -> usize {
     let (stop, served, failed) = (
         AtomicBool::new(false),
