@@ -7,11 +7,11 @@ mod support;
 
 use std::path::Path;
 
-use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
 use servers::{Version, command_line, create_data_directory, tare_run};
+use support::server::connect;
 use support::{Directory, finish, wait_for};
 
 /// The pid of a server in the background; dropping it kills the server.
@@ -63,10 +63,7 @@ fn check_daemonized_server(version: Version) {
         "{version}: {started:?}"
     );
     let socket = directory.path().join("mysql.sock");
-    let options = mysql::OptsBuilder::new()
-        .user(Some("root"))
-        .socket(Some(socket.to_string_lossy()));
-    let mut connection = Conn::new(options).expect("connected");
+    let mut connection = connect(&socket).expect("connected");
     connection
         .query_drop("CREATE DATABASE background")
         .expect("created");

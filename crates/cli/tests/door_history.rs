@@ -8,14 +8,8 @@ mod support;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use servers::{Engine, Server, Version};
+use servers::{Engine, Server, Version, run};
 use support::wait_for;
-
-fn run(connection: &mut Conn, statements: &[&str]) {
-    for statement in statements {
-        connection.query_drop(statement).expect(statement);
-    }
-}
 
 /// Waits until a table has such rows, because a server answers before it reports the end of a statement.
 fn wait_for_rows(server: &Server, what: &str, from: &str) {

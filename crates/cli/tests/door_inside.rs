@@ -7,7 +7,7 @@ mod support;
 
 use mysql::prelude::Queryable;
 
-use servers::{Engine, Server, Version};
+use servers::{Engine, Server, Version, run};
 use support::{Process, finish};
 
 #[test]
@@ -24,23 +24,24 @@ fn federatedx_reads_our_tables_in_mariadb() {
     let mut serving = Process::start(&mut command);
     assert!(serving.line().starts_with("Listening on "));
     let mut client = observed.connect();
-    for statement in [
-        "INSTALL SONAME 'ha_federatedx'",
-        &format!(
-            "CREATE SERVER tare FOREIGN DATA WRAPPER mysql OPTIONS \
+    run(
+        &mut client,
+        &[
+            "INSTALL SONAME 'ha_federatedx'",
+            &format!(
+                "CREATE SERVER tare FOREIGN DATA WRAPPER mysql OPTIONS \
              (USER 'root', HOST 'localhost', SOCKET '{}', DATABASE 'performance_schema')",
-            socket.display()
-        ),
-        "CREATE DATABASE inside",
-        "USE inside",
-        "CREATE TABLE statements (
+                socket.display()
+            ),
+            "CREATE DATABASE inside",
+            "USE inside",
+            "CREATE TABLE statements (
             EVENT_NAME VARCHAR(128) NOT NULL, COUNT_STAR BIGINT UNSIGNED NOT NULL)
          ENGINE = FEDERATED CONNECTION = 'tare/events_statements_summary_global_by_event_name'",
-        "CREATE TABLE threads (PROCESSLIST_ID BIGINT UNSIGNED, PROCESSLIST_INFO LONGTEXT)
+            "CREATE TABLE threads (PROCESSLIST_ID BIGINT UNSIGNED, PROCESSLIST_INFO LONGTEXT)
          ENGINE = FEDERATED CONNECTION = 'tare'",
-    ] {
-        client.query_drop(statement).expect(statement);
-    }
+        ],
+    );
     let created: Option<u64> = client
         .query_first(
             "SELECT COUNT_STAR FROM statements WHERE EVENT_NAME = 'statement/sql/create_table'",

@@ -7,7 +7,7 @@ mod support;
 
 use mysql::prelude::Queryable;
 
-use servers::{Engine, Server, Version};
+use servers::{Engine, Server, Version, run};
 
 /// Classes with fewer acquisitions are not checked.
 const MIN_ACQUISITIONS: u64 = 500;
@@ -33,13 +33,14 @@ fn check_contention(version: Version) {
     }
     let server = Server::start(version, Engine::Tare, &[]);
     let mut connection = server.connect();
-    for statement in [
-        "CREATE DATABASE locks",
-        "USE locks",
-        "CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)) ENGINE=InnoDB",
-    ] {
-        connection.query_drop(statement).expect(statement);
-    }
+    run(
+        &mut connection,
+        &[
+            "CREATE DATABASE locks",
+            "USE locks",
+            "CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY (b)) ENGINE=InnoDB",
+        ],
+    );
     for i in 0..400 {
         let insert = format!("INSERT INTO t VALUES ({i}, {})", i % 7);
         connection.query_drop(insert).expect("inserted");

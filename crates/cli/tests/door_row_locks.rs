@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, Row, Value};
+use mysql::{Conn, Row};
 
-use servers::{Engine, Server, Version};
+use servers::{Engine, Server, Version, json_text, run, value_text};
 use support::wait_for;
 
 /// Rows as the texts of their columns.
@@ -20,26 +20,16 @@ type Texts = BTreeSet<Vec<String>>;
 /// The server's own answer.
 fn query_server(connection: &mut Conn, question: &str) -> Texts {
     let rows: Vec<Row> = connection.query(question).expect(question);
-    let text = |value: Value| match value {
-        Value::NULL => "NULL".into(),
-        Value::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        other => other.as_sql(true),
-    };
     rows.into_iter()
-        .map(|row| row.unwrap().into_iter().map(text).collect())
+        .map(|row| row.unwrap().iter().map(value_text).collect())
         .collect()
 }
 
 /// Tare's answer from outside.
 fn query_outside(server: &Server, question: &str) -> Texts {
-    let text = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => "NULL".into(),
-        other => other.to_string(),
-    };
     let rows = server.tare(question);
     rows.iter()
-        .map(|row| row.values().map(text).collect())
+        .map(|row| row.values().map(json_text).collect())
         .collect()
 }
 
@@ -57,12 +47,6 @@ const BLOCKED: &str = "SELECT locked_table, locked_table_schema, locked_table_na
     locked_table_subpartition, locked_index, locked_type, waiting_trx_id, waiting_pid, waiting_query, waiting_lock_id, \
     waiting_lock_mode, blocking_trx_id, blocking_pid, blocking_query, blocking_lock_id, blocking_lock_mode, \
     sql_kill_blocking_query, sql_kill_blocking_connection FROM sys.innodb_lock_waits";
-
-fn run(connection: &mut Conn, statements: &[&str]) {
-    for statement in statements {
-        connection.query_drop(statement).expect(statement);
-    }
-}
 
 fn check_blocked_updates(version: Version) {
     if version.is_left_out() {

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-use servers::{Engine, Server, Version};
+use servers::{Engine, Server, Version, run};
 use support::wait_for;
 
 const SCRIPT: &[&str] = &[
@@ -120,9 +120,7 @@ impl ScriptedServer {
     }
 
     fn run_script(&mut self) {
-        for statement in SCRIPT {
-            self.connection.query_drop(statement).expect(statement);
-        }
+        run(&mut self.connection, SCRIPT);
     }
 
     fn run_script_again(&mut self) {

@@ -6,9 +6,9 @@ mod support;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use mysql::Conn;
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder};
-use support::server::Server;
+use support::server::{Server, connect};
 use support::{Directory, Process, TARE, finish, wait_for};
 
 /// `sh` with a file system of its own at `data`. In a mount namespace of its own (`unshare`), every user may
@@ -29,17 +29,9 @@ fn shell_on_small_disk(directory: &Directory, bytes: &str, script: &str) -> Comm
 const SERVE: &str =
     "\"$TARE\" serve --data data --socket tare.sock --port 0 --performance-schema=OFF";
 
-fn connect(directory: &Directory) -> Option<Conn> {
-    let socket = directory.path().join("tare.sock");
-    let options = OptsBuilder::new()
-        .socket(socket.to_str())
-        .user(Some("root"))
-        .prefer_socket(false);
-    Conn::new(options).ok()
-}
-
 fn wait_for_server(directory: &Directory) -> Conn {
-    wait_for("the server", || connect(directory))
+    let socket = directory.path().join("tare.sock");
+    wait_for("the server", || connect(&socket).ok())
 }
 
 fn error_number(conn: &mut Conn, sql: &str) -> u16 {

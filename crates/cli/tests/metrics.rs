@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 
+use mysql::Conn;
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder};
 use servers::{Engine, Server, Version};
 use support::{CommandResult, Directory, Process, finish, finish_with_input, wait_for};
 
@@ -79,12 +79,8 @@ fn get(address: &str, path: &str, accept: &str) -> (String, String) {
 }
 
 fn connect(directory: &Directory) -> Conn {
-    let socket = directory.path().join("s");
-    let options = OptsBuilder::new()
-        .socket(socket.to_str())
-        .user(Some("root"))
-        .prefer_socket(true);
-    Conn::new(options).expect("the server takes a connection")
+    let connection = support::server::connect(&directory.path().join("s"));
+    connection.expect("the server takes a connection")
 }
 
 fn examples() -> PathBuf {

@@ -249,10 +249,7 @@ fn an_idle_connection_takes_less_than_16_kib_of_the_segment() {
     let directory = Directory::new("idle");
     let served = serve(&directory, &[]);
     let connect = |_| {
-        let opts = mysql::OptsBuilder::new()
-            .socket(served.socket.to_str())
-            .user(Some("root"));
-        let mut conn = mysql::Conn::new(opts).expect("connected");
+        let mut conn = support::server::connect(&served.socket).expect("connected");
         conn.query_drop("SELECT 1").expect("answered");
         conn
     };

@@ -1,35 +1,17 @@
 //! `tare sql --history` on files that the recorder's writer wrote.
 
+#[path = "support/history.rs"]
+mod history;
 mod support;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
+use history::{at, grown};
 use support::Directory;
-use tare_history::{GrowthRow, Moment, SUMS, Sample, Text, Writer};
-
-/// 2026-11-22 14:00 of UTC.
-const START: u64 = 1_795_356_000;
-
-fn at(seconds: u64) -> SystemTime {
-    SystemTime::UNIX_EPOCH + Duration::from_secs(START + seconds)
-}
-
-fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64]) -> GrowthRow {
-    let mut all = [None; SUMS];
-    for (to, n) in all.iter_mut().zip(sums) {
-        *to = Some(*n);
-    }
-    GrowthRow {
-        kind,
-        schema: schema.map(str::to_owned),
-        name: name.to_owned(),
-        sums: all,
-        value: None,
-    }
-}
+use tare_history::{Moment, Sample, Text, Writer};
 
 /// Writes two hours of a host: each ten seconds two threads, one of which waits, and growth.
 fn write(history: &Path, host: &str, is_ended: bool) {

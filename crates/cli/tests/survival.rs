@@ -14,7 +14,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mysql::Conn;
 use mysql::prelude::Queryable;
 use rustix::process::Signal;
 
@@ -365,12 +364,7 @@ fn mysqld_safe_starts_a_server_with_our_engine() {
         read("log") + &read("error.log")
     };
     let mut connection = wait_for("mysqld_safe's server", || {
-        Conn::new(
-            mysql::OptsBuilder::new()
-                .user(Some("root"))
-                .socket(Some(socket.to_string_lossy())),
-        )
-        .ok()
+        support::server::connect(&socket).ok()
     });
     let pid = std::fs::read_to_string(directory.path().join("pid")).expect("pid");
     let question = "SELECT COUNT(*) > 3 AS enough FROM performance_schema.threads";

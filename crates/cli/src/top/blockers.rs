@@ -63,10 +63,7 @@ pub fn fill_by(
     ) else {
         return Ok(Vec::new());
     };
-    let connection = sheet
-        .columns
-        .iter()
-        .position(|column| column.head == "CONN");
+    let connection = sheet.column("CONN");
     let named = |row: &Row, at: usize| row.figures[at].text(Measure::Gauge);
     // Threads are named by their connection, which KILL takes.
     let names: HashMap<String, String> = (rows.iter())

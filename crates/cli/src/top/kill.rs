@@ -33,8 +33,8 @@ impl Kill {
         let none = || {
             "no connection is chosen: choose a row of page 7, threads, or of a wait's threads or a table's locks".to_owned()
         };
-        let columns = view.place().sheet.columns;
-        let at = columns.iter().position(|column| column.head == "CONN");
+        let sheet = view.place().sheet;
+        let at = sheet.column("CONN");
         let rows = view.rows();
         let row = rows.get(view.chosen(&rows)).ok_or_else(none)?;
         let Some(Figure::Number(connection)) = at.map(|at| &row.figures[at]) else {
@@ -43,7 +43,7 @@ impl Kill {
         let texts = row
             .figures
             .iter()
-            .zip(columns)
+            .zip(sheet.columns)
             .filter_map(|(figure, column)| {
                 let heads = [
                     "USER",

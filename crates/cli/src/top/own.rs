@@ -12,11 +12,7 @@ const MIN_TEXT_LENGTH: usize = 40;
 
 /// Removes the rows of these connections from a page.
 pub fn remove(sheet: &Sheet, rows: &mut Vec<Row>, connections: &[u64]) {
-    if let Some(at) = sheet
-        .columns
-        .iter()
-        .position(|column| column.head == "CONN")
-    {
+    if let Some(at) = sheet.column("CONN") {
         let is_own = |figure: &Figure| {
             let mut own = connections.iter().map(|id| Figure::Number(*id as f64));
             own.any(|id| id == *figure)

@@ -105,7 +105,9 @@ impl Recording {
         while !stop.load(Ordering::Relaxed) {
             match self.record(stop, report) {
                 Ok(EndReason::Stopped) => return,
-                Ok(EndReason::Lost(why)) => report(format!("recording waits for the server: {why}")),
+                Ok(EndReason::Lost(why)) => {
+                    report(format!("recording waits for the server: {why}"))
+                }
                 Err(End::Unreachable(why)) => {
                     report(format!("recording waits for the server: {why}"))
                 }

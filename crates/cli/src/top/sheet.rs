@@ -225,6 +225,11 @@ impl Sheet {
         self.columns.iter().position(|column| is(column.kind))
     }
 
+    /// The index of the column with this head.
+    pub fn column(&self, head: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.head == head)
+    }
+
     /// The column of times or bytes.
     pub fn by_time(&self) -> usize {
         self.find(|kind| {
@@ -246,8 +251,7 @@ impl Sheet {
 
     /// The column of waiting sessions.
     pub fn waiting(&self) -> Option<usize> {
-        let column = |column: &Column| !self.first.is_empty() && column.head == self.first;
-        self.columns.iter().position(column)
+        self.column(self.first).filter(|_| !self.first.is_empty())
     }
 
     /// The columns on the screen with their indexes. Errors are visible for estimates, and blockers if

@@ -120,11 +120,7 @@ impl Theme {
 
 /// Whether a session's row is of one that runs a statement.
 fn runs(sheet: &Sheet, row: &Row) -> bool {
-    let at = sheet
-        .columns
-        .iter()
-        .position(|column| column.head == "COMMAND");
-    at.is_some_and(|at| {
+    sheet.column("COMMAND").is_some_and(|at| {
         matches!(&row.figures[at], Figure::Text(command) if !IDLE_COMMANDS.contains(&command.as_str()))
     })
 }
@@ -160,10 +156,9 @@ mod tests {
         let sheet = &PAGES[6];
         let level = |command: &str, seconds: f64| {
             let mut figures = vec![Figure::Empty; sheet.columns.len()];
-            let place = |head: &str| sheet.columns.iter().position(|c| c.head == head);
-            let at = place("FOR").expect("a column");
+            let at = sheet.column("FOR").expect("a column");
             figures[at] = Figure::Number(seconds);
-            figures[place("COMMAND").expect("a column")] = Figure::Text(command.into());
+            figures[sheet.column("COMMAND").expect("a column")] = Figure::Text(command.into());
             let row = Row {
                 key: vec![],
                 figures,

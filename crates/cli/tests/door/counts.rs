@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, Row, Value};
+use mysql::{Conn, Row};
 
 use crate::checks::{CHECKS, Check};
-use crate::servers::{Engine, Server, Version};
+use crate::servers::{Engine, Server, Version, json_text, value_text};
 use crate::steps::play;
 
 const THREAD: &str =
@@ -38,40 +38,15 @@ fn query(server: &Server, control: &mut Conn, check: &Check, connection: u32) ->
         let rows = server.tare(&sql);
         return rows
             .into_iter()
-            .map(|row| {
-                row.into_iter()
-                    .map(|(_, value)| json_text(&value))
-                    .collect()
-            })
+            .map(|row| row.values().map(json_text).collect())
             .collect();
     }
     let rows: Vec<Row> = control
         .query(&sql)
         .unwrap_or_else(|error| panic!("{}: {error}", check.name));
     rows.into_iter()
-        .map(|row| {
-            row.unwrap()
-                .into_iter()
-                .map(|value| value_text(&value))
-                .collect()
-        })
+        .map(|row| row.unwrap().iter().map(value_text).collect())
         .collect()
-}
-
-fn json_text(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => text.clone(),
-        serde_json::Value::Null => "NULL".into(),
-        other => other.to_string(),
-    }
-}
-
-fn value_text(value: &Value) -> String {
-    match value {
-        Value::NULL => "NULL".into(),
-        Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => other.as_sql(true),
-    }
 }
 
 /// Runs the script on a new server, and returns the outcome of each step and the counts.

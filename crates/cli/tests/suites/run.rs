@@ -8,13 +8,13 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
-use mysql::{Conn, OptsBuilder};
 
 use crate::cases::Case;
 use crate::flavor::Flavor;
 use crate::options::{EVERYTHING, option_file, tare_options};
 use crate::relay::{Destinations, Relay};
 use crate::servers::{command_line, create_data_directory, kill, tare_run};
+use crate::support::server::connect;
 use crate::support::{Directory, HANG_TIMEOUT};
 
 /// How a test ended.
@@ -129,7 +129,7 @@ impl Server {
         };
         let since = Instant::now();
         loop {
-            if let Some(mut conn) = connect(&server.socket) {
+            if let Ok(mut conn) = connect(&server.socket) {
                 conn.query_drop("CREATE DATABASE IF NOT EXISTS test")
                     .and_then(|()| conn.query_drop("CREATE DATABASE mtr"))
                     .map_err(|e| format!("the databases test and mtr: {e}"))?;
@@ -172,7 +172,7 @@ fn start_tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBu
     let mut child = command.spawn().expect("tare serve starts");
     let since = Instant::now();
     loop {
-        if let Some(mut conn) = connect(&socket) {
+        if let Ok(mut conn) = connect(&socket) {
             if let Err(e) = conn.query_drop("CREATE DATABASE IF NOT EXISTS test") {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -189,14 +189,6 @@ fn start_tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBu
         }
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-fn connect(socket: &Path) -> Option<Conn> {
-    let options = OptsBuilder::new()
-        .socket(socket.to_str())
-        .user(Some("root"))
-        .prefer_socket(true);
-    Conn::new(options).ok()
 }
 
 /// Runs one test.

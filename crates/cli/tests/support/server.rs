@@ -68,7 +68,7 @@ impl Server {
             socket,
             _directory: directory,
         };
-        wait_for("the server", || server.try_connect());
+        wait_for("the server", || connect(&server.socket).ok());
         server
     }
 
@@ -95,10 +95,6 @@ impl Server {
     pub fn connect(&self) -> Conn {
         connect(&self.socket).expect("the server takes a connection")
     }
-
-    fn try_connect(&self) -> Option<Conn> {
-        connect(&self.socket)
-    }
 }
 
 impl Drop for Server {
@@ -110,12 +106,12 @@ impl Drop for Server {
     }
 }
 
-fn connect(socket: &Path) -> Option<Conn> {
+/// Connects as root.
+pub fn connect(socket: &Path) -> mysql::Result<Conn> {
     let options = OptsBuilder::new()
         .socket(socket.to_str())
-        .user(Some("root"))
-        .prefer_socket(true);
-    Conn::new(options).ok()
+        .user(Some("root"));
+    Conn::new(options)
 }
 
 /// The socket of a MySQL that was started for the tests: `scripts/servers run 8.0 cargo test`.

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
-use mysql::{Conn, OptsBuilder};
+use mysql::Conn;
+use mysql::prelude::Queryable;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::support::server::connect;
 use crate::support::{Directory, HANG_TIMEOUT, TARE, finish, wait_for};
 
 /// A server of scripts/servers.
@@ -228,11 +230,7 @@ impl Server {
 
     /// Connects as root to a server that may have ended.
     pub fn try_connect(&self) -> mysql::Result<Conn> {
-        let socket = self.directory.path().join("mysql.sock");
-        let options = OptsBuilder::new()
-            .user(Some("root"))
-            .socket(Some(socket.to_string_lossy()));
-        Conn::new(options)
+        connect(&self.directory.path().join("mysql.sock"))
     }
 
     /// The rows that `tare sql --pid` prints for a statement, one object each.
@@ -294,6 +292,31 @@ impl Drop for Server {
             // `tare run` ends after its command.
             let _ = self.child.wait();
         }
+    }
+}
+
+/// Executes statements that must not fail.
+pub fn run(connection: &mut Conn, statements: &[&str]) {
+    for statement in statements {
+        connection.query_drop(statement).expect(statement);
+    }
+}
+
+/// A value that `tare sql --format json` prints, as text.
+pub fn json_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "NULL".into(),
+        other => other.to_string(),
+    }
+}
+
+/// A value that a server answers, as text.
+pub fn value_text(value: &mysql::Value) -> String {
+    match value {
+        mysql::Value::NULL => "NULL".into(),
+        mysql::Value::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => other.as_sql(true),
     }
 }
 
