@@ -204,7 +204,7 @@ quick
     }
 
     #[test]
-    fn what_is_no_option_is_named_with_its_place() {
+    fn an_unknown_option_is_reported_with_its_line() {
         let error = read("[mysqld]\n\ninnodb_buffer_pool_size = 1G\n").unwrap_err();
         assert!(
             error.starts_with("my.cnf:3: unknown option 'innodb-buffer-pool-size'"),
@@ -224,7 +224,7 @@ quick
     }
 
     #[test]
-    fn the_command_line_comes_behind_the_file() {
+    fn the_command_line_overrides_the_file() {
         let path = std::env::temp_dir().join(format!("tare-defaults-{}", std::process::id()));
         fs::write(&path, "[tare]\nport=1\n").unwrap();
         let cli = crate::Cli::command();

@@ -355,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn statements_are_taken_off_one_by_one_and_an_open_one_stays() {
+    fn complete_statements_are_removed_one_by_one() {
         let mut text = "SELECT ';' -- a; b\n; SELECT `;`;é'open; ".to_owned();
         assert_eq!(
             take_statement(&mut text).as_deref(),

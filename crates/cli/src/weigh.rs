@@ -73,7 +73,7 @@ pub struct Args {
     plain: Option<PathBuf>,
 
     #[command(flatten)]
-    yours: Yours,
+    yours: OwnServer,
 }
 
 /// A subcommand instead of a recipe.
@@ -140,7 +140,7 @@ struct Part {
 /// Recipe own, and servers by DSN.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Your server (recipe own)")]
-struct Yours {
+struct OwnServer {
     #[command(flatten)]
     server: ServerOptions,
 
@@ -484,7 +484,7 @@ fn default_output(plan: &Plan) -> PathBuf {
 }
 
 /// Reads the password from --password-file or the environment.
-fn read_password(yours: &Yours) -> Result<Option<String>, Failure> {
+fn read_password(yours: &OwnServer) -> Result<Option<String>, Failure> {
     let Some(path) = &yours.password_file else {
         return Ok(std::env::var(PASSWORD_VARIABLE).ok());
     };

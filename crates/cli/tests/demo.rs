@@ -61,7 +61,7 @@ fn the_demo_prints_cost_and_events_and_leaves_only_its_results() {
 }
 
 #[test]
-fn interrupted_the_demo_leaves_nothing_either() {
+fn an_interrupted_demo_leaves_nothing() {
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let directory = Directory::new("stop");
         let mut running =
@@ -166,7 +166,7 @@ sql = 'SELECT COUNT(*), SUM(id) FROM mine.t'
 ";
 
 #[test]
-fn statements_before_and_after_questions_targets_and_connections_of_a_workload() {
+fn a_recipe_may_have_statements_questions_targets_and_connections() {
     let directory = Directory::new("taught");
     write_recipe(&directory, RECIPE);
     let finished = finish(&mut weigh(&directory, &["./r.toml", "--output", "out"]));

@@ -144,7 +144,7 @@ fn an_installed_engine_records_and_systemd_is_notified() {
 }
 
 #[test]
-fn what_cannot_be_served_is_refused_and_nothing_is_written() {
+fn an_unsupported_server_is_refused_and_nothing_is_written() {
     let directory = create_system("/usr/sbin/mariadbd");
     let library = install_library(&directory);
     let library = library.to_string_lossy();

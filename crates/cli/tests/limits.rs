@@ -45,7 +45,7 @@ fn stop(mut child: std::process::Child) {
 }
 
 #[test]
-fn a_server_starts_where_files_may_not_be_as_large_as_a_segment() {
+fn a_server_starts_under_a_file_size_limit() {
     let directory = Directory::new("fsize");
     let wrong = "nonsense=1\ndigests_size=-5\nlock_timing=banana\nlock_instances=every";
     let (child, log, pid) = start(&directory, "200000000:200000000", wrong);

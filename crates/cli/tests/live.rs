@@ -16,7 +16,7 @@ use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
 
 /// Markup that changes the page's title if the page does not escape it.
-const EVIL: &str =
+const SCRIPT_INJECTION: &str =
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">";
 
 /// A `tare live`, and the address that it has printed.
@@ -111,7 +111,7 @@ fn start_busy_server() -> (Server, Conn, Vec<JoinHandle<()>>) {
     let waits = thread::spawn(move || {
         let _ = waiter.query_drop("INSERT INTO shop.orders VALUES (2)");
     });
-    let threads = vec![sleeper(&server, EVIL), waits];
+    let threads = vec![sleeper(&server, SCRIPT_INJECTION), waits];
     (server, holder, threads)
 }
 
@@ -496,5 +496,5 @@ fn take_picture(page: &mut Browser, name: &str, (width, height): (u32, u32), dar
     page.click("document.querySelector('[data-last=\"60000\"]')");
     thread::sleep(std::time::Duration::from_secs(20));
     page.evaluate("scrollTo(0, 0)");
-    page.picture(&Path::new(&to).join(name));
+    page.write_screenshot(&Path::new(&to).join(name));
 }

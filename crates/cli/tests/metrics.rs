@@ -310,7 +310,7 @@ fn tare_up_is_0_after_the_servers_end() {
 }
 
 #[test]
-fn an_address_that_is_taken_and_requests_that_are_none_are_refused() {
+fn a_taken_address_and_invalid_requests_are_refused() {
     let directory = Directory::new("metrics-refused");
     let exporter = Exporter::serve(&directory);
     let other = Directory::new("metrics-taken");
@@ -338,7 +338,7 @@ fn an_address_that_is_taken_and_requests_that_are_none_are_refused() {
 }
 
 #[test]
-fn what_is_shipped_for_prometheus_is_right() {
+fn the_shipped_prometheus_files_are_valid() {
     for words in [
         &["check", "config", "prometheus.yml"][..],
         &["check", "rules", "alerts.yml"],

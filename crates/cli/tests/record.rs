@@ -123,7 +123,7 @@ fn a_running_statement_is_sampled_from_shared_memory_and_by_sql() {
 }
 
 #[test]
-fn who_waits_for_a_lock_names_who_holds_it() {
+fn a_sample_of_a_lock_wait_names_the_holder() {
     let directory = Directory::new("record-blocked");
     let server = Server::tare(&["--performance-schema-instrument=%=ON"]);
     let history = |of: [&str; 2]| directory.path().join(&of[0][2..]);

@@ -30,7 +30,7 @@ fn a_signal_is_128_and_its_number() {
 }
 
 #[test]
-fn what_cannot_be_started_has_a_code_of_its_own() {
+fn a_command_that_cannot_start_has_its_own_code() {
     let directory = Directory::new("start");
     let missing = finish(&mut directory.tare(["run", "--", "./no-such-program"]));
     assert_eq!(missing.code, Some(127), "{missing:?}");

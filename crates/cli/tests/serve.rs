@@ -169,7 +169,7 @@ fn tcp_listens_on_the_given_address() {
 }
 
 #[test]
-fn tcp_wants_the_password_from_the_file() {
+fn tcp_needs_the_password_of_the_file() {
     let directory = Directory::new("tcp");
     std::fs::write(directory.path().join("secret"), "correct horse\n").expect("written");
     let served = serve(&directory, &["--password-file", "secret"]);
@@ -267,7 +267,7 @@ fn an_idle_connection_takes_less_than_16_kib_of_the_segment() {
 }
 
 #[test]
-fn off_means_no_segment() {
+fn without_performance_schema_there_is_no_segment() {
     let directory = Directory::new("off");
     let served = serve(&directory, &["--performance-schema=OFF"]);
     assert_eq!(served.answer("SELECT @@performance_schema"), "0\n");
@@ -278,7 +278,7 @@ fn off_means_no_segment() {
 }
 
 #[test]
-fn it_answers_about_another_program() {
+fn an_attached_server_answers_about_another_program() {
     let directory = Directory::new("attach");
     let host = host::start(&directory);
     let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);

@@ -229,7 +229,7 @@ fn a_page_is_empty_because_its_instruments_are_off() {
 }
 
 #[test]
-fn programs_read_intervals_as_lines_of_json() {
+fn intervals_are_lines_of_json() {
     let server = Server::tare(&[]);
     let _work = Work::start(server.socket());
     let directory = Directory::new("json");
@@ -393,7 +393,7 @@ fn keys_turn_pages_and_drill_down_on_a_real_server() {
 }
 
 #[test]
-fn a_server_that_goes_is_waited_for() {
+fn top_waits_for_a_lost_server() {
     let server = Server::tare(&[]);
     let data = server.socket().parent().expect("a directory").to_owned();
     let mut terminal = Terminal::start(server.socket());
@@ -427,7 +427,7 @@ fn a_server_that_goes_is_waited_for() {
 }
 
 #[test]
-fn what_is_sampled_is_marked() {
+fn sampled_pages_are_marked() {
     let server = Server::tare(&[
         "--performance-schema-instrument=stage/%=ON",
         "--sampling",

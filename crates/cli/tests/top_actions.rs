@@ -65,7 +65,7 @@ fn threads(socket: &Path) -> (CommandResult, Vec<Value>) {
 }
 
 #[test]
-fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
+fn named_servers_have_tabs_and_a_lost_one_is_marked() {
     let servers = [Server::tare(&[]), Server::tare(&[])];
     let directory = Directory::new("tabs");
     write_config(
@@ -106,7 +106,7 @@ fn servers_with_names_have_tabs_and_one_that_goes_is_marked() {
 }
 
 #[test]
-fn a_server_that_is_not_there_yet_is_waited_for_among_several() {
+fn top_waits_for_an_unreachable_server_among_several() {
     let server = Server::tare(&[]);
     let directory = Directory::new("late");
     let late = directory.path().join("late");
@@ -232,7 +232,7 @@ fn a_blocked_session_comes_first_with_its_blocker() {
 }
 
 #[test]
-fn programs_read_one_object_for_each_refresh_until_they_have_enough() {
+fn json_has_one_object_per_interval_until_the_pipe_closes() {
     use std::io::{BufRead, BufReader};
     let server = Server::tare(&[]);
     let _work = support::server::Work::start(server.socket());

@@ -83,7 +83,7 @@ fn intervals(finished: &CommandResult) -> Vec<Value> {
 }
 
 #[test]
-fn intervals_are_those_that_were_recorded_to_the_end() {
+fn recorded_intervals_are_printed_to_the_end() {
     let (directory, history) = create_history("top-history");
     let options = ["--at", "2026-11-22 14:00:40.001", "--format", "json"];
     let printed = intervals(&top(&directory, &history, &options));
@@ -110,7 +110,7 @@ fn intervals_are_those_that_were_recorded_to_the_end() {
 }
 
 #[test]
-fn sessions_are_those_that_were_sampled_with_who_blocked_them() {
+fn sessions_are_the_sampled_ones_with_their_blockers() {
     let (directory, history) = create_history("top-history-threads");
     let options = ["--page", "threads", "--batch", "1", "--format", "json"];
     let printed = intervals(&top(&directory, &history, &options));

@@ -426,7 +426,7 @@ fn weigh_own<'a>(dsn: &'a str, repetitions: &'a str, seconds: &'a str) -> [&'a s
 }
 
 #[test]
-fn a_running_server_is_weighed_in_windows_and_is_as_it_was() {
+fn a_running_server_is_weighed_and_its_settings_are_restored() {
     let server = LoadedServer::start();
     let before = server.settings();
     let socket = server.socket();

@@ -114,7 +114,7 @@ fn write_runs(first: StoredRun, second: StoredRun) -> Directory {
 }
 
 #[test]
-fn what_is_worse_has_code_1_and_is_named() {
+fn a_worse_run_has_code_1_and_is_named() {
     let directory = write_runs(
         StoredRun::default(),
         StoredRun {
@@ -188,7 +188,7 @@ fn a_difference_within_the_interval_is_undecided() {
 }
 
 #[test]
-fn a_slower_machine_is_taken_out_by_what_is_the_same() {
+fn a_slower_machine_cancels_out_with_option_same() {
     let slower = StoredRun {
         speed: 1.2,
         ..StoredRun::default()
@@ -220,7 +220,7 @@ fn a_slower_machine_is_taken_out_by_what_is_the_same() {
 }
 
 #[test]
-fn too_little_evidence_is_none() {
+fn too_few_repetitions_are_undecided() {
     let worse = StoredRun {
         cost: 150.0,
         ..StoredRun::default()
@@ -263,7 +263,7 @@ fn too_little_evidence_is_none() {
 }
 
 #[test]
-fn what_cannot_be_compared_has_code_2() {
+fn incomparable_runs_have_code_2() {
     let directory = write_runs(
         StoredRun::default(),
         StoredRun {

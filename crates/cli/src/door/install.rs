@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_unit_preloads_stays() {
+    fn the_units_own_preloads_stay() {
         let library = Path::new("/usr/local/lib/libtare_psi.so");
         let nowhere = Path::new("/nonexistent");
         let preload =

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn ours_come_after_the_files_and_before_the_users() {
+    fn tares_options_come_between_the_files_and_the_users() {
         let all = inserted("--no-defaults --port=1 --no-defaults", Release::Mysql57);
         assert_eq!(all.len(), 3 + 1 + BUFFERS.len() + 1);
         assert_eq!(all[0], "--no-defaults");

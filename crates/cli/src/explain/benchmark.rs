@@ -279,13 +279,13 @@ impl Rounds {
 
     /// Nanoseconds of the first event, and of any other.
     fn each(&self) -> (f64, f64) {
-        let (one, several) = (middle(&self.one), middle(&self.several));
+        let (one, several) = (midmean(&self.one), midmean(&self.several));
         (one, (several - one) / NEXT_EVENTS as f64)
     }
 }
 
 /// The mean of the middle half.
-fn middle(rounds: &[f64]) -> f64 {
+fn midmean(rounds: &[f64]) -> f64 {
     let mut sorted = rounds.to_vec();
     sorted.sort_by(f64::total_cmp);
     let half = &sorted[sorted.len() / 4..sorted.len() - sorted.len() / 4];
@@ -421,10 +421,10 @@ mod tests {
         let mut rounds: Vec<f64> = (0..100).map(|i| 50.0 + f64::from(i % 2)).collect();
         rounds.extend([1e6; 20]);
         assert!(
-            (50.0..51.0).contains(&middle(&rounds)),
+            (50.0..51.0).contains(&midmean(&rounds)),
             "{}",
-            middle(&rounds)
+            midmean(&rounds)
         );
-        assert_eq!(middle(&[7.0]), 7.0);
+        assert_eq!(midmean(&[7.0]), 7.0);
     }
 }

@@ -86,7 +86,7 @@ impl Report {
                 lines.extend(every.lines());
             }
             (None, Some(followed)) => {
-                lines.push(self.missed(followed, "Latencies"));
+                lines.push(self.missed_line(followed, "Latencies"));
                 lines.extend(followed.lines());
             }
             (None, None) => {}
@@ -108,7 +108,7 @@ impl Report {
             }
         }
         match &self.scheduling {
-            Some(Ok(scheduling)) => self.scheduled(scheduling, &mut lines),
+            Some(Ok(scheduling)) => self.push_scheduling(scheduling, &mut lines),
             Some(Err(why)) => lines.extend([
                 String::new(),
                 format!("Pre-emption could not be observed: {why}"),
@@ -122,7 +122,7 @@ impl Report {
         lines.join("\n")
     }
 
-    fn missed(&self, followed: &Histogram, what: &str) -> String {
+    fn missed_line(&self, followed: &Histogram, what: &str) -> String {
         let (followed, counted) = (followed.count(), self.counted.count);
         match counted.saturating_sub(followed) {
             0 => format!("{what} of every statement, followed one by one ({followed}):"),
@@ -133,7 +133,7 @@ impl Report {
         }
     }
 
-    fn scheduled(&self, scheduling: &Scheduling, lines: &mut Vec<String>) {
+    fn push_scheduling(&self, scheduling: &Scheduling, lines: &mut Vec<String>) {
         let Scheduling {
             preempted,
             undisturbed,
@@ -143,7 +143,7 @@ impl Report {
         } = scheduling;
         lines.push(String::new());
         if let Some(followed) = &self.followed {
-            lines.push(self.missed(followed, "Scheduling"));
+            lines.push(self.missed_line(followed, "Scheduling"));
         }
         lines.push(format!(
             "pre-empted      {:>10}, mean {}",
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn hits_and_the_pre_empted_stand_apart() {
+    fn hits_and_preempted_statements_are_reported_separately() {
         let (mut hits, mut misses) = (Histogram::default(), Histogram::default());
         hits.add_many(5e6, 3);
         misses.add(1e8);

@@ -87,7 +87,7 @@ fn server_tabs(view: &mut View, area: Rect) -> Line<'static> {
         let style = match (number == view.server, is_there) {
             (true, _) => REVERSED,
             (false, true) => Style::new(),
-            (false, false) => view.theme.style(Level::TooMuch),
+            (false, false) => view.theme.style(Level::Critical),
         };
         let right = left + u16::try_from(text.chars().count()).unwrap_or(area.width);
         view.click_areas.servers.push((area.y, left..right, number));
@@ -188,7 +188,7 @@ fn notes(view: &View) -> Vec<Line<'static>> {
 
 fn footer(view: &View) -> Line<'static> {
     if let Some(kill) = &view.confirming {
-        return Line::styled(kill.question(), view.theme.style(Level::TooMuch));
+        return Line::styled(kill.question(), view.theme.style(Level::Critical));
     }
     match (view.typing, view.filter.is_empty()) {
         (true, _) => Line::raw(format!("/{}_", view.filter)),

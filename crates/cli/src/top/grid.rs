@@ -155,7 +155,11 @@ fn line(
     let waits = sheet
         .waiting()
         .is_some_and(|at| row.figures[at].is_waiting());
-    let style = theme.style(if waits { Level::TooMuch } else { Level::Usual });
+    let style = theme.style(if waits {
+        Level::Critical
+    } else {
+        Level::Normal
+    });
     let cells = columns.iter().map(|entry| {
         let kind = entry.column.kind;
         let text = row.figures[entry.at].text(kind);

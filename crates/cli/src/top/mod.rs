@@ -99,7 +99,7 @@ pub struct Args {
 
     /// How intervals are printed, without end unless --batch says how many; needs no terminal
     #[arg(long, value_enum)]
-    format: Option<Form>,
+    format: Option<PrintFormat>,
 
     /// Record the server meanwhile as tare record does, in this directory
     #[cfg(feature = "history")]
@@ -126,7 +126,7 @@ pub struct Args {
 
 /// The format of printed intervals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum PrintFormat {
     /// Columns, in units for people
     Text,
     /// One object for each interval, on a line of its own: picoseconds, bytes, counts per second
@@ -237,7 +237,7 @@ fn batch(args: &Args, page: &'static Sheet) -> Batch {
         },
         filter: args.filter.clone(),
         rows: args.rows,
-        is_json: args.format == Some(Form::Json),
+        is_json: args.format == Some(PrintFormat::Json),
     }
 }
 

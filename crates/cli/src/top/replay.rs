@@ -94,9 +94,9 @@ impl Replay {
     fn begin(&mut self, at: Option<i64>) -> Result<(), Failure> {
         let newest = match at {
             Some(at) => at,
-            None => match self.edge("MAX", i64::MIN, i64::MAX)? {
+            None => match self.first_or_last_moment("MAX", i64::MIN, i64::MAX)? {
                 Some(newest) => newest + 1,
-                None => return Err(Failure::new(FAILED, self.nothing())),
+                None => return Err(Failure::new(FAILED, self.no_rows_message())),
             },
         };
         self.set_range(newest - NEAR_MS, newest.saturating_add(NEAR_MS));
@@ -107,8 +107,8 @@ impl Replay {
             .collect();
         match &there[..] {
             [] => {
-                let first = self.edge("MIN", i64::MIN, i64::MAX)?;
-                let last = self.edge("MAX", i64::MIN, i64::MAX)?;
+                let first = self.first_or_last_moment("MIN", i64::MIN, i64::MAX)?;
+                let last = self.first_or_last_moment("MAX", i64::MIN, i64::MAX)?;
                 let message = match first.zip(last) {
                     Some((first, last)) => format!(
                         "nothing was recorded around {}; there is something from {} to {}",
@@ -116,7 +116,7 @@ impl Replay {
                         in_utc(first),
                         in_utc(last)
                     ),
-                    None => self.nothing(),
+                    None => self.no_rows_message(),
                 };
                 return Err(Failure::new(FAILED, message));
             }
@@ -147,7 +147,7 @@ impl Replay {
         Ok(())
     }
 
-    fn nothing(&self) -> String {
+    fn no_rows_message(&self) -> String {
         format!(
             "{}: nothing was recorded there",
             self.past.directory.display()
@@ -167,7 +167,12 @@ impl Replay {
     }
 
     /// The first or the last moment of a range.
-    fn edge(&mut self, which: &str, from: i64, to: i64) -> Result<Option<i64>, QueryError> {
+    fn first_or_last_moment(
+        &mut self,
+        which: &str,
+        from: i64,
+        to: i64,
+    ) -> Result<Option<i64>, QueryError> {
         self.set_range(from, to);
         let answer = rows(
             &mut self.session,
@@ -201,15 +206,15 @@ impl Replay {
         let sheet = history_sheet(place).map_err(QueryError::Refused)?;
         let mut notes = Vec::new();
         if self
-            .edge("MAX", self.until - self.length, self.until)?
+            .first_or_last_moment("MAX", self.until - self.length, self.until)?
             .is_none()
         {
-            if let Some(next) = self.edge("MIN", self.until, i64::MAX)? {
+            if let Some(next) = self.first_or_last_moment("MIN", self.until, i64::MAX)? {
                 let next = in_utc(next);
                 notes.push(format!("nothing was recorded then; it goes on at {next}"));
             } else {
                 notes.push(HISTORY_ENDS.to_owned());
-                let newest = self.edge("MAX", i64::MIN, self.until)?;
+                let newest = self.first_or_last_moment("MAX", i64::MIN, self.until)?;
                 self.until = newest.map_or(self.until, |newest| newest + 1);
             }
         }

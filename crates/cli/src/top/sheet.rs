@@ -271,7 +271,7 @@ impl Sheet {
     }
 
     /// Why this server does not have the page.
-    pub fn missing(&self, about: &About) -> Option<String> {
+    pub fn missing_reason(&self, about: &About) -> Option<String> {
         let (needed, name) = match about.product {
             Product::Tare => return None,
             Product::MySql => (self.since.mysql, "MySQL"),

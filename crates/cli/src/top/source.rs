@@ -258,7 +258,7 @@ impl Sampler {
 
     /// Asks about a place.
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
-        if let Some(reason) = place.sheet.missing(&self.observed.about) {
+        if let Some(reason) = place.sheet.missing_reason(&self.observed.about) {
             return Err(QueryError::Refused(reason));
         }
         if let Some(reason) = self.observed.about.explain_empty_page() {

@@ -39,7 +39,7 @@ pub fn draw(view: &View, frame: &mut Frame, area: Rect) {
             .map(|load| (value(load), level(value(load))))
             .collect()
     };
-    let usual = |_| Level::Usual;
+    let usual = |_| Level::Normal;
     let active = |n| view.theme.active(n, view.processors);
     let sparks = [
         Spark {
@@ -83,7 +83,10 @@ fn draw_line(view: &View, frame: &mut Frame, area: Rect, spark: Spark<'_>) {
         Constraint::Length(named),
     ])
     .areas(area);
-    let level = spark.bars.first().map_or(Level::Usual, |(_, level)| *level);
+    let level = spark
+        .bars
+        .first()
+        .map_or(Level::Normal, |(_, level)| *level);
     frame.render_widget(Line::raw(format!(" {}", spark.label)), label);
     let text = Line::styled(spark.value, view.theme.style(level));
     frame.render_widget(text.alignment(Alignment::Right), value);
@@ -105,7 +108,7 @@ fn sparkline(view: &View, bars: &[(f64, Level)]) -> Sparkline<'static> {
             0
         };
         let style = match level {
-            Level::Usual => Style::new(),
+            Level::Normal => Style::new(),
             level => view.theme.style(*level),
         };
         SparklineBar::from(height).style(Some(style))

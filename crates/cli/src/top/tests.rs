@@ -156,7 +156,7 @@ fn a_narrow_screen_has_fewer_columns_and_no_cut_number() {
 }
 
 #[test]
-fn a_page_without_rows_counts_no_less_than_nothing() {
+fn a_page_without_rows_has_sums_of_0() {
     let mut view = view_of(&PAGES[0]);
     answer(&mut view, Vec::new());
     assert!(draw_text(&mut view, 96, 9)[2].starts_with("0/s calls, 0 in 2.0 s, 0 rows"));

@@ -23,17 +23,17 @@ const IDLE_COMMANDS: [&str; 5] = [
 /// A figure's level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    Usual,
-    Much,
-    TooMuch,
+    Normal,
+    High,
+    Critical,
 }
 
 impl Level {
-    fn of(value: f64, [much, too_much]: [f64; 2]) -> Self {
+    fn of(value: f64, [high, critical]: [f64; 2]) -> Self {
         match value {
-            value if value >= too_much => Self::TooMuch,
-            value if value >= much => Self::Much,
-            _ => Self::Usual,
+            value if value >= critical => Self::Critical,
+            value if value >= high => Self::High,
+            _ => Self::Normal,
         }
     }
 }
@@ -65,11 +65,11 @@ impl Theme {
     /// The style of a level.
     pub fn style(&self, level: Level) -> Style {
         match (level, self.has_colour) {
-            (Level::Usual, _) => Style::new(),
-            (Level::Much, true) => Style::new().fg(Color::Yellow),
-            (Level::TooMuch, true) => BOLD.fg(Color::Red),
-            (Level::Much, false) => BOLD,
-            (Level::TooMuch, false) => BOLD.add_modifier(Modifier::UNDERLINED),
+            (Level::Normal, _) => Style::new(),
+            (Level::High, true) => Style::new().fg(Color::Yellow),
+            (Level::Critical, true) => BOLD.fg(Color::Red),
+            (Level::High, false) => BOLD,
+            (Level::Critical, false) => BOLD.add_modifier(Modifier::UNDERLINED),
         }
     }
 
@@ -77,14 +77,14 @@ impl Theme {
     pub fn active(&self, sessions: f64, processors: Option<f64>) -> Level {
         let usual = || processors.map(|n| [n, 2.0 * n]);
         let thresholds = self.thresholds.active.or_else(usual);
-        thresholds.map_or(Level::Usual, |thresholds| Level::of(sessions, thresholds))
+        thresholds.map_or(Level::Normal, |thresholds| Level::of(sessions, thresholds))
     }
 
     /// The level of a figure of a row.
     pub fn level(&self, sheet: &Sheet, row: &Row, at: usize) -> Level {
         let (column, figure) = (&sheet.columns[at], &row.figures[at]);
         let Figure::Number(n) = figure else {
-            return Level::Usual;
+            return Level::Normal;
         };
         match (column.kind, column.head) {
             (Measure::Average, _) if sheet.instruments == "statement/%" => {
@@ -94,7 +94,7 @@ impl Theme {
             (Measure::GaugeSeconds, _) if runs(sheet, row) => {
                 Level::of(*n, self.thresholds.running_s)
             }
-            _ => Level::Usual,
+            _ => Level::Normal,
         }
     }
 
@@ -141,13 +141,13 @@ mod tests {
     fn no_color_is_honoured_and_the_locale_chooses_the_bars() {
         let plain = theme(&[("NO_COLOR", "1"), ("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]);
         assert!(!plain.has_colour && !plain.has_blocks);
-        for level in [Level::Usual, Level::Much, Level::TooMuch] {
+        for level in [Level::Normal, Level::High, Level::Critical] {
             assert_eq!(plain.style(level).fg, None, "{level:?}");
         }
         // An empty one is none: https://no-color.org
         let other = theme(&[("NO_COLOR", ""), ("LANG", "C.utf8")]);
         assert!(other.has_colour && other.has_blocks);
-        assert_eq!(other.style(Level::TooMuch).fg, Some(Color::Red));
+        assert_eq!(other.style(Level::Critical).fg, Some(Color::Red));
     }
 
     #[test]
@@ -165,11 +165,11 @@ mod tests {
             };
             theme.level(sheet, &row, at)
         };
-        assert_eq!(level("Query", 9.0), Level::Usual);
-        assert_eq!(level("Query", 10.0), Level::Much);
-        assert_eq!(level("Execute", 60.0), Level::TooMuch);
-        assert_eq!(level("Sleep", 86_400.0), Level::Usual);
-        assert_eq!(theme.active(4.0, Some(2.0)), Level::TooMuch);
-        assert_eq!(theme.active(4.0, None), Level::Usual);
+        assert_eq!(level("Query", 9.0), Level::Normal);
+        assert_eq!(level("Query", 10.0), Level::High);
+        assert_eq!(level("Execute", 60.0), Level::Critical);
+        assert_eq!(level("Sleep", 86_400.0), Level::Normal);
+        assert_eq!(theme.active(4.0, Some(2.0)), Level::Critical);
+        assert_eq!(theme.active(4.0, None), Level::Normal);
     }
 }

@@ -201,7 +201,7 @@ impl View {
     /// Turns to a page.
     pub fn turn(&mut self, page: usize) -> Place {
         self.path = vec![Place::page(&PAGES[page % PAGES.len()])];
-        self.arrive()
+        self.reset_rows()
     }
 
     /// Drills down from the chosen row.
@@ -229,18 +229,18 @@ impl View {
         };
         let below = place.below(row, title.unwrap_or_default())?;
         self.path.push(below);
-        Some(self.arrive())
+        Some(self.reset_rows())
     }
 
     /// Leaves a drill-down; `None` on a page.
     pub fn leave(&mut self) -> Option<Place> {
         (self.path.len() > 1).then(|| {
             self.path.pop();
-            self.arrive()
+            self.reset_rows()
         })
     }
 
-    fn arrive(&mut self) -> Place {
+    fn reset_rows(&mut self) -> Place {
         self.answer = None;
         self.error_text = None;
         self.chosen = None;

@@ -110,7 +110,7 @@ fn count_rows(connection: &mut Conn, text: &str) -> mysql::Result<usize> {
 }
 
 #[test]
-fn the_script_is_read_as_meant() {
+fn the_script_is_parsed_into_steps() {
     let script = "# a comment\nBEGIN;\n#binary 1, 'x'\n#binary 2, 'y'\nSELECT ?,\n    ?;\n@repeat 2 DO :n;\n";
     let both = vec![vec![1.into(), "x".into()], vec![2.into(), "y".into()]];
     let expected = [

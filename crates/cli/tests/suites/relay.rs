@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::program::{Program, Programs, Step, insert_values};
-use crate::route::{Copies, Talk, To, with_connection_id};
+use crate::route::{Copies, RoutingState, To, with_connection_id};
 use crate::wire::{self, Answer, Greeting, packet};
 
 /// A Unix or TCP socket.
@@ -131,7 +131,7 @@ fn serve<C: Stream>(client: C, ends: &Arc<Destinations>) {
             tables: None,
             flags: 0,
             connection: 0,
-            talk: Talk::default(),
+            routing: RoutingState::default(),
         };
         let _ = session.relay();
         session.client.close();
@@ -170,7 +170,7 @@ struct RelayedSession<C> {
     tables: Option<UnixStream>,
     flags: u32,
     connection: u32,
-    talk: Talk,
+    routing: RoutingState,
 }
 
 /// Time limit for an answer to the relay.
@@ -220,14 +220,14 @@ impl<C: Stream> RelayedSession<C> {
         }
         let text = wire::text(message).map(|text| String::from_utf8_lossy(text).into_owned());
         let database = match (&text, wire::command(message)) {
-            (Some(sql), _) => Talk::used_database(sql),
+            (Some(sql), _) => RoutingState::used_database(sql),
             (None, Some((wire::COM_INIT_DB, name))) => {
                 Some(String::from_utf8_lossy(name).to_lowercase())
             }
             _ => None,
         };
         if let Some(database) = database {
-            self.talk.set_database(database.clone());
+            self.routing.set_database(database.clone());
             // Copies of Tare's tables may be created in the test's own databases.
             self.query_tables(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
             self.query_tables(&format!("USE {database}"))?;
@@ -245,13 +245,13 @@ impl<C: Stream> RelayedSession<C> {
             self.end_load(rest)?;
             return self.send_to_client(Answer::combine(self.flags, answers));
         }
-        let mut talk = std::mem::take(&mut self.talk);
-        let to = talk.route(&sql, &ends.copies, |variable| {
+        let mut routing = std::mem::take(&mut self.routing);
+        let to = routing.route(&sql, &ends.copies, |variable| {
             let value = self.query_server(&format!("SELECT {variable}")).ok()?;
             value.literals(self.flags)?.pop()
         });
-        let variables = talk.variables(&sql);
-        self.talk = talk;
+        let variables = routing.variables(&sql);
+        self.routing = routing;
         match to {
             To::Server => self.send_to_server(message),
             To::Tare | To::Both => {

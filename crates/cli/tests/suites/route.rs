@@ -18,7 +18,7 @@ pub struct Copies(Mutex<HashSet<String>>);
 
 /// State of a connection that affects the routing of its statements.
 #[derive(Debug, Default)]
-pub struct Talk {
+pub struct RoutingState {
     database: String,
     /// Prepared statements for Tare, with the variables that each has.
     prepared: HashMap<String, Vec<String>>,
@@ -28,7 +28,7 @@ pub struct Talk {
 }
 
 /// Whether a schema is in Tare's tables.
-fn is_tares(schema: &str) -> bool {
+fn is_tare_schema(schema: &str) -> bool {
     matches!(schema, "performance_schema" | "sys")
 }
 
@@ -52,7 +52,7 @@ const LOAD: [&str; 16] = [
     "flush",
 ];
 
-impl Talk {
+impl RoutingState {
     /// The database that a USE statement selects.
     pub fn used_database(sql: &str) -> Option<String> {
         let lower = sql.to_lowercase();
@@ -82,7 +82,7 @@ impl Talk {
                 to => to,
             });
         }
-        let is_tares = match &*first {
+        let is_tare_schema = match &*first {
             // The sql_mode applies to both.
             "set" if lower.contains("sql_mode") => {
                 if lower.contains("@@") {
@@ -96,7 +96,7 @@ impl Talk {
             "grant" | "revoke" | "use" | "flush" | "rename" => false,
             // Variables of the server.
             "set" if !lower.contains("performance_schema.") && !lower.contains("sys.") => false,
-            "create" | "drop" | "alter" if is_the_servers(&lower) => false,
+            "create" | "drop" | "alter" if is_server_object(&lower) => false,
             "update" if second.starts_with("mysql.") => false,
             // Comments on columns, which differ between servers.
             "select" if selects_comments(&lower) => false,
@@ -116,28 +116,28 @@ impl Talk {
                     Some(variable) => value(&variable).unwrap_or_default().to_lowercase(),
                     None => lower.clone(),
                 };
-                let is_tares = self.is_about_tares(&text, copies);
-                if is_tares {
+                let is_tare_schema = self.reads_tare_tables(&text, copies);
+                if is_tare_schema {
                     self.prepared.insert(second.clone(), variables(&text));
                 }
-                is_tares
+                is_tare_schema
             }
-            _ => self.is_about_tares(&lower, copies),
+            _ => self.reads_tare_tables(&lower, copies),
         };
-        let to = match is_tares {
+        let to = match is_tare_schema {
             false => To::Server,
             true if LOAD.contains(&&*first) || lower.contains("sql_mode") => To::Both,
             true => To::Tare,
         };
-        if first == "create" && is_tares {
+        if first == "create" && is_tare_schema {
             copies.add(&lower);
         }
         self.last = Some(to);
         to
     }
 
-    fn is_about_tares(&self, lower: &str, copies: &Copies) -> bool {
-        let of_the_database = is_tares(&self.database) && !lower.contains("test.");
+    fn reads_tare_tables(&self, lower: &str, copies: &Copies) -> bool {
+        let of_the_database = is_tare_schema(&self.database) && !lower.contains("test.");
         of_the_database
             || lower.contains("performance_schema")
             || lower.contains("sys.")
@@ -162,7 +162,7 @@ impl Talk {
 }
 
 /// Whether CREATE, DROP or ALTER is about programs, users or databases, which only the server has.
-fn is_the_servers(lower: &str) -> bool {
+fn is_server_object(lower: &str) -> bool {
     let kinds = [
         "user",
         "role",
@@ -211,7 +211,7 @@ fn words(sql: &str) -> impl Iterator<Item = String> + use<'_> {
     let mut rest = sql;
     std::iter::from_fn(move || {
         loop {
-            rest = rest.trim_start_matches(|c: char| !is_of_a_word(c) && c != '/' && c != '#');
+            rest = rest.trim_start_matches(|c: char| !is_word_char(c) && c != '/' && c != '#');
             if let Some(comment) = rest.strip_prefix("/*") {
                 rest = comment.split_once("*/").map_or("", |(_, after)| after);
             } else if rest.starts_with('#') {
@@ -229,12 +229,12 @@ fn words(sql: &str) -> impl Iterator<Item = String> + use<'_> {
     })
 }
 
-fn is_of_a_word(c: char) -> bool {
+fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '$' | '.' | '`')
 }
 
 fn word(text: &str) -> &str {
-    &text[..text.find(|c| !is_of_a_word(c)).unwrap_or(text.len())]
+    &text[..text.find(|c| !is_word_char(c)).unwrap_or(text.len())]
 }
 
 /// The user variables, `@name`, in a statement, without `@@name` and hosts of accounts.
@@ -244,7 +244,7 @@ fn variables(lower: &str) -> Vec<String> {
         let before = lower[..at].chars().next_back();
         let name = word(&lower[at + 1..]);
         let is_an_account =
-            before.is_some_and(|c| is_of_a_word(c) || matches!(c, '\'' | '"' | '@'));
+            before.is_some_and(|c| is_word_char(c) || matches!(c, '\'' | '"' | '@'));
         if !is_an_account && !name.is_empty() {
             names.push(format!("@{name}"));
         }

@@ -212,7 +212,7 @@ impl Browser {
     }
 
     /// Writes a screenshot as a PNG file.
-    pub fn picture(&mut self, path: &Path) {
+    pub fn write_screenshot(&mut self, path: &Path) {
         let answer = self.send("Page.captureScreenshot", json!({"format": "png"}));
         let text = answer["data"].as_str().expect("a picture");
         let bytes = data_encoding::BASE64

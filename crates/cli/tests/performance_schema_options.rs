@@ -15,10 +15,10 @@ struct TareServer {
 fn serve(directory: &Directory, options: &[&str]) -> TareServer {
     let mut command = directory.tare(["serve"]);
     command.args(options);
-    served(command, directory)
+    start_server(command, directory)
 }
 
-fn served(mut command: Command, directory: &Directory) -> TareServer {
+fn start_server(mut command: Command, directory: &Directory) -> TareServer {
     let mut running = Process::start(&mut command);
     let line = running.line();
     let socket = line
@@ -61,7 +61,7 @@ fn in_zone(directory: &Directory, zone: &str) -> TareServer {
     command
         .args(["--data", "data", "--port", "0"])
         .env("TZ", zone);
-    served(command, directory)
+    start_server(command, directory)
 }
 
 #[test]
@@ -127,9 +127,9 @@ performance_schema_instrument = 'thread/sql/main=OFF'
 
 #[test]
 fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
-    let directory = Directory::new("knobs");
+    let directory = Directory::new("options");
     std::fs::write(directory.path().join("my.cnf"), FILE).expect("written");
-    let served = serve(
+    let start_server = serve(
         &directory,
         &[
             "--defaults-file=my.cnf",
@@ -152,15 +152,15 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
         ("users_size", "-1"),
         ("setup_actors_size", "9"),
     ] {
-        assert_eq!(served.variable(name), value, "{name}");
+        assert_eq!(start_server.variable(name), value, "{name}");
     }
     assert_eq!(
-        served.answer("SHOW VARIABLES LIKE 'performance_schema'"),
+        start_server.answer("SHOW VARIABLES LIKE 'performance_schema'"),
         ["performance_schema\tON"]
     );
     // The number that MySQL 9.7 has.
     assert_eq!(
-        served
+        start_server
             .answer("SHOW VARIABLES LIKE 'performance_schema%'")
             .len(),
         48
@@ -168,26 +168,26 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
     let on = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME IN \
               ('events_waits_current', 'events_waits_history', 'events_statements_history_long') ORDER BY 1";
     assert_eq!(
-        served.answer(on),
+        start_server.answer(on),
         ["events_statements_history_long", "events_waits_current"]
     );
     let counted = "SELECT COUNT(*) > 1, SUM(ENABLED = 'YES' AND TIMED = 'NO') = COUNT(*) FROM \
                    performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/%'";
-    assert_eq!(served.answer(counted), ["1\t1"]);
+    assert_eq!(start_server.answer(counted), ["1\t1"]);
     let mutexes = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/mutex/%'";
-    assert_eq!(served.answer(mutexes), ["3"]);
+    assert_eq!(start_server.answer(mutexes), ["3"]);
     // Losses are counted in the same status variables as in MySQL.
     let lost = "SELECT SUM(VARIABLE_NAME = 'Performance_schema_mutex_classes_lost' AND VARIABLE_VALUE > 0), \
                 SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status \
                 WHERE VARIABLE_NAME LIKE 'Performance\\_schema\\_%classes\\_lost'";
-    assert_eq!(served.answer(lost), ["1\t1"]);
+    assert_eq!(start_server.answer(lost), ["1\t1"]);
     let thread = "SELECT ENABLED, HISTORY FROM performance_schema.setup_threads WHERE NAME = 'thread/sql/main'";
-    assert_eq!(served.answer(thread), ["NO\tYES"]);
+    assert_eq!(start_server.answer(thread), ["NO\tYES"]);
 }
 
 #[test]
 fn tables_of_size_0_are_empty() {
-    let directory = Directory::new("knobs-none");
+    let directory = Directory::new("options-none");
     let mut options = vec!["--data", "data", "--port", "0"];
     let sizes = [
         "accounts-size",
@@ -201,13 +201,17 @@ fn tables_of_size_0_are_empty() {
     options.push("--performance-schema-instrument=%=ON");
     options.push("--performance-schema-consumer-events-stages-current=ON");
     options.push("--performance-schema-consumer-events-stages-history=ON");
-    let served = serve(&directory, &options);
-    served.answer(
+    let start_server = serve(&directory, &options);
+    start_server.answer(
         "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY); INSERT INTO d.t VALUES (1)",
     );
-    served.answer("SELECT * FROM d.t");
+    start_server.answer("SELECT * FROM d.t");
     for size in sizes {
-        assert_eq!(served.variable(&size.replace('-', "_")), "0", "{size}");
+        assert_eq!(
+            start_server.variable(&size.replace('-', "_")),
+            "0",
+            "{size}"
+        );
     }
     for table in [
         "accounts",
@@ -216,87 +220,88 @@ fn tables_of_size_0_are_empty() {
         "mutex_instances",
         "table_handles",
     ] {
-        let rows = served.answer(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
+        let rows = start_server.answer(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
         assert_eq!(rows, ["0"], "{table}");
     }
     // Other tables do not depend on these sizes.
     for table in ["users", "events_statements_current", "rwlock_instances"] {
-        let rows = served.answer(&format!(
+        let rows = start_server.answer(&format!(
             "SELECT COUNT(*) > 0 FROM performance_schema.{table}"
         ));
         assert_eq!(rows, ["1"], "{table}");
     }
     let mutexes = "SELECT COUNT(*) FROM performance_schema.events_waits_summary_global_by_event_name WHERE \
                    EVENT_NAME LIKE 'wait/synch/mutex/%' AND COUNT_STAR > 0";
-    assert_eq!(served.answer(mutexes), ["0"]);
+    assert_eq!(start_server.answer(mutexes), ["0"]);
     let lost = "SELECT SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status WHERE VARIABLE_NAME IN \
                 ('Performance_schema_accounts_lost', 'Performance_schema_mutex_instances_lost')";
-    assert_eq!(served.answer(lost), ["2"]);
+    assert_eq!(start_server.answer(lost), ["2"]);
     // Histories of all types share one ring of the largest size, but each has as many rows as its own
     // option says.
-    assert_eq!(served.variable("events_stages_history_size"), "3");
-    assert_eq!(served.variable("events_waits_history_size"), "3");
+    assert_eq!(start_server.variable("events_stages_history_size"), "3");
+    assert_eq!(start_server.variable("events_waits_history_size"), "3");
     let stages = "SELECT MAX(n) <= 3 FROM (SELECT COUNT(*) AS n FROM performance_schema.events_stages_history GROUP BY \
                   THREAD_ID) t";
-    assert_eq!(served.answer(stages), ["1"]);
+    assert_eq!(start_server.answer(stages), ["1"]);
 }
 
 #[test]
 fn variables_of_performance_schema_are_selected_and_one_is_set() {
-    let directory = Directory::new("knobs-variables");
-    let served = serve(&directory, &["--data", "data", "--port", "0"]);
+    let directory = Directory::new("options-variables");
+    let start_server = serve(&directory, &["--data", "data", "--port", "0"]);
     let selected =
         "SELECT @@performance_schema_digests_size, @@GLOBAL.performance_schema_accounts_size";
-    assert_eq!(served.answer(selected), ["10000\t-1"]);
+    assert_eq!(start_server.answer(selected), ["10000\t-1"]);
     let age = "performance_schema_max_digest_sample_age";
-    assert_eq!(served.answer(&format!("SELECT @@{age}")), ["60"]);
-    served.answer(&format!("SET GLOBAL {age} = 5"));
-    assert_eq!(served.answer(&format!("SELECT @@{age}")), ["5"]);
-    assert_eq!(served.variable("max_digest_sample_age"), "5");
+    assert_eq!(start_server.answer(&format!("SELECT @@{age}")), ["60"]);
+    start_server.answer(&format!("SET GLOBAL {age} = 5"));
+    assert_eq!(start_server.answer(&format!("SELECT @@{age}")), ["5"]);
+    assert_eq!(start_server.variable("max_digest_sample_age"), "5");
 }
 
 #[test]
 fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
-    let directory = Directory::new("knobs-actors");
-    let served = serve(&directory, &["--data", "data", "--port", "0"]);
+    let directory = Directory::new("options-actors");
+    let start_server = serve(&directory, &["--data", "data", "--port", "0"]);
     let own = "SELECT INSTRUMENTED, HISTORY FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
-    assert_eq!(served.answer(own), ["YES\tYES"]);
-    served.answer("UPDATE performance_schema.setup_actors SET HISTORY = 'NO' WHERE USER = '%'");
-    assert_eq!(served.answer(own), ["YES\tNO"]);
-    served.answer(
+    assert_eq!(start_server.answer(own), ["YES\tYES"]);
+    start_server
+        .answer("UPDATE performance_schema.setup_actors SET HISTORY = 'NO' WHERE USER = '%'");
+    assert_eq!(start_server.answer(own), ["YES\tNO"]);
+    start_server.answer(
         "INSERT INTO performance_schema.setup_actors (HOST, USER, ENABLED, HISTORY) \
          VALUES ('localhost', 'root', 'NO', 'YES')",
     );
-    assert_eq!(served.answer(own), ["NO\tYES"]);
+    assert_eq!(start_server.answer(own), ["NO\tYES"]);
     let sums = "SELECT SUM(COUNT_STAR) FROM \
                 performance_schema.events_statements_summary_by_account_by_event_name WHERE USER = 'root'";
-    let before = served.answer(sums);
-    served.answer("SELECT 1; SELECT 2");
+    let before = start_server.answer(sums);
+    start_server.answer("SELECT 1; SELECT 2");
     assert_eq!(
-        served.answer(sums),
+        start_server.answer(sums),
         before,
         "a thread that is not instrumented counts nothing"
     );
-    served.answer("DELETE FROM performance_schema.setup_actors WHERE USER = 'root'");
-    assert_eq!(served.answer(own), ["YES\tNO"]);
-    served.answer("TRUNCATE TABLE performance_schema.setup_actors");
+    start_server.answer("DELETE FROM performance_schema.setup_actors WHERE USER = 'root'");
+    assert_eq!(start_server.answer(own), ["YES\tNO"]);
+    start_server.answer("TRUNCATE TABLE performance_schema.setup_actors");
     assert_eq!(
-        served.answer("SELECT COUNT(*) FROM performance_schema.setup_actors"),
+        start_server.answer("SELECT COUNT(*) FROM performance_schema.setup_actors"),
         ["0"]
     );
-    assert_eq!(served.answer(own), ["NO\tNO"]);
+    assert_eq!(start_server.answer(own), ["NO\tNO"]);
     // Errors of clients are counted by MySQL's names.
-    served.answer("INSERT INTO performance_schema.setup_actors (HOST) VALUES ('%')");
+    start_server.answer("INSERT INTO performance_schema.setup_actors (HOST) VALUES ('%')");
     let mut client = Command::new("mariadb");
     client
         .arg("--no-defaults")
         .arg("--socket")
-        .arg(&served.socket);
+        .arg(&start_server.socket);
     let failed = finish(client.args(["--user=root", "-e", "SELECT * FROM nowhere.nothing"]));
     assert_eq!(failed.code, Some(1));
     let errors = "SELECT ERROR_NAME, SQL_STATE, SUM_ERROR_RAISED FROM \
                   performance_schema.events_errors_summary_global_by_error WHERE SUM_ERROR_RAISED > 0";
-    let rows = served.answer(errors);
+    let rows = start_server.answer(errors);
     assert!(
         rows.iter()
             .any(|row| row.starts_with("ER_BAD_DB_ERROR\t42000")
@@ -307,8 +312,8 @@ fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
 
 #[test]
 fn show_engine_lists_sizes_and_memory() {
-    let directory = Directory::new("knobs-engine");
-    let served = serve(
+    let directory = Directory::new("options-engine");
+    let start_server = serve(
         &directory,
         &[
             "--data",
@@ -318,7 +323,7 @@ fn show_engine_lists_sizes_and_memory() {
             "--performance-schema-setup-actors-size=5",
         ],
     );
-    let rows = served.answer("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
+    let rows = start_server.answer("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
     let value = |name: &str| -> u64 {
         let value = rows.iter().find_map(|row| {
             let mut fields = row.split('\t');
@@ -344,8 +349,8 @@ fn show_engine_lists_sizes_and_memory() {
 }
 
 #[test]
-fn what_is_no_option_stops_it_and_is_named() {
-    let directory = Directory::new("knobs-wrong");
+fn an_unknown_option_is_refused_by_name() {
+    let directory = Directory::new("options-wrong");
     let refused = |options: &[&str], file: &str, message: &str| {
         std::fs::write(directory.path().join("my.cnf"), file).expect("written");
         let mut command = directory.tare(["serve", "--data", "data", "--port", "0"]);
