@@ -266,9 +266,9 @@ impl Replay {
 }
 
 fn open_session(of: &Past) -> Result<SqlSession, Failure> {
-    Ok(SqlSession::History(Box::new(history::HistorySession::open(
-        of.clone(),
-    )?)))
+    Ok(SqlSession::History(Box::new(
+        history::HistorySession::open(of.clone())?,
+    )))
 }
 
 /// The sheet that queries a history for a place. The error says why there is none.
