@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_go_first_and_what_is_taken_is_gone() {
+    fn the_oldest_sessions_are_evicted_and_taken_ones_removed() {
         let sessions = Sessions::default();
         let key = |i: usize| i.to_le_bytes().to_vec();
         for i in 0..MAX_SESSIONS + 3 {

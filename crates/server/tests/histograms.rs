@@ -192,7 +192,7 @@ fn threads_and_evictions_lose_no_statement() {
 }
 
 #[test]
-fn what_is_counted_and_not_timed_is_in_no_bucket() {
+fn untimed_statements_are_in_no_bucket() {
     let r = start(Config::everything());
     r.execute("UPDATE performance_schema.setup_instruments SET TIMED = 'NO' WHERE NAME LIKE 'statement/%'")
         .unwrap();

@@ -120,7 +120,7 @@ fn each_way_to_lock_a_table_has_its_columns() {
 }
 
 #[test]
-fn truncate_starts_a_table_of_objects_anew() {
+fn truncate_resets_a_table_of_objects() {
     let r = start(Config::everything());
     let table = orders();
     work(&table);
@@ -143,7 +143,7 @@ fn truncate_starts_a_table_of_objects_anew() {
 }
 
 #[test]
-fn a_dropped_table_is_gone_and_an_altered_one_anew() {
+fn dropping_a_table_removes_its_figures_and_altering_resets_them() {
     let r = start(Config::everything());
     let table = orders();
     work(&table);
@@ -160,7 +160,7 @@ fn a_dropped_table_is_gone_and_an_altered_one_anew() {
 }
 
 #[test]
-fn handles_list_who_has_a_table_open_and_how() {
+fn handles_list_open_tables_and_their_owners() {
     let r = start(Config::everything());
     let handles = "SELECT h.OBJECT_TYPE, h.OBJECT_SCHEMA, h.OBJECT_NAME, h.OWNER_THREAD_ID, \
         INTERNAL_LOCK, EXTERNAL_LOCK FROM performance_schema.table_handles h ORDER BY 4";
@@ -201,7 +201,7 @@ fn counted(r: &Running, tables: &[Table]) -> Vec<String> {
 }
 
 #[test]
-fn setup_objects_rules_tables_that_are_there() {
+fn setup_objects_applies_to_existing_tables() {
     let r = start(Config::everything());
     let table = |schema, name| Table::new(CLASSES, schema, name, &[]);
     let tables = [

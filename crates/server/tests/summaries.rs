@@ -296,7 +296,7 @@ fn truncating_one_owner_leaves_the_others() {
 }
 
 #[test]
-fn truncating_connections_forgets_who_has_gone() {
+fn truncating_connections_removes_ended_ones() {
     let r = start(Config::everything());
     let accounts = "SELECT USER || '@' || HOST, CURRENT_CONNECTIONS, TOTAL_CONNECTIONS FROM \
                     performance_schema.accounts WHERE USER IS NOT NULL ORDER BY 1";

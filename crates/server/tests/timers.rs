@@ -61,7 +61,7 @@ fn changes(r: &Running) -> i64 {
 }
 
 #[test]
-fn an_event_whose_timer_became_another_one_is_counted_and_not_timed() {
+fn events_across_a_change_of_timer_are_not_timed() {
     let r = start(Config::everything());
     for (from, to) in [("NANOSECOND", "THREAD_CPU"), ("THREAD_CPU", "MICROSECOND")] {
         let before = changes(&r);
@@ -87,7 +87,7 @@ fn an_event_whose_timer_became_another_one_is_counted_and_not_timed() {
 }
 
 #[test]
-fn timers_of_one_time_line_give_way_to_each_other() {
+fn events_across_timers_of_one_clock_are_timed() {
     let r = start(Config::everything());
     let pairs = [
         ("CYCLE", "NANOSECOND"),

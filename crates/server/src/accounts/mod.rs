@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_are_patterns_and_the_most_exact_counts() {
+    fn hosts_are_patterns_and_the_most_specific_one_matches() {
         for (text, pattern, like) in [
             ("localhost", "LOCALHOST", true),
             ("10.1.2.3", "10.1.%", true),

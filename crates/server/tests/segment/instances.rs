@@ -81,7 +81,7 @@ fn contention_counts_only_locks_that_were_waited_for() {
 }
 
 #[test]
-fn a_cost_is_events_by_the_cost_of_one() {
+fn a_cost_is_events_times_the_cost_of_one() {
     let r = start(Config::everything());
     let mutex = tare::sync::Mutex::new(&LOCK_A, ());
     for _ in 0..1000 {

@@ -114,7 +114,7 @@ fn every_table_answers_with_events() {
 }
 
 #[test]
-fn an_opening_is_of_the_file_that_it_opened() {
+fn opening_a_file_names_it() {
     let r = start(Config::everything());
     let mut wait = tare::wait::start(&FILE, Operation::Open);
     let file = tare::file::Instance::open(&FILE, "/tmp/test-opened");
@@ -130,7 +130,7 @@ fn an_opening_is_of_the_file_that_it_opened() {
 }
 
 #[test]
-fn waits_sum_to_what_was_done() {
+fn sums_of_waits_equal_the_waits() {
     let r = start(Config::everything());
     let mutex = tare::sync::Mutex::new(&LOCK_A, 0u64);
     let work = |i: usize| {

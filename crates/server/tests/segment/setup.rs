@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn setup_tables_rule_the_running_host() {
+fn setup_tables_control_the_running_host() {
     let r = start(Config::nothing());
     let mutex = tare::sync::Mutex::new(&LOCK_A, ());
     let count = "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_global_by_event_name \

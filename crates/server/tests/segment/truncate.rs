@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn truncate_starts_a_table_anew_and_only_that() {
+fn truncate_resets_only_its_table() {
     let r = start(Config::everything());
     let summary = |by: &str| format!("events_waits_summary_{by}_by_event_name");
     let count = |by: &str| {

@@ -162,7 +162,7 @@ fn columns_may_be_defined_before_a_select() {
 }
 
 #[test]
-fn rows_that_are_there_twice_are_refused_ignored_or_replaced() {
+fn duplicate_rows_are_refused_ignored_or_replaced() {
     let running = Running::start();
     let mut conn = filled(&running);
     let select = "SELECT n, v FROM s UNION ALL SELECT n, c FROM s";
@@ -291,7 +291,7 @@ fn derived_tables_assign_before_rows_are_read() {
 }
 
 #[test]
-fn a_select_without_from_updates_what_is_there() {
+fn a_select_without_from_updates_duplicates() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (a INT PRIMARY KEY, n INT)");

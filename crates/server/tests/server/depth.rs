@@ -61,7 +61,7 @@ fn each_construct_is_answered_or_refused_in_the_pool() {
 }
 
 #[test]
-fn a_chain_has_its_value() {
+fn long_chains_of_operators_have_values() {
     let running = Running::start();
     let mut conn = running.client();
     let sum = format!("SELECT 0{}", "+3".repeat(10_000));
@@ -116,7 +116,7 @@ fn too_deep_statements_get_error_1436() {
 }
 
 #[test]
-fn views_upon_views_and_queries_upon_queries_are_answered() {
+fn nested_views_and_queries_are_answered() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE v0 (n INT)");
@@ -188,7 +188,7 @@ fn views_upon_views_and_queries_upon_queries_are_answered() {
 }
 
 #[test]
-fn a_star_is_no_argument() {
+fn a_star_is_refused_as_an_argument() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (a INT)");

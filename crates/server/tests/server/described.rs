@@ -55,7 +55,7 @@ fn only_tares_own_tables_have_comments() {
 }
 
 #[test]
-fn an_enums_unknown_value_is_refused_in_every_mode() {
+fn unknown_enum_values_are_refused_in_every_mode() {
     let running = Running::start();
     let mut conn = running.client();
     let insert =
@@ -76,7 +76,7 @@ fn an_enums_unknown_value_is_refused_in_every_mode() {
 }
 
 #[test]
-fn tables_that_a_system_schema_does_not_have_are_unknown() {
+fn missing_tables_of_system_schemas_are_unknown() {
     let running = Running::start();
     let mut conn = running.client();
     assert_eq!(errno(&mut conn, "DROP TABLE performance_schema.none"), 1051);

@@ -371,7 +371,7 @@ fn a_database_of_another_program_is_readable() {
 }
 
 #[test]
-fn only_full_group_by_refuses_what_nothing_decides() {
+fn only_full_group_by_refuses_undetermined_columns() {
     let running = Running::start();
     let mut conn = running.client();
     exec(

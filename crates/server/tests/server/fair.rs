@@ -40,7 +40,7 @@ fn a_flood_of_silent_connections_locks_nobody_out() {
 }
 
 #[test]
-fn root_has_a_place_when_all_are_taken() {
+fn one_connection_is_reserved_for_root() {
     let running = Running::with(|c| c.max_connections = 2);
     let monitor = || running.tcp("monitor", Some(MONITOR));
     let taken = (monitor().expect("connects"), monitor().expect("connects"));
@@ -158,7 +158,7 @@ fn a_reading_transaction_does_not_stop_writers() {
 }
 
 #[test]
-fn a_recursive_query_goes_on_as_far_as_it_may() {
+fn recursive_queries_end_at_their_limits() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "SET cte_max_recursion_depth = 1000");
@@ -250,7 +250,7 @@ fn a_hint_limits_the_time_of_a_statement() {
 }
 
 #[test]
-fn a_statement_that_is_killed_ends_whatever_it_computes() {
+fn killed_statements_end_whatever_they_compute() {
     let running = Running::start();
     exec(&mut running.root(), "SET GLOBAL max_execution_time = 0");
     let rows = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c), \

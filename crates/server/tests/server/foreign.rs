@@ -20,7 +20,7 @@ fn family(conn: &mut mysql::Conn) {
 const ROWS: &str = "SELECT (SELECT COUNT(*) FROM parent) + 10 * (SELECT COUNT(*) FROM child)";
 
 #[test]
-fn a_parent_is_neither_dropped_nor_emptied() {
+fn a_parent_is_neither_dropped_nor_truncated() {
     let running = Running::start();
     let mut conn = running.client();
     family(&mut conn);
@@ -33,7 +33,7 @@ fn a_parent_is_neither_dropped_nor_emptied() {
 }
 
 #[test]
-fn no_change_of_the_schema_changes_a_childs_rows() {
+fn ddl_changes_no_rows_of_child_tables() {
     let running = Running::start();
     let mut conn = running.client();
     family(&mut conn);
@@ -56,7 +56,7 @@ fn no_change_of_the_schema_changes_a_childs_rows() {
 }
 
 #[test]
-fn a_new_foreign_key_holds_for_the_rows_that_are_there() {
+fn a_new_foreign_key_checks_existing_rows() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE a (id INT PRIMARY KEY)");

@@ -111,7 +111,7 @@ fn begun(running: &Running, root: &mut Conn, sql: &str) -> Raw {
 }
 
 #[test]
-fn a_statement_can_be_ended_wherever_it_is() {
+fn statements_can_be_killed_at_every_point() {
     let running = running();
     let mut root = running.client();
     for sql in ENDLESS {
@@ -145,7 +145,7 @@ fn a_statement_can_be_ended_wherever_it_is() {
 }
 
 #[test]
-fn a_transaction_goes_on_when_a_statement_of_it_was_killed() {
+fn a_transaction_continues_after_a_killed_statement() {
     let running = running();
     let (worker, mut root) = (Worker::start(&running), running.client());
     exec(&mut root, "CREATE TABLE long_one (t LONGTEXT)");

@@ -92,7 +92,7 @@ fn errors_are_worded_as_mariadb_does() {
 }
 
 #[test]
-fn tables_that_setup_objects_does_not_count_are_left_out() {
+fn uncounted_tables_are_not_listed() {
     let (_running, mut conn) = served();
     exec(
         &mut conn,

@@ -121,7 +121,7 @@ fn rows_are_counted_by_table_and_index() {
 
 /// With another default database, the same text uses other tables.
 #[test]
-fn a_text_counts_for_the_database_that_it_is_run_in() {
+fn statements_count_for_the_default_database() {
     let _turn = TRUNCATES_ALL.lock().unwrap_or_else(|e| e.into_inner());
     let running = Running::start();
     let mut conn = with(&running, "first_of_two");
@@ -170,7 +170,7 @@ fn setup_objects_decides_what_is_counted() {
 }
 
 #[test]
-fn handles_and_metadata_locks_list_who_holds_what() {
+fn handles_and_metadata_locks_list_their_owners() {
     let running = Running::start();
     let mut conn = with(&running, "held");
     let mut observer = running.root();
@@ -264,7 +264,7 @@ fn handles_and_metadata_locks_list_who_holds_what() {
 }
 
 #[test]
-fn prepared_statements_are_listed_with_what_they_cost() {
+fn prepared_statements_are_listed_with_their_figures() {
     for (running, name) in [
         (Running::start(), "prep_one"),
         (Running::pool(), "prep_pool"),

@@ -7,7 +7,7 @@ fn off() -> Running {
 }
 
 #[test]
-fn truncating_a_table_that_has_nothing_is_no_error() {
+fn truncating_an_empty_table_is_no_error() {
     let running = off();
     let mut conn = running.client();
     for table in [
@@ -40,7 +40,7 @@ fn functions_report_that_performance_schema_is_off() {
 }
 
 #[test]
-fn show_processlist_may_depend_on_it() {
+fn show_processlist_can_depend_on_performance_schema() {
     let running = off();
     let mut conn = running.client();
     assert_eq!(all_of(&mut conn, "SHOW PROCESSLIST").len(), 1);

@@ -14,7 +14,7 @@ fn both() -> [Running; 2] {
 }
 
 #[test]
-fn garbage_instead_of_a_handshake() {
+fn garbage_instead_of_a_handshake_is_refused() {
     for running in both() {
         for bytes in [&[][..], &[0], &[0xff; 40], &[0x0d, 0x0a], &[0; 300]] {
             let mut raw = Raw::connect(&running);
@@ -106,7 +106,7 @@ fn packets_out_of_order_end_the_session() {
 }
 
 #[test]
-fn a_packet_of_300_mib_is_refused_and_nobody_else_notices() {
+fn a_packet_of_300_mib_is_refused_and_affects_no_other_session() {
     for running in both() {
         let mut other = running.client();
         let mut raw = Raw::root(&running);
@@ -136,7 +136,7 @@ fn a_packet_of_300_mib_is_refused_and_nobody_else_notices() {
 }
 
 #[test]
-fn a_packet_just_below_the_limit_is_fine() {
+fn a_packet_just_below_the_limit_is_accepted() {
     let running = Running::with(|c| c.max_allowed_packet = 40 << 20);
     let mut conn = running.client();
     let long = "y".repeat(33 << 20);
@@ -151,7 +151,7 @@ fn a_packet_just_below_the_limit_is_fine() {
 }
 
 #[test]
-fn the_query_of_a_client_that_vanished_is_interrupted() {
+fn queries_of_vanished_clients_are_interrupted() {
     for running in both() {
         let mut raw = Raw::root(&running);
         let endless = b"\x03WITH RECURSIVE n AS (SELECT 1 AS a UNION ALL SELECT a + 1 FROM n) SELECT count(*) FROM n";

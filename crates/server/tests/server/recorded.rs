@@ -104,7 +104,7 @@ fn sqlites_files_and_memory_are_recorded() {
 /// The setting applies to SQLite's memory when a statement begins, and while it runs.
 #[cfg(feature = "instrument")]
 #[test]
-fn a_statement_that_runs_counts_its_memory_as_soon_as_its_thread_is_instrumented() {
+fn enabling_a_thread_counts_the_memory_of_its_statement() {
     let running = Running::start();
     let mut observer = running.client();
     exec(&mut observer, "CREATE TABLE t (id INT PRIMARY KEY)");
@@ -175,7 +175,7 @@ fn a_server_without_performance_schema_serves() {
 /// MySQL 9.7.4. In MySQL 8.0.15 they have their own text and digest.
 #[cfg(feature = "instrument")]
 #[test]
-fn uses_of_a_prepared_statement_have_digests_of_their_own() {
+fn prepare_execute_and_deallocate_have_their_own_digests() {
     use super::support::errno;
     use mysql::prelude::Queryable;
     use tare_mysql::series::Series;

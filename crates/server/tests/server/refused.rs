@@ -5,7 +5,7 @@ use mysql::prelude::Queryable;
 use super::support::{Running, exec, one};
 
 #[test]
-fn words_are_mysqls() {
+fn error_messages_are_mysqls() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY, n INT)");

@@ -11,7 +11,7 @@ fn affected(conn: &mut mysql::Conn, sql: &str) -> u64 {
 }
 
 #[test]
-fn counts_are_mysqls() {
+fn counts_of_changed_rows_are_mysqls() {
     let running = Running::start();
     let mut conn = running.client();
     exec(
@@ -110,7 +110,7 @@ fn a_client_may_count_found_rows() {
 }
 
 #[test]
-fn doubles_are_cast_exactly_or_with_a_word() {
+fn inexact_casts_of_doubles_warn_or_fail() {
     let running = Running::start();
     let mut conn = running.client();
     exec(
@@ -294,7 +294,7 @@ fn alter_table_counts_the_rows_that_mysql_copies() {
 
 /// SQLite evaluates assignments before it sorts.
 #[test]
-fn an_update_in_order_assigns_no_variable() {
+fn ordered_updates_cannot_assign_variables() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "CREATE TABLE t (n INT PRIMARY KEY, v INT)");
@@ -306,7 +306,7 @@ fn an_update_in_order_assigns_no_variable() {
 }
 
 #[test]
-fn operators_end_where_mysqls_do() {
+fn operators_are_tokenized_as_in_mysql() {
     let running = Running::start();
     let mut conn = running.client();
     exec(&mut conn, "SET @a = 5, @`b c` = 6");
@@ -326,7 +326,7 @@ fn operators_end_where_mysqls_do() {
 
 /// Found by the seed 702491 of crates/server/tests/stored (issue 16).
 #[test]
-fn an_update_computes_nothing_for_other_rows() {
+fn updates_evaluate_only_matching_rows() {
     let running = Running::start();
     let mut conn = running.client();
     exec(

@@ -392,7 +392,7 @@ fn text_statements_are_prepared() {
 }
 
 #[test]
-fn a_subquery_in_the_place_of_a_value_has_one_row() {
+fn scalar_subqueries_return_one_row() {
     let running = Running::start();
     let mut conn = running.client();
     exec(

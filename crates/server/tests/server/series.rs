@@ -12,7 +12,7 @@ fn of(series: Series) -> (Running, Conn) {
 }
 
 #[test]
-fn a_server_calls_itself_what_it_was_started_as() {
+fn the_version_is_that_of_the_served_series() {
     for (series, version, comments) in [
         (Series::V8_0, "8.0.15-tare-", "1"),
         (Series::V9_7, "9.7.4-tare-", "3"),
@@ -106,7 +106,7 @@ fn assert_same(ours: &[String], theirs: &[&str], what: &str) {
 }
 
 #[test]
-fn every_variable_of_9_7_is_there() {
+fn every_variable_of_9_7_exists() {
     let (_running, mut conn) = of(Series::V9_7);
     exec(&mut conn, "USE performance_schema");
     // thread_pool_size is a variable of MySQL Enterprise; tare_ are Tare's own.
@@ -143,7 +143,7 @@ fn every_variable_of_9_7_is_there() {
 }
 
 #[test]
-fn a_variable_that_9_7_has_no_longer_is_in_8_0() {
+fn variables_that_9_7_removed_exist_in_8_0() {
     let (_running, mut conn) = of(Series::V8_0);
     assert_eq!(one(&mut conn, "SELECT @@have_ssl"), "YES");
     assert_eq!(errno(&mut conn, "SELECT @@explain_format"), 1193);
@@ -163,7 +163,7 @@ const NOT_COUNTED: [&str; 6] = [
 ];
 
 #[test]
-fn every_status_variable_of_9_7_is_there() {
+fn every_status_variable_of_9_7_exists() {
     let (_running, mut conn) = of(Series::V9_7);
     for (sql, without) in [
         ("SHOW GLOBAL STATUS", "SESSION_ONLY"),

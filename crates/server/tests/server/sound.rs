@@ -181,7 +181,7 @@ fn small_facts_are_mysqls() {
 }
 
 #[test]
-fn a_variable_takes_the_nearest_value_that_it_may_have() {
+fn variables_are_set_to_the_nearest_allowed_value() {
     let running = Running::start();
     let mut conn = running.root();
     for (set, variable, value, nearest) in [

@@ -46,7 +46,7 @@ fn types() -> Vec<(&'static str, Value, Value)> {
 }
 
 #[test]
-fn every_type_comes_back_as_it_was_sent() {
+fn every_type_is_returned_as_it_was_sent() {
     for running in [Running::start(), Running::pool()] {
         let mut conn = running.client();
         let types = types();

@@ -12,7 +12,7 @@ fn number(conn: &mut mysql::Conn, scope: &str, name: &str) -> u64 {
 }
 
 #[test]
-fn every_name_is_there_once() {
+fn every_name_is_listed_once() {
     let running = Running::start();
     let mut conn = running.client();
     for (sql, least) in [
@@ -251,7 +251,7 @@ fn fill(conn: &mut mysql::Conn) {
 }
 
 #[test]
-fn for_each_counter_there_is_a_statement_that_raises_it() {
+fn each_counter_is_raised_by_its_statement() {
     let running = Running::start();
     let (mut conn, mut other) = (running.client(), running.client());
     fill(&mut conn);
@@ -292,7 +292,7 @@ fn for_each_counter_there_is_a_statement_that_raises_it() {
 }
 
 #[test]
-fn every_counter_is_raised_by_something() {
+fn every_counter_has_a_statement_that_raises_it() {
     // 9.7 also has names of what cannot happen here: status/v9_7.rs has the reasons.
     let running = Running::with(|config| config.series = tare_server::Series::V8_0);
     let mut conn = running.client();
@@ -430,7 +430,7 @@ fn a_session_counts_for_itself_and_the_server_for_all() {
 }
 
 #[test]
-fn flush_status_begins_anew_for_all_sessions_and_not_for_the_server() {
+fn flush_status_resets_sessions_but_not_the_server() {
     let running = Running::start();
     let mut conn = running.client();
     let mut other = running.client();

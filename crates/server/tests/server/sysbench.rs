@@ -98,12 +98,12 @@ fn all_scripts(running: &Running, threads: usize) {
 }
 
 #[test]
-fn with_a_thread_for_each_connection() {
+fn sysbench_runs_with_a_thread_for_each_connection() {
     all_scripts(&Running::start(), 2);
 }
 
 #[test]
-fn with_a_pool_of_threads() {
+fn sysbench_runs_with_a_pool_of_threads() {
     // More clients than workers, and transactions that wait for each other.
     all_scripts(&Running::pool(), 6);
 }

@@ -121,7 +121,7 @@ fn the_certificate_is_created_once_and_can_be_checked() {
 }
 
 #[test]
-fn clients_that_do_not_encrypt_are_refused_where_it_is_demanded() {
+fn unencrypted_clients_are_refused_if_tls_is_required() {
     let running = Running::with(|config| config.require_secure_transport = true);
     assert_eq!(code(running.tcp("root", Some(PASSWORD))), 3159);
     connect(&running, unchecked()).expect("TLS");
@@ -133,7 +133,7 @@ fn clients_that_do_not_encrypt_are_refused_where_it_is_demanded() {
 }
 
 #[test]
-fn without_tls_there_is_none() {
+fn tls_can_be_disabled() {
     let running = Running::with(|config| config.ssl = false);
     assert!(connect(&running, unchecked()).is_err());
     let mut root = running.root();
@@ -178,7 +178,7 @@ fn bytes_after_the_tls_request_are_taken_as_tls() {
 }
 
 #[test]
-fn a_login_ends_however_slowly_it_comes() {
+fn slow_logins_are_cut_off() {
     let running = Running::start();
     for begin in [vec![0xff, 0xff, 0, 1], request()] {
         let mut stream = greeted(&running);

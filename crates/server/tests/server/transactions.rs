@@ -33,7 +33,7 @@ fn a_transaction_is_visible_when_it_is_committed() {
 }
 
 #[test]
-fn autocommit_off_begins_by_itself_and_ddl_commits() {
+fn autocommit_off_begins_transactions_and_ddl_commits() {
     let running = Running::start();
     let (mut a, mut b) = (running.client(), running.client());
     exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY)");
@@ -111,7 +111,7 @@ fn a_writer_waits_for_another_and_gives_up_in_time() {
 }
 
 #[test]
-fn a_circle_of_two_databases_is_broken() {
+fn deadlocks_between_databases_are_resolved() {
     let running = Running::start();
     let (mut a, mut b) = (running.client(), running.client());
     exec(&mut a, "CREATE DATABASE other");
@@ -131,7 +131,7 @@ fn a_circle_of_two_databases_is_broken() {
 }
 
 #[test]
-fn a_session_that_ends_rolls_back_and_lets_others_in() {
+fn ended_sessions_roll_back_and_release_their_locks() {
     for running in both() {
         let (mut a, mut b) = (running.client(), running.client());
         exec(&mut a, "CREATE TABLE t (id INT PRIMARY KEY)");

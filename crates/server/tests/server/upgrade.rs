@@ -23,7 +23,7 @@ fn version(directory: &Path, name: &str) -> i64 {
 }
 
 #[test]
-fn only_an_old_database_that_is_used_is_rebuilt() {
+fn old_databases_are_rebuilt_when_they_are_used() {
     let running = Running::with(|config| {
         old(&config.data, "first", "UNIQUE");
         old(&config.data, "second", "");

@@ -64,7 +64,7 @@ fn a_user_is_created_changed_and_dropped() {
 }
 
 #[test]
-fn a_password_goes_over_no_open_wire() {
+fn passwords_are_not_sent_unencrypted() {
     let running = Running::start();
     let mut root = running.root();
     exec(&mut root, "CREATE USER ann IDENTIFIED BY 'one'");
@@ -98,7 +98,7 @@ fn a_password_goes_over_no_open_wire() {
 }
 
 #[test]
-fn there_are_three_levels() {
+fn accounts_have_three_levels_of_rights() {
     let running = Running::start();
     let mut root = running.client();
     exec(&mut root, "CREATE TABLE t (a INT)");
@@ -225,7 +225,7 @@ fn wrong_account_statements_get_mysqls_error_numbers() {
 }
 
 #[test]
-fn users_are_there_after_the_next_start() {
+fn users_survive_a_restart() {
     let directory = Directory::new();
     let start = || {
         let server = Server::start(config(&directory)).expect("starts");
@@ -297,7 +297,7 @@ fn the_password_of_root_is_that_of_its_file() {
 }
 
 #[test]
-fn nobody_reads_a_password_in_what_is_recorded() {
+fn recorded_statements_have_no_passwords() {
     let running = Running::start();
     let mut root = running.root();
     exec(

@@ -107,7 +107,7 @@ fn a_timestamp_is_a_time_of_the_sessions_zone() {
 }
 
 #[test]
-fn writes_become_utc() {
+fn timestamps_are_stored_in_utc() {
     let running = Running::start();
     let mut conn = filled(&running);
     exec(
@@ -191,7 +191,7 @@ fn writes_become_utc() {
 }
 
 #[test]
-fn moments_are_given_to_rows() {
+fn current_timestamps_are_defaults_of_columns() {
     let running = Running::start();
     let mut conn = running.client();
     exec(

@@ -228,7 +228,7 @@ fn record_mysql(version: &str) {
 }
 
 #[test]
-fn statements_did_as_much_work_as_in_mysql() {
+fn statements_report_as_much_work_as_in_mysql() {
     if let Ok(version) = std::env::var("TARE_STORED_SHAPES") {
         record_mysql(&version);
     }
