@@ -73,4 +73,28 @@ impl StatementRunner for Session {
         }
         Ok(rows)
     }
+
+    fn storage_status(&mut self) -> Result<String> {
+        if !self.rights.may_see_others() {
+            self.rights.require_all("PROCESS")?;
+        }
+        let mut text = format!(
+            "\n=====================================\n{} STORAGE MONITOR OUTPUT\n=====================================\n\
+             Server {}, SQLite {}\n------------\nTRANSACTIONS\n------------\n",
+            tare_mysql::date::now_local(false).text(),
+            self.shared.config.series.version(),
+            rusqlite::version()
+        );
+        for p in self.shared.registry.list() {
+            text.push_str(&format!(
+                "---SESSION {}, {} {} sec {}\n",
+                p.id,
+                p.command,
+                p.since.elapsed().as_secs(),
+                p.info
+            ));
+        }
+        text.push_str("----------------------------\nEND OF STORAGE MONITOR OUTPUT\n============================\n");
+        Ok(text)
+    }
 }

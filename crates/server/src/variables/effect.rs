@@ -81,7 +81,7 @@ pub static ACCEPTED: &[(&str, &str)] = &[
 pub fn may_change(name: &str) -> bool {
     EFFECTIVE.binary_search(&name).is_ok()
         || ACCEPTED
-            .binary_search_by(|(name, _)| name.cmp(&name))
+            .binary_search_by(|(accepted, _)| accepted.cmp(&name))
             .is_ok()
 }
 
