@@ -1,4 +1,4 @@
-//! CALL: which procedure, and with what.
+//! CALL.
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, SelectItem};
@@ -11,7 +11,7 @@ use super::schema::{Direction, Schema};
 use crate::name::last_name;
 use crate::node::{self, query};
 
-/// CALL: of schema sys; there are no other procedures.
+/// The procedure of schema sys that CALL names; there are no others.
 pub fn procedure(
     call: Function,
     text: &str,

@@ -1,5 +1,5 @@
-//! The names that a statement writes, each with its clause. SQLite tells of a name that it does not
-//! know nothing but the name; MySQL tells the clause, too.
+//! The column names of a statement, each with its clause. SQLite's error for an unknown column has only
+//! the name; MySQL's has the clause, too.
 
 use sqlparser::ast::{
     AssignmentTarget, Expr, GroupByExpr, JoinConstraint, OrderByKind, Query, Select, SelectItem,
@@ -11,24 +11,24 @@ use crate::join::constraint;
 use crate::name::full_name;
 use crate::walk;
 
-/// The names of columns that a statement writes, as it writes them: `a`, `t.a`.
+/// The column names of a statement, as written: `a`, `t.a`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names(Vec<(Clause, String)>);
 
 impl Names {
-    /// Of a statement that has not been rewritten yet.
+    /// The names of a statement that has not been rewritten yet.
     pub fn of(statement: &Statement) -> Self {
         let mut names = Self::default();
         names.statement(statement);
         names
     }
 
-    /// 1054 for a column that SQLite does not know. Where a statement writes no such name, it stands
-    /// among the columns.
+    /// 1054 for a column that SQLite does not know. The clause is the field list if the statement has no
+    /// such name.
     pub fn unknown(&self, name: &str) -> Error {
         let lower = name.to_lowercase();
         let matched = self.0.iter().find(|(_, written)| {
-            // SQLite may tell more of its parts than are written, or fewer.
+            // SQLite's name may have more parts than the written one, or fewer.
             let written = written.to_lowercase();
             written == lower
                 || lower.ends_with(&format!(".{written}"))
@@ -41,7 +41,7 @@ impl Names {
         Error::UnknownColumn { name, clause }
     }
 
-    /// 1052 for a column that several tables have: it is written without a table.
+    /// 1052 for a column that several tables have.
     pub fn ambiguous(&self, name: &str) -> Error {
         let mut written = self.0.iter();
         let matched = written.find(|(_, written)| written.to_lowercase() == name.to_lowercase());
@@ -150,7 +150,7 @@ impl Names {
         }
     }
 
-    /// The names in an expression; those in a subquery's clauses are said to be in this one.
+    /// The names in an expression. Those of its subqueries count for the same clause.
     fn within(&mut self, clause: Clause, expr: &Expr) {
         walk::expressions(expr, &mut |e| match e {
             Expr::Identifier(name) => self.add(clause, name.value.clone()),

@@ -1,6 +1,6 @@
-//! How deep a statement nests, known from its tokens: before anything recurses over its tree.
+//! How deep a statement nests, computed from its tokens before anything recurses over its tree.
 //!
-//! The parser, the rewriter, the tree's text and its end all recurse, and a chain such as
+//! The parser, the rewriter, the printer and the destructor of the tree recurse, and a chain such as
 //! `1+1+...` is a tree as deep as it is long. [`measure`] bounds the depth, [`with_stack`] gives
 //! what recurses the stack that such a depth needs.
 
@@ -11,29 +11,29 @@ use tare_mysql::error::SqlError;
 
 use crate::error::{Error, Result};
 
-/// Levels of a statement at most: operators in a chain, and what stands around it. MySQL, whose
+/// Levels of a statement: operators in a chain, and the levels around it. MySQL, whose
 /// limit is its stack of 1 MiB, takes some thousands.
 pub const MAX_LEVELS: usize = 20_000;
-/// Parentheses in parentheses at most. The parser's time is quadratic in these.
+/// Nested parentheses. The parser's time is quadratic in these.
 pub const MAX_PARENTHESES: usize = 256;
-/// Calls that the parser makes inside of one another: a subquery takes three or four.
+/// Nested calls of the parser: a subquery takes three or four.
 pub const MAX_PARSER_CALLS: usize = 1200;
-/// Levels of a tree that a plan keeps, and that ends on a stack of any size.
+/// Levels of a tree that a plan retains: it may be dropped on a small stack.
 pub const MAX_RETAINED_LEVELS: usize = 200;
-/// Operators in front of one operand at most: each is a call of the parser in a call.
+/// Prefix operators of one operand: each is a nested call of the parser.
 const MAX_PREFIX_OPERATORS: usize = 1000;
-/// Queries with a name (WITH) at most. SQLite recurses over those that use one another.
+/// Named queries (WITH). SQLite recurses over those that use one another.
 const MAX_NAMED_QUERIES: usize = 1000;
-/// Levels of what SQLite stores: it reads a schema whenever it has changed. 550 bytes of stack each.
+/// Levels of a statement that SQLite stores and parses whenever a schema changes: 550 bytes of stack each.
 pub const MAX_STORED_LEVELS: usize = 4000;
-/// Tables of a join at most; MySQL's limit.
+/// Tables of a join: MySQL's limit.
 pub const MAX_JOINED_TABLES: usize = 61;
 
-/// Columns of a select list, an ORDER BY, a GROUP BY or an INSERT at most; MySQL's limit. Some of what is
-/// done for each looks at all others.
+/// Columns of a select list, an ORDER BY, a GROUP BY or an INSERT: MySQL's limit. Some checks compare each
+/// column with all others.
 pub const MAX_COLUMNS: usize = 4096;
 
-/// Error 1117 where a list is longer than [`MAX_COLUMNS`].
+/// Error 1117 if a list is longer than [`MAX_COLUMNS`].
 pub fn check_column_count(columns: usize) -> Result<()> {
     match columns > MAX_COLUMNS {
         true => Err(SqlError::new(1117, "Too many columns").into()),
@@ -41,8 +41,8 @@ pub fn check_column_count(columns: usize) -> Result<()> {
     }
 }
 
-/// Stack that a level takes at most, in bytes: measured with `1+1+...`, `1 OR 1 OR ...` and
-/// `CASE WHEN ... END` in one another, and doubled.
+/// The most stack that a level takes, in bytes: measured with `1+1+...`, `1 OR 1 OR ...` and
+/// nested `CASE WHEN ... END`, and doubled.
 const LEVEL_BYTES: usize = if cfg!(debug_assertions) {
     64 << 10
 } else {
@@ -51,14 +51,14 @@ const LEVEL_BYTES: usize = if cfg!(debug_assertions) {
 /// Stack for everything else.
 const BASE_BYTES: usize = 2 << 20;
 
-/// What stands between two parentheses, up to the token at hand.
+/// The tokens since an opening parenthesis, up to the current one.
 #[derive(Default)]
 struct Frame {
-    /// Tokens since the last comma that may put what stands before them one level deeper.
+    /// Tokens since the last comma, each of which may add a level.
     chain: usize,
     /// UNION and its kin, which commas do not end.
     sets: usize,
-    /// Tables that the present SELECT joins.
+    /// Tables that the current SELECT joins.
     joins: usize,
 }
 
@@ -66,7 +66,7 @@ struct Frame {
 /// [`MAX_LEVELS`], 1116 when a SELECT joins too many tables.
 pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
     let mut frames = vec![Frame::default()];
-    // Of the frames around the innermost one.
+    // The levels of the outer frames.
     let mut around = 0;
     let mut deepest = 0;
     let mut named = 0;
@@ -92,7 +92,7 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
                 }
             }
             Token::RParen | Token::RBracket | Token::RBrace => {
-                // One too many is for the parser to refuse.
+                // The parser refuses a closing parenthesis too many.
                 if frames.len() > 1 {
                     frames.pop();
                     if let Some(outer) = frames.last() {
@@ -141,7 +141,7 @@ pub fn measure(tokens: &[TokenWithSpan]) -> Result<usize> {
     Ok(deepest)
 }
 
-/// Words that add no level: names, and what stands between expressions.
+/// Words that add no level: names, and words between expressions.
 fn is_flat(keyword: Keyword) -> bool {
     matches!(
         keyword,
@@ -178,7 +178,7 @@ fn is_flat_token(token: &Token) -> bool {
     )
 }
 
-/// Runs what recurses over a tree of so many levels, on a stack of its own if this one is short.
+/// Runs code that recurses over a tree of so many levels, on a new stack if this one is too small.
 pub fn with_stack<R>(levels: usize, run: impl FnOnce() -> R) -> R {
     let bytes = BASE_BYTES + levels * LEVEL_BYTES;
     stacker::maybe_grow(bytes, bytes + BASE_BYTES, run)

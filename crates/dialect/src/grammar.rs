@@ -15,15 +15,15 @@ use super::tokens::COMPOSITE_UNITS;
 /// What [`sqlparser::ast::BinaryOperator::Custom`] holds for `a SOUNDS LIKE b`.
 pub const SOUNDS_LIKE: &str = "SOUNDS LIKE";
 
-/// What it holds for `a DIV b`, as read: sqlparser's own operator copies all that stands left of it, and a
-/// chain of them would take quadratic time.
+/// What it holds for `a DIV b`, as read: sqlparser's own operator copies its left operand, and a chain of
+/// them would take quadratic time.
 pub const DIV: &str = "DIV";
 
 /// MySQL's dialect.
 #[derive(Debug, Clone, Copy)]
 pub struct Grammar;
 
-/// The one that does most of it.
+/// The dialect that all other methods delegate to.
 const BASE: MySqlDialect = MySqlDialect {};
 
 macro_rules! as_base {
@@ -35,7 +35,7 @@ macro_rules! as_base {
 }
 
 impl Dialect for Grammar {
-    /// The parser asks in places whether the dialect is MySQL's.
+    /// The parser checks in places whether the dialect is MySQL's.
     fn dialect(&self) -> TypeId {
         TypeId::of::<MySqlDialect>()
     }
@@ -156,7 +156,7 @@ fn check_interrupt() -> Result<(), ParserError> {
 }
 
 impl Grammar {
-    /// What stands behind `!` and BINARY, which bind closer than all other operators.
+    /// The operand of `!` and BINARY, which bind closer than all other operators.
     fn operand(&self, parser: &mut Parser) -> Result<Expr, ParserError> {
         let expr = parser.parse_subexpr(self.prec_value(Precedence::Period))?;
         Ok(Expr::Nested(Box::new(expr)))

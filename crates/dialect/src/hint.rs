@@ -1,8 +1,8 @@
-//! Optimizer hints that change what is done: MAX_EXECUTION_TIME.
+//! The optimizer hint that has an effect: MAX_EXECUTION_TIME.
 
 use std::time::Duration;
 
-/// What `SELECT /*+ MAX_EXECUTION_TIME(n) */` asks for, where a statement begins with it. n is
+/// The limit of a statement that begins with `SELECT /*+ MAX_EXECUTION_TIME(n) */`. n is
 /// milliseconds; 0 is no limit.
 pub fn max_execution_time(sql: &str) -> Option<Duration> {
     let rest = sql.trim_start();

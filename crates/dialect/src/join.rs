@@ -1,4 +1,4 @@
-//! Joins: what they are on.
+//! The conditions of joins.
 
 use sqlparser::ast::{JoinConstraint, JoinOperator, TableWithJoins};
 

@@ -1,4 +1,4 @@
-//! MySQL's SQL, made into SQLite's.
+//! Translates MySQL's SQL into SQLite's.
 //!
 //! sqlparser reads a statement, [`rewrite`] changes its tree, and the tree's text is what SQLite
 //! prepares. What SQLite has no statement for (SHOW, SET, KILL ...) is read by [`admin`].

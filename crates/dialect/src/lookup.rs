@@ -1,12 +1,12 @@
-//! What a SELECT on one table of a system schema asks of the table's rows: EXPLAIN tells which of the keys
-//! answers it.
+//! The conditions of a SELECT on one table of a system schema: EXPLAIN reports which of the table's keys
+//! serves them.
 
 use sqlparser::ast::{BinaryOperator, Expr, GroupByExpr, Query, Select, SetExpr, Statement};
 use sqlparser::ast::{TableFactor, UnaryOperator, Value};
 
 use crate::schema::Schema;
 
-/// How a condition compares a column with what no row changes.
+/// How a condition compares a column with a constant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `=`, with a string or with something else.
@@ -25,13 +25,13 @@ pub enum Comparison {
 /// One of the conditions that WHERE joins by AND.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// The column that it compares, and how; `None` where it is of another kind.
+    /// The column that it compares, and how; `None` for other conditions.
     pub column: Option<(String, Comparison)>,
     /// In MySQL's dialect.
     pub text: String,
 }
 
-/// The table and what is asked of it.
+/// The table and the conditions on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lookup {
     /// The schema, in lower case.
@@ -44,7 +44,7 @@ pub struct Lookup {
     pub conditions: Vec<Condition>,
 }
 
-/// What a SELECT on one table of performance_schema asks; `None` for any other statement.
+/// The lookup of a SELECT on one table of performance_schema; `None` for any other statement.
 pub fn of(statement: &Statement, database: Option<&str>, schema: &dyn Schema) -> Option<Lookup> {
     let Statement::Query(query) = statement else {
         return None;

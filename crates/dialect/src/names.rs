@@ -1,4 +1,4 @@
-//! What MySQL calls the columns of a result: the text of the expression, as it was written.
+//! The names of a result's columns in MySQL: the text of the expression, as written.
 
 use std::cell::Cell;
 
@@ -8,8 +8,8 @@ use sqlparser::tokenizer::{Location, Token};
 
 use crate::tokenize::tokenize;
 
-/// The texts of the select list's items of a statement's first SELECT; empty when they cannot be
-/// told.
+/// The texts of the select list's items of a statement's first SELECT; empty if they cannot be
+/// determined.
 pub fn projection(sql: &str) -> Vec<String> {
     let Ok(tokens) = tokenize(&MySqlDialect {}, sql) else {
         return Vec::new();
@@ -96,7 +96,7 @@ fn trimmed(text: &str) -> &str {
     text.trim().trim_end_matches(';')
 }
 
-/// Where a line's column is in a text; both count from 1. A text has no other place than its end.
+/// The offset of a line and column, which count from 1. A place that the text does not have is its end.
 pub fn offset(sql: &str, at: Location) -> usize {
     Lines::new(sql).offset(at)
 }
@@ -136,13 +136,13 @@ fn ends_list(keyword: Keyword) -> bool {
     )
 }
 
-/// Where the lines of a text begin, to make an offset of sqlparser's line and column.
+/// Where the lines of a text begin, to convert sqlparser's line and column to an offset.
 struct Lines<'a> {
     sql: &'a str,
     starts: Vec<usize>,
     /// All characters are bytes: nothing has to be counted.
     ascii: bool,
-    /// The place that was asked for last, and its offset: the next one is mostly behind it.
+    /// The last place that was converted, and its offset: the next one is mostly after it.
     last: Cell<(Location, usize)>,
 }
 

@@ -52,7 +52,7 @@ pub fn parse_statement(parser: &mut Parser<'_>) -> Result<Statement> {
     Ok(statement)
 }
 
-/// What the parser has read. Where the statement must end, the parser was told an error that says so.
+/// The parser's result, with the error of the interruption if the statement must end.
 pub fn with_interruption<T>(result: Result<T, ParserError>) -> Result<T> {
     match result {
         Ok(read) => Ok(read),

@@ -1,4 +1,4 @@
-//! What the dialect asks of whoever has the tables: it knows none itself.
+//! What the dialect needs to know about tables, functions and variables.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ pub struct SystemColumn {
     pub nullable: bool,
 }
 
-/// A query of system tables as SQLite reads it.
+/// A query of system tables in SQLite's SQL.
 #[derive(Debug, Clone)]
 pub struct RewrittenQuery {
     /// The query.
@@ -30,7 +30,7 @@ pub struct RewrittenQuery {
     pub catalog: Vec<(String, String)>,
 }
 
-/// A view of schema sys: its query stands wherever a statement names it.
+/// A view of schema sys: its query replaces its name in statements.
 pub trait View: Debug + Sync {
     /// The name.
     fn name(&self) -> &'static str;
@@ -50,7 +50,7 @@ pub trait Routine: Debug + Sync {
     ) -> Result<(Expr, &[(String, String)])>;
 }
 
-/// Which way a parameter goes.
+/// The direction of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
     /// To the procedure.
@@ -72,7 +72,7 @@ pub struct Procedure {
 
 /// The tables, views, functions and variables that statements name.
 pub trait Schema {
-    /// A table or view of the user's; `None` where there is none.
+    /// A table or view of a user's database; `None` if there is none.
     fn user_table(
         &mut self,
         database: &str,

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use tare_mysql::series::Series;
 
-/// Where the first statement of a text ends, and where the next begins. Quotes and comments are
-/// stepped over; a `;` inside them ends nothing.
+/// Where the first statement of a text ends, and where the next begins. A `;` within quotes or comments is
+/// skipped.
 pub fn first(sql: &str) -> (usize, usize) {
     let bytes = sql.as_bytes();
     let mut i = 0;
@@ -105,7 +105,7 @@ pub fn open_comments(sql: &str, series: Series) -> Option<String> {
                     .count();
                 let version: u32 = sql[i..i + digits].parse().unwrap_or(0);
                 i += digits;
-                // What only a newer server should see stays a comment.
+                // Text for newer servers stays a comment.
                 if digits >= 5 && !series.reads(version) {
                     let end = bytes[i..].windows(2).position(|w| w == b"*/");
                     i = end.map_or(bytes.len(), |n| i + n + 2);
@@ -128,8 +128,8 @@ pub fn open_comments(sql: &str, series: Series) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// A statement's text. Bytes that are no UTF-8 may stand in quotes, as clients send BLOBs: such a
-/// literal becomes a hexadecimal one. `None` when they stand elsewhere.
+/// A statement's text. A literal may have bytes that are no UTF-8, as clients send BLOBs: it becomes a
+/// hexadecimal literal. `None` if such bytes are elsewhere.
 pub fn text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Some(Cow::Borrowed(text));

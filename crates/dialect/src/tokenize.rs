@@ -1,4 +1,4 @@
-//! From a text to tokens.
+//! Splits a text into tokens.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,7 +11,7 @@ use tare_mysql::interrupt;
 /// Why a text has no tokens.
 #[derive(Debug)]
 pub enum TokenizeError {
-    /// It is none that could be SQL.
+    /// The text is not SQL.
     Text(TokenizerError),
     /// The statement must end.
     Ended(SqlError),
@@ -28,7 +28,7 @@ pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, 
 
 /// The tokens that sqlparser has.
 fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
-    /// What the tokenizer is left with: it has no other way out.
+    /// Leaves the tokenizer by a panic: it has no other early exit.
     struct Ended(SqlError);
     let mut tokens = Vec::new();
     let all = catch_unwind(AssertUnwindSafe(|| {
@@ -55,8 +55,8 @@ fn may_differ(token: &Token) -> bool {
     *token == Token::AtSign || operator_parts(token).is_some()
 }
 
-/// What another SQL's operator is in MySQL's, which has operators of fewer characters: `1<@a` is `1 < @a`.
-/// True where a variable begins at its end.
+/// The tokens of MySQL's that sqlparser reads as one operator of another SQL: `1<@a` is `1 < @a`. True if a
+/// variable follows.
 fn operator_parts(token: &Token) -> Option<(&'static [Token], bool)> {
     Some(match token {
         Token::ArrowAt => (&[Token::Lt], true),
@@ -74,9 +74,9 @@ fn operator_parts(token: &Token) -> Option<(&'static [Token], bool)> {
 #[cold]
 fn mysql_tokens(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut all: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len() + 8);
-    // Behind the `@` of a variable.
+    // After the `@` of a variable.
     let mut is_variable = false;
-    // A text or a quoted name is the last but spaces: an account's user, whose host follows an `@`.
+    // The last token but spaces is a text or a quoted name: an account's user, before `@` and the host.
     let mut is_user = false;
     for mut token in tokens {
         let span = token.span;
@@ -107,7 +107,7 @@ fn mysql_tokens(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     all
 }
 
-/// A variable's name behind its `@`.
+/// A variable's name after `@`.
 fn variable(token: &Token) -> Option<&str> {
     match token {
         Token::Word(w) => Some(&w.value),

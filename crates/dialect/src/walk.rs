@@ -1,5 +1,5 @@
-//! Every expression of a tree. The parser's visitors are generic: each closure that is given to them
-//! makes a copy of the code that walks all of its types, a third of a megabyte. Here it is made once.
+//! Visits every expression of a tree. sqlparser's visitors are generic: each closure instantiates the code
+//! that walks all of its types, a third of a megabyte. Here it is instantiated once.
 
 use std::ops::ControlFlow;
 
@@ -8,7 +8,7 @@ use sqlparser::ast::{Expr, Query, visit_expressions, visit_expressions_mut};
 type Visit<'a> = &'a mut dyn FnMut(&Expr) -> ControlFlow<()>;
 type Change<'a> = &'a mut dyn FnMut(&mut Expr) -> ControlFlow<()>;
 
-/// Visits an expression and all below it, subqueries included; what is above comes first.
+/// Visits an expression and all below it, subqueries included; parents first.
 pub fn expressions(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     let visit: Visit<'_> = &mut |e| {
         visit(e);
@@ -17,7 +17,7 @@ pub fn expressions(expr: &Expr, visit: &mut dyn FnMut(&Expr)) {
     let _ = visit_expressions(expr, visit);
 }
 
-/// Changes an expression and all below it, subqueries included; what is below comes first.
+/// Changes an expression and all below it, subqueries included; children first.
 pub fn change(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr)) {
     let change: Change<'_> = &mut |e| {
         change(e);
@@ -26,7 +26,7 @@ pub fn change(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr)) {
     let _ = visit_expressions_mut(expr, change);
 }
 
-/// Changes every expression of a query; what is below comes first.
+/// Changes every expression of a query; children first.
 pub fn change_all(query: &mut Query, change: &mut dyn FnMut(&mut Expr)) {
     let change: Change<'_> = &mut |e| {
         change(e);

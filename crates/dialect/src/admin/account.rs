@@ -10,12 +10,12 @@ use crate::read::expect_end;
 /// An account by user and host; `None` is the session's own.
 pub type Name = Option<(String, String)>;
 
-/// What an account is to be known by.
+/// How an account authenticates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Secret {
     /// Its password.
     Password(String),
-    /// What is kept of its password.
+    /// The hash of its password.
     Hash(String),
 }
 
@@ -30,7 +30,7 @@ pub struct User {
     pub secret: Option<Secret>,
 }
 
-/// What CREATE USER and ALTER USER say of all their accounts.
+/// The options of CREATE USER and ALTER USER, which hold for all accounts of the statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// REQUIRE SSL or NONE.
@@ -205,7 +205,7 @@ fn user(parser: &mut Parser<'_>) -> Result<User> {
         return Err(Error::unsupported("RANDOM PASSWORD"));
     }
     if take(parser, "PASSWORD") {
-        // MySQL 5's: what follows is no password, but what is kept of one.
+        // MySQL 5's syntax: a hash follows, not a password.
         user.secret = Some(Secret::Hash(quoted(parser)?));
     } else {
         user.secret = Some(Secret::Password(quoted(parser)?));
@@ -216,7 +216,7 @@ fn user(parser: &mut Parser<'_>) -> Result<User> {
     Ok(user)
 }
 
-/// REQUIRE, ACCOUNT, and what PASSWORD says when it asks for nothing.
+/// REQUIRE, ACCOUNT, and the PASSWORD options that require nothing.
 fn options(parser: &mut Parser<'_>) -> Result<Options> {
     let mut options = Options::default();
     loop {
@@ -272,7 +272,7 @@ fn privilege(parser: &mut Parser<'_>) -> Result<String> {
     }
 }
 
-/// The rest of GRANT or REVOKE, behind the privileges' first.
+/// The rest of GRANT or REVOKE, after the first privilege.
 fn granted(parser: &mut Parser<'_>, whom: &str) -> Result<Grant> {
     let privileges = list(parser, privilege)?;
     if word(parser) == whom {

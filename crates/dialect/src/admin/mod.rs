@@ -1,4 +1,4 @@
-//! Statements that SQLite has no like of: SHOW, SET, USE, KILL and their kin.
+//! Statements without a counterpart in SQLite: SHOW, SET, USE, KILL and others.
 
 mod account;
 mod request;
@@ -176,7 +176,7 @@ fn describe(parser: &mut Parser<'_>) -> Result<Option<Action>> {
     }))))
 }
 
-/// What begins and ends a transaction or a part of one, after its first word.
+/// The statements that begin and end transactions and savepoints, after their first word.
 fn transaction(parser: &mut Parser<'_>, first: &str) -> Result<Action> {
     Ok(match first {
         "BEGIN" => {

@@ -1,4 +1,4 @@
-//! What SHOW and SET ask for.
+//! The requests of SHOW and SET.
 
 use sqlparser::ast::Expr;
 
@@ -6,10 +6,10 @@ use crate::lookup::Lookup;
 use crate::plan::Sql;
 use tare_mysql::variable::Scope;
 
-/// What SET TRANSACTION says.
+/// The characteristics of SET TRANSACTION.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Characteristics {
-    /// Of whose transactions; `None` is the next one alone.
+    /// Whose transactions they are for; `None` is the next transaction only.
     pub scope: Option<Scope>,
     /// READ ONLY or READ WRITE.
     pub read_only: Option<bool>,
@@ -26,11 +26,11 @@ pub enum SetItem {
     User(String, Expr),
     /// SET NAMES: character set and collation.
     Names(String, Option<String>),
-    /// SET TRANSACTION: read only or not, when it is said.
+    /// SET TRANSACTION.
     Transaction(Characteristics),
 }
 
-/// The rows of a SHOW that are kept.
+/// Which rows of a SHOW are returned.
 #[derive(Debug, Clone)]
 pub enum Filter {
     /// All.
@@ -82,7 +82,7 @@ impl Routine {
     }
 }
 
-/// What SHOW ENGINE tells of an engine.
+/// The report that SHOW ENGINE requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EngineReport {
     /// STATUS.
@@ -93,7 +93,7 @@ pub enum EngineReport {
     Logs,
 }
 
-/// What this server never has any of: SHOW answers with no rows.
+/// What this server never has: SHOW returns no rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent {
     /// MASTER STATUS, BINARY LOG STATUS.
@@ -115,7 +115,7 @@ pub enum Absent {
 /// What to show.
 #[derive(Debug, Clone)]
 pub struct Show {
-    /// Of what.
+    /// The kind of SHOW.
     pub what: What,
     /// Which rows.
     pub filter: Filter,
@@ -144,7 +144,7 @@ pub enum What {
     CreateUser(Option<(String, String)>),
     /// CREATE PROCEDURE, FUNCTION, TRIGGER, EVENT: kind, database, name.
     CreateProgram(Program, Option<String>, String),
-    /// ENGINE x STATUS, MUTEX, LOGS: engine and what of it.
+    /// ENGINE x STATUS, MUTEX, LOGS: the engine and the report.
     Engine(String, EngineReport),
     /// OPEN TABLES.
     OpenTables(Option<String>),
@@ -170,7 +170,7 @@ pub enum What {
     Warnings {
         /// Errors alone.
         errors: bool,
-        /// How many to leave out, and how many to show then.
+        /// How many rows to skip, and how many to return then.
         limit: (usize, usize),
     },
     /// COUNT(*) WARNINGS, COUNT(*) ERRORS.
@@ -190,9 +190,9 @@ pub enum What {
     Privileges,
     /// PLUGINS.
     Plugins,
-    /// What this server never has any of.
+    /// What this server never has.
     Absent(Absent),
-    /// EXPLAIN of SQLite's text for a statement, and what it asks of a table of performance_schema
-    /// where it is about nothing else.
+    /// EXPLAIN: SQLite's text for the statement, and its lookup if it reads a single table of
+    /// performance_schema.
     Explain(Box<Sql>, Format, Option<Box<Lookup>>),
 }

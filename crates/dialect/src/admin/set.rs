@@ -91,7 +91,7 @@ pub(super) fn set(parser: &mut Parser<'_>) -> Result<Vec<SetItem>> {
     }
 }
 
-/// What SET TRANSACTION says: access and isolation.
+/// Access mode and isolation level of SET TRANSACTION.
 fn characteristics(parser: &mut Parser<'_>, scope: Option<Scope>) -> Result<Characteristics> {
     let mut characteristics = Characteristics {
         scope,

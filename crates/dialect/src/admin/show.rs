@@ -1,4 +1,4 @@
-//! SHOW: what it asks for.
+//! SHOW.
 
 use crate::error::{Result, at, near};
 use sqlparser::parser::Parser;
@@ -106,7 +106,7 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
     Ok(Action::Show(Box::new(Show { what, filter, full })))
 }
 
-/// SHOW CREATE: of which object.
+/// The object of SHOW CREATE.
 fn created(parser: &mut Parser<'_>) -> Result<What> {
     Ok(
         match any(
@@ -153,7 +153,7 @@ fn created(parser: &mut Parser<'_>) -> Result<What> {
     )
 }
 
-/// Logs, replicas and profiles, most of which no server of ours has.
+/// Logs, replicas and profiles, most of which this server never has.
 fn replication(parser: &mut Parser<'_>, first: &str, last: Token) -> Result<What> {
     Ok(match first {
         "MASTER" | "BINARY" => {
@@ -224,7 +224,7 @@ fn filter(parser: &mut Parser<'_>, what: &What) -> Result<Filter> {
     })
 }
 
-/// SHOW ENGINE: which engine's, and which report.
+/// The engine and the report of SHOW ENGINE.
 fn engine(parser: &mut Parser<'_>) -> Result<What> {
     let engine = text(parser)?;
     let report = match any(parser, &["STATUS", "MUTEX", "LOGS"]) {
@@ -260,7 +260,7 @@ fn from_table(parser: &mut Parser<'_>) -> Result<(Option<String>, String)> {
     Ok((database, table))
 }
 
-/// `LIMIT n`, `LIMIT offset, n`: how many to leave out and to show.
+/// `LIMIT n`, `LIMIT offset, n`: how many rows to skip and to return.
 fn limit(parser: &mut Parser<'_>) -> Result<(usize, usize)> {
     if !take(parser, "LIMIT") {
         return Ok((0, usize::MAX));

@@ -1,4 +1,4 @@
-//! Words: the next piece of a statement, taken when it is the one looked for.
+//! The next word of a statement, which is consumed if it is the expected one.
 
 use crate::error::{Error, Result, at, near};
 use sqlparser::ast::{Expr, Ident, ObjectName};

@@ -22,7 +22,7 @@ use crate::read::{parse_one, parse_statement, read};
 use crate::schema::Schema;
 use crate::scope::{Column, Names};
 
-/// The types of MySQL that the parser knows by nothing but their names.
+/// Types of MySQL that the parser reads as custom names.
 const TYPES_BY_NAME: &[&str] = &[
     "FIXED",
     "GEOMCOLLECTION",
@@ -53,11 +53,11 @@ fn index_column(column: &IndexColumn) -> String {
 
 /// A definition as the parser reads it.
 pub trait FromSql: Sized {
-    /// What CREATE TABLE says.
+    /// The definition of a CREATE TABLE.
     fn from_create(create: &CreateTable) -> Result<Self>;
 
-    /// What CREATE TABLE says before its SELECT: there may be no columns, and indexes of those that
-    /// the SELECT has.
+    /// The definition before the SELECT of CREATE TABLE ... SELECT: it may have no columns, and indexes of the
+    /// SELECT's columns.
     fn from_create_as(create: &CreateTable) -> Result<Self>;
 
     /// Adds a column as it is written.
@@ -254,7 +254,7 @@ fn parse_definition(text: &str) -> Result<TableDef> {
     }
 }
 
-/// The columns of a view, of whose query's text they are made; `None` where they are not known.
+/// The columns of a view, from the text of its query; `None` if they cannot be determined.
 pub fn view_columns(text: &str, database: &str, schema: &mut dyn Schema) -> Option<Vec<ColumnDef>> {
     let reading = read(text, Mode::default()).ok()?;
     let levels = reading.levels;
@@ -298,7 +298,7 @@ fn default_text(expr: &Expr) -> String {
     }
 }
 
-/// What the moment of a row is called.
+/// The functions that return the current time.
 const NOW_FUNCTIONS: [&str; 4] = ["current_timestamp", "now", "localtime", "localtimestamp"];
 
 fn table_options(create: &CreateTable) -> &[SqlOption] {
@@ -310,7 +310,7 @@ fn table_options(create: &CreateTable) -> &[SqlOption] {
     }
 }
 
-/// Whichever engine is named, the table is one of SQLite's, unless it is one that takes no table of users.
+/// Whether ENGINE names performance_schema, which has no tables of users. All other engines are SQLite.
 fn is_of_performance_schema(create: &CreateTable) -> bool {
     table_options(create).iter().any(|option| match option {
         SqlOption::NamedParenthesizedList(option) => {

@@ -28,7 +28,7 @@ impl TableName {
     }
 }
 
-/// What becomes of a row of CREATE TABLE ... SELECT whose unique key is there already.
+/// What happens to a row of CREATE TABLE ... SELECT whose unique key exists already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DuplicateRows {
     /// Error 1062.
@@ -52,7 +52,7 @@ pub enum Maintenance {
 }
 
 impl Maintenance {
-    /// What the result's column Op calls it.
+    /// The value of the result's column Op.
     pub fn name(self) -> &'static str {
         match self {
             Self::Analyze => "analyze",

@@ -13,19 +13,19 @@ use tare_mysql::error::SqlError;
 use crate::depth;
 use crate::tokenize::TokenizeError;
 
-/// The result of whatever is made of a statement.
+/// The result of reading or rewriting a statement.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What is wrong with a statement. The text is MySQL's.
+/// Why a statement is refused. The text is MySQL's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// Nothing but space and comments.
     #[error("Query was empty")]
     Empty,
-    /// It is not SQL, or not SQL that is known here.
+    /// The text is not SQL, or not SQL that this server knows.
     #[error("You have an error in your SQL syntax; {0}")]
     Syntax(Place),
-    /// It is understood, and this server cannot do it.
+    /// The server understands the statement, but does not support it.
     #[error("This version of Tare doesn't yet support '{0}'")]
     Unsupported(String),
     /// A table has no database, and the session has none.
@@ -154,7 +154,7 @@ pub enum Error {
         /// How many it is given.
         got: usize,
     },
-    /// What a procedure returns has to go to a variable.
+    /// An OUT parameter of a procedure needs a variable.
     #[error("OUT or INOUT argument {parameter} for routine sys.{procedure} is not a variable")]
     NoVariable {
         /// The parameter.
@@ -173,7 +173,7 @@ pub enum Error {
     /// A table has no columns.
     #[error("A table must have at least 1 column")]
     NoColumns,
-    /// It nests deeper than what recurses over it bears.
+    /// The statement nests too deep for the code that recurses over it.
     #[error(
         "Thread stack overrun: the statement nests too deep. At most {} operators in a chain and {} \
          parentheses in one another are supported",
@@ -187,13 +187,13 @@ pub enum Error {
         depth::MAX_JOINED_TABLES
     )]
     TooManyTables,
-    /// What whoever has the tables says.
+    /// An error of the [`Schema`](crate::schema::Schema).
     #[error("{}", .0.message)]
     Schema(SqlError),
 }
 
 impl Error {
-    /// What this server cannot do.
+    /// 1235: the server does not support something.
     pub fn unsupported(what: impl Display) -> Self {
         Self::Unsupported(what.to_string())
     }
@@ -237,7 +237,7 @@ impl Error {
         }
     }
 
-    /// The same, with a syntax error's place shown as MySQL shows it: what the text says from there on.
+    /// Adds to a syntax error what MySQL prints: the text from the error's place on.
     pub fn located_in(self, sql: &str) -> Self {
         match self {
             Self::Syntax(place) => Self::Syntax(place.located_in(sql)),

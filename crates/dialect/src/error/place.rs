@@ -1,4 +1,4 @@
-//! Where a text stops being SQL.
+//! The place of a syntax error.
 
 use std::fmt::{self, Display};
 
@@ -10,13 +10,13 @@ use crate::names;
 /// The place of a syntax error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// Of the first token that is wrong.
+    /// The place of the first wrong token.
     At(Location),
-    /// Of a word, or of what the parser has read so: where the text has it last.
+    /// The last occurrence of a word.
     Near(String),
-    /// Of none: the text ends too soon, or the parser gives up.
+    /// No place: the text ends too early, or the parser gives up.
     End(String),
-    /// What the text says from the place on, and in which line, from 1.
+    /// The text from the place on, and its line, from 1.
     Quoted {
         /// The text, at most [`MAX_QUOTED_CHARS`] characters.
         text: String,
@@ -25,12 +25,12 @@ pub enum Place {
     },
 }
 
-/// MySQL shows so many characters.
+/// Characters of the text that MySQL prints.
 pub const MAX_QUOTED_CHARS: usize = 80;
 
 impl Place {
-    /// The place that sqlparser tells. Its errors are texts, and where one has a place, it ends
-    /// with it: ` at Line: 1, Column: 8`.
+    /// The place of sqlparser's error. Its errors are texts, and one that has a place ends
+    /// with ` at Line: 1, Column: 8`.
     pub(super) fn of_parser(error: &ParserError) -> Self {
         let place = |text: &str| {
             let (_, place) = text.rsplit_once(" at Line: ")?;
@@ -47,7 +47,7 @@ impl Place {
         }
     }
 
-    /// The same, as MySQL shows it.
+    /// The same, with the text from the place on.
     pub(super) fn located_in(self, sql: &str) -> Self {
         let offset = match &self {
             Self::At(at) => names::offset(sql, *at),

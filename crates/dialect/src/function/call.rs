@@ -45,13 +45,13 @@ impl SqlCall {
         self.len() == 0
     }
 
-    /// Whether DISTINCT is said.
+    /// Whether the call has DISTINCT.
     pub fn distinct(&self) -> bool {
         self.list()
             .is_some_and(|l| l.duplicate_treatment == Some(DuplicateTreatment::Distinct))
     }
 
-    /// ORDER BY, SEPARATOR and what else stands behind the arguments.
+    /// ORDER BY, SEPARATOR and other clauses after the arguments.
     pub fn clauses(&self) -> &[FunctionArgumentClause] {
         self.list().map_or(&[], |list| &list.clauses)
     }
@@ -64,7 +64,7 @@ impl SqlCall {
         )
     }
 
-    /// Whether it stands in quotes or without parentheses, as SQLite does not know it.
+    /// Whether the name is quoted or has no parentheses: SQLite has no such calls.
     pub(super) fn is_odd(&self) -> bool {
         let quoted = self.call.name.0.first().and_then(|part| part.as_ident());
         quoted.is_some_and(|name| name.quote_style.is_some()) || self.list().is_none()
@@ -75,7 +75,7 @@ impl SqlCall {
         Expr::Function(self.call)
     }
 
-    /// The arguments alone; `*` is none.
+    /// The arguments; `*` is none.
     pub fn into_arguments(self) -> Vec<Expr> {
         let FunctionArguments::List(list) = self.call.args else {
             return Vec::new();
@@ -87,7 +87,7 @@ impl SqlCall {
         list.args.into_iter().filter_map(expr).collect()
     }
 
-    /// A call of another function with the same arguments; of nothing but arguments.
+    /// A call of another function with the same arguments; an error if the call has clauses.
     pub(super) fn renamed(self, to: &str) -> Result<Expr> {
         if self.distinct() {
             return Err(near("DISTINCT"));

@@ -1,4 +1,4 @@
-//! MySQL's functions: which there are, what they return, and how SQLite is told.
+//! MySQL's functions: their names, their types, and their calls in SQLite.
 
 mod call;
 mod signature;
@@ -12,7 +12,7 @@ use super::near;
 use super::schema::Schema;
 use crate::name::{full_name, last_name};
 
-/// How a statement is rewritten: what a function has to know of it.
+/// The statement that a call is part of.
 #[derive(Clone, Copy)]
 pub struct CallContext<'a> {
     /// The session's default database.
@@ -29,14 +29,14 @@ impl std::fmt::Debug for CallContext<'_> {
     }
 }
 
-/// Whether a function is one of a group of rows.
+/// Whether a function is an aggregate.
 pub fn is_aggregate(schema: &dyn Schema, name: &str) -> bool {
     schema
         .function(name)
         .is_some_and(|f| f.evaluation == Evaluation::Aggregate)
 }
 
-/// Whether a call with the same arguments gives the same again while a statement runs.
+/// Whether a call with the same arguments has the same value as long as a statement runs.
 pub fn is_certain(schema: &dyn Schema, name: &str) -> bool {
     schema
         .function(name)
@@ -54,7 +54,7 @@ pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
         return Err(near(&written));
     }
     let Some(function) = context.schema.function(&name) else {
-        // What schema sys is written in may use SQLite's own.
+        // The views of schema sys may call functions of SQLite.
         let sqlites = ["json", "json_group_array", "json_group_object"];
         if context.database == Some("sys") && sqlites.contains(&name.as_str()) {
             return Ok(Expr::Function(call));
@@ -79,7 +79,7 @@ pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
     }
 }
 
-/// `*` is COUNT's alone, and no argument has a name.
+/// Checks that only COUNT has `*`, and that no argument has a name.
 fn check_plain_arguments(name: &str, call: &Function) -> Result<()> {
     let FunctionArguments::List(args) = &call.args else {
         return Ok(());

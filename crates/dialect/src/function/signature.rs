@@ -1,4 +1,4 @@
-//! What the dialect knows of a function.
+//! The signature of a function.
 
 use crate::error::Result;
 use sqlparser::ast::Expr;
@@ -15,20 +15,20 @@ pub enum Evaluation {
     Immutable,
     /// Its arguments, and what stays while a statement runs.
     Stable,
-    /// More than that: the next call may give another value, or do something.
+    /// More than that: the next call may have another value, or an effect.
     Volatile,
     /// A group of rows.
     Aggregate,
 }
 
-/// How SQLite is told of a call.
+/// The form of a call in SQLite.
 #[derive(Debug, Clone, Copy)]
 pub enum Form {
-    /// SQLite knows it by its name, or has been given it.
+    /// The same name: SQLite has the function, or it is registered.
     Itself,
     /// It has another name there.
     Renamed(&'static str),
-    /// What only code can tell.
+    /// An expression that code builds.
     Code(fn(SqlCall) -> Result<Expr>),
 }
 
@@ -90,11 +90,11 @@ pub struct Signature {
     pub name: &'static str,
     /// How many arguments it takes at least.
     pub fewest: u8,
-    /// And at most.
+    /// How many arguments it takes at most.
     pub most: u8,
     /// What it returns.
     pub out: ReturnType,
-    /// How SQLite is told.
+    /// The form of a call in SQLite.
     pub form: Form,
     /// What its value depends on.
     pub evaluation: Evaluation,

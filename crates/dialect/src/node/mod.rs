@@ -1,8 +1,7 @@
 //! Nodes of SQLite's tree: what the rewriter puts in the place of what only MySQL has.
 //!
-//! The nodes are sqlparser's, so that what has been rewritten can still be asked what it is. Their
-//! text is SQLite's: [`text`] and [`column`] quote as SQLite reads it, and a tree that holds them is
-//! not to be rewritten a second time.
+//! The nodes are sqlparser's, so that rewritten code can still be inspected. Their text is SQLite's:
+//! [`text`] and [`column`] quote as SQLite reads it, so a tree that has them must not be rewritten again.
 
 pub mod query;
 
@@ -53,7 +52,7 @@ pub fn text(text: &str) -> Expr {
         let hex = text.bytes().map(|b| format!("{b:02x}")).collect();
         return cast(bytes(hex), DataType::Text);
     }
-    // The printer leaves quotes alone that are doubled already, whatever stands before them.
+    // The printer leaves doubled quotes as they are, whatever is before them.
     Expr::value(Value::SingleQuotedString(text.replace('\'', "''")))
 }
 
@@ -223,7 +222,7 @@ pub fn user_variable_name(expr: &Expr) -> Option<&Expr> {
     }
 }
 
-/// A column's default as its table's definition keeps it: SQLite's text, which nobody reads again.
+/// A column's default as its table's definition stores it: SQLite's text, which is not parsed again.
 pub(crate) fn stored_default(text: String) -> Expr {
     nested(Expr::value(Value::Placeholder(text)))
 }

@@ -1,4 +1,4 @@
-//! Queries of SQLite's, made of their parts.
+//! Builders of SQLite's queries.
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
@@ -133,8 +133,8 @@ pub(crate) fn with(alias: TableAlias, query: Query) -> With {
     }
 }
 
-/// `WITH kept AS MATERIALIZED (query) SELECT * FROM kept`: every column of every row is computed,
-/// whoever asks for it.
+/// Makes a query `WITH q AS MATERIALIZED (query) SELECT * FROM q`: every column of every row is computed,
+/// whether it is used or not.
 pub(crate) fn materialize(query: &mut Query) {
     let name = Ident::new("tare_kept");
     let rows = table(ObjectName::from(name.clone()));

@@ -1,4 +1,4 @@
-//! What a statement is, once it has been read.
+//! The plan of a statement.
 
 mod action;
 mod command;
@@ -19,8 +19,8 @@ pub struct Plan {
     pub params: usize,
     /// What it is counted as.
     pub command: Command,
-    /// The schemas' generation it was made for.
+    /// The generation of the schemas that it is valid for.
     pub generation: u64,
-    /// How long it may run: what its hint says.
+    /// The time limit of its hint.
     pub at_most: Option<Duration>,
 }

@@ -1,4 +1,4 @@
-//! SQLite's text for a statement, and what is known of it.
+//! SQLite's text for a statement, and facts about it.
 
 use tare_mysql::wire::column::WireType;
 
@@ -27,8 +27,8 @@ pub struct Sql {
     pub catalog: Vec<(String, String)>,
     /// Functions of schema sys that it calls and that have the name of a native one of MySQL's.
     pub namesakes: Vec<&'static str>,
-    /// Types of the result's columns where the expression tells: from the first column on up to
-    /// the first `*`, and from the last one back.
+    /// Types of the result's columns as far as the expressions determine them: from the first column up to
+    /// the first `*`, and from the last column back.
     pub hints: (Vec<Option<WireType>>, Vec<Option<WireType>>),
     /// Columns of the result that are a view's of schema sys, counted like `hints`.
     pub views: (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>),
@@ -45,7 +45,7 @@ pub struct Sql {
     pub joined: bool,
     /// The columns that the statement names, and where.
     pub names: Names,
-    /// SQL_CALC_FOUND_ROWS: counts the rows that there would be without LIMIT.
+    /// SQL_CALC_FOUND_ROWS: a query that counts the rows without LIMIT.
     pub found_rows: Option<String>,
 }
 

@@ -1,6 +1,6 @@
-//! Comparisons. MySQL compares texts without case and a text with a number as numbers; SQLite goes
-//! by the affinity and collation of a table's column, and has neither for other expressions.
-//! What is a table's column stays as it is, so that its indexes serve.
+//! Comparisons. MySQL compares texts without case, and a text with a number as numbers. SQLite compares by
+//! the affinity and collation of a table's column, and has neither for other expressions. A table's column
+//! is not changed, so that its indexes are used.
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, SelectItem, Value};
@@ -13,7 +13,7 @@ use super::rewriter::Conversion;
 use crate::error::Result;
 use crate::{node, types};
 
-/// What is known of an operand.
+/// The facts about an operand.
 pub(super) struct Side {
     wire: Option<WireType>,
     stored: bool,
@@ -21,12 +21,12 @@ pub(super) struct Side {
     system: bool,
     column: bool,
     literal: bool,
-    /// A collation is said, or bytes are compared.
+    /// The operand has a COLLATE, or is bytes.
     pub(super) bytes: bool,
 }
 
 impl Side {
-    /// What has been made a number.
+    /// An operand that has been converted to a number.
     fn number() -> Self {
         Self {
             wire: Some(WireType::double()),
@@ -77,7 +77,7 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     }
 }
 
-/// Makes an operand a number: a literal now, and everything else once it has been rewritten.
+/// Converts an operand to a number: a literal now, other expressions after they are rewritten.
 fn convert_to_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversion)>) {
     if let Expr::Value(v) = expr {
         let number = match &v.value {
@@ -98,7 +98,7 @@ fn ignore_case(expr: &mut Expr) {
     node::replace(expr, |e| node::collate(e, "nocase"));
 }
 
-/// A date without a time, compared with a DATETIME, is its midnight.
+/// Appends midnight to a date that is compared with a DATETIME.
 fn extend_to_datetime(expr: &mut Expr) {
     let Expr::Value(v) = expr else { return };
     let (Value::SingleQuotedString(s) | Value::DoubleQuotedString(s)) = &mut v.value else {
@@ -144,7 +144,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Lets the texts that a SELECT computes sort and group without case, as columns do.
+    /// Makes the texts that a SELECT computes sort and group without case, as columns do.
     pub(super) fn group_without_case(&mut self, select: &mut Select) {
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
@@ -184,7 +184,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Makes the operands of a comparison comparable. Before its parts are rewritten.
+    /// Prepares the operands of a comparison, before they are rewritten.
     pub(super) fn compare(&mut self, expr: &mut Expr) -> Result<()> {
         let mut later = Vec::new();
         self.comparable(expr, &mut later)?;
@@ -192,7 +192,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// After that: what could not be done before.
+    /// Converts the operands of a comparison, after they are rewritten.
     pub(super) fn convert(&mut self, expr: &mut Expr) {
         for (i, conversion) in self.conversions.0.pop().unwrap_or_default() {
             if let Some(operand) = operand(expr, i) {
@@ -256,7 +256,7 @@ impl Rewriter<'_> {
                 }
                 let second = unify_kinds((0, expr, &a), (2, high, &c), later);
                 if later.contains(&(0, Conversion::Real)) {
-                    // For the sake of one bound; the other one is compared with the same double.
+                    // One bound decides; the other one is compared with the same double.
                     for (i, bound) in [(1, &b), (2, &c)] {
                         if bound.is(is_wide) {
                             later.push((i, Conversion::Real));
@@ -326,8 +326,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether an operand is what numbers were computed to. Not asked of its type: in a chain that would
-/// take quadratic time.
+/// Whether an operand is a computed number. Its type is not determined: in a chain that would take quadratic
+/// time.
 fn is_computed(expr: &Expr) -> bool {
     use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
     let Expr::BinaryOp { left, op, right } = expr else {
@@ -360,7 +360,7 @@ fn is_datetime(t: &WireType) -> bool {
     )
 }
 
-/// Brings two operands to one kind. Returns whether they are texts whose collation must be said.
+/// Converts two operands to one kind. Returns whether they are texts that need a COLLATE.
 fn unify_kinds(
     (i, left, a): (usize, &mut Expr, &Side),
     (j, right, b): (usize, &mut Expr, &Side),
@@ -410,7 +410,7 @@ fn unify_kinds(
         return false;
     }
     if a.is(types::is_number) && !a.stored && b.wire.is_none() && matches!(right, Expr::Value(_)) {
-        // A parameter may come as a text.
+        // A parameter may be a text.
         convert_to_number(right, j, later);
         return false;
     }

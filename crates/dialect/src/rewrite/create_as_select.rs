@@ -1,4 +1,4 @@
-//! CREATE TABLE ... AS SELECT: the table that a query's columns make, and the query whose rows go there.
+//! CREATE TABLE ... AS SELECT: the definition from the query's columns, and the INSERT of its rows.
 
 use sqlparser::ast::{Query, SetExpr};
 use tare_mysql::table::{ColumnDef, TableDef};
@@ -12,8 +12,8 @@ use crate::name::quote;
 use crate::plan::Sql;
 
 impl Rewriter<'_> {
-    /// Completes a definition with a query's columns, and makes the INSERT that fills the table.
-    /// Columns that both name are as they were defined, in the order of the query.
+    /// Completes a definition with a query's columns, and builds the INSERT that fills the table. Columns that
+    /// both name have the written definition, and the query's order.
     pub fn create_as_select(
         mut self,
         name: &TableName,
@@ -95,7 +95,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether `*` stands in a select list.
+/// Whether a select list has `*`.
 fn is_of_all(query: &Query) -> bool {
     use sqlparser::ast::SelectItem::{QualifiedWildcard, Wildcard};
     match query.body.as_ref() {

@@ -1,5 +1,5 @@
-//! ONLY_FULL_GROUP_BY: a column that is neither grouped by nor decided by what is. Only what is
-//! wrong for certain is refused: plain columns of one table, whose keys are known.
+//! ONLY_FULL_GROUP_BY refuses a column that neither is grouped by nor depends on the grouped ones. Only
+//! certain errors are refused: plain columns of one table, whose keys are known.
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{
@@ -10,7 +10,7 @@ use super::Rewriter;
 use super::select::aggregates;
 use crate::walk;
 
-/// A column's name, where an expression is nothing else.
+/// The name of an expression that is a column.
 fn column(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Identifier(name) => Some(&name.value),
@@ -27,7 +27,7 @@ fn mentions(expr: &Expr, name: &str) -> bool {
     matched
 }
 
-/// A subquery's aggregates are its own.
+/// Whether an expression has a subquery, whose aggregates are its own.
 fn has_subquery(expr: &Expr) -> bool {
     let mut matched = false;
     walk::expressions(expr, &mut |e| {
@@ -40,7 +40,7 @@ fn has_subquery(expr: &Expr) -> bool {
 }
 
 impl Rewriter<'_> {
-    /// 3065: which of the rows that DISTINCT makes one is to decide their order?
+    /// 3065: ORDER BY a column that DISTINCT does not select.
     pub(super) fn check_distinct_order(&mut self, query: &Query) -> Result<()> {
         let (SetExpr::Select(select), Some(order)) = (query.body.as_ref(), &query.order_by) else {
             return Ok(());
@@ -60,7 +60,7 @@ impl Rewriter<'_> {
                 SelectItem::ExprWithAlias { expr, alias } => {
                     mentions(expr, name) || alias.value.eq_ignore_ascii_case(name)
                 }
-                // What `*` stands for is not looked at.
+                // The columns of `*` are not checked.
                 _ => true,
             });
             if !selected && self.names.column_of(&order.expr).is_some() {
@@ -131,7 +131,7 @@ impl Rewriter<'_> {
         if !by.iter().all(is_primary) {
             return Ok(());
         }
-        // A key decides the whole row.
+        // The whole row depends on a key.
         if decided {
             return Ok(());
         }
@@ -140,7 +140,7 @@ impl Rewriter<'_> {
             if !has(name)
                 || grouped(name)
                 || alias.is_some_and(|a| grouped(a))
-                // `WHERE name = 'x'` decides it, too.
+                // A column in WHERE may have one value, too.
                 || select.selection.as_ref().is_some_and(|w| mentions(w, name))
             {
                 continue;
@@ -156,8 +156,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// A table's columns, and whether what is grouped by may decide its whole row. `None` where nothing is
-    /// known of it.
+    /// A table's columns, and whether its whole row may depend on the grouped columns. `None` for an unknown
+    /// table.
     fn columns_and_key(
         &mut self,
         database: &str,

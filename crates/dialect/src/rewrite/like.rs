@@ -1,6 +1,5 @@
-//! LIKE. SQLite's takes accented letters as different and knows the case of ASCII alone, so that
-//! functions of ours compare. Indexes serve by the least and the greatest text that can be like the
-//! pattern.
+//! LIKE. SQLite's distinguishes accented letters and ignores the case of ASCII only, so functions of ours
+//! compare. Indexes are used by the least and the greatest text that can match the pattern.
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use sqlparser::ast::{BinaryOperator, Expr, Value};
@@ -15,7 +14,7 @@ use crate::types;
 pub(super) struct Like {
     /// Case and accents count.
     exactly: bool,
-    /// The text is a table's column, and the pattern begins with what it can be found by.
+    /// The text is a table's column, and the pattern begins with a character, so that an index can be used.
     bounded: bool,
 }
 
@@ -30,7 +29,7 @@ fn is_exact(t: &WireType) -> bool {
             || has_collation && t.flags.contains(ColumnFlags::BINARY_FLAG))
 }
 
-/// Whether a pattern stays while a statement runs, and may begin with a character.
+/// Whether a pattern is constant while a statement runs, and may begin with a character.
 fn begins(pattern: &Expr) -> bool {
     let Expr::Value(v) = pattern else {
         return false;
@@ -45,7 +44,7 @@ fn begins(pattern: &Expr) -> bool {
 }
 
 impl Rewriter<'_> {
-    /// How a LIKE is to be evaluated. Before its parts are rewritten.
+    /// Plans how a LIKE is evaluated, before its parts are rewritten.
     pub(super) fn like(&mut self, text: &Expr, pattern: &Expr) -> Like {
         let (a, b) = (self.side(text), self.side(pattern));
         let exactly = a.bytes || b.bytes || a.is(is_exact) || b.is(is_exact);
@@ -62,7 +61,7 @@ impl Rewriter<'_> {
 }
 
 impl Like {
-    /// The same, with functions of ours. After that.
+    /// The calls that replace the LIKE, after its parts are rewritten.
     pub(super) fn written(self, expr: Expr) -> Expr {
         let Expr::Like {
             negated,
@@ -74,13 +73,13 @@ impl Like {
         else {
             return expr;
         };
-        // MySQL's LIKE has `\` as its escape unless told otherwise.
+        // The default escape of MySQL's LIKE is `\`.
         let escape = escape_char.map_or_else(|| node::text("\\"), |escape| *escape);
         let name = match self.exactly {
             true => "tare_like_exactly",
             false => "tare_like",
         };
-        // Only a column is written more than once: a copy of all that stands left of each LIKE would take
+        // Only a column is written more than once: a copy of the left operand of each LIKE would take
         // quadratic time in a chain.
         if negated || !self.bounded {
             let is_like = call(name, vec![*text, *pattern, escape]);

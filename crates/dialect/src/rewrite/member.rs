@@ -1,4 +1,4 @@
-//! ENUM and SET: texts, and numbers where they are computed with, compared with numbers, or sorted.
+//! ENUM and SET: texts, and numbers in arithmetic, comparisons with numbers, and sorts.
 
 use sqlparser::ast::{
     BinaryOperator, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, Value,
@@ -11,7 +11,7 @@ use crate::node::{self, MEMBER_MARK};
 use crate::types;
 
 impl Rewriter<'_> {
-    /// Marks the members whose numbers an expression asks for, before its parts are rewritten.
+    /// Marks the columns whose numbers an expression uses, before its parts are rewritten.
     pub(super) fn number_members(&mut self, expr: &mut Expr) {
         use BinaryOperator::*;
         match expr {
@@ -75,7 +75,7 @@ impl Rewriter<'_> {
         )
     }
 
-    /// Marks a column of an ENUM or a SET: its number is meant.
+    /// Marks a column of an ENUM or a SET whose number is used.
     pub(super) fn number_of(&self, expr: &mut Expr) {
         if self
             .names

@@ -1,4 +1,4 @@
-//! Statements on rows: their tree is changed in place until its text is SQLite's.
+//! Rewrites the tree of a statement on rows in place, until its text is SQLite's.
 
 mod assign;
 mod change;

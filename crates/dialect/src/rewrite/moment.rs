@@ -1,5 +1,5 @@
-//! Comparisons with dates and times. They are texts that sort as the moments do, as long as all are
-//! written alike: literals are, and what has another number of digits is made so.
+//! Comparisons with dates and times. They are texts that sort like the times if all have one format:
+//! literals and values with another number of digits are converted to it.
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{Expr, Value};
@@ -14,7 +14,7 @@ use super::rewriter::{Conversion, Rewriter};
 use crate::error::{Error, Result};
 use crate::{node, types};
 
-/// What a literal says, and whether it is a number.
+/// A literal's text, and whether it is a number.
 fn literal(expr: &Expr) -> Option<(&str, bool)> {
     match expr {
         Expr::Value(v) => match &v.value {
@@ -26,13 +26,13 @@ fn literal(expr: &Expr) -> Option<(&str, bool)> {
     }
 }
 
-/// Digits of a date that is not in the calendar, as a date is written.
+/// The digits of a date that is not in the calendar, formatted as a date.
 fn written(digits: &str) -> Option<String> {
     let is_date = digits.len() == 8 && digits.bytes().all(|b| b.is_ascii_digit());
     is_date.then(|| format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..]))
 }
 
-/// A literal as moments of this type are written, with so many digits at least.
+/// A literal in the format of a temporal type, with at least so many digits.
 fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
     if code == ColumnType::MYSQL_TYPE_TIME {
         let micros = time_of(text)?;
@@ -49,8 +49,8 @@ fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
 }
 
 impl Rewriter<'_> {
-    /// Makes the operands of a comparison with dates or times comparable; whether it is one, and all
-    /// of them are known.
+    /// Prepares the operands of a comparison with dates or times. False: it is none, or an operand's type is not
+    /// known.
     pub(super) fn compare_moments(
         &mut self,
         expr: &mut Expr,
@@ -88,7 +88,7 @@ impl Rewriter<'_> {
             .zip(&classes)
             .any(|(e, c)| *c == Class::Int && literal(e).is_none());
         if numbers {
-            // A number that is computed is compared with the digits.
+            // A computed number is compared with the digits.
             for (i, class) in classes.iter().enumerate() {
                 if *class == Class::Moment {
                     later.push((i, Conversion::Digits));
@@ -136,7 +136,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether a date is one but for its month's length: what is compared may be the 30th of February.
+/// Whether a date is valid except for its month's length: comparisons accept the 30th of February.
 fn is_eased(text: &str) -> bool {
     let mut at = Vec::new();
     let mut last = None;

@@ -1,4 +1,4 @@
-//! `a IN (b, c)` and `CASE a WHEN b WHEN c` as pairs, `a = b` and `a = c`, where they have to be.
+//! Splits `a IN (b, c)` and `CASE a WHEN b WHEN c` into `a = b` and `a = c` if the kinds are mixed.
 
 use sqlparser::ast::{BinaryOperator, Expr};
 
@@ -8,7 +8,7 @@ use super::exact::compare::operands;
 use crate::error::{Error, Result};
 use crate::{node, types, walk};
 
-/// What an expression may consist of that is written once for each pair.
+/// Nodes of an expression that may be written once for each pair.
 const MAX_REPEATED_NODES: usize = 16;
 
 impl Rewriter<'_> {
@@ -40,8 +40,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Whether an expression means the same wherever it is written, and what becomes of it is no longer than
-    /// its text by more than a factor.
+    /// Whether an expression may be written several times: its value is the same each time, and its SQLite text
+    /// is longer than its own text by a constant factor at most.
     fn may_repeat(&self, expr: &Expr) -> bool {
         let (mut parts, mut grows) = (0, false);
         walk::expressions(expr, &mut |e| {

@@ -1,8 +1,8 @@
-//! How far a query with a name may go on by itself: @@cte_max_recursion_depth.
+//! The limit of recursive queries: @@cte_max_recursion_depth.
 //!
-//! SQLite takes row after row from a queue and knows no iterations. So each row brings along, in a column
-//! that nobody else sees, how many steps it is away from the first rows; who would make one that is too
-//! far away refuses (3636). `c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)` becomes
+//! SQLite takes rows one by one from a queue and has no iterations. So each row has, in a hidden column, its
+//! number of steps from the first rows. The expression that computes the next number refuses one beyond the
+//! limit (3636). `c (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)` becomes
 //!
 //! ```sql
 //! "tare c" (n, "tare depth") AS (
@@ -11,8 +11,7 @@
 //! c (n) AS (SELECT n FROM "tare c")
 //! ```
 //!
-//! To the collation all texts are the same: UNION, which leaves out rows that are there, does not see the
-//! column either.
+//! In the collation all texts are equal, so UNION, which drops duplicate rows, ignores the column.
 
 use sqlparser::ast::{
     Cte, Expr, Ident, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr,
@@ -23,11 +22,11 @@ use super::Rewriter;
 use crate::name::{ident, last_name};
 use crate::node::{self, query};
 
-/// The column that says how far a row is away from the first ones.
+/// The column with the number of steps.
 const DEPTH_COLUMN: &str = "tare depth";
 
 impl Rewriter<'_> {
-    /// After the query has been rewritten: limits those of its WITH that read themselves.
+    /// Limits the recursive queries of a WITH, after the query is rewritten.
     pub(super) fn limit_recursion(&mut self, query: &mut Query) {
         let Some(with) = query.with.as_mut().filter(|with| with.recursive) else {
             return;
@@ -42,7 +41,7 @@ impl Rewriter<'_> {
         with.cte_tables = limited;
     }
 
-    /// What its columns are called.
+    /// The names of its columns.
     fn columns_of(&self, cte: &Cte) -> Option<Vec<Ident>> {
         let listed = &cte.alias.columns;
         if !listed.is_empty() {
@@ -53,7 +52,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Limits a query that reads itself; returns the one that takes its place for all others.
+/// Limits a recursive query; returns the one that replaces it for other readers.
 fn limit(cte: &mut Cte, columns: Vec<Ident>) -> Option<Cte> {
     let name = cte.alias.name.clone();
     let inner = ident(&format!("tare {}", name.value));
@@ -102,7 +101,7 @@ fn limit(cte: &mut Cte, columns: Vec<Ident>) -> Option<Cte> {
     outside.cte_tables.into_iter().next()
 }
 
-/// Whether rows that are there already come again: UNION ALL, and no other.
+/// Whether duplicate rows stay: all operators are UNION ALL.
 fn is_all(mut body: &SetExpr) -> bool {
     while let SetExpr::SetOperation {
         set_quantifier,
@@ -118,7 +117,7 @@ fn is_all(mut body: &SetExpr) -> bool {
     true
 }
 
-/// The SELECTs of a UNION; `None` where there is anything else in it.
+/// The SELECTs of a UNION; `None` if it has anything else.
 fn terms(mut body: &mut SetExpr) -> Option<Vec<&mut Select>> {
     let mut terms = Vec::new();
     loop {
@@ -159,7 +158,7 @@ fn reads(from: &[TableWithJoins], name: &str) -> bool {
     })
 }
 
-/// Has a FROM clause read another table under the name that it has given to this one: which is returned.
+/// Replaces a table of a FROM clause by another one; returns the alias, which stays.
 fn read_as(from: &mut [TableWithJoins], name: &str, inner: &Ident) -> Option<Ident> {
     for table in from {
         let joined = table.joins.iter_mut().map(|join| &mut join.relation);
@@ -182,14 +181,14 @@ fn read_as(from: &mut [TableWithJoins], name: &str, inner: &Ident) -> Option<Ide
     None
 }
 
-/// Whether a select list can be told what `*` is not to stand for.
+/// Whether `*` of a select list can be expanded without the hidden column.
 fn names_columns(select: &Select) -> bool {
     let mut items = select.projection.iter();
     let is_single = matches!(select.from.as_slice(), [one] if one.joins.is_empty());
     is_single || !items.any(|item| matches!(item, SelectItem::Wildcard(_)))
 }
 
-/// `*` and `c.*` are the columns that others see.
+/// Expands `*` and `c.*` to the visible columns.
 fn hide(items: &mut Vec<SelectItem>, alias: &Ident, columns: &[Ident]) {
     let mut expanded = Vec::with_capacity(items.len());
     for item in std::mem::take(items) {

@@ -1,4 +1,4 @@
-//! What a rewrite knows and gathers.
+//! The state of a rewrite.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use crate::scope::{Column, Names};
 pub(super) struct Subqueries {
     /// Of ANY and ALL, which may have many rows.
     pub(super) many: Vec<*const Expr>,
-    /// In the place of a value, which might turn out to have many.
+    /// In the place of a value: they may return several rows.
     pub(super) one: Vec<*const Expr>,
 }
 
-/// What is done to an operand once it has been rewritten.
+/// The conversion of an operand after it is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Conversion {
     /// A number of its text.
@@ -33,13 +33,13 @@ pub(super) enum Conversion {
     Digits,
     /// A double.
     Real,
-    /// A whole number of its text, where it says one.
+    /// The integer of its text, if the text is one.
     Read,
     /// A text, to be compared with exact numbers.
     Text,
     /// A date and time with six digits behind the second.
     Moment,
-    /// A text that brings the collation of exact numbers.
+    /// A text with the collation of exact numbers.
     Exact,
     /// Bytes.
     Bytes,
@@ -49,12 +49,12 @@ pub(super) enum Conversion {
 #[derive(Debug, Default)]
 pub(super) struct Conversions(pub(super) Vec<Vec<(usize, Conversion)>>);
 
-/// What a rewrite knows and gathers.
+/// Rewrites one statement.
 pub struct Rewriter<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
     pub(super) names: Names<'a>,
-    /// Names of common table expressions that were in sight before each query, to be restored.
+    /// The common table expressions that were visible before each query, to be restored.
     pub(super) outer: Vec<Option<HashMap<String, Arc<Vec<Column>>>>>,
     pub(super) ctes: HashSet<String>,
     pub(super) sql: Sql,
@@ -64,11 +64,11 @@ pub struct Rewriter<'a> {
     pub(super) conversions: Conversions,
     /// Of the expressions that are being visited, the innermost last.
     pub(super) exact_plans: Vec<Plan>,
-    /// The columns that this UPDATE has given values.
+    /// The values that this UPDATE has assigned.
     pub(super) assigned: AssignedValues,
     /// How many `@x := value` there have been.
     pub(super) variables_set: usize,
-    /// How many names of columns are being visited whose values are asked for as they are stored.
+    /// How many columns are being visited that are read as they are stored.
     pub(super) raw: usize,
     /// The same as `variables_set`, as it was before each derived table that is being visited, the innermost last.
     pub(super) set_before: Vec<usize>,

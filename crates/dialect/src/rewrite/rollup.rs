@@ -1,4 +1,4 @@
-//! WITH ROLLUP: one SELECT for each level of the groups, joined and put in MySQL's order.
+//! WITH ROLLUP: one SELECT for each level of the groups, joined by UNION ALL in MySQL's order.
 
 use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{
@@ -13,7 +13,7 @@ use crate::schema::Schema;
 use crate::walk;
 
 impl Rewriter<'_> {
-    /// Makes a query WITH ROLLUP one that SQLite knows.
+    /// Replaces a query WITH ROLLUP by one that SQLite supports.
     pub(super) fn expand_rollup(&mut self, query: &mut Query) -> Result<()> {
         let SetExpr::Select(select) = query.body.as_mut() else {
             return Ok(());
@@ -63,7 +63,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The expression that is grouped by: a position and an alias stand for the select list's.
+/// The grouped expression; a position or an alias is resolved to the select list's item.
 fn key(expr: &Expr, projection: &[SelectItem]) -> Result<Expr> {
     let item = |i: &SelectItem| match i {
         SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => Some(e.clone()),
@@ -109,7 +109,7 @@ fn columns(projection: &[SelectItem]) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The groups by the first `kept` keys; the others are NULL.
+/// The groups by the first `key_count` keys; the other keys are NULL.
 fn level(
     schema: &dyn Schema,
     select: &Select,
@@ -185,7 +185,7 @@ fn level(
     level
 }
 
-/// Outside of aggregates, a key that is rolled up is NULL.
+/// Replaces the keys that are rolled up by NULL, outside of aggregates.
 fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
     if gone.iter().any(|k| same(k, e)) {
         *e = node::null();
@@ -234,7 +234,7 @@ fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
     }
 }
 
-/// Whether two expressions are the same column, or the same.
+/// Whether two expressions are equal, or the same column.
 fn same(a: &Expr, b: &Expr) -> bool {
     let last = |e: &Expr| match e {
         Expr::Identifier(i) => Some(i.value.to_lowercase()),

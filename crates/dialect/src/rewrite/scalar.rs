@@ -1,4 +1,4 @@
-//! Subqueries in the place of a value: SQLite takes the first row, and MySQL refuses a second one
+//! Scalar subqueries: SQLite takes the first row, and MySQL refuses a second one
 //! (1242).
 
 use sqlparser::ast::{
@@ -12,13 +12,13 @@ use crate::node::{self, query};
 use crate::schema::Schema;
 
 impl Rewriter<'_> {
-    /// Before its parts are rewritten.
+    /// Remembers a scalar subquery, before its parts are rewritten.
     pub(super) fn enter_subquery(&mut self, expr: &Expr) {
         match expr {
             Expr::AnyOp { right, .. } | Expr::AllOp { right, .. } => {
                 self.subqueries.many.push(&raw const **right);
             }
-            // The views of schema sys know what they ask.
+            // The views of schema sys need no check.
             Expr::Subquery(query)
                 if self.database != Some("sys")
                     && !self.subqueries.many.contains(&(&raw const *expr))
@@ -30,7 +30,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// After that: a query that may give several rows goes through a function that refuses the second.
+    /// Wraps a query that may return several rows in a function that refuses the second.
     pub(super) fn leave_subquery(&mut self, expr: &mut Expr) {
         let place: *const Expr = expr;
         if let Expr::Subquery(query) = expr
@@ -56,7 +56,7 @@ fn require_one_row(query: Query) -> Query {
     }
 }
 
-/// Whether a query of one column may give several rows, as far as its text tells.
+/// Whether a query of one column may return several rows, judged by its text.
 fn may_give_more(schema: &dyn Schema, query: &Query) -> bool {
     let SetExpr::Select(select) = query.body.as_ref() else {
         return false;

@@ -1,5 +1,5 @@
-//! UNION and its kin, and queries in parentheses: SQLite has neither parentheses around the parts
-//! of a compound nor ORDER BY within them.
+//! UNION, EXCEPT, INTERSECT, and queries in parentheses: SQLite has neither parentheses around the parts of
+//! a compound nor ORDER BY within them.
 
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{
@@ -19,7 +19,7 @@ fn is_bare(query: &Query) -> bool {
     query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none()
 }
 
-/// Whether anything but a column's name or number stands there.
+/// Whether ORDER BY has anything but names and numbers of columns.
 fn sorts_by_expressions(order: &OrderBy) -> bool {
     let OrderByKind::Expressions(all) = &order.kind else {
         return false;
@@ -29,9 +29,9 @@ fn sorts_by_expressions(order: &OrderBy) -> bool {
 }
 
 impl Rewriter<'_> {
-    /// Brings a query into a form that SQLite reads. Before its parts are looked at.
+    /// Converts a query into a form that SQLite parses, before its parts are visited.
     pub(super) fn arrange(&mut self, query: &mut Query) -> Result<()> {
-        // (SELECT ...) ORDER BY x: the parentheses' query, or a query of it.
+        // (SELECT ...) ORDER BY x: the query in parentheses, or a query of its rows.
         while matches!(query.body.as_ref(), SetExpr::Query(_)) {
             let SetExpr::Query(inner) = *std::mem::replace(&mut query.body, empty()) else {
                 break;
@@ -74,7 +74,7 @@ impl Rewriter<'_> {
                 }
                 self.parts(left)?;
                 self.parts(right)?;
-                // SQLite reads from left to right: what is meant to be joined first goes inside.
+                // SQLite evaluates from left to right: an operation of higher precedence becomes a subquery.
                 if matches!(right.as_ref(), SetExpr::SetOperation { .. }) {
                     let inner = std::mem::replace(right, empty());
                     **right = all_of(query::of_body(*inner));

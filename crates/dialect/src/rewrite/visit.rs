@@ -1,4 +1,4 @@
-//! The one walk over a statement: what is done before and after the parts of each node.
+//! The single walk over a statement: the work before and after the parts of each node.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ use crate::scope::Scope;
 use crate::types;
 
 impl Rewriter<'_> {
-    /// An expression of no statement.
+    /// Rewrites an expression that is not part of a statement.
     pub fn expression(mut self, mut expr: Expr) -> Result<Expr> {
         self.visit(&mut expr)?;
         Ok(expr)
@@ -52,7 +52,7 @@ impl VisitorMut for Rewriter<'_> {
                     .map(|c| c.alias.name.value.to_lowercase()),
             );
         }
-        // ORDER BY sees what its SELECT sees.
+        // ORDER BY has the scope of its SELECT.
         let scope = match query.body.as_ref() {
             SetExpr::Select(select) => self.names.scope(select),
             _ => Scope::default(),
@@ -154,7 +154,7 @@ impl VisitorMut for Rewriter<'_> {
                 self.add_table(&database, &table);
                 let (database, table) = canonical(database, table);
                 if database == "sys" && self.names.schema.view(&table).is_some() {
-                    // Its query takes its place on the way back, and is not visited.
+                    // Its query replaces it afterwards, and is not visited.
                     return ControlFlow::Continue(());
                 }
                 if database == "sys" && self.names.schema.system_table("sys", &table).is_none() {
@@ -177,8 +177,8 @@ impl VisitorMut for Rewriter<'_> {
                 .pop()
                 .is_some_and(|n| n < self.variables_set)
         {
-            // SQLite leaves out what nobody asks a derived table for, and computes the rest when it
-            // is asked. MySQL fills the table before it reads the first row.
+            // SQLite computes only the columns of a derived table that are used, and only when they are
+            // used. MySQL fills the table before it reads the first row.
             query::materialize(subquery);
         }
         match self.expand(factor) {
@@ -204,7 +204,7 @@ impl VisitorMut for Rewriter<'_> {
     }
 }
 
-/// Whether the name of a column follows, and not its value.
+/// Whether the column after a marker is named, not read.
 fn is_raw(expr: &Expr) -> bool {
     matches!(expr, Expr::Prefixed { prefix, .. } if prefix.value == RAW_MARK || prefix.value == ASSIGNED_MARK)
 }

@@ -1,5 +1,5 @@
-//! TIMESTAMP columns where the session's time zone is not UTC: they are stored in UTC, and each is made a time
-//! of the zone where its name stands. ORDER BY and GROUP BY take them as they are stored.
+//! TIMESTAMP columns of sessions whose time zone is not UTC: they are stored in UTC, and a read converts them
+//! to the zone. ORDER BY and GROUP BY use the stored values.
 
 use sqlparser::ast::{
     Expr, GroupByExpr, Ident, OrderByKind, Query, Select, SelectItem,
@@ -13,18 +13,18 @@ use crate::name::{ident, last_name};
 use crate::node;
 use crate::scope::Relation;
 
-/// The word in front of a column that is taken as it is stored.
+/// The marker before a column that is read as it is stored.
 pub(super) const RAW_MARK: &str = "tare_raw";
 
 impl Rewriter<'_> {
-    /// Whether a name is a column whose times are to be made those of the zone.
+    /// Whether an expression is a column that a read converts to the zone.
     pub(super) fn is_zoned(&self, expr: &Expr) -> bool {
         self.names.zoned
             && matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
             && self.names.column_of(expr).is_some_and(|c| c.zoned)
     }
 
-    /// A name as it is stored, where it is a TIMESTAMP's.
+    /// Marks a TIMESTAMP column to be read as it is stored.
     fn as_stored(&self, expr: &mut Expr) {
         if self.is_zoned(expr) {
             node::replace(expr, |column| Expr::Prefixed {
@@ -51,8 +51,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Columns keep their names, and `*` is the columns by their names, where one of them is to be made a
-    /// time of the zone.
+    /// Gives converted columns their names, and expands `*` if one of its columns is converted.
     pub(super) fn name_timestamps(&self, select: &mut Select) -> Result<()> {
         let is_star = |item: &SelectItem| {
             matches!(
@@ -67,7 +66,7 @@ impl Rewriter<'_> {
             if let SelectItem::UnnamedExpr(expr) = item
                 && self.is_zoned(expr)
             {
-                // Otherwise the text of a call would be the column's name.
+                // Otherwise the column's name would be the text of the call.
                 let name = match &*expr {
                     Expr::CompoundIdentifier(parts) => parts.last(),
                     Expr::Identifier(name) => Some(name),

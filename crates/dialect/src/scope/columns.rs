@@ -112,12 +112,12 @@ impl Names<'_> {
         }
     }
 
-    /// Takes the common table expressions of a query into sight.
+    /// Adds the common table expressions of a query.
     pub fn with(&mut self, query: &Query) {
         let Some(with) = &query.with else { return };
         for Cte { alias, query, .. } in &with.cte_tables {
             let name = alias.name.value.to_lowercase();
-            // A recursive one sees itself: first by its names alone.
+            // A recursive one reads itself: at first only its names are known.
             let first = match query.body.as_ref() {
                 SetExpr::SetOperation { left, .. } => self.body(left),
                 _ => None,
@@ -259,7 +259,7 @@ impl Names<'_> {
     }
 }
 
-/// A column as `*` selects it: a TIMESTAMP is a time of the zone from there on.
+/// A column as `*` selects it: a TIMESTAMP is converted to the time zone.
 fn selected(column: &Column) -> Column {
     Column {
         zoned: false,
@@ -267,7 +267,7 @@ fn selected(column: &Column) -> Column {
     }
 }
 
-/// The tables of the other side of an outer join: their rows may be missing.
+/// Makes the columns of the inner side of an outer join nullable.
 fn may_be_missing(relations: &mut [Relation]) {
     for columns in relations.iter_mut().filter_map(|r| r.columns.as_mut()) {
         if columns.iter().all(|c| c.def.is_none()) {

@@ -1,5 +1,5 @@
-//! Names in sight of an expression: the columns of a FROM clause, and their types as far as they
-//! are known before SQLite has prepared anything.
+//! The names that an expression can use: the columns of a FROM clause, and their types as far as they are
+//! known before SQLite has prepared the statement.
 
 mod columns;
 
@@ -16,26 +16,26 @@ use tare_mysql::wire::types::{wire_of, wire_type};
 use crate::schema::{Schema, SystemColumn};
 use crate::types::{self, TypeCache};
 
-/// A column in sight.
+/// A visible column.
 #[derive(Debug, Clone)]
 pub struct Column {
     /// Its name.
     pub name: String,
     /// Its type, where that is known.
     pub wire: Option<WireType>,
-    /// Whether it is a table's own: then SQLite knows its affinity and its collation.
+    /// Whether it is a table's own column, which has affinity and collation in SQLite.
     pub stored: bool,
-    /// Whether its table is one of the system schemas: its collation is not told by its type.
+    /// Whether its table is in a system schema: its type does not determine its collation.
     pub system: bool,
-    /// What an ENUM or a SET may have.
+    /// The members of an ENUM or a SET.
     pub members: Option<Arc<Members>>,
-    /// Whether it is a TIMESTAMP as it is stored, in UTC, which the session's time zone is not.
+    /// Whether it is a TIMESTAMP that is stored in UTC and the session's time zone is another one.
     pub zoned: bool,
-    /// What a table that is made of it has, where [`Names::defines`].
+    /// Its definition in a table that is created from it, if [`Names::defines`].
     pub def: Option<Arc<ColumnDef>>,
 }
 
-/// What an ENUM or a SET may have.
+/// The members of an ENUM or a SET.
 #[derive(Debug)]
 pub struct Members {
     /// Whether it is a SET.
@@ -60,9 +60,9 @@ impl Members {
 /// A table of a FROM clause.
 #[derive(Debug, Clone)]
 pub struct Relation {
-    /// What expressions call it.
+    /// The name that expressions use.
     pub alias: String,
-    /// Its database, where it has no alias.
+    /// Its database, if it has no alias.
     pub database: Option<String>,
     /// Its columns; `None` when they are not known.
     pub columns: Option<Arc<Vec<Column>>>,
@@ -75,24 +75,24 @@ pub struct Scope {
     pub relations: Vec<Relation>,
 }
 
-/// Where the columns of tables are found.
+/// Resolves names to columns.
 pub struct Names<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
     /// Where tables are looked up.
     pub schema: &'a mut dyn Schema,
-    /// Columns of common table expressions in sight, the innermost last.
+    /// Columns of the visible common table expressions, the innermost last.
     pub ctes: HashMap<String, Arc<Vec<Column>>>,
     tables: HashMap<(String, String), Option<Arc<Vec<Column>>>>,
-    /// The types of what has been looked at.
+    /// The types that were determined already.
     pub(crate) types: TypeCache,
-    /// SELECTs around the one that is looked at, the innermost last.
+    /// The SELECTs around the current one, the innermost last.
     pub scopes: Vec<Scope>,
-    /// Whether a table or a view is made of the columns, and so their definitions are asked for.
+    /// Whether a table or a view is created from the columns, so that their definitions are needed.
     pub defines: bool,
     /// [`crate::Mode::zoned`].
     pub zoned: bool,
-    /// How many subqueries deep the columns are looked for.
+    /// How many subqueries are nested.
     depth: usize,
 }
 

@@ -1,5 +1,4 @@
-//! What of MySQL's grammar sqlparser does not read is said in other words, token by token, before
-//! it parses: `CURRENT_USER`, `INTERVAL '1:30' MINUTE_SECOND`, `LOCK IN SHARE MODE` and the like.
+//! Replaces syntax of MySQL that sqlparser does not support, token by token, before it parses: `CURRENT_USER`, `INTERVAL '1:30' MINUTE_SECOND`, `LOCK IN SHARE MODE` and the like.
 
 mod place;
 
@@ -30,7 +29,7 @@ pub struct Into {
     pub doubles: DuplicateRows,
 }
 
-/// Functions whose names sqlparser takes for something else when they are called.
+/// Functions whose calls sqlparser takes for something else.
 const CALLED_KEYWORDS: [&str; 4] = ["INSERT", "TIMESTAMP", "TIME", "DATE"];
 
 /// Functions of MySQL that need no parentheses.
@@ -50,7 +49,7 @@ fn plain(value: impl std::convert::Into<String>) -> Token {
     })
 }
 
-/// A name in quotes: of a function, where without them a type or a clause would be meant.
+/// A quoted name of a function, which would be a type or a clause without quotes.
 fn quoted(name: &str) -> Token {
     Token::Word(Word {
         value: name.into(),
@@ -59,8 +58,8 @@ fn quoted(name: &str) -> Token {
     })
 }
 
-/// Rewrites the tokens, from which space and comments have been taken. Returns them, how many
-/// parameters there are, and the variables of INTO.
+/// Rewrites the tokens, and removes space and comments. Returns them, the number of parameters, and the
+/// variables of INTO.
 pub fn prepare(
     tokens: Vec<TokenWithSpan>,
     mode: Mode,
@@ -95,11 +94,11 @@ pub fn prepare(
 /// One pass over the tokens, from left to right.
 struct Pass {
     tokens: Vec<TokenWithSpan>,
-    /// The next one to look at.
+    /// The next token.
     at: usize,
     out: Vec<TokenWithSpan>,
     context: TokenContext,
-    /// Where the USING of CHAR(... USING ...) stand.
+    /// The positions of USING in CHAR(... USING ...).
     converted: Vec<usize>,
 }
 
@@ -115,11 +114,11 @@ impl Pass {
         self.out.push(TokenWithSpan { token, span });
     }
 
-    /// Takes the token as it stands, and leaves out those that follow it.
+    /// Copies the current token, and skips so many that follow.
     fn copy_token(&mut self, left_out: usize) {
         let TokenWithSpan { token, span } = &mut self.tokens[self.at];
         let token = match token {
-            // May be long. Who looks back asks what it is, and not what it says.
+            // It may be long, and nobody reads the text of an earlier token.
             Token::SingleQuotedString(text) => Token::SingleQuotedString(mem::take(text)),
             other => other.clone(),
         };
@@ -132,7 +131,7 @@ impl Pass {
         let after_dot = self.at > 0 && self.tokens[self.at - 1].token == Token::Period;
         let Some(word) = upper(self.ahead(0)).filter(|_| !after_dot) else {
             return match self.ahead(0) {
-                // Behind a dot every word is a name: `t.key`, `t.order`.
+                // After a dot every word is a name: `t.key`, `t.order`.
                 Token::Word(w)
                     if after_dot
                         && w.quote_style.is_none()
@@ -209,7 +208,7 @@ impl Pass {
         self.at += 1;
     }
 
-    /// Whether a word is a keyword of SQLite's or of the parser's, and a name in MySQL.
+    /// Whether a word is a keyword of SQLite or sqlparser, but a name in MySQL.
     fn is_name_here(&self, word: &str) -> bool {
         match word {
             "AUTOINCREMENT" | "DEFERRABLE" | "ISNULL" | "NOTHING" | "NOTNULL" | "RETURNING" => true,
@@ -305,7 +304,7 @@ impl Pass {
     }
 }
 
-/// Numbers the `?`, makes MOD an operator where it is one, and reads quotes as the mode says.
+/// Numbers the `?`, makes MOD an operator after an operand, and applies ANSI_QUOTES.
 fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
     let mut params = 0;
     let mut after_operand = false;
@@ -339,7 +338,7 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
             Token::Word(w) => after_operand = w.keyword == Keyword::NoKeyword,
             _ => after_operand = false,
         }
-        // MySQL's name is SQLite's parameter, unless it stands in quotes.
+        // Without quotes, SQLite would take the name for a parameter.
         if let Token::Word(word) = &mut token.token
             && word.quote_style.is_none()
             && word.value.starts_with('$')

@@ -1,4 +1,4 @@
-//! Where a token stands, and what it is there: a name, a call, a type, a unit.
+//! The meaning of a token by its context: a name, a call, a type, a unit.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -63,7 +63,7 @@ pub(super) fn unit(token: &Token) -> Option<String> {
 }
 
 pub(super) fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
-    // The value may go on behind its first parentheses: INTERVAL (a) + 1 DAY.
+    // The value may continue after its first parentheses: INTERVAL (a) + 1 DAY.
     match tokens.get(close + 1).map(|t| &t.token) {
         Some(t) if unit(t).is_some() => true,
         Some(Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod) => {
@@ -84,12 +84,12 @@ pub(super) fn unit_follows(tokens: &[TokenWithSpan], close: usize) -> bool {
     }
 }
 
-/// Whether a name is meant: of a column behind a dot, or an alias behind AS.
+/// Whether a token is a name: a column after a dot, or an alias after AS.
 pub(super) fn is_name(tokens: &[TokenWithSpan], i: usize) -> bool {
     i > 0 && (tokens[i - 1].token == Token::Period || is(&tokens[i - 1].token, "AS"))
 }
 
-/// Whether a function's name is called here, and no type, table or clause is meant.
+/// Whether a token is a call of a function, and not a type, table or clause.
 pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, context: &TokenContext) -> bool {
     let Some(before) = i.checked_sub(1).map(|b| &tokens[b].token) else {
         return false;
@@ -140,20 +140,20 @@ pub(super) fn is_call(tokens: &[TokenWithSpan], i: usize, context: &TokenContext
     }
 }
 
-/// What is around a token: kept from token to token, as looking back from each would take quadratic time.
+/// The context of a token. It is updated from token to token: a search backwards would take quadratic time.
 #[derive(Debug)]
 pub(super) struct TokenContext {
-    /// How far the tokens have been looked at.
+    /// The token that the context is for.
     at: usize,
-    /// Where the parentheses stand that are open.
+    /// The positions of the open parentheses.
     open: Vec<usize>,
-    /// CREATE or ALTER, and no SELECT so far.
+    /// The statement is CREATE or ALTER, and had no SELECT so far.
     defines: bool,
     alters: bool,
 }
 
 impl TokenContext {
-    /// Of the first token.
+    /// The context of the first token.
     pub(super) fn new(tokens: &[TokenWithSpan]) -> Self {
         let first = |word| tokens.first().is_some_and(|t| is(&t.token, word));
         Self {
@@ -164,7 +164,7 @@ impl TokenContext {
         }
     }
 
-    /// Of the token at `i`, which is not before the last one.
+    /// Moves on to the token at `i`.
     pub(super) fn go_to(&mut self, tokens: &[TokenWithSpan], i: usize) {
         for (at, token) in tokens.iter().enumerate().take(i).skip(self.at) {
             match &token.token {
@@ -176,7 +176,7 @@ impl TokenContext {
         self.at = self.at.max(i);
     }
 
-    /// What stands before the innermost parenthesis that is open.
+    /// The token before the innermost open parenthesis.
     fn caller<'t>(&self, tokens: &'t [TokenWithSpan]) -> &'t Token {
         let before = self.open.last().and_then(|at| at.checked_sub(1));
         before.map_or(&Token::EOF, |at| &tokens[at].token)
@@ -187,7 +187,7 @@ impl TokenContext {
         self.defines
     }
 
-    /// Whether the token stands in the parentheses of a CREATE TABLE or ALTER TABLE: a column is defined.
+    /// Whether the token is in the column list of CREATE TABLE or ALTER TABLE.
     pub(super) fn in_columns(&self) -> bool {
         self.defines && (!self.open.is_empty() || self.alters)
     }

@@ -14,8 +14,7 @@ use crate::name::last_name;
 use crate::names;
 
 impl Translation<'_> {
-    /// What a statement creates or drops. It is the last that is asked: a statement that is none of
-    /// these is none at all.
+    /// Translates CREATE and DROP; a syntax error for any other statement.
     pub(super) fn definition(&mut self, statement: Statement) -> Result<Ddl> {
         Ok(match statement {
             Statement::CreateDatabase {
@@ -65,7 +64,7 @@ fn create_view(translation: &mut Translation<'_>, view: CreateView) -> Result<Dd
     let text = names::after_as(translation.text)
         .unwrap_or(translation.text)
         .to_owned();
-    // Whoever reads it may have another time zone.
+    // A reader may have another time zone.
     translation.mode.zoned = true;
     Ok(Ddl::CreateView {
         query: translation.rewriter().query(*view.query, &text)?,
@@ -75,7 +74,7 @@ fn create_view(translation: &mut Translation<'_>, view: CreateView) -> Result<Dd
     })
 }
 
-/// CREATE TABLE: its columns, another table's, or a query's.
+/// CREATE TABLE: with columns, LIKE another table, or AS a query.
 fn create_table(translation: &mut Translation<'_>, mut create: CreateTable) -> Result<Ddl> {
     let name = translation.name(&create.name)?;
     let if_not_exists = create.if_not_exists;

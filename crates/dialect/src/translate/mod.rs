@@ -1,4 +1,4 @@
-//! From a statement's text to its plan.
+//! Translates a statement's text into a plan.
 
 mod define;
 mod maintain;
@@ -46,8 +46,7 @@ fn plan(
     depth::with_stack(reading.levels, || {
         let levels = reading.levels;
         let plan = read_plan(reading, text, database, schema, generation, mode)?;
-        // Whoever has the plan would let go of its tree on a stack of any size, and SQLite reads
-        // what it stores on one, too.
+        // The plan's tree may be dropped on a small stack, and SQLite parses a stored statement on one.
         let too_deep = levels > depth::MAX_RETAINED_LEVELS && plan.action.retains_tree()
             || levels > depth::MAX_STORED_LEVELS && plan.action.is_stored();
         match too_deep {
@@ -57,7 +56,7 @@ fn plan(
     })
 }
 
-/// A statement without a word: nothing is an error, and a comment does nothing.
+/// A statement without words: an empty one is an error, and a comment does nothing.
 fn empty(written: &str, generation: u64) -> Result<Plan> {
     let nothing = |c: char| c.is_whitespace() || c == ';';
     match written.trim_matches(nothing).is_empty() {
@@ -121,14 +120,14 @@ fn read_plan(
     Ok(plan(action, command))
 }
 
-/// An expression by itself, as SET and KILL have them.
+/// Translates an expression of SET or KILL.
 pub fn expression(expr: Expr, database: Option<&str>, schema: &mut dyn Schema) -> Result<Sql> {
     let text = format!("SELECT {expr}");
     let query = query::query(query::select(vec![SelectItem::UnnamedExpr(expr)]));
     Rewriter::new(database, schema, Mode::default()).query(query, &text)
 }
 
-/// A condition by itself, as SHOW has it, over columns of the rows that are shown: SQLite's text.
+/// SQLite's text for the condition of a SHOW, over the columns of its rows.
 pub fn condition(expr: Expr, schema: &mut dyn Schema) -> Result<String> {
     let expr = Rewriter::new(None, schema, Mode::default()).expression(expr)?;
     Ok(expr.to_string())

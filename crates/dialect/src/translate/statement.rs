@@ -1,4 +1,4 @@
-//! What a statement that sqlparser has read does.
+//! Translates a statement that sqlparser has parsed.
 
 use crate::error::{Error, Result, near};
 use sqlparser::ast::AnalyzeFormatKind::{Assignment, Keyword};
@@ -13,18 +13,18 @@ use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
 use crate::{call, lookup};
 
-/// A statement's text, and the session that it is read for.
+/// The text of a statement, and the session's settings.
 pub(super) struct Translation<'a> {
     pub(super) text: &'a str,
     pub(super) database: Option<&'a str>,
     pub(super) schema: &'a mut dyn Schema,
     pub(super) mode: Mode,
-    /// What CREATE TABLE ... SELECT does with rows that are there already.
+    /// What CREATE TABLE ... SELECT does with duplicate rows.
     pub(super) doubles: DuplicateRows,
 }
 
 impl Translation<'_> {
-    /// What a statement does, and which columns it names.
+    /// Translates a statement, and collects the columns that it names.
     pub(super) fn named(&mut self, statement: Statement) -> Result<Action> {
         let names = Names::of(&statement);
         let mut action = self.statement(statement)?;
@@ -40,7 +40,7 @@ impl Translation<'_> {
         Ok(action)
     }
 
-    /// What a statement does.
+    /// Translates a statement.
     fn statement(&mut self, statement: Statement) -> Result<Action> {
         Ok(match statement {
             Statement::Query(query) => {

@@ -1,4 +1,4 @@
-//! Kinds of types, and what becomes of two of them.
+//! Kinds of types, and the common type of two.
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
 use tare_mysql::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
@@ -23,7 +23,7 @@ pub fn is_number(t: &WireType) -> bool {
         )
 }
 
-/// Whether values are whole numbers.
+/// Whether values are integers.
 pub fn is_integer(t: &WireType) -> bool {
     matches!(
         t.code,
@@ -52,7 +52,7 @@ pub fn is_temporal(t: &WireType) -> bool {
     )
 }
 
-/// The type without what only a table's column has.
+/// The type without the properties of a table's column.
 pub fn loose(mut t: WireType) -> WireType {
     t.flags &= ColumnFlags::UNSIGNED_FLAG | ColumnFlags::BINARY_FLAG;
     if t.code == MYSQL_TYPE_TIMESTAMP {
@@ -70,7 +70,7 @@ pub fn bigint(unsigned: bool) -> WireType {
     }
 }
 
-/// Digits behind the point that a number has when it takes part in decimal arithmetic.
+/// Digits after the decimal point in decimal arithmetic.
 pub fn scale(t: &WireType) -> u8 {
     if t.code == MYSQL_TYPE_NEWDECIMAL {
         t.decimals
@@ -79,7 +79,7 @@ pub fn scale(t: &WireType) -> u8 {
     }
 }
 
-/// The type of both, as UNION and COALESCE need it.
+/// The common type of two, for UNION and COALESCE.
 pub fn merged(a: Option<WireType>, b: Option<WireType>) -> Option<WireType> {
     let (a, b) = match (a, b) {
         (Some(a), Some(b)) => (a, b),
@@ -130,7 +130,7 @@ pub fn signed_as(mut t: WireType, unsigned: bool) -> WireType {
 /// The type of a sum, difference, product or remainder; `digits` joins the operands' scales.
 pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -> u8) -> WireType {
     let (Some(a), Some(b)) = (a, b) else {
-        // A parameter or variable: SQLite's value tells more than a guess.
+        // A parameter or variable: the type of SQLite's value is better than a guess.
         return WireType::double();
     };
     let as_number = |t: WireType| match t {
@@ -155,7 +155,7 @@ pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -
     fixed(display_decimals(&a).max(display_decimals(&b)))
 }
 
-/// Digits behind the point that are shown.
+/// Displayed digits after the decimal point.
 pub fn display_decimals(t: &WireType) -> u8 {
     match t.code {
         MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT => t.decimals.min(NOT_FIXED),
@@ -164,7 +164,7 @@ pub fn display_decimals(t: &WireType) -> u8 {
     }
 }
 
-/// A double that is shown with so many digits behind the point, or with those that it has.
+/// A double with so many displayed digits after the point; NOT_FIXED displays those that it has.
 pub fn fixed(decimals: u8) -> WireType {
     WireType {
         decimals: decimals.min(NOT_FIXED),

@@ -1,4 +1,4 @@
-//! Types that an expression's own text tells: of literals, casts, formats and numbers of digits.
+//! Types that the text of an expression determines: literals, casts, formats and numbers of digits.
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{DataType, Expr, UnaryOperator, Value};
@@ -13,7 +13,7 @@ pub fn is_interval(expr: &Expr) -> bool {
     matches!(expr, Expr::Interval(_))
 }
 
-/// A date that an INTERVAL is added to: days and more keep it a date.
+/// The type of a date plus an INTERVAL: it is a date for days and longer units.
 pub fn moved(date: WireType, interval: &Expr) -> WireType {
     let Expr::Interval(i) = interval else {
         return date;
@@ -28,7 +28,7 @@ pub fn moved(date: WireType, interval: &Expr) -> WireType {
     }
 }
 
-/// Digits behind the second: as a text writes them, or as the type has them.
+/// Fractional digits of a time: those of a literal, or the type's.
 pub fn fraction_of(expr: &Expr, t: Option<WireType>) -> u8 {
     if let Expr::Value(v) = expr
         && let Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) = &v.value
@@ -45,7 +45,7 @@ pub fn fraction_of(expr: &Expr, t: Option<WireType>) -> u8 {
     }
 }
 
-/// What STR_TO_DATE makes of a format: a date, a time or both.
+/// The type of STR_TO_DATE with a format: a date, a time or both.
 pub fn of_format(format: Option<&&Expr>) -> WireType {
     let both = WireType::number(MYSQL_TYPE_DATETIME, 19);
     let Some(Expr::Value(v)) = format else {
@@ -151,7 +151,7 @@ pub fn of_literal(value: &Value) -> Option<WireType> {
     })
 }
 
-/// The type that a cast makes.
+/// The type of a CAST.
 pub fn of_cast(data_type: &DataType) -> WireType {
     use DataType::*;
     match data_type {

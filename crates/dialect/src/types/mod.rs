@@ -1,5 +1,5 @@
-//! The type of an expression's value, as MySQL would tell a client: from its operands', without
-//! a row. What cannot be told is `None`, and SQLite's first row decides.
+//! The type of an expression, as MySQL sends it to a client: derived from its operands' types, without a
+//! row. `None` if it cannot be derived; then SQLite's first row decides.
 
 mod cache;
 mod definition;
@@ -26,7 +26,7 @@ use crate::scope::Names;
 
 use ColumnType::*;
 
-/// The type of an expression; of one that has not been rewritten yet.
+/// The type of an expression that has not been rewritten yet.
 pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
     match expr {
         Expr::Nested(inner) => of(inner, names),
@@ -100,7 +100,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         Expr::Convert { data_type, .. } => {
             Some(data_type.as_ref().map_or(WireType::text(255), of_cast))
         }
-        // One with an operand alone: that is its right one, too.
+        // An expression with one operand: the cache has it as the right one, too.
         Expr::Collate { expr, .. } => {
             if let Some(wire) = names.types.get(expr, expr) {
                 return wire;
@@ -121,7 +121,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
     }
 }
 
-/// The type of what an operator makes of two operands.
+/// The type of `left op right`.
 fn of_binary(
     op: &BinaryOperator,
     left: &Expr,
@@ -207,7 +207,7 @@ fn of_binary(
     })
 }
 
-/// DIV, as it was read or as it is rewritten.
+/// Whether an operator is DIV, as parsed or as rewritten.
 pub fn is_div(op: &BinaryOperator) -> bool {
     match op {
         BinaryOperator::MyIntegerDivide => true,
@@ -216,7 +216,7 @@ pub fn is_div(op: &BinaryOperator) -> bool {
     }
 }
 
-/// System variables whose names tell; a user variable's value decides.
+/// The type of a system variable; `None` for user variables.
 fn of_variable(name: &str, names: &Names<'_>) -> Option<WireType> {
     let name = name.strip_prefix("@@")?;
     names.schema.variable(&name.to_ascii_lowercase())

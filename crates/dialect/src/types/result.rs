@@ -1,4 +1,4 @@
-//! What a call returns.
+//! The types of functions' results.
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::Expr;

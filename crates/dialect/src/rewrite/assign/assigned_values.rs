@@ -1,4 +1,4 @@
-//! The values that an UPDATE has given to columns, for the values that follow.
+//! The values that an UPDATE has assigned so far, which later assignments read.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -7,28 +7,26 @@ use crate::error::{Error, Result};
 use crate::node;
 use sqlparser::ast::{Expr, Ident, Query, VisitMut, VisitorMut};
 
-/// The word in front of a column that stands for the value that it has been given.
+/// The marker before a column that is to be replaced by the value that was assigned to it.
 pub(crate) const ASSIGNED_MARK: &str = "tare_given";
 
-/// The values that an UPDATE has given to columns so far, and whether each is the same when it is
-/// evaluated again.
+/// The assigned values by column, and whether each has the same value when it is evaluated again.
 #[derive(Debug, Default)]
 pub(crate) struct AssignedValues(HashMap<String, (Expr, bool)>);
 
 impl AssignedValues {
-    /// A column has its value.
+    /// Adds an assignment.
     pub(crate) fn add(&mut self, column: &str, value: &Expr, certain: bool) {
         let value = (value.clone(), certain);
         self.0.insert(column.to_lowercase(), value);
     }
 
-    /// The value that a column has been given.
+    /// The value that was assigned to a column.
     pub(crate) fn value(&self, column: &str) -> Option<&Expr> {
         self.0.get(&column.to_lowercase()).map(|(value, _)| value)
     }
 
-    /// Marks the columns in a later value that stand for what they have been given: MySQL assigns
-    /// from left to right.
+    /// Marks the columns in a later value that were assigned before: MySQL assigns from left to right.
     pub(crate) fn mark(&self, value: &mut Expr) -> Result<()> {
         if self.0.is_empty() {
             return Ok(());

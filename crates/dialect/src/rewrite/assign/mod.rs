@@ -1,5 +1,5 @@
-//! Values on their way into columns: each is made what its column's type has, or refused, by a
-//! function of ours, unless its own type says that it fits already.
+//! Values that are assigned to columns: a function of ours converts each to its column's type, or refuses
+//! it, unless the value's own type shows that it fits.
 
 pub(super) mod assigned_values;
 
@@ -14,18 +14,18 @@ use super::exact::Class;
 use super::rewriter::Rewriter;
 use crate::{node, types};
 
-/// What is known of a value before it is rewritten.
+/// The kind of a value, determined before it is rewritten.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueKind {
     wire: Option<WireType>,
     /// NULL, or an integer that SQLite checks by itself.
     plain: bool,
-    /// A whole number that a double has, without a sign.
+    /// An unsigned integer that a double represents exactly.
     exact: bool,
 }
 
-/// The call that makes a value what a column has; the value itself where SQLite's affinity and
-/// constraints do.
+/// The call that converts a value to a column's type; the value itself if SQLite's affinity and constraints
+/// are enough.
 pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
     let kind = parts(&column.column_type);
     let unsigned = i64::from(column.column_type.contains("unsigned"));
@@ -84,7 +84,7 @@ pub(super) fn members(column: &ColumnDef) -> Vec<String> {
 }
 
 impl Rewriter<'_> {
-    /// What is known of a value, before it is rewritten.
+    /// The kind of a value that has not been rewritten yet.
     pub(super) fn value_kind(&mut self, value: &Expr) -> ValueKind {
         let number = match value {
             Expr::Value(v) => match &v.value {
@@ -101,7 +101,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A rewritten value as a column takes it. IGNORE takes the nearest value.
+    /// Converts a rewritten value to a column's type. With IGNORE it becomes the nearest value.
     pub(super) fn convert_value(
         &self,
         def: Option<&TableDef>,
@@ -130,8 +130,8 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The rows of a query as columns take them, and the values of other columns behind them; the query
-    /// itself where it has them already.
+    /// Converts the rows of a query to the types of columns, and appends the values of other columns; returns
+    /// the query itself if nothing is to be done.
     pub(super) fn convert_rows(
         &self,
         def: Option<&TableDef>,
@@ -170,8 +170,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether a value needs nothing done: its type is the column's, or SQLite's affinity and the
-/// column's constraints see to it.
+/// Whether a value needs no conversion: its type is the column's, or SQLite's affinity and the column's
+/// constraints are enough.
 fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) -> bool {
     let class = Class::of(value_kind.wire);
     if class == Class::Null {

@@ -1,4 +1,4 @@
-//! UPDATE and DELETE: their tables and the rows of them.
+//! UPDATE and DELETE: their tables and rows.
 
 mod delete;
 mod target;
@@ -6,7 +6,7 @@ mod update;
 
 pub(super) use self::update::is_certain;
 
-/// Whether a column's value is another one, byte by byte.
+/// SQLite's condition that a value differs from a column's, byte by byte.
 pub(super) fn differs(column: &str, value: &str) -> String {
     format!("{column} IS NOT ({value}) COLLATE BINARY")
 }

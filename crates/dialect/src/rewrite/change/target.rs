@@ -1,4 +1,4 @@
-//! The table that is changed, and which of its rows.
+//! The table that is changed, and its rows.
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, OrderByExpr, TableFactor, TableWithJoins};
@@ -6,7 +6,7 @@ use sqlparser::ast::{Expr, OrderByExpr, TableFactor, TableWithJoins};
 use crate::name::{last_name, quote};
 use crate::rewrite::{Rewriter, canonical};
 
-/// A table that is changed: database, name, and what expressions call it.
+/// A table that is changed: database, name, and alias.
 pub(super) struct Target {
     pub(super) database: String,
     pub(super) table: String,
@@ -43,7 +43,7 @@ impl Rewriter<'_> {
         })
     }
 
-    /// The table of a FROM clause that is called so.
+    /// The table of a FROM clause with this name or alias.
     pub(super) fn named_target(
         &mut self,
         tables: &[TableWithJoins],

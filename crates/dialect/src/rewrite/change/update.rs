@@ -65,7 +65,7 @@ impl Rewriter<'_> {
                 self.convert_value(def.as_deref(), &column, value_kind, value, !or.is_empty());
             self.assigned
                 .add(&column, &as_stored(def.as_deref(), &column, &value), once);
-            // The last value that a column is given counts, but those before must fit as well.
+            // The last value that is assigned to a column counts, but earlier ones must fit as well.
             let column_def = def.as_deref().and_then(|d| d.column(&column));
             let column_def = column_def.filter(|_| self.mode.strict && or.is_empty());
             let before = checks.remove(&column.to_lowercase());
@@ -85,7 +85,7 @@ impl Rewriter<'_> {
         let moments = self.moments(def.as_deref(), |name| {
             sets.iter().any(|(c, _)| c.eq_ignore_ascii_case(name))
         })?;
-        // Of a row that stays as it is the moment stays, too.
+        // A row that does not change keeps its timestamp, too.
         let changed_rows = changed.join(" OR ");
         let moment = |(c, v): (String, Expr)| {
             let c = quote(&c);
@@ -105,14 +105,14 @@ impl Rewriter<'_> {
             update.limit,
         )?;
         sql.push_str(&tail);
-        // MySQL neither writes nor counts a row that stays as it is.
+        // MySQL neither writes nor counts a row that does not change.
         if certain && !self.mode.found_rows && !is_system_schema(&target.database) {
             let changed = changed.join(" OR ");
             let condition = tail.strip_prefix(" WHERE ").unwrap_or_default();
             sql.push_str(&match condition {
                 "" => format!(" WHERE ({changed})"),
-                // SQLite may look at this condition first, and a value that is refused is an error: it is not
-                // to be computed for other rows.
+                // SQLite may evaluate this condition first, and a value that is refused is an error: it must
+                // not be computed for other rows.
                 condition if condition.starts_with('(') && sets.iter().any(|(_, v)| calls(v)) => {
                     format!(" AND CASE WHEN {condition} THEN ({changed}) ELSE 0 END")
                 }
@@ -123,7 +123,7 @@ impl Rewriter<'_> {
         Ok(self.sql)
     }
 
-    /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned, and what they get.
+    /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned, and their values.
     pub(in crate::rewrite) fn moments(
         &mut self,
         def: Option<&TableDef>,
@@ -146,8 +146,8 @@ impl Rewriter<'_> {
         Ok(all)
     }
 
-    /// SQLite changes rows in an order of its own, which shows where a key may be there twice for a
-    /// while.
+    /// Error 1235 if the order of the changes matters: SQLite has an order of its own, which is visible if a
+    /// key may exist twice for a while.
     fn in_order(
         &mut self,
         target: &Target,
@@ -255,8 +255,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// A value as its column will have it, for what reads the column: a DECIMAL becomes a double only as it
-/// is stored, and is rounded otherwise than one.
+/// A value as its column will have it, for later readers of the column: a DECIMAL becomes a double only when
+/// it is stored, and is rounded differently.
 fn as_stored(def: Option<&TableDef>, column: &str, value: &Expr) -> Expr {
     let is_real = |c: &ColumnDef| matches!(base_type(&c.column_type), "float" | "double");
     match def.and_then(|d| d.column(column)).is_some_and(is_real) {
@@ -265,7 +265,7 @@ fn as_stored(def: Option<&TableDef>, column: &str, value: &Expr) -> Expr {
     }
 }
 
-/// A column's value after one that it was given before, which is checked.
+/// A column's value after an earlier one, which is checked.
 fn after(before: Expr, def: &ColumnDef, value: Expr) -> Expr {
     let kind = parts(&def.column_type);
     let most = match kind.base.as_str() {
@@ -282,7 +282,7 @@ fn after(before: Expr, def: &ColumnDef, value: Expr) -> Expr {
     node::call("tare_then", all)
 }
 
-/// What calls the table that has an assigned column.
+/// The name or alias of the table that has an assigned column.
 fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
     let scope = names.scopes.last()?;
     let name = last_name(column);
@@ -305,7 +305,7 @@ fn owner(names: &Names<'_>, column: &ObjectName) -> Option<String> {
         .map(|r| r.alias.clone())
 }
 
-/// SQLite evaluates what is assigned before it sorts: no variable.
+/// Error 1235 if an expression assigns a variable: SQLite evaluates values before it sorts.
 fn check_assigns_nothing(expr: &Expr) -> Result<()> {
     let mut assigns = false;
     walk::expressions(expr, &mut |e| {
@@ -319,14 +319,14 @@ fn check_assigns_nothing(expr: &Expr) -> Result<()> {
     }
 }
 
-/// Whether an expression calls a function, which may refuse its arguments: SQLite's ABS does, too.
+/// Whether an expression calls a function, which may refuse its arguments, as SQLite's ABS does.
 fn calls(expr: &Expr) -> bool {
     let mut calls = false;
     walk::expressions(expr, &mut |e| calls |= matches!(e, Expr::Function(_)));
     calls
 }
 
-/// Whether an expression gives the same again when it is evaluated twice.
+/// Whether an expression has the same value when it is evaluated twice.
 pub(in crate::rewrite) fn is_certain(schema: &dyn Schema, expr: &Expr) -> bool {
     let mut certain = true;
     walk::expressions(expr, &mut |e| {

@@ -26,7 +26,7 @@ pub(in crate::rewrite) fn is_comparison(op: &BinaryOperator) -> bool {
     )
 }
 
-/// The operands of a comparison; those of IN and CASE are a value, and what it is compared with.
+/// The operands of a comparison; for IN and CASE, the value and the values that it is compared with.
 pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
     Some(match expr {
         Expr::BinaryOp { left, op, right } if is_comparison(op) => vec![left, right],
@@ -47,7 +47,7 @@ pub(in crate::rewrite) fn operands(expr: &mut Expr) -> Option<Vec<&mut Expr>> {
 }
 
 impl Rewriter<'_> {
-    /// Makes the operands of a comparison with exact numbers comparable; whether it is one.
+    /// Prepares the operands of a comparison with exact numbers. False: it is none.
     pub(in crate::rewrite) fn compare_exact(
         &mut self,
         expr: &mut Expr,
@@ -64,7 +64,7 @@ impl Rewriter<'_> {
             return false;
         }
         for (operand, class) in operands.iter_mut().zip(&mut classes) {
-            // What a literal says as a text, it says as a number.
+            // A literal text has the same digits as a number.
             if *class == Class::Text
                 && let Some(text) = as_text(operand)
             {
@@ -91,11 +91,11 @@ impl Rewriter<'_> {
                 }
             }
         } else if has(&classes, Class::Decimal) {
-            // A stored DECIMAL brings its collation and makes texts of literals.
+            // A stored DECIMAL has the collation, and its affinity makes literals texts.
             let brings = stored_decimal(0) || operands.len() == 2 && stored_decimal(1);
             for i in 0..operands.len() {
                 let conversion = match (brings, i) {
-                    // A column on the left brings its own collation, even out of a CAST.
+                    // A column on the left has its own collation, even within a CAST.
                     (true, 0) if stored[0] && classes[0] != Class::Decimal => Conversion::Exact,
                     (true, _) if stored[i] && classes[i] != Class::Decimal => Conversion::Text,
                     (true, _) => continue,
@@ -109,7 +109,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Has operands compared as doubles.
+/// Converts operands, so that they compare as doubles.
 fn compare_as_doubles(
     operands: &mut [&mut Expr],
     classes: &[Class],

@@ -18,10 +18,10 @@ use super::rewriter::Rewriter;
 use crate::function::{arguments, name_of};
 use crate::{node, types};
 
-/// What a value is to arithmetic and comparisons.
+/// The class of a value in arithmetic and comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Whole, and within 64 bits with a sign.
+    /// A signed integer of 64 bits.
     Int,
     /// BIGINT UNSIGNED.
     Big,
@@ -79,12 +79,12 @@ impl Rewriter<'_> {
         Class::of(types::of(expr, &mut self.names))
     }
 
-    /// How many bits a whole number has at most; 64 where nothing tells.
+    /// The most bits of an integer; 64 if nothing limits it.
     fn bits(&mut self, expr: &Expr) -> u32 {
         self.bits_within(expr, 64)
     }
 
-    /// The same; 64 where more operators than these are in one another: each of them adds a bit.
+    /// The same; 64 if more operators than these are nested, each of which adds a bit.
     fn bits_within(&mut self, expr: &Expr, operators: u32) -> u32 {
         use ColumnType::*;
         match expr {
@@ -130,7 +130,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Decides what becomes of an expression, before its parts are rewritten.
+    /// Plans how an expression is rewritten, before its parts are.
     pub(super) fn enter_exact(&mut self, expr: &mut Expr) {
         let plan = match expr {
             Expr::BinaryOp { left, op, right } => self.of_operator(left, op, right),
@@ -232,7 +232,7 @@ impl Rewriter<'_> {
         };
         let (name, most) = match op {
             Plus => ("tare_add_int", a.max(b) + 1),
-            // What has no sign gets none.
+            // An unsigned result stays unsigned.
             Minus if unsigned => ("tare_sub_int", 64),
             Minus => ("tare_sub_int", a.max(b) + 1),
             Multiply => ("tare_mul_int", a + b),
@@ -348,7 +348,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The same, with a function of ours.
+    /// The same, by a function of ours.
     fn chosen_by(&mut self, expr: &Expr, name: &'static str) -> Plan {
         let call = Some(Call::Named(name));
         Plan {
@@ -357,7 +357,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// A function that makes one.
+    /// A function whose result is exact.
     fn of_result(&mut self, expr: &Expr) -> Plan {
         match self.class(expr) {
             Class::Decimal | Class::Big => wrapped(Wrap::Collate),
@@ -430,7 +430,7 @@ impl Rewriter<'_> {
                 self.doubles(expr, |c| matches!(c, Class::Decimal | Class::Big));
                 Plan::default()
             }
-            // The default is the column's, and is not asked for.
+            // The type is the column's.
             "default" | "values" => Plan::default(),
             _ => self.of_result(expr),
         }
@@ -456,7 +456,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Has an argument that says a number of rows handed over as an integer.
+    /// Converts an argument that is a number of rows to an integer.
     fn count_of_rows(&mut self, call: &mut Expr, at: usize) {
         let Expr::Function(f) = call else { return };
         let FunctionArguments::List(list) = &mut f.args else {
@@ -469,7 +469,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Has the arguments of some classes handed over as doubles.
+    /// Converts the arguments of some classes to doubles.
     fn doubles(&mut self, call: &mut Expr, which: fn(Class) -> bool) {
         let Expr::Function(f) = call else { return };
         let FunctionArguments::List(list) = &mut f.args else {
@@ -504,8 +504,8 @@ fn origin_of(expr: &Expr) -> i64 {
     }
 }
 
-/// Whether it is IF or CASE: MySQL asks the argument that it chooses for its number, and not for the
-/// DECIMAL that all arguments have in common.
+/// Whether an expression is IF or CASE: MySQL takes the number of the chosen argument, not the DECIMAL that
+/// is the common type of all arguments.
 fn chooses(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => chooses(inner),

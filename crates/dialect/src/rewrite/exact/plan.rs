@@ -1,4 +1,4 @@
-//! What becomes of an expression of exact numbers once its parts have been rewritten.
+//! How an expression of exact numbers is rewritten, after its parts.
 
 use sqlparser::ast::{DataType, Expr, FunctionArguments, Ident, ObjectName};
 
@@ -9,19 +9,19 @@ use crate::rewrite::like::Like;
 /// The collation of exact numbers.
 const COLLATION: &str = "tare_decimal";
 
-/// What becomes of an expression.
+/// How an expression is rewritten.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(super) call: Option<Call>,
     pub(super) wrap: Wrap,
 }
 
-/// Which function of ours takes the place of an operator or a function.
+/// The function of ours that replaces an operator or a function.
 #[derive(Debug)]
 pub(super) enum Call {
     /// Of two operands.
     Two(&'static str),
-    /// Of two operands; what follows them.
+    /// Of two operands, and a flag.
     Flagged(&'static str, bool),
     /// Of two operands; whether a divisor of 0 is an error, and whether the result has no sign.
     Divided(&'static str, bool, bool),
@@ -31,7 +31,7 @@ pub(super) enum Call {
     One(&'static str),
     /// A function with the same arguments.
     Named(&'static str),
-    /// A CAST: what follows the operand.
+    /// A CAST: the arguments after the operand.
     Cast(&'static str, Vec<i64>),
     /// A literal.
     Literal(Box<Expr>),
@@ -41,7 +41,7 @@ pub(super) enum Call {
     CountDistinct,
 }
 
-/// How the result says that it is exact.
+/// How the result is marked as exact.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wrap {
     #[default]
@@ -50,11 +50,11 @@ pub(super) enum Wrap {
     Collate,
     /// As a text, with the collation: it may be an integer.
     Text,
-    /// It is a double, and may be a DECIMAL's text.
+    /// The result is a double, and may be a DECIMAL's text.
     Real,
 }
 
-/// A text that brings the collation of exact numbers.
+/// A text with the collation of exact numbers.
 pub(crate) fn exact_text(expr: Expr) -> Expr {
     nested(node::collate(node::cast(expr, DataType::Text), COLLATION))
 }
@@ -72,7 +72,7 @@ fn operands(expr: Expr) -> Vec<Expr> {
 }
 
 impl Plan {
-    /// Puts the call in an expression's place, where there is one; whether there is.
+    /// Replaces an expression by the planned call. False: no call is planned.
     pub(crate) fn call(&self, expr: &mut Expr) -> bool {
         let Some(target) = &self.call else {
             return false;
@@ -106,7 +106,7 @@ impl Plan {
         true
     }
 
-    /// Says that the result is exact.
+    /// Marks the result as exact.
     pub(crate) fn wrap(&self, expr: &mut Expr) {
         let wrap = self.wrap;
         if wrap == Wrap::None {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::name::last_name;
 use crate::node::{self, call};
 
-/// A value as the type that MySQL makes of it.
+/// CAST(value AS type).
 pub(super) fn cast(value: Expr, data_type: &DataType) -> Expr {
     use DataType::*;
     let digits = |n: Option<u64>| node::digits(n.unwrap_or(0).to_string());

@@ -87,7 +87,7 @@ fn truth(expr: Expr) -> Expr {
     nested(binary(number, BinaryOperator::NotEq, node::number(0)))
 }
 
-/// A date and an INTERVAL that is added to it or, from its right only, taken from it.
+/// A date plus an INTERVAL, or a date minus one.
 fn moved(left: Expr, minus: bool, right: Expr) -> Result<Expr> {
     let (date, by) = match (left, right) {
         (Expr::Interval(_), Expr::Interval(_)) => return Err(near("INTERVAL")),
@@ -104,10 +104,10 @@ fn moved(left: Expr, minus: bool, right: Expr) -> Result<Expr> {
     Ok(call("tare_date_add", vec![date, number, node::text(&unit)]))
 }
 
-/// `-expr`. `--` would begin a comment, so that only a plain number stands without parentheses.
+/// `-expr`. `--` begins a comment, so only a plain number has no parentheses.
 pub(super) fn minus(expr: Expr) -> Expr {
     if expr == node::bits(1 << 63) {
-        // The one number that has no positive.
+        // The only number without a positive counterpart.
         return expr;
     }
     let plain = matches!(&expr, Expr::Value(v)

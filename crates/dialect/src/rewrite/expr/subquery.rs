@@ -1,14 +1,14 @@
-//! `left op ANY (query)`, `left op ALL (query)`: the least or greatest of the query's rows decides.
+//! `left op ANY (query)`, `left op ALL (query)`: compared with the query's least or greatest row.
 
 use crate::error::{Result, near};
 use sqlparser::ast::{BinaryOperator, Expr, Ident, Query, Select, SetExpr, TableFactor};
 
 use crate::node::{self, binary, call, nested, query};
 
-/// What the rows' only column is called.
+/// The name of the rows' only column.
 const COLUMN_NAME: &str = "tare_c";
 
-/// `left op ANY (query)`: whether one row is so.
+/// `left op ANY (query)`: whether the comparison is true for one row.
 pub(super) fn any(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
     let query = subquery(right)?;
     let bound = match op {
@@ -32,7 +32,7 @@ pub(super) fn any(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
     )))
 }
 
-/// `left op ALL (query)`: whether no row is otherwise.
+/// `left op ALL (query)`: whether the comparison is true for all rows.
 pub(super) fn all(left: Expr, op: BinaryOperator, right: Expr) -> Result<Expr> {
     let query = subquery(right)?;
     let bound = match op {

@@ -13,11 +13,11 @@ use crate::rewrite::change::{differs, is_certain};
 use crate::scope::{Column, Relation, Scope};
 use crate::walk;
 
-/// What SQLite calls the row that was refused.
+/// SQLite's name of the row that was refused.
 const EXCLUDED: &str = "excluded";
 
 impl Rewriter<'_> {
-    /// What is done to a row that is there already. `alias` is what the refused row is called.
+    /// The clause that updates the existing row. `alias` is the name of the refused row.
     pub(super) fn conflict(
         &mut self,
         target: &Target<'_>,
@@ -55,7 +55,7 @@ impl Rewriter<'_> {
             self.assigned.add(&column, &value, once);
             let (name, value) = (quote(&column), value.to_string());
             changed.push(differs(&name, &value));
-            // The first assignment counts the row as one that was updated.
+            // The first assignment counts an updated row.
             sets.push(match (sets.is_empty(), self.sql.counts_updates) {
                 (true, true) => format!("{name} = tare_updated({value})"),
                 _ => format!("{name} = {value}"),
@@ -75,13 +75,13 @@ impl Rewriter<'_> {
         }
         let mut sql = format!(" ON CONFLICT DO UPDATE SET {}", sets.join(", "));
         if self.sql.counts_updates {
-            // A row that stays as it is counts for nothing.
+            // A row that does not change is not counted.
             sql.push_str(&format!(" WHERE {}", changed.join(" OR ")));
         }
         Ok(sql)
     }
 
-    /// The row that is there, and the one that was refused: of its columns SQLite knows no affinity.
+    /// The existing row and the refused one, whose columns have no affinity in SQLite.
     fn two_rows(&mut self, target: &Target<'_>) -> Scope {
         let columns = self.names.table(&target.database, &target.table);
         let refused = columns.as_ref().map(|columns| {
@@ -106,7 +106,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The columns of the SELECT are out of sight where SQLite updates: a value that names one is refused.
+/// Error 1235 if a value names a column of the SELECT, which is not visible in the update clause of SQLite.
 pub(super) fn check_no_source_names(
     target: &Target<'_>,
     selected: &Scope,
@@ -148,7 +148,7 @@ pub(super) fn check_no_source_names(
     }
 }
 
-/// VALUES(c) and the row's alias are the row that was refused.
+/// Replaces VALUES(c) and the row's alias by the refused row.
 fn excluded(expr: &mut Expr, alias: Option<&str>) {
     walk::change(expr, &mut |e| {
         let column = match e {

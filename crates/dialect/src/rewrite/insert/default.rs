@@ -11,7 +11,7 @@ use crate::node;
 use crate::rewrite::Rewriter;
 
 impl Rewriter<'_> {
-    /// What stands for DEFAULT and DEFAULT(column). SQLite has no such word among values.
+    /// The value of DEFAULT or DEFAULT(column), which SQLite does not have in VALUES.
     pub(in crate::rewrite) fn default_value(
         &mut self,
         database: &str,
@@ -49,7 +49,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// The moment of a row, with as many digits as its column has.
+/// The current time, with as many digits as a column has.
 pub(in crate::rewrite) fn now(column: &ColumnDef) -> Expr {
     let digits = parts(&column.column_type).fraction().unwrap_or(0);
     let arguments = (digits > 0).then(|| node::number(digits as i64));
@@ -57,8 +57,8 @@ pub(in crate::rewrite) fn now(column: &ColumnDef) -> Expr {
 }
 
 impl Target<'_> {
-    /// The columns that are left out and have a default that SQLite does not know: the moment, and a
-    /// TIMESTAMP's, which is a time of the session's zone.
+    /// The columns that are not named and whose default is computed at run time: the current time, and a
+    /// TIMESTAMP's default, which is in the session's time zone.
     pub(super) fn columns_with_runtime_default(&self, zoned: bool) -> Vec<String> {
         let Some(def) = self.def.filter(|def| def.view.is_none()) else {
             return Vec::new();
@@ -76,7 +76,7 @@ impl Target<'_> {
         columns.map(|c| c.name.clone()).collect()
     }
 
-    /// In strict mode each column that is left out and cannot be NULL has a default.
+    /// Checks for strict mode that each column that is not named and cannot be NULL has a default.
     pub(super) fn check_required_columns(&self) -> Result<()> {
         let Some(def) = self.def.filter(|def| def.view.is_none()) else {
             return Ok(());
@@ -100,7 +100,7 @@ impl Target<'_> {
         Ok(())
     }
 
-    /// Every column that is named exists.
+    /// Checks that every named column exists.
     pub(super) fn check_columns_exist(&self) -> Result<()> {
         let Some(def) = self.def else { return Ok(()) };
         match self.names.iter().find(|n| def.column(n).is_none()) {

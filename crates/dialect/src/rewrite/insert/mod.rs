@@ -21,23 +21,23 @@ use crate::plan::{Change, Sql};
 use crate::schema::Schema;
 use crate::scope::Scope;
 
-/// The table that rows go to, and which of its columns they have.
+/// The table that rows are inserted into, and the columns that the rows have.
 struct Target<'d> {
     database: String,
     table: String,
-    /// Unknown in a system schema.
+    /// `None` in a system schema.
     def: Option<&'d TableDef>,
-    /// The columns that the statement names; none stands for all. Those follow that it leaves out, and whose
-    /// defaults are written here.
+    /// The columns that the statement names, or none for all. After them, the columns whose defaults are
+    /// computed at run time.
     names: Vec<String>,
-    /// How many those are.
+    /// How many of the latter there are.
     filled: usize,
-    /// IGNORE: what does not fit becomes the nearest value.
+    /// IGNORE: a value that does not fit becomes the nearest one.
     ignore: bool,
 }
 
 impl<'d> Target<'d> {
-    /// The columns of a row, in its order; none where they are not known.
+    /// The columns of a row, in its order; none if they are not known.
     fn columns(&self) -> Vec<&str> {
         match self.def {
             Some(def) if self.names.is_empty() => {
@@ -115,7 +115,7 @@ impl Rewriter<'_> {
             (Some(OnInsert::DuplicateKeyUpdate(assignments)), rows) => {
                 let rows = match rows {
                     Rows::Listed(rows) => rows,
-                    // Otherwise SQLite takes ON for a join's.
+                    // Otherwise SQLite parses ON as a join's.
                     Rows::Selected(rows) => format!("SELECT * FROM ({rows}) WHERE true"),
                 };
                 let alias = insert

@@ -16,7 +16,7 @@ pub(super) enum Rows {
 }
 
 impl Rewriter<'_> {
-    /// What is inserted.
+    /// The rows that are inserted.
     pub(super) fn rows(&mut self, target: &Target<'_>, mut source: Query) -> Result<Rows> {
         let plain =
             source.with.is_none() && source.order_by.is_none() && source.limit_clause.is_none();
@@ -101,7 +101,7 @@ impl Rewriter<'_> {
 }
 
 impl Target<'_> {
-    /// Whether NULL may go to a column, as far as it is known.
+    /// Whether a column can be NULL; true if that is not known.
     fn is_nullable(&self, column: &str) -> bool {
         let column = self.def.and_then(|def| def.column(column));
         column.is_none_or(|c| c.nullable)
@@ -118,7 +118,7 @@ fn may_be_zero(cell: &Expr) -> bool {
     }
 }
 
-/// An expression that is NULL when it is read.
+/// Whether an expression is the literal NULL.
 fn is_null(expr: &Expr) -> bool {
     matches!(expr, Expr::Value(v) if v.value == Value::Null)
 }

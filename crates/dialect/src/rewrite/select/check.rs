@@ -1,4 +1,4 @@
-//! What MySQL refuses in a SELECT, and SQLite would not, or not in MySQL's words.
+//! Errors of a SELECT that SQLite does not report, or reports differently.
 
 use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{
@@ -11,7 +11,7 @@ use crate::rewrite::Rewriter;
 use crate::scope::Column;
 
 impl Rewriter<'_> {
-    /// Two columns of a derived table may not be called the same.
+    /// Checks that the columns of a derived table have different names.
     pub(super) fn check_unique_columns(&mut self, select: &Select) -> Result<()> {
         for from in &select.from {
             let joined = from.joins.iter().map(|j| &j.relation);
@@ -39,12 +39,12 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Two tables of one FROM may not be called the same.
+    /// Checks that the tables of one FROM have different names.
     pub(super) fn check_unique_tables(&self) -> Result<()> {
         let Some(scope) = self.names.scopes.last() else {
             return Ok(());
         };
-        // What commas join is not seen in the tokens.
+        // Tables that commas join are not counted in the tokens.
         if scope.relations.len() > MAX_JOINED_TABLES {
             return Err(Error::TooManyTables);
         }
@@ -61,7 +61,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// What SQLite would not refuse, or not in MySQL's words.
+    /// Errors that SQLite does not report, or reports differently.
     pub(in crate::rewrite) fn check(&self, query: &Query) -> Result<()> {
         let by = query.order_by.as_ref().map(|order| &order.kind);
         if let (SetExpr::Select(select), Some(OrderByKind::Expressions(by))) =
@@ -95,7 +95,7 @@ impl Rewriter<'_> {
     }
 }
 
-/// Numbers in GROUP BY and ORDER BY are places in the select list.
+/// Checks that numbers in GROUP BY and ORDER BY are positions of the select list.
 pub(super) fn positions<'e>(
     by: impl Iterator<Item = &'e Expr>,
     projection: &[SelectItem],

@@ -8,7 +8,7 @@ use crate::rewrite::Rewriter;
 use crate::walk;
 
 impl Rewriter<'_> {
-    /// HAVING sees the select list's aliases first, and may stand where nothing is grouped.
+    /// Rewrites HAVING, which resolves aliases of the select list first, and is allowed without groups.
     pub(super) fn having(&mut self, select: &mut Select) {
         let aliases: Vec<(String, Expr)> = select
             .projection

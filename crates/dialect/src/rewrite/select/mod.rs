@@ -1,4 +1,4 @@
-//! SELECT: its columns' names and types, and what SQLite's has no like of.
+//! SELECT: its columns' names and types, and the clauses that SQLite does not have.
 
 mod check;
 mod having;
@@ -59,7 +59,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// Whether a table of a system schema is named: their counters' sums may exceed 64 bits.
+    /// Whether a query names a table of a system schema: sums of its counters may exceed 64 bits.
     pub(in crate::rewrite) fn reads_system(&self, query: &Query) -> bool {
         let mut reads = false;
         let _ = sqlparser::ast::visit_relations(query, |name| {

@@ -1,4 +1,4 @@
-//! What a result's columns are called.
+//! The names of a result's columns.
 
 use sqlparser::ast::{
     Expr, ObjectNamePart, Query, SelectItem, SetExpr, TableFactor, TableWithJoins, UnaryOperator,
@@ -85,8 +85,8 @@ fn is_variable(expr: &Expr) -> bool {
     first.is_some_and(|name| name.quote_style.is_none() && name.value.starts_with('@'))
 }
 
-/// Tables of information_schema whose columns are called as they are asked for: they are no views of
-/// MySQL's dictionary, or are made otherwise.
+/// Tables of information_schema whose columns have the names that a statement writes: they are no views of
+/// MySQL's dictionary, or are built differently.
 const TABLES_NAMED_AS_TYPED: [&str; 16] = [
     "column_privileges",
     "engines",
@@ -131,7 +131,7 @@ fn names_information_schema(from: &[TableWithJoins], database: Option<&str>) -> 
         .any(|t| of(&t.relation) || t.joins.iter().any(|j| of(&j.relation)))
 }
 
-/// What MySQL names a column after: parentheses and a plus are forgotten.
+/// The expression that names a column: without parentheses and a plus sign.
 fn literal_or_column(expr: &Expr) -> &Expr {
     let mut inner = expr;
     loop {

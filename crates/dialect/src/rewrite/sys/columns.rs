@@ -1,4 +1,4 @@
-//! Which columns of a result are a view's of schema sys, and which have no type in SQLite.
+//! Which columns of a result are from a view of schema sys, and which have no type in SQLite.
 
 use sqlparser::ast::{
     Expr, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
@@ -10,7 +10,7 @@ use crate::plan::ViewColumn;
 use crate::rewrite::Rewriter;
 use crate::schema::SystemColumn;
 
-/// What one column of a FROM clause is: its name, and where it comes from if that is a view.
+/// A column of a FROM clause: its name, and the view that it is from.
 #[derive(Debug, Clone)]
 struct Origin {
     table: String,
@@ -23,8 +23,8 @@ struct Origin {
 type Columns = (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>);
 
 impl Rewriter<'_> {
-    /// The columns of a view's SELECT, by number, that have no type in SQLite: there, a text would compare
-    /// with their numbers as a text.
+    /// The positions of the columns of a view's SELECT that have no type in SQLite: their numbers would compare
+    /// with a text as texts.
     pub fn untyped(&self, query: &Query, columns: usize) -> Vec<usize> {
         let origin: Option<Vec<Origin>> = match query.body.as_ref() {
             SetExpr::Select(select) => {
@@ -43,7 +43,7 @@ impl Rewriter<'_> {
         (0..columns).filter(|i| !typed(i)).collect()
     }
 
-    /// Which columns of a result are a view's.
+    /// Which columns of a result are from a view.
     pub(in crate::rewrite) fn view_columns(&self, query: &Query) -> Columns {
         let SetExpr::Select(select) = query.body.as_ref() else {
             return Columns::default();
@@ -75,7 +75,7 @@ impl Rewriter<'_> {
         (front, back)
     }
 
-    /// The columns that an item of a select list gives; `None` when they cannot be told.
+    /// The columns of an item of a select list; `None` if they cannot be determined.
     fn item(&self, item: &SelectItem, from: &(bool, Vec<Origin>)) -> Option<Vec<Origin>> {
         let one = |origin: Origin| Some(vec![origin]);
         let other = |name: String| Origin {
@@ -114,7 +114,7 @@ impl Rewriter<'_> {
         }
     }
 
-    /// The columns of a FROM clause as far as they are known, and whether they all are.
+    /// The known columns of a FROM clause, and whether all are known.
     fn from(&self, select: &Select) -> (bool, Vec<Origin>) {
         let mut all = !shares_columns(&select.from);
         let mut columns = Vec::new();

@@ -1,5 +1,5 @@
-//! Schema sys: its views where they are named, its functions where they are called, and which columns
-//! of a result are a view's.
+//! Schema sys: inserts its views and functions into statements, and finds the columns of a result that are
+//! from a view.
 
 mod columns;
 
@@ -16,8 +16,7 @@ use crate::node;
 const NAMESAKES: [&str; 2] = ["format_bytes", "ps_thread_id"];
 
 impl Rewriter<'_> {
-    /// Puts a view's query in the place of its name. After its parts have been rewritten: the query
-    /// has been, too.
+    /// Replaces a view's name by its query, which is rewritten already.
     pub(super) fn expand(&mut self, factor: &mut TableFactor) -> Result<()> {
         let TableFactor::Table { name, alias, .. } = factor else {
             return Ok(());
@@ -49,7 +48,7 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// A call of one of sys's functions; `None` when it is another one.
+    /// The expression of a call of a function of schema sys; `None` for other functions.
     pub(super) fn routine(&mut self, call: &mut Function) -> Result<Option<Expr>> {
         let name = last_name(&call.name);
         let unknown = |schema: &str| Error::NoSuchRoutine {

@@ -8,7 +8,7 @@ use crate::function::{arguments, name_of};
 use crate::scope::Names;
 use crate::types;
 
-/// Digits in front of the point that a column of a type has.
+/// Digits before the decimal point of a type.
 pub(super) fn integer_digits(column_type: &str) -> u32 {
     let numeric = parts(column_type).numeric();
     numeric.map_or(20, |(all, scale)| {
@@ -16,13 +16,13 @@ pub(super) fn integer_digits(column_type: &str) -> u32 {
     })
 }
 
-/// All digits of an expression's number; `None` where they are not known.
+/// The digits of an expression's number; `None` if they are not known.
 pub(super) fn precision(expr: &Expr, names: &mut Names<'_>) -> Option<u32> {
     let (integer, scale) = digits(expr, names)?;
     Some((integer + scale).max(1))
 }
 
-/// Digits in front of the point and behind it.
+/// Digits before and after the decimal point.
 fn digits(expr: &Expr, names: &mut Names<'_>) -> Option<(u32, u32)> {
     if let Expr::Nested(inner) = expr {
         return digits(inner, names);

@@ -1,4 +1,4 @@
-//! The column that CREATE TABLE ... AS SELECT or CREATE VIEW makes of an expression.
+//! The column definition that CREATE TABLE ... AS SELECT or CREATE VIEW derives from an expression.
 
 mod digits;
 mod null;
@@ -16,10 +16,10 @@ use crate::scope::Names;
 
 use ColumnType::*;
 
-/// A VARCHAR that would be longer is a TEXT.
+/// A longer text is TEXT instead of VARCHAR.
 const MAX_VARCHAR_CHARS: u32 = 512;
 
-/// What a column that is made of an expression is. One that is a column itself has what that one has.
+/// The definition of a column that is created from an expression. If that is a column, it is the column's.
 pub fn definition_of(expr: &Expr, name: &str, names: &mut Names<'_>) -> ColumnDef {
     if let Some(def) = column(expr, names) {
         return ColumnDef {
@@ -38,7 +38,7 @@ pub fn definition_of(expr: &Expr, name: &str, names: &mut Names<'_>) -> ColumnDe
     }
 }
 
-/// A column of which nothing but its type on the wire is known: of UNION and VALUES.
+/// The definition of a column of UNION or VALUES, of which only the wire type is known.
 pub fn definition_from_wire(wire: Option<WireType>, name: &str) -> ColumnDef {
     let column_type = match wire {
         Some(wire) => written(&wire, None, None),
@@ -53,8 +53,7 @@ pub fn definition_from_wire(wire: Option<WireType>, name: &str) -> ColumnDef {
     }
 }
 
-/// The definition of a column of two SELECTs: both's where they are the same, and else one that takes
-/// the values of either.
+/// The definition of a column of two SELECTs: the common one, or one that holds the values of both.
 pub fn both(a: &ColumnDef, b: &ColumnDef, wire: Option<WireType>) -> ColumnDef {
     let text = |def: &ColumnDef| {
         let kind = parts(&def.column_type);
@@ -149,7 +148,7 @@ fn kind(expr: &Expr, names: &mut Names<'_>) -> String {
     }
 }
 
-/// The expressions whose type an expression has, if they agree: what MIN, IF and CASE choose from.
+/// The expressions that MIN, IF and CASE choose from: they have its type if they agree.
 fn same_as(expr: &Expr) -> Vec<&Expr> {
     match expr {
         Expr::Function(f) => {
@@ -177,7 +176,7 @@ fn same_as(expr: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// A type on the wire as text; `width` in characters, and `precision` in digits, where they are known.
+/// The text of a wire type; `width` is in characters, `precision` in digits.
 fn written(wire: &WireType, width: Option<u32>, precision: Option<u32>) -> String {
     let unsigned = if wire.is_unsigned() { " unsigned" } else { "" };
     let with_fraction = |name: &str| match wire.decimals {
@@ -212,7 +211,7 @@ fn written(wire: &WireType, width: Option<u32>, precision: Option<u32>) -> Strin
     }
 }
 
-/// A type for texts of so many characters at most.
+/// The type of texts of at most so many characters.
 fn characters(width: Option<u32>) -> String {
     match width {
         Some(0) => "char(0)".into(),
@@ -223,7 +222,7 @@ fn characters(width: Option<u32>) -> String {
     }
 }
 
-/// Whether an expression's whole number is an INT, and not a BIGINT.
+/// Whether an expression's integer is an INT, not a BIGINT.
 fn is_short(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(e) => is_short(e),
@@ -255,7 +254,7 @@ fn is_short(expr: &Expr) -> bool {
     }
 }
 
-/// Functions whose number is an INT.
+/// Functions whose result is an INT.
 const INT_FUNCTIONS: [&str; 29] = [
     "ascii",
     "bit_length",
@@ -288,7 +287,7 @@ const INT_FUNCTIONS: [&str; 29] = [
     "year",
 ];
 
-/// Digits behind the second, where they are told by an argument.
+/// Fractional digits of a time, if an argument determines them.
 fn fraction(expr: &Expr, names: &mut Names<'_>) -> Option<u8> {
     let of = |e: &Expr, names: &mut Names<'_>| match super::of(e, names) {
         Some(t) if super::is_temporal(&t) && (1..=6).contains(&t.decimals) => Some(t.decimals),
@@ -312,7 +311,7 @@ fn fraction(expr: &Expr, names: &mut Names<'_>) -> Option<u8> {
     .filter(|n| *n > 0)
 }
 
-/// The default of a column that cannot be NULL, which MySQL gives to what is no column itself.
+/// The default that MySQL gives to a column that cannot be NULL and is created from an expression.
 fn zero(column_type: &str) -> Option<String> {
     let kind = parts(column_type);
     match base_type(column_type) {

@@ -39,7 +39,7 @@ const NEVER_NULL: [&str; 30] = [
     "version",
 ];
 
-/// Whether an operator says whether something is so.
+/// Whether the result of an operator is a truth value.
 pub(super) fn compares(op: &BinaryOperator) -> bool {
     use BinaryOperator::*;
     matches!(
@@ -48,7 +48,7 @@ pub(super) fn compares(op: &BinaryOperator) -> bool {
     )
 }
 
-/// Whether an expression can be NULL; true where it is not known.
+/// Whether an expression can be NULL; true if that is not known.
 pub(super) fn nullable(expr: &Expr, names: &mut Names<'_>) -> bool {
     let mut any = |all: &[&Expr]| all.iter().any(|e| nullable(e, names));
     match expr {

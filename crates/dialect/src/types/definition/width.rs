@@ -1,4 +1,4 @@
-//! How many characters an expression's text has at most.
+//! The maximum length of an expression's text.
 
 use sqlparser::ast::{CharacterLength, DataType, Expr, UnaryOperator, Value};
 use tare_mysql::types::{base_type, parts};
@@ -8,7 +8,7 @@ use crate::function::{arguments, name_of};
 use crate::scope::Names;
 use crate::types;
 
-/// A number that stands in the text.
+/// The value of a literal integer.
 pub(super) fn number(expr: &Expr) -> Option<i64> {
     match expr {
         Expr::Nested(e) => number(e),
@@ -24,12 +24,12 @@ pub(super) fn number(expr: &Expr) -> Option<i64> {
     }
 }
 
-/// As many characters as a number in the text says.
+/// The value of a literal integer, as a number of characters.
 fn count(expr: Option<&&Expr>) -> Option<u32> {
     u32::try_from(number(expr?)?.max(0)).ok()
 }
 
-/// Characters of an expression, bytes where it has bytes; `None` where there is no telling.
+/// The maximum characters of an expression, or bytes if it is binary; `None` if not known.
 pub(super) fn width(expr: &Expr, names: &mut Names<'_>) -> Option<u32> {
     if let Expr::Nested(inner) = expr {
         return width(inner, names);
@@ -112,7 +112,7 @@ fn cast(expr: &Expr, to: &DataType, names: &mut Names<'_>) -> Option<u32> {
     }
 }
 
-/// What a column of a type shows at most.
+/// The maximum display width of a type.
 fn of_type(column_type: &str) -> Option<u32> {
     let kind = parts(column_type);
     let digits = |n: u64| u32::try_from(n).ok();
@@ -133,7 +133,7 @@ fn of_type(column_type: &str) -> Option<u32> {
     }
 }
 
-/// What a function makes of its arguments.
+/// The maximum characters of a function's result.
 fn called(name: &str, all: &[&Expr], names: &mut Names<'_>) -> Option<u32> {
     let mut of = |i: usize| all.get(i).and_then(|e| width(e, names));
     let times = |a: Option<u32>, n: u32| a.map(|a| a.saturating_mul(n));
