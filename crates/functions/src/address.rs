@@ -39,7 +39,7 @@ fn address(bytes: &[u8]) -> Option<std::net::IpAddr> {
     })
 }
 
-/// Whether a text is an address of four bytes, or of sixteen.
+/// Whether a text is an address of IPv4, or of IPv6.
 fn is_address(ctx: &Call<'_>, four: bool) -> Answer {
     let ip = text(ctx, 0).and_then(|s| s.parse::<std::net::IpAddr>().ok());
     Ok(Value::Integer(
@@ -47,7 +47,7 @@ fn is_address(ctx: &Call<'_>, four: bool) -> Answer {
     ))
 }
 
-/// Whether an IPv6 address has an IPv4 address in it.
+/// Whether an IPv6 address embeds an IPv4 address.
 fn embeds(ctx: &Call<'_>, mapped: bool) -> Answer {
     let yes = bytes(ctx, 0).is_some_and(|b| {
         b.len() == 16

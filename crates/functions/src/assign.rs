@@ -1,7 +1,7 @@
-//! Values on their way into columns: made what the column's type has, or refused.
+//! Converts values to the types of columns, or refuses them.
 //!
-//! Each function takes the value, the column's name, whether the mode is strict, and what the type
-//! says of itself. Where the mode is not strict, the nearest value is taken, and a warning is left.
+//! Each function takes the value, the column's name, whether the mode is strict, and the properties of the
+//! type. Unless the mode is strict, the nearest value is stored, with a warning.
 
 use tare_mysql::decimal::Decimal;
 use tare_mysql::real::Real;
@@ -31,8 +31,8 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_members", 2, ANY, member::number_of_set),
 ];
 
-/// A value that does not fit: an error in strict mode, and else a warning and the value that is
-/// taken instead.
+/// The result for a value that does not fit: an error in strict mode, and otherwise a warning and another
+/// value.
 fn misfit(ctx: &Call<'_>, error: SqlError, instead: Value) -> Answer {
     if matches!(ctx.get_raw(2), ValueRef::Integer(1)) {
         return Err(raise(error));
@@ -55,7 +55,7 @@ fn truncated(ctx: &Call<'_>, instead: Value) -> Answer {
     misfit(ctx, SqlError::data_truncated(&column(ctx)), instead)
 }
 
-/// 1292, and 1366 for numbers: `kind` is what the value is not.
+/// 1292, and 1366 for numbers. `kind` is the type that the value does not have.
 fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
     let value = match ctx.get_raw(0) {
         ValueRef::Text(t) | ValueRef::Blob(t) => quoted(t),
@@ -68,7 +68,7 @@ fn incorrect(ctx: &Call<'_>, code: u16, kind: &str, instead: Value) -> Answer {
     misfit(ctx, SqlError::new(code, message), instead)
 }
 
-/// Whether a text says a number, a part of one, or none.
+/// Whether a text is a number, begins with one, or neither.
 enum NumberSyntax {
     Complete,
     Part,
@@ -92,7 +92,7 @@ fn number_syntax(ctx: &Call<'_>) -> NumberSyntax {
     }
 }
 
-/// An integer of so many bits, without a sign where the last argument is 1.
+/// Converts to an integer: arguments 3 and 4 are the number of bits, and whether it is unsigned.
 fn to_int(ctx: &Call<'_>) -> Answer {
     let (bits, unsigned) = (int(ctx, 3).unwrap_or(64), int(ctx, 4) == Some(1));
     let (low, high) = match unsigned {
@@ -102,15 +102,15 @@ fn to_int(ctx: &Call<'_>) -> Answer {
     let number = match ctx.get_raw(0) {
         ValueRef::Null => return Ok(Value::Null),
         ValueRef::Integer(n) => i128::from(n),
-        // Doubles are rounded to even, everything else away from zero.
+        // Doubles are rounded to even, other numbers away from zero.
         ValueRef::Real(x) => match x.round_ties_even() as i128 {
-            // The double next to the largest integer is taken for it.
+            // The double next to the largest integer counts as that integer.
             n if bits == 64 && !unsigned && n == high + 1 => high,
             n => n,
         },
         _ => match decimal(ctx, 0) {
             None => return Ok(Value::Null),
-            // What is below zero does not become it by rounding.
+            // A negative number does not become zero by rounding.
             Some(d) if unsigned && d.is_negative() => -1,
             Some(d) => {
                 let rounded = d.rounded(0);
@@ -132,8 +132,7 @@ fn to_int(ctx: &Call<'_>) -> Answer {
     }
 }
 
-/// A DECIMAL of so many digits, so many of them behind the point; without a sign where the last
-/// argument is 1.
+/// Converts to a DECIMAL: arguments 3 to 5 are its digits, its scale, and whether it is unsigned.
 fn to_decimal(ctx: &Call<'_>) -> Answer {
     let Some(d) = decimal(ctx, 0) else {
         return Ok(Value::Null);
@@ -156,8 +155,8 @@ fn to_decimal(ctx: &Call<'_>) -> Answer {
     Ok(Value::Text(rounded.text()))
 }
 
-/// A double: without a sign, and of single precision, where the next two arguments are 1; of so many
-/// digits, so many of them behind the point, where the first of the last two is not 0.
+/// Converts to a double: arguments 3 and 4 are 1 if it is unsigned, and of single precision; 5 and 6 are the
+/// digits and the scale of DOUBLE(m,d), or 0.
 fn to_double(ctx: &Call<'_>) -> Answer {
     let Some(x) = real(ctx, 0) else {
         return Ok(Value::Null);
@@ -178,7 +177,7 @@ fn to_double(ctx: &Call<'_>) -> Answer {
     }
 }
 
-/// A CHAR of so many characters: it has no spaces at its end.
+/// Converts to a CHAR of so many characters, without trailing spaces.
 fn to_char(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -196,7 +195,7 @@ fn to_char(ctx: &Call<'_>) -> Answer {
     misfit(ctx, SqlError::data_too_long(&column(ctx)), cut)
 }
 
-/// A BINARY of so many bytes, with zeros at its end. What is too long its constraint refuses.
+/// Converts to a BINARY of so many bytes, padded with zeros. The column's constraint refuses longer values.
 fn to_binary(ctx: &Call<'_>) -> Answer {
     let Some(value) = bytes(ctx, 0) else {
         return Ok(Value::Null);
@@ -209,14 +208,14 @@ fn to_binary(ctx: &Call<'_>) -> Answer {
     Ok(Value::Blob(value))
 }
 
-/// The second of two values that a column is given, where the first one fits too: whether it may be
-/// NULL, and its characters or bytes at most.
+/// The second of two values that are assigned to a column, if the first one fits, too. Arguments 3 and 4:
+/// whether NULL is refused, and the maximum length.
 fn then(ctx: &Call<'_>) -> Answer {
     let name = text(ctx, 2).unwrap_or_default();
     let most = int(ctx, 4).and_then(|n| usize::try_from(n).ok());
     let long = |most: usize| match ctx.get_raw(0) {
         ValueRef::Blob(b) => b.len() > most,
-        // Spaces at the end are cut without a word.
+        // Trailing spaces are cut without a warning.
         ValueRef::Text(t) => {
             let text = String::from_utf8_lossy(t);
             text.trim_end_matches(' ').chars().count() > most

@@ -1,4 +1,4 @@
-//! A call: its arguments as MySQL reads them, and its answer.
+//! A call: its arguments with MySQL's conversions, and its value.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -20,9 +20,9 @@ pub type Answer = Result<Value>;
 /// A call.
 pub struct Call<'a> {
     context: &'a Context<'a>,
-    /// Whose call it is.
+    /// The session that calls.
     pub session: &'a dyn EvaluationContext,
-    /// The argument that is its value.
+    /// The argument that is the value of the call.
     pub(crate) chosen: Cell<Option<usize>>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// An argument as the call's value: not read, and not copied as often as others are.
+    /// Returns an argument as the call's value, without reading and copying it.
     pub fn argument(&self, i: usize) -> Answer {
         self.chosen.set(Some(i));
         Ok(Value::Null)
@@ -50,7 +50,7 @@ impl<'a> Deref for Call<'a> {
     }
 }
 
-/// An argument as text. SQLite's own is not copied.
+/// An argument as text, without a copy if SQLite has a text.
 pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
     match ctx.get_raw(i) {
         ValueRef::Null => None,
@@ -60,17 +60,17 @@ pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
     }
 }
 
-/// Bytes of a value that a message shows, as MySQL's do.
+/// Bytes of a value in MySQL's messages.
 const MAX_QUOTED_BYTES: usize = 128;
 
-/// What a value begins with, for a message.
+/// The beginning of a value, for a message.
 pub(crate) fn quoted(value: &[u8]) -> String {
     // A character has four bytes at most.
     let begins = String::from_utf8_lossy(&value[..value.len().min(MAX_QUOTED_BYTES + 3)]);
     begins[..begins.floor_char_boundary(MAX_QUOTED_BYTES)].to_owned()
 }
 
-/// An argument as a text, and the call's value.
+/// Returns an argument as a text.
 pub(crate) fn as_text(ctx: &Call<'_>, i: usize) -> Answer {
     match ctx.get_raw(i) {
         ValueRef::Null | ValueRef::Text(_) => ctx.argument(i),
@@ -78,7 +78,7 @@ pub(crate) fn as_text(ctx: &Call<'_>, i: usize) -> Answer {
     }
 }
 
-/// A text as a function's value.
+/// A text as a call's value.
 pub fn copied(text: Cow<'_, str>) -> Value {
     Value::Text(text.into_owned())
 }
@@ -93,7 +93,7 @@ pub fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
     }
 }
 
-/// An argument as a whole number.
+/// An argument as an integer.
 pub fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
     match ctx.get_raw(i) {
         ValueRef::Integer(n) => Some(n),
@@ -126,7 +126,7 @@ pub fn opt<T: Into<Value>>(value: Option<T>) -> Answer {
     Ok(value.map_or(Value::Null, Into::into))
 }
 
-/// A number, or NULL where it is infinite or none.
+/// A number, or NULL if it is infinite or NaN.
 pub fn number(x: f64) -> Value {
     if x.is_finite() {
         Value::Real(x)
@@ -140,7 +140,7 @@ pub fn fail(message: &str) -> Error {
     Error::UserFunctionError(message.to_owned().into())
 }
 
-/// An error of ours, which whoever asked SQLite finds again by its code.
+/// An error of ours, which the caller of SQLite finds by its result code.
 pub fn raise(error: SqlError) -> Error {
     let code = ticket::store(error).code(ffi::SQLITE_ERROR);
     Error::SqliteFailure(ffi::Error::new(code), None)

@@ -1,5 +1,5 @@
-//! CONVERT(... USING ...): a text in another character set, or the text that bytes are in one. SQLite's
-//! texts are UTF-8, so that a character which the set lacks becomes a question mark.
+//! CONVERT(... USING ...): converts a text to another character set, or decodes bytes. SQLite's texts are
+//! UTF-8, so a character that the set does not have becomes a question mark.
 
 use crate::prelude::*;
 use crate::text_builder::limited;
@@ -26,18 +26,18 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_convert", 2, 2, |ctx| {
     }
 })];
 
-/// A text of bytes that are a character each.
+/// Decodes bytes that are one character each.
 fn decoded(bytes: &[u8], character: fn(u8) -> char) -> Value {
     limited(bytes.iter().copied().map(character).collect())
 }
 
-/// MySQL shows three of the bytes that are no text.
+/// The three bytes that MySQL prints of invalid text.
 fn first_bytes(bytes: &[u8]) -> &[u8] {
     &bytes[..bytes.len().min(3)]
 }
 
-/// A text of UTF-8; `utf8` has characters of three bytes at most. What is none is NULL in strict
-/// mode, and ends at the first wrong byte otherwise.
+/// Decodes UTF-8; `utf8` has characters of at most three bytes. Invalid text is NULL in strict mode, and ends
+/// at the first wrong byte otherwise.
 fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Answer {
     let mut text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -55,7 +55,7 @@ fn of_utf8(ctx: &Call<'_>, charset: &str, bytes: &[u8]) -> Answer {
     Ok(limited(text.to_owned()))
 }
 
-/// A text with question marks for the characters that a set lacks.
+/// A text with question marks for the characters that a set does not have.
 fn represented(text: &str, charset: &str) -> String {
     let has = |c: &char| match charset {
         "ascii" => c.is_ascii(),

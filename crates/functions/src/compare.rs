@@ -1,4 +1,4 @@
-//! Texts compared with each other, and with patterns.
+//! Comparisons of texts with each other and with patterns.
 
 use std::borrow::Cow;
 
@@ -6,13 +6,13 @@ use tare_mysql::collation;
 
 use crate::prelude::*;
 
-/// How two texts stand to each other in lower case.
+/// The order of two texts in lower case.
 pub(crate) fn compare_lowercase(a: &str, b: &str) -> std::cmp::Ordering {
     let a = a.chars().flat_map(char::to_lowercase);
     a.cmp(b.chars().flat_map(char::to_lowercase))
 }
 
-/// The character after which a pattern's next one stands for itself; an empty text is none.
+/// The escape character of a pattern; none for an empty text.
 fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
     let text = text(ctx, i).unwrap_or("\\".into());
     let mut chars = text.chars();
@@ -25,13 +25,13 @@ fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
 /// Whether a text is like a pattern, in which a character escapes others.
 type Like = fn(&str, &str, Option<char>) -> tare_mysql::Result<bool>;
 
-/// An argument's bytes as text: each is a character.
+/// An argument's bytes as text, one character for each byte.
 fn characters<'c>(ctx: &'c Call<'_>, i: usize) -> Option<Cow<'c, str>> {
     let bytes = bytes(ctx, i)?;
     Some(bytes.iter().copied().map(char::from).collect())
 }
 
-/// LIKE; NULL where the text or the pattern is.
+/// LIKE; NULL if the text or the pattern is NULL.
 pub(crate) fn like(ctx: &Call<'_>, is_like: Like) -> Answer {
     let escape = escape(ctx, 2)?;
     let is_bytes = |i: usize| matches!(ctx.get_raw(i), ValueRef::Blob(_));
@@ -46,15 +46,15 @@ pub(crate) fn like(ctx: &Call<'_>, is_like: Like) -> Answer {
     Ok(Value::Integer(is_like.into()))
 }
 
-/// A bound of the texts that are like a pattern; NULL of NULL.
+/// A bound of the texts that match a pattern; NULL for NULL.
 pub(crate) fn bound(ctx: &Call<'_>, which: fn((String, String)) -> String, none: &str) -> Answer {
     let escape = escape(ctx, 1)?;
     let of = |p: &str| collation::bounds(p, escape).map_or_else(|| none.to_owned(), which);
     opt(text(ctx, 0).map(|p| of(&p)))
 }
 
-/// GREATEST and LEAST of texts; NULL where one is. Of equal ones the last is the greatest, and the
-/// first the least.
+/// GREATEST and LEAST of texts; NULL if one is NULL. Of equal texts the last is the greatest, and the first
+/// the least.
 pub(crate) fn extreme(ctx: &Call<'_>, way: std::cmp::Ordering) -> Answer {
     let mut best: Option<(usize, Cow<'_, str>)> = None;
     for i in 0..ctx.len() {

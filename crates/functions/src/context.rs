@@ -72,7 +72,7 @@ pub(crate) static HELPERS: &[Helper] = &[
         Ok(ctx.session.user_variable(&text(ctx, 0).unwrap_or_default()))
     })
     .volatile(),
-    // A time of the system's zone, in UTC: what earlier versions have stored.
+    // Converts a time of the system's zone, which earlier versions stored, to UTC.
     helper("tare_system_utc", 1, 1, |ctx| {
         let Some(stored) = text(ctx, 0) else {
             return Ok(Value::Null);
@@ -86,7 +86,7 @@ pub(crate) static HELPERS: &[Helper] = &[
             _ => Value::Text(stored.into_owned()),
         })
     }),
-    // A TIMESTAMP is UTC where it is stored, and has so many digits there.
+    // A TIMESTAMP is stored in UTC, with so many fractional digits.
     helper("tare_local", 1, 1, |ctx| {
         let Some(stored) = text(ctx, 0) else {
             return Ok(Value::Null);
@@ -94,7 +94,7 @@ pub(crate) static HELPERS: &[Helper] = &[
         let fraction = stored.split_once('.').map_or(0, |(_, f)| f.len());
         let zone = ctx.session.zone();
         Ok(match DateTime::parse(&stored) {
-            // The zero date is no moment.
+            // The zero date has no time zone.
             Some(utc) if !zone.is_utc() && !stored.starts_with("0000") => {
                 zone.local(utc).text_with(fraction as i64).into()
             }

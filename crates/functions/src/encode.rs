@@ -1,4 +1,4 @@
-//! Bytes as texts, and digests.
+//! Encodings of bytes as texts, and digests.
 
 use data_encoding::BASE64;
 use sqlparser::ast::{Expr, Value as Literal};
@@ -80,7 +80,7 @@ fn digest<D: sha1::Digest>(ctx: &Call<'_>) -> Answer {
     Ok(hex(&D::digest(s.as_bytes()), false).into())
 }
 
-/// CHAR: of numbers, so that 0x41 is 65.
+/// CHAR, whose arguments are numbers: 0x41 is 65.
 fn char(call: SqlCall) -> ExprResult {
     let arguments = call.into_arguments().into_iter().map(|argument| {
         let Expr::Value(value) = &argument else {

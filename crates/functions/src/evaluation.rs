@@ -30,9 +30,9 @@ pub trait EvaluationContext: SessionFacts + Debug {
     fn user_variable(&self, name: &str) -> Value;
     /// Sets `@name`.
     fn set_user_variable(&self, name: &str, value: Value);
-    /// An option of schema sys, as sys_config has it; `None` for NULL, and for what is no option.
+    /// An option of schema sys in sys_config; `None` for NULL and for unknown options.
     fn sys_option(&self, name: &str) -> Option<String>;
-    /// Whether an instrument of this name is enabled, or `timed`, where nobody has said anything.
+    /// Whether an instrument of this name is enabled, or timed (`timed`), by default.
     fn instrument_default(&self, name: &str, timed: bool) -> bool;
     /// @@sql_mode, as text.
     fn sql_mode(&self) -> String;
@@ -40,7 +40,7 @@ pub trait EvaluationContext: SessionFacts + Debug {
     fn zone(&self) -> Zone {
         Zone::system()
     }
-    /// 1365: a division by zero, where @@sql_mode asks for a warning. Whether it does.
+    /// 1365: warns of a division by zero if @@sql_mode has ERROR_FOR_DIVISION_BY_ZERO; returns whether.
     fn divided_by_zero(&self) -> bool {
         let warns = self.sql_mode().contains("ERROR_FOR_DIVISION_BY_ZERO");
         if warns {
@@ -49,13 +49,13 @@ pub trait EvaluationContext: SessionFacts + Debug {
         warns
     }
 
-    /// 1292: a text that is not all of a number.
+    /// 1292: warns of a text that is not a number as a whole.
     fn truncated(&self, kind: &str, text: &[u8]) {
         let text = quoted(text);
         self.warn(1292, &format!("Truncated incorrect {kind} value: '{text}'"));
     }
 
-    /// 1300: bytes are no text of a character set, from these on. Returns whether @@sql_mode is strict.
+    /// 1300: warns that bytes are no text of a character set. Returns whether @@sql_mode is strict.
     fn invalid_text(&self, charset: &str, bytes: &[u8]) -> bool {
         let digits: String = bytes.iter().map(|b| format!("{b:02X}")).collect();
         self.warn(
@@ -70,14 +70,14 @@ pub trait EvaluationContext: SessionFacts + Debug {
         SqlError::interrupted()
     }
 
-    /// Waits; whether the statement was interrupted.
+    /// Waits. Returns whether the statement was interrupted.
     fn sleep(&self, seconds: f64) -> bool;
-    /// GET_LOCK: takes a lock that nobody else has.
+    /// GET_LOCK: takes a lock. False: another connection has it.
     fn try_lock(&self, name: &str) -> bool;
     /// The connection that has a lock.
     fn lock_owner(&self, name: &str) -> Option<u64>;
-    /// RELEASE_LOCK. `None`: nobody has it; `Some(false)`: somebody else does.
+    /// RELEASE_LOCK. `None`: no connection has it; `Some(false)`: another one has.
     fn unlock(&self, name: &str) -> Option<bool>;
-    /// RELEASE_ALL_LOCKS: how many that were.
+    /// RELEASE_ALL_LOCKS. Returns the number of released locks.
     fn unlock_all(&self) -> u64;
 }

@@ -10,13 +10,13 @@ use tare_mysql::wire::value::format_real;
 
 use crate::prelude::*;
 
-/// Where a double that is cast comes from: a column, or an operator. 0 is all else.
+/// The origin of a double that is cast: a column or an operator. 0 is any other.
 const COLUMN: i64 = 1;
 const COMPUTED: i64 = 2;
-/// It is a DECIMAL, whatever it holds.
+/// The operand is a DECIMAL, whatever its value.
 const DECIMAL: i64 = 3;
 
-/// Digits that a quotient has more than its dividend: @@div_precision_increment.
+/// Digits that a quotient has beyond those of its dividend: @@div_precision_increment.
 pub(crate) const MORE_DIGITS: i64 = 4;
 
 /// What the dialect writes.
@@ -36,7 +36,7 @@ pub(crate) static HELPERS: &[Helper] = &[
             other => Ok(other),
         }
     }),
-    // The third argument of what divides says whether a divisor of 0 is an error.
+    // The third argument of a division is whether a divisor of 0 is an error.
     helper("tare_over", 3, 3, |ctx| {
         divided(ctx, |a, b| match a.over(b, MORE_DIGITS) {
             Some(quotient) => Ok(Value::Text(quotient.text())),
@@ -46,11 +46,11 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_rest", 3, 3, |ctx| {
         divided(ctx, |a, b| Ok(Value::Text(a.remainder(b).text())))
     }),
-    // The last argument says whether the result has no sign.
+    // The last argument is whether the result is unsigned.
     helper("tare_add_int", 3, 3, |ctx| integers(ctx, i128::checked_add)),
     helper("tare_sub_int", 3, 3, |ctx| integers(ctx, i128::checked_sub)),
     helper("tare_mul_int", 3, 3, |ctx| {
-        // As MySQL does, which reads no product as the one number that has no positive.
+        // As in MySQL, no product is i64::MIN.
         integers(ctx, |a, b| {
             a.checked_mul(b).filter(|n| *n != i128::from(i64::MIN))
         })
@@ -62,7 +62,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_div_int", 4, 4, |ctx| {
         let unsigned = int(ctx, 3) == Some(1);
         let integers = (0..2).all(|i| matches!(ctx.get_raw(i), ValueRef::Integer(_)));
-        // Of two integers none is the one number that has no positive, as in a product.
+        // As for a product, no quotient of two integers is i64::MIN.
         divided(ctx, |a, b| {
             let quotient = a.div(b).to_integer();
             in_range(
@@ -76,12 +76,12 @@ pub(crate) static HELPERS: &[Helper] = &[
         None => Ok(Value::Null),
         Some(d) => in_range(d.negated().to_integer(), false),
     }),
-    // SQLite takes a double from 0, which loses the sign of nothing.
+    // SQLite subtracts a double from 0, which loses the sign of zero.
     helper("tare_neg_real", 1, 1, |ctx| {
         Ok(real(ctx, 0).map_or(Value::Null, |x| number(-x)))
     }),
     helper("tare_abs", 1, 1, |ctx| one(ctx, |d| d.abs())),
-    // A number that was given as a text: whole, where it is.
+    // The number of a text: an integer if it is one.
     helper("tare_exact", 1, 1, |ctx| match ctx.get_raw(0) {
         ValueRef::Text(t) => Ok(match Decimal::prefix(t) {
             (d, _) if d.scale() == 0 => d.to_integer().map_or(Value::Null, integer),
@@ -90,8 +90,8 @@ pub(crate) static HELPERS: &[Helper] = &[
         _ => ctx.argument(0),
     }),
     // CAST(x AS SIGNED), and AS UNSIGNED where the second argument is 1.
-    // The third says that the operand has no sign, and the fourth that what is cut is an error. The
-    // fifth says what a double is: see [`cast_double`].
+    // The third is whether the operand is unsigned, and the fourth whether a value out of range is an
+    // error. The fifth is the origin of a double: see [`cast_double`].
     helper("tare_whole", 2, 5, |ctx| {
         let unsigned = int(ctx, 1) == Some(1);
         let bits = ctx.len() > 2 && int(ctx, 2) == Some(1);
@@ -121,8 +121,8 @@ pub(crate) static HELPERS: &[Helper] = &[
             Some(d) => cast_to_bits(&d, unsigned, bits),
         })
     }),
-    // CAST(x AS CHAR(length)) of a double: of a FLOAT where the second argument is 1, with so many digits
-    // behind the point.
+    // CAST(x AS CHAR(length)) of a double: of a FLOAT if the second argument is 1; the third is the digits
+    // after the point.
     helper("tare_shown", 4, 4, |ctx| {
         let ValueRef::Real(x) = ctx.get_raw(0) else {
             return as_text(ctx, 0);
@@ -155,7 +155,7 @@ pub(crate) static HELPERS: &[Helper] = &[
         Ok(Value::Text(largest(digits, scale, rounded.is_negative())))
     }),
     // GREATEST and LEAST of exact numbers, and NULLIF.
-    // Operators on bits, of 64 bits without a sign.
+    // Operators on unsigned integers of 64 bits.
     helper("tare_bits", 3, 3, bits),
     helper("tare_greatest", 2, ANY, |ctx| extreme(ctx, true)),
     helper("tare_least", 2, ANY, |ctx| extreme(ctx, false)),
@@ -195,7 +195,7 @@ pub(crate) fn value(value: ValueRef<'_>) -> Option<Decimal> {
     }
 }
 
-/// A whole number as SQLite has it: an INTEGER, or a text beyond 64 bits with a sign.
+/// An integer in SQLite: an INTEGER, or a text beyond signed 64 bits.
 pub(crate) fn integer(n: i128) -> Value {
     i64::try_from(n).map_or_else(|_| Value::Text(n.to_string()), Value::Integer)
 }
@@ -205,7 +205,7 @@ fn out_of_range(kind: &str) -> rusqlite::Error {
     raise(SqlError::new(1690, format!("{kind} value is out of range")))
 }
 
-/// A whole number of 64 bits.
+/// An integer of 64 bits; 1690 if it is out of range.
 fn in_range(n: Option<i128>, unsigned: bool) -> Answer {
     let fits = |n: &i128| match unsigned {
         true => u64::try_from(*n).is_ok(),
@@ -221,7 +221,7 @@ fn in_range(n: Option<i128>, unsigned: bool) -> Answer {
     }
 }
 
-/// A number of one.
+/// A function of one number.
 fn one(ctx: &Call<'_>, f: fn(Decimal) -> Decimal) -> Answer {
     Ok(match ctx.get_raw(0) {
         ValueRef::Real(x) if x.is_finite() => {
@@ -234,7 +234,7 @@ fn one(ctx: &Call<'_>, f: fn(Decimal) -> Decimal) -> Answer {
     })
 }
 
-/// A DECIMAL of two numbers; a double, where one of them is.
+/// A DECIMAL of two numbers; a double if one of them is one.
 fn two(
     ctx: &Call<'_>,
     f: fn(&Decimal, &Decimal) -> Option<Decimal>,
@@ -253,7 +253,7 @@ fn two(
     }
 }
 
-/// A whole number of two.
+/// An integer of two integers.
 fn integers(ctx: &Call<'_>, f: fn(i128, i128) -> Option<i128>) -> Answer {
     let unsigned = matches!(ctx.get_raw(2), ValueRef::Integer(1));
     let operand = |i: usize| match ctx.get_raw(i) {
@@ -267,7 +267,7 @@ fn integers(ctx: &Call<'_>, f: fn(i128, i128) -> Option<i128>) -> Answer {
     }
 }
 
-/// What divides: by zero it is NULL, and a warning where @@sql_mode asks for one.
+/// A division. By zero it is NULL, with a warning if @@sql_mode has one.
 fn divided(ctx: &Call<'_>, f: impl Fn(&Decimal, &Decimal) -> Answer) -> Answer {
     let (Some(a), Some(b)) = (decimal(ctx, 0), decimal(ctx, 1)) else {
         return Ok(Value::Null);
@@ -278,8 +278,8 @@ fn divided(ctx: &Call<'_>, f: impl Fn(&Decimal, &Decimal) -> Answer) -> Answer {
     f(&a, &b)
 }
 
-/// What a division by zero gives: NULL with a warning, or 1365 where an argument says that it is an
-/// error, and @@sql_mode too.
+/// The result of a division by zero: NULL with a warning, or 1365 if both an argument and @@sql_mode make it
+/// an error.
 pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
     let warns = ctx.session.divided_by_zero();
     match warns && ctx.len() > refuses && int(ctx, refuses) == Some(1) {
@@ -288,7 +288,7 @@ pub(crate) fn by_zero(ctx: &Call<'_>, refuses: usize) -> Answer {
     }
 }
 
-/// Whether a DECIMAL leaves 64 bits, with a sign or without.
+/// Whether a DECIMAL is out of range of 64 bits, signed or unsigned.
 fn cut(d: &Decimal, unsigned: bool) -> bool {
     let integer = d.rounded(0).to_integer();
     !integer.is_some_and(|n| match unsigned {
@@ -306,16 +306,16 @@ fn truncated(ctx: &Call<'_>, message: String, refuses: bool) -> rusqlite::Result
     Ok(())
 }
 
-/// CAST of a double, to the nearest whole number; a negative one keeps its bits without a sign.
+/// CAST of a double to the nearest integer; a negative one keeps its bits when cast to UNSIGNED.
 ///
-/// Beyond 64 bits with a sign it depends on where the double comes from: a column's is cut with 1292,
-/// a computed one is error 1690, and others are cut without a word.
+/// Beyond signed 64 bits the result depends on the origin: a column's double is clamped with 1292, a computed
+/// one is error 1690, and others are clamped without a warning.
 fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i64) -> Answer {
-    // Exact: all doubles this large are whole.
+    // This is exact: all doubles this large are integers.
     let n = x.round_ties_even() as i128;
     let fits = i64::try_from(n).is_ok();
     match origin {
-        // 2 to the 63rd is still taken for a number of 64 bits.
+        // 2 to the 63rd counts as a number of 64 bits.
         COMPUTED if !(fits || unsigned && n == 1 << 63) => return Err(out_of_range("BIGINT")),
         COMPUTED => {}
         COLUMN if !fits || n == i128::from(i64::MIN) => {
@@ -338,7 +338,7 @@ fn cast_double(ctx: &Call<'_>, x: f64, unsigned: bool, refuses: bool, origin: i6
     })
 }
 
-/// The same, where an operand without a sign keeps its bits.
+/// The same; an unsigned operand keeps its bits.
 fn cast_to_bits(d: &Decimal, unsigned: bool, bits: bool) -> Value {
     match cast_integer(d, unsigned || bits) {
         Value::Text(t) if !unsigned => Value::Integer(t.parse::<u64>().unwrap_or(u64::MAX) as i64),
@@ -346,7 +346,7 @@ fn cast_to_bits(d: &Decimal, unsigned: bool, bits: bool) -> Value {
     }
 }
 
-/// A number cut to 64 bits, as CAST does it.
+/// A number clamped to 64 bits, as CAST does.
 fn cast_integer(d: &Decimal, unsigned: bool) -> Value {
     let rounded = d.rounded(0);
     let n = rounded.to_integer().unwrap_or(match rounded.is_negative() {
@@ -365,7 +365,7 @@ fn cast_integer(d: &Decimal, unsigned: bool) -> Value {
     integer(n)
 }
 
-/// The largest argument, or the smallest; NULL where one is.
+/// The largest argument, or the smallest; NULL if one is NULL.
 fn extreme(ctx: &Call<'_>, largest: bool) -> Answer {
     let mut best: Option<(usize, Decimal)> = None;
     for i in 0..ctx.len() {

@@ -1,4 +1,4 @@
-//! Dates and times as texts, and out of texts.
+//! Formats dates and times, and parses them.
 
 use crate::prelude::*;
 
@@ -7,7 +7,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("date_format", 2, 2, Text, formatted),
     own("get_format", 2, 2, Text, |ctx| {
         opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(kind, place)| {
-            // No place has a longer name.
+            // No location has a longer name.
             let place = place.get(..place.len().min(9))?.to_uppercase();
             Some(
                 match (&*kind, &*place) {
@@ -36,7 +36,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("time_format", 2, 2, Text, formatted),
 ];
 
-/// A date or a time as a pattern says.
+/// A date or a time in a format.
 fn formatted(ctx: &Call<'_>) -> Answer {
     opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(t, f)| {
         let at = DateTime::parse(&t)
@@ -45,7 +45,7 @@ fn formatted(ctx: &Call<'_>) -> Answer {
     }))
 }
 
-/// STR_TO_DATE: reads a text by a pattern.
+/// STR_TO_DATE: parses a text by a format.
 fn parse(value: &str, pattern: &str) -> Option<String> {
     let mut reading = Reading {
         rest: value,
@@ -55,7 +55,7 @@ fn parse(value: &str, pattern: &str) -> Option<String> {
     reading.text()
 }
 
-/// What STR_TO_DATE has read, and what it has still to read.
+/// The parsed parts, and the rest of the text.
 #[derive(Default)]
 struct Reading<'t> {
     rest: &'t str,
@@ -76,7 +76,7 @@ struct Reading<'t> {
 }
 
 impl Reading<'_> {
-    /// Reads what a pattern says; `None` where the text is another one.
+    /// Parses by a format; `None` if the text does not match.
     fn pattern(&mut self, pattern: &str) -> Option<()> {
         let mut chars = pattern.chars();
         while let Some(c) = chars.next() {
@@ -91,7 +91,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// Reads the part that a letter behind `%` stands for; `None` where the text has no such part.
+    /// Parses the part of the letter after `%`; `None` if the text does not match.
     fn part(&mut self, letter: char) -> Option<()> {
         match letter {
             'Y' => self.year = self.number(4)?,
@@ -137,7 +137,7 @@ impl Reading<'_> {
         Some(())
     }
 
-    /// So many digits at most, as they stand.
+    /// At most so many digits.
     fn digits(&mut self, most: usize) -> Option<&str> {
         let digits = self.rest.bytes().take(most);
         let digits = digits.take_while(u8::is_ascii_digit).count();
@@ -150,7 +150,7 @@ impl Reading<'_> {
         self.digits(most)?.parse().ok()
     }
 
-    /// A name of a list, or its first three letters: its place, from 1.
+    /// The position of a name in a list, from 1; of its first three letters if `short`.
     fn word(&mut self, names: &[&str], short: bool) -> Option<i64> {
         for (i, name) in names.iter().enumerate() {
             let name = if short { &name[..3] } else { name };
@@ -163,7 +163,7 @@ impl Reading<'_> {
         None
     }
 
-    /// The date, the time or both; `None` where there is no such day or hour.
+    /// The date, the time or both; `None` if there is no such day or time.
     fn text(mut self) -> Option<String> {
         if let Some(afternoon) = self.afternoon {
             self.hour = self.hour % 12 + if afternoon { 12 } else { 0 };

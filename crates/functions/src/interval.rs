@@ -114,7 +114,7 @@ fn date_sub(call: SqlCall) -> ExprResult {
     moved_by(call, negative_number)
 }
 
-/// A number of days stands for an INTERVAL of them.
+/// DATE_ADD or DATE_SUB; a number is an INTERVAL of days.
 fn moved_by(call: SqlCall, sign: fn(Expr) -> Expr) -> ExprResult {
     let [date, by] = plain(call)?;
     let (n, unit) = match by {
@@ -140,7 +140,7 @@ fn amount(unit: &str, value: &str) -> Option<i64> {
         && let Some(last) = value.rsplit(|c: char| !c.is_ascii_digit()).next()
         && let Some(n) = numbers.last_mut()
     {
-        // Digits of a fraction: .5 is half a second.
+        // The digits are a fraction: .5 is half a second.
         *n = format!("{last:0<6}").get(..6)?.parse().ok()?;
     }
     const DAY: i64 = 86_400_000_000;
@@ -161,7 +161,7 @@ fn amount(unit: &str, value: &str) -> Option<i64> {
         "YEAR_MONTH" => &[12, 1],
         _ => return None,
     };
-    // Fewer numbers than parts are the last ones.
+    // If there are fewer numbers than parts, they are the last parts.
     let skip = parts.len().checked_sub(numbers.len())?;
     let mut sum = 0i64;
     for (n, part) in numbers.iter().zip(&parts[skip..]) {
@@ -180,7 +180,7 @@ fn period(n: i64) -> i64 {
     year * 12 + month - 1
 }
 
-/// A date or a time, so much later or earlier.
+/// A date or a time plus or minus a time.
 fn later(ctx: &Call<'_>, sign: i64) -> Answer {
     opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(a, b)| {
         let by = sign * time::parse_time(&b)?;
@@ -191,7 +191,7 @@ fn later(ctx: &Call<'_>, sign: i64) -> Answer {
     }))
 }
 
-/// A date with its time, where it has one.
+/// The text of a date, with its time if it has one.
 fn moved(d: DateTime) -> String {
     if d.has_time { d.text() } else { d.date_text() }
 }

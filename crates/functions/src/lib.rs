@@ -1,8 +1,7 @@
-//! MySQL's functions: a record for each, with its name, how many arguments it takes, what it
-//! returns, and what it is in SQLite: the same, another name, an expression, or a body of ours.
+//! MySQL's functions. Each has a record with its name, its number of arguments, its return type, and its form
+//! in SQLite: the same name, another name, an expression, or a body of ours.
 //!
-//! A family of functions is a file. [`find`] is what the dialect asks; [`register`] gives a
-//! connection the bodies.
+//! A family of functions is a file. The dialect calls [`find`]; [`register`] adds the bodies to a connection.
 
 mod address;
 mod aggregate;
@@ -45,7 +44,7 @@ use std::sync::{Arc, OnceLock};
 use rusqlite::Connection;
 use tare_dialect::function::Signature;
 
-/// The functions that clients call. What is in none of them is error 1305, though SQLite may know it.
+/// The functions that clients call. Any other function is error 1305, even if SQLite has it.
 pub static FAMILIES: &[&[Function]] = &[
     address::FUNCTIONS,
     aggregate::FUNCTIONS,
@@ -68,7 +67,7 @@ pub static FAMILIES: &[&[Function]] = &[
     window::FUNCTIONS,
 ];
 
-/// The functions that only the dialect calls: operators, casts, variables.
+/// Functions that only the dialect calls: operators, casts, variables.
 static HELPERS: &[&[Helper]] = &[
     aggregate::HELPERS,
     assign::HELPERS,
@@ -97,8 +96,7 @@ pub fn find(name: &str) -> Option<&'static Signature> {
     index.get(name).copied()
 }
 
-/// Gives a connection the functions and collations that SQLite lacks or has otherwise, for a
-/// session.
+/// Adds our functions and collations to a connection of a session.
 pub fn register(db: &Connection, session: &Arc<dyn EvaluationContext>) -> rusqlite::Result<()> {
     order::register(db)?;
     for function in FAMILIES.iter().copied().flatten() {

@@ -1,4 +1,4 @@
-//! GET_LOCK and its kin: locks that have a name and nothing else.
+//! Named locks: GET_LOCK and others.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(seconds) = real(ctx, 1) else {
             return Ok(Value::Null);
         };
-        // A negative time is for ever.
+        // A negative timeout is none.
         let end = (seconds >= 0.0)
             .then(|| Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0)));
         loop {

@@ -114,19 +114,19 @@ fn atan(call: SqlCall) -> ExprResult {
     Ok(node::call(name, call.into_arguments()))
 }
 
-/// A number of a number; NULL where there is none.
+/// A function of one number; NULL if the result is none.
 fn unary(ctx: &Call<'_>, f: fn(f64) -> f64) -> Answer {
     Ok(real(ctx, 0).map_or(Value::Null, |x| number(f(x))))
 }
 
-/// A number of two.
+/// A function of two numbers.
 fn binary(ctx: &Call<'_>, f: fn(f64, f64) -> f64) -> Answer {
     Ok(real(ctx, 0)
         .zip(real(ctx, 1))
         .map_or(Value::Null, |(a, b)| number(f(a, b))))
 }
 
-/// A whole number: one that is whole already stays as it is.
+/// Rounds to an integer; an integer stays as it is.
 fn to_integer(ctx: &Call<'_>, f: fn(f64) -> f64, of: fn(&Decimal) -> Decimal) -> Answer {
     Ok(match ctx.get_raw(0) {
         ValueRef::Text(_) => {
@@ -162,7 +162,7 @@ fn rand(ctx: &Call<'_>) -> Answer {
     Ok(Value::Real((bits >> 11) as f64 / (1u64 << 53) as f64))
 }
 
-/// What divides: by zero it is NULL, and a warning where @@sql_mode asks for one.
+/// A division. By zero it is NULL, with a warning if @@sql_mode has one.
 fn divided(
     ctx: &Call<'_>,
     of_integers: fn(i64, i64) -> Option<i64>,

@@ -1,4 +1,4 @@
-//! What time it is, here and elsewhere.
+//! The current time, and time zones.
 
 use tare_mysql::date::Zone;
 
@@ -27,7 +27,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("from_unixtime", 1, 2, FromEpoch, |ctx| {
         opt(real(ctx, 0).and_then(|x| {
             let seconds = x.floor() as i64;
-            // MySQL's last second, of 3001-01-18, since it counts in 64 bits.
+            // The last second of MySQL's 64-bit times, on 3001-01-18.
             if !(0..=32_536_771_199).contains(&seconds) {
                 return None;
             }
@@ -68,7 +68,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("utc_timestamp", 0, 1, DateTime, utc_timestamp).volatile(),
 ];
 
-/// Digits behind the second, where the first argument asks for some.
+/// The fractional digits of the first argument, or 0.
 fn digits(ctx: &Call<'_>) -> i64 {
     match ctx.len() {
         0 => 0,
@@ -76,7 +76,7 @@ fn digits(ctx: &Call<'_>) -> i64 {
     }
 }
 
-/// Now, in the session's time zone.
+/// The current time in the session's time zone.
 fn now(ctx: &Call<'_>) -> DateTime {
     let (seconds, micros) = time::now_utc();
     ctx.session

@@ -1,4 +1,4 @@
-//! Numbers as texts and bits, and what makes a number.
+//! Numbers as texts and bits, and conversions to numbers.
 
 use tare_mysql::number::Number;
 
@@ -120,7 +120,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// A number that is for people to read, with a warning where a text is not all of one. An empty one is 0.
+/// The number to format, with a warning if a text is not a number as a whole. An empty text is 0.
 fn readable_number(ctx: &Call<'_>) -> Option<f64> {
     if let ValueRef::Text(t) = ctx.get_raw(0)
         && !t.is_empty()
@@ -131,7 +131,7 @@ fn readable_number(ctx: &Call<'_>) -> Option<f64> {
     real(ctx, 0)
 }
 
-/// So many of a unit; what is very large with its power of ten.
+/// A number with its unit; a very large one with an exponent.
 fn in_units(x: f64, unit: &str) -> String {
     if x.abs() < 1e5 {
         return format!("{x:.2} {unit}");

@@ -1,4 +1,4 @@
-//! The record of a function, and what it is made with.
+//! The record of a function.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::evaluation::EvaluationContext;
 /// Computes a call's value.
 pub type Scalar = fn(&Call<'_>) -> Answer;
 
-/// Gives a connection an aggregate function, under a name and for a number of arguments.
+/// Registers an aggregate function with a connection, under a name and for a number of arguments.
 pub type AddAggregate = fn(&Connection, &str, c_int) -> rusqlite::Result<()>;
 
-/// What SQLite is given for a call.
+/// The value of a call, for SQLite.
 enum CallValue {
     Computed(Value),
-    /// An argument, which SQLite has already.
+    /// An argument, by its position.
     Argument(usize),
 }
 
@@ -35,7 +35,7 @@ impl ToSql for CallValue {
     }
 }
 
-/// What SQLite runs.
+/// The code that SQLite runs.
 #[derive(Debug, Clone, Copy)]
 enum Body {
     Scalar(Scalar),
@@ -45,7 +45,7 @@ enum Body {
 /// A function that clients call.
 #[derive(Debug)]
 pub struct Function {
-    /// What the dialect knows of it.
+    /// Its signature, which the dialect reads.
     pub signature: Signature,
     /// `None`: SQLite has it, or another record has the body.
     body: Option<Body>,

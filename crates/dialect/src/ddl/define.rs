@@ -56,8 +56,8 @@ pub trait FromSql: Sized {
     /// The definition of a CREATE TABLE.
     fn from_create(create: &CreateTable) -> Result<Self>;
 
-    /// The definition before the SELECT of CREATE TABLE ... SELECT: it may have no columns, and indexes of the
-    /// SELECT's columns.
+    /// The definition before the SELECT of CREATE TABLE ... SELECT: it may have no columns, and indexes of
+    /// the SELECT's columns.
     fn from_create_as(create: &CreateTable) -> Result<Self>;
 
     /// Adds a column as it is written.

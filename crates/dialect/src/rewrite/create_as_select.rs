@@ -12,8 +12,8 @@ use crate::name::quote;
 use crate::plan::Sql;
 
 impl Rewriter<'_> {
-    /// Completes a definition with a query's columns, and builds the INSERT that fills the table. Columns that
-    /// both name have the written definition, and the query's order.
+    /// Completes a definition with a query's columns, and builds the INSERT that fills the table. Columns
+    /// that both name have the written definition, and the query's order.
     pub fn create_as_select(
         mut self,
         name: &TableName,

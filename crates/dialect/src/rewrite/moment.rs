@@ -49,8 +49,8 @@ fn alike(text: &str, code: ColumnType, digits: i64) -> Option<String> {
 }
 
 impl Rewriter<'_> {
-    /// Prepares the operands of a comparison with dates or times. False: it is none, or an operand's type is not
-    /// known.
+    /// Prepares the operands of a comparison with dates or times. False: it is none, or an operand's type is
+    /// not known.
     pub(super) fn compare_moments(
         &mut self,
         expr: &mut Expr,

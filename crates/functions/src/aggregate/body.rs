@@ -14,7 +14,7 @@ use crate::call::{int, raise, real, text as text_of};
 use crate::json;
 use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder};
 
-/// Gives a connection an aggregate.
+/// Registers an aggregate with a connection.
 pub(super) fn add<A, D>(db: &Connection, name: &str, arguments: c_int, aggregate: D) -> Result<()>
 where
     A: Send + RefUnwindSafe + UnwindSafe + 'static,
@@ -24,7 +24,7 @@ where
     db.create_aggregate_function(name, arguments, flags, aggregate)
 }
 
-/// The value of the only row that there is: what a subquery in the place of a value has to have.
+/// The value of a scalar subquery; an error for a second row.
 pub(super) struct OnlyValue;
 
 impl Aggregate<Option<Value>, Value> for OnlyValue {
@@ -108,18 +108,18 @@ impl Aggregate<Option<u64>, Value> for Bits {
     }
 
     fn finalize(&self, _: &mut Context<'_>, bits: Option<Option<u64>>) -> Result<Value> {
-        // Of no rows they are what joins with anything.
+        // Without rows, the result is the neutral element.
         Ok(Value::Integer(bits.flatten().unwrap_or(self.start) as i64))
     }
 }
 
-/// What an array or object of JSON is made of while rows come: texts, which take less than documents do.
+/// Collects the values of a JSON array or object as texts, which take less memory than documents.
 pub(super) struct JsonCollector {
-    /// What error messages call the function.
+    /// The function's name in error messages.
     pub(super) name: &'static str,
 }
 
-/// 1041, where the statement may not take so much more memory: SQLite does not see what rows leave here.
+/// 1041 if the statement may not take so much more memory: SQLite does not count what is collected here.
 fn check_memory(bytes: usize) -> Result<()> {
     match memory::admit(bytes) {
         true => Ok(()),
@@ -137,7 +137,7 @@ impl JsonCollector {
         }
     }
 
-    /// 1301: what comes of all rows is too long.
+    /// 1301 if the result is too long.
     fn within(&self, bytes: usize) -> Result<()> {
         match bytes > MAX_TEXT_BYTES {
             true => Err(self.too_long()),
@@ -179,7 +179,7 @@ impl Aggregate<String, Value> for Array {
     }
 }
 
-/// Members by what MySQL sorts them by, and how long their texts are.
+/// Members in MySQL's order of keys (length, then bytes), and the length of their texts.
 #[derive(Default)]
 pub(super) struct Members {
     all: BTreeMap<(usize, String), String>,
@@ -198,7 +198,7 @@ impl Aggregate<Members, Value> for Object {
         let key = text_of(ctx, 0).unwrap_or_default().into_owned();
         members.bytes += text.len();
         let more = key.len() + 6;
-        // The last of a name is kept.
+        // The last value of a name wins.
         match members.all.insert((key.len(), key), text) {
             Some(before) => members.bytes -= before.len(),
             None => members.bytes += more,

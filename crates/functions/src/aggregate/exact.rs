@@ -10,21 +10,21 @@ use tare_mysql::decimal::Decimal;
 use crate::call::real;
 use crate::exact::{MORE_DIGITS, integer, value};
 
-/// A total, exact as long as no double takes part.
+/// A total, which is exact unless a double is added.
 #[derive(Default)]
 pub(super) struct Total {
     /// Integers of 64 bits.
     integers: i128,
     /// DECIMALs.
     exact: Option<Decimal>,
-    /// Doubles, and how many of them are in.
+    /// The sum of the doubles, and their count.
     doubles: f64,
     real: i64,
     count: i64,
 }
 
 impl Total {
-    /// Takes a value in, or out again.
+    /// Adds a value (`by` is 1) or removes it (-1).
     fn take(&mut self, ctx: &Context<'_>, by: i64) {
         match ctx.get_raw(0) {
             ValueRef::Null => return,
@@ -123,7 +123,7 @@ impl WindowAggregate<Total, Value> for Exact {
     }
 }
 
-/// Gives a connection one of them.
+/// Registers one of them with a connection.
 pub(super) fn add(db: &Connection, name: &str, arguments: c_int, function: Exact) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     db.create_window_function(name, arguments, flags, function)

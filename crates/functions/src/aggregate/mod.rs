@@ -1,4 +1,4 @@
-//! Functions of groups of rows.
+//! Aggregate functions.
 
 mod body;
 mod exact;
@@ -140,7 +140,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
 ];
 
-/// COUNT: a text counts once whatever its case.
+/// COUNT. With DISTINCT, texts that differ in case only count once.
 fn count(call: SqlCall) -> ExprResult {
     if !call.distinct() {
         return match call.arguments().as_slice() {
@@ -161,7 +161,7 @@ fn count(call: SqlCall) -> ExprResult {
     Ok(distinct("count", without_case(value), Vec::new()))
 }
 
-/// SUM, exact where SQLite's would stop.
+/// SUM, which is exact beyond the range of SQLite's.
 fn sum(call: SqlCall) -> ExprResult {
     if !call.exact {
         return Ok(call.unchanged());
@@ -200,7 +200,7 @@ fn group_concat(call: SqlCall) -> ExprResult {
         let arguments = vec![value, separator];
         return Ok(node::aggregate("group_concat", false, arguments, order));
     }
-    // SQLite: DISTINCT aggregates take one argument; its separator is a comma then.
+    // DISTINCT aggregates of SQLite take one argument, so the separator is a comma.
     let value = if is_column {
         value
     } else {
@@ -210,7 +210,7 @@ fn group_concat(call: SqlCall) -> ExprResult {
     if separator == comma() {
         return Ok(distinct("group_concat", value, order));
     }
-    // No comma of a value is taken for one between two of them.
+    // Commas within values are replaced, so that they are not taken for separators.
     let stand_in = node::call("char", vec![node::number(31)]);
     let value = node::call("replace", vec![value, comma(), stand_in]);
     let all = distinct("group_concat", without_case(value), order);
@@ -225,7 +225,7 @@ fn without_case(value: Expr) -> Expr {
     node::collate(value, "NOCASE")
 }
 
-/// GROUPING has a meaning under WITH ROLLUP only, whose rewriter knows it.
+/// GROUPING is valid with WITH ROLLUP only, whose rewriter replaces it.
 fn grouping(_: SqlCall) -> ExprResult {
     Err(Error::NoGroups)
 }

@@ -10,7 +10,7 @@ fn members<'c>(ctx: &'c Call<'_>, first: usize) -> Vec<Cow<'c, str>> {
     (first..ctx.len()).filter_map(|i| text(ctx, i)).collect()
 }
 
-/// As texts are compared without case.
+/// Whether two texts are equal without case.
 fn same(a: &str, b: &str) -> bool {
     tare_mysql::collation::compare(a, b).is_eq()
 }
@@ -24,7 +24,7 @@ fn number(ctx: &Call<'_>) -> Option<i64> {
     }
 }
 
-/// A member of an ENUM, said by its name or its number.
+/// Converts a name or a number to the member of an ENUM.
 pub(super) fn to_enum(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -42,7 +42,7 @@ pub(super) fn to_enum(ctx: &Call<'_>) -> Answer {
     }
 }
 
-/// Members of a SET in the order of their definition, said by their names or their bits.
+/// Converts names or bits to the members of a SET, in the order of their definition.
 pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -79,7 +79,7 @@ pub(super) fn to_set(ctx: &Call<'_>) -> Answer {
     }
 }
 
-/// The number of an ENUM's member, from 1 on; 0 for none.
+/// The number of an ENUM's member, from 1; 0 if it has none.
 pub(super) fn number_of_enum(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);

@@ -5,12 +5,12 @@ use tare_mysql::date::read::{date_and_time, time_of};
 use super::{incorrect, out_of_range, truncated};
 use crate::prelude::*;
 
-/// A date of the calendar.
+/// Converts to a date of the calendar.
 pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
     };
-    // Rounded to seconds first: the last half second of a day belongs to the next.
+    // The value is rounded to seconds first: the last half second of a day belongs to the next day.
     let rounded = date_and_time(&value).map(|d| {
         let micros = time::rounded(d.micros, 0);
         DateTime::from_total((d.days * 86_400_000_000) + micros, true)
@@ -21,11 +21,11 @@ pub(super) fn to_date(ctx: &Call<'_>) -> Answer {
     }
 }
 
-/// The moments that TIMESTAMP has, as it is written in UTC.
+/// The range of TIMESTAMP in UTC.
 const TIMESTAMPS: [&str; 2] = ["1970-01-01 00:00:01", "2038-01-19 03:14:08"];
 
-/// A date and a time, rounded to so many digits behind the second. Where the last argument is 1, one that
-/// TIMESTAMP has, in UTC instead of the session's time zone; where it is 2, the same of one in UTC.
+/// Converts to a date and time with so many fractional digits. If the last argument is 1, it becomes a
+/// TIMESTAMP: the value is converted from the session's time zone to UTC; if it is 2, the value is in UTC.
 pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -63,7 +63,7 @@ pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
 /// The longest TIME: 838:59:59.
 const MAX_TIME_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
 
-/// A time, rounded to so many digits behind the second.
+/// Converts to a time, rounded to so many fractional digits.
 pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {
         return Ok(Value::Null);
@@ -84,7 +84,7 @@ pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
     Ok(Value::Text(time::time_text_with(rounded, digits)))
 }
 
-/// A year: 0, or one from 1901 to 2155. Two digits are one from 1970 to 2069.
+/// Converts to a year: 0, or 1901 to 2155. Two digits are a year from 1970 to 2069.
 pub(super) fn to_year(ctx: &Call<'_>) -> Answer {
     let value = match ctx.get_raw(0) {
         ValueRef::Null => return Ok(Value::Null),

@@ -131,8 +131,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_json", 1, 1, |ctx| {
     }
 })];
 
-/// A JSON value of a plain one. A text is a JSON string, unless it is an object or array already:
-/// SQLite does not tell JSON from text.
+/// The JSON value of an SQL value. A text is a JSON string, unless it is an object or array: SQLite does not
+/// distinguish JSON from text.
 pub(crate) fn value(raw: ValueRef<'_>) -> Result<Json> {
     Ok(match raw {
         ValueRef::Null => Json::Null,
@@ -167,7 +167,7 @@ pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Optio
     }
 }
 
-/// A document; `None` for a text that is none.
+/// Parses a document; `None` for an invalid one.
 fn parsed(text: &str) -> Result<Option<Json>> {
     if text.len() <= CHECK_BYTES {
         return Ok(serde_json::from_str(text).ok());
@@ -184,14 +184,14 @@ fn parsed(text: &str) -> Result<Option<Json>> {
     }
 }
 
-/// Bytes of a text that are read between two checks of memory. A document takes up to a hundred times as
-/// much memory as its text, and is counted when it is there.
+/// Bytes that are parsed between two checks of memory. A document takes up to a hundred times as much memory
+/// as its text, and is counted after it is allocated.
 const CHECK_BYTES: usize = 56 << 10;
 
-/// A long text that is read until its statement must end.
+/// A long text, whose reading ends if the statement must end.
 struct CheckedText<'a> {
     rest: &'a [u8],
-    /// Why the reading ended: by then, memory that was too much is given back.
+    /// Why the reading ended. It is stored because the memory is freed by then.
     error: Option<SqlError>,
 }
 
@@ -274,7 +274,7 @@ fn kind(value: &Json) -> &'static str {
 
 type Join = fn(Json, Json) -> Json;
 
-/// One document of several.
+/// Merges the documents of the arguments.
 fn merged(ctx: &Call<'_>, name: &str, join: Join) -> Answer {
     let mut all = None;
     for i in 0..ctx.len() {

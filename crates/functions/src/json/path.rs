@@ -1,4 +1,4 @@
-//! JSON paths: what they find in a document, and change.
+//! JSON paths: lookups and changes of documents.
 
 use rusqlite::Result;
 use serde_json::Value as Json;
@@ -124,7 +124,7 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
     Ok(Value::Integer(is_member.into()))
 })];
 
-/// Legs of a path at most: each may be a call in a call, and a document has 128 levels.
+/// Legs of a path: each may be a nested call. A document has 128 levels.
 const MAX_PATH_LEGS: usize = 1000;
 
 /// One step of a path.
@@ -140,7 +140,7 @@ enum Leg {
 fn path(text: &str) -> Option<Vec<Leg>> {
     let mut rest = text.trim().strip_prefix('$')?;
     let mut legs = Vec::new();
-    // What is too long need not be read to its end.
+    // A path that is too long is not read to its end.
     while !rest.is_empty() && legs.len() <= MAX_PATH_LEGS {
         rest = rest.trim_start();
         if let Some(after) = rest.strip_prefix("**") {
@@ -203,7 +203,7 @@ fn walk<'v>(value: &'v Json, legs: &[Leg], matches: &mut Vec<&'v Json>) -> Resul
             let i = all.len().checked_sub(back + 1);
             on(i.and_then(|i| all.get(i)), rest)
         }
-        // What is no array is one of itself.
+        // A value that is no array counts as an array of itself.
         (Leg::Index(0) | Leg::Last(0), other) => on(Some(other), rest),
         (Leg::Deep, value) => {
             on(Some(value), rest)?;
@@ -332,7 +332,7 @@ fn contains_one(array: &Json, wanted: &Json) -> Result<bool> {
     Ok(false)
 }
 
-/// How many members there are, or what they are called.
+/// The number of members, or their keys.
 fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
     let Some(doc) = document(ctx, 0, name)? else {
         return Ok(Value::Null);
@@ -360,7 +360,7 @@ fn size(ctx: &Call<'_>, name: &str, keys: bool) -> Answer {
     })
 }
 
-/// A document with values put into places, or taken out of them.
+/// A document with values set or removed at paths.
 fn edited(ctx: &Call<'_>, name: &str, how: Edit) -> Answer {
     let Some(mut doc) = document(ctx, 0, name)? else {
         return Ok(Value::Null);

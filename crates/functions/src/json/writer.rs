@@ -1,4 +1,4 @@
-//! Documents as texts: MySQL's form, its pretty one, and one string in quotes.
+//! Prints documents: MySQL's format, its pretty format, and quoted strings.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::prelude::*;
 use crate::text_builder::TextBuilder;
 
-/// A document's text, as MySQL prints it. NULL where that is too long.
+/// A document's text in MySQL's format; NULL if it is too long.
 pub(crate) fn text(value: &Json) -> Value {
     written(|out| out.put(value))
 }
@@ -29,7 +29,7 @@ pub(crate) fn quoted(text: &str) -> Value {
 
 fn written(write: impl FnOnce(&mut JsonWriter) -> io::Result<()>) -> Value {
     let mut out = JsonWriter(TextBuilder::default());
-    // Nothing but its length ends the writing early, and that is NULL.
+    // The only error is that the text is too long, and its value is NULL.
     let _ = write(&mut out);
     out.0.into_value()
 }

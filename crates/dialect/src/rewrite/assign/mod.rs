@@ -183,8 +183,8 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
             strict && (value_kind.plain || class == Class::Int)
         }
         "bigint" => strict && (value_kind.plain || class == Class::Int),
-        // What is no double becomes one by a function alone: SQLite compares integers with doubles exactly,
-        // and reads long decimals otherwise.
+        // Other values become doubles by a function only: SQLite compares integers with doubles exactly, and
+        // parses long decimals differently.
         "double" => {
             parts(&column.column_type).fixed().is_none()
                 && (value_kind.exact || class == Class::Real && !wire.is_unsigned())
