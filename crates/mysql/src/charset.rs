@@ -1,4 +1,12 @@
 //! Character sets and collations.
+//!
+//! Texts are read as UTF-8, whatever character set a client names. That is safe only where each byte below
+//! 0x80 is an ASCII character and never a part of another one. In gbk `0xb5 0x5c` is one character, so a
+//! client leaves its second byte, a backslash, as it is.
+
+use mysql_common::collations::{Collation as ForeignCollation, CollationId};
+
+use crate::error::{Result, SqlError};
 
 /// A character set.
 #[derive(Debug)]
@@ -26,6 +34,30 @@ pub const CHARSETS: &[Charset] = &[
 /// Whether clients may name a character set, in lower case. `utf8mb3` is the longer name of `utf8`.
 pub fn is_supported(charset: &str) -> bool {
     charset == "utf8mb3" || CHARSETS.iter().any(|c| c.name == charset)
+}
+
+/// 1115 where [`is_supported`] is false. Decides for handshakes, SET NAMES and the variables of character sets.
+pub fn check(charset: &str) -> Result<()> {
+    match is_supported(charset) {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            1115,
+            format!("Unknown character set: '{charset}'"),
+        )),
+    }
+}
+
+/// The character set of the collation that a client names by MySQL's number. `None`: no collation has it.
+pub fn of_collation_id(id: u16) -> Option<String> {
+    // MariaDB's collations without padding have the number of the padded one and 1024.
+    let id = match id {
+        1024..2048 => id - 1024,
+        _ => id,
+    };
+    match CollationId::from(id) {
+        CollationId::UNKNOWN_COLLATION_ID => None,
+        known => Some(ForeignCollation::resolve(known).charset().to_lowercase()),
+    }
 }
 
 /// A collation.

@@ -60,29 +60,31 @@ pub fn set_sample_age(segment: Option<&Segment>, seconds: &str) -> Result<()> {
     }
 }
 
-/// The variables that SET NAMES sets, and their values.
+/// The variables that SET NAMES sets, and their values; `None` is DEFAULT.
 ///
 /// # Errors
 /// 1115, 1253 or 1273.
-pub fn set_names(charset: &str, collation: Option<&str>) -> Result<Vec<(&'static str, String)>> {
+pub fn set_names(
+    charset: &str,
+    collation: Option<&str>,
+) -> Result<Vec<(&'static str, Option<String>)>> {
     let charset = charset.to_ascii_lowercase();
-    if !charset::is_supported(&charset) && charset != "default" {
-        return Err(SqlError::new(
-            1115,
-            format!("Unknown character set: '{charset}'"),
-        ));
+    let is_default = charset == "default";
+    if !is_default {
+        charset::check(&charset)?;
     }
     let mut set = Vec::new();
     if let Some(collation) = collation {
         check_collation(collation, &charset)?;
-        set.push(("collation_connection", collation.to_ascii_lowercase()));
+        set.push(("collation_connection", Some(collation.to_ascii_lowercase())));
     }
     let of_charset = [
         "character_set_client",
         "character_set_connection",
         "character_set_results",
     ];
-    set.extend(of_charset.map(|name| (name, charset.clone())));
+    let value = (!is_default).then_some(charset);
+    set.extend(of_charset.map(|name| (name, value.clone())));
     Ok(set)
 }
 

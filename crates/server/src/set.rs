@@ -27,7 +27,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
             }
             SetItem::Names(charset, collation) => {
                 for (name, value) in set_names(charset, collation.as_deref())? {
-                    let value = Some(Value::Text(value));
+                    let value = value.map(Value::Text);
                     session.state.set(Scope::Session, name, value, true)?;
                 }
             }

@@ -3,6 +3,7 @@
 use super::Scope;
 use super::modes::modes;
 use super::record::{Settable, Type, Variable};
+use crate::charset;
 use crate::date::Zone;
 use crate::error::{Result, SqlError};
 use crate::wire::value::Value;
@@ -75,6 +76,11 @@ impl Variable {
         }
         if name == "sql_mode" {
             return modes(&text).ok_or_else(|| self.wrong(&text));
+        }
+        if name.starts_with("character_set_") {
+            let charset = text.to_ascii_lowercase();
+            charset::check(&charset)?;
+            return Ok(charset);
         }
         if name == "time_zone" && Zone::find(&text).is_none() {
             return Err(SqlError::new(

@@ -16,6 +16,8 @@ pub struct Login {
     pub user: String,
     /// The default schema, if it names one.
     pub database: Option<String>,
+    /// The collation that names its character set, by number. COM_CHANGE_USER may omit it.
+    pub collation: Option<u16>,
     /// How it answers for its password.
     pub plugin: Option<Vec<u8>>,
     /// The answer.
@@ -44,6 +46,7 @@ impl Login {
             capabilities: response.capabilities(),
             user: text(response.user()),
             database: database.map(text),
+            collation: Some(response.collation().into()),
             plugin: response.auth_plugin().map(|p| p.as_bytes().to_vec()),
             answer: response.scramble_buf().to_vec(),
             attributes,
@@ -61,6 +64,7 @@ impl Login {
             capabilities: CapabilityFlags::empty(),
             user: text(user),
             database: (!database.is_empty()).then(|| text(database)),
+            collation: None,
             plugin: None,
             answer: answer.to_vec(),
             attributes: Vec::new(),
@@ -73,7 +77,7 @@ impl Login {
     /// What follows in COM_CHANGE_USER: character set, plugin, and attributes, each of which may be
     /// missing.
     fn read_rest(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
-        cursor.u16()?;
+        self.collation = Some(cursor.u16()?);
         self.plugin = Some(cursor.null_str()?.to_vec());
         let mut inside = Cursor::new(cursor.lenenc_str()?);
         while let (Some(name), Some(value)) = (inside.lenenc_str(), inside.lenenc_str()) {

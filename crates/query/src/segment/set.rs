@@ -24,7 +24,7 @@ impl Evaluator {
                 }
                 SetItem::Names(charset, collation) => {
                     for (name, value) in set_names(charset, collation.as_deref())? {
-                        self.set_system(Scope::Session, name, Some(Value::Text(value)))?;
+                        self.set_system(Scope::Session, name, value.map(Value::Text))?;
                     }
                 }
                 SetItem::Transaction(_) => {

@@ -5,8 +5,10 @@ use std::sync::atomic::Ordering;
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
 use mysql_common::packets::HandshakePacket;
 use mysql_common::proto::MySerialize;
+use tare_mysql::charset;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::login::Login;
+use tare_query::set::set_names;
 
 use super::authenticate::authenticate;
 use crate::context::SessionContext;
@@ -110,6 +112,7 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     }
     session.client.capabilities = login.capabilities & CAPABILITIES;
     require_secure_transport(&session.client, &session.shared.globals)?;
+    set_charset(session, login.collation)?;
     publish_attributes(&login.attributes);
     authenticate(
         session,
@@ -182,11 +185,20 @@ fn require_secure_transport(client: &Client, globals: &Globals) -> Result<()> {
 /// COM_CHANGE_USER.
 pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
     let login = Login::of_change_user(body).ok_or_else(malformed_packet)?;
+    set_charset(session, login.collation)?;
     publish_attributes(&login.attributes);
     // The nonce of the handshake must not be used twice: the client has to answer a new one.
     authenticate(session, &login.user, None, &[], &scramble())?;
     session.state.set_database(None);
     finish_login(session, &login.user, login.database)
+}
+
+/// SET NAMES of the character set that a client names by a collation. As in MySQL, an unknown number is ignored.
+fn set_charset(session: &Session, collation: Option<u16>) -> Result<()> {
+    if let Some(charset) = collation.and_then(charset::of_collation_id) {
+        session.state.inherit(set_names(&charset, None)?);
+    }
+    Ok(())
 }
 
 /// Publishes the client's attributes in session_connect_attrs.

@@ -129,7 +129,7 @@ fn too_many_connections() -> SqlError {
 /// The column of host_cache that counts an error of a login.
 fn failure(code: u16) -> Failure {
     match code {
-        1043 | 1156 | 1835 => Failure::Handshake,
+        1043 | 1115 | 1156 | 1835 => Failure::Handshake,
         1045 => Failure::Authentication,
         1044 | 1049 => Failure::DefaultDatabase,
         1251 => Failure::NoAuthPlugin,

@@ -90,6 +90,16 @@ impl SessionState {
         Ok(nearest.to_owned())
     }
 
+    /// Stores variables that a login gives values other than the present ones. Nobody is recorded as having
+    /// set them.
+    pub fn inherit(&self, values: Vec<(&'static str, Option<String>)>) {
+        for (name, value) in values {
+            if let Some(text) = value.filter(|text| self.text(name).as_ref() != Some(text)) {
+                self.system.lock().insert(name, text);
+            }
+        }
+    }
+
     /// SET of a system variable; `None` is DEFAULT.
     pub fn set(&self, scope: Scope, name: &str, value: Option<Value>, is_root: bool) -> Result<()> {
         let Some(variable) = find_in(self.globals.series, name) else {

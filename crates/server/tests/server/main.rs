@@ -13,6 +13,7 @@ static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 
 mod auth;
 mod calls;
+mod charsets;
 mod clients;
 mod columns;
 mod constructs;

@@ -203,15 +203,20 @@ impl Raw {
     /// Logs in as root, who needs no password on the socket.
     pub fn root(running: &Running) -> Self {
         let mut raw = Self::connect(running);
+        raw.log_in(45);
+        assert_eq!(raw.read().expect("an answer")[0], 0, "OK");
+        raw
+    }
+
+    /// Sends root's answer to the greeting, with the number of a collation.
+    pub fn log_in(&mut self, collation: u8) {
         // PROTOCOL_41, SECURE_CONNECTION, LONG_PASSWORD, MULTI_STATEMENTS.
         let capabilities: u32 = 0x200 | 0x8000 | 1 | 0x1_0000;
         let mut packet = capabilities.to_le_bytes().to_vec();
-        packet.extend([0, 0, 0, 1, 45]);
+        packet.extend([0, 0, 0, 1, collation]);
         packet.extend([0; 23]);
         packet.extend(b"root\0\0");
-        raw.send(1, &packet);
-        assert_eq!(raw.read().expect("an answer")[0], 0, "OK");
-        raw
+        self.send(1, &packet);
     }
 
     /// Sends a COM_QUERY.
