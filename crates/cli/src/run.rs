@@ -128,6 +128,9 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         .map(std::path::absolute)
         .transpose()
         .map_err(|error| broken("--segment", error))?;
+    if let Some(path) = &segment {
+        tare::check_segment_path(path).map_err(|error| broken("--segment", error))?;
+    }
     let requirements = door::Requirements {
         require: args.require,
         server: args.server.clone(),

@@ -262,6 +262,10 @@ fn config(args: Args) -> Result<Config, Failure> {
     if let Some(rule) = args.sampling {
         config.sizes.push(("sampling".into(), rule.to_string()));
     }
+    if let Some(path) = &args.segment {
+        tare::check_segment_path(path)
+            .map_err(|error| Failure::new(FAILED, format!("--segment: {error}")))?;
+    }
     config.segment = args.segment;
     config.follow = args.follow;
     if args.attach_pid.is_some() || args.attach_segment.is_some() {

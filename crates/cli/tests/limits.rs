@@ -13,6 +13,15 @@ use support::{Directory, finish, wait_for};
 /// Starts MariaDB under `tare run` with a limit on the size of files and with TARE_OPTIONS. Returns its
 /// log and its process id once it listens.
 fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Child, String, u32) {
+    start_with(directory, limit, &[("TARE_OPTIONS", options)])
+}
+
+/// As [`start`], with any environment.
+fn start_with(
+    directory: &Directory,
+    limit: &str,
+    environment: &[(&str, &str)],
+) -> (std::process::Child, String, u32) {
     create_data_directory(Version::Mariadb, directory.path());
     let log = directory.path().join("log");
     let file = std::fs::File::create(&log).expect("log");
@@ -24,7 +33,7 @@ fn start(directory: &Directory, limit: &str, options: &str) -> (std::process::Ch
         .arg("--")
         .args(command_line(Version::Mariadb, directory.path()))
         .current_dir(directory.path())
-        .env("TARE_OPTIONS", options)
+        .envs(environment.iter().copied())
         .stdin(Stdio::null())
         .stdout(file.try_clone().expect("log"))
         .stderr(file)
@@ -59,6 +68,19 @@ fn a_server_starts_under_a_file_size_limit() {
     }
     assert!(!log.contains("lock_instances cannot"), "{log}");
     assert_eq!(tare_reader::discover::find_of_process(pid), []);
+    stop(child);
+}
+
+#[test]
+fn a_server_whose_segment_would_replace_a_file_runs_without_tare() {
+    let directory = Directory::new("foreign");
+    let path = directory.path().join("precious");
+    std::fs::write(&path, "precious").expect("written");
+    let path = path.to_str().expect("UTF-8");
+    let (child, log, pid) = start_with(&directory, "unlimited", &[("TARE_SEGMENT", path)]);
+    assert!(log.contains(&format!("{path} is no segment")), "{log}");
+    assert_eq!(tare_reader::discover::find_of_process(pid), []);
+    assert_eq!(std::fs::read_to_string(path).expect("read"), "precious");
     stop(child);
 }
 

@@ -107,6 +107,42 @@ fn the_file_is_named_in_the_commands_environment() {
     );
 }
 
+#[test]
+fn a_file_that_is_no_segment_is_not_overwritten() {
+    let directory = Directory::new("foreign");
+    let path = directory.path().join("x");
+    std::fs::write(&path, "precious").expect("written");
+    let message = format!("{} is no segment", path.display());
+    for (options, code) in [
+        (
+            &["run", "--segment", "x", "--", "touch", "started"][..],
+            125,
+        ),
+        (
+            &[
+                "serve",
+                "--data",
+                "data",
+                "--skip-networking",
+                "--segment",
+                "x",
+            ],
+            1,
+        ),
+    ] {
+        let finished = finish(&mut directory.tare(options));
+        assert_eq!(finished.code, Some(code), "{finished:?}");
+        assert!(finished.stderr.contains(&message), "{finished:?}");
+    }
+    assert_eq!(directory.names(), ["x"]);
+    // The segment of an earlier run is replaced, and so is an empty file.
+    std::fs::write(&path, "").expect("written");
+    for _ in 0..2 {
+        finish_host(&directory, &["--segment", "x"], "abort");
+        assert_is_a_segment(&path);
+    }
+}
+
 /// Starts a host under `tare run`, and returns its pid once it has recorded something.
 fn start_host(directory: &Directory, options: &[&str]) -> (Process, u32) {
     let mut command = directory.tare([&["run"], options].concat());

@@ -39,6 +39,7 @@ pub mod metrics;
 mod modes;
 mod number;
 mod options;
+mod segment_file;
 mod source;
 
 #[cfg(not(feature = "instrument"))]
@@ -71,6 +72,7 @@ pub use point::{
     error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage, statement,
     table, thread, transaction, wait,
 };
+pub use segment_file::check_segment_path;
 pub use source::Source;
 pub use tare_layout::Kind;
 pub use tare_layout::class::Counter;

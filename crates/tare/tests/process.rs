@@ -292,6 +292,36 @@ fn without_memory_the_host_continues_and_the_failure_is_counted() {
 }
 
 #[test]
+fn a_file_that_is_no_segment_is_not_replaced() {
+    let exclusive = support::exclusive();
+    tare::stop();
+    let path = std::env::temp_dir().join(format!("tare-foreign-{}", std::process::id()));
+    std::fs::write(&path, "precious").expect("written");
+    let config = || Config {
+        segment: Some(path.clone()),
+        ..Config::default()
+    };
+    let error = tare::start(config()).expect_err("refused").to_string();
+    assert!(
+        error.contains(&format!("{} is no segment", path.display())),
+        "{error}"
+    );
+    assert_eq!(
+        std::fs::read_to_string(&path).expect("still there"),
+        "precious"
+    );
+    event();
+    // An empty file is replaced, and so is the segment of an earlier run.
+    std::fs::write(&path, "").expect("written");
+    for _ in 0..2 {
+        tare::start(config()).expect("it starts");
+        tare::stop();
+    }
+    std::fs::remove_file(&path).expect("a segment");
+    drop(exclusive);
+}
+
+#[test]
 fn an_impossible_path_is_an_error() {
     let exclusive = support::exclusive();
     tare::stop();

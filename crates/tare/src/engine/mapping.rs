@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Mutex;
 
+use crate::segment_file::check_segment_path;
+
 /// A mapped segment.
 #[derive(Debug)]
 pub struct Mapping {
@@ -46,8 +48,10 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// A segment in a file that only its owner may open. A file left by another run is replaced.
+    /// A segment in a file that only its owner may open. The segment of another run is replaced, and no other
+    /// file.
     pub fn file(path: &Path, bytes: usize) -> io::Result<Self> {
+        check_segment_path(path)?;
         match std::fs::remove_file(path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
             _ => {}
@@ -57,7 +61,12 @@ impl Mapping {
             libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
         // SAFETY: the name is a C string; a failure is a negative number, checked below.
         let fd = unsafe { libc::open(name.as_ptr(), flags, 0o600) };
-        Self::of_descriptor(fd, bytes)
+        let mapping = Self::of_descriptor(fd, bytes);
+        if mapping.is_err() && fd >= 0 {
+            // What was not mapped is no segment, and the next run would refuse to replace it.
+            let _ = std::fs::remove_file(path);
+        }
+        mapping
     }
 
     fn of_descriptor(fd: libc::c_int, bytes: usize) -> io::Result<Self> {
