@@ -14,6 +14,7 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::TypePtr;
 
 use crate::error::Error;
+use crate::run::create_file;
 use crate::schema::{Table, Type, VERSION};
 
 /// A value of a row.
@@ -107,7 +108,7 @@ impl Batch {
     /// # Errors
     /// [`Error`]: for instance, the disk is full. A part of the file may remain.
     pub fn write(&self, path: &Path, host: &str) -> Result<(), Error> {
-        let file = File::create(path).map_err(Error::at(path))?;
+        let file = create_file(path).map_err(Error::at(path))?;
         let parquet = Error::parquet;
         let mut writer = SerializedFileWriter::new(&file, message(self.table), properties(host))
             .map_err(parquet(path))?;

@@ -12,7 +12,9 @@
 //! likewise; then they are removed, the first one last. A file is named after its first piece: where
 //! the next recorder finds that piece and that file, the recorder before it was killed in between.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -66,7 +68,7 @@ impl Run {
             return Err(Error::Host(host.to_owned()));
         }
         let open = root.join(OPEN);
-        fs::create_dir_all(&open).map_err(Error::at(&open))?;
+        create_directory(&open).map_err(Error::at(&open))?;
         recover(root, host)?;
         let start = Timestamp::try_from(now).unwrap_or_default();
         let name = format!(
@@ -75,10 +77,10 @@ impl Run {
             std::process::id()
         );
         let pieces = open.join(format!("{host}{BETWEEN}{name}"));
-        fs::create_dir_all(&pieces).map_err(Error::at(&pieces))?;
+        create_directory(&pieces).map_err(Error::at(&pieces))?;
         let lock = lock(&pieces)?;
         let Some(lock) = lock else {
-            let source = std::io::Error::other("another process has just taken it");
+            let source = io::Error::other("another process has just taken it");
             return Err(Error::at(&pieces)(source));
         };
         Ok(Self {
@@ -128,10 +130,32 @@ impl Run {
     }
 }
 
+/// The modes of what a recorder creates: a history has texts of statements, and names of users and clients.
+const DIRECTORY_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
+
+/// Creates a directory and its missing parents, for their owner alone. One that exists keeps its mode.
+fn create_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new()
+        .recursive(true)
+        .mode(DIRECTORY_MODE)
+        .create(path)
+}
+
+/// Creates or empties a file that its owner alone may read.
+pub fn create_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let file = options.mode(FILE_MODE).open(path)?;
+    // One that an earlier version left has another mode.
+    file.set_permissions(Permissions::from_mode(FILE_MODE))?;
+    Ok(file)
+}
+
 /// Locks a run's directory; `None` if another process holds the lock.
 fn lock(pieces: &Path) -> Result<Option<File>, Error> {
     let path = pieces.join("lock");
-    let file = File::create(&path).map_err(Error::at(&path))?;
+    let file = create_file(&path).map_err(Error::at(&path))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
@@ -166,7 +190,7 @@ fn settle(root: &Path, host: &str, run: &str, pieces: &Path) -> Result<(), Error
         for of_hour in all.chunk_by(|a, b| a.hour == b.hour) {
             let first = &of_hour[0];
             let place = place(root, table, first.hour, host);
-            fs::create_dir_all(&place).map_err(Error::at(&place))?;
+            create_directory(&place).map_err(Error::at(&place))?;
             let path = place.join(format!("{run}-{:08}.parquet", first.number));
             if !path.exists() {
                 let aside = pieces.join("settled.part");
@@ -218,7 +242,7 @@ fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
 
 /// Joins several files by copying their row groups.
 fn join(table: &Table, host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
-    let file = File::create(aside).map_err(Error::at(aside))?;
+    let file = create_file(aside).map_err(Error::at(aside))?;
     let parquet = Error::parquet;
     let mut writer = SerializedFileWriter::new(&file, message(table), properties(host))
         .map_err(parquet(aside))?;
@@ -258,4 +282,62 @@ fn copy(
 fn sync_directory(path: &Path) -> Result<(), Error> {
     let directory = File::open(path).map_err(Error::at(path))?;
     directory.sync_all().map_err(Error::at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::SAMPLES;
+
+    /// The modes of what is below a directory: those of directories and those of files.
+    fn modes(path: &Path) -> (Vec<u32>, Vec<u32>) {
+        let (mut directories, mut files) = (Vec::new(), Vec::new());
+        for entry in fs::read_dir(path).expect("a directory") {
+            let path = entry.expect("an entry").path();
+            let mode = fs::metadata(&path).expect("there").permissions().mode() & 0o777;
+            if path.is_dir() {
+                directories.push(mode);
+                let below = modes(&path);
+                directories.extend(below.0);
+                files.extend(below.1);
+            } else {
+                files.push(mode);
+            }
+        }
+        (directories, files)
+    }
+
+    #[test]
+    fn only_its_owner_may_read_a_history() {
+        let parent = std::env::temp_dir().join(format!("tare-modes-{}", std::process::id()));
+        let root = parent.join("history");
+        let now = SystemTime::now();
+        let check = |files: usize| {
+            let (directory_modes, file_modes) = modes(&parent);
+            assert!(
+                directory_modes.iter().all(|mode| *mode == 0o700),
+                "{directory_modes:?}"
+            );
+            assert_eq!(file_modes, vec![0o600; files]);
+        };
+        let mut first = Run::start(&root, "db1", now).expect("starts");
+        first
+            .put(&Batch::new(&SAMPLES), Hour::of(now))
+            .expect("written");
+        check(2);
+        // What an earlier version left of a killed recorder was open to all.
+        let lock = first.pieces.join("lock");
+        let aside = first.pieces.join("settled.part");
+        fs::write(&aside, "").expect("written");
+        for path in [&lock, &aside] {
+            fs::set_permissions(path, Permissions::from_mode(0o644)).expect("set");
+        }
+        drop(first);
+        // The next recorder publishes the piece.
+        let second = Run::start(&root, "db1", now).expect("starts");
+        check(2);
+        second.end().expect("ends");
+        check(1);
+        fs::remove_dir_all(&parent).expect("removed");
+    }
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use tare_mysql::secret::redact;
+
 use crate::query::QueryError;
 
 /// A thread that runs a statement or waits. The columns of table `samples`.
@@ -46,6 +48,11 @@ pub struct Sample {
     pub wait_ns: Option<u64>,
     /// The thread that holds the object.
     pub blocker: Option<u64>,
+}
+
+/// The text of a statement as samples have it: without passwords. MariaDB removes none itself.
+pub fn sampled_text(text: &str) -> Arc<str> {
+    redact(text).into()
 }
 
 /// The samples of one moment.

@@ -15,7 +15,7 @@ use tare_reader::{
 };
 
 use crate::query::QueryError;
-use crate::sample::{Moment, Sample, Source};
+use crate::sample::{Moment, Sample, Source, sampled_text};
 
 /// The age at which names are read again. Missing names are read at once.
 const NAMES_MAX_AGE: Duration = Duration::from_secs(10);
@@ -155,7 +155,8 @@ fn digest_or_text(
     if let Some((hash, _)) = digests::hash_and_text(view, id, generation) {
         return (Some(hash), None);
     }
-    let text = running.text.clone().map(|text| match text.len() {
+    let text = running.text.as_deref().map(sampled_text);
+    let text = text.map(|text| match text.len() {
         0..=MAX_TEXT_BYTES => text,
         _ => text[..text.floor_char_boundary(MAX_TEXT_BYTES)].into(),
     });

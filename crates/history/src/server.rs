@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::query::{Query, QueryError};
-use crate::sample::{Moment, Sample, Source};
+use crate::sample::{Moment, Sample, Source, sampled_text};
 
 /// The query, for any server that has MySQL's performance_schema.
 pub const QUESTION: &str = "\
@@ -65,7 +65,7 @@ fn sample(row: &[Option<String>]) -> Option<Sample> {
         statement_id: number(8),
         statement_ns: ns(9),
         digest: text(10),
-        text: text(11),
+        text: text(11).map(|text| sampled_text(&text)),
         stage: text(12),
         wait: text(13),
         operation: text(14),
@@ -74,4 +74,35 @@ fn sample(row: &[Option<String>]) -> Option<Sample> {
         wait_ns: ns(17),
         blocker: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sampled_text_has_no_password() {
+        let text_of = |sql: &str| {
+            let mut row = vec![None; 19];
+            (row[0], row[11]) = (Some("7".to_owned()), Some(sql.to_owned()));
+            sample(&row).expect("a sample").text
+        };
+        for (sql, expected) in [
+            (
+                "CREATE USER u IDENTIFIED BY 'x'",
+                "CREATE USER u IDENTIFIED BY '<secret>'",
+            ),
+            (
+                "SET PASSWORD = PASSWORD('x')",
+                "SET PASSWORD = PASSWORD('<secret>')",
+            ),
+            (
+                "CHANGE MASTER TO MASTER_PASSWORD='x'",
+                "CHANGE MASTER TO MASTER_PASSWORD='<secret>'",
+            ),
+            ("SELECT 'x'", "SELECT 'x'"),
+        ] {
+            assert_eq!(text_of(sql).as_deref(), Some(expected));
+        }
+    }
 }

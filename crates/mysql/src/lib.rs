@@ -14,6 +14,7 @@ pub mod memory;
 pub mod number;
 pub mod real;
 pub mod schema;
+pub mod secret;
 pub mod series;
 pub mod session;
 pub mod table;

@@ -2,7 +2,6 @@
 
 mod limits;
 mod prepared;
-pub mod secret;
 mod text;
 
 pub use self::text::digest_verb;

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use mysql_common::constants::StatusFlags;
 use tare::digest::Digest;
 
-use super::secret::redact;
 use super::text::{digest_verb, record};
 use crate::command::limits::apply_limits;
 use crate::errors::{invalid_text, malformed_packet, packet_too_large, unknown_handler};
@@ -18,6 +17,7 @@ use crate::session::{Client, Columns, PreparedStatement, Session, Tally};
 use crate::status::{Counter, Request};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
+use tare_mysql::secret::redact;
 use tare_mysql::wire::bytes::Cursor as Bytes;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::packets::put_packet;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use tare::digest::Digest;
 
-use super::secret::{redact, redact_message};
 use crate::command::limits::apply_limits;
 use crate::execute;
 use crate::execute::count;
@@ -16,6 +15,7 @@ use crate::status::Counter;
 use tare_dialect::plan::Action;
 use tare_dialect::split;
 use tare_mysql::error::Result;
+use tare_mysql::secret::{redact, redact_message};
 use tare_mysql::series::Series;
 
 /// Longer texts are bulk loads, which do not repeat.

@@ -6,12 +6,12 @@ use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
 use crate::command::digest_verb;
-use crate::command::secret::redact;
 use crate::errors::unknown_handler;
 use crate::session::{Columns, NamedStatement, PreparedUse, Session};
 use crate::status::Request;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
+use tare_mysql::secret::redact;
 use tare_query::result::borrowed;
 use tare_store::Cursor;
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tare_mysql::error::SYNTAX;
+use crate::error::SYNTAX;
 
 /// Replaces a password.
 const HIDDEN: &str = "'<secret>'";
@@ -52,7 +52,8 @@ fn head(text: &str) -> [u8; 3] {
 fn redaction(text: &str) -> Option<Redaction> {
     // This runs for every statement: the first letters decide most cases.
     match &head(text) {
-        b"cre" | b"alt" | b"set" | b"gra" | b"pre" | b"cal" | b"cha" | b"sta" => {}
+        b"cre" | b"alt" | b"set" | b"gra" | b"pre" | b"cal" | b"cha" | b"sta" | b"clo" | b"exe" => {
+        }
         [b'/', b'*', _] | [b'-', b'-', _] | [b'#', ..] => {}
         _ => return None,
     }
@@ -67,10 +68,10 @@ fn redaction(text: &str) -> Option<Redaction> {
     let mut words = words.map(|token| text[token.start..token.end].to_ascii_uppercase());
     let (first, second) = (words.next()?, words.next().unwrap_or_default());
     match (first.as_str(), second.as_str()) {
-        ("CREATE" | "ALTER", "USER" | "OR") | ("SET", "PASSWORD") | ("GRANT", _) => {
+        ("CREATE" | "ALTER", "USER" | "OR") | ("SET", "PASSWORD") | ("GRANT" | "CLONE", _) => {
             Some(Redaction::AccountTexts)
         }
-        ("SET" | "PREPARE" | "CALL" | "CHANGE" | "START", _) | (_, "SERVER") => {
+        ("SET" | "PREPARE" | "CALL" | "CHANGE" | "START" | "EXECUTE", _) | (_, "SERVER") => {
             Some(Redaction::AllTexts)
         }
         _ => None,
@@ -286,6 +287,26 @@ mod tests {
             (
                 "CHANGE MASTER TO MASTER_PASSWORD='x'",
                 "CHANGE MASTER TO MASTER_PASSWORD='<secret>'",
+            ),
+            (
+                "change replication source to source_user='r', source_password=\"x\"",
+                "change replication source to source_user='<secret>', source_password='<secret>'",
+            ),
+            (
+                "START REPLICA USER='r' PASSWORD='x'",
+                "START REPLICA USER='<secret>' PASSWORD='<secret>'",
+            ),
+            (
+                "CLONE INSTANCE FROM 'u'@'h':3306 IDENTIFIED BY 'x'",
+                "CLONE INSTANCE FROM 'u'@'h':3306 IDENTIFIED BY '<secret>'",
+            ),
+            (
+                "EXECUTE IMMEDIATE 'SET PASSWORD = \"x\"'",
+                "EXECUTE IMMEDIATE '<secret>'",
+            ),
+            (
+                "SET PASSWORD FOR u@h = PASSWORD('x')",
+                "SET PASSWORD FOR u@h = PASSWORD('<secret>')",
             ),
         ] {
             assert_eq!(redact(text), expected);
