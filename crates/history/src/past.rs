@@ -82,7 +82,7 @@ impl Past {
         Err(Error::at(&self.directory)(moved))
     }
 
-    /// The same; `None` if a file was moved meanwhile.
+    /// The same; `None` if a file was moved during the call.
     fn try_read(&self) -> Result<Option<Vec<Record>>, Error> {
         let mut all = Vec::new();
         let are_there = self.read_table("digests", &mut |row| {
@@ -129,7 +129,7 @@ impl Past {
         is_selected.then(|| (at, row.double("seconds").unwrap_or(0.0)))
     }
 
-    /// Reads the rows of a table; false if a file was moved meanwhile.
+    /// Reads the rows of a table; false if a file was moved during the call.
     fn read_table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
         for path in self.files(table)? {
             let file = match File::open(&path) {
@@ -147,7 +147,7 @@ impl Past {
 
     /// The files of a table that may have selected rows: pieces first, then joined files.
     fn files(&self, table: &str) -> Result<Vec<PathBuf>, Error> {
-        // In this order, so that a file that is moved meanwhile is found twice rather than never.
+        // In this order, a file that is moved now is found twice rather than never.
         let pieces = self.pieces(table)?;
         self.files_with(table, pieces)
     }

@@ -6,7 +6,7 @@ pub type Answer = Vec<Vec<Option<String>>>;
 /// Why a statement has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum QueryError {
-    /// The server or segment has gone.
+    /// The server has closed the connection, or the segment's writer has ended.
     Lost(String),
     /// The server refuses the statement: the table does not exist, or the account lacks a privilege.
     Refused(String),

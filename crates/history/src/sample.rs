@@ -71,6 +71,6 @@ pub trait Source {
     /// Samples all threads.
     ///
     /// # Errors
-    /// [`QueryError`]: the server has gone, or refuses.
+    /// [`QueryError`]: the connection is lost, or the server refuses the query.
     fn read_moment(&mut self) -> Result<Moment, QueryError>;
 }

@@ -124,7 +124,7 @@ impl Past {
     }
 
     /// Lists the files of a table and opens its pieces, which stay readable after they are removed.
-    /// `None` if a piece was removed meanwhile.
+    /// `None` if a piece was removed before it was opened.
     fn open_pieces(&self, table: &'static Table) -> Result<Option<Vec<DataFile>>, Error> {
         let pieces = self.pieces(table.name)?;
         let mut open = Vec::new();
@@ -246,7 +246,7 @@ impl Scan {
     }
 }
 
-/// Opens a file; `None` if retention has removed it meanwhile.
+/// Opens a file; `None` if retention has removed it.
 fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
     let DataFile { path, file } = file;
     let file = match file.map_or_else(|| File::open(&path), Ok) {

@@ -9,7 +9,7 @@ pub const VERSION: u32 = 1;
 pub enum Type {
     /// Microseconds since 1970 in UTC.
     Time,
-    /// A whole number.
+    /// An integer.
     Long,
     /// A number with a fraction.
     Double,
@@ -61,8 +61,8 @@ pub static MOMENTS: Table = Table {
     columns: &[
         AT,
         SERVER,
-        column("seconds", Type::Double, "Seconds since the moment before, which this one stands for."),
-        column("threads", Type::Long, "Threads that exist; NULL where a server was asked."),
+        column("seconds", Type::Double, "Seconds since the previous moment, which this one represents."),
+        column("threads", Type::Long, "Threads that exist; NULL if the history is of a server that was read by SQL."),
         column("active", Type::Long, "Threads that ran a statement or waited: the rows of samples."),
     ],
 };
@@ -76,14 +76,14 @@ pub static SAMPLES: Table = Table {
     columns: &[
         AT,
         SERVER,
-        column("seconds", Type::Double, "Seconds that the moment stands for: sums of it are time."),
+        column("seconds", Type::Double, "Seconds that the moment represents. Their sum is the time in this state."),
         column("thread_id", Type::Long, "threads.THREAD_ID."),
         column("thread", Type::Text, "Name of the thread's instrument."),
         column("connection_id", Type::Long, "threads.PROCESSLIST_ID; NULL of a background thread."),
         column("user", Type::Text, "Its account's user."),
         column("client", Type::Text, "Its account's host."),
         column("schema", Type::Text, "Its default schema."),
-        column("command", Type::Text, "What it was told to do, as in SHOW PROCESSLIST."),
+        column("command", Type::Text, "The command, as in SHOW PROCESSLIST."),
         column("statement", Type::Text, "Name of the innermost statement that runs."),
         column("statement_id", Type::Long, "Its EVENT_ID."),
         column("statement_ns", Type::Long, "For how long it has run, in nanoseconds; NULL if it is not timed."),

@@ -136,7 +136,7 @@ impl Writer {
     /// Writes the rows as pieces, which survive a kill.
     ///
     /// # Errors
-    /// [`Error`]: what was written before is whole and stays.
+    /// [`Error`]; earlier pieces are complete and remain.
     pub fn write(&mut self) -> Result<(), Error> {
         for batch in [
             &mut self.moments,
