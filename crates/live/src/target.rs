@@ -6,7 +6,7 @@ use tare_history::{Query, Source};
 pub struct WatchTarget {
     /// Answers SQL.
     pub server: Box<dyn Query>,
-    /// Is sampled.
+    /// The source of samples.
     pub source: Box<dyn Source>,
     /// The server's process, if it is known and runs on this machine.
     pub pid: Option<u32>,

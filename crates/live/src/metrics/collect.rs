@@ -103,7 +103,7 @@ impl Collector {
         to.of(
             "tare_scrapes",
             Type::Counter,
-            "How often the server was asked for metrics.",
+            "How often the metrics were read.",
         )
         .push([], self.scrapes as f64);
         to.of(

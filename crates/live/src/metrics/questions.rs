@@ -233,8 +233,7 @@ fn segment(rows: &Answer, to: &mut Families) {
 }
 
 fn lost(to: &mut Families, what: &str, count: f64) {
-    const HELP: &str =
-        "What the engine could not keep, by kind: growth says that figures are not whole.";
+    const HELP: &str = "Events and objects that the engine could not store, by kind. If it grows, figures are incomplete.";
     to.of("tare_lost", Type::Counter, HELP)
         .push([("what", what)], count);
 }

@@ -87,7 +87,7 @@ impl Page {
 
     fn query(&self, sql: String) -> Result<tare_history::Answer, String> {
         let Some(requests) = &self.requests else {
-            return Err("history has samples; the server itself is not asked".to_owned());
+            return Err("history has samples; the server itself is not queried".to_owned());
         };
         let (reply, replied) = channel();
         let gone = || "the thread that asks has ended".to_owned();
