@@ -30,9 +30,9 @@ pub struct Meta {
     pub doc: &'static str,
     /// The series that have it.
     pub series: SeriesSet,
-    /// Its type in MySQL 9.7, where that is another one.
+    /// Its type in MySQL 9.7, if it differs.
     pub type_9_7: Option<&'static str>,
-    /// Its type in MariaDB, where that is another one.
+    /// Its type in MariaDB, if it differs.
     pub type_mariadb: Option<&'static str>,
     /// Whether its characters are ASCII, as those of host names are since MySQL 8.0.17.
     pub is_ascii: bool,

@@ -10,8 +10,8 @@ use crate::describe::{Column, I64, Key, Spec, Table, U64, col, null};
 /// The cost of one event of Tare's engine without the clock, in clock reads (one `rdtsc`), and the number of its
 /// reads when it is timed.
 ///
-/// From docs/results/2026-11-21-engine (`make bench`, ratios to one rdtsc of the same run) and, where that has no
-/// figure, from instruction counts (crates/tare/benches/instructions.tsv) at that run's 0.0045 rdtsc an instruction.
+/// The figures are from docs/results/2026-11-21-engine (`make bench`, ratios to one rdtsc of the same run). What it
+/// does not measure is computed from instruction counts (crates/tare/benches/instructions.tsv), at 0.0045 rdtsc each.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Unit {
     /// Counting it, timed or not.
@@ -46,7 +46,7 @@ pub fn unit(kind: Kind) -> Unit {
         Kind::Stage => of(0.50, -0.33, 1),
         // statement: 1,120 instructions with digest and text, and two reads: 8.3 rdtsc in all.
         Kind::Statement => of(5.70, 0.60, 2),
-        // Of a single statement: its statement's reads.
+        // The transaction of a single statement shares the statement's clock reads.
         Kind::Transaction => of(0.40, 0.59, 0),
         // One add for the count and one for the bytes; metric, without its loop, has 22 instructions.
         Kind::Memory => of(0.15, 0.0, 0),
@@ -70,7 +70,7 @@ pub struct Cost {
     pub timer: u64,
     pub recording: i64,
     pub counting: u64,
-    /// Of the sum of all instruments.
+    /// Its share of the sum of all instruments.
     pub share: f64,
 }
 

@@ -163,7 +163,7 @@ fn empty(out: &mut String, extension: &dyn Extension) {
     }
 }
 
-/// The whole page, with the views and routines of schema sys.
+/// The complete page, with the views and routines of schema sys.
 pub fn markdown(extension: &dyn Extension) -> String {
     let mut out = String::from(
         "# Tables\n\nGenerated from the descriptions in crates/rows and crates/sys. Do not edit; regenerate with\n\

@@ -5,28 +5,28 @@ use crate::describe::{Column, Key, Spec, Table, col, null};
 use crate::source::Database;
 use tare_mysql::account::Account;
 
-const NY: &str = "enum('N','Y')";
-const LIMIT: &str = "int(11) unsigned";
+const YES_NO_TYPE: &str = "enum('N','Y')";
+const LIMIT_TYPE: &str = "int(11) unsigned";
 
-fn ny(yes: bool) -> Cell<'static> {
+fn yes_no(yes: bool) -> Cell<'static> {
     Cell::text(if yes { "Y" } else { "N" })
 }
 
 /// A right that writers have everywhere.
 const fn right(name: &'static str, doc: &'static str) -> Column<Account> {
-    col(name, NY, doc, |r| ny(r.rights.all))
+    col(name, YES_NO_TYPE, doc, |r| yes_no(r.rights.all))
 }
 
 /// A right that writers have in a database.
 const fn right_here(name: &'static str, doc: &'static str) -> Column<Grant> {
-    col(name, NY, doc, |r| ny(r.account.rights.all))
+    col(name, YES_NO_TYPE, doc, |r| yes_no(r.account.rights.all))
 }
 
 #[rustfmt::skip] // One column, one line.
 const USER: &[Column<Account>] = &[
     col("Host", "char(60)", "The host part of the account.", |r| r.host.as_str().into()),
     col("User", "char(32)", "The user.", |r: &Account| r.user.as_str().into()).binary(),
-    col("Select_priv", NY, "SELECT privilege.", |r| ny(r.rights.may_read_data())),
+    col("Select_priv", YES_NO_TYPE, "SELECT privilege.", |r| yes_no(r.rights.may_read_data())),
     right("Insert_priv", "INSERT privilege."),
     right("Update_priv", "UPDATE privilege, setup tables included."),
     right("Delete_priv", "DELETE privilege."),
@@ -34,17 +34,17 @@ const USER: &[Column<Account>] = &[
     right("Drop_priv", "DROP privilege, which includes TRUNCATE."),
     right("Reload_priv", "RELOAD privilege."),
     right("Shutdown_priv", "SHUTDOWN privilege."),
-    col("Process_priv", NY, "PROCESS privilege.", |r| ny(r.rights.may_see_others())),
+    col("Process_priv", YES_NO_TYPE, "PROCESS privilege.", |r| yes_no(r.rights.may_see_others())),
     right("File_priv", "FILE privilege."),
     right("Grant_priv", "GRANT OPTION."),
     right("References_priv", "REFERENCES privilege."),
     right("Index_priv", "INDEX privilege."),
     right("Alter_priv", "ALTER privilege."),
     right("Show_db_priv", "SHOW DATABASES privilege."),
-    col("Super_priv", NY, "SUPER privilege: sets global variables and changes setup tables.", |r| ny(r.rights.may_set())),
+    col("Super_priv", YES_NO_TYPE, "SUPER privilege: sets global variables and changes setup tables.", |r| yes_no(r.rights.may_set())),
     right("Create_tmp_table_priv", "CREATE TEMPORARY TABLES privilege."),
     right("Lock_tables_priv", "LOCK TABLES privilege."),
-    col("Execute_priv", NY, "EXECUTE privilege: calls what schema sys has.", |r| ny(r.rights.may_read())),
+    col("Execute_priv", YES_NO_TYPE, "EXECUTE privilege: calls what schema sys has.", |r| yes_no(r.rights.may_read())),
     right("Repl_slave_priv", "REPLICATION SLAVE privilege."),
     right("Repl_client_priv", "REPLICATION CLIENT privilege."),
     right("Create_view_priv", "CREATE VIEW privilege."),
@@ -59,21 +59,21 @@ const USER: &[Column<Account>] = &[
     col("ssl_cipher", "blob", "Always empty.", |_| "".into()),
     col("x509_issuer", "blob", "Always empty.", |_| "".into()),
     col("x509_subject", "blob", "Always empty.", |_| "".into()),
-    col("max_questions", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
-    col("max_updates", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
-    col("max_connections", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
-    col("max_user_connections", LIMIT, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_questions", LIMIT_TYPE, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_updates", LIMIT_TYPE, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_connections", LIMIT_TYPE, "Always 0: no limit.", |_| Cell::Unsigned(0)),
+    col("max_user_connections", LIMIT_TYPE, "Always 0: no limit.", |_| Cell::Unsigned(0)),
     col("plugin", "char(64)", "The authentication plugin.", |r| r.plugin.as_str().into()),
-    null("authentication_string", "text", "Always NULL: never shown.", |_| Cell::Null),
-    col("password_expired", NY, "Always N.", |_| ny(false)),
+    null("authentication_string", "text", "Always NULL: it is secret.", |_| Cell::Null),
+    col("password_expired", YES_NO_TYPE, "Always N.", |_| yes_no(false)),
     null("password_last_changed", "timestamp", "Always NULL: not recorded.", |_| Cell::Null),
     null("password_lifetime", "smallint(5) unsigned", "Always NULL: passwords do not expire.", |_| Cell::Null),
-    col("account_locked", NY, "Whether it may not connect.", |r| ny(r.locked)),
+    col("account_locked", YES_NO_TYPE, "Whether it may not connect.", |r| yes_no(r.locked)),
     right("Create_role_priv", "CREATE ROLE privilege."),
     right("Drop_role_priv", "DROP ROLE privilege."),
     null("Password_reuse_history", "smallint(5) unsigned", "Always NULL.", |_| Cell::Null),
     null("Password_reuse_time", "smallint(5) unsigned", "Always NULL.", |_| Cell::Null),
-    null("Password_require_current", NY, "Always NULL.", |_| Cell::Null),
+    null("Password_require_current", YES_NO_TYPE, "Always NULL.", |_| Cell::Null),
     null("User_attributes", "json", "Always NULL.", |_| Cell::Null),
 ];
 
@@ -97,7 +97,7 @@ const DB: &[Column<Grant>] = &[
     col("Host", "char(60)", "The host part of the account.", |r| r.account.host.as_str().into()),
     col("Db", "char(64)", "The database.", |r| r.database.name.as_str().into()),
     col("User", "char(32)", "The user.", |r: &Grant| r.account.user.as_str().into()).binary(),
-    col("Select_priv", NY, "SELECT privilege.", |r| ny(r.account.rights.may_read_data())),
+    col("Select_priv", YES_NO_TYPE, "SELECT privilege.", |r| yes_no(r.account.rights.may_read_data())),
     right_here("Insert_priv", "INSERT privilege."),
     right_here("Update_priv", "UPDATE privilege."),
     right_here("Delete_priv", "DELETE privilege."),
@@ -130,7 +130,7 @@ static DBS: Spec<Grant> = Spec::new(
             .into_iter()
             .map(Database::new)
             .collect();
-        // Who reads the system schemas alone has no rights in the users' databases.
+        // An account that may read only the system schemas has no rights in the users' databases.
         let writers = view.source.accounts().into_iter();
         let writers = writers.filter(|a| a.rights.may_read_data());
         let grants = writers.flat_map(move |account| {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32};
 
-/// How many meters MySQL 9.7.4 has.
+/// The number of meters in MySQL 9.7.4.
 pub const METERS: usize = 11;
-/// How many loggers it has.
+/// The number of loggers in MySQL 9.7.4.
 pub const LOGGERS: usize = 3;
 
 /// MySQL's variables that limit loggers, meters and metrics, and their defaults.
@@ -14,7 +14,7 @@ pub const SIZES: [(&str, usize); 3] = [
     ("performance_schema_max_metric_classes", 600),
 ];
 
-/// The options that set them, without `performance_schema_`.
+/// The names of the options that set [`SIZES`], without `performance_schema_`.
 pub fn size_options() -> impl Iterator<Item = &'static str> {
     SIZES
         .into_iter()
@@ -36,13 +36,13 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// MySQL's settings, with these sizes by name.
+    /// MySQL's defaults, with the requested sizes by name.
     pub fn with_sizes(requested: &[(String, String)]) -> Self {
         let limits = SIZES.map(|(name, default)| {
             let given = requested
                 .iter()
                 .rev()
-                .find(|(of, _)| name.ends_with(of.as_str()));
+                .find(|(option, _)| name.ends_with(option.as_str()));
             given.map_or(default, |(_, size)| size.parse().unwrap_or(default))
         });
         Self {
@@ -68,7 +68,7 @@ impl Telemetry {
 }
 
 impl Default for Telemetry {
-    /// MySQL's: every meter each ten seconds, logs from level info on.
+    /// MySQL's defaults: every meter each ten seconds, logs from level info on.
     fn default() -> Self {
         Self {
             seconds: [const { AtomicU32::new(10) }; METERS],

@@ -9,7 +9,7 @@ use crate::source::Source;
 /// The source, and this statement's snapshot of the segment.
 #[derive(Clone)]
 pub struct View {
-    /// Whoever serves the tables.
+    /// The program that serves the tables.
     pub source: Arc<dyn Source>,
     /// The segment as this statement sees it.
     pub snapshot: Arc<Snapshot>,

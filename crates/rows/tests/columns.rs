@@ -101,7 +101,7 @@ fn information_schema_has_9_7s_tables() {
     assert_eq!(more, ["INNODB_LOCKS", "INNODB_LOCK_WAITS"]);
 }
 
-/// The tables that 9.7 has anew: of some a live 9.7.4 shows keys in information_schema.statistics.
+/// Tables that are new in 9.7. For some, MySQL 9.7.4 lists keys in information_schema.statistics.
 #[test]
 fn keys_of_new_tables_are_mysqls() {
     let expected: BTreeMap<&str, &[Key]> = BTreeMap::from([
@@ -168,8 +168,8 @@ fn descriptions_are_complete() {
     }
 }
 
-/// A column that has nothing to tell is there only because MySQL has it. performance_schema's are all
-/// MySQL's: see above.
+/// A column that is always the same exists only because MySQL has it. All columns of performance_schema are
+/// MySQL's (see above).
 #[test]
 fn no_column_of_our_own_is_constant() {
     let mysqls = |table: &str, column: &str| {

@@ -10,7 +10,7 @@ use crate::filter::Filter;
 use crate::source::{Database, Source};
 use crate::view::View;
 
-/// The databases that a filter on a schema column leaves: the catalog's own and the user's.
+/// The databases that match a filter on a schema column: the catalog's own and the user's.
 pub(super) fn schemas(source: &dyn Source, filter: &Filter, column: &str) -> Vec<Database> {
     let admit = filter.text(column);
     let own = SYSTEM_SCHEMAS.iter().map(|name| {

@@ -112,15 +112,15 @@ static INNODB_TRX: Spec<Trx> = Spec::new(
 )
 .expect(10);
 
-/// A user's table, and its place among all of them.
-struct Stored {
+/// A table of a user, with its number and its database's number.
+struct UserTable {
     id: u64,
     space: u64,
     schema: String,
     table: Arc<TableDef>,
 }
 
-fn stored(view: &View) -> Vec<Stored> {
+fn stored(view: &View) -> Vec<UserTable> {
     let mut spaces: Vec<String> = Vec::new();
     let mut all = Vec::new();
     for (database, table) in tables_of(view, &Filter::all()) {
@@ -133,7 +133,7 @@ fn stored(view: &View) -> Vec<Stored> {
         if spaces.last() != Some(&database.name) {
             spaces.push(database.name.clone());
         }
-        all.push(Stored {
+        all.push(UserTable {
             id: all.len() as u64 + 1,
             space: spaces.len() as u64,
             schema: database.name,
@@ -144,7 +144,7 @@ fn stored(view: &View) -> Vec<Stored> {
 }
 
 #[rustfmt::skip] // One column, one line.
-const TABLES_: &[Column<Stored>] = &[
+const TABLES_: &[Column<UserTable>] = &[
     col("TABLE_ID", BIG, "The number that identifies it.", |r| r.id.into()),
     col("NAME", "varchar(655)", "The table, as database/table.", |r| format!("{}/{}", r.schema, r.table.name).into()),
     col("FLAG", "int(11)", "Always 0.", |_| Cell::Signed(0)),
@@ -156,7 +156,7 @@ const TABLES_: &[Column<Stored>] = &[
     col("INSTANT_COLS", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
 
-static INNODB_TABLES: Spec<Stored> = Spec::new(
+static INNODB_TABLES: Spec<UserTable> = Spec::new(
     "information_schema",
     "INNODB_TABLES",
     "The tables, as InnoDB's data dictionary would list them.",
@@ -166,7 +166,7 @@ static INNODB_TABLES: Spec<Stored> = Spec::new(
 .expect(50);
 
 #[rustfmt::skip] // One column, one line.
-const TABLESTATS: &[Column<Stored>] = &[
+const TABLESTATS: &[Column<UserTable>] = &[
     col("TABLE_ID", BIG, "The number that identifies it.", |r| r.id.into()),
     col("NAME", "varchar(193)", "The table, as database/table.", |r| format!("{}/{}", r.schema, r.table.name).into()),
     col("STATS_INITIALIZED", "varchar(193)", "Always Uninitialized.", |_| Cell::text("Uninitialized")),
@@ -178,7 +178,7 @@ const TABLESTATS: &[Column<Stored>] = &[
     col("REF_COUNT", "int(11)", "Always 0.", |_| Cell::Signed(0)),
 ];
 
-static INNODB_TABLESTATS: Spec<Stored> = Spec::new(
+static INNODB_TABLESTATS: Spec<UserTable> = Spec::new(
     "information_schema",
     "INNODB_TABLESTATS",
     "Statistics of the tables in INNODB_TABLES.",

@@ -14,7 +14,7 @@ use crate::view::View;
 use tare_mysql::account::Account;
 
 /// The names that a row has: of a database, a table, and a column or a key.
-struct Named {
+struct RowNames {
     schema: String,
     table: String,
     name: String,
@@ -25,11 +25,11 @@ const fn catalog<R>(name: &'static str) -> Column<R> {
 }
 
 #[rustfmt::skip] // One column, one line.
-const SCHEMA: Column<Named> = col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into());
+const SCHEMA: Column<RowNames> = col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into());
 #[rustfmt::skip] // One column, one line.
-const TABLE: Column<Named> = col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into());
+const TABLE: Column<RowNames> = col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into());
 #[rustfmt::skip] // One column, one line.
-const OF_CONSTRAINT: Column<Named> = col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into());
+const OF_CONSTRAINT: Column<RowNames> = col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into());
 
 #[rustfmt::skip] // One column, one line.
 const fn attribute<R>() -> Column<R> {
@@ -55,7 +55,7 @@ fn names(table: &AnyTable) -> (String, Vec<String>) {
     }
 }
 
-static TABLES_EXTENSIONS: Spec<Named> = Spec::new(
+static TABLES_EXTENSIONS: Spec<RowNames> = Spec::new(
     "information_schema",
     "TABLES_EXTENSIONS",
     "Attributes of tables that are meant for their engine.",
@@ -68,7 +68,7 @@ static TABLES_EXTENSIONS: Spec<Named> = Spec::new(
     ]],
     |view, filter| {
         let tables = tables_of(view, filter).into_iter();
-        Ok(Box::new(tables.map(|(database, table)| Named {
+        Ok(Box::new(tables.map(|(database, table)| RowNames {
             schema: database.name,
             table: names(&table).0,
             name: String::new(),
@@ -78,11 +78,11 @@ static TABLES_EXTENSIONS: Spec<Named> = Spec::new(
 .filters(&["TABLE_SCHEMA", "TABLE_NAME"])
 .since(V9_7);
 
-fn columns(view: &View, filter: &Filter) -> Vec<Named> {
+fn columns(view: &View, filter: &Filter) -> Vec<RowNames> {
     let mut rows = Vec::new();
     for (database, table) in tables_of(view, filter) {
         let (table, columns) = names(&table);
-        rows.extend(columns.into_iter().map(|name| Named {
+        rows.extend(columns.into_iter().map(|name| RowNames {
             schema: database.name.clone(),
             table: table.clone(),
             name,
@@ -92,7 +92,7 @@ fn columns(view: &View, filter: &Filter) -> Vec<Named> {
 }
 
 #[rustfmt::skip] // One column, one line.
-static COLUMNS_EXTENSIONS: Spec<Named> = Spec::new(
+static COLUMNS_EXTENSIONS: Spec<RowNames> = Spec::new(
     "information_schema",
     "COLUMNS_EXTENSIONS",
     "Attributes of columns that are meant for their engine.",
@@ -111,7 +111,7 @@ static COLUMNS_EXTENSIONS: Spec<Named> = Spec::new(
 .since(V9_7);
 
 #[rustfmt::skip] // One column, one line.
-static TABLE_CONSTRAINTS_EXTENSIONS: Spec<Named> = Spec::new(
+static TABLE_CONSTRAINTS_EXTENSIONS: Spec<RowNames> = Spec::new(
     "information_schema",
     "TABLE_CONSTRAINTS_EXTENSIONS",
     "Attributes of primary and unique keys that are meant for their engine.",
@@ -125,7 +125,7 @@ static TABLE_CONSTRAINTS_EXTENSIONS: Spec<Named> = Spec::new(
     ]],
     |view, _| {
         let keys = unique_keys(view).into_iter();
-        Ok(Box::new(keys.map(|(schema, table, name)| Named {
+        Ok(Box::new(keys.map(|(schema, table, name)| RowNames {
             schema,
             table,
             name,
@@ -182,7 +182,7 @@ static USER_ATTRIBUTES: Spec<Account> = Spec::new(
 .expect(10)
 .since(V9_7);
 
-fn checks(view: &View, filter: &Filter) -> Vec<(Named, String)> {
+fn checks(view: &View, filter: &Filter) -> Vec<(RowNames, String)> {
     let admit = filter.text("CONSTRAINT_SCHEMA");
     let mut rows = Vec::new();
     for (database, table) in tables_of(view, &Filter::all()) {
@@ -193,7 +193,7 @@ fn checks(view: &View, filter: &Filter) -> Vec<(Named, String)> {
             continue;
         }
         rows.extend(table.checks.iter().enumerate().map(|(i, clause)| {
-            let named = Named {
+            let named = RowNames {
                 schema: database.name.clone(),
                 table: table.name.clone(),
                 name: check_name(&table.name, i),
@@ -205,13 +205,13 @@ fn checks(view: &View, filter: &Filter) -> Vec<(Named, String)> {
 }
 
 #[rustfmt::skip] // One column, one line.
-static CHECK_CONSTRAINTS: Spec<(Named, String)> = Spec::new(
+static CHECK_CONSTRAINTS: Spec<(RowNames, String)> = Spec::new(
     "information_schema",
     "CHECK_CONSTRAINTS",
     "The CHECK constraints.",
     &[&[
         catalog("CONSTRAINT_CATALOG"),
-        col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r: &(Named, String)| r.0.schema.as_str().into()),
+        col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r: &(RowNames, String)| r.0.schema.as_str().into()),
         col("CONSTRAINT_NAME", "varchar(64)", "The name that MySQL generates: others are not stored.", |r| r.0.name.as_str().into()),
         col("CHECK_CLAUSE", "longtext", "The expression.", |r| r.1.as_str().into()),
     ]],

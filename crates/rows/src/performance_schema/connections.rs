@@ -34,7 +34,7 @@ const COUNTS: &[Column<Connections>] = &[
     col("MAX_SESSION_CONTROLLED_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
     col("MAX_SESSION_TOTAL_MEMORY", U64, MEMORY, |_| 0_u64.into()).since(Series::V9_7),
 ];
-const MEMORY: &str = "Always 0: the most that a session had is not kept.";
+const MEMORY: &str = "Always 0: the maximum of a session is not recorded.";
 
 static ACCOUNTS: Spec<Connections> = Spec::new(
     "performance_schema",

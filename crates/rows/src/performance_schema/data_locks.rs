@@ -15,7 +15,7 @@ static DATA_LOCKS: Spec<RowLock> = Spec::new(
         col("ENGINE_LOCK_ID", "varchar(128)", "The engine's name for the lock.", |r| (&*r.owner.id).into()),
         null("ENGINE_TRANSACTION_ID", U64, "The transaction that has or wants it.", |r| Cell::opt(Some(r.owner.transaction))),
         null("THREAD_ID", U64, "The thread.", |r| Cell::opt(r.owner.thread)),
-        null("EVENT_ID", U64, "The event that asked for it.", |r| Cell::opt(r.owner.event)),
+        null("EVENT_ID", U64, "The event that requested the lock.", |r| Cell::opt(r.owner.event)),
         null("OBJECT_SCHEMA", "varchar(64)", "Schema of the locked table.", |r| Cell::opt(r.object[0].as_deref())),
         null("OBJECT_NAME", "varchar(64)", "The locked table.", |r| Cell::opt(r.object[1].as_deref())),
         null("PARTITION_NAME", "varchar(64)", "Its partition.", |r| Cell::opt(r.object[2].as_deref())),

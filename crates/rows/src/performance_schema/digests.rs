@@ -37,10 +37,10 @@ const MYSQLS: &[Column<Digest>] = &[
 
 /// MariaDB's type of a digest, which is an MD5 there.
 pub const SHORT: &str = "varchar(32)";
-/// And its description.
+/// The description of a column of type [`SHORT`].
 pub const SHORT_DIGEST: &str = "The first half of the SHA-256 of the normalized statement.";
 
-/// As much of a digest as that type has room for.
+/// The part of a digest that fits into [`SHORT`].
 pub fn short(digest: &str) -> &str {
     digest.get(..32).unwrap_or(digest)
 }

@@ -12,7 +12,7 @@ use crate::snapshot::By;
 /// An error of one owner.
 #[derive(Debug, Clone, Default)]
 pub struct Error {
-    /// Whose it is.
+    /// The owner: a thread, an account, a user, a host, or all.
     pub owner: Owner,
     /// ERROR_NUMBER; `None` is all errors without a row of their own.
     pub number: Option<i64>,

@@ -55,7 +55,7 @@ static BY_INSTANCE: Spec<FileIo> = Spec::new(
         &[
             col("FILE_NAME", "varchar(512)", "The file's path.", |r: &FileIo| (&*r.path).into()),
             EVENT_NAME,
-            col("OBJECT_INSTANCE_BEGIN", U64, "A number that stands for the file object.", |r| r.object_instance_begin.into()),
+            col("OBJECT_INSTANCE_BEGIN", U64, "A number that identifies the file object.", |r| r.object_instance_begin.into()),
         ],
         &timing(),
         &reads(I64),

@@ -1,5 +1,5 @@
 //! prepared_statements_instances and events_statements_summary_by_program: what statements cost by
-//! the thing that they belong to.
+//! the object that they belong to.
 
 use super::event::*;
 use super::lists::stats;

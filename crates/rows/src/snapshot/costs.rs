@@ -1,4 +1,4 @@
-//! tare.cost_by_event_name: events seen by the cost of one.
+//! tare.cost_by_event_name: the events of each instrument, and their cost.
 
 use std::sync::atomic::Ordering;
 

@@ -71,7 +71,7 @@ impl Snapshot {
         let rule = Rule::all(host.view())
             .into_iter()
             .find(|r| r.place == place);
-        // The row may have been deleted meanwhile.
+        // The row may have been deleted since the snapshot.
         rule.map_or(Ok(()), |rule| {
             write_result(host.segment.set_rule(&rule, to))
         })

@@ -238,7 +238,7 @@ impl Snapshot {
             .segment
             .set_thread(slot.slot, id, instrumented, history)
         {
-            // A thread that has gone meanwhile is no row to change.
+            // A thread that has ended since the snapshot has no row to change.
             Err(WriteError::Gone { .. }) => Ok(()),
             result => write_result(result),
         }

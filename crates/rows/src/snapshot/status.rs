@@ -166,8 +166,8 @@ fn display_fixed_size(host: &Host, size: usize, requested: Option<u64>) -> Strin
     }
 }
 
-/// What a counter of MySQL's counts here.
-enum Counted {
+/// What a counter of MySQL counts in Tare.
+enum CounterSource {
     /// These losses.
     Losses(&'static [Lost]),
     /// These, and connections that a size of 0 hides.
@@ -180,38 +180,38 @@ enum Counted {
 
 /// MySQL 8.0's counters, each with what it counts here. An empty list: nothing can be lost.
 #[rustfmt::skip] // One counter, one line.
-const COUNTERS: [(&str, Counted); 31] = [
-    ("accounts_lost", Counted::Connections(&[Lost::Accounts], sizes::ACCOUNTS)),
-    ("cond_classes_lost", Counted::Classes(&[Kind::Cond])),
-    ("cond_instances_lost", Counted::Instances(&[Kind::Cond])),
-    ("digest_evicted", Counted::Losses(&[Lost::DigestsEvicted])),
-    ("digest_lost", Counted::Losses(&[Lost::Digests])),
-    ("file_classes_lost", Counted::Classes(&[Kind::File])),
-    ("file_handles_lost", Counted::Losses(&[])),
-    ("file_instances_lost", Counted::Losses(&[Lost::Files])),
-    ("hosts_lost", Counted::Connections(&[Lost::Hosts], sizes::HOSTS)),
-    ("index_stat_lost", Counted::Losses(&[Lost::Indexes])),
-    ("locker_lost", Counted::Losses(&[Lost::NestedWaits, Lost::SignalEvents, Lost::ThreadEvents, Lost::ClassEvents])),
-    ("memory_classes_lost", Counted::Classes(&[Kind::Memory])),
-    ("metadata_lock_lost", Counted::Losses(&[Lost::MetadataLocks])),
-    ("mutex_classes_lost", Counted::Classes(&[Kind::Mutex])),
-    ("mutex_instances_lost", Counted::Instances(&[Kind::Mutex])),
-    ("nested_statement_lost", Counted::Losses(&[Lost::NestedStatements])),
-    ("prepared_statements_lost", Counted::Losses(&[Lost::PreparedStatements])),
-    ("program_lost", Counted::Losses(&[Lost::Programs])),
-    ("rwlock_classes_lost", Counted::Classes(&[Kind::RwLock, Kind::SxLock])),
-    ("rwlock_instances_lost", Counted::Instances(&[Kind::RwLock, Kind::SxLock])),
-    ("session_connect_attrs_lost", Counted::Losses(&[Lost::Attributes])),
-    ("socket_classes_lost", Counted::Classes(&[Kind::Socket])),
-    ("socket_instances_lost", Counted::Losses(&[Lost::Sockets])),
-    ("stage_classes_lost", Counted::Classes(&[Kind::Stage])),
-    ("statement_classes_lost", Counted::Classes(&[Kind::Statement])),
-    ("table_handles_lost", Counted::Losses(&[Lost::TableHandles])),
-    ("table_instances_lost", Counted::Losses(&[Lost::Tables])),
-    ("table_lock_stat_lost", Counted::Losses(&[])),
-    ("thread_classes_lost", Counted::Classes(&[Kind::Thread])),
-    ("thread_instances_lost", Counted::Losses(&[Lost::Threads])),
-    ("users_lost", Counted::Connections(&[Lost::Users], sizes::USERS)),
+const COUNTERS: [(&str, CounterSource); 31] = [
+    ("accounts_lost", CounterSource::Connections(&[Lost::Accounts], sizes::ACCOUNTS)),
+    ("cond_classes_lost", CounterSource::Classes(&[Kind::Cond])),
+    ("cond_instances_lost", CounterSource::Instances(&[Kind::Cond])),
+    ("digest_evicted", CounterSource::Losses(&[Lost::DigestsEvicted])),
+    ("digest_lost", CounterSource::Losses(&[Lost::Digests])),
+    ("file_classes_lost", CounterSource::Classes(&[Kind::File])),
+    ("file_handles_lost", CounterSource::Losses(&[])),
+    ("file_instances_lost", CounterSource::Losses(&[Lost::Files])),
+    ("hosts_lost", CounterSource::Connections(&[Lost::Hosts], sizes::HOSTS)),
+    ("index_stat_lost", CounterSource::Losses(&[Lost::Indexes])),
+    ("locker_lost", CounterSource::Losses(&[Lost::NestedWaits, Lost::SignalEvents, Lost::ThreadEvents, Lost::ClassEvents])),
+    ("memory_classes_lost", CounterSource::Classes(&[Kind::Memory])),
+    ("metadata_lock_lost", CounterSource::Losses(&[Lost::MetadataLocks])),
+    ("mutex_classes_lost", CounterSource::Classes(&[Kind::Mutex])),
+    ("mutex_instances_lost", CounterSource::Instances(&[Kind::Mutex])),
+    ("nested_statement_lost", CounterSource::Losses(&[Lost::NestedStatements])),
+    ("prepared_statements_lost", CounterSource::Losses(&[Lost::PreparedStatements])),
+    ("program_lost", CounterSource::Losses(&[Lost::Programs])),
+    ("rwlock_classes_lost", CounterSource::Classes(&[Kind::RwLock, Kind::SxLock])),
+    ("rwlock_instances_lost", CounterSource::Instances(&[Kind::RwLock, Kind::SxLock])),
+    ("session_connect_attrs_lost", CounterSource::Losses(&[Lost::Attributes])),
+    ("socket_classes_lost", CounterSource::Classes(&[Kind::Socket])),
+    ("socket_instances_lost", CounterSource::Losses(&[Lost::Sockets])),
+    ("stage_classes_lost", CounterSource::Classes(&[Kind::Stage])),
+    ("statement_classes_lost", CounterSource::Classes(&[Kind::Statement])),
+    ("table_handles_lost", CounterSource::Losses(&[Lost::TableHandles])),
+    ("table_instances_lost", CounterSource::Losses(&[Lost::Tables])),
+    ("table_lock_stat_lost", CounterSource::Losses(&[])),
+    ("thread_classes_lost", CounterSource::Classes(&[Kind::Thread])),
+    ("thread_instances_lost", CounterSource::Losses(&[Lost::Threads])),
+    ("users_lost", CounterSource::Connections(&[Lost::Users], sizes::USERS)),
 ];
 
 /// Losses that MySQL has no counter for.
@@ -313,10 +313,12 @@ impl Snapshot {
             .iter()
             .map(|(name, of)| {
                 let value = match of {
-                    Counted::Losses(losses) => sum(losses),
-                    Counted::Connections(losses, size) => sum(losses) + hidden(*size),
-                    Counted::Classes(kinds) => by_kind(kinds, |shared| &shared.classes_lost),
-                    Counted::Instances(kinds) => by_kind(kinds, |shared| &shared.instances_lost),
+                    CounterSource::Losses(losses) => sum(losses),
+                    CounterSource::Connections(losses, size) => sum(losses) + hidden(*size),
+                    CounterSource::Classes(kinds) => by_kind(kinds, |shared| &shared.classes_lost),
+                    CounterSource::Instances(kinds) => {
+                        by_kind(kinds, |shared| &shared.instances_lost)
+                    }
                 };
                 Variable::new(format!("Performance_schema_{name}"), value)
             })

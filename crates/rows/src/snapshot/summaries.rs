@@ -289,7 +289,7 @@ impl Snapshot {
         }
     }
 
-    /// The owners that a filter leaves, their groups summed.
+    /// The owners that match a filter, with the sums of their groups.
     pub(super) fn owners(&self, host: &Host, by: By, family: Family, filter: &Filter) -> Owners {
         let mut owners = self.groups(host, by, family);
         if by == By::Thread {
@@ -339,7 +339,7 @@ impl Snapshot {
         })))
     }
 
-    /// The classes of a family that a filter on EVENT_NAME leaves.
+    /// The classes of a family that match a filter on EVENT_NAME.
     fn listed(&self, host: &Host, family: Family, filter: &Filter) -> Vec<Class> {
         let name = filter.text("EVENT_NAME");
         let classes = self.classes(host).iter();
