@@ -43,9 +43,9 @@ const OPTIONS_WITH_VALUE: [&str; 8] = [
     "-P",
 ];
 
-/// A server to ask.
+/// Which server to connect to, and how.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "A server to ask")]
+#[command(next_help_heading = "A server to connect to")]
 pub struct ServerOptions {
     /// A server: mysql://USER@HOST:PORT/DATABASE?ssl-mode=MODE&ssl-ca=FILE, the path of its socket, or its
     /// name in ~/.config/tare/config.toml. The password comes from the environment variable MYSQL_PWD,

@@ -35,7 +35,7 @@ pub struct Server {
     pub ssl_ca: Option<PathBuf>,
 }
 
-/// The values from which figures are yellow and red.
+/// The values from which figures are yellow (first) and red (second).
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Thresholds {
@@ -98,7 +98,7 @@ pub fn path() -> PathBuf {
 /// Reads the file. Without one, everything is default.
 ///
 /// # Errors
-/// It cannot be read, or is wrong; the message has the place.
+/// The file cannot be read, or has an error; the message names the place.
 pub fn read() -> Result<Config, Failure> {
     let path = path();
     let meta = match fs::metadata(&path) {

@@ -4,9 +4,9 @@ use std::fmt;
 
 /// The statement, the server or the measurement failed.
 pub const FAILED: u8 = 1;
-/// There is no segment, or more than one, or it cannot be attached to.
+/// There is no segment, there is more than one, or this tare cannot attach to it.
 pub const NO_SEGMENT: u8 = 3;
-/// `tare run --require`: the server cannot be instrumented. The library in the server uses the same.
+/// `tare run --require`: the server cannot be instrumented. The library in the server exits with this code, too.
 pub const NOT_SERVED: u8 = tare_image::REFUSED;
 /// `tare run` itself failed; the command was not started.
 pub const RUN_FAILED: u8 = 125;

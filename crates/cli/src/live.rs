@@ -119,7 +119,7 @@ fn read_history(args: &Args, directory: PathBuf, live: &Live) -> Result<(), Fail
     let directory = past.directory.display();
     match rows {
         0 => eprintln!(
-            "tare: {directory} has no samples of this time; --past 24h looks further back"
+            "tare: {directory} has no samples of this time; --past 24h includes older ones"
         ),
         rows => eprintln!("tare: {rows} samples of {directory}"),
     }

@@ -147,7 +147,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     if let Some(server) = &plan.serves {
         let pid = pid_number(child);
         print_message(&format!(
-            "{server} runs as process {pid}; look into it with: tare sql --pid {pid}"
+            "{server} runs as process {pid}; query it with: tare sql --pid {pid}"
         ));
     }
     let mut tree = ProcessTree::new(child, segment);
@@ -234,7 +234,7 @@ fn exit_code(status: WaitStatus) -> u8 {
     }
 }
 
-/// A segment that is kept open.
+/// A segment that `tare run` holds open, so that it can be saved.
 struct HeldSegment {
     pid: u32,
     program: String,
@@ -332,7 +332,7 @@ impl ProcessTree {
         for pid in descendants(std::process::id()) {
             for segment in discover::find_of_process(pid) {
                 if let Some(held) = self.held.get_mut(&segment.identity) {
-                    // A server that goes into the background keeps its segment.
+                    // A server that goes into the background retains its segment.
                     if held.pid != pid
                         && let Some(started) = start_time(pid)
                     {
@@ -434,10 +434,10 @@ impl ProcessTree {
     fn report(&mut self, status: WaitStatus) {
         self.scan();
         self.save_ended();
-        // The segments of processes that still run are no longer kept.
+        // From here on nobody saves the segments of processes that still run.
         for held in self.held.values() {
             print_message(&format!(
-                "{} (pid {}) still runs; its segment is no longer kept if it crashes",
+                "{} (pid {}) still runs; its segment is not saved if it crashes",
                 held.program, held.pid
             ));
         }
@@ -458,7 +458,7 @@ impl ProcessTree {
             return;
         }
         if let Some(signal) = Signal::from_named_raw(origin.signal) {
-            // It may have ended meanwhile.
+            // The process may have ended by now.
             let _ = kill_process(self.child, signal);
         }
     }

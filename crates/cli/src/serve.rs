@@ -321,7 +321,7 @@ fn stop_on_signal(mut signals: Signals, server: Arc<Server>) -> Result<(), Failu
             is_stopping = true;
             eprintln!("tare: stopping");
             let server = Arc::clone(&server);
-            // In another thread, so that a second signal is received meanwhile.
+            // This runs in another thread, so that the main thread can receive a second signal.
             std::thread::spawn(move || server.shutdown());
         }
     };

@@ -28,7 +28,7 @@ impl clap::Args for ConsumerOptions {
                 .value_parser(boolean)
                 .help_heading("Consumers");
             match consumer {
-                // One line in the help stands for all fifteen.
+                // The help describes all fifteen in one line.
                 "events_waits_current" => arg.help(
                     "Switch a consumer; there is one such option for each row of setup_consumers",
                 ),
@@ -76,7 +76,7 @@ fn size_parser(name: &'static str) -> impl Fn(&str) -> Result<String, String> + 
     move |text: &str| match tare::Config::default().option(name, text) {
         Err(_) if !is_engines => match text.trim().parse::<u32>() {
             Ok(number) => Ok(number.to_string()),
-            Err(_) => Err("give a whole number".into()),
+            Err(_) => Err("give an integer".into()),
         },
         Ok(()) => Ok(text.trim().to_owned()),
         Err(error) => Err(error.to_string()),
@@ -94,7 +94,7 @@ impl clap::Args for SizeOptions {
                 .value_parser(size_parser(name))
                 .help_heading("Performance Schema");
             match name {
-                // One line in the help stands for all of them.
+                // The help describes all sizes in one line.
                 "digests_size" => arg.help(
                     "Size a buffer; -1 is the default. There is one such option for each of SHOW VARIABLES \
                      LIKE 'performance_schema%'",

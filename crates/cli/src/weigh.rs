@@ -27,8 +27,8 @@ const USAGE_ERROR: u8 = 2;
 /// Measure what instrumentation costs, on this machine and under a load
 ///
 /// Runs a matrix of servers, configurations, workloads and connections in random order, with an A/A
-/// control. Reports the differences with their intervals, and the events counted meanwhile.
-/// Keeps each result as it comes, in a directory with report.html, results.csv and results.json.
+/// control. Reports the differences with their intervals, and the events that the servers counted.
+/// Stores each result as it comes, in a directory with report.html, results.csv and results.json.
 ///
 /// RECIPE is one of tare's own (--list) or the path of yours; docs/weigh.md describes both.
 #[derive(clap::Args)]
@@ -86,15 +86,15 @@ enum Subcommand {
 #[derive(clap::Args)]
 #[command(next_help_heading = "A part of the recipe")]
 struct Part {
-    /// Keep these servers only; may be repeated
+    /// Measure these servers only; may be repeated
     #[arg(long, value_name = "NAME")]
     server: Option<Vec<String>>,
 
-    /// Keep these configurations only
+    /// Measure these configurations only
     #[arg(long, value_name = "NAME")]
     configuration: Option<Vec<String>>,
 
-    /// Keep these workloads only
+    /// Measure these workloads only
     #[arg(long, value_name = "NAME")]
     workload: Option<Vec<String>>,
 

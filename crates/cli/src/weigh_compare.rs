@@ -20,7 +20,7 @@ const USAGE_ERROR: u8 = 2;
 /// Compare two runs, such as yesterday's build and today's
 ///
 /// Takes the directories of two runs of a recipe, and compares each cell that both have. A cell is
-/// called worse when its whole interval, made wider for the number of comparisons, lies beyond --worse.
+/// called worse if its entire interval is beyond --worse. The interval is widened for the number of comparisons.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {

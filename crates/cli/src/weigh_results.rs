@@ -46,7 +46,7 @@ pub struct Counts {
     pub queries: f64,
 }
 
-/// The comparisons of a run whose recipe has asked for version and consumers.
+/// The comparisons of a run whose recipe queries the servers' version and consumers.
 pub fn read_comparisons(directory: &Path) -> Result<Vec<Comparison>, Failure> {
     let (_, plan, results) = Store::open(directory).map_err(|error| Failure::new(FAILED, error))?;
     let rows = Analysis::of(&plan, &results).rows;

@@ -58,7 +58,7 @@ fn check_daemonized_server(version: Version) {
     assert_eq!(started.code, Some(0), "{version}: {started:?}\n{words}");
     assert!(
         started.stderr.contains(&format!(
-            "(pid {pid}) still runs; its segment is no longer kept"
+            "(pid {pid}) still runs; its segment is not saved if it crashes"
         )),
         "{version}: {started:?}"
     );

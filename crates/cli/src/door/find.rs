@@ -111,7 +111,7 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
         .find_map(|path| path.canonicalize().ok())
         .ok_or_else(|| {
             format!(
-                "{LIBRARY} is neither beside tare nor in ../lib; name it with --library PATH or {LIBRARY_VARIABLE}"
+                "{LIBRARY} is neither in tare's directory nor in ../lib; name it with --library PATH or {LIBRARY_VARIABLE}"
             )
         })
 }

@@ -24,7 +24,7 @@ use crate::exit::{Failure, NOT_SERVED};
 /// Options of `tare run` about servers.
 #[derive(Debug, Default)]
 pub struct Requirements {
-    /// The command must be a server that can be served.
+    /// Whether the command must be a server that Tare's engine supports.
     pub require: bool,
     /// The server that a script starts.
     pub server: Option<PathBuf>,

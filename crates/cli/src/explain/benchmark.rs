@@ -54,8 +54,8 @@ const NEXT_EVENTS: usize = 8;
 const HISTORY_EVENTS: usize = 10_000;
 /// Memory that is walked between events: twice the nearest cache of a current processor.
 const WALKED_BYTES: usize = 64 << 10;
-/// Lengths of the texts whose digests are computed.
-const TEXTS: (usize, usize) = (40, 400);
+/// Bytes of the lists in the two texts whose digests are computed.
+const LIST_BYTES: (usize, usize) = (40, 400);
 
 /// Objects that the events use.
 struct Fixtures {
@@ -155,7 +155,7 @@ const PATHS: [Path; 12] = [
             drop(black_box(transaction));
         });
     }),
-    // Sent after a statement, as a server answers it.
+    // The send follows a statement, as a server's answer does.
     path_of_statements(Kind::Socket, |fixtures, n| {
         for _ in 0..n {
             statements(fixtures, 1, |_| {});
@@ -200,7 +200,7 @@ impl Fixtures {
             socket: tare::socket::Instance::new(&SOCKET, -1),
             table: Table::new(classes, "tare", "explain", &["PRIMARY"]).open(),
             digest: Digest::of(TEXT),
-            texts: (text(TEXTS.0), text(TEXTS.1)),
+            texts: (text(LIST_BYTES.0), text(LIST_BYTES.1)),
         }
     }
 }
@@ -336,7 +336,7 @@ impl Benchmark {
 
     /// The cost of an event of a kind, if it was measured.
     pub fn unit(&self, kind: Kind) -> Option<Unit> {
-        // Kinds without a path of their own are like similar ones.
+        // A kind without a path of its own costs as much as a similar kind.
         let kind = match kind {
             Kind::SxLock => Kind::RwLock,
             Kind::MetadataLock => Kind::TableLock,

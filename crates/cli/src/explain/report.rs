@@ -163,7 +163,7 @@ impl Report {
         text.join("\n")
     }
 
-    /// Says that events are estimates, if they are.
+    /// The line that marks events as estimates, if something is sampled.
     fn sampling_line(&self) -> Option<String> {
         let rules = self.sampling.as_ref()?;
         Some(format!(

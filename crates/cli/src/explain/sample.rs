@@ -53,13 +53,13 @@ impl Meter {
         }
     }
 
-    /// Half the 95 % interval of the count in percent of it, if it is an estimate.
+    /// Half the 95 % interval of the count, in percent of the count, if the count is an estimate.
     pub fn error_percent(&self) -> Option<f64> {
         (self.left_out > 0.0).then(|| 100.0 * 1.96 * self.variance.sqrt() / self.count)
     }
 
     fn minus(&self, before: &Self) -> Self {
-        // Truncated meanwhile, so that all of it is growth.
+        // The counter was reset since `before`, so that its value is the growth.
         if before.count > self.count {
             return self.clone();
         }
@@ -165,7 +165,7 @@ pub fn read_meters(observed: &mut ObservedServer) -> Result<Meters, QueryError> 
         );
         let rows = match observed.rows(&question) {
             Ok(rows) => rows,
-            // Older servers lack some.
+            // Older servers lack some of these tables.
             Err(QueryError::Refused(_)) => continue,
             Err(lost) => return Err(lost),
         };
@@ -294,7 +294,7 @@ pub fn price(
     statements: f64,
     consumers: &Consumers,
 ) {
-    // Without the number of statements, every event is taken for the first of its instrument in a statement.
+    // If the number of statements is unknown, every event counts as the first of its instrument in a statement.
     let firsts = if statements > 0.0 {
         statements
     } else {

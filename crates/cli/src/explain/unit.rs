@@ -66,7 +66,7 @@ const NAMES: [(Kind, &str); 12] = [
     (Kind::Cond, "any other wait"),
     (
         Kind::Mutex,
-        "a free mutex (timed by lock_timing = every alone)",
+        "a free mutex (timed only with lock_timing = every)",
     ),
     (Kind::RwLock, "a free rwlock (the same)"),
     (Kind::Memory, "an allocation or a free"),

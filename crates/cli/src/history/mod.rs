@@ -27,10 +27,10 @@ use crate::exit::{FAILED, Failure};
 
 /// Options of a history.
 #[derive(clap::Args, Clone, Debug)]
-#[command(next_help_heading = "A history to ask")]
+#[command(next_help_heading = "A history to query")]
 pub struct HistoryOptions {
-    /// What tare record has written in this directory. Schema tare has its tables moments, samples, growth and
-    /// digests, performance_schema the summaries that can be made of them. Of this host alone with --host
+    /// Query what tare record has written into this directory. Schema tare has the tables moments, samples,
+    /// growth and digests; performance_schema has the summaries that they allow. --host selects one host
     #[arg(long, value_name = "DIR", conflicts_with_all = ["pid", "segment", "dsn"])]
     history: Option<PathBuf>,
 

@@ -74,25 +74,25 @@ fn millis(value: &Operand) -> Option<i64> {
     }
 }
 
-const SECOND: i64 = 1000;
-const HOUR: i64 = 3600 * SECOND;
+const SECOND_MS: i64 = 1000;
+const HOUR_MS: i64 = 3600 * SECOND_MS;
 
 /// Narrows the range of time by bounds on `at` and by dates; false if it is empty.
 fn narrow(past: &mut Past, filter: &Filter) -> bool {
-    // The file of a day may contain growth of the first minute of the next day.
-    const DAY: i64 = 24 * HOUR + 60 * SECOND;
+    // The time that the file of a day may cover: it may contain growth of the first minute of the next day.
+    const FILE_SPAN_MS: i64 = 24 * HOUR_MS + 60 * SECOND_MS;
     let mut ranges = Vec::new();
     for (bound, value) in filter.bounds("at") {
         match (bound, millis(value)) {
             (Bound::From, Some(at)) => ranges.push((at, i64::MAX)),
-            (Bound::To, Some(at)) => ranges.push((i64::MIN, at.saturating_add(SECOND))),
+            (Bound::To, Some(at)) => ranges.push((i64::MIN, at.saturating_add(SECOND_MS))),
             (_, None) => {}
         }
     }
     for (bound, value) in filter.bounds("date") {
         match (bound, millis(value)) {
             (Bound::From, Some(at)) => ranges.push((at, i64::MAX)),
-            (Bound::To, Some(at)) => ranges.push((i64::MIN, at.saturating_add(DAY))),
+            (Bound::To, Some(at)) => ranges.push((i64::MIN, at.saturating_add(FILE_SPAN_MS))),
             (_, None) => {}
         }
     }
@@ -100,7 +100,7 @@ fn narrow(past: &mut Past, filter: &Filter) -> bool {
         Admit::None => return false,
         Admit::One(date) => {
             let start = millis(&Operand::Text(date.to_owned()));
-            ranges.extend(start.map(|at| (at, at.saturating_add(DAY))));
+            ranges.extend(start.map(|at| (at, at.saturating_add(FILE_SPAN_MS))));
         }
         Admit::All => {}
     }

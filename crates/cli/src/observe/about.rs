@@ -1,4 +1,4 @@
-//! Finds out what a server or segment is.
+//! Determines the product and version of a server or segment.
 
 use super::{QueryError, real, text};
 use crate::output::Cell;

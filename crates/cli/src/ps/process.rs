@@ -11,10 +11,10 @@ use tare_image::{Image, Recognition, has_server_name};
 /// Options that name the data directory: mysqld's and Tare's.
 const DATA_OPTIONS: [&str; 2] = ["--datadir", "--data"];
 
-/// The state of a listening socket in /proc/net/tcp (TCP_LISTEN, linux/tcp_states.h).
-const LISTENING: &str = "0A";
-/// The flag of one in /proc/net/unix (__SO_ACCEPTCON, linux/net.h).
-const ACCEPTS: u32 = 1 << 16;
+/// The state of a listening socket in /proc/net/tcp (linux/tcp_states.h).
+const TCP_LISTEN: &str = "0A";
+/// The flag of a listening socket in /proc/net/unix (__SO_ACCEPTCON, linux/net.h).
+const SO_ACCEPTCON: u32 = 1 << 16;
 
 /// The server in a process's program file, or this tare.
 pub fn version(pid: u32) -> Option<String> {
@@ -38,7 +38,7 @@ pub fn data(pid: u32) -> Option<PathBuf> {
     let working_directory = fs::read_link(format!("/proc/{pid}/cwd")).ok();
     match data_option(&arguments(pid)) {
         Some(data) => Some(match working_directory {
-            // A server may have made it its working directory.
+            // The server may have changed into its data directory.
             Some(there) if there.ends_with(&data) => there,
             Some(there) => there.join(data),
             None => data,
@@ -118,7 +118,7 @@ fn ports(table: &str, sockets: &[u64]) -> Vec<u16> {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let inode = fields.get(9)?.parse().ok()?;
         let (_, port) = fields.get(1)?.rsplit_once(':')?;
-        let mine = *fields.get(3)? == LISTENING && sockets.contains(&inode);
+        let mine = *fields.get(3)? == TCP_LISTEN && sockets.contains(&inode);
         mine.then(|| u16::from_str_radix(port, 16).ok())?
     };
     table.lines().filter_map(port).collect()
@@ -132,7 +132,7 @@ fn names(table: &str, sockets: &[u64]) -> Vec<String> {
         let inode = fields.get(6)?;
         // The name is all that follows the inode, because it may contain blanks.
         let (_, name) = line.split_once(&format!(" {inode} "))?;
-        let mine = flags & ACCEPTS != 0 && sockets.contains(&inode.parse().ok()?);
+        let mine = flags & SO_ACCEPTCON != 0 && sockets.contains(&inode.parse().ok()?);
         mine.then(|| name.to_owned())
     };
     table.lines().filter_map(name).collect()

@@ -87,14 +87,14 @@ impl Totals {
         let mut histogram = Histogram::default();
         for (key, (middle, count)) in &self.buckets {
             let had = before.buckets.get(key).map_or(0, |(_, count)| *count);
-            // Truncated meanwhile, so that all of it is growth.
+            // A bucket that fell was reset since `before`, so that its count is the growth.
             let growth = if had > *count { *count } else { count - had };
             histogram.add_many(*middle, u64::try_from(growth).unwrap_or(0));
         }
         histogram
     }
 
-    /// Statements since then, and their picoseconds. A total that fell was reset, so that all of it is growth.
+    /// Statements since `before`, and their picoseconds. A total that fell was reset, so that its value is the growth.
     pub fn since(&self, before: &Self) -> (u64, f64) {
         // The server's sums are rounded, so that their difference can fall by a picosecond.
         if self.count == before.count {

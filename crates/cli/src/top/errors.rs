@@ -34,7 +34,7 @@ impl Errors {
     }
 
     /// Fills in the error of each row's count. Strata of windows are independent, so variances add up,
-    /// and the interval's variance is a difference; one that fell was truncated meanwhile.
+    /// and the interval's variance is a difference. A variance that fell was reset during the interval.
     pub fn fill(
         &self,
         sheet: &Sheet,
@@ -72,7 +72,7 @@ pub fn note(sheet: &Sheet, rule: &str) -> String {
         );
     }
     let errors = match sheet.errors.is_empty() {
-        true => "how far they are off is known by instrument alone: tare.sampling_by_instrument",
+        true => "their errors are known only by instrument: tare.sampling_by_instrument",
         false => "+-% is half the 95 % interval of the count",
     };
     format!("sampled {rule}: counts and times are estimates; {errors}")

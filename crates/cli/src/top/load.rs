@@ -1,4 +1,5 @@
-//! The load of a server: calls, active sessions, and the top wait. One query per interval besides the page's.
+//! The load of a server: calls, active sessions, and the top wait. It takes one query per interval in addition
+//! to the page's.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;

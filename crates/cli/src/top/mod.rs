@@ -101,7 +101,7 @@ pub struct Args {
     #[arg(long, value_enum)]
     format: Option<PrintFormat>,
 
-    /// Record the server meanwhile as tare record does, in this directory
+    /// Also record the server into this directory, as tare record does
     #[cfg(feature = "history")]
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! `--record DIR`: records the server meanwhile, as `tare record` does.
+//! `--record DIR`: records the server while `tare top` runs, as `tare record` does.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +24,8 @@ const SETTLE_EVERY: Duration = Duration::from_secs(600);
 /// The pause between attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// A recorder settles files of killed recorders at its start. Held so that it does not take those of
-/// another recorder of this process for such files.
+/// Held while a recorder starts. A recorder settles the files of killed recorders at its start, and must not
+/// mistake the files of another recorder of this process for them.
 static STARTING: Mutex<()> = Mutex::new(());
 
 /// A recording.

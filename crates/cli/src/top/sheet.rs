@@ -23,7 +23,7 @@ pub enum Measure {
     Share,
     /// Time by count.
     Average,
-    /// Half the 95 % interval of the count, in percent of it, where it is an estimate.
+    /// Half the 95 % interval of the count, in percent of the count, if the count is an estimate.
     Error,
     /// A number as it is now.
     Gauge,
@@ -85,7 +85,7 @@ pub struct Column {
 /// The drill-down of Enter.
 #[derive(Debug)]
 pub enum Drill {
-    /// Nowhere.
+    /// There is no drill-down.
     None,
     /// To the stages and waits of a statement's last executions.
     Executions,

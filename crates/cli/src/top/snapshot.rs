@@ -126,8 +126,8 @@ pub struct Row {
 
 /// The growth between two snapshots; without an earlier one, the totals.
 ///
-/// A row with a counter that fell was reset meanwhile (TRUNCATE, a restart, a reused identity), so that
-/// all of it is growth. So is all of a new row. A row that has disappeared is left out.
+/// A row with a counter that fell was reset (TRUNCATE, a restart, a reused identity), so that its values
+/// are the growth. The same holds for a new row. A row that has disappeared is left out.
 pub fn growth(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<Row> {
     let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64().max(1e-3));
     let mut rows: Vec<Row> = Vec::with_capacity(now.rows.len());

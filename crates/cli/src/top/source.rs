@@ -27,7 +27,7 @@ const WITHOUT_DIGEST: &str = "SELECT 1 FROM performance_schema.events_statements
 const WITHOUT_DIGEST_IN_MARIADB: &str = "SELECT 1 FROM performance_schema.events_statements_summary_global_by_event_name \
      WHERE EVENT_NAME = 'statement/com/Execute' AND COUNT_STAR > 0";
 
-/// The queries of this module besides a page's.
+/// The queries of this module in addition to those of pages.
 pub fn queries() -> [&'static str; 3] {
     [WITHOUT_DIGEST, WITHOUT_DIGEST_IN_MARIADB, sampling::QUERY]
 }
@@ -341,7 +341,7 @@ impl Sampler {
             );
         }
         if !self.observed.about.was_live {
-            notes.push("a saved segment: totals of the whole recording".into());
+            notes.push("a saved segment: totals of the entire recording".into());
         }
         self.last = Some((place.clone(), now, errors));
         Ok(Answer {
