@@ -1,4 +1,4 @@
-//! Names the shared library: programs linked against it ask for `libtare.so.0`.
+//! Sets the shared library's name: programs that are linked against it load `libtare.so.0`.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

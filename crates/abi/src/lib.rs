@@ -28,7 +28,7 @@
 //!    its count says. Both are unchanged during the call.
 //! 6. A pointer to a result is NULL or writable.
 //! 7. The holder of a lock has agreed to a call that unlocks it.
-//! 8. The caller of an unsafe function of this crate keeps what its `# Safety` section requires.
+//! 8. The caller of an unsafe function of this crate fulfils what its `# Safety` section requires.
 
 // The C names are the interface.
 #![allow(non_camel_case_types)]

@@ -254,7 +254,7 @@ pub unsafe extern "C" fn tare_cond_destroy(cond: *mut tare_cond) -> c_int {
     unsafe { destroy(cond, |_| false) }
 }
 
-/// Waits with a guard for the mutex, which the caller holds.
+/// Waits for the condition. The caller holds the mutex.
 ///
 /// # Safety
 /// Both as [`Place::get`]; the caller holds the mutex.

@@ -29,7 +29,7 @@ pub const fn assert_fits<T>(words: usize) {
 }
 
 impl<T: HostObject> Place<T> {
-    /// Writes an object, whatever was there before.
+    /// Writes an object, and ignores the earlier contents.
     ///
     /// # Safety
     /// `place` is NULL or the host's struct, which no other thread uses now.
@@ -38,7 +38,7 @@ impl<T: HostObject> Place<T> {
         if place.is_null() {
             return;
         }
-        // SAFETY: not NULL and the caller's alone; both fields take any bytes.
+        // SAFETY: not NULL, and only the caller uses it; both fields take any bytes.
         let place = unsafe { &mut *place };
         place.value.write(value);
         place.mark.store(T::MARK, Ordering::Release);
@@ -109,7 +109,7 @@ impl<T: HostObject> Place<T> {
         Some(unsafe { place.value.assume_init_read() })
     }
 
-    /// Marks the place as empty, whatever was there before.
+    /// Marks the place as empty, and ignores the earlier contents.
     ///
     /// # Safety
     /// As [`Place::put`].
