@@ -150,7 +150,7 @@ impl Names {
         }
     }
 
-    /// The names in an expression. Those of its subqueries count for the same clause.
+    /// Adds the names in an expression, its subqueries included, to the clause.
     fn within(&mut self, clause: Clause, expr: &Expr) {
         walk::expressions(expr, &mut |e| match e {
             Expr::Identifier(name) => self.add(clause, name.value.clone()),

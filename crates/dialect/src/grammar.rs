@@ -150,7 +150,7 @@ impl Dialect for Grammar {
     }
 }
 
-/// Checks whether the statement may go on. The parser passes on errors of its own alone.
+/// Checks whether the statement may continue. Returns a parser's error, because the parser accepts no other.
 fn check_interrupt() -> Result<(), ParserError> {
     interrupt::check_step().map_err(|error| ParserError::ParserError(error.message))
 }

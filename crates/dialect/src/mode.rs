@@ -11,7 +11,7 @@ pub struct Mode {
     pub pipes_concat: bool,
     /// STRICT_TRANS_TABLES: a value that does not fit is an error.
     pub strict: bool,
-    /// ONLY_FULL_GROUP_BY: a column beside aggregates is grouped by.
+    /// ONLY_FULL_GROUP_BY: a column outside of aggregates must be in GROUP BY.
     pub full_group_by: bool,
     /// CLIENT_FOUND_ROWS: an UPDATE counts the rows that it finds, not those that it changes.
     pub found_rows: bool,

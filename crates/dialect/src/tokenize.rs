@@ -29,20 +29,20 @@ pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, 
 /// The tokens that sqlparser has.
 fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
     /// Leaves the tokenizer by a panic: it has no other early exit.
-    struct Ended(SqlError);
+    struct StatementEnd(SqlError);
     let mut tokens = Vec::new();
     let all = catch_unwind(AssertUnwindSafe(|| {
         Tokenizer::new(dialect, sql).tokenize_with_location_into_buf_with_mapper(
             &mut tokens,
             |token| match interrupt::check_step() {
                 Ok(()) => token,
-                Err(error) => resume_unwind(Box::new(Ended(error))),
+                Err(error) => resume_unwind(Box::new(StatementEnd(error))),
             },
         )
     }));
     match all {
         Ok(read) => read.map_err(TokenizeError::Text)?,
-        Err(panic) => match panic.downcast::<Ended>() {
+        Err(panic) => match panic.downcast::<StatementEnd>() {
             Ok(ended) => return Err(TokenizeError::Ended(ended.0)),
             Err(other) => resume_unwind(other),
         },

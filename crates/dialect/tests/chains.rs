@@ -1,5 +1,5 @@
-//! The work for a statement grows with its length, not with its square: counted, not timed. And whatever
-//! works looks whether the statement was killed.
+//! The work for a statement grows with its length, not with its square. The tests count the work and measure no
+//! time. Each step of the work checks whether the statement was killed.
 
 #[expect(dead_code, reason = "other tests use the rest")]
 mod hostile_statements;
@@ -43,7 +43,7 @@ unsafe impl GlobalAlloc for Counted {
 #[global_allocator]
 static ALLOCATOR: Counted = Counted;
 
-/// Counts what is asked: each operand of the statements below asks for a type.
+/// Counts lookups: each operand of the statements below looks up a type.
 #[derive(Default)]
 struct Counting {
     tables: Tables,
@@ -51,19 +51,19 @@ struct Counting {
 }
 
 impl Counting {
-    fn one(&self) {
+    fn count(&self) {
         self.requests.set(self.requests.get() + 1);
     }
 }
 
 impl Schema for Counting {
     fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
-        self.one();
+        self.count();
         self.tables.user_table(database, table)
     }
 
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
-        self.one();
+        self.count();
         self.tables.system_table(schema, table)
     }
 
@@ -80,12 +80,12 @@ impl Schema for Counting {
     }
 
     fn function(&self, name: &str) -> Option<&'static Signature> {
-        self.one();
+        self.count();
         self.tables.function(name)
     }
 
     fn variable(&self, name: &str) -> Option<WireType> {
-        self.one();
+        self.count();
         self.tables.variable(name)
     }
 }
@@ -186,7 +186,7 @@ fn nested(construct: &str, levels: usize) -> String {
     text
 }
 
-/// What a construct of so many levels asks for, and the bytes that it allocates.
+/// The number of lookups for a construct of so many levels, and the bytes that it allocates.
 fn work(construct: &str, levels: usize) -> (u64, u64) {
     let mut schema = Counting::default();
     let text = nested(construct, levels);
@@ -211,7 +211,7 @@ fn grows(construct: &str, levels: usize, times: f64) {
 
 #[test]
 fn the_work_of_a_chain_grows_with_its_length() {
-    // Twice, and what tables that double their room take.
+    // The factor is 2, plus what tables take that double their capacity.
     for construct in CHAINS {
         grows(construct, 2000, 2.7);
     }
@@ -225,7 +225,7 @@ fn the_work_of_what_nests_does_not_explode() {
     }
 }
 
-/// Ends a statement at its n-th look; never at 0.
+/// Ends a statement at the n-th check; never, if n is 0.
 #[derive(Default)]
 struct Nth {
     checks: AtomicU64,
@@ -243,7 +243,7 @@ impl StopSignal for Nth {
     }
 }
 
-/// How often a statement is looked at until its `stop_at`-th look ends it, and its error.
+/// The number of checks until the `stop_at`-th one ends the statement, and its error.
 fn count_checks(text: &str, stop_at: u64) -> (u64, u16) {
     let watch = Arc::new(Nth {
         stop_at,

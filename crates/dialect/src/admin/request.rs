@@ -9,7 +9,7 @@ use tare_mysql::variable::Scope;
 /// The characteristics of SET TRANSACTION.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Characteristics {
-    /// Whose transactions they are for; `None` is the next transaction only.
+    /// The scope whose transactions get them; `None`: only the next transaction.
     pub scope: Option<Scope>,
     /// READ ONLY or READ WRITE.
     pub read_only: Option<bool>,

@@ -21,7 +21,7 @@ pub struct TableName {
 }
 
 impl TableName {
-    /// Of a name, in a session with a default database or without.
+    /// Resolves a name in a session with this default database, if it has one.
     pub fn of(name: &ObjectName, database: Option<&str>) -> Result<Self> {
         let (database, table) = resolve(name, database)?;
         Ok(Self { database, table })

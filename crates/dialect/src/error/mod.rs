@@ -22,7 +22,7 @@ pub enum Error {
     /// Nothing but space and comments.
     #[error("Query was empty")]
     Empty,
-    /// The text is not SQL, or not SQL that this server knows.
+    /// The text is not SQL, or not SQL that this server can parse.
     #[error("You have an error in your SQL syntax; {0}")]
     Syntax(Place),
     /// The server understands the statement, but does not support it.

@@ -43,7 +43,7 @@ pub fn is_certain(schema: &dyn Schema, name: &str) -> bool {
         .is_none_or(|f| f.evaluation != Evaluation::Volatile)
 }
 
-/// The call as SQLite knows it.
+/// Rewrites a call for SQLite.
 pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
     let written = last_name(&call.name);
     let name = name_of(&call);

@@ -11,7 +11,7 @@ pub const ANY: u8 = u8::MAX;
 /// What a call's value depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Evaluation {
-    /// Its arguments alone.
+    /// Only its arguments.
     Immutable,
     /// Its arguments, and what stays while a statement runs.
     Stable,
@@ -26,7 +26,7 @@ pub enum Evaluation {
 pub enum Form {
     /// The same name: SQLite has the function, or it is registered.
     Itself,
-    /// It has another name there.
+    /// The function has another name in SQLite.
     Renamed(&'static str),
     /// An expression that code builds.
     Code(fn(SqlCall) -> Result<Expr>),
@@ -71,7 +71,7 @@ pub enum ReturnType {
     Remainder,
     /// DOUBLE with that many digits behind the point.
     Fixed(u8),
-    /// VARCHAR; the characters of NULL alone are bytes.
+    /// VARCHAR, or bytes if the first argument is NULL.
     TextOf,
     /// ABS: the type of its argument, and a DOUBLE of NULL.
     Magnitude,

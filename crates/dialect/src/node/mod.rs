@@ -19,7 +19,7 @@ pub fn take(expr: &mut Expr) -> Expr {
     std::mem::replace(expr, null())
 }
 
-/// Puts what `with` makes of an expression in its place.
+/// Replaces an expression by what `with` returns for it.
 pub fn replace(expr: &mut Expr, with: impl FnOnce(Expr) -> Expr) {
     let old = take(expr);
     *expr = with(old);
@@ -41,12 +41,12 @@ pub fn number(n: i64) -> Expr {
     if n < 0 { negative(positive) } else { positive }
 }
 
-/// A number of 64 bits: what fits no i64 is kept as its bits.
+/// A number of 64 bits. One that does not fit into an i64 becomes the i64 with the same bits.
 pub fn bits(n: u64) -> Expr {
     nested(number(n as i64))
 }
 
-/// A text. SQL ends at a zero byte, so that a text with one is made of bytes.
+/// A text. SQL ends at a zero byte, so a text with a zero byte is a cast of its bytes.
 pub fn text(text: &str) -> Expr {
     if text.contains('\0') {
         let hex = text.bytes().map(|b| format!("{b:02x}")).collect();
@@ -61,7 +61,7 @@ pub fn bytes(hex: String) -> Expr {
     Expr::value(Value::HexStringLiteral(hex))
 }
 
-/// A column by its name alone.
+/// A column by its name, without its table.
 pub fn column(name: &str) -> Expr {
     Expr::Identifier(ident(name))
 }
@@ -197,7 +197,7 @@ fn function(
 /// The word in front of a column of an ENUM or a SET whose number is meant.
 pub const MEMBER_MARK: &str = "tare_member";
 
-/// What SQLite calls a user variable's value: a function of its name.
+/// SQLite's function that returns the value of a user variable by its name.
 const USER_VARIABLE: &str = "tare_user_variable";
 
 /// A user variable, by its name without `@`.
@@ -205,7 +205,7 @@ pub fn user_variable(name: &str) -> Expr {
     call(USER_VARIABLE, vec![text(name)])
 }
 
-/// The name of a user variable that [`user_variable`] made, as a literal.
+/// The name of a user variable that [`user_variable`] returned, as a literal.
 pub fn user_variable_name(expr: &Expr) -> Option<&Expr> {
     let Expr::Function(Function {
         name,

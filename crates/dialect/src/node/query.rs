@@ -169,7 +169,7 @@ pub(crate) fn values(rows: Vec<Vec<Expr>>) -> Query {
     }))
 }
 
-/// A query of its body alone.
+/// A query that has only a body: no WITH, ORDER BY or LIMIT.
 pub(crate) fn of_body(body: SetExpr) -> Query {
     Query {
         with: None,

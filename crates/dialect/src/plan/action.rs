@@ -42,7 +42,7 @@ pub enum Action {
     Into(Sql, Vec<String>),
     /// DO: evaluate and forget.
     Do(Sql),
-    /// Return rows that are made here.
+    /// Return rows that this server builds, without SQLite.
     Show(Box<Show>),
     /// Change rows.
     Write(Sql, Change),
@@ -103,7 +103,7 @@ pub enum Action {
 }
 
 impl Action {
-    /// Whether it holds expressions that were not made into text.
+    /// Whether it holds expressions as trees, not as text.
     pub fn retains_tree(&self) -> bool {
         match self {
             Self::Show(show) => matches!(show.filter, Filter::Where(_)),

@@ -18,9 +18,9 @@ use crate::scope::{Column, Names};
 /// The subqueries that are being visited.
 #[derive(Debug, Default)]
 pub(super) struct Subqueries {
-    /// Of ANY and ALL, which may have many rows.
+    /// Operands of ANY and ALL, which may have many rows.
     pub(super) many: Vec<*const Expr>,
-    /// In the place of a value: they may return several rows.
+    /// Subqueries in the place of a value, which may return several rows.
     pub(super) one: Vec<*const Expr>,
 }
 
@@ -62,7 +62,7 @@ pub struct Rewriter<'a> {
     pub(super) mode: Mode,
     pub(super) subqueries: Subqueries,
     pub(super) conversions: Conversions,
-    /// Of the expressions that are being visited, the innermost last.
+    /// The plans of the expressions that are being visited, the innermost last.
     pub(super) exact_plans: Vec<Plan>,
     /// The values that this UPDATE has assigned.
     pub(super) assigned: AssignedValues,

@@ -61,10 +61,10 @@ impl Names<'_> {
             self.factor(&join.relation, scope);
             match &join.join_operator {
                 JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => {
-                    may_be_missing(&mut scope.relations[before..]);
+                    mark_nullable(&mut scope.relations[before..]);
                 }
                 JoinOperator::Right(_) | JoinOperator::RightOuter(_) => {
-                    may_be_missing(&mut scope.relations[first..before]);
+                    mark_nullable(&mut scope.relations[first..before]);
                 }
                 _ => {}
             }
@@ -267,8 +267,8 @@ fn selected(column: &Column) -> Column {
     }
 }
 
-/// Makes the columns of the inner side of an outer join nullable.
-fn may_be_missing(relations: &mut [Relation]) {
+/// Marks the columns of the inner side of an outer join as nullable.
+fn mark_nullable(relations: &mut [Relation]) {
     for columns in relations.iter_mut().filter_map(|r| r.columns.as_mut()) {
         if columns.iter().all(|c| c.def.is_none()) {
             continue;

@@ -45,7 +45,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Of a column's type, where it is one of the two.
+    /// The members of a column's type, if it is an ENUM or a SET.
     fn of(column_type: &str) -> Option<Arc<Self>> {
         let is_set = column_type.starts_with("set(");
         (is_set || column_type.starts_with("enum(")).then(|| {

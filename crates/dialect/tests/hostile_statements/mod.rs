@@ -75,8 +75,8 @@ impl Schema for Tables {
     }
 }
 
-/// Splits a text as COM_QUERY does, and translates each of its statements: a plan, or an error that a
-/// client can be told.
+/// Splits a text as COM_QUERY does, and translates each of its statements. The result is a plan, or an error
+/// that can be sent to a client.
 pub fn translate_all(bytes: &[u8], tables: &mut Tables, mode: Mode) {
     let Some(text) = split::text(bytes) else {
         return;

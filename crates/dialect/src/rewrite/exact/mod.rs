@@ -486,8 +486,8 @@ impl Rewriter<'_> {
     }
 }
 
-/// Where a number that is cast comes from: 1 is a column, 2 is computed, and 0 is all else; 3 is a DECIMAL. MySQL says
-/// something else in each case when a double is out of range.
+/// The origin of a number that is cast: 1 a column, 2 a computed value, 3 a DECIMAL, 0 anything else. MySQL reports
+/// a double that is out of range differently for each origin.
 fn origin_of(expr: &Expr) -> i64 {
     match expr {
         Expr::Nested(inner) => origin_of(inner),

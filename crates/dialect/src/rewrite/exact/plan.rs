@@ -19,15 +19,15 @@ pub(crate) struct Plan {
 /// The function of ours that replaces an operator or a function.
 #[derive(Debug)]
 pub(super) enum Call {
-    /// Of two operands.
+    /// A function of two operands.
     Two(&'static str),
-    /// Of two operands, and a flag.
+    /// A function of two operands and a flag.
     Flagged(&'static str, bool),
-    /// Of two operands; whether a divisor of 0 is an error, and whether the result has no sign.
+    /// A division: whether a divisor of 0 is an error, and whether the result is unsigned.
     Divided(&'static str, bool, bool),
-    /// Of an operator and two operands.
+    /// A function of an operator and two operands.
     Bits(&'static str),
-    /// Of one operand.
+    /// A function of one operand.
     One(&'static str),
     /// A function with the same arguments.
     Named(&'static str),

@@ -86,7 +86,7 @@ impl Rewriter<'_> {
             select.distinct = None;
         }
         for item in &mut select.projection {
-            // `db.t.*`: SQLite knows the table by its name alone.
+            // `db.t.*`: SQLite accepts only the table's name here.
             if let SelectItem::QualifiedWildcard(
                 SelectItemQualifiedWildcardKind::ObjectName(name),
                 _,
