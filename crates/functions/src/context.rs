@@ -147,7 +147,7 @@ fn deeper(ctx: &Call<'_>) -> Answer {
         Value::Integer(limit) => limit as u64,
         _ => 1000,
     };
-    // A row that may be there already is no step, and others come of the new ones alone.
+    // A row that may already exist is no step. Only new rows lead to further rows.
     let allowed = if int(ctx, 1) == Some(1) {
         limit + 1
     } else {

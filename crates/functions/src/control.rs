@@ -39,12 +39,12 @@ pub(crate) static HELPERS: &[Helper] = &[helper("isnull", 1, 1, |ctx| {
     ))
 })];
 
-/// DEFAULT and VALUES: the rewriter of INSERT knows them.
+/// DEFAULT and VALUES stay unchanged: the rewriter of INSERT replaces them.
 fn unchanged(call: SqlCall) -> ExprResult {
     Ok(call.unchanged())
 }
 
-/// ANY_VALUE: SQLite takes the value of any row without being told.
+/// ANY_VALUE becomes its argument, because SQLite takes the value of any row anyway.
 fn any_value(call: SqlCall) -> ExprResult {
     let [value] = plain(call)?;
     Ok(node::nested(value))

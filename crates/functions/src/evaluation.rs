@@ -49,7 +49,7 @@ pub trait EvaluationContext: SessionFacts + Debug {
         warns
     }
 
-    /// 1292: warns of a text that is not a number as a whole.
+    /// Warns of a text of which only a part, or nothing, is a number (1292).
     fn truncated(&self, kind: &str, text: &[u8]) {
         let text = quoted(text);
         self.warn(1292, &format!("Truncated incorrect {kind} value: '{text}'"));

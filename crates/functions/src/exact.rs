@@ -383,7 +383,7 @@ fn extreme(ctx: &Call<'_>, largest: bool) -> Answer {
     best.map_or(Ok(Value::Null), |(i, _)| ctx.argument(i))
 }
 
-/// The bits of a number; a negative one has those of its complement.
+/// The bits of a number; negative numbers are in two's complement.
 fn word(ctx: &Call<'_>, i: usize) -> Option<u64> {
     Some(match ctx.get_raw(i) {
         ValueRef::Null => return None,

@@ -143,21 +143,21 @@ fn amount(unit: &str, value: &str) -> Option<i64> {
         // The digits are a fraction: .5 is half a second.
         *n = format!("{last:0<6}").get(..6)?.parse().ok()?;
     }
-    const DAY: i64 = 86_400_000_000;
-    const HOUR: i64 = 3_600_000_000;
-    const MINUTE: i64 = 60_000_000;
-    const SECOND: i64 = 1_000_000;
+    const DAY_US: i64 = 86_400_000_000;
+    const HOUR_US: i64 = 3_600_000_000;
+    const MINUTE_US: i64 = 60_000_000;
+    const SECOND_US: i64 = 1_000_000;
     let parts: &[i64] = match unit {
-        "SECOND_MICROSECOND" => &[SECOND, 1],
-        "MINUTE_MICROSECOND" => &[MINUTE, SECOND, 1],
-        "MINUTE_SECOND" => &[MINUTE, SECOND],
-        "HOUR_MICROSECOND" => &[HOUR, MINUTE, SECOND, 1],
-        "HOUR_SECOND" => &[HOUR, MINUTE, SECOND],
-        "HOUR_MINUTE" => &[HOUR, MINUTE],
-        "DAY_MICROSECOND" => &[DAY, HOUR, MINUTE, SECOND, 1],
-        "DAY_SECOND" => &[DAY, HOUR, MINUTE, SECOND],
-        "DAY_MINUTE" => &[DAY, HOUR, MINUTE],
-        "DAY_HOUR" => &[DAY, HOUR],
+        "SECOND_MICROSECOND" => &[SECOND_US, 1],
+        "MINUTE_MICROSECOND" => &[MINUTE_US, SECOND_US, 1],
+        "MINUTE_SECOND" => &[MINUTE_US, SECOND_US],
+        "HOUR_MICROSECOND" => &[HOUR_US, MINUTE_US, SECOND_US, 1],
+        "HOUR_SECOND" => &[HOUR_US, MINUTE_US, SECOND_US],
+        "HOUR_MINUTE" => &[HOUR_US, MINUTE_US],
+        "DAY_MICROSECOND" => &[DAY_US, HOUR_US, MINUTE_US, SECOND_US, 1],
+        "DAY_SECOND" => &[DAY_US, HOUR_US, MINUTE_US, SECOND_US],
+        "DAY_MINUTE" => &[DAY_US, HOUR_US, MINUTE_US],
+        "DAY_HOUR" => &[DAY_US, HOUR_US],
         "YEAR_MONTH" => &[12, 1],
         _ => return None,
     };

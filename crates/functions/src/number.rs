@@ -120,7 +120,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// The number to format, with a warning if a text is not a number as a whole. An empty text is 0.
+/// The number to format, with a warning if a text is not entirely a number. An empty text is 0.
 fn readable_number(ctx: &Call<'_>) -> Option<f64> {
     if let ValueRef::Text(t) = ctx.get_raw(0)
         && !t.is_empty()

@@ -18,7 +18,7 @@ trait Order {
     fn compare(a: &[u8], b: &[u8]) -> Ordering;
 }
 
-/// SQLite's own knows no letters but ASCII's, and counts spaces at the end.
+/// NOCASE for all letters. SQLite's own ignores the case of ASCII letters only, and compares trailing spaces.
 struct General;
 
 impl Order for General {

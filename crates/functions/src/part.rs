@@ -112,7 +112,7 @@ fn substr(s: &str, from: i64, count: Option<i64>) -> &str {
     &rest[..offset(rest, count.unwrap_or(len).max(0) as usize)]
 }
 
-/// A text without what stands at its ends.
+/// A text without the repetitions of a string at its ends.
 fn trimmed(ctx: &Call<'_>, start: bool, end: bool) -> Answer {
     let Some((all, what)) = text(ctx, 0).zip(text(ctx, 1)) else {
         return Ok(Value::Null);

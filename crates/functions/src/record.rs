@@ -142,7 +142,7 @@ pub const fn aggregated(
     function(name, fewest, most, out, Form::Renamed(sqlites), body).aggregate()
 }
 
-/// An expression of SQLite's that code makes.
+/// A function that code rewrites into an expression of SQLite.
 pub const fn code(
     name: &'static str,
     fewest: u8,

@@ -76,7 +76,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
     renamed("lcase", 1, 1, TextOf, "tare_lower"),
     renamed("length", 1, 1, Int, "octet_length"),
-    // SQLite's own know ASCII alone.
+    // SQLite's own functions change only ASCII letters.
     hidden("lower", 1, 1, TextOf, "tare_lower", |ctx| {
         opt(text(ctx, 0).map(|s| limited(s.to_lowercase())))
     }),

@@ -42,7 +42,7 @@ impl io::Write for JsonWriter {
         self.write_all(bytes).map(|()| bytes.len())
     }
 
-    /// serde_json hands over whole characters.
+    /// serde_json writes complete characters, so each call gets valid UTF-8.
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         let text = str::from_utf8(bytes).map_err(io::Error::other)?;
         self.push(text)
