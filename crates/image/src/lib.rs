@@ -1,9 +1,9 @@
 //! Reads a server's program file: its release of MySQL or MariaDB, its version and build-id, and where its
 //! functions are. Nothing in the file is trusted further than it can be checked. Only [`options`] runs the
-//! program, to ask which options its files give it.
+//! program, which then prints the options from its option files.
 //!
-//! It has two users: `tare run` asks whether to preload libtare_psi.so, and that library, inside the server,
-//! asks where to write its jumps.
+//! It has two users: `tare run` decides whether to preload libtare_psi.so, and that library, inside the server,
+//! finds where to write its jumps.
 
 mod elf;
 pub mod options;

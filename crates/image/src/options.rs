@@ -112,7 +112,7 @@ impl UserOptions {
     }
 }
 
-/// Asks the server for its options: it knows best which files it reads.
+/// Runs the server with `--print-defaults`, because only the server knows which files it reads.
 pub fn read_user_options(server: &Path, arguments: &[OsString]) -> UserOptions {
     let (leading, rest) = arguments.split_at(count_leading(arguments));
     let printed = Command::new(server)

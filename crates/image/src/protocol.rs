@@ -1,5 +1,5 @@
 //! What `tare run` and the library that it preloads agree on: variables, an exit code, and which programs
-//! they leave alone.
+//! they do not instrument.
 
 use std::ffi::OsStr;
 use std::path::Path;

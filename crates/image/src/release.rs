@@ -107,9 +107,9 @@ const VERSIONS: &[(Release, &[&str])] = &[
 ];
 
 /// Releases whose untested versions are served if they pass every check, with the prefix of their versions.
-/// The checks are: a table of as many functions, of the same types where names tell them, and fields
-/// confirmed by the code that uses them. MySQL's names before 9.7 do not tell the types (5.6, 5.7), or the
-/// interface changed within the release (8.0).
+/// The checks: the table has as many functions; functions whose names encode their types have the same types; the
+/// code that uses a field confirms its offset. Before 9.7, MySQL's names do not encode the types (5.6, 5.7), or
+/// the interface changed within the release (8.0).
 const UNTESTED_PREFIXES: [(Release, &str); 4] = [
     (Release::Mysql97, "9.7."),
     (Release::Mariadb1011, "10.11."),
@@ -182,11 +182,11 @@ impl Image {
                     self.server(release, version.to_owned())
                 }
                 (Some(version), _) => Recognition::Unknown(format!(
-                    "this is MySQL {version}, whose interface looks like that of {release}, of which {} is known",
+                    "this is MySQL {version}; of {release}, Tare supports only {}",
                     tested.join(", ")
                 )),
                 (None, _) => Recognition::Unknown(format!(
-                    "this looks like {release}, of which {} is known and this is another version",
+                    "of {release}, Tare supports only {}, and this is another version",
                     tested.join(", ")
                 )),
             },
