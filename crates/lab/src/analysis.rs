@@ -106,7 +106,7 @@ pub struct Analysis {
     pub floor_percent: Option<f64>,
     /// The longest unmeasured time at the start of a turn, in milliseconds.
     pub lead_ms: Option<f64>,
-    /// The activity of other programs meanwhile.
+    /// The activity of other programs during the measurement.
     pub hour: Hour,
     /// Cells without figures, and the reasons.
     #[serde(rename = "troubles")]

@@ -215,7 +215,7 @@ pub struct MachineCpu {
 /// Context switches in the measured time.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Switches {
-    /// Of the machine.
+    /// Context switches of the machine.
     pub machine: u64,
     /// Voluntary switches of the server's threads.
     pub server_voluntary: u64,

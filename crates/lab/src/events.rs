@@ -97,7 +97,7 @@ pub fn difference(before: &Totals, after: &Totals) -> Vec<Event> {
                 .get(&(*kind, name.clone()))
                 .copied()
                 .unwrap_or_default();
-            // The table was truncated meanwhile: the count began again at zero.
+            // The table was truncated between the two readings, so that the count began again at zero.
             let (had, spent) = if had > count { (0, 0) } else { (had, spent) };
             (count > had).then(|| Event {
                 kind: (*kind).into(),

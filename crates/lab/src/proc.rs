@@ -71,7 +71,7 @@ pub fn cpu(pid: u32) -> Option<Cpu> {
     })
 }
 
-/// The same with the children that it waited for: a shell's own CPU says nothing of what it ran.
+/// The same, including the children that the process waited for: a shell's own CPU excludes its commands.
 pub fn cpu_with_children(pid: u32) -> Option<Cpu> {
     let (own, stat) = (cpu(pid)?, stat(pid)?);
     Some(Cpu {

@@ -10,10 +10,10 @@ use crate::cell::Memory;
 use crate::proc;
 
 /// The sampling interval, unless sampling takes long.
-const PERIOD: Duration = Duration::from_millis(500);
+const SAMPLING_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Sampling takes at most one part in this many.
-const SHARE: u32 = 100;
+const MAX_SHARE_DIVISOR: u32 = 100;
 
 /// A thread that samples the server and the load generator.
 pub struct Sampler {
@@ -100,7 +100,7 @@ fn sample_until(server: Option<u32>, generator: u32, stop: &AtomicBool) -> Sampl
         if last {
             break;
         }
-        let period = PERIOD.max(began.elapsed() * SHARE);
+        let period = SAMPLING_INTERVAL.max(began.elapsed() * MAX_SHARE_DIVISOR);
         std::thread::park_timeout(period);
     }
     samples.server = of_server.sum();

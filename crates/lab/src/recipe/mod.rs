@@ -480,16 +480,16 @@ pub enum Rate {
 pub struct Workload {
     /// The name in reports.
     pub name: String,
-    /// What makes it.
+    /// The program that generates the load.
     #[serde(default)]
     pub load: Load,
     /// sysbench's script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub script: Option<String>,
-    /// Of the generator's command line.
+    /// Options for the generator's command line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
-    /// Instead of the recipe's connections.
+    /// Numbers of connections, which replace the recipe's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connections: Vec<u32>,
     /// Statements that are sent before the load is measured.

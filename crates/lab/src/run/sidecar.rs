@@ -1,5 +1,5 @@
-//! Programs that run beside a server while one of its configurations is measured, and are stopped while
-//! others are.
+//! Sidecars: programs that run while one configuration of a server is measured, and are stopped while another
+//! one is.
 
 use std::collections::BTreeMap;
 use std::path::Path;

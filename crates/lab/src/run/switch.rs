@@ -225,7 +225,7 @@ impl Switchboard {
         Ok(switches)
     }
 
-    /// Starts the programs beside the server, see [`Sidecars::start`].
+    /// Starts the sidecars of the server, see [`Sidecars::start`].
     pub(super) fn start_sidecars(
         &mut self,
         running: &RunningServer,

@@ -27,7 +27,7 @@ use crate::recipe::{Build, Configuration, Engine, Kind, Recipe, Server};
 use crate::server::RunningServer;
 use crate::stats::starts::Costs;
 
-/// The ratio of a server's start and stop to its start alone.
+/// The time of a server's start and stop, divided by the time of its start.
 const START_AND_STOP: f64 = 1.3;
 
 /// A server process of a repetition, under one configuration or several in turn.
@@ -56,7 +56,7 @@ struct TurnCell {
 /// The load of a server, and the server's totals when it began.
 type Load = (Counted, Option<Totals>);
 
-/// The report of a load, and the events that its server counted meanwhile.
+/// The report of a load, and the events that its server counted during the load.
 type LoadOutcome = Result<(LoadReport, Vec<events::Event>), CellError>;
 
 impl Runner<'_> {
