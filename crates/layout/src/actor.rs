@@ -34,7 +34,7 @@ pub struct Actor {
 }
 
 /// How often a rule that is being written is read again: writing one takes less than a microsecond, and
-/// a writer that was killed meanwhile leaves it odd for good.
+/// a writer that was killed during a change leaves it odd for good.
 const MAX_READ_TRIES: usize = 1000;
 
 impl Actor {

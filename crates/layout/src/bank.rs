@@ -47,7 +47,7 @@ pub struct Bank {
     /// Lines of the arena in use, from the arena's start, without histogram blocks, see `blocks`; line
     /// 0 is never an item.
     pub used: AtomicU32,
-    /// Incremented before and after a thread takes the bank or gives it back: odd = meanwhile.
+    /// Incremented before and after a thread takes the bank or returns it, so it is odd during the change.
     pub sequence: AtomicU32,
     /// Slot + 1 of the present thread, 0 = none.
     pub slot: AtomicU32,
@@ -122,7 +122,7 @@ pub mod baseline {
     pub const FROZEN: usize = 6;
     /// How many baselines there are.
     pub const COUNT: usize = 7;
-    /// Those of all threads of a bank.
+    /// The baselines that cover all threads of a bank.
     pub const MERGED: [usize; 5] = [
         TRUNCATED_GLOBAL,
         TRUNCATED_ACCOUNT,

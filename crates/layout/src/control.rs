@@ -216,7 +216,7 @@ impl Control {
                 continue;
             }
             has_changed = true;
-            // A rule set meanwhile had set the bit that is now cleared.
+            // Another process set a rule in between, and with it the bit that is now cleared.
             if !is_every() {
                 self.weighed.fetch_or(bit, Ordering::SeqCst);
             }
@@ -275,8 +275,8 @@ pub struct Controls<'a> {
 impl Controls<'_> {
     /// Derives every effective byte from the settings. `kinds` gives the kind of each class.
     ///
-    /// Lock-free and convergent: a change during the computation makes it start again, so that the last
-    /// one to finish has seen every change.
+    /// Lock-free and convergent: a change during the computation makes it start again, so that the computation
+    /// that finishes last includes every change.
     pub fn recompute(&self, kinds: impl Fn(usize) -> Option<Kind>) {
         let mut version = self.control.version.fetch_add(1, Ordering::SeqCst) + 1;
         loop {

@@ -44,7 +44,7 @@ pub struct Digest {
     pub schema: AtomicU32,
     /// SHA-256 of the token stream.
     pub hash: [AtomicU64; 4],
-    /// Ticks when first seen.
+    /// Ticks when its row was created.
     pub first_seen: AtomicU64,
     /// Bytes of normalised text.
     pub text_length: AtomicU32,

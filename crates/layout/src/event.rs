@@ -30,7 +30,7 @@ pub mod wait {
     pub const OBJECT: usize = 6;
     /// Bytes moved, rows of a table; [`NO_BYTES`] if the operation has none.
     pub const BYTES: usize = 7;
-    /// The value of [`BYTES`] for "no such thing".
+    /// The value of [`BYTES`] if the operation has none.
     pub const NO_BYTES: u64 = u64::MAX;
 }
 
@@ -219,7 +219,7 @@ macro_rules! operations {
             /// Which line of the row counts it (read, write, miscellaneous; fetch, insert, ...).
             #[inline(always)]
             pub const fn line(self) -> usize {
-                // Of bytes, because each wait reads one: a table of words takes several cache lines.
+                // The table has bytes, because each wait reads one and a table of words takes several cache lines.
                 LINES[self as usize] as usize
             }
 

@@ -23,7 +23,7 @@ const _: () = assert!(FINE_BLOCKS * FINE_BLOCK_BUCKETS >= FINE_BUCKETS);
 
 /// In [`crate::control::Control::fine_truncated`]: the histogram of all statements.
 pub const ALL: u32 = 1;
-/// In [`crate::control::Control::fine_truncated`]: those of digests.
+/// In [`crate::control::Control::fine_truncated`]: the histograms of digests.
 pub const DIGESTS: u32 = 2;
 
 /// The buckets of a digest's first statements in a bank, packed into one cell: most digests of most

@@ -455,9 +455,9 @@ fn long_text_words(l: &Limits) -> usize {
 }
 
 impl Geometry {
-    /// The number of nobody's account, whose banks are of threads whose account is still unknown. It
-    /// comes after all others. Counts by class in such a bank are moved to an account's before anybody
-    /// sums them.
+    /// The number of the account for threads whose account is still unknown. It comes after all others.
+    /// Counts by class in a bank of this account are moved to a bank of another account before a reader
+    /// adds them up.
     pub const fn nobody(&self) -> usize {
         self.limits.accounts + UNLISTED
     }

@@ -80,7 +80,7 @@ pub struct State {
     pub high_reset: AtomicU64,
     /// The smallest value set since the reset.
     pub low_reset: AtomicU64,
-    /// A counter's total when all of it was reset.
+    /// A counter's total when the counter and its maximum and minimum were reset.
     pub base: AtomicU64,
     /// A counter's total when it was reset.
     pub base_reset: AtomicU64,

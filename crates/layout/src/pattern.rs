@@ -1,6 +1,6 @@
 //! Instrument patterns: SQL's `%` for any text, and the most specific pattern wins.
 
-/// Whether `name` matches `pattern`; `%` stands for any text, everything else for itself.
+/// Whether `name` matches `pattern`, in which `%` matches any text.
 /// Letters compare without case, as MySQL's option does.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.as_bytes(), name.as_bytes());

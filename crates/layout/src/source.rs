@@ -6,8 +6,8 @@
 use crate::name::Name;
 use crate::primitive::{AtomicU32, Ordering};
 
-/// Maximum number, including number 0, which is never one. MySQL 9.7's source has some 6,000 instrument
-/// points, and Tare's own a few hundred; those that never store an event need no entry.
+/// Number of entries. Number 0 means that the source is unknown. MySQL 9.7 has some 6,000 instrument points,
+/// and Tare a few hundred; a point that never stores an event needs no entry.
 pub const SOURCES: usize = 8192;
 
 /// Bits of an event's first words that name the thread; the source is in those above.

@@ -77,7 +77,7 @@ impl<'a> View<'a> {
         self.base
     }
 
-    /// `count` values of `T` from `within` bytes into element `i` of a region on.
+    /// `count` values of `T`, which begin `within` bytes after the start of element `i` of a region.
     #[inline]
     fn slice<T>(&self, region: Region, i: usize, within: usize, count: usize) -> &'a [T] {
         let extent = self.geometry.region(region);
@@ -100,7 +100,7 @@ impl<'a> View<'a> {
     fn all<T>(&self, region: Region) -> &'a [T] {
         let extent = self.geometry.region(region);
         assert!(extent.stride == size_of::<T>());
-        // SAFETY: the region lies within the mapping (`View::new`), on a page's bound; T is made
+        // SAFETY: the region is within the mapping (`View::new`) and begins on a page; T consists
         // of atomics only (private function, called below with such types).
         unsafe { core::slice::from_raw_parts(self.base.add(extent.offset).cast(), extent.count) }
     }
