@@ -20,8 +20,8 @@ pub struct Account {
     pub locked: bool,
 }
 
-/// What an account may do. There are three levels (read, change settings, everything); what is read may
-/// be the system schemas alone, or the users' databases as well.
+/// What an account may do. There are three levels: read, change settings, everything. An account may read
+/// only the system schemas, or the users' databases as well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rights {
     /// Reads the system schemas: SELECT on one of them.

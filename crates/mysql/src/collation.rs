@@ -83,8 +83,8 @@ fn compare_tails(a: &[u8], b: &[u8]) -> Ordering {
     compare_characters(characters(a), characters(b))
 }
 
-/// The characters of bytes, which are read no further than they are asked for. What is no UTF-8 is
-/// replaced, as in [`String::from_utf8_lossy`].
+/// The characters of bytes, decoded as they are requested. Invalid UTF-8 is replaced, as in
+/// [`String::from_utf8_lossy`].
 fn characters(mut bytes: &[u8]) -> impl Iterator<Item = char> {
     std::iter::from_fn(move || {
         let piece = &bytes[..bytes.len().min(PIECE_BYTES)];
@@ -137,7 +137,7 @@ fn compare_characters(
     }
 }
 
-/// What a pattern of LIKE asks for, one after the other.
+/// A part of a LIKE pattern. A text matches if it matches all parts in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     /// `%`.
@@ -152,8 +152,8 @@ enum Part {
 pub struct Pattern(Vec<Part>);
 
 impl Pattern {
-    /// Reads it. What follows `escape` stands for itself, and `weight` says what characters are
-    /// compared by.
+    /// Parses a pattern. A character after `escape` matches itself; `weight` gives the value by which
+    /// characters are compared.
     fn read(
         mut rest: impl Iterator<Item = char>,
         escape: Option<char>,

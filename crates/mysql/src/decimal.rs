@@ -34,7 +34,7 @@ impl Decimal {
         if let Some(decimal) = Self::of(&number) {
             return (decimal, number.is_all());
         }
-        // Of an exponent that is too large, the first digits are read.
+        // If the exponent is too large, only its first digits are read.
         let written = number.text().as_bytes();
         let decimal = (1..written.len()).rev().take(7).find_map(|n| {
             let shorter = Number::of(&written[..n]);
@@ -43,7 +43,7 @@ impl Decimal {
         (decimal.unwrap_or_else(|| Self::from(0i64)), false)
     }
 
-    /// `None` if there is no number, or if its exponent stands for gigabytes of zeros.
+    /// `None` if there is no number, or if its exponent means gigabytes of zeros.
     fn of(number: &Number<'_>) -> Option<Self> {
         let exponent = number.exponent();
         let is_far = |n: i64| n.unsigned_abs() > 400;

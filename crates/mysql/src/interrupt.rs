@@ -1,9 +1,9 @@
 //! Whether the statement that a thread runs must end: it was killed, its time is over, its client has
 //! gone, or it has taken more memory than it may.
 //!
-//! SQLite asks for itself while it runs a statement. Whatever works outside of SQLite's machine, or for a
-//! time that grows faster than its arguments, asks [`check_step`]. A single call or comparison that goes
-//! through a text once does not: the longest text takes less than a second.
+//! SQLite checks this itself while it runs a statement. Code outside of SQLite's virtual machine, and code whose
+//! time grows faster than its arguments, calls [`check_step`]. A call or comparison that reads a text once does
+//! not: the longest text takes less than a second.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use std::sync::Arc;
 use crate::error::{Result, SqlError};
 use crate::memory;
 
-/// Who knows whether a statement must end.
+/// Decides whether a statement must end.
 pub trait StopSignal: Send + Sync {
-    /// Whether it must. May be asked often, and must not block.
+    /// Whether the statement must end. This is called often and must not block.
     fn must_stop(&self) -> bool;
 
     /// Why: 1317 or 3024.

@@ -22,9 +22,9 @@ const UNLIMITED: i64 = i64::MAX / 2;
 
 thread_local! {
     /// Bytes that the statement may still take.
-    static LEFT: Cell<i64> = const { Cell::new(UNLIMITED) };
+    static REMAINING_BYTES: Cell<i64> = const { Cell::new(UNLIMITED) };
     /// Its limit; 0 while none runs or there is no limit.
-    static LIMIT: Cell<u64> = const { Cell::new(0) };
+    static LIMIT_BYTES: Cell<u64> = const { Cell::new(0) };
     /// Whether an allocation was refused.
     static REFUSED: Cell<bool> = const { Cell::new(false) };
 }
@@ -37,10 +37,10 @@ pub struct StatementLimit {
 
 /// Begins a statement that may take `limit` bytes; 0 is no limit.
 pub fn limit_statement(limit: u64) -> StatementLimit {
-    let outermost = LIMIT.get() == 0 && limit > 0;
+    let outermost = LIMIT_BYTES.get() == 0 && limit > 0;
     if outermost {
-        LIMIT.set(limit);
-        LEFT.set(i64::try_from(limit).unwrap_or(UNLIMITED).min(UNLIMITED));
+        LIMIT_BYTES.set(limit);
+        REMAINING_BYTES.set(i64::try_from(limit).unwrap_or(UNLIMITED).min(UNLIMITED));
         REFUSED.set(false);
     }
     StatementLimit { outermost }
@@ -49,8 +49,8 @@ pub fn limit_statement(limit: u64) -> StatementLimit {
 impl Drop for StatementLimit {
     fn drop(&mut self) {
         if self.outermost {
-            LIMIT.set(0);
-            LEFT.set(UNLIMITED);
+            LIMIT_BYTES.set(0);
+            REMAINING_BYTES.set(UNLIMITED);
         }
     }
 }
@@ -58,32 +58,32 @@ impl Drop for StatementLimit {
 /// Counts bytes that are about to be allocated. False: they are beyond the limit.
 #[inline]
 pub fn take(bytes: usize) -> bool {
-    let left = LEFT.get() - i64::try_from(bytes).unwrap_or(UNLIMITED);
+    let left = REMAINING_BYTES.get() - i64::try_from(bytes).unwrap_or(UNLIMITED);
     if left < 0 {
         REFUSED.set(true);
         return false;
     }
-    LEFT.set(left);
+    REMAINING_BYTES.set(left);
     true
 }
 
 /// Counts bytes that were freed.
 #[inline]
 pub fn give(bytes: usize) {
-    let left = LEFT.get();
-    LEFT.set(left.saturating_add(bytes as i64).min(UNLIMITED));
+    let left = REMAINING_BYTES.get();
+    REMAINING_BYTES.set(left.saturating_add(bytes as i64).min(UNLIMITED));
 }
 
 /// Counts bytes whatever the limit, for an allocator that cannot fail.
 #[inline]
 pub(crate) fn count(bytes: usize) {
-    LEFT.set(LEFT.get() - bytes as i64);
+    REMAINING_BYTES.set(REMAINING_BYTES.get() - bytes as i64);
 }
 
-/// Whether the statement may take so many bytes more. False: it must end, and [`exhausted`] says why.
+/// Whether the statement may allocate so many bytes more. If not, it must end, with the error [`exhausted`].
 #[inline]
 pub fn admit(bytes: usize) -> bool {
-    let is_admitted = LEFT.get() >= i64::try_from(bytes).unwrap_or(UNLIMITED);
+    let is_admitted = REMAINING_BYTES.get() >= i64::try_from(bytes).unwrap_or(UNLIMITED);
     if !is_admitted {
         REFUSED.set(true);
     }
@@ -124,7 +124,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for CountingAllocator<A> {
 
 /// 1041: there is no memory, or the statement may not have more.
 pub fn exhausted() -> SqlError {
-    let limit = LIMIT.get();
+    let limit = LIMIT_BYTES.get();
     match REFUSED.get() && limit > 0 {
         true => SqlError::new(
             1041,

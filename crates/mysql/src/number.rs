@@ -3,10 +3,10 @@
 //! A text may have 64 MiB of digits: those that decide neither a double nor an integer are not read.
 
 /// Digits of a double's decimal text that can decide how it is rounded (a double's exact value has 767), and
-/// one that stands for all that follow.
+/// one digit in place of all that follow.
 const MAX_DIGITS: usize = 800;
 
-/// Bytes of a number that is read as it stands: a sign, [`MAX_DIGITS`], a point and an exponent.
+/// Bytes of a number that is parsed unshortened: a sign, [`MAX_DIGITS`], a point and an exponent.
 const MAX_PARSED_BYTES: usize = MAX_DIGITS + 32;
 
 /// A number as a text has it.
@@ -250,7 +250,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// As Rust reads all of it.
+        /// The result is the double that Rust reads from the unshortened text.
         #[test]
         fn a_shortened_number_is_the_same_double(
             text in "-?[0-9]{0,40}(00000){0,300}[0-9]{1,900}(\\.[0-9]{0,900})?(e[+-]?[0-9]{1,3})?",

@@ -14,7 +14,7 @@ pub struct Real {
 }
 
 impl Real {
-    /// That of `double(10,3) unsigned`; `None` of a type that has no doubles.
+    /// Parses a type such as `double(10,3) unsigned`; `None` for a type without doubles.
     pub fn of(column_type: &str) -> Option<Self> {
         let parts = parts(column_type);
         matches!(parts.base.as_str(), "float" | "double").then(|| Self {

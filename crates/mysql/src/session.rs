@@ -1,4 +1,4 @@
-//! The session that a statement runs in, as whatever evaluates the statement reads it.
+//! The session that a statement runs in, as the evaluator of the statement reads it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

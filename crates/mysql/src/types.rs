@@ -6,7 +6,7 @@ pub fn base_type(column_type: &str) -> &str {
     &column_type[..end]
 }
 
-/// Whether its values are whole numbers.
+/// Whether its values are integers.
 pub fn is_integer(column_type: &str) -> bool {
     matches!(
         base_type(column_type),

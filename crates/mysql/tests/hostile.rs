@@ -20,7 +20,7 @@ fn cases() -> ProptestConfig {
         Some(_) => 1_000_000,
         None => 1_000,
     };
-    // No files beside the tests: what fails is printed, and small once shrunk.
+    // Failures are stored in no file. A failing input is printed, and is small once it is shrunk.
     ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(cases)

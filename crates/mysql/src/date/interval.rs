@@ -1,7 +1,7 @@
 //! Intervals: a date and a number of units, and the units between two dates.
 
 use super::civil::{days_from_civil, days_in_month};
-use super::{DAY, DateTime};
+use super::{DAY_US, DateTime};
 
 impl DateTime {
     /// With a number of units added; `None` outside of the years 0 to 9999.
@@ -33,7 +33,7 @@ impl DateTime {
                 } else {
                     count.checked_mul(step)?
                 };
-                let has_time = self.has_time || step < DAY;
+                let has_time = self.has_time || step < DAY_US;
                 Self::from_total(self.total().checked_add(by)?, has_time)
             }
         };
@@ -47,13 +47,13 @@ pub(super) fn unit_micros(unit: &str) -> Option<i64> {
         "SECOND" => 1_000_000,
         "MINUTE" => 60_000_000,
         "HOUR" => 3_600_000_000,
-        "DAY" => DAY,
-        "WEEK" => 7 * DAY,
+        "DAY" => DAY_US,
+        "WEEK" => 7 * DAY_US,
         _ => return None,
     })
 }
 
-/// Whole units from `from` to `to`, as TIMESTAMPDIFF.
+/// The number of complete units from `from` to `to`, as TIMESTAMPDIFF returns it.
 pub fn difference(unit: &str, from: DateTime, to: DateTime) -> Option<i64> {
     if let Some(step) = unit_micros(unit) {
         return Some((to.total() - from.total()) / step);

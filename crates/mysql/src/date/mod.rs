@@ -1,7 +1,7 @@
 //! Dates and times as MySQL computes with them. Text in, text out: `2026-11-21 08:09:10.500000`.
 //!
-//! The calendar is jiff's. MySQL's own are the zero dates, the years 0 to 9999, TIMEs of more than a
-//! day, and the texts that it reads as dates.
+//! The calendar is jiff's. In addition, MySQL has zero dates, the years 0 to 9999 and TIMEs of more than a
+//! day, and parses more texts as dates.
 
 mod civil;
 mod clock;
@@ -29,14 +29,14 @@ pub struct DateTime {
     pub days: i64,
     /// Microseconds of the day.
     pub micros: i64,
-    /// Whether there was a time of day.
+    /// Whether the text had a time of day.
     pub has_time: bool,
 }
 
 /// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
+const DAY_US: i64 = 86_400_000_000;
 
-/// A longer text is no date or time: it is not read.
+/// The length of the longest text that is parsed; a longer one is no date or time.
 pub const MAX_TEXT_BYTES: usize = 4096;
 
 /// A text without the spaces around it; `None` where it is too long to be a date or a time.
@@ -88,7 +88,7 @@ impl DateTime {
             ))?,
             None => 0,
         };
-        if !(0..DAY).contains(&micros) {
+        if !(0..DAY_US).contains(&micros) {
             return None;
         }
         Some(Self {
@@ -109,14 +109,14 @@ impl DateTime {
 
     /// Microseconds since 1970.
     pub fn total(&self) -> i64 {
-        self.days * DAY + self.micros
+        self.days * DAY_US + self.micros
     }
 
     /// From microseconds since 1970.
     pub fn from_total(total: i64, has_time: bool) -> Self {
         Self {
-            days: total.div_euclid(DAY),
-            micros: total.rem_euclid(DAY),
+            days: total.div_euclid(DAY_US),
+            micros: total.rem_euclid(DAY_US),
             has_time,
         }
     }

@@ -41,7 +41,7 @@ fn checked(
         let micros = seconds * 1_000_000 + micros;
         // A fraction may have been rounded up to the next day.
         DateTime::from_total(
-            days_from_civil(year, month, day) * super::DAY + micros,
+            days_from_civil(year, month, day) * super::DAY_US + micros,
             has_time,
         )
     })
@@ -101,7 +101,7 @@ pub fn date_and_time(text: &str) -> Option<DateTime> {
     )
 }
 
-/// Digits alone: YYMMDD, YYYYMMDD, YYMMDDhhmmss or YYYYMMDDhhmmss. A number has lost its zeros.
+/// A text that has only digits: YYMMDD, YYYYMMDD, YYMMDDhhmmss or YYYYMMDDhhmmss. A number has no leading zeros.
 fn digits(text: &str, fraction: i64) -> Option<DateTime> {
     let padded = match text.len() {
         5 | 7 | 11 | 13 => format!("0{text}"),

@@ -112,7 +112,7 @@ mod tests {
         assert_eq!(modes("NONSENSE"), None);
     }
 
-    /// What MySQL 9.7.4 says.
+    /// The expected codes are MySQL 9.7.4's.
     #[test]
     fn strict_mode_and_the_modes_of_dates_belong_together() {
         let codes = |text| {

@@ -12,7 +12,7 @@ pub enum Settable {
     Both,
     /// Can be set for the server only.
     Global,
-    /// Is the session's alone.
+    /// Can be set for the session only.
     Session,
     /// Can be set for the server only; a session has the value of its start.
     Shared,

@@ -90,7 +90,7 @@ impl Packets {
         self.sequence = self.sequence.wrapping_add(1);
     }
 
-    /// Appends packets that are complete but for their sequence numbers.
+    /// Appends packets that are complete except for their sequence numbers.
     pub fn replay(&mut self, packets: &[u8]) {
         let mut at = self.buffer.len();
         self.buffer.extend_from_slice(packets);

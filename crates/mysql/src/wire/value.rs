@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(text(Value::Real(0.1), WireType::double()), "0.1");
         assert_eq!(text(Value::Real(1e20), WireType::double()), "1e20");
         assert_eq!(text(Value::Real(1e300), WireType::decimal(60, 2)), "1e300");
-        // Two texts of 17 digits are as near to what lies between them: the even one.
+        // If the value is halfway between two texts of 17 digits, the even one is right.
         for (x, expected) in [
             (1_270_131_582_837_982.0 + 0.25, "1270131582837982.2"),
             (-1_270_131_582_837_982.0 - 0.75, "-1270131582837982.8"),

@@ -8,8 +8,8 @@ use tare_mysql::wire::packets::Packets;
 use tare_mysql::wire::params::{self, Param};
 use tare_mysql::wire::value::{Value, put_binary, put_text};
 
-/// A packet of a client that is not logged in yet, or becomes another user: refused, or a login that
-/// says no more than the packet does.
+/// Parses a packet of a client that logs in or becomes another user. The packet is refused, or the login holds
+/// no more bytes than the packet.
 pub fn log_in(packet: &[u8]) {
     for login in [Login::of_handshake(packet), Login::of_change_user(packet)] {
         let Some(login) = login else { continue };
@@ -25,8 +25,8 @@ pub fn log_in(packet: &[u8]) {
     }
 }
 
-/// A value of any type in any bytes: refused, or one that lies in them; what is written of it in the
-/// type's form is read as the same again.
+/// Reads a value of any type from any bytes. It is refused, or is within the bytes. Written in the type's form, it
+/// is read as the same value.
 pub fn bind(code: u8, unsigned: bool, bytes: &[u8]) {
     let mut cursor = Cursor::new(bytes);
     let Some(param) = params::read(&mut cursor, (code, unsigned)) else {
@@ -78,7 +78,7 @@ pub fn bind(code: u8, unsigned: bool, bytes: &[u8]) {
     assert!(same && again.rest().is_empty(), "{read:?}, {param:?}");
 }
 
-/// Whatever is written as packets comes out of them, also when they are sent again.
+/// Any payloads that are written as packets are read back unchanged, also when the packets are sent again.
 pub fn send(payloads: &[&[u8]], sequence: u8) {
     let (mut first, mut again) = (Packets::default(), Packets::default());
     first.set_sequence(sequence);
