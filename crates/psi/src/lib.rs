@@ -31,8 +31,8 @@
 //! 5. A structure of the server (TABLE_SHARE, Diagnostics_area, an instrument's info, ...) is NULL or laid
 //!    out as the release declares, and lives as long as the call.
 //! 6. A pointer to a result is NULL or writable.
-//! 7. A lock lies at the address that it was created with until it is destroyed, and is of its class's kind.
-//! 8. The caller of an unsafe function keeps what its `# Safety` section requires. For an `extern "C"`
+//! 7. A lock stays at the address that it was created with until it is destroyed, and is of its class's kind.
+//! 8. The caller of an unsafe function fulfils what its `# Safety` section requires. For an `extern "C"`
 //!    function, and for one that it passes its arguments to, these are rules 1 to 7.
 
 // The contract of the `extern "C"` functions is that of the interface: see above.

@@ -26,9 +26,9 @@ const _: () = assert!(ADDRESS_BITS - ALIGN_BITS + INDEX_BITS <= u64::BITS);
 #[repr(C, align(64))]
 struct Bucket([AtomicU64; ENTRIES]);
 
-/// What [`ByAddress::insert`] did.
+/// The result of [`ByAddress::insert`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inserted {
+pub(super) enum Insertion {
     New,
     /// It replaced the entry of the instance with this index.
     InPlaceOf(usize),
@@ -53,26 +53,26 @@ impl ByAddress {
 
     /// Adds the instance of a lock. It replaces an entry of the same address: the server reused the memory of
     /// a lock that it did not destroy.
-    pub fn insert(&self, address: usize, index: usize) -> Inserted {
+    pub fn insert(&self, address: usize, index: usize) -> Insertion {
         let (Some(key), true) = (key(address), index as u64 <= INDEX_MASK) else {
-            return Inserted::Full;
+            return Insertion::Full;
         };
         let order = Ordering::Relaxed;
         for bucket in self.buckets(address) {
             let same = |cell: &&AtomicU64| cell.load(order) & !INDEX_MASK == key;
             if let Some(cell) = bucket.iter().find(same) {
                 let before = cell.swap(key | index as u64, order);
-                return Inserted::InPlaceOf((before & INDEX_MASK) as usize);
+                return Insertion::InPlaceOf((before & INDEX_MASK) as usize);
             }
             let take = |cell: &AtomicU64| {
                 let entry = key | index as u64;
                 cell.load(order) == 0 && cell.compare_exchange(0, entry, order, order).is_ok()
             };
             if bucket.iter().any(take) {
-                return Inserted::New;
+                return Insertion::New;
             }
         }
-        Inserted::Full
+        Insertion::Full
     }
 
     /// The index of the instance of the lock there.
@@ -114,10 +114,10 @@ mod tests {
     fn an_entry_can_be_read_until_it_is_removed() {
         let address = |i: usize| 0x7fff_1234_0000 + i * 40;
         for i in 0..1000 {
-            assert_eq!(TABLE.insert(address(i), i), Inserted::New, "{i}");
+            assert_eq!(TABLE.insert(address(i), i), Insertion::New, "{i}");
         }
-        assert_eq!(TABLE.insert(address(0), 7), Inserted::InPlaceOf(0));
-        assert_eq!(TABLE.insert(address(0), 0), Inserted::InPlaceOf(7));
+        assert_eq!(TABLE.insert(address(0), 7), Insertion::InPlaceOf(0));
+        assert_eq!(TABLE.insert(address(0), 0), Insertion::InPlaceOf(7));
         for i in 0..1000 {
             assert_eq!(TABLE.get(address(i)), Some(i));
             assert_eq!(TABLE.get(address(i) + 4), None);
@@ -135,13 +135,13 @@ mod tests {
             (1 << ADDRESS_BITS, 1),
             (0x1000, 1 << INDEX_BITS),
         ] {
-            assert_eq!(SMALL.insert(address, index), Inserted::Full);
+            assert_eq!(SMALL.insert(address, index), Insertion::Full);
         }
         let capacity = PROBES * ENTRIES;
         for i in 0..capacity {
-            assert_eq!(SMALL.insert(0x10_0000 + i * 4, i), Inserted::New);
+            assert_eq!(SMALL.insert(0x10_0000 + i * 4, i), Insertion::New);
         }
         let one_more = SMALL.insert(0x10_0000 + capacity * 4, capacity);
-        assert_eq!(one_more, Inserted::Full);
+        assert_eq!(one_more, Insertion::Full);
     }
 }

@@ -1,5 +1,5 @@
-//! Locks and conditions of servers that read the first byte of what they store: it tells whether the object
-//! is instrumented, and only then do they report a wait for it.
+//! Locks and conditions of servers that read the first byte of the object that they store. The byte says
+//! whether the object is instrumented. The server reports waits only if it is.
 //!
 //! These servers store the address of a [`Record`], which has the word or the object that other servers
 //! store.
@@ -9,7 +9,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::{Operation, host_lock};
 
 use super::exchange::{NONE, catch_panic, give, take_back};
-use super::lock::{Tagged, unlock};
+use super::lock::{TaggedWord, unlock};
 use super::{cond, mutex, rwlock};
 use crate::interface::word::{is_free, is_mutex_free_as};
 
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn start_mutex_wait(
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let lock = unsafe { lock_of(record) };
-    if let Some(tagged) = Tagged::of(lock) {
+    if let Some(tagged) = TaggedWord::of(lock) {
         // SAFETY: rule 7 (the lock is at its address).
         let is_free = || unsafe { is_mutex_free_as(tagged.word(), tagged.at()) };
         if host_lock::try_count_uncontended(tagged.class(), is_free) {
@@ -111,7 +111,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let lock = unsafe { lock_of(record) };
-    if let Some(tagged) = Tagged::of(lock) {
+    if let Some(tagged) = TaggedWord::of(lock) {
         let is_free = || match rwlock::OPERATIONS.get(operation as usize) {
             // SAFETY: rule 7 (the lock is at its address).
             Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
     unsafe { rwlock::start_rwlock_wait_slow(state, lock, operation, file, line) }
 }
 
-/// The operation tells how the lock was held; 0 = unknown.
+/// The operation says how the lock was held; 0 = unknown.
 pub unsafe extern "C" fn unlock_rwlock(record: *mut c_void, _operation: c_int) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { unlock(lock_of(record), Operation::ReadLock) };

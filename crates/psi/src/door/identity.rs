@@ -22,7 +22,7 @@ pub unsafe extern "C" fn get_current_thread_internal_id() -> u64 {
 /// addresses.
 const IS_NUMBER: usize = 1;
 
-/// A pointer that stands for the thread of a connection. The server queries only its number next.
+/// A pointer that represents the thread of a connection. The server passes it back only to get the thread's number.
 pub unsafe extern "C" fn get_thread_by_id(processlist_id: u64) -> *mut c_void {
     match engine::thread::of_processlist(processlist_id) {
         0 => std::ptr::null_mut(),

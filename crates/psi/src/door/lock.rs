@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use engine::host_lock::{self, HostLock};
 use engine::{Kind, Operation};
 
-use super::by_address::{ByAddress, Inserted};
+use super::by_address::{ByAddress, Insertion};
 use super::exchange::{catch_panic, give, take_back};
 use super::keys::PackedInstrument;
 use crate::interface::word::Word;
@@ -41,7 +41,7 @@ pub struct Object {
 static WITH_INSTANCE: [AtomicU32; CLASS_MASK + 1] = [const { AtomicU32::new(0) }; CLASS_MASK + 1];
 
 /// The most locks of a class that get instances: larger classes (InnoDB's page latches) would fill a table
-/// that nobody reads. Locks beyond are counted as lost. All conditions get one, because there are few.
+/// that nothing reads. Further locks are counted as lost. All conditions get a row, because there are few.
 const MAX_INSTANCES: u32 = 1024;
 
 /// The instance of a new lock, 0 = none. It gets one if its class has not reached the maximum, and is
@@ -104,7 +104,7 @@ pub fn are_unlocks_counted() -> bool {
 pub(super) fn new_lock(instrument: PackedInstrument, identity: *const c_void) -> *mut c_void {
     let instance = new_instance(instrument, identity.addr());
     let at = identity.wrapping_byte_add(instrument.word().offset());
-    if let Some(tagged) = Tagged::new(instrument, at.expose_provenance()) {
+    if let Some(tagged) = TaggedWord::new(instrument, at.expose_provenance()) {
         if instance == 0 {
             return tagged.pointer();
         }
@@ -126,7 +126,7 @@ pub(super) fn new_lock(instrument: PackedInstrument, identity: *const c_void) ->
 /// `lock` came from [`new_lock`].
 #[inline(always)]
 pub(super) unsafe fn end_lock(lock: *mut c_void) {
-    match Tagged::of(lock) {
+    match TaggedWord::of(lock) {
         Some(tagged) if !tagged.has_instance() => {}
         // SAFETY: rule 8 (from `new_lock`).
         tagged => unsafe { end_instance_of(lock, tagged) },
@@ -134,7 +134,7 @@ pub(super) unsafe fn end_lock(lock: *mut c_void) {
 }
 
 #[inline(never)]
-unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
+unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<TaggedWord>) {
     catch_panic((), || {
         let (class, instance) = match tagged {
             Some(tagged) => (tagged.class(), tagged.take_instance()),
@@ -149,13 +149,13 @@ unsafe fn end_instance_of(lock: *mut c_void, tagged: Option<Tagged>) {
     });
 }
 
-/// The lock's numbers, and the kind and address of its word: for locks that are not [`Tagged`], and for
+/// The lock's numbers, and the kind and address of its word: for locks that are not [`TaggedWord`], and for
 /// waits.
 ///
 /// # Safety
 /// `lock` came from [`new_lock`], and is not NULL.
 pub(super) unsafe fn resolve(lock: *mut c_void) -> (HostLock, Word, *const AtomicU32) {
-    if let Some(tagged) = Tagged::of(lock) {
+    if let Some(tagged) = TaggedWord::of(lock) {
         let lock = HostLock {
             class: tagged.class(),
             instance: tagged.instance(),
@@ -178,7 +178,7 @@ pub(super) unsafe fn resolve(lock: *mut c_void) -> (HostLock, Word, *const Atomi
 /// # Safety
 /// As [`resolve`], or NULL.
 pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
-    if lock.is_null() || Tagged::of(lock).is_some() {
+    if lock.is_null() || TaggedWord::of(lock).is_some() {
         return;
     }
     // SAFETY: as in `end_lock`.
@@ -193,9 +193,9 @@ pub(super) unsafe fn unlock(lock: *mut c_void, operation: Operation) {
 
 /// A lock's data in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tagged(usize);
+pub(super) struct TaggedWord(usize);
 
-impl Tagged {
+impl TaggedWord {
     /// A word without an instance; `None` if the data does not fit.
     fn new(instrument: PackedInstrument, at: usize) -> Option<Self> {
         let (class, word) = (
@@ -254,11 +254,11 @@ impl Tagged {
     fn with_instance(self, instance: u32) -> Option<Self> {
         let index = host_lock::index_of(instance);
         match BY_ADDRESS.insert(self.0 & ADDRESS_MASK, index) {
-            Inserted::New => {}
-            Inserted::InPlaceOf(before) => {
+            Insertion::New => {}
+            Insertion::InPlaceOf(before) => {
                 end_instance(self.class(), host_lock::instance_at(before));
             }
-            Inserted::Full => return None,
+            Insertion::Full => return None,
         }
         Some(Self(self.0 | HAS_INSTANCE))
     }
@@ -278,15 +278,15 @@ mod tests {
 
     #[test]
     fn word_class_and_address_fit_into_a_word() {
-        let tagged = Tagged(
+        let tagged = TaggedWord(
             (Word::OldInnoDbMutex as usize) << WORD_AT | 0xabc << CLASS_AT | 0x7fff_1234_5678,
         );
         let lock = std::ptr::without_provenance_mut(tagged.0);
-        assert_eq!(Tagged::of(lock), Some(tagged));
+        assert_eq!(TaggedWord::of(lock), Some(tagged));
         assert_eq!(tagged.word(), Word::OldInnoDbMutex);
         assert_eq!(tagged.class(), 0xabc);
         assert_eq!(tagged.at().addr(), 0x7fff_1234_5678);
         let object = Box::new(0);
-        assert_eq!(Tagged::of((&raw const *object).cast_mut().cast()), None);
+        assert_eq!(TaggedWord::of((&raw const *object).cast_mut().cast()), None);
     }
 }

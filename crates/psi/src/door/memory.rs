@@ -1,7 +1,7 @@
 //! Memory.
 //!
 //! The server stores the key that it gets for each allocation, and passes it back when it frees the memory.
-//! So the key tells how the allocation was counted:
+//! So the key encodes how the allocation was counted:
 //!
 //! | bits 0-12 | bits 13-28 | bit 31 |
 //! |---|---|---|

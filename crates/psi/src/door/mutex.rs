@@ -7,7 +7,7 @@ use engine::{Kind, Operation};
 
 use super::exchange::{NONE, end, lend, source};
 use super::keys;
-use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
+use super::lock::{TaggedWord, end_lock, new_lock, resolve, unlock};
 use crate::interface::word::{Word, is_mutex_free, is_mutex_free_as};
 
 pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c_void {
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn start_mutex_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    if let Some(tagged) = Tagged::of(mutex) {
+    if let Some(tagged) = TaggedWord::of(mutex) {
         // SAFETY: rule 7 (the lock is at its address).
         let is_free = || unsafe { is_mutex_free(tagged.at()) };
         if host_lock::try_count_uncontended(tagged.class(), is_free) {
@@ -56,7 +56,7 @@ pub(super) unsafe extern "C" fn start_mutex_wait_slow(
     }
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let (lock, word, at) = unsafe { resolve(mutex) };
-    // A try waits for nobody.
+    // A try never waits.
     let is_try = operation != 0;
     let operation = OPERATIONS[usize::from(is_try)];
     // SAFETY: rule 4 (`file` is a C string).

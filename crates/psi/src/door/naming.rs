@@ -42,7 +42,7 @@ struct Naming {
 
 static NAMINGS: [AtomicPtr<Naming>; KEYS] = [const { AtomicPtr::new(ptr::null_mut()) }; KEYS];
 
-/// The name of a new thread; empty = it keeps its present name.
+/// The name of a new thread; empty = its name does not change.
 fn next_name(key: u32, number: u32) -> SystemName {
     let mut name = SystemName::default();
     let Some(place) = NAMINGS.get(key as usize) else {

@@ -68,7 +68,7 @@ struct Innodb {
     waits: Iterators,
 }
 
-/// Iterators over one kind of thing.
+/// The functions of an iterator, over row locks or over waits.
 struct Iterators {
     create: unsafe extern "C" fn(*const *const c_void) -> *mut c_void,
     destroy: unsafe extern "C" fn(*const *const c_void, *mut c_void),
@@ -199,7 +199,7 @@ fn find_innodb() -> Option<Innodb> {
     let locks = order_methods(c"_ZTV23PFS_data_lock_container", LOCK_METHODS)?;
     let waits = order_methods(c"_ZTV28PFS_data_lock_wait_container", WAIT_METHODS)?;
     let iterators = |create: *const (), destroy: *const (), scan: *const (), methods| {
-        // SAFETY: functions of these types, as their names tell. A method's first argument is its object. The
+        // SAFETY: functions of these types, which their names encode. A method's first argument is its object. The
         // scan of waits takes no second argument, and ignores it.
         unsafe {
             Iterators {

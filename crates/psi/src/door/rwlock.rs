@@ -7,7 +7,7 @@ use engine::{Kind, Operation};
 
 use super::exchange::{NONE, end, lend, source};
 use super::keys;
-use super::lock::{Tagged, end_lock, new_lock, resolve, unlock};
+use super::lock::{TaggedWord, end_lock, new_lock, resolve, unlock};
 use crate::interface::word::is_free;
 
 pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut c_void {
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
     file: *const c_char,
     line: u32,
 ) -> *mut c_void {
-    if let Some(tagged) = Tagged::of(rwlock) {
+    if let Some(tagged) = TaggedWord::of(rwlock) {
         let is_free = || match OPERATIONS.get(operation as usize) {
             // SAFETY: rule 7 (the lock is at its address).
             Some(&(operation, false)) => unsafe { is_free(tagged.word(), tagged.at(), operation) },

@@ -295,8 +295,8 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
             }
         }),
     }
-    // It ends in place: a copy would be loaded in other pieces than it was stored in, which stalls on the
-    // stores.
+    // The statement ends in place. A copy would load it in other pieces than it was stored in, and wait for
+    // the stores.
     // SAFETY: rule 2 (the event ends here).
     catch_panic((), || unsafe { ptr::drop_in_place(running) });
 }

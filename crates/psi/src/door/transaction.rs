@@ -95,26 +95,26 @@ pub unsafe extern "C" fn set_transaction_trxid(locker: *mut c_void, id: *const u
 pub unsafe extern "C" fn inc_transaction_savepoints(locker: *mut c_void, count: u64) {
     // SAFETY: rule 2 (the event has not ended).
     if let Some(transaction) = unsafe { transaction_at(locker) } {
-        (0..count.min(MANY)).for_each(|_| transaction.savepoint());
+        (0..count.min(MAX_SAVEPOINTS_PER_REPORT)).for_each(|_| transaction.savepoint());
     }
 }
 
 pub unsafe extern "C" fn inc_transaction_rollback_to_savepoint(locker: *mut c_void, count: u64) {
     // SAFETY: rule 2 (the event has not ended).
     if let Some(transaction) = unsafe { transaction_at(locker) } {
-        (0..count.min(MANY)).for_each(|_| transaction.rollback_to_savepoint());
+        (0..count.min(MAX_SAVEPOINTS_PER_REPORT)).for_each(|_| transaction.rollback_to_savepoint());
     }
 }
 
 pub unsafe extern "C" fn inc_transaction_release_savepoint(locker: *mut c_void, count: u64) {
     // SAFETY: rule 2 (the event has not ended).
     if let Some(transaction) = unsafe { transaction_at(locker) } {
-        (0..count.min(MANY)).for_each(|_| transaction.release_savepoint());
+        (0..count.min(MAX_SAVEPOINTS_PER_REPORT)).for_each(|_| transaction.release_savepoint());
     }
 }
 
-/// The server reports one at a time; a larger count is cut.
-const MANY: u64 = 64;
+/// The largest counted number of savepoints in one report. The server reports one at a time.
+const MAX_SAVEPOINTS_PER_REPORT: u64 = 64;
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_transaction(locker: *mut c_void, commit: u8) {

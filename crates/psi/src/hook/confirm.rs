@@ -91,7 +91,7 @@ fn code_of(host: &Host, function: u64) -> Vec<&[u8]> {
             };
             code.push(bytes);
             for callee in callees(function, bytes) {
-                // Bytes that only look like a call seldom lead to the beginning of a function.
+                // Bytes that are a call by accident seldom lead to the beginning of a function.
                 let is_new = host.image.function_bytes(callee).is_some() && visited.insert(callee);
                 if is_new && visited.len() < MAX_FUNCTIONS {
                     next.push(callee);

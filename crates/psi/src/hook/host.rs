@@ -17,7 +17,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// Opens the program's file; `None` if it cannot be read: then it is no server that Tare serves.
+    /// Opens the program's file; `None` if it cannot be read, so that Tare does not instrument the program.
     pub fn open() -> Option<Self> {
         let image = Image::open(Path::new("/proc/self/exe")).ok()?;
         // SAFETY: reads the auxiliary vector.
@@ -40,7 +40,7 @@ impl Host {
         address.wrapping_sub(self.base)
     }
 
-    /// Whether its name is a server's. This decides only whether to report that Tare does not serve it.
+    /// Whether its name is a server's. If so, a line is printed when Tare does not support the program.
     pub fn has_server_name(&self) -> bool {
         tare_image::has_server_name(&self.path)
     }
@@ -52,7 +52,7 @@ impl Host {
         };
         let own = own_file();
         let rest = without(&value, &own);
-        // SAFETY: before `main` this is the only thread, so no other reads the environment meanwhile.
+        // SAFETY: before `main` this is the only thread, so no other reads the environment.
         unsafe {
             if rest.is_empty() {
                 std::env::remove_var(PRELOAD);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | host | reads the process that has loaded the library: its program, arguments and environment |
 //! | targets | finds each entry of a release in it, and checks that it can be overwritten |
-//! | confirm | checks that a version that nobody tested has its fields at our offsets |
+//! | confirm | checks that an untested version has its fields at our offsets |
 //! | pages | changes the protection of pages |
 //! | patch | writes the jumps to our functions |
 //! | rules | lists the calls that rest while their kinds of events are off |
@@ -27,7 +27,7 @@ use crate::releases::entry::ServerHooks;
 use crate::{door, releases};
 use host::Host;
 
-/// Why a server keeps its own Performance Schema.
+/// Why a server runs with its own Performance Schema.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
     /// Tare does not serve it.
@@ -57,7 +57,7 @@ pub fn open() {
     };
     let recognition = host.image.recognise();
     if recognition == Recognition::Other && !host.has_server_name() {
-        // It may be a shell that starts a server, which shall inherit the library.
+        // The program may be a shell that starts a server, and the server shall inherit the library.
         return;
     }
     host.unset_preload_for_children();

@@ -6,8 +6,8 @@
 //! behind the jumps.
 //!
 //! Before `main` this is the only thread, so no thread runs the code that is overwritten. Pages stay
-//! executable all along. If one of them cannot be made writable, nothing has been written yet; if one cannot
-//! be made read-only again, the server works nevertheless.
+//! executable all the time. If a page cannot be made writable, nothing has been written yet. If a page cannot
+//! be made read-only again, the server still works.
 
 use std::collections::BTreeSet;
 use std::ffi::c_void;

@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | Mutex | 0 | 0 | | glibc's `pthread_mutex_t`, InnoDB's mutexes |
 //! | Posix | not (1 and 2) | no bit but 1 | | glibc's `pthread_rwlock_t`, from 2.25 on |
-//! | PreferReader | 0 | 0, and nobody reads | | the server's own, behind a `pthread_mutex_t` |
+//! | PreferReader | 0 | 0, and no reader holds it | | the server's own, behind a `pthread_mutex_t` |
 //! | InnoDb | above 0 | 2^29 | above 2^28 | InnoDB's latches, 5.7 and 8.0 |
 //! | OldInnoDb | above 0 | 2^20 | | InnoDB's latches, 5.6 |
 //! | OldInnoDbMutex | 0 | 0 | | a byte behind a pointer in InnoDB's mutexes, 5.6 |
@@ -44,7 +44,7 @@ pub enum Word {
     Owner = 8,
 }
 
-/// Classes of the server's own locks that prefer readers. In newer servers their names tell it.
+/// Classes of the server's own locks that prefer readers. In newer servers their names say so.
 const PREFER_READER: [&str; 2] = [
     "wait/synch/rwlock/sql/MDL_lock::rwlock",
     "wait/synch/rwlock/sql/MDL_context::LOCK_waiting_for",

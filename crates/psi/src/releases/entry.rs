@@ -35,7 +35,7 @@ pub struct Entry {
 // SAFETY: the pointer is to code, which does not change.
 unsafe impl Sync for Entry {}
 
-/// What Tare knows about a release: the functions that it calls, and the offsets of its structures.
+/// The facts about a release: the functions that it calls, and the offsets of its structures.
 #[derive(Clone, Copy, Debug)]
 pub struct ServerHooks {
     /// The release.

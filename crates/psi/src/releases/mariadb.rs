@@ -232,7 +232,7 @@ macro_rules! release {
         #[derive(Debug)]
         pub struct $release;
 
-        /// What Tare knows about the release.
+        /// The facts about the release.
         pub static HOOKS: ServerHooks = ServerHooks {
             release: tare_image::Release::$release,
             entries: ENTRIES,
