@@ -8,8 +8,8 @@
 //! - [`show`], [`explain`]: results that are built here, [`filter`]: LIKE and WHERE over them
 //! - [`segment`]: statements on a segment, without a server
 //!
-//! Nothing here knows a socket, a client or a server's session: SHOW and procedures run statements in
-//! a session through the trait [`runner::StatementRunner`].
+//! This crate depends on no socket, client or server session: SHOW and procedures run statements in a
+//! session through the trait [`runner::StatementRunner`].
 
 pub mod catalog;
 pub mod columns;

@@ -67,7 +67,7 @@ pub fn system_ddl_error(
     if let Ddl::CreateLike { like, .. } = ddl
         && like.database.eq_ignore_ascii_case("performance_schema")
     {
-        // It would be a table of that engine.
+        // The new table would have the engine PERFORMANCE_SCHEMA.
         return Some(SqlError::invalid_usage());
     }
     let tables = ddl.tables();

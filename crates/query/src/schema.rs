@@ -28,7 +28,7 @@ enum Databases<'c> {
     Unknown,
     /// There are none.
     None,
-    /// Those of a connection.
+    /// The databases of a connection.
     Of(&'c mut Connection),
 }
 

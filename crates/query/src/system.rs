@@ -28,8 +28,8 @@ pub fn register(
     programs.register(db, session)
 }
 
-/// The error of a statement that SQLite does not prepare. SQLite reports a column's name alone; the plan
-/// knows the clause that names it.
+/// The error of a statement that SQLite does not prepare. SQLite reports only a column's name; the plan
+/// has the clause that contains it.
 pub fn prepare_error(error: tare_store::Error, sql: &Sql) -> SqlError {
     match error.column() {
         Some(UnknownColumn::None(name)) => sql.names.unknown(name).into(),

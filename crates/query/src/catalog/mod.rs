@@ -75,7 +75,7 @@ pub struct Catalog {
     created: Arc<Mutex<HashSet<(&'static str, &'static str)>>>,
 }
 
-/// While this lives, every table shows one snapshot.
+/// While this exists, all tables read the same snapshot.
 pub struct Statement {
     state: Arc<State>,
 }

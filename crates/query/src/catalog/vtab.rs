@@ -79,7 +79,7 @@ impl Term {
         }
     }
 
-    /// As SQLite carries it from the plan to the scan.
+    /// The term's letter in the string that SQLite passes from the plan to the scan.
     fn letter(self) -> char {
         char::from(match self {
             Self::Equal(n) => b'a' + n as u8,

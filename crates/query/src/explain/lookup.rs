@@ -169,7 +169,7 @@ fn names(keys: &[&Key]) -> Option<String> {
     (!names.is_empty()).then(|| names.join(","))
 }
 
-/// Which key is used, and how much of it.
+/// The key that is used, and the number of its columns that are used.
 fn describe(step: &mut Step, plan: &Plan<'_>, possible: &[&Key], key: &Key, parts: usize) {
     step.possible = names(possible);
     step.key = Some(key.name().to_owned());

@@ -59,7 +59,7 @@ pub fn format_plan(lines: &[Line], format: Format) -> Rows {
 /// EXPLAIN of a SELECT on one table of performance_schema. FORMAT=TREE has SQLite's plan.
 ///
 /// # Errors
-/// Those of the statement itself.
+/// The errors of the statement itself.
 pub fn explain_lookup(
     runner: &mut dyn StatementRunner,
     sql: &Sql,

@@ -27,7 +27,7 @@ const MAX_WARNINGS: usize = 64;
 
 /// A session on a segment, or on a history.
 pub(super) struct SegmentContext {
-    /// None on a history.
+    /// `None` on a history.
     pub(super) segment: Option<Arc<Segment>>,
     programs: &'static dyn Programs,
     options: Arc<dyn Options + Send + Sync>,

@@ -38,7 +38,7 @@ pub enum Outcome {
     Changed(u64),
 }
 
-/// Evaluates statements on one segment. Each statement sees one snapshot of it.
+/// Evaluates statements on one segment. Each statement reads one snapshot of the segment.
 pub struct Evaluator {
     pub(super) system: System,
     pub(super) context: Arc<SegmentContext>,
@@ -68,7 +68,7 @@ impl Client for NoClient {
 }
 
 impl Evaluator {
-    /// Opens an evaluator; without a segment, `programs` has all tables. `options` are those of schema sys.
+    /// Opens an evaluator; without a segment, `programs` has all tables. `options` are schema sys's.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
@@ -102,7 +102,7 @@ impl Evaluator {
         self.evaluate(&plan, &[])
     }
 
-    /// Evaluates a plan with its parameters, but for CALL: the crate that has the procedures runs it.
+    /// Evaluates a plan with its parameters, except CALL: the crate that has the procedures runs that.
     ///
     /// # Errors
     /// MySQL's; 1235 for what a segment cannot do.
@@ -248,7 +248,7 @@ impl Evaluator {
     /// The values of a SELECT of expressions: the arguments of a CALL.
     ///
     /// # Errors
-    /// Those of the expressions.
+    /// The errors of the expressions.
     pub fn values(&mut self, sql: &Sql) -> Result<Vec<Value>> {
         self.require_no_database(sql)?;
         let rows = self.system.select(sql, &[])?.rows;

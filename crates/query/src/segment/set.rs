@@ -65,7 +65,7 @@ impl Evaluator {
             }
             own if is_own(own) => self.set_own(scope, variable, text),
             other => Err(SqlError::unsupported(format!(
-                "SET {other} on {}: the program that writes it is asked nothing",
+                "SET {other} on {}: nothing is sent to the program that writes it",
                 self.context.source_kind()
             ))),
         }

@@ -38,7 +38,7 @@ pub(super) fn is_own(name: &str) -> bool {
     OWN.contains(&name)
 }
 
-/// Whether it may have another value than the default.
+/// Whether the variable can be set.
 pub(super) fn may_change(name: &str) -> bool {
     SETTABLE.contains(&name)
 }

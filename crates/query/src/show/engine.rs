@@ -19,7 +19,7 @@ pub fn engine(
                 rows.push(["performance_schema".into(), name.into(), status.into()]);
             }
         }
-        // Tools ask for InnoDB's status.
+        // Tools query the status of InnoDB.
         ("innodb" | "sqlite", EngineReport::Status) => {
             let text = runner.storage_status()?;
             rows.push([engine.into(), "".into(), text.into()]);
