@@ -1,4 +1,4 @@
-//! Threads that run a statement or wait. They are read often, so only two counters of idle threads are read.
+//! Threads that run a statement or wait. They are read often, so of an idle thread only two counters are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
@@ -43,7 +43,7 @@ pub struct ActiveThread {
 pub struct RunningStatement {
     /// What all events have.
     pub head: Head,
-    /// Its digest and the generation of the digest table that this is of; 0 = none yet.
+    /// Its digest, and the generation of the digest table that has the digest; 0 = none yet.
     pub digest: (u32, u32),
     /// Its text, if it has no digest yet.
     pub text: Option<Arc<str>>,

@@ -65,7 +65,7 @@ pub(crate) fn mark_cut(text: Arc<str>, cut: bool) -> Arc<str> {
     format!("{}{ELLIPSIS}", &text[..end]).into()
 }
 
-/// The normalised text of a digest; if it was cut, all of it and the mark.
+/// The normalised text of a digest; if the text was cut, with the ellipsis at its end.
 fn normalised(view: View<'_>, id: usize) -> Option<Arc<str>> {
     let digest = view.digest(id);
     let length = digest.text_length.load(Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! `thread_instrumentation`: while it is off, sums by thread, account, user and host are frozen.
 //!
-//! The writer goes on counting, because global sums are made from the threads' banks. So the rows are copied
+//! The writer continues to count, because global sums are the sums of the threads' banks. So the rows are copied
 //! into a baseline, which is displayed in their place. When the consumer is on again, the counts of the time
 //! between are added to the baselines of truncation, so that they are never displayed.
 //!
@@ -8,8 +8,8 @@
 //! them may be hidden twice: the sums of that account are then too low by these counts, never too high, and
 //! correct from then on.
 //!
-//! Memory is not frozen: memory that was allocated before may be freed meanwhile, and the bytes in use stay
-//! correct.
+//! Memory is not frozen: memory that was allocated before the freeze may be freed during it, and the bytes in
+//! use stay correct.
 
 use std::sync::atomic::Ordering;
 
@@ -22,7 +22,7 @@ use crate::attach::Segment;
 use crate::classes;
 use crate::error::WriteError;
 use crate::line::{Cells, cells, combine_extremes};
-use crate::truncate::{Filled, TruncationLock, blocks_of, fill_bank, fill_baselines, items};
+use crate::truncate::{CopiedItem, TruncationLock, blocks_of, fill_bank, fill_baselines, items};
 
 /// The baselines of the tables that are frozen.
 const SCOPES: [usize; 4] = [
@@ -100,7 +100,7 @@ fn base(view: View<'_>, bank: usize, at: usize) -> Option<Cells> {
 }
 
 /// Hides the counts of a bank since it was frozen.
-fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<Filled>) {
+fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<CopiedItem>) {
     let arena = view.arena(bank);
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
     for (at, tag) in items(arena, used) {
@@ -116,7 +116,7 @@ fn thaw_bank(view: View<'_>, bank: usize, filled: &mut Vec<Filled>) {
 
 /// Adds a line's counts since the freeze to the baselines and to the frozen values. So it can be repeated,
 /// and the displayed values are the same at any time between.
-fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut Vec<Filled>) {
+fn thaw_line(view: View<'_>, bank: usize, at: usize, is_time: bool, filled: &mut Vec<CopiedItem>) {
     let arena = view.arena(bank);
     let frozen = &view.baseline(baseline::FROZEN, bank)[at];
     let (live, then) = (cells(&arena[at]), cells(frozen));

@@ -80,7 +80,7 @@ pub struct Object {
     pub schema: Option<Arc<str>>,
     /// The index of the table.
     pub index: Option<Arc<str>>,
-    /// Its type, if its instrument does not tell it.
+    /// Its type, if its instrument does not determine the type.
     pub kind: Option<&'static str>,
     /// A lock's or socket's address, 0 once it has ended; a file's or table's id.
     pub begin: u64,
@@ -164,7 +164,7 @@ pub(crate) fn since_truncation(now: Cells, then: Option<Cells>) -> Cells {
 }
 
 impl Rows {
-    /// Id of the thread that holds a lock alone.
+    /// Id of the thread that holds a lock exclusively.
     pub fn owner(&self, id: u32) -> Option<u64> {
         self.owners.get(&id).copied()
     }

@@ -3,7 +3,7 @@
 //! | cell | the table's value |
 //! |---|---|
 //! | counts, sums | now, less the later of base (for one thread) and the table's truncation |
-//! | min, max | of the present thread; those of threads before it are in base |
+//! | min, max | of the present thread; base has those of earlier threads |
 //! | times (last seen) | now |
 //!
 //! Extremes cannot be subtracted. After a truncation, an extreme beyond its value at the truncation is exact.
@@ -56,7 +56,7 @@ pub fn shared_cells(line: &Line) -> Cells {
 pub(crate) struct Baselines<'a> {
     /// The bank's lines when its present thread began.
     pub base: &'a [Line],
-    /// The number of lines of it that are valid.
+    /// The number of valid lines of `base`.
     pub base_used: &'a AtomicU32,
     /// The baseline of the table's truncation, if it ever was truncated.
     pub truncated: Option<&'a [Line]>,

@@ -19,7 +19,7 @@ use crate::histogram::Histogram;
 use crate::line::{Baselines, Cells, add, cells, initial_cells};
 use crate::mapping;
 
-/// Whose events a table counts. TRUNCATE of a table of one scope leaves the others as they are.
+/// The threads whose events a table counts. TRUNCATE of a table of one scope does not change other scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// All threads, including those that have ended.
@@ -50,14 +50,14 @@ impl Scope {
 /// The classes to sum, and the offsets of their rows in the sum. Built once for many sums.
 #[derive(Clone, Debug)]
 pub struct Selection {
-    wanted: Arc<[Wanted]>,
+    wanted: Arc<[SelectedClass]>,
     /// First line + 1 by class, 0 = not wanted.
     first_lines: Arc<[u32]>,
     lines: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Wanted {
+struct SelectedClass {
     class: u32,
     kind: Kind,
     /// First line in the sum.
@@ -74,7 +74,7 @@ impl Selection {
         let mut selected = Vec::new();
         for class in classes.iter().filter(|class| wanted(class.kind)) {
             let tag = Tag::of_class(class.kind, class.id as u32);
-            selected.push(Wanted {
+            selected.push(SelectedClass {
                 class: class.id as u32,
                 kind: class.kind,
                 place: lines as u32,
@@ -177,7 +177,7 @@ impl Totals {
     }
 
     #[inline]
-    fn add_row(&mut self, bank: &Bank<'_>, wanted: &Wanted, at: usize) {
+    fn add_row(&mut self, bank: &Bank<'_>, wanted: &SelectedClass, at: usize) {
         let lines = wanted.kind.row_lines();
         let place = wanted.place as usize;
         let sums = &mut self.lines[place..place + lines];
@@ -262,7 +262,7 @@ impl<'a> Bank<'a> {
 
     /// The first line of a class's row in the arena, if the bank has one.
     #[inline]
-    fn row_of(&self, wanted: &Wanted) -> Option<usize> {
+    fn row_of(&self, wanted: &SelectedClass) -> Option<usize> {
         // Acquire: a row that is found here is complete.
         let entry = self
             .index
@@ -281,7 +281,7 @@ impl<'a> Bank<'a> {
 
     /// Prefetches the row of a class that will be read soon.
     #[inline]
-    fn prefetch(&self, wanted: &Wanted) {
+    fn prefetch(&self, wanted: &SelectedClass) {
         let at = self
             .index
             .get(wanted.class as usize)

@@ -25,8 +25,8 @@ use crate::totals::{Scope, Selection, banks_used, is_logging_in};
 /// How long a truncation waits for another to end. One takes milliseconds.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often rows are copied again because banks were merged meanwhile. Banks are merged when there are as
-/// many accounts as banks, one at a time.
+/// How often rows are copied again because banks were merged during the copy. Banks are merged one at a time,
+/// when there are as many accounts as banks.
 const MAX_COPIES: usize = 64;
 
 impl Segment {
@@ -242,7 +242,7 @@ impl Segment {
     fn fill_fine(
         &self,
         which: u32,
-        fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
+        fill: impl Fn(View<'_>, usize, &mut Vec<CopiedItem>),
     ) -> Result<(), WriteError> {
         let flags = &self.writable()?.control().fine_truncated;
         self.fill(baseline::TRUNCATED_GLOBAL, |view, bank, filled| {
@@ -281,11 +281,11 @@ impl Segment {
         })
     }
 
-    /// Fills a baseline bank by bank, again if two were merged meanwhile.
+    /// Fills a baseline bank by bank, and starts again if two banks were merged during that.
     fn fill(
         &self,
         baseline: usize,
-        fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
+        fill: impl Fn(View<'_>, usize, &mut Vec<CopiedItem>),
     ) -> Result<(), WriteError> {
         let view = self.writable()?;
         let _lock = TruncationLock::take(&view.control().truncating)?;
@@ -294,11 +294,11 @@ impl Segment {
     }
 }
 
-/// Fills baselines bank by bank, again if two banks were merged meanwhile. The caller holds the lock.
+/// Fills baselines bank by bank, and starts again if two banks were merged during that. The caller holds the lock.
 pub(crate) fn fill_baselines(
     view: View<'_>,
     baselines: &[usize],
-    fill: impl Fn(View<'_>, usize, &mut Vec<Filled>),
+    fill: impl Fn(View<'_>, usize, &mut Vec<CopiedItem>),
 ) {
     // First, so that from now on the writer clears the baselines of each row that it creates.
     let bits = baselines
@@ -374,14 +374,14 @@ impl Instances {
 }
 
 /// Bank, first line and tag of an item that was copied.
-pub(crate) type Filled = (usize, usize, u64);
+pub(crate) type CopiedItem = (usize, usize, u64);
 
 pub(crate) fn fill_bank(
     view: View<'_>,
     baseline: usize,
     bank: usize,
     wanted: impl Fn(Tag) -> bool,
-    filled: &mut Vec<Filled>,
+    filled: &mut Vec<CopiedItem>,
 ) {
     let (arena, target) = (view.arena(bank), view.baseline(baseline, bank));
     let used = view.bank(bank).used.load(Ordering::Acquire) as usize;
@@ -443,7 +443,7 @@ pub(crate) fn blocks_of(arena: &[Line], blocks: u64) -> impl Iterator<Item = (us
 }
 
 /// Copies the blocks of a statement histogram that a cell names into their baseline.
-fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<Filled>) {
+fn fill_fine_blocks(view: View<'_>, bank: usize, blocks: u64, filled: &mut Vec<CopiedItem>) {
     let baseline = baseline::TRUNCATED_GLOBAL;
     let arena = view.arena(bank);
     for block in 0..FINE_BLOCKS {

@@ -6,13 +6,13 @@ use tare_reader::metrics::{Action, Metric, Type};
 use tare_reader::{Segment, metrics};
 
 tare::metrics! {
-    /// Things that happened.
+    /// A counter that is enabled.
     static EVENTS: Counter = "test_events", "test", enabled;
-    /// Things that nobody wanted to know.
+    /// A counter that is not enabled.
     static QUIET: Counter = "test_quiet", "test";
     /// How much there is.
     static AMOUNT: Value = "test_amount", "test", enabled;
-    /// What happened to things of another kind.
+    /// A metric of another module.
     static OTHER: StatusCounter = "other_things", "other", enabled;
     /// Pages of all batches.
     static PAGES: SetOwner = "batch_total_pages", "batch", enabled;
@@ -126,7 +126,7 @@ fn metrics_count_while_they_are_enabled() {
         (2, Some(2), Some(2))
     );
 
-    // A set: its owner, how often, and the last of it.
+    // The set has its owner, the number of its values, and the last value.
     tare::metrics::add_to_set(&PAGES, &BATCHES, &PER_BATCH, 10);
     tare::metrics::add_to_set(&PAGES, &BATCHES, &PER_BATCH, 30);
     assert_eq!(named(segment, "batch_total_pages").ever.count, 40);
