@@ -7,7 +7,7 @@ use crate::error::SYNTAX;
 /// Replaces a password.
 const HIDDEN: &str = "'<secret>'";
 
-/// A quoted text after one of these, or beside an `@`, is the name of an account or a plugin.
+/// A quoted text after one of these, or next to an `@`, is the name of an account or a plugin.
 const BEFORE_NAMES: [&str; 9] = [
     "USER", "EXISTS", "FOR", "TO", "FROM", "WITH", "CREATE", "GRANT", ",",
 ];

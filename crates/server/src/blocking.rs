@@ -1,4 +1,4 @@
-//! Tells a pool of threads that one of its workers waits for another session, so that it lets another
+//! Notifies a pool of threads that one of its workers waits for another session, so that the pool lets another
 //! worker run.
 
 use std::cell::RefCell;

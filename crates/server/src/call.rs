@@ -88,7 +88,7 @@ impl Caller for ProcedureCaller<'_> {
         if matches!(plan.action, Action::Rows(_) | Action::Show(_)) {
             return self.run(&plan);
         }
-        // Its OK would end the CALL for the client: the CALL's own says as much.
+        // The OK of a statement would end the CALL for the client. The CALL sends its own OK at the end.
         let writer = &self.session.client.writer;
         let (mark, sequence) = (writer.mark(), writer.sequence());
         let result = self.run(&plan);

@@ -24,7 +24,7 @@ use crate::state::SessionState;
 pub struct SessionContext {
     /// What all sessions share.
     pub shared: Arc<Shared>,
-    /// What the session knows about itself.
+    /// The session's own state.
     pub state: Arc<SessionState>,
 }
 

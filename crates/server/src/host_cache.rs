@@ -22,7 +22,7 @@ pub enum Failure {
     Authentication,
     /// The default database does not exist or is not for this user.
     DefaultDatabase,
-    /// The client asked for a way to authenticate that the server does not have.
+    /// The client requested an authentication plugin that the server does not have.
     NoAuthPlugin,
     /// The server failed.
     Local,

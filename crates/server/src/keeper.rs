@@ -1,7 +1,7 @@
 //! The thread that ends statements whose time is over or whose client has gone.
 //!
 //! Statements check that themselves, but one that reads large rows may take long between two checks:
-//! SQLite counts steps, whatever time each takes.
+//! SQLite counts steps and does not measure their time.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

@@ -126,7 +126,7 @@ fn start_seconds(pid: u32) -> Option<f64> {
     Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
-/// Whether a process runs this program, even if its file was replaced meanwhile.
+/// Whether a process runs this program, even if the program's file was replaced after the start.
 fn is_program(pid: u32, wanted: &Path) -> bool {
     let plain = |path: &Path| path.to_string_lossy().replace(" (deleted)", "");
     program(pid).is_some_and(|path| plain(&path) == plain(wanted))

@@ -36,8 +36,8 @@ pub struct Process {
 
 #[derive(Debug)]
 struct Entry {
-    /// Not instrumented: an event for each statement is not worth it, because almost only the session
-    /// itself locks it.
+    /// This mutex is not instrumented: an event for each statement would have little use, because almost only
+    /// the session itself locks it.
     process: PlainMutex<Process>,
     control: Arc<Control>,
     state: Arc<SessionState>,

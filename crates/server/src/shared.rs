@@ -84,7 +84,7 @@ pub struct Shared {
     pub accounts: Accounts,
     /// TLS, if it is offered.
     pub tls: Option<Arc<rustls::ServerConfig>>,
-    /// What SHOW STATUS reports of it.
+    /// The status variables of TLS.
     pub tls_status: Option<TlsStatus>,
     /// Counters of SHOW STATUS.
     pub counters: Counters,

@@ -176,7 +176,7 @@ impl Accounts {
     /// Caches the digest of a password that a client has proved.
     pub fn cache_password(&self, account: &Account, password: &[u8]) {
         let name = (account.user.clone(), account.host.clone());
-        // The account may have changed meanwhile.
+        // The account may have changed since it was read.
         let list = self.list.lock();
         let same = |now: &&Account| {
             now.user == account.user && now.host == account.host && now.secret == account.secret

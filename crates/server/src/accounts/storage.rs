@@ -101,7 +101,7 @@ pub fn load(path: &Path) -> io::Result<Vec<Account>> {
         .collect()
 }
 
-/// Replaces the file atomically: the new one is written beside it, synced and renamed.
+/// Replaces the file atomically: a temporary file in its directory is written, synced and renamed.
 pub fn save(path: &Path, accounts: &[Account]) -> io::Result<()> {
     let all: Vec<Value> = accounts.iter().map(to_json).collect();
     write_atomically(path, &format!("{:#}\n", json!({ "accounts": all })), 0o600)

@@ -67,7 +67,7 @@ pub fn serve_one(session: &mut Session) -> Next {
             session.control.set_working(true);
             match packet.split_first() {
                 Some((&code, body)) if code == com::CHANGE_USER => {
-                    // The login may read more packets into the buffer: this one is copied out of it.
+                    // The login may read more packets into the buffer, so this packet is copied.
                     let body = body.to_vec();
                     session.client.reader = Some(reader);
                     com_change_user(session, &body)

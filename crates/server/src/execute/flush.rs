@@ -16,7 +16,7 @@ pub fn flush(session: &Session, what: &[String]) -> Result<()> {
     let (counters, registry) = (&session.shared.counters, &session.shared.registry);
     let has = |word: &str| what.iter().any(|w| w == word);
     if has("STATUS") {
-        // Of every session, as in MySQL.
+        // FLUSH STATUS clears the counters of every session, as in MySQL.
         registry.flush_sessions();
         for by in [By::Account, By::User, By::Host] {
             registry.truncate_status(by);

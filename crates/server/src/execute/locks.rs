@@ -22,8 +22,8 @@ pub fn lock(session: &mut Session, tables: &[(String, String, bool)]) -> Result<
             let series = session.shared.config.series;
             let definition = programs::table(Sys::of(series), &database, table)
                 .ok_or_else(|| SqlError::no_such_table(&database, table))?;
-            // A lock on a table that can be updated is accepted and excludes nobody: its rows are not this
-            // session's alone.
+            // A lock on a table that can be updated is accepted and excludes no other session, because all sessions
+            // share its rows.
             if definition.update().is_none() {
                 let (user, host) = session.state.account();
                 return Err(SqlError::command_denied(

@@ -17,7 +17,7 @@ impl WriteLocks {
         self.0.push((database.to_owned(), guard));
     }
 
-    /// Turns a queued writer's guard for a database into the lock, and drops it if it was lost meanwhile.
+    /// Turns a queued writer's guard for a database into the lock, or drops the guard if its place was lost.
     /// Returns whether the database is locked.
     fn confirm(&mut self, database: &str) -> bool {
         self.0

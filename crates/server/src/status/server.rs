@@ -63,7 +63,7 @@ const FROM_METRICS: &[(&str, &str)] = &[
 ];
 
 /// Variables of a session's connection. No connection is compressed.
-fn of_session(session: Option<&SessionState>) -> [Named; 4] {
+fn of_session(session: Option<&SessionState>) -> [StatusVariable; 4] {
     let tls = session.and_then(|session| session.tls.get());
     let (version, cipher) = tls.map_or(("", ""), |tls| (tls.version, tls.cipher.as_str()));
     let list = tls.map_or_else(String::new, |_| ciphers());
@@ -89,7 +89,8 @@ const OF_SERVER: &[&str] = &[
     "Table_locks_waited",
 ];
 
-pub(super) type Named = (String, String);
+/// A name and a value.
+pub(super) type StatusVariable = (String, String);
 
 /// Whether a counter of sessions is counted now.
 fn is_counted(name: &str) -> bool {
@@ -98,7 +99,7 @@ fn is_counted(name: &str) -> bool {
 
 impl Shared {
     /// SHOW GLOBAL STATUS; with a session, SHOW SESSION STATUS.
-    pub fn status(&self, session: Option<&SessionState>) -> Vec<Named> {
+    pub fn status(&self, session: Option<&SessionState>) -> Vec<StatusVariable> {
         if let Some(attached) = self.attached_status(session) {
             return attached;
         }
@@ -107,7 +108,7 @@ impl Shared {
             let mut all = self.registry.status_by_session().into_iter();
             all.find(|(id, _)| *id == s.id).map(|(_, cells)| cells)
         });
-        let mut status: Vec<Named> = named(own.as_ref().unwrap_or(&total))
+        let mut status: Vec<StatusVariable> = named(own.as_ref().unwrap_or(&total))
             .zip(named(&total))
             .map(|((name, own), (_, total))| {
                 let server = OF_SERVER.contains(&name.as_str());
@@ -134,7 +135,7 @@ impl Shared {
 
     /// SHOW STATUS while the server is attached to a process: that process's state, and none of the
     /// server's own counters. `None` if it is not attached.
-    fn attached_status(&self, session: Option<&SessionState>) -> Option<Vec<Named>> {
+    fn attached_status(&self, session: Option<&SessionState>) -> Option<Vec<StatusVariable>> {
         let state = self.observed.state()?;
         let mut status = Vec::from(of_session(session));
         let runs = if state.runs { "ON" } else { "OFF" };
@@ -148,7 +149,7 @@ impl Shared {
     }
 
     /// The counters of a session that the tables status_by_* have.
-    pub fn session_status(cells: &Cells) -> Vec<Named> {
+    pub fn session_status(cells: &Cells) -> Vec<StatusVariable> {
         let own = named(cells).filter(|(name, _)| {
             !OF_SERVER.contains(&name.as_str())
                 && is_counted(name)
@@ -157,7 +158,7 @@ impl Shared {
         own.map(|(name, n)| (name, n.to_string())).collect()
     }
 
-    fn innodb_status(&self) -> Vec<Named> {
+    fn innodb_status(&self) -> Vec<StatusVariable> {
         let own = self.observed.segment();
         let metrics = own.map_or_else(Vec::new, |s| tare_reader::metrics::metrics(s.view()));
         let count = |(name, metric_name): &(&str, &str)| {
@@ -167,7 +168,7 @@ impl Shared {
         FROM_METRICS.iter().filter_map(count).collect()
     }
 
-    fn server_status(&self, total: &Cells) -> Vec<Named> {
+    fn server_status(&self, total: &Cells) -> Vec<StatusVariable> {
         let c = &self.counters;
         // Rounded up, because clients divide by it (mycli's \s).
         let uptime = self.started.elapsed().as_secs() + 1;
@@ -225,7 +226,7 @@ impl Shared {
             ("Threads_running", running as u64),
             ("Uptime", uptime),
         ];
-        let mut own: Vec<Named> = own
+        let mut own: Vec<StatusVariable> = own
             .into_iter()
             .map(|(name, n)| (name.to_owned(), n.to_string()))
             .collect();

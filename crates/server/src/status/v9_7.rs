@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::server::Named;
+use super::server::StatusVariable;
 use crate::certificate::TlsStatus;
 use crate::shared::Shared;
 use crate::state::SessionState;
@@ -182,13 +182,13 @@ const CURRENT_TLS: [(&str, &str); 9] = [
     ("Current_tls_version", "tls_version"),
 ];
 
-fn named(all: &[(&str, &str)]) -> impl Iterator<Item = Named> {
+fn named(all: &[(&str, &str)]) -> impl Iterator<Item = StatusVariable> {
     let all = all.iter();
     all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
 }
 
 /// Gives counters of statements the names of 9.7.
-pub(super) fn rename(status: &mut [Named]) {
+pub(super) fn rename(status: &mut [StatusVariable]) {
     for (name, _) in status {
         if let Some((_, new)) = RENAMED.iter().find(|(old, _)| old == name) {
             *name = (*new).to_owned();
@@ -198,10 +198,10 @@ pub(super) fn rename(status: &mut [Named]) {
 
 impl Shared {
     /// The names that 9.7 adds.
-    pub(super) fn status_of_9_7(&self, session: Option<&SessionState>) -> Vec<Named> {
+    pub(super) fn status_of_9_7(&self, session: Option<&SessionState>) -> Vec<StatusVariable> {
         let number = |(name, n): (&str, u64)| (name.to_owned(), n.to_string());
         let refused = REFUSED.split_whitespace();
-        let mut status: Vec<Named> = refused
+        let mut status: Vec<StatusVariable> = refused
             .map(|name| (format!("Com_{name}"), "0".to_owned()))
             .collect();
         status.extend(NEVER.iter().map(|name| number((name, 0))));
@@ -251,7 +251,7 @@ impl Shared {
     }
 
     /// The cache of TLS sessions, and the certificate's dates.
-    fn status_of_tls(&self, session: Option<&SessionState>) -> Vec<Named> {
+    fn status_of_tls(&self, session: Option<&SessionState>) -> Vec<StatusVariable> {
         let tls = self.tls_status.as_ref();
         let of = |count: fn(&Sessions) -> u64| tls.map_or(0, |tls| count(&tls.sessions));
         let own = session.and_then(|session| session.tls.get());

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use super::support::{Directory, PASSWORD, Running};
 use super::{output, root};
 
-/// The program; `None` where 9.7 does not run, which the last line of the test run says.
+/// The program; `None` where 9.7 does not run. The last line of the test run then says so.
 fn program() -> Option<PathBuf> {
     let left_out = std::env::var("TARE_LEFT_OUT").unwrap_or_default();
     if left_out.split_whitespace().any(|name| name == "9.7") {

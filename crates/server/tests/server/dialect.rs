@@ -275,7 +275,7 @@ fn schema_changes() {
         rows(&mut conn, "SELECT id, c, a FROM t ORDER BY id"),
         [["1", "x", "1"], ["2", "x", "2"]]
     );
-    // The shown statement can be run.
+    // The statement that SHOW CREATE TABLE returns can be run.
     let again = text.replace("`t`", "`again`");
     exec(&mut conn, &again);
     assert_eq!(rows(&mut conn, "SHOW CREATE TABLE again")[0][1], again);

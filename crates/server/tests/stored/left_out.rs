@@ -1,5 +1,5 @@
-//! What is not compared, and why: each rule is a behaviour of MySQL 8.0.15 that Tare does not copy, as
-//! docs/types.md says.
+//! Rules for what is not compared. Each rule is a behaviour of MySQL 8.0.15 that Tare does not copy;
+//! docs/types.md lists them.
 
 use super::generate::Table;
 use super::kinds::{Family, Kind};
