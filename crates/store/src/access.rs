@@ -27,7 +27,7 @@ pub struct Access {
 /// How rows of a table are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reads {
-    /// Not at all: an INSERT.
+    /// No rows are read: an INSERT.
     #[default]
     None,
     /// By a key that has to be equal.

@@ -8,12 +8,12 @@ use tare_mysql::interrupt;
 
 use super::databases::BUSY_TIMEOUT;
 
-/// Waits for another process that writes, unless the statement must end meanwhile.
+/// Waits for another process that writes. Returns early if the statement must end.
 pub(crate) fn wait_for_other_process(tries: c_int) -> bool {
-    const PAUSE: Duration = Duration::from_millis(5);
-    let goes_on = PAUSE * (tries as u32) < BUSY_TIMEOUT && !interrupt::must_stop();
+    const RETRY_PAUSE: Duration = Duration::from_millis(5);
+    let goes_on = RETRY_PAUSE * (tries as u32) < BUSY_TIMEOUT && !interrupt::must_stop();
     if goes_on {
-        thread::sleep(PAUSE);
+        thread::sleep(RETRY_PAUSE);
     }
     goes_on
 }

@@ -266,7 +266,7 @@ impl Connection {
         Ok(true)
     }
 
-    /// Rebuilds the indexes of texts of a file that has them in SQLite's own order. Where that fails, the
+    /// Rebuilds the indexes of texts of a file in which they have SQLite's own order. If that fails, the
     /// next session that attaches the file tries again.
     fn upgrade_format(&mut self, name: &str) -> Result<()> {
         let quoted = quote(name);

@@ -124,8 +124,8 @@ impl Control {
         }
     }
 
-    /// It is known what the statement is, and how long it may run: since it has come, if it is what was
-    /// thought then.
+    /// Sets the time limit of the statement, once its text is parsed. The limit counts from the statement's
+    /// arrival, if that one was assumed then.
     #[inline]
     pub fn begin(&self, at_most: Duration) {
         if !at_most.is_zero() {

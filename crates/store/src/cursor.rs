@@ -20,7 +20,7 @@ use super::statement::failure;
 pub struct Cursor<'c> {
     raw: NonNull<ffi::sqlite3_stmt>,
     db: NonNull<ffi::sqlite3>,
-    /// Whether its text nests deeply: SQLite may prepare it anew, when a schema has changed.
+    /// Whether its text nests deeply, which counts when SQLite prepares it again after a change of a schema.
     deep: bool,
     _connection: std::marker::PhantomData<&'c ()>,
 }

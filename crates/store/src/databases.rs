@@ -15,7 +15,7 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
 use super::error::{Error, Result};
-use super::figures::Counted;
+use super::figures::CachedFigures;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
 use super::stack;
 use super::write_lock::WriteLock;
@@ -45,7 +45,7 @@ pub struct Databases {
     generation: AtomicU64,
     definitions: Mutex<HashMap<String, Arc<Definitions>>>,
     /// Cached figures of large databases.
-    pub(super) counted: Mutex<HashMap<String, Counted>>,
+    pub(super) counted: Mutex<HashMap<String, CachedFigures>>,
     /// Commits wait for the disk.
     durable: AtomicBool,
 }

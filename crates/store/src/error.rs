@@ -173,7 +173,7 @@ mod tests {
     fn an_error_that_nobody_took_does_not_replace_a_later_one() {
         let db = connection();
         let first = fail(&db, "SELECT refuse('first')");
-        // SQLite's own error follows one of ours that nobody has taken.
+        // SQLite's own error follows one of ours that was not read.
         let own = SqlError::from(Error::from(fail(&db, "SELECT * FROM shop.t")));
         assert_eq!(own.code, 1146);
         // One of ours follows another one.

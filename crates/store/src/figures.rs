@@ -28,7 +28,7 @@ pub type Tables = HashMap<String, Figures>;
 
 /// Cached figures, and when they expire.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct CachedFigures {
     tables: Arc<Tables>,
     until: Instant,
 }
@@ -47,7 +47,7 @@ impl Databases {
         let counted = self.count(name, begun, &mut pages);
         let tables = Arc::new(counted.unwrap_or_default());
         if pages > MAX_UNCACHED_PAGES {
-            let counted = Counted {
+            let counted = CachedFigures {
                 tables: tables.clone(),
                 until: begun + begun.elapsed() * (CACHE_FACTOR + 1),
             };

@@ -1,7 +1,7 @@
 //! SQLite's memory: the C library's, counted.
 //!
-//! A statement allocates and frees hundreds of times. The check whether memory is counted is not made at each
-//! of them, but when the statement begins and in the progress handler.
+//! A statement allocates and frees hundreds of times. So whether memory is counted is checked only when the
+//! statement begins and in the progress handler.
 
 use std::cell::Cell;
 use std::os::raw::{c_int, c_void};

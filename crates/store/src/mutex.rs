@@ -176,7 +176,7 @@ unsafe extern "C" fn leave(mutex: *mut ffi::sqlite3_mutex) {
     mutex.depth.store(depth, Ordering::Relaxed);
     if depth == 0 {
         mutex.owner.store(0, Ordering::Relaxed);
-        // SAFETY: SQLite leaves a mutex on the thread that has entered it.
+        // SAFETY: SQLite unlocks a mutex on the thread that has locked it.
         unsafe { mutex.raw.unlock(lock_api::GuardNoSend::new()) };
     }
 }

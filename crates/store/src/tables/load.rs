@@ -99,8 +99,8 @@ pub fn load(
 }
 
 /// Fills in a view's columns: names from SQLite, types from their expressions. A view of a table that no longer
-/// exists has no columns, as in MySQL. What ends here because a statement was killed is an error: it
-/// is kept for others, too.
+/// exists has no columns, as in MySQL. If a statement is killed here, that is an error, because the columns would
+/// otherwise be stored for other sessions, too.
 fn fill_view_columns(
     db: &rusqlite::Connection,
     attached: &str,

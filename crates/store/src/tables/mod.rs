@@ -1,7 +1,7 @@
 //! A table in SQLite: the statements that create it, and its definition read back.
 //!
 //! The definition is stored as MySQL's CREATE TABLE text in the table `__tare_tables` of each
-//! database; SQLite's own schema has no room for display widths, comments and the like.
+//! database; SQLite's own schema cannot store display widths, comments and the like.
 
 mod load;
 mod sqlite;

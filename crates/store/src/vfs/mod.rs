@@ -90,8 +90,8 @@ unsafe extern "C" fn open(
         OPENED_TEMPORARY.fetch_add(1, Ordering::Relaxed);
     }
     let vfs = real_vfs();
-    // SAFETY: `file` has room for szOsFile bytes, the `File` first; writing it initializes it. The
-    // real VFS gets the room behind it, which it initializes.
+    // SAFETY: `file` has space for szOsFile bytes, the `File` first; writing it initializes it. The
+    // real VFS gets the space behind it, and initializes that.
     unsafe {
         file.cast::<File>().write(File::new(flags));
         let point = tare::file::Instance::open(class, &path);
