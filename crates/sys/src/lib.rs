@@ -63,7 +63,7 @@ pub fn view(series: Series, name: &str) -> Option<&'static View> {
 pub struct Sys(Series);
 
 impl Sys {
-    /// Of the series that is served.
+    /// The schema sys of a series.
     pub const fn of(series: Series) -> &'static Self {
         match series {
             Series::V8_0 => &Self(Series::V8_0),

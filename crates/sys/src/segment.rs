@@ -50,8 +50,8 @@ impl SegmentSession {
         })
     }
 
-    /// Evaluates a statement. `take` gets each result: one, but for CALL, whose procedure may show
-    /// several before the last, which has no rows.
+    /// Evaluates a statement. `take` gets each result. There is one, except for CALL: a procedure may return
+    /// several results before the last, which has no rows.
     ///
     /// # Errors
     /// MySQL's; 1235 for what a segment cannot do.

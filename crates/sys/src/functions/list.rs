@@ -168,7 +168,7 @@ pub static FUNCTIONS: [Function; 27] = [
         "tinyint(3) unsigned",
         Body::Native(Immutable, native::version_patch),
     ),
-    // Not functions that MySQL has: what the SELECTs above need.
+    // Functions that MySQL does not have. The SELECTs above need them.
     function(
         "tare_fits",
         "Refuses a text that is longer than its parameter.",
