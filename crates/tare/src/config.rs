@@ -21,7 +21,7 @@ pub enum Setting {
 }
 
 impl Setting {
-    /// Reads mysqld's spellings: ON, YES, TRUE, 1; OFF, NO, FALSE, 0; COUNTED.
+    /// Parses mysqld's spellings: ON, YES, TRUE, 1; OFF, NO, FALSE, 0; COUNTED.
     pub fn parse(text: &str) -> Option<Self> {
         match text.to_ascii_uppercase().as_str() {
             "ON" | "YES" | "TRUE" | "1" => Some(Setting::On),
@@ -35,7 +35,7 @@ impl Setting {
 /// When a lock's acquisition is timed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LockTiming {
-    /// Only if it had to wait. An acquisition at the first try is counted with a wait of zero.
+    /// Only if the acquisition had to wait. One at the first try is counted with a wait of zero.
     #[default]
     Contended,
     /// Always, as MySQL does. Costs two clock reads each.
@@ -81,7 +81,7 @@ pub struct Config {
     /// Sizes that [`Config::option`] requested, by their index in [`crate::OPTIONS`]. SHOW VARIABLES
     /// lists them. If a size is 0, nothing of its kind is stored.
     pub requested_sizes: Vec<(usize, u64)>,
-    /// Limits of single kinds of classes (`max_mutex_classes`, ...), besides the limit of all together.
+    /// Limits of single kinds of classes (`max_mutex_classes`, ...), in addition to the limit of all together.
     pub class_limits: Vec<(Kind, usize)>,
     /// How many of the first numbers are reserved for classes that are
     /// [frequent](crate::Class::frequent). The flags and row indexes that each event reads by class
@@ -121,7 +121,7 @@ impl Config {
 /// Why Tare did not start. The host goes on without it.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It runs already.
+    /// Tare runs in this process already.
     #[error("Tare runs in this process already; stop it first to start it with other settings")]
     Running,
     /// The crate was compiled without instrumentation.

@@ -41,8 +41,8 @@ impl Engine {
         Some(number)
     }
 
-    /// The same, with retries: a thread that looks for two banks to merge holds one meanwhile, which
-    /// may be the one that another thread looks for.
+    /// The same, with retries: a thread that searches two banks to merge holds one during the search,
+    /// which may be the one that another thread needs.
     pub fn take_bank_with_retries(&self, account: u32, slot: usize) -> Option<usize> {
         retry(|| self.take_bank(account, slot))
     }

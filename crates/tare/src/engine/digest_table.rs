@@ -301,7 +301,7 @@ impl Engine {
             }
             let limit = self.view.geometry().limits.digests;
             let home = home_of((entry as u32).min(limit as u32 - 1));
-            // An entry may be anywhere from its home on: does that include the free one?
+            // An entry may be anywhere from its home on. Is the free place there?
             let from_home = (next.wrapping_sub(home)) & mask;
             let from_free = (next.wrapping_sub(free)) & mask;
             if from_home >= from_free {

@@ -53,7 +53,7 @@ impl Local {
     /// The digest of a text that is not in the cache.
     #[inline(never)]
     fn digest_of_new(&self, verb: &str, text: &str, schema: u32, generation: u32) -> DigestRef {
-        // SAFETY: the cache is this thread's alone, and nothing below comes back here: neither
+        // SAFETY: only this thread uses the cache, and nothing below comes back here: neither
         // normalising nor the table records events or calls the host. (A signal handler that runs a
         // statement is beyond what async-signal-safety allows its host.)
         let cache = unsafe { &mut *self.digests.get() };
@@ -120,7 +120,7 @@ impl Local {
     }
 
     /// Counts a finished statement into its digest's row. `time`: its time and the bucket of that, if
-    /// it was timed.
+    /// the statement was timed.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn count_digest(
         &self,
@@ -133,8 +133,8 @@ impl Local {
         if digest.id == 0 {
             self.engine.lose(Lost::Digests, 1);
         }
-        // The table was truncated or the digest evicted meanwhile: another digest may have its number
-        // now.
+        // The table was truncated or the digest evicted while the statement ran, so another digest may
+        // have its number now.
         let lives = digest.generation == generation && self.engine.digest_lives(digest);
         let digest = if lives {
             digest

@@ -121,7 +121,7 @@ impl Engine {
     fn fill_shared(&self) {
         let shared = self.view.shared();
         shared.next_thread_id.0.store(1, Ordering::Relaxed);
-        // Number 0 of accounts stands for background threads, number 0 of names and classes for none.
+        // Account 0 belongs to background threads; number 0 of names and classes means none.
         for used in [
             &shared.classes_used,
             &shared.accounts_used,
@@ -141,7 +141,7 @@ impl Engine {
             .state
             .store(tare_layout::account::READY, Ordering::Release);
         self.view.digest(0).state.store(
-            // Of incarnation 0, which no other digest is of.
+            // This row has incarnation 0, which no other digest has.
             tare_layout::digest::state(0, tare_layout::digest::READY),
             Ordering::Release,
         );

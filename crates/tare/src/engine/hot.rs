@@ -410,8 +410,8 @@ pub(crate) fn begin_creation() -> Option<Busy> {
 }
 
 impl Local {
-    /// Permission to create a row or another thing that is created by one at a time. In a signal
-    /// handler that interrupted a creation there is none, which is counted.
+    /// Permission to create a row or another object, of which one is created at a time. In a signal
+    /// handler that interrupted a creation there is no permission, which is counted.
     pub fn begin_creation(&self) -> Option<Busy> {
         let leave = begin_creation();
         if leave.is_none() {

@@ -319,7 +319,7 @@ impl Local {
         }
     }
 
-    /// The same for a caller that may create things.
+    /// The same for a caller that has the permission to create rows.
     #[cold]
     #[inline(never)]
     pub(super) fn ensure_bank(&self) -> Option<&'static Bank> {
@@ -394,7 +394,7 @@ mod no_bank {
     }
 }
 
-/// Changes a slot's owner: readers of the slot meanwhile read again.
+/// Changes a slot's owner. Readers that read the slot during the change read it again.
 fn under_sequence_lock(slot: &Slot, change: impl FnOnce(&Slot)) {
     let sequence = slot.sequence.load(Ordering::Relaxed);
     slot.sequence

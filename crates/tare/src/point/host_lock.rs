@@ -198,7 +198,7 @@ pub fn try_count_uncontended(class: u16, is_free: impl FnOnce() -> bool) -> bool
     true
 }
 
-/// Takes a lock that has to be waited for and that no table shows as an event.
+/// Takes a lock that has to be waited for, without recording an event.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn take_slow(
@@ -222,7 +222,7 @@ fn take_slow(
     begin(local, key, lock, operation, bits, None)
 }
 
-/// The same, for a wait that is shown as an event.
+/// The same, for a wait that is recorded as an event.
 #[inline(never)]
 #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
 fn take_event(
@@ -236,7 +236,7 @@ fn take_event(
     begin(local, key, lock, operation, bits, Some(source))
 }
 
-/// `source`: the place where the wait begins, if it is shown as an event.
+/// `source`: the place where the wait begins, if it is recorded as an event.
 #[inline(always)]
 fn begin(
     local: &Local,

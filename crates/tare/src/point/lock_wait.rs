@@ -34,7 +34,7 @@ pub(crate) struct LockWait {
 }
 
 impl LockWait {
-    /// Begins a wait. `source`: the place where it begins, if it is shown as an event.
+    /// Begins a wait. `source`: the place where it begins, if it is recorded as an event.
     #[inline(always)]
     pub fn begin(
         local: &Local,
@@ -63,7 +63,7 @@ impl LockWait {
         }
     }
 
-    /// Ends the wait, which stands for `weight` waits. `is_contended` gets its ticks. `held`: how the
+    /// Ends the wait, which counts as `weight` waits. `is_contended` gets its ticks. `held`: how the
     /// thread now holds the lock, if its instance records that.
     #[inline(always)]
     pub fn end(
@@ -165,9 +165,9 @@ fn mark_held(local: &Local, line: &Line, mode: LockMode) {
     }
 }
 
-/// Removes a mark, whatever the flags are now. `mode` is `None` if the host does not say how the lock
-/// was held. Only called while this thread has marks. If the lock is another thread's, that thread's
-/// mark remains.
+/// Removes a mark, even if the flags have changed. `mode` is `None` if the host does not report how the
+/// lock was held. Only called while this thread has marks. If another thread holds the lock, its mark
+/// remains.
 #[inline(always)]
 pub(crate) fn unmark_held(local: &Local, id: u32, mode: Option<LockMode>) {
     if let Some(line) = local.existing_instance_line(id) {

@@ -91,7 +91,7 @@ pub fn is_counted(class: &Class) -> bool {
     local().is_none_or(|local| local.bits(local.number(class)) & effective::COUNT != 0)
 }
 
-/// An allocation or a free, and the number of blocks that it stands for.
+/// An allocation or a free, and the number of blocks that it counts as.
 #[derive(Clone, Copy)]
 struct Block {
     bytes: u64,
@@ -130,7 +130,7 @@ pub fn allocated(class: &Class, bytes: usize) -> bool {
 /// The same by the class's number ([`class_number`](crate::host_lock::class_number)), which must be of
 /// a class of memory. Returns the weight with which it was counted; the host stores it with the block
 /// and passes it to [`freed_as`]. 0 = it was not counted, and neither is its free. While memory is
-/// sampled, one in N allocations below 4 KiB is drawn, and stands for N.
+/// sampled, one in N allocations below 4 KiB is drawn, and counts as N.
 #[inline(always)]
 pub fn allocated_as(number: u16, bytes: usize) -> u16 {
     let n = NOW.weights[MEMORY].load(Ordering::Relaxed);

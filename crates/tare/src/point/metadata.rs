@@ -147,7 +147,7 @@ impl MetadataLock {
         }
     }
 
-    /// It is no longer held.
+    /// The lock is no longer held.
     #[inline]
     pub fn released(&mut self) {
         if let Some(entry) = self.current_entry() {

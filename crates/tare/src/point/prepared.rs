@@ -114,7 +114,7 @@ impl Prepared {
         }
     }
 
-    /// It was prepared again, because a table has changed.
+    /// The statement was prepared again, because a table has changed.
     pub fn reprepared(&self) {
         if let Some(local) = local()
             && let Some(entry) = self.used(local, false).live(local)

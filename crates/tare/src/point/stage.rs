@@ -207,7 +207,7 @@ fn change_as(local: &Local, number: u16, bits: u8, source_of_event: Option<Sourc
     begin(local, number, bits, now, source_of_event);
 }
 
-/// Leaves the stage and enters none.
+/// Ends the stage and enters no other.
 #[inline]
 pub fn end() {
     let Some(local) = attached() else { return };
@@ -317,7 +317,7 @@ fn finish(local: &Local, class: u16, bits: u8, now: u64) {
     }
 }
 
-/// The same for a stage that stands for several, or that another clock times.
+/// The same for a stage that counts as several, or that another clock times.
 #[inline(never)]
 fn finish_other(local: &Local, class: u16, bits: u8, now: u64) {
     let weight = match bits & effective::WEIGHED {

@@ -28,9 +28,9 @@ pub fn wait(class: &Class, operation: Operation) -> Wait {
 /// The classes of a table's events.
 #[derive(Clone, Copy, Debug)]
 pub struct Classes {
-    /// Of its rows: a class of kind TableIo, `wait/io/table/sql/handler`.
+    /// The class for its rows, of kind TableIo: `wait/io/table/sql/handler`.
     pub io: &'static Class,
-    /// Of its locks: a class of kind TableLock, `wait/lock/table/sql/handler`.
+    /// The class for its locks, of kind TableLock: `wait/lock/table/sql/handler`.
     pub lock: &'static Class,
 }
 

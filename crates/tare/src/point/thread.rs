@@ -79,9 +79,9 @@ pub fn of_processlist(processlist_id: u64) -> u64 {
         .map_or(0, |slot| slot.thread_id.load(Ordering::Relaxed))
 }
 
-/// From here on threads record only in sessions, for as long as the process lives: for hosts that
-/// report which thread serves which session. Events outside of sessions are lost, and counted as lost
-/// now and then; memory is counted. The engine that records now, if one does, is retained until the
+/// From this call on, until the process ends, threads record only in sessions: for hosts that report
+/// which thread serves which session. Events outside of sessions are lost, and are added to the counts
+/// of lost events now and then; memory is counted. If an engine records now, it is retained until the
 /// process ends.
 pub fn record_sessions_only() {
     hot::record_sessions_only();
@@ -162,8 +162,8 @@ pub fn set_connection_type(connection: ConnectionType) {
     }
 }
 
-/// A pointer that the host stores for the calling thread, null at first. It is next to the data that
-/// every event reads, while a thread-local of a shared library would be a call into the dynamic linker.
+/// A pointer that the host stores for the calling thread, null at first. It is stored next to the data
+/// that every event reads. A thread-local of the host's library would need a call into the dynamic linker.
 #[inline(always)]
 pub fn of_host() -> *mut () {
     hot::of_host()
@@ -226,7 +226,7 @@ pub fn set_attributes(lines: &str) {
 pub struct ThreadSession {
     class: &'static Class,
     local: *mut Local,
-    /// The generation in which no slot was left for it, 0 = none.
+    /// The generation in which the session got no slot because all were in use, 0 = none.
     lost_under: u32,
 }
 
@@ -256,8 +256,9 @@ impl ThreadSession {
         session
     }
 
-    /// Makes the session the calling thread's until another is, or [`leave_session`]: for hosts that
-    /// called [`record_sessions_only`]. Does nothing, if no slot was left for it.
+    /// Makes the session the calling thread's, until the thread enters another session or calls
+    /// [`leave_session`]: for hosts that called [`record_sessions_only`]. Does nothing if the session got no
+    /// slot.
     ///
     /// # Safety
     /// The session is neither moved into another thread's nor dropped before the thread has left it.

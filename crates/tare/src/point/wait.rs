@@ -42,7 +42,7 @@ struct Running {
     /// See [`target`].
     object: u64,
     class: u16,
-    /// How many waits it stands for.
+    /// The number of waits that it counts as.
     weight: u16,
     operation: Operation,
     /// The line of a row that counts the operation.

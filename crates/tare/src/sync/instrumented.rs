@@ -53,7 +53,7 @@ impl LockPoint {
         self.take_timed_as(local, 1, number, bits, mode, None, quick, slow)
     }
 
-    /// The same, for a wait that is shown as an event.
+    /// The same, for a wait that is recorded as an event.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn take_event(
@@ -95,7 +95,8 @@ impl LockPoint {
         self.take_timed_as(local, weight, number, bits, mode, event_source, quick, slow)
     }
 
-    /// `event_source`: the place where the wait begins, if it is shown as an event.
+    /// Takes the lock, and counts and times the wait. `event_source`: the place where the wait begins, if it
+    /// is recorded as an event.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
     fn take_timed_as(
@@ -124,8 +125,8 @@ impl LockPoint {
             (true, local)
         } else {
             let taken = slow();
-            // Meanwhile Tare may have been stopped and started, and a signal handler may have attached
-            // the thread again.
+            // During the wait Tare may have been stopped and started, and a signal handler may have
+            // attached the thread again.
             match attached().filter(|local| local.key == key) {
                 Some(local) => (taken, local),
                 None => return taken,
