@@ -30,7 +30,12 @@ const MODES: &[&str] = &[
     "NO_TABLE_OPTIONS",
 ];
 
-/// A list of modes as MySQL prints it: in capitals, with implied modes.
+/// Modes in which a text means something else, and which are not implemented: a client that escapes texts for
+/// NO_BACKSLASH_ESCAPES would be open to injection. IGNORE_SPACE needs nothing: spaces after a function's name
+/// are always allowed.
+const UNSUPPORTED: [&str; 2] = ["NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE"];
+
+/// A list of modes as MySQL prints it: in capitals, with implied modes. `None` if one is unknown or unsupported.
 pub fn modes(text: &str) -> Option<String> {
     if text.parse::<u64>().is_ok() {
         return (text == "0").then(String::new);
@@ -43,6 +48,9 @@ pub fn modes(text: &str) -> Option<String> {
     };
     for mode in text.split(',').map(str::trim).filter(|m| !m.is_empty()) {
         let mode = MODES.iter().find(|m| m.eq_ignore_ascii_case(mode))?;
+        if UNSUPPORTED.contains(mode) {
+            return None;
+        }
         match *mode {
             "ANSI" => [
                 "REAL_AS_FLOAT",
@@ -110,6 +118,24 @@ mod tests {
             "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"
         );
         assert_eq!(modes("NONSENSE"), None);
+    }
+
+    #[test]
+    fn modes_that_are_not_obeyed_are_refused() {
+        for mode in MODES {
+            assert_eq!(modes(mode).is_none(), UNSUPPORTED.contains(mode), "{mode}");
+            let list = format!("{mode},no_backslash_escapes");
+            assert_eq!(modes(&list), None, "{list}");
+        }
+        // What mysqldump and mariadb-dump set.
+        for dump in [
+            "",
+            "NO_AUTO_VALUE_ON_ZERO",
+            "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
+            "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION",
+        ] {
+            assert!(modes(dump).is_some(), "{dump}");
+        }
     }
 
     /// The expected codes are MySQL 9.7.4's.

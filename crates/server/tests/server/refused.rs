@@ -41,6 +41,8 @@ fn error_messages_are_mysqls() {
         ("SELECT (SELECT 1, 2)", 1241, "Operand should contain 1 column(s)".into()),
         ("SELECT @@nope", 1193, "Unknown system variable 'nope'".into()),
         ("SET GLOBAL nope = 1", 1193, "Unknown system variable 'nope'".into()),
+        ("SET sql_mode = 'NO_BACKSLASH_ESCAPES'", 1231, "Variable 'sql_mode' can't be set to the value of 'NO_BACKSLASH_ESCAPES'".into()),
+        ("SET sql_mode = 'ANSI,HIGH_NOT_PRECEDENCE'", 1231, "Variable 'sql_mode' can't be set to the value of 'ANSI,HIGH_NOT_PRECEDENCE'".into()),
         ("SET sql_mode = 'NONSENSE'", 1231, "Variable 'sql_mode' can't be set to the value of 'NONSENSE'".into()),
         ("SET time_zone = 'nowhere'", 1298, "Unknown or incorrect time zone: 'nowhere'".into()),
         ("SET NAMES nope", 1115, "Unknown character set: 'nope'".into()),
