@@ -137,7 +137,7 @@ fn ends_list(keyword: Keyword) -> bool {
 }
 
 /// Where the lines of a text begin, to convert sqlparser's line and column to an offset.
-struct Lines<'a> {
+pub struct Lines<'a> {
     sql: &'a str,
     starts: Vec<usize>,
     /// All characters are bytes: nothing has to be counted.
@@ -147,7 +147,8 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(sql: &'a str) -> Self {
+    /// The lines of a text.
+    pub fn new(sql: &'a str) -> Self {
         let starts = std::iter::once(0)
             .chain(sql.match_indices('\n').map(|(i, _)| i + 1))
             .collect();
@@ -160,7 +161,8 @@ impl<'a> Lines<'a> {
         }
     }
 
-    fn offset(&self, at: Location) -> usize {
+    /// As [`offset`], for many places in their order.
+    pub fn offset(&self, at: Location) -> usize {
         let Some(&start) = self.starts.get((at.line as usize).wrapping_sub(1)) else {
             return self.sql.len();
         };

@@ -8,6 +8,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError};
 use tare_mysql::error::SqlError;
 use tare_mysql::interrupt;
 
+use crate::names::Lines;
+
 /// Why a text has no tokens.
 #[derive(Debug)]
 pub enum TokenizeError {
@@ -19,7 +21,10 @@ pub enum TokenizeError {
 
 /// The tokens of a text.
 pub fn tokenize(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, TokenizeError> {
-    let tokens = read(dialect, sql)?;
+    let mut tokens = read(dialect, sql)?;
+    if sql.contains('\\') {
+        correct_escapes(sql, &mut tokens);
+    }
     Ok(match tokens.iter().any(|t| may_differ(&t.token)) {
         true => mysql_tokens(tokens),
         false => tokens,
@@ -48,6 +53,54 @@ fn read(dialect: &dyn Dialect, sql: &str) -> Result<Vec<TokenWithSpan>, Tokenize
         },
     }
     Ok(tokens)
+}
+
+/// Corrects texts with `\a` and `\f`, which are the letters in MySQL and control characters in sqlparser.
+#[cold]
+fn correct_escapes(sql: &str, tokens: &mut [TokenWithSpan]) {
+    let lines = Lines::new(sql);
+    for token in tokens {
+        if let Token::SingleQuotedString(text)
+        | Token::DoubleQuotedString(text)
+        | Token::NationalStringLiteral(text) = &mut token.token
+            && text.contains(['\u{7}', '\u{c}'])
+        {
+            *text = unescaped(&sql[lines.offset(token.span.start)..]);
+        }
+    }
+}
+
+/// The text that begins with a quoted literal. As in MySQL, `\%` and `\_` stay, for LIKE.
+fn unescaped(sql: &str) -> String {
+    let mut rest = sql.chars().skip_while(|c| !matches!(c, '\'' | '"'));
+    let quote = rest.next();
+    let mut text = String::new();
+    while let Some(c) = rest.next() {
+        if Some(c) == quote {
+            if rest.next() != quote {
+                break;
+            }
+            text.push(c);
+        } else if c == '\\' {
+            let escaped = rest.next();
+            if matches!(escaped, Some('%' | '_')) {
+                text.push(c);
+            }
+            text.push(match escaped {
+                Some('0') => '\0',
+                Some('b') => '\u{8}',
+                Some('n') => '\n',
+                Some('r') => '\r',
+                Some('t') => '\t',
+                Some('Z') => '\u{1a}',
+                Some(other) => other,
+                None => break,
+            });
+        } else {
+            text.push(c);
+        }
+    }
+    text
 }
 
 /// Whether MySQL may have other tokens here.
@@ -120,5 +173,38 @@ fn is_quoted(token: &Token) -> bool {
     match token {
         Token::Word(w) => w.quote_style.is_some(),
         other => variable(other).is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grammar::Grammar;
+
+    /// The escapes of MySQL's manual; any other character stands for itself.
+    #[test]
+    fn a_text_has_mysqls_escapes() {
+        for (sql, expected) in [
+            (r"'\a\f'", "af"),
+            (
+                r#"'\a\0\b\n\r\t\Z\\\'\"''\%\_\v'"#,
+                "a\0\u{8}\n\r\t\u{1a}\\'\"'\\%\\_v",
+            ),
+            (r#""\f""'""#, "f\"'"),
+            (r"N'\a'", "a"),
+            ("'\u{7}\u{c}'", "\u{7}\u{c}"),
+            ("'\u{7}\\a'", "\u{7}a"),
+            ("'\\\\a'", "\\a"),
+        ] {
+            let sql = format!("SELECT 'é',\n {sql}, '\\b'");
+            let tokens = tokenize(&Grammar, &sql).expect("tokens");
+            let texts = tokens.iter().filter_map(|token| match &token.token {
+                Token::SingleQuotedString(text)
+                | Token::DoubleQuotedString(text)
+                | Token::NationalStringLiteral(text) => Some(text.as_str()),
+                _ => None,
+            });
+            assert_eq!(texts.collect::<Vec<_>>(), ["é", expected, "\u{8}"], "{sql}");
+        }
     }
 }

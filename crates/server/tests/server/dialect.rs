@@ -100,6 +100,7 @@ fn expressions() {
              FORMAT_PICO_TIME(0), FORMAT_PICO_TIME(8.64e21)",
             "   1 bytes|-1.02e+05 EiB|2.24e+102 EiB|  0 ps|1.00e+05 d",
         ),
+        (r"SELECT HEX('\a\f\n\%'), MAX (1)", "61660A5C25|1"),
         ("SELECT 1 FROM DUAL WHERE 1", "1"),
     ] {
         assert_eq!(one(&mut conn, sql), expected, "{sql}");
