@@ -1,4 +1,4 @@
-//! `tare weigh-locks`: the program that recipe locks measures. Hidden, because nobody else needs it.
+//! `tare weigh-locks`: the program that recipe locks measures. The help hides it, because users do not need it.
 
 use std::process::ExitCode;
 

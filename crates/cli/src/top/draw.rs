@@ -17,7 +17,7 @@ use super::theme::{BOLD, DIM, Level, REVERSED};
 use super::view::View;
 use crate::observe::format;
 
-/// Draws the whole screen.
+/// Draws the complete screen.
 pub fn draw(view: &mut View, frame: &mut Frame) {
     let area = frame.area();
     let notes = notes(view);

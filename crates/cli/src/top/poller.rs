@@ -144,7 +144,7 @@ impl<T: Fn(Update) -> bool> Poller<T> {
         false
     }
 
-    /// Waits for the retry pause, and handles requests meanwhile. False if the screen is gone.
+    /// Waits for the retry pause and handles requests during it. False if the screen is gone.
     fn wait(&mut self, requests: &Receiver<Request>) -> bool {
         let until = Instant::now() + self.every.max(RETRY_PAUSE);
         loop {
