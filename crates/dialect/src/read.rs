@@ -39,7 +39,7 @@ pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
     })
 }
 
-/// Reads one statement that sqlparser knows.
+/// Reads one statement that sqlparser can parse.
 pub fn parse_one(sql: &str) -> Result<Statement> {
     let mut reading = read(sql, Mode::default())?;
     parse_statement(&mut reading.parser)

@@ -45,7 +45,7 @@ const TYPES_BY_NAME: &[&str] = &[
 fn index_column(column: &IndexColumn) -> String {
     match &column.column.expr {
         Expr::Identifier(ident) => ident.value.clone(),
-        // A prefix: `name(10)`. SQLite indexes the whole value, which finds the same rows.
+        // This is a prefix: `name(10)`. SQLite indexes the complete value, which finds the same rows.
         Expr::Function(f) => last_name(&f.name),
         other => other.to_string(),
     }

@@ -19,7 +19,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// Why a statement is refused. The text is MySQL's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Nothing but space and comments.
+    /// The text has only space and comments.
     #[error("Query was empty")]
     Empty,
     /// The text is not SQL, or not SQL that this server can parse.

@@ -21,7 +21,7 @@ use crate::types::{self, TypeCache};
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// Its type, where that is known.
+    /// Its type, if it is known.
     pub wire: Option<WireType>,
     /// Whether it is a table's own column, which has affinity and collation in SQLite.
     pub stored: bool,

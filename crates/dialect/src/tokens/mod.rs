@@ -118,7 +118,7 @@ impl Pass {
     fn copy_token(&mut self, left_out: usize) {
         let TokenWithSpan { token, span } = &mut self.tokens[self.at];
         let token = match token {
-            // It may be long, and nobody reads the text of an earlier token.
+            // The text may be long, and an earlier token's text is not needed.
             Token::SingleQuotedString(text) => Token::SingleQuotedString(mem::take(text)),
             other => other.clone(),
         };
@@ -326,7 +326,7 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
         {
             token.token = Token::SingleQuotedByteStringLiteral(bits.to_owned());
         }
-        // sqlparser knows MOD as a function only; after an operand it is an operator.
+        // sqlparser parses MOD only as a function; after an operand it is an operator.
         if after_operand && is(&token.token, "MOD") {
             token.token = Token::Mod;
         }
