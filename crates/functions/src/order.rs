@@ -52,7 +52,7 @@ impl Order for Exact {
     }
 }
 
-/// All texts are the same: UNION leaves a column out of what it compares.
+/// A collation in which all texts are equal, so that UNION does not compare a column.
 struct Any;
 
 impl Order for Any {

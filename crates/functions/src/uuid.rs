@@ -37,7 +37,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-/// With hyphens or without, in braces or not; MySQL knows no URNs.
+/// Parses a UUID with hyphens or without, in braces or not. MySQL accepts no URNs.
 fn uuid_bytes(text: &str) -> Option<[u8; 16]> {
     let uuid = Uuid::try_parse(text).ok()?;
     matches!(text.len(), 32 | 36 | 38).then(|| uuid.into_bytes())
