@@ -18,7 +18,7 @@ use object::{Object as _, ObjectSection as _};
 /// Why a file cannot be read as a program.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("{path} cannot be read: {error}")]
     Unreadable {
         /// The file.
@@ -26,7 +26,7 @@ pub enum ImageError {
         /// The system's error.
         error: io::Error,
     },
-    /// It is a script, another machine's program, or damaged.
+    /// The file is a script, another machine's program, or damaged.
     #[error("{path} is no 64-bit x86 ELF program: {reason}")]
     NotElf {
         /// The file.

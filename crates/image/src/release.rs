@@ -87,7 +87,7 @@ impl fmt::Display for Server {
 /// What a program is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recognition {
-    /// It exports no Performance Schema, or was stripped.
+    /// The program exports no Performance Schema, or was stripped.
     Other,
     /// A server that Tare does not serve, and the reason.
     Unknown(String),
