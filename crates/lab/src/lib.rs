@@ -1,5 +1,5 @@
 //! The lab runs a matrix of servers, configurations, workloads and connections. It reports the
-//! differences, their intervals, and the events counted meanwhile. docs/weigh.md describes it; `tare
+//! differences, their intervals, and the events that servers counted. docs/weigh.md describes it; `tare
 //! weigh` is its command line.
 //!
 //! A run goes through these modules: [`recipe`] -> [`matrix`] -> [`run`] (with [`server`], [`load`],

@@ -15,7 +15,7 @@ pub use quick::Quick;
 /// Why a recipe is invalid.
 #[derive(Debug, Error)]
 pub enum RecipeError {
-    /// It is not TOML, or has an unknown key or a value of the wrong type.
+    /// The recipe is not TOML, or has an unknown key or a value of the wrong type.
     #[error("{name}: {error}docs/weigh.md lists the keys of a recipe")]
     Syntax {
         /// The recipe's name.
@@ -31,7 +31,7 @@ pub enum RecipeError {
         /// What is wrong, and what to do.
         what: String,
     },
-    /// It is neither shipped nor a file.
+    /// The recipe is neither one of tare's own nor a file.
     #[error(
         "there is no recipe '{0}'; `tare weigh --list` lists those that come with tare, and a path names your own"
     )]
@@ -401,7 +401,7 @@ pub struct Configuration {
     /// For kind command: shell commands that switch a running server to this configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switch: Vec<String>,
-    /// Shell commands of programs that run beside the server while this configuration is measured, and
+    /// Shell commands of sidecars: programs that run while this configuration is measured, and
     /// are stopped while others are.
     #[serde(rename = "beside", default, skip_serializing_if = "Vec::is_empty")]
     pub sidecars: Vec<String>,
