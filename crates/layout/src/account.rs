@@ -3,7 +3,7 @@
 use crate::name::Name;
 use crate::primitive::{AtomicU32, AtomicU64};
 
-/// A user at a host. Number 0 stands for background threads: neither user nor host.
+/// A user at a host. Number 0 belongs to background threads, which have neither user nor host.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Account {

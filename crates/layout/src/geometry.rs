@@ -66,7 +66,7 @@ macro_rules! limits {
                 Ok(limits)
             }
 
-            /// Each limit moved into its bounds; texts to whole words, the ring to a power of two.
+            /// Moves each limit into its bounds, and rounds texts to words and the ring to a power of two.
             pub fn clamped(self) -> Self {
                 let mut limits = Self { $($name: self.$name.clamp($low, $high),)* };
                 limits.digest_text_bytes = round_up(limits.digest_text_bytes, 8);
@@ -289,7 +289,7 @@ pub struct Geometry {
     pub limits: Limits,
     /// The regions, by [`Region`].
     pub regions: [Extent; REGIONS],
-    /// Bytes of the whole segment.
+    /// Bytes of the segment.
     pub total_bytes: usize,
     /// Within a slot: offsets of the history rings of waits, stages, statements, transactions.
     pub rings: [usize; 4],

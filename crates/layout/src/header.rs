@@ -50,7 +50,7 @@ pub struct Header {
     pub layout_version: AtomicU32,
     /// Bytes of this structure.
     pub header_bytes: AtomicU32,
-    /// Bytes of the whole segment.
+    /// Bytes of the segment.
     pub total_bytes: AtomicU64,
     /// [`LIVE`] or [`STOPPED`].
     pub state: AtomicU32,

@@ -93,7 +93,7 @@ types! {
 pub const TABLE_LOCKS: usize = TableLock::ALL.len();
 
 impl TableLock {
-    /// Whether others may read meanwhile: the class's row has a line for these and one for the others.
+    /// Whether others may read while it is held: the class's row has a line for such locks and one for others.
     pub const fn is_read(self) -> bool {
         matches!(
             self,

@@ -109,7 +109,7 @@ pub struct Shared {
     pub slots_used: CachePadded<AtomicU32>,
     /// Banks ever used.
     pub banks_used: CachePadded<AtomicU32>,
-    /// Odd while two banks are being merged; totals read meanwhile are read again.
+    /// Odd while two banks are being merged. A reader repeats the totals that it read during the merge.
     pub merge_sequence: CachePadded<AtomicU32>,
     /// Classes registered, including number 0, which is never one.
     pub classes_used: CachePadded<AtomicU32>,
@@ -143,7 +143,7 @@ pub struct Shared {
     pub metrics_used: CachePadded<AtomicU32>,
     /// Digests ever used, number 0 included (bits 0-31), of the generation in bits 32-63.
     pub digests_used: CachePadded<AtomicU64>,
-    /// Odd while a digest is evicted; sums by digest read meanwhile are read again.
+    /// Odd while a digest is evicted. A reader repeats the sums by digest that it read during that.
     pub digest_sequence: CachePadded<AtomicU32>,
     /// Bytes of banks touched, in pages: compared with the memory limit.
     pub bank_bytes: CachePadded<AtomicU64>,
