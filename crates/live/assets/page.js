@@ -38,7 +38,7 @@ function duration(ns) {
 const percent = (share) => (share === null ? "unknown" : `${(share * 100).toPrecision(2)} %`);
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
-// ---- the address keeps what is shown, so that it can be kept and gone back to
+// ---- the address has the state of the page, so that it can be bookmarked and reached by Back
 
 function remember(push) {
   const words = new URLSearchParams();
