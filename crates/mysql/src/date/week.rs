@@ -12,7 +12,7 @@ pub fn week(at: DateTime, mode: i64) -> i64 {
 /// counted from 1, the days before belong to last year's last; the other rule for the first week.
 pub fn week_and_year(at: DateTime, mode: i64) -> (i64, i64) {
     let (monday, from_one) = (mode & 1 != 0, mode & 2 != 0);
-    // The first week is the one with four days in the year, or the first whole one.
+    // The first week is the one with four days in the year, or the first complete week.
     let four_days = monday != (mode & 4 != 0);
     let start = |year| {
         let first = days_from_civil(year, 1, 1);

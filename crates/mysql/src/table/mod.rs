@@ -85,7 +85,7 @@ pub struct Size {
     pub index_bytes: u64,
 }
 
-/// Data about a table beside its definition.
+/// Data about a table that its definition does not have.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Figures {
     /// How large it is.
