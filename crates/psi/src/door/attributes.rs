@@ -32,7 +32,7 @@ const BUFFER_BYTES: usize = 256;
 /// become spaces.
 fn lines<'a>(bytes: &[u8], buffer: &'a mut [u8; BUFFER_BYTES]) -> Cow<'a, str> {
     let (used, separators) = copy(bytes, buffer, |_| {});
-    // The whole buffer is counted, because its length is constant: sixteen bytes at a time. A byte holds the
+    // The entire buffer is counted, because its length is constant: sixteen bytes at a time. A byte holds the
     // count, which is below 256, because one byte is an equals sign.
     let count = |sum: u8, byte: &u8| sum.wrapping_add(u8::from(*byte == b'\n'));
     if usize::from(buffer.iter().fold(0, count)) > separators {

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 
 /// Does nothing, for calls about: query ids, plugins that are unloaded, InnoDB's own locks (which the
-/// server's own tables read), notifications of sessions (nobody can register for them), signals of
+/// server's own tables read), notifications of sessions (no component can register for them), signals of
 /// conditions, XA states, the time at which a thread's command began (`PROCESSLIST_TIME` counts from the
 /// newest command), and its state (the stage's name).
 ///

@@ -39,7 +39,7 @@ pub enum HookError {
     /// An entry cannot be overwritten.
     #[error("{0}: {1}")]
     Location(String, targets::TargetError),
-    /// It is an untested version, and a field has moved.
+    /// The version is untested, and a field has another offset.
     #[error("{0}: {1}")]
     Moved(String, confirm::MovedField),
     /// Tare's engine did not start.

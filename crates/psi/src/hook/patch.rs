@@ -237,7 +237,7 @@ mod tests {
         // Where no page is near.
         let far = Addresses { table: 0 }.jump(0, target(64));
         protect(page as usize, libc::PROT_READ | libc::PROT_WRITE).expect("our own page");
-        // SAFETY: our own page, and nobody runs there.
+        // SAFETY: our own page, in which no thread runs.
         unsafe { std::ptr::copy_nonoverlapping(far.as_ptr(), (page + 64) as *mut u8, far.len()) };
         protect(page as usize, libc::PROT_READ | libc::PROT_EXEC).expect("our own page");
         call(page + 64);

@@ -98,19 +98,19 @@ pub struct Key {
 pub enum Outcome<'a> {
     /// The area has no result.
     Unknown,
-    /// It changed rows.
+    /// The statement changed rows.
     Changed {
         /// The number of rows.
         rows: u64,
         /// Its warnings.
         warnings: u32,
     },
-    /// It returned rows.
+    /// The statement returned rows.
     Gave {
         /// Its warnings.
         warnings: u32,
     },
-    /// It failed.
+    /// The statement failed.
     Failed {
         /// The error's number.
         number: u32,
