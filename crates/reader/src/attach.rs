@@ -56,9 +56,9 @@ pub struct Segment {
 enum Writer {
     /// This process.
     Own,
-    /// It ran when we attached.
+    /// The process ran when the reader attached.
     Runs { pid: u32, pidfd: Option<OwnedFd> },
-    /// It had ended.
+    /// The process had ended.
     Ended,
 }
 
