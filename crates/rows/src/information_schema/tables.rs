@@ -63,7 +63,7 @@ impl Row {
         self.figures().size
     }
 
-    /// Whether it is a table that is described rather than stored. It takes no bytes.
+    /// Whether it is a system table, which this crate describes and no file stores. It takes no bytes.
     fn is_virtual(&self) -> bool {
         matches!(self.table, AnyTable::Catalog(_)) && !self.is_view()
     }
