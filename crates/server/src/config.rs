@@ -159,7 +159,7 @@ impl fmt::Display for ThreadHandling {
 /// The value half of `--performance-schema-instrument='PATTERN=VALUE'`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstrumentValue {
-    /// Neither counted nor timed.
+    /// Not counted and not timed.
     Off,
     /// Counted, not timed.
     Counted,

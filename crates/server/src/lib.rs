@@ -123,7 +123,7 @@ impl Server {
         self.wait();
         let acceptor = self.acceptor.lock().take();
         if let Some(acceptor) = acceptor {
-            // The thread has signalled its end: a later panic harms nobody.
+            // The thread has signalled its end, so a later panic does no harm.
             let _ = acceptor.join();
         }
     }

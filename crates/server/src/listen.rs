@@ -42,7 +42,7 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Listens. Replaces a socket file that nobody listens on, as a killed server leaves one.
+    /// Listens. Replaces a socket file on which no server listens: a killed server leaves one.
     pub fn bind(path: &Path, tcp: Option<SocketAddr>, stop: Stop) -> Result<Self, StartError> {
         let failed = |address: String| move |source| StartError::Listen { address, source };
         let path_text = path.display().to_string();

@@ -342,7 +342,7 @@ impl Registration {
         self.begin("Query", text);
     }
 
-    /// It has ended.
+    /// Records the end of the statement.
     #[inline]
     pub fn end_query(&self, slow: Duration) {
         let now = Instant::now();

@@ -259,7 +259,7 @@ fn errors_beyond_the_limit_count_in_the_row_without_a_number() {
         ))
     };
     let numbered = raised("ERROR_NUMBER IS NOT NULL");
-    // Errors that other tests define meanwhile have rows, too.
+    // Errors that other tests define at the same time have rows, too.
     assert!((5..=10).contains(&numbered), "{numbered}");
     assert_eq!(raised("ERROR_NUMBER IS NULL"), 100 - numbered);
 }

@@ -7,11 +7,11 @@ use crate::state::SessionState;
 /// The transaction, open or not.
 #[derive(Debug)]
 pub struct Transaction {
-    /// It is open, by BEGIN or autocommit=0.
+    /// A transaction is open, by BEGIN or autocommit=0.
     pub open: bool,
     /// READ ONLY.
     pub read_only: bool,
-    /// It has written.
+    /// The transaction has written.
     pub wrote: bool,
     /// Its event.
     pub point: Option<tare::transaction::Transaction>,

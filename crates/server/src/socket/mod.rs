@@ -222,7 +222,7 @@ impl Stream {
         self.tls.get().map(Box::as_ref)
     }
 
-    /// Whether nobody can eavesdrop: it is encrypted, or a Unix socket.
+    /// Whether the connection cannot be eavesdropped on: it is encrypted, or a Unix socket.
     pub fn is_secure(&self) -> bool {
         self.tls.get().is_some() || matches!(self.socket, Socket::Unix(_))
     }
