@@ -86,9 +86,9 @@ struct CursorUse {
     writes: bool,
     seeks: bool,
     scans: bool,
-    /// It visits all rows.
+    /// The loop visits all rows.
     full: bool,
-    /// It seeks to one bound of a key and stops at another.
+    /// The loop seeks to one bound of a key and stops at another.
     range: bool,
     backward: bool,
 }

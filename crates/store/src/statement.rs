@@ -120,7 +120,7 @@ impl Statements {
     pub fn close(&mut self, id: StatementId) {
         if let Some((raw, _)) = self.slots.get_mut(id.index()).and_then(Option::take) {
             // SAFETY: the statement came from sqlite3_prepare_v3 and was just taken from its
-            // slot, so that nobody can finalize it again; its connection is still open.
+            // slot, so that it cannot be finalized again; its connection is still open.
             unsafe { ffi::sqlite3_finalize(raw.as_ptr()) };
             self.free.push(id.index() as u32);
         }
