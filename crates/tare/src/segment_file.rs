@@ -8,7 +8,7 @@ use std::path::Path;
 use tare_layout::MAGIC;
 
 /// Checks that a new segment may replace what is at `path`: nothing, an empty file, or another segment.
-/// A symbolic link is refused, so that nobody can name the file that is replaced.
+/// A symbolic link is refused, so that another user cannot choose the file that is replaced.
 ///
 /// # Errors
 /// `AlreadyExists` for any other file; otherwise the error of reading it.

@@ -74,7 +74,7 @@ fn a_full_digest_table_evicts_the_least_recently_used_to_all_else() {
     let evicted = tare.lost(Lost::DigestsEvicted);
     assert_eq!(tare.losses(), [(Lost::DigestsEvicted as usize, evicted)]);
     assert!(evicted >= 20, "{evicted}");
-    // A running statement whose digest is evicted meanwhile is counted as "all else".
+    // A running statement whose digest is evicted before it ends is counted as "all else".
     let rest = tare.digest(0).count;
     let running = tare::statement::start(&QUERY);
     running.text("SELECT x FROM t");

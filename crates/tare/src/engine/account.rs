@@ -67,7 +67,7 @@ impl Row {
         entered
     }
 
-    /// Whether it was truncated and nobody has connected since.
+    /// Whether it was truncated and has had no connection since.
     fn is_forgotten(self) -> bool {
         let total = self.total.load(Ordering::Relaxed);
         total != 0

@@ -218,7 +218,7 @@ impl Engine {
         }
         header.program.set(&program());
         debug_assert!(size_of::<Header>() <= HEADER_BYTES);
-        // Pairs with the reader's first load: who sees the magic sees the whole header.
+        // Pairs with the reader's first load: a reader that sees the magic sees the complete header.
         header.magic.store(MAGIC, Ordering::Release);
     }
 }

@@ -24,7 +24,7 @@ pub fn pop<'a>(head: &AtomicU64, link: impl Fn(usize) -> Option<&'a AtomicU32>) 
     let mut old = head.load(Ordering::Acquire);
     loop {
         let index = (old as u32).checked_sub(1)? as usize;
-        // Another thread may take the index and change its link meanwhile; then the tag differs.
+        // Another thread may take the index and change its link before the exchange; then the tag differs.
         let next = link(index)?.load(Ordering::Relaxed);
         let new = bumped(old) | u64::from(next);
         match head.compare_exchange_weak(old, new, Ordering::Acquire, Ordering::Acquire) {

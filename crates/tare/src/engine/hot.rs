@@ -15,17 +15,17 @@ use crate::class::Class;
 /// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// It has had no event yet.
+    /// The thread has had no event yet.
     New = 0,
-    /// It has a slot.
+    /// The thread has a slot.
     Attached,
-    /// It is getting one: events now come from a signal handler.
+    /// The thread is getting a slot: events now come from a signal handler.
     Busy,
     /// No slot was left for it.
     Lost,
-    /// It is ending: its slot has been returned.
+    /// The thread is ending: its slot has been returned.
     Gone,
-    /// It is one of Tare's own threads.
+    /// The thread is one of Tare's own.
     Own,
 }
 
@@ -225,7 +225,7 @@ fn local_under<'a>(word: &AtomicU32) -> Option<&'a Local> {
 
 /// Why a thread has no local.
 pub(crate) enum NoLocal {
-    /// It has left; this was its account.
+    /// The thread has released its slot; this was its account.
     Gone(u32),
     /// It is in no session, and threads record only in sessions.
     Outside,

@@ -102,7 +102,7 @@ pub(crate) struct Local {
     pub has_texts: Cell<bool>,
     /// The account.
     pub account: Cell<Account>,
-    /// It has no account yet: counts until then are for that account.
+    /// The session has no account yet: earlier counts are for the account that it will get.
     pub awaits_account: Cell<bool>,
     /// Times that are not in histograms yet.
     pub(super) pending: Pending,
@@ -452,7 +452,7 @@ impl Local {
                 let control = self.engine.view.control();
                 u64::from(control.truncations.load(Ordering::Relaxed))
             }
-            // It was timed when it began.
+            // The event was timed when it began.
             _ => 0,
         }
     }

@@ -9,7 +9,7 @@ const DECAY: f64 = 0.995;
 const PRIOR_STATEMENTS: f64 = 400.0;
 /// A stratum compensates for this part of the shortfall before it.
 const COMPENSATED_PART: f64 = 0.5;
-/// A shortfall of more strata than these is ignored: the load has changed meanwhile.
+/// A shortfall of more strata than this is ignored, because the load has changed.
 const MAX_STRATA: f64 = 4.0;
 
 /// See the module.

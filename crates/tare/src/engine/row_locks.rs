@@ -86,7 +86,7 @@ impl Sheet<'_> {
         Instant::now() < self.deadline
     }
 
-    /// Whether there is space for a lock that nobody waits for.
+    /// Whether there is space for a lock that has no waiter.
     fn has_space(&self) -> bool {
         self.locks + self.awaited.len() < self.view.row_locks().len()
     }

@@ -125,7 +125,7 @@ pub(super) fn is_running(engine: &Engine) -> bool {
     pinned().is_some_and(|pinned| std::ptr::eq(pinned, engine))
 }
 
-/// The engine of this generation, unless it has been stopped meanwhile. The caller is busy.
+/// The engine of this generation, unless that has been stopped. The caller is busy.
 pub(crate) fn engine(generation: u32) -> Option<EngineRef> {
     // SAFETY: null, or leaked by `pin`.
     let pinned = unsafe { PINNED.load(Ordering::Acquire).as_ref() };

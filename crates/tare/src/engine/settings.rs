@@ -117,7 +117,7 @@ pub fn watch() {
 /// been started: those of waits while no wait is counted, those of statements, stages and transactions
 /// while none of these is recorded, and those of memory likewise. For a process that declares its
 /// classes ([`classes!`](crate::classes)): the first event of any other class registers it, and is not
-/// recorded while its whole kind is off.
+/// recorded while its entire kind is off.
 pub fn watch_settings() {
     let nothing_more: Follower = |_, _| {};
     let (none, relaxed) = (std::ptr::null_mut(), Ordering::Relaxed);

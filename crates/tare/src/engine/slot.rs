@@ -214,7 +214,7 @@ impl Local {
             return;
         }
         local.settle();
-        // It never got an account: its counts are the background's.
+        // The session never got an account, so its counts are the background's.
         local.name_bank(0);
         if has_had_events(local.slot) {
             for number in 0..ring::RINGS {
@@ -240,7 +240,7 @@ impl Local {
     pub fn change_account(&self, account: Account) {
         let before = self.account.get();
         if self.awaits_account.get() {
-            // The default account is nobody's: then it still waits.
+            // The default account means that the account is still unknown.
             if account != Account::default() {
                 let unbanked = hot::unbanked();
                 self.name_bank(account.counted);

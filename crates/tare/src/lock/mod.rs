@@ -2,7 +2,7 @@
 //!
 //! A lock is taken by one compare-and-swap if it is free. If not, the thread spins for as long as that
 //! can pay (see [`spin`]) and then sleeps. The lock's [`Point`](point::Point) decides what is recorded:
-//! [`sync`](crate::sync)'s locks report to the engine, plain ones to nobody.
+//! [`sync`](crate::sync)'s locks report to the engine; plain locks do not report.
 
 #[cfg(all(target_os = "linux", not(feature = "os-locks")))]
 pub(crate) mod futex;

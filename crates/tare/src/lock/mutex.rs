@@ -2,8 +2,8 @@
 //!
 //! | word | means |
 //! |---|---|
-//! | 0 FREE | nobody holds it |
-//! | 1 HELD | held; nobody sleeps |
+//! | 0 FREE | not held |
+//! | 1 HELD | held; no thread sleeps |
 //! | 2 SLEEPERS | held; threads may sleep, and the holder wakes one when it releases the mutex |
 
 use std::sync::atomic::{AtomicU32, Ordering};

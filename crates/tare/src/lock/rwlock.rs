@@ -48,7 +48,7 @@ impl<P: Point> RawRwLock<P> {
     fn try_read(&self) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
         // New readers queue behind a sleeping writer, so that it is not starved. The most readers are
-        // one less than WRITER. If another reader comes or goes meanwhile, the loop only retries.
+        // one less than WRITER. If another reader comes or goes before the exchange, the loop only retries.
         while word & SLEEP == 0 && word < WRITER - 1 {
             match self.word.compare_exchange_weak(
                 word,

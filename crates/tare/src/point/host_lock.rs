@@ -276,7 +276,7 @@ impl PendingLock {
         }
     }
 
-    /// Ends a wait that stands for several, or during which Tare was stopped or the thread's session
+    /// Ends a wait that counts as several, or during which Tare was stopped or the thread's session
     /// changed.
     #[inline(never)]
     fn end_weighed(self, local: &Local, taken: bool) {

@@ -337,7 +337,7 @@ fn count_free_elsewhere(class: impl Numbered, generation: u32, block: Block) {
 
 /// A row that does not belong to the calling thread.
 enum Row<'a> {
-    /// No other thread writes it meanwhile.
+    /// No other thread writes it during the call.
     Lent(&'a [Line]),
     /// Other threads may write it.
     Shared(&'a [Line]),

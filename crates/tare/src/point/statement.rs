@@ -416,13 +416,13 @@ impl Statement {
         }
     }
 
-    /// It executes a prepared statement, and is counted for that as well.
+    /// Records that the statement executes a prepared statement, for which it counts as well.
     #[inline]
     pub fn executes(&self, prepared: &Prepared) {
         self.uses(prepared, false);
     }
 
-    /// It prepares a statement.
+    /// Records that the statement prepares another one.
     pub fn prepares(&self, prepared: &Prepared) {
         self.uses(prepared, true);
     }

@@ -27,7 +27,7 @@ use tare_layout::event::Operation;
 pub struct Wait {
     /// `None`: not recorded, or counted already.
     running: Option<Running>,
-    /// It must end on its own thread.
+    /// The wait must end on its own thread.
     thread: PhantomData<*const ()>,
 }
 

@@ -47,7 +47,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits for.
+    /// A condition variable without a waiter.
     pub const fn new(class: &'static Class) -> Self {
         Self {
             notifications: AtomicU32::new(0),

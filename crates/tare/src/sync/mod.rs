@@ -63,7 +63,7 @@ impl<T> Mutex<T> {
         Self(lock_api::Mutex::from_raw(RawMutex::new(class), value))
     }
 
-    /// The value; nobody else can have the mutex.
+    /// The value. No other thread can have the mutex.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
@@ -101,7 +101,7 @@ impl<T> RwLock<T> {
         Self(lock_api::RwLock::from_raw(RawRwLock::new(class), value))
     }
 
-    /// The value; nobody else can have the lock.
+    /// The value. No other thread can have the lock.
     pub fn into_inner(self) -> T {
         self.0.into_inner()
     }
