@@ -44,7 +44,7 @@ pub fn open(target: &Target) -> Result<WatchTarget, String> {
     let source = source(target).map_err(message)?;
     let mut observed = ObservedServer::open(target.clone()).map_err(message)?;
     let pid = observed.find_process().ok().and_then(Result::ok);
-    // A segment's VERSION() is Tare's, whatever server writes it.
+    // A segment's VERSION() is Tare's, even if another server writes the segment.
     let server = pid
         .filter(|_| target.is_segment())
         .and_then(process::version);

@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long = "for", value_name = "TIME", value_parser = time)]
     duration: Option<Duration>,
 
-    /// Write rows so often; a kill loses as much at most
+    /// Interval between writes; a kill loses at most the rows of one interval
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "10s")]
     write_every: Duration,
 

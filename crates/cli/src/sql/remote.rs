@@ -78,7 +78,7 @@ impl From<mysql::Error> for SqlError {
                 sqlstate: error.state,
                 message: error.message,
             },
-            // CR_SERVER_LOST, whatever ended the connection.
+            // The error is CR_SERVER_LOST for every reason that ends a connection.
             other => Self {
                 errno: 2013,
                 sqlstate: "HY000".into(),
