@@ -52,7 +52,7 @@ pub fn text(text: &str) -> Expr {
         let hex = text.bytes().map(|b| format!("{b:02x}")).collect();
         return cast(bytes(hex), DataType::Text);
     }
-    // The printer leaves doubled quotes as they are, whatever is before them.
+    // The printer does not change doubled quotes, whatever precedes them.
     Expr::value(Value::SingleQuotedString(text.replace('\'', "''")))
 }
 
