@@ -138,8 +138,8 @@ fn check_performance_schema_on(ctx: &Call<'_>, function: &str) -> rusqlite::Resu
     Err(raise(SqlError::new(1683, message)))
 }
 
-/// How many steps a row of a recursive query is away from the first ones, as a text: one more than the row
-/// that it comes of, which is nothing for the first ones. 3636, where it is too many.
+/// The number of recursions that led to a row of a recursive query, as a text. It is one more than the number of
+/// the row's predecessor; rows of the first SELECT have 0. Too many recursions are the error 3636.
 fn deeper(ctx: &Call<'_>) -> Answer {
     let before = text(ctx, 0).and_then(|steps| steps.parse::<u64>().ok());
     let steps = before.map_or(0, |steps| steps + 1);
