@@ -376,7 +376,7 @@ impl BankOffsets {
 /// Stride and count of each region, in the order of [`Region`].
 fn shapes(l: &Limits, slot: &SlotOffsets, bank: &BankOffsets) -> [(usize, usize); REGIONS] {
     // One bank for every thread and one more for every account: then a thread that finds no free bank
-    // finds an account with two, whatever happened before (see `merge` in the writer). And one more for
+    // finds an account with two, in any history of threads (see `merge` in the writer). One more bank is for
     // events outside of all threads.
     let banks = bank_count(l);
     let baseline_stride = round_up(l.arena_lines * LINE_BYTES, PAGE);
