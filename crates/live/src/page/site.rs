@@ -197,7 +197,7 @@ fn filter(parameters: &[(String, String)], span: Option<(i64, i64)>) -> Filter {
         Some((at, value.clone()))
     });
     Filter {
-        // Keeps sums of times within the range of integers, whatever was sent.
+        // The bounds limit sums of times to the range of integers, for any request.
         from: from.clamp(0, 1 << 50),
         to: to.clamp(0, 1 << 50),
         class,
