@@ -74,7 +74,7 @@ pub fn give(bytes: usize) {
     REMAINING_BYTES.set(left.saturating_add(bytes as i64).min(UNLIMITED));
 }
 
-/// Counts bytes whatever the limit, for an allocator that cannot fail.
+/// Counts bytes without checking the limit, for an allocator that cannot fail.
 #[inline]
 pub(crate) fn count(bytes: usize) {
     REMAINING_BYTES.set(REMAINING_BYTES.get() - bytes as i64);

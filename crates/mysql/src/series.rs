@@ -31,7 +31,7 @@ impl Series {
         }
     }
 
-    /// The version that a server reports. Clients read it first, so it is that of the tables.
+    /// The version that a server reports. Clients decide by it what tables to expect, so it is the tables' version.
     pub const fn version(self) -> &'static str {
         match self {
             Self::V8_0 => concat!("8.0.15-tare-", env!("CARGO_PKG_VERSION")),
