@@ -1,7 +1,7 @@
 //! The one virtual table module behind every table: SQLite's callbacks to `Table`'s.
 //!
-//! A panic must not unwind into SQLite, so whatever runs a table's code is caught and becomes an
-//! error of that statement.
+//! A panic must not unwind into SQLite, so every callback catches the panics of a table's code and returns
+//! them as an error of the statement.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_int};
