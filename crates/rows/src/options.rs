@@ -25,7 +25,7 @@ pub trait Options {
     /// INSERT.
     fn insert(&self, variable: &str, value: Option<String>, who: &str) -> Result<(), SqlError>;
 
-    /// UPDATE of one's value.
+    /// UPDATE of a variable's value.
     fn update(&self, id: i64, value: Option<String>, who: &str) -> Result<(), SqlError>;
 
     /// DELETE.

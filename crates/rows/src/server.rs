@@ -19,7 +19,7 @@ pub enum StatusBy {
 /// Variables of a session, an account, a user or a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owned<T> {
-    /// The connection's number, for what belongs to a thread.
+    /// The connection's number, for variables of a session.
     pub connection_id: Option<u64>,
     /// The user.
     pub user: Option<String>,
