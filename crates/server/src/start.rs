@@ -270,7 +270,7 @@ fn start_recording(config: &Config) -> Option<Arc<tare_reader::Segment>> {
         }
     }
     match config.max_digest_length {
-        // No digests, whatever size Performance Schema has for them.
+        // There are no digests, even if Performance Schema has a size for them.
         Some(0) => {
             let others = |(size, _): &(usize, u64)| *size != sizes::DIGEST_LENGTH;
             wanted.requested_sizes.retain(others);

@@ -112,7 +112,7 @@ fn warn_of_tables(context: &SessionContext, sql: &Sql) {
     }
 }
 
-/// Notes once in each session that a function of schema sys has a native function's name. MySQL does so
+/// Adds a note, once in each session, if a function of schema sys has a native function's name. MySQL does so
 /// when it first loads the function; the native ones came with 8.0.16.
 fn note_namesakes(session: &mut Session, sql: &Sql) {
     if !session.shared.config.series.has_native_namesakes() {
