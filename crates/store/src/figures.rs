@@ -34,8 +34,8 @@ pub(crate) struct CachedFigures {
 }
 
 impl Databases {
-    /// How large the tables of a database are. There are no sizes where the database is so large that
-    /// counting would take too long.
+    /// The figures of a database's tables. There are no sizes if the database is so large that counting would
+    /// take too long.
     pub fn figures(&self, name: &str) -> Arc<Tables> {
         let begun = Instant::now();
         if let Some(cached) = self.counted.lock().get(name)

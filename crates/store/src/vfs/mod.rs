@@ -24,8 +24,8 @@ pub fn register() {
         if real.is_null() {
             return;
         }
-        // All methods that do not touch files are the real VFS's own: they get `vfs` as their
-        // first argument, of which the unix VFS reads pAppData: that is copied.
+        // All methods that do not touch files are the real VFS's own. They get `vfs` as their first
+        // argument; the unix VFS reads its pAppData, so that field is copied.
         let mut vfs = *real;
         vfs.zName = NAME.as_ptr();
         vfs.pNext = ptr::null_mut();
