@@ -87,13 +87,13 @@ impl Class {
         self
     }
 
-    /// Enables the class at start, whatever its kind's default.
+    /// Enables the class at start, instead of its kind's default.
     pub const fn enabled(mut self) -> Self {
         self.enabled = Some(true);
         self
     }
 
-    /// Disables the class at start, whatever its kind's default.
+    /// Disables the class at start, instead of its kind's default.
     pub const fn disabled(mut self) -> Self {
         self.enabled = Some(false);
         self
@@ -157,7 +157,7 @@ impl Class {
     }
 }
 
-/// All classes that [`classes!`](crate::classes) declared, in whatever crate.
+/// All classes that [`classes!`](crate::classes) declared, in any crate.
 #[linkme::distributed_slice]
 pub static CLASSES: [&'static Class];
 

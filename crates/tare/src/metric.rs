@@ -74,6 +74,6 @@ impl Metric {
     }
 }
 
-/// All metrics that [`metrics!`](crate::metrics) declared, in whatever crate.
+/// All metrics that [`metrics!`](crate::metrics) declared, in any crate.
 #[linkme::distributed_slice]
 pub static METRICS: [&'static Metric];

@@ -98,8 +98,8 @@ impl Engine {
         } else {
             Setting::Off
         };
-        // `%` is about events. A thread that begins uninstrumented records none, whatever is switched
-        // on later, so a pattern must name `thread` explicitly.
+        // `%` is about events. A thread that begins uninstrumented never records any, even if instruments
+        // are switched on later, so a pattern must name `thread` explicitly.
         let of_thread = class.kind() == Kind::Thread;
         let settings = self
             .settings()

@@ -45,7 +45,7 @@ impl Local {
     }
 
     /// Counts a time into the row of an instance. An instance without a line for each operation has a
-    /// single line, and the next line belongs to something else.
+    /// single line, and the next line belongs to another row.
     #[inline(always)]
     pub fn time_instance(&self, id: u32, i: usize, ticks: u64, extra: u64, weight: u16) {
         let i = line_of(id, i);

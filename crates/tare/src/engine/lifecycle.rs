@@ -149,7 +149,7 @@ fn install_fork_handler() {
             }
             return;
         }
-        // SAFETY: locked by `before`, on the thread of which this one is a copy.
+        // SAFETY: `before` locked it, on the thread that this one is a copy of.
         unsafe { ENGINE.force_unlock(GuardNoSend::new()) };
         if let Some(engine) = ENGINE.lock().as_ref() {
             let pid = std::process::id();
