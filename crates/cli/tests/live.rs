@@ -227,7 +227,7 @@ fn shared_memory_sql_and_a_history_give_the_same() {
                 .is_some_and(|name| name.contains("tare")),
             "{state}"
         );
-        assert!(state["looked"].as_f64() > Some(0.0));
+        assert!(state["sampled"].as_f64() > Some(0.0));
         // Filters select rows.
         let none = live.json("/api/state?user=nobody");
         assert_eq!(none["tops"]["sql"].as_array().map(Vec::len), Some(0));
@@ -262,11 +262,11 @@ fn shared_memory_sql_and_a_history_give_the_same() {
     let live = Live::start(&directory, &past);
     let state = wait_for_statement(&live);
     assert!(
-        state["target"].is_null() && state["trouble"].is_null(),
+        state["target"].is_null() && state["error"].is_null(),
         "{state}"
     );
     // It slept at every sampling instant.
-    let (sampled, users) = (state["looked"].as_f64(), &state["tops"]["user"]);
+    let (sampled, users) = (state["sampled"].as_f64(), &state["tops"]["user"]);
     let share = users[0]["seconds"].as_f64().zip(sampled);
     let share = share.map(|(seconds, sampled)| seconds / sampled);
     assert!(
@@ -299,7 +299,7 @@ fn a_servers_end_is_reported_and_its_samples_stay() {
     drop(server);
     asleep.join().expect("ends");
     wait_for("the page to report its end", || {
-        live.json("/api/state")["trouble"].is_string().then_some(())
+        live.json("/api/state")["error"].is_string().then_some(())
     });
     assert!(!listed(&live.json("/api/state?last=86400000"), "sql").is_empty());
 }
@@ -339,7 +339,7 @@ fn the_page_draws_filters_selects_and_escapes_all_text() {
             .is_some_and(|tree| tree.contains("has the lock") && tree.contains("INSERT")),
         "{tree}"
     );
-    page.wait_until("document.querySelector('#cost').textContent.includes('of a CPU')");
+    page.wait_until("document.querySelector('#cost').textContent.includes('of one CPU')");
     take_picture(&mut page, "live.png", (1280, 1000), false);
 
     page.click("document.querySelector('[data-last=\"300000\"]')");

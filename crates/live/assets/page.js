@@ -1,4 +1,4 @@
-// The live page. It asks /api/state once a second while it is live, and draws what it is told. Texts of the
+// The live page. It requests /api/state once a second while it is live, and draws the answer. Texts of the
 // server are set as text and never as markup.
 "use strict";
 (() => {
@@ -6,15 +6,15 @@
 const NAMES = { sql: "Statements", wait: "Waits", user: "Users", host: "Hosts", schema: "Schemas", file: "Files", table: "Tables", stage: "Stages" };
 const element = (id) => document.getElementById(id);
 
-// What is shown: `last` milliseconds up to now, or from..to; filters by dimension; one statement.
-const shown = { last: 300000, from: null, to: null, filters: {}, statement: null };
+// What is displayed: `last` milliseconds up to now, or from..to; filters by dimension; one statement.
+const view = { last: 300000, from: null, to: null, filters: {}, statement: null };
 let state = null; // the last answer
 let plot = null;
 let held = false; // no redraw under a button that is held: a click or drag would lose its element
 
 // ---- small helpers
 
-function make(tag, properties, ...children) {
+function create(tag, properties, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties || {})) {
     if (name in made) made[name] = value;
@@ -42,38 +42,38 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 function remember(push) {
   const words = new URLSearchParams();
-  if (shown.from !== null) { words.set("from", shown.from); words.set("to", shown.to); }
-  else words.set("last", shown.last);
-  for (const [name, value] of Object.entries(shown.filters)) words.set(name, value);
-  if (shown.statement !== null) words.set("statement", shown.statement);
+  if (view.from !== null) { words.set("from", view.from); words.set("to", view.to); }
+  else words.set("last", view.last);
+  for (const [name, value] of Object.entries(view.filters)) words.set(name, value);
+  if (view.statement !== null) words.set("statement", view.statement);
   history[push ? "pushState" : "replaceState"](null, "", `#${words}`);
 }
 
 function recall() {
   const words = new URLSearchParams(location.hash.slice(1));
   const number = (name) => (words.has(name) && Number.isFinite(Number(words.get(name))) ? Number(words.get(name)) : null);
-  shown.from = number("from");
-  shown.to = number("to");
-  if (shown.to === null) shown.from = null;
-  shown.last = number("last") || 300000;
-  shown.statement = words.get("statement");
-  shown.filters = {};
-  for (const name of [...Object.keys(NAMES), "class"]) if (words.has(name)) shown.filters[name] = words.get(name);
+  view.from = number("from");
+  view.to = number("to");
+  if (view.to === null) view.from = null;
+  view.last = number("last") || 300000;
+  view.statement = words.get("statement");
+  view.filters = {};
+  for (const name of [...Object.keys(NAMES), "class"]) if (words.has(name)) view.filters[name] = words.get(name);
 }
 
 function change(changes, push = true) {
-  Object.assign(shown, changes);
+  Object.assign(view, changes);
   remember(push);
   refresh();
 }
 
-// ---- asking
+// ---- requests
 
-let asking = 0;
-async function ask(path, more) {
-  const words = new URLSearchParams(shown.filters);
-  if (shown.from !== null) { words.set("from", Math.round(shown.from)); words.set("to", Math.round(shown.to)); }
-  else words.set("last", shown.last);
+let lastRequest = 0;
+async function request(path, more) {
+  const words = new URLSearchParams(view.filters);
+  if (view.from !== null) { words.set("from", Math.round(view.from)); words.set("to", Math.round(view.to)); }
+  else words.set("last", view.last);
   for (const [name, value] of Object.entries(more || {})) words.set(name, value);
   const answer = await fetch(`${path}?${words}`);
   if (!answer.ok) throw new Error(await answer.text());
@@ -81,41 +81,41 @@ async function ask(path, more) {
 }
 
 async function refresh() {
-  const mine = ++asking;
+  const mine = ++lastRequest;
   try {
-    const [told, statement] = await Promise.all([
-      ask("/api/state"),
-      shown.statement === null ? null : ask("/api/statement", { sql: shown.statement }),
+    const [answer, statement] = await Promise.all([
+      request("/api/state"),
+      view.statement === null ? null : request("/api/statement", { sql: view.statement }),
     ]);
-    if (mine !== asking) return;
+    if (mine !== lastRequest) return;
     if (held) return;
-    state = told;
+    state = answer;
     draw(statement);
   } catch (error) {
-    if (mine === asking) trouble(`tare live does not answer: ${error.message}`);
+    if (mine === lastRequest) displayError(`tare live does not answer: ${error.message}`);
   }
 }
 
-function trouble(why) {
-  element("trouble").hidden = !why;
-  element("trouble").textContent = why || "";
+function displayError(why) {
+  element("error").hidden = !why;
+  element("error").textContent = why || "";
 }
 
 // ---- drawing
 
 function draw(statement) {
-  trouble(state.trouble);
+  displayError(state.error);
   element("target").textContent = state.target || "history";
-  const { look, own, bytes, instrumentation } = state.cost;
+  const { sampling, own, bytes, instrumentation } = state.cost;
   const words = [];
-  if (own !== null) words.push(`Tare now: ${percent(own)} of a CPU, of it looking ${percent(look)}; ${Math.round(bytes / 1e6)} MB`);
+  if (own !== null) words.push(`Tare uses ${percent(own)} of one CPU (${percent(sampling)} for sampling) and ${Math.round(bytes / 1e6)} MB`);
   if (instrumentation !== null) words.push(`instrumentation takes ${percent(instrumentation)} of the server's CPU time`);
   element("cost").textContent = words.join("; ");
   for (const button of document.querySelectorAll("#ranges button[data-last]")) {
-    button.setAttribute("aria-pressed", String(shown.from === null && Number(button.dataset.last) === shown.last));
+    button.setAttribute("aria-pressed", String(view.from === null && Number(button.dataset.last) === view.last));
   }
-  element("live").setAttribute("aria-pressed", String(shown.from === null));
-  element("shown").textContent = `${clock(state.from)} to ${clock(state.to)}`;
+  element("live").setAttribute("aria-pressed", String(view.from === null));
+  element("view").textContent = `${clock(state.from)} to ${clock(state.to)}`;
   drawFilters();
   element("overview").hidden = statement !== null;
   element("statement").hidden = statement === null;
@@ -125,12 +125,12 @@ function draw(statement) {
   }
   drawCurve();
   drawBlocking();
-  const tops = Object.keys(NAMES).map((name) => ranking(name, state.tops[name] || [], state.looked));
-  keepFocus(() => element("tops").replaceChildren(...tops));
+  const tops = Object.keys(NAMES).map((name) => ranking(name, state.tops[name] || [], state.sampled));
+  preserveFocus(() => element("tops").replaceChildren(...tops));
 }
 
 // What is drawn anew keeps the focus of the keyboard.
-function keepFocus(redraw) {
+function preserveFocus(redraw) {
   const focused = document.activeElement && document.activeElement.dataset ? document.activeElement.dataset.focus : undefined;
   redraw();
   if (!focused) return;
@@ -139,16 +139,16 @@ function keepFocus(redraw) {
 }
 
 function drawFilters() {
-  const chips = Object.entries(shown.filters).map(([name, value]) => {
+  const chips = Object.entries(view.filters).map(([name, value]) => {
     const label = name === "class" ? value : `${NAMES[name]}: ${title(name, value) || "(none)"}`;
-    const chip = make("button", { title: "Remove this filter" }, `${label} ✕`);
+    const chip = create("button", { title: "Remove this filter" }, `${label} ✕`);
     chip.addEventListener("click", () => {
-      const { [name]: gone, ...filters } = shown.filters;
+      const { [name]: gone, ...filters } = view.filters;
       change({ filters });
     });
     return chip;
   });
-  keepFocus(() => element("filters").replaceChildren(...chips));
+  preserveFocus(() => element("filters").replaceChildren(...chips));
 }
 
 const texts = new Map(); // of digests
@@ -157,36 +157,36 @@ function title(name, key) {
 }
 
 function bar(classes, whole) {
-  const drawn = make("div", { className: "bar" });
+  const drawn = create("div", { className: "bar" });
   classes.forEach((seconds, at) => {
     if (seconds <= 0) return;
-    const part = make("span", { className: `c${at}`, title: `${state.classes[at]}: ${seconds.toFixed(1)} s` });
+    const part = create("span", { className: `c${at}`, title: `${state.classes[at]}: ${seconds.toFixed(1)} s` });
     part.style.width = `${(100 * seconds) / whole}%`;
     drawn.append(part);
   });
   return drawn;
 }
 
-function ranking(name, rows, looked) {
+function ranking(name, rows, sampled) {
   const most = rows.length ? rows[0].seconds : 1;
-  const list = make("ul", { className: "top" });
+  const list = create("ul", { className: "top" });
   for (const row of rows) {
     if (row.text) texts.set(row.key, row.text);
     const text = row.text || row.key;
-    const key = make("button", { className: "key", title: `Show only: ${text}` }, text);
+    const key = create("button", { className: "key", title: `Show only: ${text}` }, text);
     key.dataset.focus = `${name}=${row.key}`;
-    key.addEventListener("click", () => change({ filters: { ...shown.filters, [name]: row.key } }));
-    const line = make("li", {}, make("span", { className: "sum" }, (row.seconds / (looked || 1)).toFixed(2)), bar(row.classes, most), key);
+    key.addEventListener("click", () => change({ filters: { ...view.filters, [name]: row.key } }));
+    const line = create("li", {}, create("span", { className: "sum" }, (row.seconds / (sampled || 1)).toFixed(2)), bar(row.classes, most), key);
     if (name === "sql") {
-      const more = make("button", { className: "more", title: "Latency, waits, samples" }, "Details");
+      const more = create("button", { className: "more", title: "Latency, waits, samples" }, "Details");
       more.dataset.focus = `details=${row.key}`;
       more.addEventListener("click", () => change({ statement: row.key }));
       line.append(more);
     }
     list.append(line);
   }
-  const none = make("p", { className: "none" }, "None in this time.");
-  const section = make("section", {}, make("h2", {}, NAMES[name]), rows.length ? list : none);
+  const none = create("p", { className: "none" }, "None in this time.");
+  const section = create("section", {}, create("h2", {}, NAMES[name]), rows.length ? list : none);
   section.dataset.top = name;
   return section;
 }
@@ -195,20 +195,20 @@ function drawLegend(above) {
   const sums = state.curve.classes.map((values) => values.some((value) => value > 0));
   const entries = state.classes.flatMap((name, at) => {
     if (!sums[at]) return [];
-    const is = shown.filters.class === name;
-    const button = make("button", { "aria-pressed": String(is) }, make("span", { className: `swatch c${at}` }), name);
+    const is = view.filters.class === name;
+    const button = create("button", { "aria-pressed": String(is) }, create("span", { className: `swatch c${at}` }), name);
     button.dataset.focus = `class=${name}`;
     button.addEventListener("click", () => {
-      const { class: gone, ...filters } = shown.filters;
+      const { class: gone, ...filters } = view.filters;
       change({ filters: is ? filters : { ...filters, class: name } });
     });
-    return [make("li", {}, button)];
+    return [create("li", {}, button)];
   });
   if (state.cpus) {
     const words = `${state.cpus} CPUs${above ? " (above the picture)" : ""}`;
-    entries.push(make("li", {}, make("span", { className: "swatch cpus" }), words));
+    entries.push(create("li", {}, create("span", { className: "swatch cpus" }), words));
   }
-  keepFocus(() => element("legend").replaceChildren(...entries));
+  preserveFocus(() => element("legend").replaceChildren(...entries));
 }
 
 function drawCurve() {
@@ -267,22 +267,22 @@ function drawBlocking() {
   element("blocking").hidden = !rows.length;
   if (!rows.length) return;
   element("blocking-at").textContent = `At ${clock(at)}, the last moment of this time at which a session was blocked:`;
-  const known = new Map(rows.map((row) => [row.thread, row]));
+  const byThread = new Map(rows.map((row) => [row.thread, row]));
   const waiting = new Map();
   for (const row of rows) if (row.blocker) waiting.set(row.blocker, [...(waiting.get(row.blocker) || []), row.thread]);
-  const told = new Set();
+  const drawn = new Set();
   const branch = (thread) => {
-    told.add(thread);
-    const row = known.get(thread);
-    const line = make("li", {}, make("span", { className: "who" }, row && row.user ? `${row.user} (thread ${thread})` : `Thread ${thread}`), " ", row ? what(row) : "runs nothing, and has the lock");
+    drawn.add(thread);
+    const row = byThread.get(thread);
+    const line = create("li", {}, create("span", { className: "who" }, row && row.user ? `${row.user} (thread ${thread})` : `Thread ${thread}`), " ", row ? what(row) : "runs nothing, and has the lock");
     // A circle is a deadlock: each thread stands once.
-    const below = (waiting.get(thread) || []).filter((one) => !told.has(one)).map(branch);
-    if (below.length) line.append(make("ul", {}, ...below));
+    const below = (waiting.get(thread) || []).filter((one) => !drawn.has(one)).map(branch);
+    if (below.length) line.append(create("ul", {}, ...below));
     return line;
   };
-  const roots = [...waiting.keys()].filter((thread) => !known.get(thread) || !known.get(thread).blocker);
+  const roots = [...waiting.keys()].filter((thread) => !byThread.get(thread) || !byThread.get(thread).blocker);
   const trees = roots.map(branch);
-  for (const row of rows) if (!told.has(row.thread)) trees.push(branch(row.thread));
+  for (const row of rows) if (!drawn.has(row.thread)) trees.push(branch(row.thread));
   element("tree").replaceChildren(...trees);
 }
 
@@ -293,32 +293,32 @@ function what(row) {
 
 // ---- a statement's own page
 
-function drawStatement(told) {
-  element("text").textContent = told.text || told.sql;
-  element("digest").textContent = told.text ? told.sql : "";
+function drawStatement(answer) {
+  element("text").textContent = answer.text || answer.sql;
+  element("digest").textContent = answer.text ? answer.sql : "";
   const terms = [];
-  if (told.summary && told.summary[0]) {
-    const [count, sum, most, errors, examined, sent, affected, lock] = told.summary;
+  if (answer.summary && answer.summary[0]) {
+    const [count, sum, most, errors, examined, sent, affected, lock] = answer.summary;
     const each = (n) => (n / count).toPrecision(3);
     terms.push(["Calls", count], ["Mean", duration(sum / count / 1000)], ["Longest", duration(most / 1000)], ["Errors", errors],
       ["Rows read a call", each(examined)], ["Rows sent a call", each(sent)], ["Rows changed a call", each(affected)], ["Waited for table locks", duration(lock / 1000) || "0"]);
   }
-  element("summary").replaceChildren(...terms.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value)))));
-  const histogram = told.histogram || [];
-  element("histogram-none").textContent = told.why || (histogram.length ? "Since the server began to count:" : "No execution has ended yet.");
+  element("summary").replaceChildren(...terms.map(([name, value]) => create("div", {}, create("dt", {}, name), create("dd", {}, String(value)))));
+  const histogram = answer.histogram || [];
+  element("histogram-none").textContent = answer.why || (histogram.length ? "Since the server began to count:" : "No execution has ended yet.");
   const most = Math.max(1, ...histogram.map((bucket) => bucket[2]));
   element("histogram").replaceChildren(...histogram.map(([low, high, count]) => {
-    const part = make("span", {});
+    const part = create("span", {});
     part.style.width = `${(100 * count) / most}%`;
-    return make("tr", {}, make("td", {}, `${duration(low / 1000) || "0"} to ${duration(high / 1000)}`), make("td", {}, make("div", { className: "bar" }, part)), make("td", { className: "number" }, String(count)));
+    return create("tr", {}, create("td", {}, `${duration(low / 1000) || "0"} to ${duration(high / 1000)}`), create("td", {}, create("div", { className: "bar" }, part)), create("td", { className: "number" }, String(count)));
   }));
   const order = ["wait", "stage", "table", "file", "user", "host"];
-  keepFocus(() => element("inside").replaceChildren(...order.map((name) => ranking(name, told.tops[name] || [], told.looked))));
+  preserveFocus(() => element("inside").replaceChildren(...order.map((name) => ranking(name, answer.tops[name] || [], answer.sampled))));
   const heads = ["Time", "Thread", "User", "Host", "Runs for", "Stage", "Wait", "For", "Object"];
-  const rows = told.samples.map((row) => make("tr", {}, ...[
+  const rows = answer.samples.map((row) => create("tr", {}, ...[
     clock(row.at), String(row.thread), row.user, row.host, duration(row.statement_ns), row.stage, row.wait, duration(row.wait_ns), row.object,
-  ].map((text) => make("td", {}, text))));
-  element("samples").replaceChildren(make("tr", {}, ...heads.map((head) => make("th", {}, head))), ...rows);
+  ].map((text) => create("td", {}, text))));
+  element("samples").replaceChildren(create("tr", {}, ...heads.map((head) => create("th", {}, head))), ...rows);
 }
 
 // ---- keys, buttons, time
@@ -345,7 +345,7 @@ element("curve").addEventListener("keydown", (event) => {
 });
 addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  if (shown.statement !== null) change({ statement: null });
+  if (view.statement !== null) change({ statement: null });
   else change({ from: null, to: null });
 });
 for (const button of document.querySelectorAll("#ranges button[data-last]")) {
@@ -356,11 +356,11 @@ element("back").addEventListener("click", () => change({ statement: null }));
 addEventListener("pointerdown", () => { held = true; }, true);
 for (const end of ["pointerup", "pointercancel", "blur"]) addEventListener(end, () => setTimeout(() => { held = false; }, 0), true);
 addEventListener("popstate", () => { recall(); refresh(); });
-addEventListener("resize", () => { if (state && shown.statement === null) drawCurve(); });
-matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && shown.statement === null) drawCurve(); });
+addEventListener("resize", () => { if (state && view.statement === null) drawCurve(); });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { if (state && view.statement === null) drawCurve(); });
 
 recall();
 remember(false);
 refresh();
-setInterval(() => { if (!document.hidden && shown.from === null && !held) refresh(); }, 1000);
+setInterval(() => { if (!document.hidden && view.from === null && !held) refresh(); }, 1000);
 })();

@@ -30,18 +30,18 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
     let cost = &data.cost;
     json!({
         "target": data.target.as_ref().map(|target| &target.name),
-        "trouble": data.target.as_ref().and_then(|target| target.error.as_ref()),
+        "error": data.target.as_ref().and_then(|target| target.error.as_ref()),
         "span": timeline.span(),
         "from": filter.from,
         "to": filter.to,
         "cpus": std::thread::available_parallelism().map(usize::from).ok(),
         "classes": CLASSES,
-        "looked": timeline.observed_seconds(filter.from, filter.to),
+        "sampled": timeline.observed_seconds(filter.from, filter.to),
         "curve": of_curve(&timeline.curve(filter, step)),
         "tops": serde_json::Map::from_iter(tops),
         "blocking": blocking(data, filter),
         "cost": {
-            "look": cost.sampling, "own": cost.own, "bytes": cost.bytes, "instrumentation": cost.instrumentation,
+            "sampling": cost.sampling, "own": cost.own, "bytes": cost.bytes, "instrumentation": cost.instrumentation,
         },
     })
 }
@@ -141,7 +141,7 @@ pub fn statement(
         "from": filter.from,
         "to": filter.to,
         "classes": CLASSES,
-        "looked": timeline.observed_seconds(filter.from, filter.to),
+        "sampled": timeline.observed_seconds(filter.from, filter.to),
         "summary": summary.as_ref().ok().and_then(|rows| rows.first()).map(|row| numbers(row)),
         "histogram": histogram.as_ref().ok().map(|rows| rows.iter().map(|row| numbers(row)).collect::<Vec<_>>()),
         "why": histogram.as_ref().err().or(summary.as_ref().err()),
