@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", requires = "history")]
     server: Option<String>,
 
-    /// Moments a second [default: 10; with --dsn 1]
+    /// Samples per second [default: 10; with --dsn 1]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
 }

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 
-    /// Moments a second [default: 10; with --dsn 1]
+    /// Samples per second [default: 10; with --dsn 1]
     #[arg(long, value_name = "N", value_parser = rate)]
     rate: Option<f64>,
 
@@ -56,7 +56,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "10s")]
     write_every: Duration,
 
-    /// Put files in their place so often
+    /// Publish files at this interval
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "10m")]
     settle_every: Duration,
 

@@ -56,7 +56,7 @@ pub fn of_collation_id(id: u16) -> Option<String> {
     };
     match CollationId::from(id) {
         CollationId::UNKNOWN_COLLATION_ID => None,
-        known => Some(ForeignCollation::resolve(known).charset().to_lowercase()),
+        id => Some(ForeignCollation::resolve(id).charset().to_lowercase()),
     }
 }
 

@@ -4,10 +4,8 @@
 //! ([`CountingAllocator`]), which cannot fail. So code that runs long, or builds something large, calls
 //! [`admit`]. Memory is given back when it is freed, or when the statement ends.
 //!
-//! The rule for `unsafe` here:
-//!
-//! 1. The inner allocator gets the caller's own arguments, so that the caller's promise to `GlobalAlloc` holds for
-//!    it. Counting neither allocates nor unwinds.
+//! 1. (The rule for `unsafe` here.) The inner allocator gets the caller's own arguments, so that the caller's
+//!    promise to `GlobalAlloc` holds for it. Counting neither allocates nor unwinds.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

@@ -1,5 +1,5 @@
-//! The rows that a REPLACE deletes. SQLite counts the inserted rows, and reports the deleted ones in its
-//! preupdate hook only: .cargo/config.toml compiles it in. The hook is set while a REPLACE runs.
+//! The rows that a REPLACE deletes. SQLite reports them only in its preupdate hook, which .cargo/config.toml
+//! compiles in. The hook is set while a REPLACE runs.
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
@@ -22,7 +22,6 @@ pub struct ReplaceCounts {
     pub same: u64,
 }
 
-/// A copy of a value.
 #[derive(PartialEq)]
 enum OwnedValue {
     Null,

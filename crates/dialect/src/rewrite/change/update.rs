@@ -107,16 +107,15 @@ impl Rewriter<'_> {
         sql.push_str(&tail);
         // MySQL neither writes nor counts a row that does not change.
         if certain && !self.mode.found_rows && !is_system_schema(&target.database) {
-            let changed = changed.join(" OR ");
             let condition = tail.strip_prefix(" WHERE ").unwrap_or_default();
             sql.push_str(&match condition {
-                "" => format!(" WHERE ({changed})"),
+                "" => format!(" WHERE ({changed_rows})"),
                 // SQLite may evaluate this condition first, and a value that is refused is an error: it must
                 // not be computed for other rows.
                 condition if condition.starts_with('(') && sets.iter().any(|(_, v)| calls(v)) => {
-                    format!(" AND CASE WHEN {condition} THEN ({changed}) ELSE 0 END")
+                    format!(" AND CASE WHEN {condition} THEN ({changed_rows}) ELSE 0 END")
                 }
-                _ => format!(" AND ({changed})"),
+                _ => format!(" AND ({changed_rows})"),
             });
         }
         self.sql.text = sql;

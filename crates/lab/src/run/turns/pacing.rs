@@ -86,7 +86,7 @@ impl Runner<'_> {
         let peak = median(&rates);
         if peak <= 0.0 {
             return Err(CellError::failed(
-                "no transaction ended while the peak was looked for: give more turn_ms",
+                "no transaction ended while the peak was being measured: give more turn_ms",
             ));
         }
         self.plan.rates.insert(name, peak);
