@@ -261,7 +261,7 @@ pub fn analyze(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Pr
         (access.reads, access.backward) = (moved.reads(), moved.backward);
     }
     Ok(Program {
-        accesses: accesses,
+        accesses,
         single_loop: single_loop(&ops, &cursors),
     })
 }

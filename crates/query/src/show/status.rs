@@ -93,7 +93,7 @@ fn of_system(programs: &dyn Programs, rows: &mut Rows, database: &str) {
 /// The tables and views of a user's database.
 fn of_user(runner: &mut dyn StatementRunner, rows: &mut Rows, database: &str) -> Result<()> {
     let figures = runner.context().figures(database);
-    for def in names::definitions(runner, &database)? {
+    for def in names::definitions(runner, database)? {
         let view = def.view.is_some();
         let own = figures.get(&def.name).filter(|_| !view);
         let own = own.copied().unwrap_or_default();
