@@ -53,7 +53,7 @@ fn metrics_count_while_they_are_enabled() {
     assert_eq!((events.kind, events.enabled), (Type::Counter, true));
     assert_eq!(
         (events.subsystem.as_str(), events.documentation.as_str()),
-        ("test", "Things that happened.")
+        ("test", "A counter that is enabled.")
     );
     assert!(events.enabled_s.is_some() && events.reset_s.is_none());
     let quiet = named(segment, "test_quiet");

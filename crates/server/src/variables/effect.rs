@@ -31,7 +31,7 @@ const EFFECTIVE: &[&str] = &[
 pub static ACCEPTED: &[(&str, &str)] = &[
     (
         "character_set_client",
-        "SET NAMES: every client; texts are UTF-8 whatever it says",
+        "SET NAMES: every client; texts are always UTF-8",
     ),
     ("character_set_connection", "SET NAMES"),
     ("character_set_database", "connectors, when they connect"),
@@ -58,7 +58,7 @@ pub static ACCEPTED: &[(&str, &str)] = &[
     ("net_write_timeout", "mysqldump, Connector/J"),
     (
         "performance_schema_show_processlist",
-        "whoever wants no lock for SHOW PROCESSLIST, which takes none either way",
+        "users who want SHOW PROCESSLIST without a lock; it takes none either way",
     ),
     (
         "sql_log_bin",
