@@ -64,7 +64,7 @@ loom: ## model-check what threads share: records, locks, free lists, in every in
 	$(LOOM) LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release -p tare-layout --test loom
 	cd loom && $(LOOM) LOOM_MAX_PREEMPTIONS=2 $(CARGO) test --release
 
-lint: arrows modules docs licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, licences
+lint: arrows modules words docs licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, licences
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
