@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
-use super::near;
+use crate::error::near;
 use crate::error::{Error, Result};
 
 /// The last part of a name.

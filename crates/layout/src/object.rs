@@ -179,7 +179,7 @@ types! {
 /// The part of an object that a row counts: the middle byte of an entry in a bank's object index, and
 /// of an item's tag.
 pub mod part {
-    use super::TableLock;
+    use crate::object::TableLock;
 
     /// A table's io without an index, or a program's only row.
     pub const MAIN: u8 = 0;

@@ -154,7 +154,7 @@ const MAX_READ_TRIES: usize = 2;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::*;
+    use crate::seqlock::*;
 
     fn words<const N: usize>(id: u64) -> [u64; N] {
         core::array::from_fn(|i| id + i as u64)

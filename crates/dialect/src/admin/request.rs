@@ -3,7 +3,7 @@
 use sqlparser::ast::Expr;
 
 use crate::lookup::Lookup;
-use crate::plan::Sql;
+use crate::plan::sql::Sql;
 use tare_mysql::variable::Scope;
 
 /// The characteristics of SET TRANSACTION.

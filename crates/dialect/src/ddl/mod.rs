@@ -10,6 +10,7 @@ use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, TableConstraint
 use tare_mysql::table::TableDef;
 
 use crate::name::resolve;
+use crate::plan::sql::Sql;
 
 /// A table by database and name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,18 +27,6 @@ impl TableName {
         let (database, table) = resolve(name, database)?;
         Ok(Self { database, table })
     }
-}
-
-/// What happens to a row of CREATE TABLE ... SELECT whose unique key exists already.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum DuplicateRows {
-    /// Error 1062.
-    #[default]
-    Refused,
-    /// IGNORE: the first one stays.
-    Ignored,
-    /// REPLACE: the last one stays.
-    Replaced,
 }
 
 /// What is done to tables whose definitions stay.
@@ -104,7 +93,7 @@ pub enum Ddl {
         /// What it is.
         def: TableDef,
         /// The INSERT of its rows.
-        rows: super::plan::Sql,
+        rows: Sql,
         /// IF NOT EXISTS.
         if_not_exists: bool,
     },
@@ -113,7 +102,7 @@ pub enum Ddl {
         /// Where.
         name: TableName,
         /// SQLite's SELECT.
-        query: super::plan::Sql,
+        query: Sql,
         /// MySQL's text.
         text: String,
         /// OR REPLACE.

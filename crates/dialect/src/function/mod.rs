@@ -8,8 +8,8 @@ use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgum
 
 pub use self::call::{SqlCall, arguments, name_of};
 pub use self::signature::{ANY, Evaluation, Form, ReturnType, Signature};
-use super::near;
 use super::schema::Schema;
+use crate::error::near;
 use crate::name::{full_name, last_name};
 
 /// The statement that a call is part of.

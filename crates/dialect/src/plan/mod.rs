@@ -2,7 +2,7 @@
 
 mod action;
 mod command;
-mod sql;
+pub(crate) mod sql;
 
 use std::time::Duration;
 

@@ -5,11 +5,12 @@ use tare_mysql::table::{ColumnDef, TableDef};
 
 use super::Rewriter;
 use super::insert::now;
-use crate::ddl::{DuplicateRows, TableName};
+use crate::ddl::TableName;
 use crate::error::{Error, Result};
 use crate::join::shares_columns;
 use crate::name::quote;
 use crate::plan::Sql;
+use crate::tokens::DuplicateRows;
 
 impl Rewriter<'_> {
     /// Completes a definition with a query's columns, and builds the INSERT that fills the table. Columns

@@ -11,10 +11,21 @@ pub use self::place::COMPOSITE_UNITS;
 use self::place::{
     TokenContext, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
 };
-use crate::ddl::DuplicateRows;
 use crate::error::{Error, Result, near};
 use crate::grammar::{DIV, SOUNDS_LIKE};
 use crate::mode::Mode;
+
+/// What happens to a row of CREATE TABLE ... SELECT whose unique key exists already.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DuplicateRows {
+    /// Error 1062.
+    #[default]
+    Refused,
+    /// IGNORE: the first one stays.
+    Ignored,
+    /// REPLACE: the last one stays.
+    Replaced,
+}
 
 /// Variables of SELECT ... INTO.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

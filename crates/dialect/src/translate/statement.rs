@@ -6,11 +6,12 @@ use sqlparser::ast::{AnalyzeFormat, Insert, ObjectName, RenameTable, Statement, 
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
-use crate::ddl::{Ddl, DuplicateRows, TableName};
+use crate::ddl::{Ddl, TableName};
 use crate::mode::Mode;
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
+use crate::tokens::DuplicateRows;
 use crate::{call, lookup};
 
 /// The text of a statement, and the session's settings.
