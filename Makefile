@@ -16,7 +16,7 @@ SWITCHED = -p tare -p tare-server -p tare-cli
 SHELL_SCRIPTS = $(shell grep -lE '^\#!/usr/bin/env bash' scripts/* packaging/check .ci/run) $(wildcard packaging/debian/*)
 
 .DEFAULT_GOAL := help
-.PHONY: help deps deps-demo deps-weigh build check test unit lint arrows modules words docs licences loom bench bench-server door-bench demo headline package weigh-quick test-long fuzz install-c
+.PHONY: help deps deps-demo deps-weigh build check style test unit lint arrows modules words docs licences loom bench bench-server door-bench demo headline package weigh-quick test-long fuzz install-c
 
 help: ## list these commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -40,10 +40,8 @@ test: check deps lint unit loom ## everything that must pass, `check` and `lint`
 	@scripts/left-out $(UNIT_LOG)
 	@cat $(LEFT_OUT_SERVERS)
 
-# Unit tests only: no servers, no installs. The scripts take seconds.
-check: arrows modules docs words ## format, clippy and unit tests, for work between commits (two minutes once built)
-	$(CARGO) fmt --all --check
-	$(CARGO) clippy --workspace --all-targets -- -D warnings
+# Unit tests only: no servers, no installs.
+check: style ## format, clippy and unit tests, for work between commits (two minutes once built)
 	$(CARGO) test --workspace --lib --bins --quiet
 
 unit: deps ## the tests only, with and without instrumentation
@@ -64,9 +62,12 @@ loom: ## model-check what threads share: records, locks, free lists, in every in
 	$(LOOM) LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release -p tare-layout --test loom
 	cd loom && $(LOOM) LOOM_MAX_PREEMPTIONS=2 $(CARGO) test --release
 
-lint: arrows modules words docs licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, licences
+# What needs no install, and is seconds once it is built.
+style: arrows modules words docs
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+
+lint: style licences ## format, clippy with and without instrumentation, shellcheck, arrows, sizes, words, documents, licences
 	$(CARGO) clippy $(SWITCHED) --no-default-features --all-targets -- -D warnings
 	shellcheck $(SHELL_SCRIPTS)
 
