@@ -59,7 +59,7 @@ pub unsafe extern "C" fn tare_config_segment(
     config: *mut tare_config,
     path: *const c_char,
 ) -> c_int {
-    // SAFETY: rules 2 and 4 (only the calling thread uses it).
+    // SAFETY: rules 2, 4 and 5 (only the calling thread uses it, and a readable text).
     unsafe {
         change(config, |config| {
             config.segment = Some(required_text(path, "the path")?.into());
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn tare_config_instrument(
     pattern: *const c_char,
     setting: c_int,
 ) -> c_int {
-    // SAFETY: rules 2 and 4 (only the calling thread uses it).
+    // SAFETY: rules 2, 4 and 5 (only the calling thread uses it, and a readable text).
     unsafe {
         change(config, |config| {
             let setting = match setting {
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn tare_config_consumer(
     name: *const c_char,
     on: c_int,
 ) -> c_int {
-    // SAFETY: rules 2 and 4 (only the calling thread uses it).
+    // SAFETY: rules 2, 4 and 5 (only the calling thread uses it, and a readable text).
     unsafe {
         change(config, |config| {
             config
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn tare_config_option(
     name: *const c_char,
     value: *const c_char,
 ) -> c_int {
-    // SAFETY: rules 2 and 4 (only the calling thread uses it).
+    // SAFETY: rules 2, 4 and 5 (only the calling thread uses it, and a readable text).
     unsafe {
         change(config, |config| {
             let (name, value) = (
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn tare_config_limit(
     name: *const c_char,
     value: usize,
 ) -> c_int {
-    // SAFETY: rules 2 and 4 (only the calling thread uses it).
+    // SAFETY: rules 2, 4 and 5 (only the calling thread uses it, and a readable text).
     unsafe {
         change(config, |config| {
             let name = required_text(name, "the limit's name")?;

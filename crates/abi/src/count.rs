@@ -48,7 +48,7 @@ pub unsafe extern "C" fn tare_error_define(
         if name.is_null() {
             return Err(Failure::null("the error's name"));
         }
-        // SAFETY: rule 5 (NULL, or a readable text) A NULL text is empty.
+        // SAFETY: rule 5 (NULL, or a readable text). A NULL text is empty.
         let (name, state) = unsafe { (text(name), text(sqlstate)) };
         engine::error::define(code, &name, &state);
         Ok(Outcome::Done)

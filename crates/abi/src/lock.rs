@@ -69,7 +69,7 @@ unsafe fn init<T: HostObject>(
             unsafe { Place::put(place, new(unnamed)) };
             return Ok(Outcome::Done);
         }
-        // SAFETY: rule 8 (a struct of the calling thread).
+        // SAFETY: rule 8 (NULL, or a registered class).
         let checked = unsafe { require_kind(class, |kind| kinds.contains(&kind)) };
         // SAFETY: rule 8 (a struct of the calling thread).
         unsafe { Place::put(place, new(checked.as_ref().unwrap_or(&unnamed))) };
@@ -118,7 +118,7 @@ fn forget_guard<G>(guard: Option<G>, otherwise: Outcome) -> Result<Outcome, Fail
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_init(mutex: *mut tare_mutex, class: *mut tare_class) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
     unsafe {
         init(mutex, class, &[Kind::Mutex], &UNNAMED_MUTEX, |class| {
             Mutex::new(class, ())
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn tare_mutex_init(mutex: *mut tare_mutex, class: *mut tar
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_mutex_destroy(mutex: *mut tare_mutex) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe { destroy(mutex, |mutex| mutex.is_locked()) }
 }
 
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn tare_rwlock_init(
     class: *mut tare_class,
 ) -> c_int {
     let kinds = [Kind::RwLock, Kind::SxLock];
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
     unsafe {
         init(rwlock, class, &kinds, &UNNAMED_RWLOCK, |class| {
             RwLock::new(class, ())
@@ -186,7 +186,7 @@ pub unsafe extern "C" fn tare_rwlock_init(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_rwlock_destroy(rwlock: *mut tare_rwlock) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe { destroy(rwlock, |rwlock| rwlock.is_locked()) }
 }
 
@@ -244,13 +244,13 @@ pub unsafe extern "C" fn tare_rwlock_wrunlock(rwlock: *mut tare_rwlock) -> c_int
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_init(cond: *mut tare_cond, class: *mut tare_class) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
     unsafe { init(cond, class, &[Kind::Cond], &UNNAMED_COND, Condvar::new) }
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_destroy(cond: *mut tare_cond) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 4 (a struct of the calling thread).
     unsafe { destroy(cond, |_| false) }
 }
 
@@ -285,7 +285,7 @@ unsafe fn wait(cond: *mut tare_cond, mutex: *mut tare_mutex, timeout: Option<Dur
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_cond_wait(cond: *mut tare_cond, mutex: *mut tare_mutex) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 7 (structs that stay at their addresses, and a mutex that is held).
     unsafe { wait(cond, mutex, None) }
 }
 
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn tare_cond_timedwait(
     mutex: *mut tare_mutex,
     timeout_ns: u64,
 ) -> c_int {
-    // SAFETY: rules 1 and 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 7 (structs that stay at their addresses, and a mutex that is held).
     unsafe { wait(cond, mutex, Some(Duration::from_nanos(timeout_ns))) }
 }
 

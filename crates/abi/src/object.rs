@@ -146,7 +146,7 @@ pub unsafe extern "C" fn tare_table_io_begin(
     operation: c_int,
     index: c_int,
 ) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 2, 3 and 4 (an object that is not freed, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let handle = handle.as_ref().filter(|_| !wait.is_null())?;
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn tare_table_lock_begin(
     handle: *mut tare_table_handle,
     lock: c_int,
 ) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 2, 3 and 4 (an object that is not freed, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let handle = handle.as_ref().filter(|_| !wait.is_null())?;
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn tare_metadata_lock_begin(
     kind: c_int,
     duration: c_int,
 ) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 2, 3 and 4 (an object that is not freed, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let lock = lock.as_mut().filter(|_| !wait.is_null())?;
@@ -306,7 +306,7 @@ pub unsafe extern "C" fn tare_statement_prepares(
     statement: *mut tare_statement,
     prepared: *const tare_prepared,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 2 and 3 (an object that is not freed, and a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(prepared) = prepared.as_ref() {
@@ -321,7 +321,7 @@ pub unsafe extern "C" fn tare_statement_executes(
     statement: *mut tare_statement,
     prepared: *const tare_prepared,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 2 and 3 (an object that is not freed, and a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(prepared) = prepared.as_ref() {
@@ -367,7 +367,7 @@ pub unsafe extern "C" fn tare_program_dropped(program: *mut tare_program) {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_program_begin(call: *mut tare_call, program: *const tare_program) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 2, 3 and 4 (an object that is not freed, and a struct of the calling thread).
     catch_panic((), || unsafe {
         match program.as_ref() {
             Some(program) => Place::put(call, program.start()),

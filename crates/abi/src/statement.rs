@@ -101,7 +101,7 @@ pub unsafe extern "C" fn tare_statement_refine(
     statement: *mut tare_statement,
     class: *mut tare_class,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 1 and 3 (a registered class, and a struct that stays at its address).
     unsafe {
         with(statement, |statement| {
             if let Some(class) = of_kind(class, |kind| kind == Kind::Statement) {
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn tare_statement_text(
     text: *const c_char,
     length: usize,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 5 (a struct that stays at its address, and a readable text).
     unsafe {
         with(statement, |statement| {
             if statement.is_recorded() {
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn tare_statement_prepared(
     length: usize,
     digest: *const tare_digest,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 5 (structs that stay at their addresses, and a readable text).
     unsafe {
         with(statement, |statement| {
             if !statement.is_recorded() {
@@ -161,7 +161,7 @@ pub unsafe extern "C" fn tare_statement_schema(
     statement: *mut tare_statement,
     name: *const c_char,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 5 (a struct that stays at its address, and a readable text).
     unsafe { with(statement, |statement| statement.schema(&text(name))) };
 }
 
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn tare_statement_error(
     sqlstate: *const c_char,
     message: *const c_char,
 ) {
-    // SAFETY: rule 3 (a struct that stays at its address).
+    // SAFETY: rules 3 and 5 (a struct that stays at its address, and a readable text).
     unsafe {
         with(statement, |statement| {
             statement.error(number, &text(sqlstate), &text(message));
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn tare_digest_of(
     length: usize,
 ) -> c_int {
     return_status(|| {
-        // SAFETY: rules 2 and 4 (only the calling thread uses it).
+        // SAFETY: rule 6 (NULL, or writable).
         let digest = unsafe { digest.as_mut() }.ok_or_else(|| Failure::null("the digest"))?;
         // SAFETY: rule 5 (NULL, or a readable text).
         digest.hash = Digest::of(&unsafe { text_of(text, length) }).hash;
@@ -241,7 +241,7 @@ pub unsafe extern "C" fn tare_digest_text(
             MAX_DIGEST_LENGTH.min(size - 1),
             &mut digest,
         );
-        // SAFETY: `out` has `size` bytes, of which the digest takes at most `size - 1`.
+        // SAFETY: rule 6 (`out` has `size` bytes, of which the digest takes at most `size - 1`).
         unsafe {
             std::ptr::copy_nonoverlapping(digest.as_ptr(), out.cast(), digest.len());
             *out.add(digest.len()) = 0;

@@ -207,7 +207,7 @@ unsafe fn owner<'a>(session: *mut tare_session) -> Result<&'a AtomicU64, Failure
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_session_enter(session: *mut tare_session) -> c_int {
     return_status(|| {
-        // SAFETY: rules 2 and 4 (only the calling thread uses it).
+        // SAFETY: rule 2 (NULL, or not freed).
         let owner = unsafe { owner(session) }?;
         // Acquire: pairs with the release of the thread that left it before.
         if owner

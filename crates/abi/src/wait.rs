@@ -63,7 +63,7 @@ pub unsafe extern "C" fn tare_wait_begin(
     class: *mut tare_class,
     operation: c_int,
 ) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let class = of_kind(class, |_| true).filter(|_| !wait.is_null())?;
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn tare_wait_begin(
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_idle_begin(wait: *mut tare_wait, class: *mut tare_class) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 1, 3 and 4 (a registered class, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let class = of_kind(class, |kind| kind == Kind::Idle).filter(|_| !wait.is_null())?;
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn tare_file_begin(
     file: *mut tare_file,
     operation: c_int,
 ) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 2, 3 and 4 (an object that is not freed, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let file = file.as_ref().filter(|_| !wait.is_null())?;
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn tare_socket_begin(
     socket: *mut tare_socket,
     operation: c_int,
 ) {
-    // SAFETY: rules 3 and 4 (a struct of the calling thread).
+    // SAFETY: rules 2, 3 and 4 (an object that is not freed, and a struct of the calling thread).
     unsafe {
         begin(wait, || {
             let socket = socket.as_ref().filter(|_| !wait.is_null())?;
