@@ -19,7 +19,7 @@ pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_
 }
 
 pub unsafe extern "C" fn destroy_cond(cond: *mut c_void) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 1 (the object is destroyed here).
     unsafe { end_lock(cond) };
 }
 
@@ -43,7 +43,7 @@ pub unsafe extern "C" fn start_cond_wait(
         0 => Operation::Wait,
         _ => Operation::TimedWait,
     };
-    // SAFETY: rule 3 (56 bytes).
+    // SAFETY: rules 3 and 4 (56 bytes, and `file` is a C string).
     unsafe {
         lend_wait(state, || {
             host_lock::wait(

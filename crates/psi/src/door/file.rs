@@ -271,7 +271,7 @@ unsafe fn end_open(locker: *mut c_void, is_open: bool, name: *const c_char) -> *
     };
     catch_panic(ptr::null_mut(), || {
         let name = if name.is_null() { given } else { name };
-        // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+        // SAFETY: rule 4 (a C string).
         let file = new_file(instrument, &unsafe { c_text(name) });
         // SAFETY: just created.
         if let (Some(file), Some(wait)) = (unsafe { file.as_ref() }, &mut locker.wait) {
@@ -347,7 +347,7 @@ unsafe fn apply_to_named_file(locker: &mut Locker, succeeded: bool) {
         return;
     }
     catch_panic((), || {
-        // SAFETY: rule 4 (readable for its length).
+        // SAFETY: rule 4 (a C string).
         let name = full_path(&unsafe { c_text(name) });
         match locker.operation {
             Operation::Delete => Instance::deleted(instrument.class, &name),
@@ -399,7 +399,7 @@ pub unsafe extern "C" fn end_file_rename_wait(
         return;
     };
     catch_panic((), || {
-        // SAFETY: rule 4 (readable for its length).
+        // SAFETY: rule 4 (C strings).
         let (from, to) = unsafe { (full_path(&c_text(from)), full_path(&c_text(to))) };
         Instance::renamed(instrument.class, &from, &to);
     });

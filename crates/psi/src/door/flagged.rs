@@ -61,7 +61,7 @@ pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c
 }
 
 pub unsafe extern "C" fn destroy_mutex(record: *mut c_void) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 1 (the object is destroyed here).
     unsafe { mutex::destroy_mutex(take_lock(record)) };
 }
 
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut 
 }
 
 pub unsafe extern "C" fn destroy_rwlock(record: *mut c_void) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 1 (the object is destroyed here).
     unsafe { rwlock::destroy_rwlock(take_lock(record)) };
 }
 
@@ -137,7 +137,7 @@ pub unsafe extern "C" fn init_cond(key: u32, identity: *const c_void) -> *mut c_
 }
 
 pub unsafe extern "C" fn destroy_cond(record: *mut c_void) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 1 (the object is destroyed here).
     unsafe { cond::destroy_cond(take_lock(record)) };
 }
 

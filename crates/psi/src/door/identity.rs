@@ -36,7 +36,7 @@ pub unsafe extern "C" fn get_thread_event_id(
     thread_id: *mut u64,
     event_id: *mut u64,
 ) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rules 1 and 6 (the thread is not destroyed, and the results are NULL or writable).
     unsafe {
         let id = get_thread_internal_id(thread);
         let (current, event) = engine::thread::event();

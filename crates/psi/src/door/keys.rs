@@ -249,10 +249,10 @@ unsafe fn register_all<S: Interface>(
     category: *const c_char,
     infos: impl Iterator<Item = *mut S::Info>,
 ) {
-    // SAFETY: rule 5 (an info of this release).
+    // SAFETY: rule 4 (a C string).
     let category = unsafe { c_text(category) };
     for info in infos {
-        // SAFETY: rule 5 (the info has C strings or NULL).
+        // SAFETY: rule 5 (an info of this release).
         let info = unsafe { &mut *info };
         // SAFETY: rule 5 (the info has C strings or NULL).
         let (name, mut registration) = unsafe { (c_text(info.name()), info.registration()) };

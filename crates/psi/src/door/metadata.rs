@@ -166,7 +166,7 @@ pub unsafe extern "C" fn start_metadata_wait(
     let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
         return NONE;
     };
-    // SAFETY: rule 3 (48 bytes).
+    // SAFETY: rules 3 and 4 (48 bytes, and `file` is a C string).
     unsafe {
         lend_wait(state, || {
             let source = source(file, line);

@@ -18,7 +18,7 @@ pub unsafe extern "C" fn init_mutex(key: u32, identity: *const c_void) -> *mut c
 }
 
 pub unsafe extern "C" fn destroy_mutex(mutex: *mut c_void) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 1 (the object is destroyed here).
     unsafe { end_lock(mutex) };
 }
 

@@ -129,7 +129,7 @@ pub unsafe extern "C" fn new_thread(
     identity: *const c_void,
     processlist_id: u64,
 ) -> *mut c_void {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 8 (the arguments are passed on).
     let thread = unsafe { thread::new_thread(key, identity, processlist_id) };
     // SAFETY: NULL or just created, and not shared yet.
     if let Some(thread) = unsafe { thread.cast::<Thread>().as_ref() } {

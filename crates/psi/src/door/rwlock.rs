@@ -20,7 +20,7 @@ pub unsafe extern "C" fn init_rwlock(key: u32, identity: *const c_void) -> *mut 
 }
 
 pub unsafe extern "C" fn destroy_rwlock(rwlock: *mut c_void) {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    // SAFETY: rule 1 (the object is destroyed here).
     unsafe { end_lock(rwlock) };
 }
 
@@ -76,7 +76,7 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
     if rwlock.is_null() {
         return NONE;
     }
-    // SAFETY: rule 4 (`file` is a C string).
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     let (lock, word, at) = unsafe { resolve(rwlock) };
     // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line) };

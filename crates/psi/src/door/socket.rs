@@ -126,7 +126,7 @@ pub unsafe extern "C" fn start_socket_wait(
     if socket.is_idle.load(Ordering::Relaxed) {
         return NONE;
     }
-    // SAFETY: rule 3 (80 bytes).
+    // SAFETY: rules 3 and 4 (80 bytes, and `file` is a C string).
     unsafe {
         lend_wait(state, || {
             socket.instance.wait_at(operation, source(file, line))

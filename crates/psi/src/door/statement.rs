@@ -119,7 +119,6 @@ pub unsafe extern "C" fn start_statement(
     };
     // SAFETY: rule 4 (`file` is a C string).
     running.statement.source(unsafe { source(file, line) });
-    // SAFETY: rule 4 (readable for its length).
     let name = match schema.is_null() {
         true => &[][..],
         // SAFETY: rule 4 (readable for its length).

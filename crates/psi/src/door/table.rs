@@ -136,7 +136,7 @@ pub unsafe extern "C" fn start_table_io_wait(
         return NONE;
     };
     // A number beyond the last index means that no index is used.
-    // SAFETY: rule 3 (64 bytes).
+    // SAFETY: rules 3 and 4 (64 bytes, and `file` is a C string).
     unsafe {
         lend_wait(state, || {
             handle.io_at(operation, Some(index as usize), source(file, line))
