@@ -60,6 +60,6 @@ pub struct Digest {
     /// The duration of the sampled statement, in ticks.
     pub sample_wait: AtomicU64,
 
-    /// Counts of threads whose bank was full; written with atomic adds.
+    /// Counts of threads whose bank has no row for it; written with atomic adds.
     pub shared: [Line; 4],
 }

@@ -245,7 +245,7 @@ pub struct Object {
     pub schema: ObjectName,
     /// The name.
     pub name: ObjectName,
-    /// Counts of threads whose bank was full; written with atomic adds.
+    /// Counts of threads whose bank has no row for it; written with atomic adds.
     pub shared: [Line; OBJECT_LINES],
     /// The same when its table was last truncated; written by readers.
     pub truncated: [Line; OBJECT_LINES],

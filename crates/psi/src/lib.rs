@@ -44,8 +44,8 @@ pub mod interface;
 pub mod releases;
 pub mod start;
 
-/// The dynamic linker runs it before `main` when the library is preloaded. In a program that links the rlib
-/// (a test) it finds no server's symbols and does nothing.
+/// The dynamic linker runs it before `main` when the library is preloaded. In the program of this crate's
+/// tests it finds no server's symbols and does nothing.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn() = constructor;

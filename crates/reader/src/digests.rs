@@ -30,7 +30,7 @@ pub struct Digest {
     pub row: [Cells; 4],
     /// Its latencies.
     pub histogram: SparseHistogram,
-    /// When its first statement began.
+    /// When its row was created, by its first statement.
     pub first_seen: u64,
     /// One of its statements.
     pub sample: Sample,

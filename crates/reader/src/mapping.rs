@@ -192,7 +192,7 @@ pub(crate) fn has_ended(pidfd: &OwnedFd) -> bool {
 pub(crate) fn ticks(are_cycles: bool) -> u64 {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if are_cycles {
-        // SAFETY: every x86-64 processor has the instruction.
+        // SAFETY: every x86-64 processor has the instruction, and the writer, on this machine, uses it.
         return unsafe { core::arch::x86_64::_rdtsc() };
     }
     let _ = are_cycles;

@@ -141,8 +141,8 @@ fn now_s() -> u64 {
 
 impl Segment {
     /// Switches or resets the selected metrics: `all`, `module_SUBSYSTEM`, a name, or a pattern with `%`.
-    /// Returns how many are selected, and how many of them were changed: an enabled metric cannot be reset in
-    /// all its figures.
+    /// Returns how many are selected, and for how many of them that was possible: an enabled metric cannot be
+    /// reset in all its figures.
     ///
     /// # Errors
     /// [`WriteError`]: the writer has ended or is another user's.

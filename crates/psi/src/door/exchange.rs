@@ -1,4 +1,4 @@
-//! Objects and lockers that the server stores for us, and the guard that no panic leaves the library by.
+//! Objects and lockers that the server stores for us, and the function that catches panics.
 
 use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};

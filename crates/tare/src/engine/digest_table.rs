@@ -469,7 +469,8 @@ impl Engine {
         }
     }
 
-    /// Counts a statement into shared lines, because its thread's bank is full.
+    /// Counts a statement into shared lines, because its thread has no row for the digest and cannot
+    /// create one.
     #[cold]
     pub(super) fn count_digest_shared(
         &self,

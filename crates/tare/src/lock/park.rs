@@ -26,7 +26,7 @@ pub fn wait(word: &AtomicU32, expected: u32, deadline: Option<Instant>) -> bool 
     result != ParkResult::TimedOut
 }
 
-/// Wakes one thread that sleeps on the word, or all.
+/// Wakes one thread that sleeps on the word; all, if `threads` is not 1.
 pub fn wake(word: &AtomicU32, threads: u32) {
     let key = word.as_ptr().addr();
     // SAFETY: see the module.

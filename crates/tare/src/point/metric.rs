@@ -37,7 +37,7 @@ impl Metric {
     }
 }
 
-/// Returns how many metrics are selected, and how many of them were changed.
+/// Returns how many metrics are selected, and for how many of them the action was possible.
 fn act(selector: &str, action: Action) -> (usize, usize) {
     let now_s = clock::unix_ns() / 1_000_000_000;
     hot::with_running(|engine| metric_switch::act_on(engine.view, selector, action, now_s))
