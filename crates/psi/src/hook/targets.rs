@@ -203,10 +203,7 @@ fn check_exported_tables(host: &Host, entries: &[Entry]) -> Result<(), TargetErr
         let mut listed: Vec<usize> = entries
             .iter()
             .filter_map(|entry| match entry.location {
-                Location::Slot {
-                    table: listed,
-                    index,
-                } if listed == table => Some(index),
+                Location::Slot { table: its, index } if its == table => Some(index),
                 _ => None,
             })
             .collect();
