@@ -1,12 +1,13 @@
 //! Errors, in releases that report each one when it is raised.
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::error;
 
 use super::exchange::catch_panic;
+use crate::interface::text::c_text;
 
 /// A row of the server's own table of errors.
 #[repr(C)]
@@ -60,10 +61,7 @@ fn lookup(code: u32) -> Option<(String, String)> {
     let row = rows
         .iter()
         .find(|row| row.code == code && !row.name.is_null())?;
-    let text = |at: *const c_char| match at.is_null() {
-        true => String::new(),
-        // SAFETY: a C string of the server's, a constant.
-        false => unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned(),
-    };
-    Some((text(row.name), text(row.sqlstate)))
+    // SAFETY: NULL, or C strings of the server's, which are constants.
+    let (name, sqlstate) = unsafe { (c_text(row.name), c_text(row.sqlstate)) };
+    Some((name.into_owned(), sqlstate.into_owned()))
 }

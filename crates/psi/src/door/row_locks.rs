@@ -25,6 +25,7 @@ use std::sync::{Mutex, Once, PoisonError};
 use engine::row_locks::{self, LockOwner, RowLock, Sheet};
 
 use super::exchange::catch_panic;
+use crate::interface::text::{c_text, text};
 
 /// InnoDB's thread that lives as long as its locks.
 const MASTER: &str = "thread/innodb/srv_master_thread";
@@ -343,23 +344,6 @@ unsafe fn store_text(container: *mut Container<'_>, bytes: &[u8]) -> *const c_ch
     at
 }
 
-/// # Safety
-/// As [`bytes`].
-unsafe fn lossy_text<'a>(at: *const c_char, length: usize) -> std::borrow::Cow<'a, str> {
-    // SAFETY: rule 8 (NULL, or readable for `length` bytes).
-    String::from_utf8_lossy(unsafe { bytes(at, length) })
-}
-
-/// # Safety
-/// `at` is NULL or a C string as long as `'a`.
-unsafe fn lossy_c_text<'a>(at: *const c_char) -> std::borrow::Cow<'a, str> {
-    match at.is_null() {
-        true => "".into(),
-        // SAFETY: rule 8 (a C string).
-        false => unsafe { CStr::from_ptr(at) }.to_string_lossy(),
-    }
-}
-
 /// A text of the server: its address and its length.
 type Text = (*const c_char, usize);
 
@@ -399,12 +383,12 @@ unsafe extern "C" fn add_lock(
     catch_panic((), || {
         // SAFETY: see above.
         unsafe {
-            let object = object.map(|(at, length)| lossy_text(at, length));
-            let lock = [mode, kind, status].map(|at| lossy_c_text(at));
+            let object = object.map(|(at, length)| text(at, length));
+            let lock = [mode, kind, status].map(|at| c_text(at));
             (*(*container).sheet).lock(&RowLock {
-                engine: &lossy_text(engine, engine_length),
+                engine: &text(engine, engine_length),
                 owner: LockOwner {
-                    id: &lossy_text(id, id_length),
+                    id: &text(id, id_length),
                     transaction,
                     thread,
                     event,
@@ -412,7 +396,7 @@ unsafe extern "C" fn add_lock(
                 },
                 object: object.each_ref().map(|text| &**text),
                 lock: lock.each_ref().map(|text| &**text),
-                data: &lossy_c_text(data),
+                data: &c_text(data),
             });
         }
     });
@@ -439,10 +423,7 @@ unsafe extern "C" fn add_wait(
     catch_panic((), || {
         // SAFETY: see above.
         unsafe {
-            let (id, blocking) = (
-                lossy_text(id, id_length),
-                lossy_text(blocking_id, blocking_id_length),
-            );
+            let (id, blocking) = (text(id, id_length), text(blocking_id, blocking_id_length));
             let requesting = LockOwner {
                 id: &id,
                 transaction,
@@ -457,7 +438,7 @@ unsafe extern "C" fn add_wait(
                 event: blocking_event,
                 address: blocking_identity.addr() as u64,
             };
-            (*(*container).sheet).wait(&lossy_text(engine, engine_length), &requesting, &blocking);
+            (*(*container).sheet).wait(&text(engine, engine_length), &requesting, &blocking);
         }
     });
 }
