@@ -44,7 +44,7 @@ test: check deps lint unit loom ## everything that must pass, `check` and `lint`
 check: style ## format, clippy and unit tests, for work between commits (two minutes once built)
 	$(CARGO) test --workspace --lib --bins --quiet
 
-unit: deps ## the tests only, with and without instrumentation
+unit: deps ## all tests, with and without instrumentation, without the checks of `lint`
 	@mkdir -p target
 	@scripts/servers-left-out $(LEFT_OUT_SERVERS)
 	$(CARGO) build -p tare-psi
@@ -58,7 +58,7 @@ unit: deps ## the tests only, with and without instrumentation
 # Its own target folder: the flag would have cargo build everything anew, twice. The locks' models
 # take minutes at three preemptions; `make test-long` does that.
 LOOM = RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CURDIR)/target/loom
-loom: ## model-check what threads share: records, locks, free lists, in every interleaving up to two or three preemptions
+loom: ## model-check records, locks and free lists in every interleaving of up to two or three preemptions
 	$(LOOM) LOOM_MAX_PREEMPTIONS=3 $(CARGO) test --release -p tare-layout --test loom
 	cd loom && $(LOOM) LOOM_MAX_PREEMPTIONS=2 $(CARGO) test --release
 
@@ -77,7 +77,7 @@ arrows: ## which crate may use which
 modules: ## sizes of files and functions, and cycles of files, within their limits (scripts/modules CRATE explains)
 	@scripts/modules
 
-docs: ## links between documents lead somewhere, and docs/adding.md names what there is
+docs: ## links between documents, and the paths and tests that docs/adding.md and security.md name, exist
 	@scripts/check-docs
 
 words: ## no identifier has a retired word (CONTRIBUTING.md; scripts/words PATH prints where)
@@ -86,7 +86,7 @@ words: ## no identifier has a retired word (CONTRIBUTING.md; scripts/words PATH 
 licences: ## every dependency's licence is on the allowed list
 	@scripts/check-licences
 
-bench: ## measure the engine against one rdtsc, and reading it; writes target/bench/{engine,reader,tables}.json
+bench: ## measure the engine's events against one rdtsc, and how long reading takes; writes target/bench/{engine,reader,tables}.json
 	@mkdir -p target/bench
 	$(CARGO) bench -p tare --bench engine
 	$(CARGO) run --release -p tare-reader --example top25
@@ -107,12 +107,12 @@ door-bench: deps-weigh build ## measure what Tare costs in unmodified MySQL and 
 	@$(call weigh,memory,--server 'mysql 5.7' --server mariadb --server 'mysql 8.0' --server 'mysql 5.6')
 
 # Only what it runs: no tare top, no history.
-demo: deps-demo ## what everything on shows, and what it costs tare serve
+demo: deps-demo ## run a load on tare serve with everything instrumented; print the top events and what it costs
 	$(CARGO) build --profile demo -p tare-cli --no-default-features --features instrument
 	@$(call weigh,demo,,target/demo/tare)
 
 # Two more builds: the door, and tare serve without instrumentation.
-headline: demo ## what everything on costs tare serve against a build without instrumentation, and MariaDB against its own engine
+headline: demo ## measure README's kind of figures: tare serve against a build without instrumentation, MariaDB with its own and Tare's engine
 	$(call as_packaged,DEMO) $(CARGO) build --profile demo -p tare-psi
 	@cp target/demo/tare target/demo/tare-instrumented
 	$(CARGO) build --profile demo -p tare-cli --no-default-features
@@ -127,7 +127,7 @@ weigh-quick: deps-weigh build ## run every recipe of tare weigh in its quick for
 test-long: deps ## the same tests with their long settings (fuzz cases, stress); says when it last ran
 	@scripts/test-long
 
-fuzz: ## let libFuzzer look for bytes that break segments, packets, statements or digests, 60 s each (needs cargo +nightly and cargo-fuzz)
+fuzz: ## fuzz with libFuzzer for bytes that break segments, packets, statements or digests, 60 s each (needs cargo +nightly and cargo-fuzz)
 	@scripts/fuzz
 
 package: ## build .deb packages in target/packages: tools, door, C library
