@@ -348,14 +348,13 @@ fn prompt_password() -> Result<String, Failure> {
     eprint!("Enter password: ");
     let _ = std::io::stderr().flush();
     let before = tcgetattr(&input).map_err(|error| failed(error.into()))?;
-    let mut explain_empty_page = before.clone();
-    explain_empty_page.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&input, OptionalActions::Flush, &explain_empty_page)
-        .map_err(|error| failed(error.into()))?;
-    let parse_file = input.read_line(&mut line);
+    let mut silent = before.clone();
+    silent.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&input, OptionalActions::Flush, &silent).map_err(|error| failed(error.into()))?;
+    let read = input.read_line(&mut line);
     let _ = tcsetattr(&input, OptionalActions::Flush, &before);
     eprintln!();
-    parse_file.map_err(failed)?;
+    read.map_err(failed)?;
     let password = line.trim_end_matches(['\r', '\n']).to_owned();
     Ok(PASSWORD.get_or_init(|| password).clone())
 }

@@ -129,7 +129,7 @@ performance_schema_instrument = 'thread/sql/main=OFF'
 fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
     let directory = Directory::new("options");
     std::fs::write(directory.path().join("my.cnf"), FILE).expect("written");
-    let start_server = serve(
+    let server = serve(
         &directory,
         &[
             "--defaults-file=my.cnf",
@@ -152,15 +152,15 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
         ("users_size", "-1"),
         ("setup_actors_size", "9"),
     ] {
-        assert_eq!(start_server.variable(name), value, "{name}");
+        assert_eq!(server.variable(name), value, "{name}");
     }
     assert_eq!(
-        start_server.answer("SHOW VARIABLES LIKE 'performance_schema'"),
+        server.answer("SHOW VARIABLES LIKE 'performance_schema'"),
         ["performance_schema\tON"]
     );
     // The number that MySQL 9.7 has.
     assert_eq!(
-        start_server
+        server
             .answer("SHOW VARIABLES LIKE 'performance_schema%'")
             .len(),
         48
@@ -168,21 +168,21 @@ fn a_file_and_the_command_line_set_sizes_consumers_and_instruments() {
     let on = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME IN \
               ('events_waits_current', 'events_waits_history', 'events_statements_history_long') ORDER BY 1";
     assert_eq!(
-        start_server.answer(on),
+        server.answer(on),
         ["events_statements_history_long", "events_waits_current"]
     );
     let counted = "SELECT COUNT(*) > 1, SUM(ENABLED = 'YES' AND TIMED = 'NO') = COUNT(*) FROM \
                    performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/%'";
-    assert_eq!(start_server.answer(counted), ["1\t1"]);
+    assert_eq!(server.answer(counted), ["1\t1"]);
     let mutexes = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE NAME LIKE 'wait/synch/mutex/%'";
-    assert_eq!(start_server.answer(mutexes), ["3"]);
+    assert_eq!(server.answer(mutexes), ["3"]);
     // Losses are counted in the same status variables as in MySQL.
     let lost = "SELECT SUM(VARIABLE_NAME = 'Performance_schema_mutex_classes_lost' AND VARIABLE_VALUE > 0), \
                 SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status \
                 WHERE VARIABLE_NAME LIKE 'Performance\\_schema\\_%classes\\_lost'";
-    assert_eq!(start_server.answer(lost), ["1\t1"]);
+    assert_eq!(server.answer(lost), ["1\t1"]);
     let thread = "SELECT ENABLED, HISTORY FROM performance_schema.setup_threads WHERE NAME = 'thread/sql/main'";
-    assert_eq!(start_server.answer(thread), ["NO\tYES"]);
+    assert_eq!(server.answer(thread), ["NO\tYES"]);
 }
 
 #[test]
@@ -201,17 +201,13 @@ fn tables_of_size_0_are_empty() {
     options.push("--performance-schema-instrument=%=ON");
     options.push("--performance-schema-consumer-events-stages-current=ON");
     options.push("--performance-schema-consumer-events-stages-history=ON");
-    let start_server = serve(&directory, &options);
-    start_server.answer(
+    let server = serve(&directory, &options);
+    server.answer(
         "CREATE DATABASE d; CREATE TABLE d.t (a INT PRIMARY KEY); INSERT INTO d.t VALUES (1)",
     );
-    start_server.answer("SELECT * FROM d.t");
+    server.answer("SELECT * FROM d.t");
     for size in sizes {
-        assert_eq!(
-            start_server.variable(&size.replace('-', "_")),
-            "0",
-            "{size}"
-        );
+        assert_eq!(server.variable(&size.replace('-', "_")), "0", "{size}");
     }
     for table in [
         "accounts",
@@ -220,88 +216,87 @@ fn tables_of_size_0_are_empty() {
         "mutex_instances",
         "table_handles",
     ] {
-        let rows = start_server.answer(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
+        let rows = server.answer(&format!("SELECT COUNT(*) FROM performance_schema.{table}"));
         assert_eq!(rows, ["0"], "{table}");
     }
     // Other tables do not depend on these sizes.
     for table in ["users", "events_statements_current", "rwlock_instances"] {
-        let rows = start_server.answer(&format!(
+        let rows = server.answer(&format!(
             "SELECT COUNT(*) > 0 FROM performance_schema.{table}"
         ));
         assert_eq!(rows, ["1"], "{table}");
     }
     let mutexes = "SELECT COUNT(*) FROM performance_schema.events_waits_summary_global_by_event_name WHERE \
                    EVENT_NAME LIKE 'wait/synch/mutex/%' AND COUNT_STAR > 0";
-    assert_eq!(start_server.answer(mutexes), ["0"]);
+    assert_eq!(server.answer(mutexes), ["0"]);
     let lost = "SELECT SUM(VARIABLE_VALUE > 0) FROM performance_schema.global_status WHERE VARIABLE_NAME IN \
                 ('Performance_schema_accounts_lost', 'Performance_schema_mutex_instances_lost')";
-    assert_eq!(start_server.answer(lost), ["2"]);
+    assert_eq!(server.answer(lost), ["2"]);
     // Histories of all types share one ring of the largest size, but each has as many rows as its own
     // option says.
-    assert_eq!(start_server.variable("events_stages_history_size"), "3");
-    assert_eq!(start_server.variable("events_waits_history_size"), "3");
+    assert_eq!(server.variable("events_stages_history_size"), "3");
+    assert_eq!(server.variable("events_waits_history_size"), "3");
     let stages = "SELECT MAX(n) <= 3 FROM (SELECT COUNT(*) AS n FROM performance_schema.events_stages_history GROUP BY \
                   THREAD_ID) t";
-    assert_eq!(start_server.answer(stages), ["1"]);
+    assert_eq!(server.answer(stages), ["1"]);
 }
 
 #[test]
 fn variables_of_performance_schema_are_selected_and_one_is_set() {
     let directory = Directory::new("options-variables");
-    let start_server = serve(&directory, &["--data", "data", "--port", "0"]);
+    let server = serve(&directory, &["--data", "data", "--port", "0"]);
     let selected =
         "SELECT @@performance_schema_digests_size, @@GLOBAL.performance_schema_accounts_size";
-    assert_eq!(start_server.answer(selected), ["10000\t-1"]);
+    assert_eq!(server.answer(selected), ["10000\t-1"]);
     let age = "performance_schema_max_digest_sample_age";
-    assert_eq!(start_server.answer(&format!("SELECT @@{age}")), ["60"]);
-    start_server.answer(&format!("SET GLOBAL {age} = 5"));
-    assert_eq!(start_server.answer(&format!("SELECT @@{age}")), ["5"]);
-    assert_eq!(start_server.variable("max_digest_sample_age"), "5");
+    assert_eq!(server.answer(&format!("SELECT @@{age}")), ["60"]);
+    server.answer(&format!("SET GLOBAL {age} = 5"));
+    assert_eq!(server.answer(&format!("SELECT @@{age}")), ["5"]);
+    assert_eq!(server.variable("max_digest_sample_age"), "5");
 }
 
 #[test]
 fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
     let directory = Directory::new("options-actors");
-    let start_server = serve(&directory, &["--data", "data", "--port", "0"]);
+    let server = serve(&directory, &["--data", "data", "--port", "0"]);
     let own = "SELECT INSTRUMENTED, HISTORY FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()";
-    assert_eq!(start_server.answer(own), ["YES\tYES"]);
-    start_server
-        .answer("UPDATE performance_schema.setup_actors SET HISTORY = 'NO' WHERE USER = '%'");
-    assert_eq!(start_server.answer(own), ["YES\tNO"]);
-    start_server.answer(
+    assert_eq!(server.answer(own), ["YES\tYES"]);
+    server.answer("UPDATE performance_schema.setup_actors SET HISTORY = 'NO' WHERE USER = '%'");
+    assert_eq!(server.answer(own), ["YES\tNO"]);
+    server.answer(
         "INSERT INTO performance_schema.setup_actors (HOST, USER, ENABLED, HISTORY) \
          VALUES ('localhost', 'root', 'NO', 'YES')",
     );
-    assert_eq!(start_server.answer(own), ["NO\tYES"]);
+    assert_eq!(server.answer(own), ["NO\tYES"]);
     let sums = "SELECT SUM(COUNT_STAR) FROM \
                 performance_schema.events_statements_summary_by_account_by_event_name WHERE USER = 'root'";
-    let before = start_server.answer(sums);
-    start_server.answer("SELECT 1; SELECT 2");
+    let before = server.answer(sums);
+    server.answer("SELECT 1; SELECT 2");
     assert_eq!(
-        start_server.answer(sums),
+        server.answer(sums),
         before,
         "a thread that is not instrumented counts nothing"
     );
-    start_server.answer("DELETE FROM performance_schema.setup_actors WHERE USER = 'root'");
-    assert_eq!(start_server.answer(own), ["YES\tNO"]);
-    start_server.answer("TRUNCATE TABLE performance_schema.setup_actors");
+    server.answer("DELETE FROM performance_schema.setup_actors WHERE USER = 'root'");
+    assert_eq!(server.answer(own), ["YES\tNO"]);
+    server.answer("TRUNCATE TABLE performance_schema.setup_actors");
     assert_eq!(
-        start_server.answer("SELECT COUNT(*) FROM performance_schema.setup_actors"),
+        server.answer("SELECT COUNT(*) FROM performance_schema.setup_actors"),
         ["0"]
     );
-    assert_eq!(start_server.answer(own), ["NO\tNO"]);
+    assert_eq!(server.answer(own), ["NO\tNO"]);
     // Errors of clients are counted by MySQL's names.
-    start_server.answer("INSERT INTO performance_schema.setup_actors (HOST) VALUES ('%')");
+    server.answer("INSERT INTO performance_schema.setup_actors (HOST) VALUES ('%')");
     let mut client = Command::new("mariadb");
     client
         .arg("--no-defaults")
         .arg("--socket")
-        .arg(&start_server.socket);
+        .arg(&server.socket);
     let failed = finish(client.args(["--user=root", "-e", "SELECT * FROM nowhere.nothing"]));
     assert_eq!(failed.code, Some(1));
     let errors = "SELECT ERROR_NAME, SQL_STATE, SUM_ERROR_RAISED FROM \
                   performance_schema.events_errors_summary_global_by_error WHERE SUM_ERROR_RAISED > 0";
-    let rows = start_server.answer(errors);
+    let rows = server.answer(errors);
     assert!(
         rows.iter()
             .any(|row| row.starts_with("ER_BAD_DB_ERROR\t42000")
@@ -313,7 +308,7 @@ fn actors_are_changed_by_clients_and_obeyed_by_new_connections() {
 #[test]
 fn show_engine_lists_sizes_and_memory() {
     let directory = Directory::new("options-engine");
-    let start_server = serve(
+    let server = serve(
         &directory,
         &[
             "--data",
@@ -323,7 +318,7 @@ fn show_engine_lists_sizes_and_memory() {
             "--performance-schema-setup-actors-size=5",
         ],
     );
-    let rows = start_server.answer("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
+    let rows = server.answer("SHOW ENGINE PERFORMANCE_SCHEMA STATUS");
     let value = |name: &str| -> u64 {
         let value = rows.iter().find_map(|row| {
             let mut fields = row.split('\t');

@@ -136,12 +136,12 @@ impl Past {
             }
         }
         let files = self.files_with(table.name, pieces)?;
-        let file = files.into_iter().map(|path| {
+        let files = files.into_iter().map(|path| {
             let at = open.iter().position(|(other, _)| *other == path);
             let file = at.map(|at| open.swap_remove(at).1);
             DataFile { path, file }
         });
-        Ok(Some(file.collect()))
+        Ok(Some(files.collect()))
     }
 }
 
@@ -333,30 +333,28 @@ fn read_group(
     let rows = usize::try_from(reader.metadata().num_rows()).unwrap_or(0);
     let mut columns = Vec::with_capacity(table.columns.len());
     for (column, is_wanted) in table.columns.iter().zip(wanted) {
-        let column_position = is_wanted
+        let position = is_wanted
             .then(|| column_position(opened, column.name))
             .flatten();
-        columns.push(match column_position {
+        columns.push(match position {
             None => Values::None,
-            Some(column_position) => {
-                match (column.kind, reader.get_column_reader(column_position)?) {
-                    (Type::Time | Type::Long, ColumnReader::Int64ColumnReader(from)) => {
-                        Values::Long(values(from, rows)?)
-                    }
-                    (Type::Double, ColumnReader::DoubleColumnReader(from)) => {
-                        Values::Double(values(from, rows)?)
-                    }
-                    (Type::Text, ColumnReader::ByteArrayColumnReader(from)) => {
-                        Values::Text(values(from, rows)?)
-                    }
-                    _ => {
-                        let name = column.name;
-                        return Err(ParquetError::General(format!(
-                            "column {name} has another type"
-                        )));
-                    }
+            Some(position) => match (column.kind, reader.get_column_reader(position)?) {
+                (Type::Time | Type::Long, ColumnReader::Int64ColumnReader(from)) => {
+                    Values::Long(values(from, rows)?)
                 }
-            }
+                (Type::Double, ColumnReader::DoubleColumnReader(from)) => {
+                    Values::Double(values(from, rows)?)
+                }
+                (Type::Text, ColumnReader::ByteArrayColumnReader(from)) => {
+                    Values::Text(values(from, rows)?)
+                }
+                _ => {
+                    let name = column.name;
+                    return Err(ParquetError::General(format!(
+                        "column {name} has another type"
+                    )));
+                }
+            },
         });
     }
     Ok((columns, rows))

@@ -156,14 +156,14 @@ async fn answer(
         let text = value.and_then(|value| value.to_str().ok());
         text.unwrap_or_default().to_owned()
     };
-    let own = Request {
+    let parsed = Request {
         path: request.uri().path().to_owned(),
         query: request.uri().query().unwrap_or_default().to_owned(),
         accept: text(header::ACCEPT),
         cookie: text(header::COOKIE),
         host: text(header::HOST),
     };
-    let answered = tokio::task::spawn_blocking(move || site.answer(&own)).await;
+    let answered = tokio::task::spawn_blocking(move || site.answer(&parsed)).await;
     Ok(into_hyper(answered.unwrap_or_else(|_| {
         Response::refused(500, "this failed inside Tare; please report it")
     })))

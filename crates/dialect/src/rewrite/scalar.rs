@@ -45,9 +45,9 @@ impl Rewriter<'_> {
 /// `WITH "tare one" (v) AS (query) SELECT tare_only(v) FROM "tare one"`.
 fn require_one_row(query: Query) -> Query {
     let (rows, value) = (ident("tare one"), Ident::new("v"));
-    let require_one_row = node::call("tare_only", vec![Expr::Identifier(value.clone())]);
+    let only = node::call("tare_only", vec![Expr::Identifier(value.clone())]);
     let select = query::select_from(
-        vec![query::unnamed(require_one_row)],
+        vec![query::unnamed(only)],
         query::table(ObjectName::from(rows.clone())),
     );
     Query {

@@ -68,16 +68,16 @@ pub(super) fn shared_process<'a>(
             .filter(|each| each.is_for(server))
     };
     let shares = |one: &&Configuration| can(one) && process_key(one) == process_key(configuration);
-    let shared_process: Vec<&Configuration> = all().filter(shares).collect();
+    let sharing: Vec<&Configuration> = all().filter(shares).collect();
     // A shared process has more turns and warmer caches, so it is only compared with a baseline in the
     // same process.
     let with_baseline = (recipe.baseline.as_ref())
-        .is_none_or(|baseline| shared_process.iter().any(|each| each.name == *baseline));
+        .is_none_or(|baseline| sharing.iter().any(|each| each.name == *baseline));
     // Where others have their own processes, so have both cells of an A/A pair.
-    let has_own_process = shared_process.len() < 2 && all().count() > 1;
+    let has_own_process = sharing.len() < 2 && all().count() > 1;
     match has_own_process || !with_baseline {
         true => Vec::new(),
-        false => shared_process,
+        false => sharing,
     }
 }
 
@@ -87,12 +87,12 @@ pub(super) fn shared_process_of_cell<'a>(recipe: &'a Recipe, key: &Key) -> Vec<&
     let Some(parts) = recipe.parts(key) else {
         return Vec::new();
     };
-    let shared_process = shared_process(recipe, parts.server, parts.configuration);
+    let sharing = shared_process(recipe, parts.server, parts.configuration);
     let all = recipe.configurations.iter();
-    let mixed = shared_process.len() < all.filter(|each| each.is_for(parts.server)).count();
+    let mixed = sharing.len() < all.filter(|each| each.is_for(parts.server)).count();
     match key.again && mixed {
         true => Vec::new(),
-        false => shared_process,
+        false => sharing,
     }
 }
 
@@ -479,11 +479,8 @@ mod tests {
         let server = recipe.server("tare").expect("there");
         let of = |name: &str| -> Vec<&str> {
             let configuration = recipe.configuration(server, name).expect("there");
-            let shared_process = shared_process(&recipe, server, configuration);
-            shared_process
-                .iter()
-                .map(|each| each.name.as_str())
-                .collect()
+            let sharing = shared_process(&recipe, server, configuration);
+            sharing.iter().map(|each| each.name.as_str()).collect()
         };
         let shared = [
             "off",

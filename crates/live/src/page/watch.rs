@@ -142,7 +142,7 @@ impl Watch {
 
     fn answer(&mut self, sql: &str) -> Result<Answer, String> {
         let target = self.target.as_mut().ok_or("the server does not answer")?;
-        target.server.query(sql).map_err(last_cost)
+        target.server.query(sql).map_err(reason)
     }
 
     fn take_sample(&mut self) -> Result<(), String> {
@@ -161,7 +161,7 @@ impl Watch {
             return Ok(());
         };
         let start = Instant::now();
-        let moment = target.source.read_moment().map_err(last_cost)?;
+        let moment = target.source.read_moment().map_err(reason)?;
         self.took += start.elapsed();
         let seconds = (start - self.last_moment).as_secs_f64();
         self.last_moment = start;
@@ -271,7 +271,7 @@ impl Watch {
     }
 }
 
-fn last_cost(error: QueryError) -> String {
+fn reason(error: QueryError) -> String {
     match error {
         QueryError::Lost(why) | QueryError::Refused(why) => why,
     }
