@@ -73,7 +73,8 @@ pub struct ServerOptions {
     #[arg(short = 'S', long, value_name = "PATH")]
     socket: Option<PathBuf>,
 
-    /// Read options from the groups [client] and [tare-client] of this file, not of ~/.my.cnf
+    /// Read options from the groups [client], [client-server] and [tare-client] of this file, not of
+    /// ~/.my.cnf
     #[arg(long, value_name = "PATH")]
     defaults_file: Option<PathBuf>,
 

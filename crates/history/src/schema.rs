@@ -56,7 +56,7 @@ const SERVER: Column = column(
 #[rustfmt::skip] // One column, one line.
 pub static MOMENTS: Table = Table {
     name: "moments",
-    doc: "A moment at which all threads were looked at, active or not.",
+    doc: "A moment at which all threads were sampled, active or not.",
     by_hour: true,
     columns: &[
         AT,
@@ -126,7 +126,7 @@ pub static GROWTH: Table = Table {
     ],
 };
 
-/// What digests stand for.
+/// The texts of digests.
 #[rustfmt::skip] // One column, one line.
 pub static DIGESTS: Table = Table {
     name: "digests",

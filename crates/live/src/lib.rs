@@ -1,8 +1,8 @@
 //! HTTP for a server: OpenMetrics for Prometheus, and the live page for people.
 //!
 //! ```text
-//! cli opens a server or segment ---> target.rs ----> metrics/ (asks when it is scraped) ----\
-//!                                                \-> page/watch.rs (looks) -> timeline.rs     web.rs ---> HTTP
+//! cli opens a server or segment ---> target.rs ----> metrics/ (queries when scraped) -------\
+//!                                                \-> page/watch.rs -> timeline.rs             web.rs ---> HTTP
 //! history's files -----------------------------------------------------/        |          /
 //!                                                                        site.rs, answers.rs
 //! ```

@@ -45,7 +45,7 @@ struct Install {
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
 
-    /// Path of libtare_psi.so [default: TARE_PSI_LIBRARY, beside tare, or in ../lib]
+    /// Path of libtare_psi.so [default: TARE_PSI_LIBRARY, in tare's directory, or in ../lib]
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 }

@@ -42,17 +42,17 @@ impl Figures {
         let moments = count(&self.moments);
         put(
             "tare_record_moments",
-            "Moments at which tare record has looked.",
+            "Moments at which tare record sampled threads.",
             moments,
         );
         let samples = count(&self.samples);
         put(
             "tare_record_samples",
-            "Active threads that it has seen.",
+            "Active threads that it sampled.",
             samples,
         );
         let took = count(&self.took_ns) * 1e-9;
-        put("tare_record_look_seconds", "What looking has taken.", took);
+        put("tare_record_look_seconds", "What sampling took.", took);
     }
 }
 

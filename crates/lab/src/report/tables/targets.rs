@@ -45,7 +45,7 @@ pub fn targets(plan: &Plan, analysis: &Analysis) -> Option<Table> {
         title: "Targets".into(),
         heading,
         rows,
-        note: "Reached: the whole interval lies within. Missed: the whole interval lies beyond."
+        note: "Reached: the entire interval is within the target. Missed: the entire interval is beyond it."
             .into(),
     };
     (!table.rows.is_empty()).then(|| table.narrow())
