@@ -144,8 +144,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let is_segment = args.target.is_segment();
     let server = match &args.server {
         Some(name) => name.clone(),
-        None if is_segment => program(&mut observed)?,
-        None => observed.about.server(),
+        None => server_name(&mut observed)?,
     };
     let warning = check_consumers(&mut observed)?;
     let mut source = metrics_source::source(&args.target)?;
@@ -217,9 +216,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The name of the program that writes the segment.
-fn program(observed: &mut ObservedServer) -> Result<String, Failure> {
-    let program = observed.text("SELECT program FROM tare.segments")?;
+/// The server's default name in a history: the program that writes the segment, or product and version.
+pub fn server_name(observed: &mut ObservedServer) -> Result<String, Failure> {
+    let program = match observed.about.is_segment {
+        true => observed.text("SELECT program FROM tare.segments")?,
+        false => None,
+    };
     Ok(program.unwrap_or_else(|| observed.about.server()))
 }
 

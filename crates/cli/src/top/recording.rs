@@ -15,6 +15,7 @@ use super::source::Others;
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, SessionClient};
 use crate::observe::ObservedServer;
+use crate::record::server_name;
 use crate::sql::Target;
 
 /// As `tare record` without options.
@@ -133,12 +134,7 @@ impl Recording {
         let mut own = vec![observed.about.connection_id];
         let server = match &self.server {
             Some(name) => name.clone(),
-            None if is_segment => {
-                let program = observed.text("SELECT program FROM tare.segments");
-                let program = program.ok().flatten();
-                program.unwrap_or_else(|| observed.about.server())
-            }
-            None => observed.about.server(),
+            None => server_name(&mut observed).map_err(unreachable)?,
         };
         let mut source: Box<dyn Source> = match is_segment {
             true => metrics_source::source(&self.target).map_err(unreachable)?,
