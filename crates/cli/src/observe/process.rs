@@ -14,7 +14,7 @@ impl ObservedServer {
             return Ok(self
                 .about
                 .pid
-                .filter(|pid| is_running(*pid))
+                .filter(|pid| process::is_running(*pid))
                 .ok_or_else(|| "its process does not run on this machine".to_owned()));
         }
         let Ok(Some(dsn)) = self.target.server() else {
@@ -34,11 +34,7 @@ impl ObservedServer {
             .ok()
             .and_then(|pid| pid.trim().parse().ok());
         Ok(pid
-            .filter(|pid| is_running(*pid))
+            .filter(|pid| process::is_running(*pid))
             .ok_or_else(|| format!("its pid file {file} names no process of this machine")))
     }
-}
-
-fn is_running(pid: u32) -> bool {
-    Path::new(&format!("/proc/{pid}/stat")).exists()
 }
