@@ -6,7 +6,7 @@ use std::os::fd::IntoRawFd;
 use engine::{Config, Limits, LockTiming, Setting, StartError};
 
 use crate::class::register_again;
-use crate::status::{Failure, Outcome, Status, catch_panic, pointer_or_null, return_status};
+use crate::status::{Failure, Outcome, Status, catch_panic, free, pointer_or_null, return_status};
 use crate::text::text;
 
 /// `struct tare_config`.
@@ -19,18 +19,14 @@ pub extern "C" fn tare_config_new() -> *mut tare_config {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_config_free(config: *mut tare_config) {
-    catch_panic((), || {
-        if !config.is_null() {
-            // SAFETY: rule 2 (it is not used any more).
-            drop(unsafe { Box::from_raw(config) });
-        }
-    });
+    // SAFETY: rule 2 (it is not used any more).
+    unsafe { free(config) };
 }
 
 /// Changes a config, or returns the error that there is none.
 ///
 /// # Safety
-/// As [`tare_config_free`]; no other thread uses it now.
+/// `config` is NULL, or came from [`tare_config_new`] and was not freed; no other thread uses it now.
 unsafe fn change(
     config: *mut tare_config,
     body: impl FnOnce(&mut Config) -> Result<(), Failure>,

@@ -2,7 +2,7 @@
 //!
 //! | file | functions |
 //! |---|---|
-//! | status | statuses, messages of errors, and the functions that catch panics |
+//! | status | statuses, messages of errors, and the functions that catch panics and free objects |
 //! | place | objects in the host's memory |
 //! | config | `tare_config_*`, `tare_start`, `tare_stop` |
 //! | class | `tare_register*` |

@@ -13,7 +13,7 @@ use engine::{
 use crate::class::{require_kind, tare_class};
 use crate::place::{HostObject, Place, assert_fits};
 use crate::statement::{tare_statement, with};
-use crate::status::{Failure, catch_panic, pointer_or_null};
+use crate::status::{Failure, catch_panic, free, pointer_or_null};
 use crate::text::{text, text_of};
 use crate::wait::{begin, tare_wait};
 
@@ -36,19 +36,6 @@ impl HostObject for Call {
 }
 
 const _: () = assert_fits::<Call>(8);
-
-/// Frees an object.
-///
-/// # Safety
-/// `object` is NULL or came from its `_new` or `_open` and was not freed.
-unsafe fn free<T>(object: *mut T) {
-    catch_panic((), || {
-        if !object.is_null() {
-            // SAFETY: rule 8 (it is not used any more).
-            drop(unsafe { Box::from_raw(object) });
-        }
-    });
-}
 
 /// An enum's value by its number.
 fn enum_value<T>(given: c_int, of: impl Fn(u8) -> Option<T>, what: &str) -> Result<T, Failure> {

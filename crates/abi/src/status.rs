@@ -1,4 +1,4 @@
-//! Statuses, messages of errors, and the functions that catch panics.
+//! Statuses, messages of errors, and the functions that catch panics and free objects.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -108,6 +108,19 @@ pub fn pointer_or_null<T>(body: impl FnOnce() -> Result<*mut T, Failure>) -> *mu
             std::ptr::null_mut()
         })
     })
+}
+
+/// Frees an object from [`pointer_or_null`].
+///
+/// # Safety
+/// `object` is NULL or came from a `Box`, and is not used any more.
+pub unsafe fn free<T>(object: *mut T) {
+    catch_panic((), || {
+        if !object.is_null() {
+            // SAFETY: rule 8 (it is not used any more).
+            drop(unsafe { Box::from_raw(object) });
+        }
+    });
 }
 
 #[unsafe(no_mangle)]

@@ -7,7 +7,7 @@ use engine::{Class, Kind, Operation};
 
 use crate::class::{of_kind, require_kind, tare_class};
 use crate::place::{HostObject, Place, assert_fits};
-use crate::status::{catch_panic, pointer_or_null};
+use crate::status::{catch_panic, free, pointer_or_null};
 use crate::text::text;
 
 /// `struct tare_wait`.
@@ -138,29 +138,16 @@ pub unsafe extern "C" fn tare_socket_open(
     })
 }
 
-/// Ends an instance.
-///
-/// # Safety
-/// `instance` is NULL or came from an open function and was not closed.
-unsafe fn close<T>(instance: *mut Instance<T>) {
-    catch_panic((), || {
-        if !instance.is_null() {
-            // SAFETY: rule 8 (it is not used any more).
-            drop(unsafe { Box::from_raw(instance) });
-        }
-    });
-}
-
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_file_close(file: *mut tare_file) {
     // SAFETY: rule 2 (it is not used any more).
-    unsafe { close(file) };
+    unsafe { free(file) };
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tare_socket_close(socket: *mut tare_socket) {
     // SAFETY: rule 2 (it is not used any more).
-    unsafe { close(socket) };
+    unsafe { free(socket) };
 }
 
 #[unsafe(no_mangle)]
