@@ -1,6 +1,6 @@
 //! Regular expressions: REGEXP, and the REGEXP_ functions.
 
-use regex::{Regex, RegexBuilder};
+use regex::{Captures, Regex, RegexBuilder};
 use rusqlite::Result;
 
 use crate::prelude::*;
@@ -58,15 +58,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 check_step()?;
                 let all = groups.get_match();
                 builder.push(&rest[done..all.start()]);
-                // $1 is a group in both; a name behind $ is none in MySQL.
-                let fits = if new.contains('$') {
-                    let mut expanded = String::new();
-                    groups.expand(&new, &mut expanded);
-                    builder.push(&expanded)
-                } else {
-                    builder.push(&new)
-                };
-                if !fits {
+                if !push_replacement(&mut builder, &groups, &new)? {
                     break;
                 }
                 done = all.end();
@@ -88,6 +80,32 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }))
     }),
 ];
+
+/// Appends a replacement. `$1` is a group, as in MySQL; a name after `$` is no group there. False: the text
+/// is too long.
+fn push_replacement(builder: &mut TextBuilder, groups: &Captures<'_>, new: &str) -> Result<bool> {
+    let mut expanded = String::new();
+    let mut rest = new;
+    while !rest.is_empty() {
+        check_step()?;
+        // A piece has one group at most: it is expanded to little more than the text and itself.
+        let from = if rest.starts_with('$') { 2 } else { 0 };
+        let next = rest.bytes().skip(from).position(|b| b == b'$');
+        let (piece, behind) = rest.split_at(next.map_or(rest.len(), |at| from + at));
+        let fits = if piece.starts_with('$') {
+            expanded.clear();
+            groups.expand(piece, &mut expanded);
+            builder.push(&expanded)
+        } else {
+            builder.push(piece)
+        };
+        if !fits {
+            return Ok(false);
+        }
+        rest = behind;
+    }
+    Ok(true)
+}
 
 /// A text's bytes at most: a search cannot be ended, and takes up to 25 ns for each.
 const MAX_SUBJECT_BYTES: usize = 4 << 20;

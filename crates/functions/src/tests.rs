@@ -120,3 +120,32 @@ fn sqlite_knows_every_function() {
     }
     assert!(missing.is_empty(), "{missing:#?}");
 }
+
+#[test]
+fn a_text_beyond_the_limit_is_null() {
+    let db = connection();
+    let value = |sql: &str| db.query_row(sql, [], |row| row.get::<_, Value>(0));
+    for sql in [
+        "SELECT regexp_replace(repeat('a', 1 << 20), 'a+', repeat('$0', 1 << 20))",
+        "SELECT regexp_replace(repeat('a', 1 << 20), 'a', repeat('b', 1 << 20))",
+    ] {
+        assert_eq!(value(sql), Ok(Value::Null), "{sql}");
+    }
+}
+
+#[test]
+fn a_replacement_has_the_groups_of_its_match() {
+    let db = connection();
+    for (new, expected) in [
+        ("[$0]", "x[abc]y"),
+        ("$2$1", "xcby"),
+        ("$9$$$1$", "x$b$y"),
+        ("$é$$1", "x$é$1y"),
+        ("-", "x-y"),
+        ("", "xy"),
+    ] {
+        let sql = "SELECT regexp_replace('xabcy', 'a(b)(c)', ?1)";
+        let text = db.query_row(sql, [new], |row| row.get::<_, String>(0));
+        assert_eq!(text.as_deref(), Ok(expected), "{new}");
+    }
+}
