@@ -7,7 +7,7 @@ use std::ops::Deref;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Error, Result, ffi};
-use tare_mysql::date::{DateTime, MAX_TEXT_BYTES};
+use tare_mysql::date::{self, DateTime};
 use tare_mysql::error::{SqlError, ticket};
 use tare_mysql::interrupt;
 use tare_mysql::number::Number;
@@ -114,7 +114,7 @@ pub fn bytes<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, [u8]>> {
 /// An argument as a date.
 pub fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
     if let ValueRef::Text(t) | ValueRef::Blob(t) = ctx.get_raw(i)
-        && t.len() > MAX_TEXT_BYTES
+        && t.len() > date::MAX_TEXT_BYTES
     {
         return None;
     }
