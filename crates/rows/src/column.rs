@@ -98,7 +98,8 @@ impl SeriesSet {
     pub const fn since(series: Series) -> Self {
         match series {
             Series::V8_0 => Self::ALL,
-            first => Self::of(&[first]),
+            Series::V9_7 => Self::of(&[Series::V9_7]),
+            Series::Mariadb => Self::MARIADB,
         }
     }
 
