@@ -26,6 +26,30 @@ use crate::scope::Names;
 
 use ColumnType::*;
 
+/// Whether an expression other than a comparison is a condition: its value is 0, 1 or NULL.
+fn is_condition(expr: &Expr) -> bool {
+    matches!(
+        expr,
+        Expr::Exists { .. }
+            | Expr::IsNull(_)
+            | Expr::IsNotNull(_)
+            | Expr::IsTrue(_)
+            | Expr::IsNotTrue(_)
+            | Expr::IsFalse(_)
+            | Expr::IsNotFalse(_)
+            | Expr::IsUnknown(_)
+            | Expr::IsNotUnknown(_)
+            | Expr::Between { .. }
+            | Expr::InList { .. }
+            | Expr::InSubquery { .. }
+            | Expr::Like { .. }
+            | Expr::RLike { .. }
+            | Expr::MemberOf(_)
+            | Expr::AnyOp { .. }
+            | Expr::AllOp { .. }
+    )
+}
+
 /// The type of an expression that has not been rewritten yet.
 pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
     match expr {
@@ -62,23 +86,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             names.types.put(left, right, wire);
             wire
         }
-        Expr::Exists { .. }
-        | Expr::IsNull(_)
-        | Expr::IsNotNull(_)
-        | Expr::IsTrue(_)
-        | Expr::IsNotTrue(_)
-        | Expr::IsFalse(_)
-        | Expr::IsNotFalse(_)
-        | Expr::IsUnknown(_)
-        | Expr::IsNotUnknown(_)
-        | Expr::Between { .. }
-        | Expr::InList { .. }
-        | Expr::InSubquery { .. }
-        | Expr::Like { .. }
-        | Expr::RLike { .. }
-        | Expr::MemberOf(_)
-        | Expr::AnyOp { .. }
-        | Expr::AllOp { .. } => Some(WireType {
+        _ if is_condition(expr) => Some(WireType {
             length: 1,
             ..WireType::bigint()
         }),

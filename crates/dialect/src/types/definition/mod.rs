@@ -10,6 +10,7 @@ use tare_mysql::table::{ColumnDef, literal};
 use tare_mysql::types::{base_type, parts};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
+use super::is_condition;
 use super::kind::is_integer;
 use crate::function::{arguments, name_of};
 use crate::scope::Names;
@@ -233,19 +234,8 @@ fn is_short(expr: &Expr) -> bool {
         },
         Expr::UnaryOp { expr, .. } => matches!(expr.as_ref(), Expr::Value(_)) && is_short(expr),
         Expr::BinaryOp { op, .. } => null::compares(op),
-        Expr::Exists { .. }
-        | Expr::IsNull(_)
-        | Expr::IsNotNull(_)
-        | Expr::IsTrue(_)
-        | Expr::IsNotTrue(_)
-        | Expr::IsFalse(_)
-        | Expr::IsNotFalse(_)
-        | Expr::Between { .. }
-        | Expr::InList { .. }
-        | Expr::InSubquery { .. }
-        | Expr::Like { .. }
-        | Expr::RLike { .. }
-        | Expr::Extract { .. } => true,
+        Expr::Extract { .. } => true,
+        _ if is_condition(expr) => true,
         Expr::Function(f) => INT_FUNCTIONS.contains(&name_of(f).as_str()),
         _ => {
             let like = same_as(expr);

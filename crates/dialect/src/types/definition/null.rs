@@ -80,7 +80,9 @@ pub(super) fn nullable(expr: &Expr, names: &mut Names<'_>) -> bool {
         | Expr::IsTrue(_)
         | Expr::IsNotTrue(_)
         | Expr::IsFalse(_)
-        | Expr::IsNotFalse(_) => false,
+        | Expr::IsNotFalse(_)
+        | Expr::IsUnknown(_)
+        | Expr::IsNotUnknown(_) => false,
         Expr::Between {
             expr, low, high, ..
         } => any(&[expr, low, high]),
