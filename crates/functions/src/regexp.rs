@@ -47,21 +47,17 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let mut builder = TextBuilder::default();
         builder.push(head);
         let mut done = 0;
-        if nth > 0 {
-            if let Some(m) = re.find_iter(rest).nth(nth as usize - 1) {
-                builder.push(&rest[..m.start()]);
-                builder.push(&new);
-                done = m.end();
+        for (i, groups) in (1..).zip(re.captures_iter(rest)) {
+            check_step()?;
+            // 0 is all matches.
+            if i < nth {
+                continue;
             }
-        } else {
-            for groups in re.captures_iter(rest) {
-                check_step()?;
-                let all = groups.get_match();
-                builder.push(&rest[done..all.start()]);
-                if !push_replacement(&mut builder, &groups, &new)? {
-                    break;
-                }
-                done = all.end();
+            let all = groups.get_match();
+            builder.push(&rest[done..all.start()]);
+            done = all.end();
+            if !push_replacement(&mut builder, &groups, &new)? || i == nth {
+                break;
             }
         }
         builder.push(&rest[done..]);

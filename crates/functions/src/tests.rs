@@ -148,4 +148,15 @@ fn a_replacement_has_the_groups_of_its_match() {
         let text = db.query_row(sql, [new], |row| row.get::<_, String>(0));
         assert_eq!(text.as_deref(), Ok(expected), "{new}");
     }
+    for (nth, expected) in [
+        (-1, "[a][b]"),
+        (0, "[a][b]"),
+        (1, "[a]b"),
+        (2, "a[b]"),
+        (3, "ab"),
+    ] {
+        let sql = "SELECT regexp_replace('ab', '(.)', '[$1]', 1, ?1)";
+        let text = db.query_row(sql, [nth], |row| row.get::<_, String>(0));
+        assert_eq!(text.as_deref(), Ok(expected), "{nth}");
+    }
 }
