@@ -59,8 +59,9 @@ fn a_table_of_a_select_has_its_columns_types() {
     exec(
         &mut conn,
         "CREATE TABLE made SELECT d * 2 AS p, SUM(d) AS sd, AVG(n) AS an, COUNT(*) AS k, CONCAT(v, 'x') AS cv, \
-         'lit' AS l, 1.50 AS dec_, 1e3 AS r, NULL AS none, NOW(2) AS now_, n = 7 AS eq, IFNULL(v, '') AS nn, \
-         CAST(n AS CHAR) AS ch, CASE WHEN n > 1 THEN 'abc' ELSE 'z' END AS cs, MAX(e) AS me, LENGTH(v) AS ln, \
+         'lit' AS l, 1.50 AS dec_, 1e3 AS r, NULL AS none, NOW(2) AS now_, n = 7 AS eq, \
+         n IS UNKNOWN AS un, IFNULL(v, '') AS nn, CAST(n AS CHAR) AS ch, \
+         CASE WHEN n > 1 THEN 'abc' ELSE 'z' END AS cs, MAX(e) AS me, LENGTH(v) AS ln, \
          (SELECT MAX(v) FROM s) AS sub FROM s GROUP BY id",
     );
     assert_eq!(
@@ -77,6 +78,7 @@ fn a_table_of_a_select_has_its_columns_types() {
             "none|binary(0)|YES|NULL",
             "now_|datetime(2)|NO|NULL",
             "eq|int|NO|0",
+            "un|int|NO|0",
             "nn|varchar(20)|NO|",
             "ch|varchar(11)|YES|NULL",
             "cs|varchar(3)|NO|",
