@@ -79,9 +79,8 @@ fn account(runner: &dyn StatementRunner, of: Option<&(String, String)>) -> Optio
     let own = runner.context().current_account();
     let (user, host) = of.unwrap_or(&own);
     let is_own = (user, host) == (&own.0, &own.1);
-    let all = runner.context().accounts();
-    if all.is_empty() && is_own {
-        // A reader of a segment, which has no accounts.
+    if is_own && runner.context().id() == 0 {
+        // The reader of a segment, which has no accounts.
         return Some(Account {
             user: own.0,
             host: own.1,
@@ -91,7 +90,8 @@ fn account(runner: &dyn StatementRunner, of: Option<&(String, String)>) -> Optio
             locked: false,
         });
     }
-    all.into_iter().find(|account| {
+    let mut all = runner.context().accounts().into_iter();
+    all.find(|account| {
         account.user == *user
             && (account.host.eq_ignore_ascii_case(host) || [ROOT, MONITOR].contains(&user.as_str()))
     })

@@ -169,6 +169,11 @@ fn accounts_have_three_levels_of_rights() {
     let tables = "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = 'test'";
     assert_eq!(one(&mut monitor, tables), "0");
     assert_eq!(one(&mut root, tables), "1");
+    // A session may outlive its account.
+    exec(&mut root, "CREATE USER gone IDENTIFIED BY 'p'");
+    let mut gone = by_tls(running.port(), "gone", "p").expect("connects");
+    exec(&mut root, "DROP USER gone");
+    assert_eq!(errno(&mut gone, "SHOW GRANTS"), 1141);
 }
 
 #[test]
