@@ -40,7 +40,7 @@ pub struct Connection {
     durability_pending: Vec<String>,
     /// Whether a database whose definitions it has read has views.
     views: bool,
-    /// Whether commits to the settled databases wait for the disk.
+    /// Whether commits wait for the disk, except those to databases in `durability_pending`.
     durable: bool,
     db: rusqlite::Connection,
     raw: NonNull<rusqlite::ffi::sqlite3>,

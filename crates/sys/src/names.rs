@@ -2,7 +2,7 @@
 
 /// A path with the variable in place of its beginning, where one of these variables has it.
 pub fn format_path(path: &str, variables: &[(&str, String)]) -> String {
-    let variables = variables
+    let longest = variables
         .iter()
         .filter(|(_, value)| value.trim_end_matches('/').len() > 1)
         .filter_map(|(name, value)| {
@@ -11,7 +11,7 @@ pub fn format_path(path: &str, variables: &[(&str, String)]) -> String {
             (rest.is_empty() || rest.starts_with('/')).then_some((value.len(), name, rest))
         })
         .max_by_key(|(length, ..)| *length);
-    match variables {
+    match longest {
         Some((_, name, rest)) => format!("@@{name}{rest}"),
         None => path.to_owned(),
     }

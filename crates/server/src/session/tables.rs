@@ -153,7 +153,7 @@ impl Tables {
             let table = self.open(&access.database, &def);
             let indexes = &self.open[table].indexes;
             let index = access.index.as_ref();
-            let index = index.and_then(|name| indexes.iter().position(|index| index == name));
+            let index = index.and_then(|name| indexes.iter().position(|own| own == name));
             all.push(TableUse {
                 table,
                 index,

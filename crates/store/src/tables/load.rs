@@ -116,9 +116,9 @@ fn fill_view_columns(
     let Some(columns) = columns.filter(|columns| columns.len() == view.columns.len()) else {
         return Ok(());
     };
-    for (column, columns) in view.columns.iter_mut().zip(columns) {
+    for (column, typed) in view.columns.iter_mut().zip(columns) {
         let name = std::mem::take(&mut column.name);
-        *column = ColumnDef { name, ..columns };
+        *column = ColumnDef { name, ..typed };
     }
     Ok(())
 }
