@@ -35,6 +35,16 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// Checks whether the statement may go on, if an argument is long. One row may have thousands of calls,
+    /// between which SQLite does not check.
+    ///
+    /// # Errors
+    /// The statement must end.
+    #[inline]
+    pub(crate) fn check_arguments(&self) -> Result<()> {
+        (0..self.len()).try_for_each(|i| check_long(self.get_raw(i)))
+    }
+
     /// Returns an argument as the call's value, without reading and copying it.
     pub fn argument(&self, i: usize) -> Answer {
         self.chosen.set(Some(i));
@@ -144,6 +154,23 @@ pub fn fail(message: &str) -> Error {
 pub fn raise(error: SqlError) -> Error {
     let code = ticket::store(error).code(ffi::SQLITE_ERROR);
     Error::SqliteFailure(ffi::Error::new(code), None)
+}
+
+/// Bytes of a long text: reading or building it takes some 10 microseconds.
+const LONG_TEXT_BYTES: usize = 64 << 10;
+
+/// Checks whether the statement may go on, if a value is long.
+///
+/// # Errors
+/// The statement must end.
+#[inline]
+pub(crate) fn check_long(value: ValueRef<'_>) -> Result<()> {
+    match value {
+        ValueRef::Text(text) | ValueRef::Blob(text) if text.len() >= LONG_TEXT_BYTES => {
+            interrupt::check().map_err(raise)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// A step of work that grows faster than the arguments: see [`interrupt::check_step`].

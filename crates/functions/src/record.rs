@@ -10,7 +10,7 @@ use sqlparser::ast::Expr;
 use tare_dialect::error::Result;
 use tare_dialect::function::{ANY, Evaluation, Form, ReturnType, Signature, SqlCall};
 
-use crate::call::{Answer, Call};
+use crate::call::{Answer, Call, check_long};
 use crate::evaluation::EvaluationContext;
 
 /// Computes a call's value.
@@ -277,7 +277,9 @@ impl Body {
                     let session = session.clone();
                     db.create_scalar_function(name, arguments, flags, move |ctx| {
                         let call = Call::new(ctx, &*session);
+                        call.check_arguments()?;
                         let value = body(&call)?;
+                        check_long((&value).into())?;
                         Ok(match call.chosen.get() {
                             Some(i) => CallValue::Argument(i),
                             None => CallValue::Computed(value),

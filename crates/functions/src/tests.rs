@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use rusqlite::types::Value;
 use tare_dialect::function::ANY;
+use tare_mysql::error::SqlError;
+use tare_mysql::interrupt::{StopSignal, begin_statement};
 use tare_mysql::session::SessionFacts;
 
 use super::{EvaluationContext, FAMILIES, Function, find, register};
@@ -158,5 +160,36 @@ fn a_replacement_has_the_groups_of_its_match() {
         let sql = "SELECT regexp_replace('ab', '(.)', '[$1]', 1, ?1)";
         let text = db.query_row(sql, [nth], |row| row.get::<_, String>(0));
         assert_eq!(text.as_deref(), Ok(expected), "{nth}");
+    }
+}
+
+/// A statement that was killed.
+#[derive(Debug)]
+struct Killed;
+
+impl StopSignal for Killed {
+    fn must_stop(&self) -> bool {
+        true
+    }
+    fn interruption(&self) -> SqlError {
+        SqlError::interrupted()
+    }
+}
+
+#[test]
+fn calls_of_long_texts_can_be_interrupted() {
+    let db = connection();
+    let length = |sql: &str, bytes: usize| {
+        let text = "a".repeat(bytes);
+        db.query_row(sql, [text], |row| row.get::<_, i64>(0))
+    };
+    let reads = "SELECT length(md5(?1))";
+    let builds = "SELECT length(repeat('a', length(?1)))";
+    assert_eq!(length(reads, 1 << 20), Ok(32));
+    let _statement = begin_statement(&Arc::new(Killed));
+    assert_eq!(length(reads, 100), Ok(32));
+    assert_eq!(length(builds, 100), Ok(100));
+    for sql in [reads, builds] {
+        assert!(length(sql, 1 << 20).is_err(), "{sql}");
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! SQLite checks this itself while it runs a statement. Code outside of SQLite's virtual machine, and code whose
 //! time grows faster than its arguments, calls [`check_step`]. A call or comparison that reads a text once does
-//! not: the longest text takes less than a second.
+//! not: the longest text takes less than a second. Calls of long texts [`check`] before and after.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
