@@ -3,6 +3,7 @@
 use rusqlite::types::Value;
 use tare_functions::EvaluationContext;
 use tare_mysql::error::Result;
+use tare_mysql::interrupt;
 use tare_query::result::Rows;
 use tare_query::runner::StatementRunner;
 
@@ -70,6 +71,14 @@ impl Call<'_> {
     /// Changes rows of performance_schema.
     pub(super) fn change(&mut self, statement: &str, parameters: &[&str]) -> Result<u64> {
         self.caller.runner().change(statement, parameters)
+    }
+
+    /// Runs statements that undo changes of performance_schema, even if the call was killed meanwhile.
+    pub(super) fn undo(&mut self, statements: &[String]) -> Result<()> {
+        interrupt::ignore_during(|| {
+            let mut statements = statements.iter();
+            statements.try_for_each(|statement| self.change(statement, &[]).map(drop))
+        })
     }
 
     /// TRUNCATE of a table of performance_schema.

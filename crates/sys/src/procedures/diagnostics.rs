@@ -118,9 +118,7 @@ impl Call<'_> {
         }
         let undo = self.configure(&setup)?;
         let result = self.diagnose(seconds, every);
-        for statement in undo {
-            self.change(&statement, &[])?;
-        }
+        self.undo(&undo)?;
         result
     }
 

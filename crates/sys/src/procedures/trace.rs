@@ -117,9 +117,7 @@ impl Call<'_> {
             Ok(())
         });
         // The consumers are disabled again, however the trace ended.
-        for statement in undo {
-            self.change(&statement, &[])?;
-        }
+        self.undo(&undo)?;
         traced?;
         stages.retain(|_, row| executions.contains_key(&(number(row, 0), number(row, 1))));
         self.digest_summary(executions.values(), stages.values())?;
@@ -243,9 +241,7 @@ impl Call<'_> {
             }
             Ok(())
         });
-        for statement in undo {
-            self.change(&statement, &[])?;
-        }
+        self.undo(&undo)?;
         traced?;
         self.send_text(
             "summary",
