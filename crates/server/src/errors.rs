@@ -1,7 +1,5 @@
 //! Errors of the protocol that several commands report.
 
-use std::fmt::Display;
-
 use tare_mysql::error::SqlError;
 
 /// The packet does not have the form of its command.
@@ -21,10 +19,4 @@ pub fn packet_too_large() -> SqlError {
 /// The text is not UTF-8.
 pub fn invalid_text() -> SqlError {
     SqlError::new(1300, "Invalid utf8mb4 character string")
-}
-
-/// There is no prepared statement of this number or name.
-pub fn unknown_handler(handler: impl Display, command: &str) -> SqlError {
-    let text = format!("Unknown prepared statement handler ({handler}) given to {command}");
-    SqlError::new(1243, text)
 }

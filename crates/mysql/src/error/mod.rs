@@ -3,6 +3,8 @@
 pub mod names;
 pub mod ticket;
 
+use std::fmt::Display;
+
 use names::ERRORS;
 
 use crate::series::Series;
@@ -67,6 +69,12 @@ impl SqlError {
     /// 1049.
     pub fn unknown_database(name: &str) -> Self {
         Self::new(1049, format!("Unknown database '{name}'"))
+    }
+
+    /// 1243: no prepared statement has this number or name.
+    pub fn unknown_handler(handler: impl Display, command: &str) -> Self {
+        let text = format!("Unknown prepared statement handler ({handler}) given to {command}");
+        Self::new(1243, text)
     }
 
     /// 1193.

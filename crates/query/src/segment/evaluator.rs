@@ -155,7 +155,7 @@ impl Evaluator {
             Action::Execute(name, using) => return self.execute(name, using),
             Action::Deallocate(name) => {
                 if self.named.remove(&name.to_lowercase()).is_none() {
-                    return Err(unknown_statement(name, "DEALLOCATE PREPARE"));
+                    return Err(SqlError::unknown_handler(name, "DEALLOCATE PREPARE"));
                 }
             }
             // The tables of the system schemas take no part in transactions, in MySQL as here.
@@ -268,7 +268,7 @@ impl Evaluator {
         let text = self.named.get(&name.to_lowercase());
         let text = text
             .cloned()
-            .ok_or_else(|| unknown_statement(name, "EXECUTE"))?;
+            .ok_or_else(|| SqlError::unknown_handler(name, "EXECUTE"))?;
         let plan = self.plan(&text)?;
         if plan.params != using.len() || matches!(plan.action, Action::Execute(..)) {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
@@ -314,12 +314,4 @@ impl StatementRunner for Evaluator {
         let system = self.system.ensure(&sql.catalog)?;
         explain::lines(system.connection().db(), sql)
     }
-}
-
-/// 1243.
-fn unknown_statement(name: &str, command: &str) -> SqlError {
-    SqlError::new(
-        1243,
-        format!("Unknown prepared statement handler ({name}) given to {command}"),
-    )
 }

@@ -8,7 +8,7 @@ use tare::digest::Digest;
 
 use super::text::{digest_verb, record};
 use crate::command::limits::apply_limits;
-use crate::errors::{invalid_text, malformed_packet, packet_too_large, unknown_handler};
+use crate::errors::{invalid_text, malformed_packet, packet_too_large};
 use crate::execute;
 use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
@@ -171,7 +171,7 @@ pub fn execute(session: &mut Session, body: &[u8]) -> Result<()> {
     };
     // Taken out of the session, so that both can be borrowed mutably.
     let Some(mut prepared) = session.statements.prepared.remove(&id) else {
-        return Err(unknown_handler(id, "mysqld_stmt_execute"));
+        return Err(SqlError::unknown_handler(id, "mysqld_stmt_execute"));
     };
     let text = prepared.text.clone();
     let _limits = apply_limits(session, &text);
@@ -338,7 +338,7 @@ pub fn reset(session: &mut Session, body: &[u8]) -> Result<()> {
         .statements
         .prepared
         .get_mut(&id)
-        .ok_or_else(|| unknown_handler(id, "mysqld_stmt_reset"))?;
+        .ok_or_else(|| SqlError::unknown_handler(id, "mysqld_stmt_reset"))?;
     for long in &mut prepared.long {
         *long = None;
     }

@@ -6,7 +6,6 @@ use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
 use crate::command::digest_verb;
-use crate::errors::unknown_handler;
 use crate::session::{Columns, NamedStatement, PreparedUse, Session};
 use crate::status::Request;
 use tare_dialect::plan::Action;
@@ -74,7 +73,7 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
     let verb = digest_verb(session.shared.config.series, prepared_use.verb);
     let Some(named) = session.statements.named.get_mut(&prepared_use.name) else {
         session.statements.prepared_use = Some(prepared_use);
-        return Err(unknown_handler(name, "EXECUTE"));
+        return Err(SqlError::unknown_handler(name, "EXECUTE"));
     };
     let text = named.text.clone();
     if tare::is_running() && named.digest.is_none() {
@@ -126,7 +125,7 @@ pub fn deallocate(session: &mut Session, name: &str) -> Result<()> {
     let text = removed.map(|named| named.text);
     session.statements.prepared_use = Some(PreparedUse::new("DEALLOCATE", name, text));
     if !exists {
-        return Err(unknown_handler(name, "DEALLOCATE PREPARE"));
+        return Err(SqlError::unknown_handler(name, "DEALLOCATE PREPARE"));
     }
     session.registration.status().request(Request::Close);
     Ok(())
