@@ -79,7 +79,10 @@ impl Variable {
         }
         if name.starts_with("character_set_") {
             let charset = text.to_ascii_lowercase();
-            charset::check(&charset)?;
+            // NULL is stored as an empty text: results are not converted.
+            if name != "character_set_results" || !charset.is_empty() {
+                charset::check(&charset)?;
+            }
             return Ok(charset);
         }
         if name == "time_zone" && Zone::find(&text).is_none() {

@@ -167,3 +167,17 @@ fn a_text_that_was_escaped_in_gbk_is_not_read_in_utf8() {
         assert_eq!(variables(&mut raw), "utf8mb4 utf8mb4 utf8mb4", "{set}");
     }
 }
+
+#[test]
+fn results_may_be_left_unconverted_and_the_setting_restored() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(&mut conn, "SET character_set_results = NULL");
+    exec(
+        &mut conn,
+        "SET character_set_results = @@character_set_results",
+    );
+    exec(&mut conn, "SET NAMES latin1");
+    let results: String = one(&mut conn, "SELECT @@character_set_results");
+    assert_eq!(results, "latin1");
+}
