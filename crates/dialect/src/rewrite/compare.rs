@@ -1,6 +1,6 @@
 //! Comparisons. MySQL compares texts without case, and a text with a number as numbers. SQLite compares by
-//! the affinity and collation of a table's column, and has neither for other expressions. A table's column
-//! is not changed, so that its indexes are used.
+//! the affinity and collation of a table's column, and has neither for other expressions. Where these
+//! suffice, an operand that is a table's column is not converted, so that SQLite uses its indexes.
 
 use mysql_common::constants::ColumnType;
 use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, SelectItem, Value};
@@ -13,12 +13,15 @@ use super::rewriter::Conversion;
 use crate::error::Result;
 use crate::{node, types};
 
-/// The facts about an operand.
+/// What decides how an operand is compared.
 pub(super) struct Side {
+    /// Its type, if it is known.
     wire: Option<WireType>,
+    /// A table's own column, which has affinity and collation in SQLite.
     stored: bool,
     /// A column of a system schema, whose bytes are texts in SQLite.
     system: bool,
+    /// A column of a table, a view or a derived table.
     column: bool,
     literal: bool,
     /// The operand has a COLLATE, or is bytes.
@@ -38,18 +41,20 @@ impl Side {
         }
     }
 
-    /// Bytes in SQLite.
+    /// Whether SQLite has the operand as bytes.
     fn is_bytes(&self) -> bool {
         let bytes = |t: &WireType| types::is_text(t) && t.charset == CHARSET_BINARY;
         !self.system && self.wire.as_ref().is_some_and(bytes)
     }
 
+    /// Whether the type is known and passes a test.
     pub(super) fn is(&self, test: fn(&WireType) -> bool) -> bool {
         self.wire.as_ref().is_some_and(test)
     }
 }
 
 impl Conversion {
+    /// Wraps an operand in the function or cast that converts it.
     fn apply(self, operand: &mut Expr) {
         let function = match self {
             Self::Number => "tare_number",
@@ -68,7 +73,7 @@ impl Conversion {
     }
 }
 
-/// An operand by its number.
+/// An operand of a comparison or of arithmetic, by its number.
 fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     match (expr, i) {
         (Expr::BinaryOp { left, .. }, 0) => Some(left),
@@ -148,22 +153,22 @@ impl Rewriter<'_> {
     pub(super) fn group_without_case(&mut self, select: &mut Select) {
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item {
-                self.computed(expr);
+                self.ignore_case_of_computed_text(expr);
             }
         }
         if let GroupByExpr::Expressions(by, _) = &mut select.group_by {
             for expr in by {
-                self.computed(expr);
+                self.ignore_case_of_computed_text(expr);
             }
         }
     }
 
-    fn computed(&mut self, expr: &mut Expr) {
-        let of = match &*expr {
+    fn ignore_case_of_computed_text(&mut self, expr: &mut Expr) {
+        let inner = match &*expr {
             Expr::Nested(inner) => inner.as_ref(),
             other => other,
         };
-        let computed = match of {
+        let is_computed = match inner {
             Expr::Function(f) => f.over.is_none(),
             Expr::Case { .. }
             | Expr::Cast { .. }
@@ -172,7 +177,7 @@ impl Rewriter<'_> {
             | Expr::Trim { .. } => true,
             _ => false,
         };
-        if !computed {
+        if !is_computed {
             return;
         }
         let side = self.side(expr);
@@ -187,7 +192,7 @@ impl Rewriter<'_> {
     /// Prepares the operands of a comparison, before they are rewritten.
     pub(super) fn compare(&mut self, expr: &mut Expr) -> Result<()> {
         let mut later = Vec::new();
-        self.comparable(expr, &mut later)?;
+        self.plan_conversions(expr, &mut later)?;
         self.conversions.0.push(later);
         Ok(())
     }
@@ -201,7 +206,12 @@ impl Rewriter<'_> {
         }
     }
 
-    fn comparable(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) -> Result<()> {
+    /// Converts literals now, and adds the conversions of other operands to `later`, by operand number.
+    fn plan_conversions(
+        &mut self,
+        expr: &mut Expr,
+        later: &mut Vec<(usize, Conversion)>,
+    ) -> Result<()> {
         if self.compare_exact(expr, later) || self.compare_moments(expr, later)? {
             return Ok(());
         }
@@ -217,9 +227,8 @@ impl Rewriter<'_> {
                     | BinaryOperator::MyIntegerDivide,
                 right,
             } => {
-                let moves = types::is_interval(left) || types::is_interval(right);
-                // Where numbers are computed with, 0x41 is 65, a date is its digits, and a text is a
-                // double.
+                let has_interval = types::is_interval(left) || types::is_interval(right);
+                // In arithmetic 0x41 is 65, a date is the number of its digits, and a text is a double.
                 for (i, side) in [left, right].into_iter().enumerate() {
                     if let Expr::Value(v) = side.as_ref()
                         && let Value::HexStringLiteral(hex) = &v.value
@@ -227,11 +236,11 @@ impl Rewriter<'_> {
                     {
                         **side = node::number(n as i64);
                     }
-                    if moves || is_computed(side) {
+                    if has_interval || is_arithmetic(side) {
                         continue;
                     }
-                    let of = self.side(side);
-                    let conversion = match &of.wire {
+                    let operand = self.side(side);
+                    let conversion = match &operand.wire {
                         Some(t) if types::is_temporal(t) => Conversion::Digits,
                         Some(t) if types::is_text(t) => Conversion::Real,
                         None => Conversion::Number,
@@ -256,9 +265,9 @@ impl Rewriter<'_> {
                 }
                 let second = unify_kinds((0, expr, &a), (2, high, &c), later);
                 if later.contains(&(0, Conversion::Real)) {
-                    // One bound decides; the other one is compared with the same double.
+                    // If one bound makes the operand a double, the other bound is one, too.
                     for (i, bound) in [(1, &b), (2, &c)] {
-                        if bound.is(is_wide) {
+                        if bound.is(is_bigint) {
                             later.push((i, Conversion::Real));
                         }
                     }
@@ -273,7 +282,7 @@ impl Rewriter<'_> {
             } => {
                 let mut all = operands(expr).unwrap_or_default().into_iter();
                 if let Some(first) = all.next() {
-                    self.comparable_list(first, all.collect(), later);
+                    self.plan_list_conversions(first, all.collect(), later);
                 }
             }
             Expr::InSubquery { expr, .. } => {
@@ -287,8 +296,8 @@ impl Rewriter<'_> {
         Ok(())
     }
 
-    /// `expr IN (list)`, and CASE, which compares likewise.
-    fn comparable_list(
+    /// The same for `expr IN (list)`, and for CASE with an operand, which compares in the same way.
+    fn plan_list_conversions(
         &mut self,
         expr: &mut Expr,
         list: Vec<&mut Expr>,
@@ -299,9 +308,9 @@ impl Rewriter<'_> {
         }
         let a = self.side(expr);
         let sides: Vec<Side> = list.iter().map(|e| self.side(e)).collect();
-        let texts = |s: &Side| s.is(types::is_text) || s.is(is_null);
-        if texts(&a)
-            && sides.iter().all(texts)
+        let is_text_or_null = |s: &Side| s.is(types::is_text) || s.is(is_null);
+        if is_text_or_null(&a)
+            && sides.iter().all(is_text_or_null)
             && (a.is_bytes() || sides.iter().any(Side::is_bytes))
         {
             let all = std::iter::once(&a).chain(&sides).enumerate();
@@ -309,10 +318,10 @@ impl Rewriter<'_> {
             later.extend(others.map(|(i, _)| (i, Conversion::Bytes)));
             return;
         }
-        let numbers = sides
+        let all_numbers = sides
             .iter()
             .all(|s| s.is(types::is_number) || s.is(is_null));
-        if a.is(types::is_text) && numbers && !list.is_empty() {
+        if a.is(types::is_text) && all_numbers && !list.is_empty() {
             convert_to_number(expr, 0, later);
         } else if a.is(types::is_number) && !a.stored {
             for (i, (e, s)) in list.into_iter().zip(&sides).enumerate() {
@@ -326,9 +335,9 @@ impl Rewriter<'_> {
     }
 }
 
-/// Whether an operand is a computed number. Its type is not determined: in a chain that would take quadratic
-/// time.
-fn is_computed(expr: &Expr) -> bool {
+/// Whether an operand is arithmetic, and so a number already. Does not determine its type, because in a
+/// chain of operators that would take quadratic time.
+fn is_arithmetic(expr: &Expr) -> bool {
     use BinaryOperator::{Divide, Minus, Modulo, Multiply, Plus};
     let Expr::BinaryOp { left, op, right } = expr else {
         return false;
@@ -338,7 +347,8 @@ fn is_computed(expr: &Expr) -> bool {
         && !types::is_interval(right)
 }
 
-fn is_wide(t: &WireType) -> bool {
+/// Whether a type is BIGINT. The result of a condition has the same code, but length 1.
+fn is_bigint(t: &WireType) -> bool {
     t.code == ColumnType::MYSQL_TYPE_LONGLONG && t.length > 1
 }
 
@@ -378,10 +388,10 @@ fn unify_kinds(
         return false;
     }
     // A BIGINT and a double are compared as doubles.
-    let wide = |s: &Side| !s.literal && s.is(is_wide);
+    let bigint = |s: &Side| !s.literal && s.is(is_bigint);
     let real = |s: &Side| !s.literal && s.is(is_real);
-    if wide(a) && real(b) || real(a) && wide(b) {
-        later.push((if wide(a) { i } else { j }, Conversion::Real));
+    if bigint(a) && real(b) || real(a) && bigint(b) {
+        later.push((if bigint(a) { i } else { j }, Conversion::Real));
         return false;
     }
     if a.is(types::is_text) && b.is(types::is_number) {
@@ -389,7 +399,7 @@ fn unify_kinds(
         return false;
     }
     if b.is(types::is_text) && a.is(types::is_number) {
-        // A column's affinity makes a number of a text that is one.
+        // A column's affinity converts a text that is a number.
         let reads_as_number = |e: &Expr| {
             matches!(e, Expr::Value(v)
             if matches!(&v.value, Value::SingleQuotedString(s) | Value::DoubleQuotedString(s)
