@@ -1,4 +1,7 @@
 //! Copies finished events to a thread's history and to history_long.
+//!
+//! Each history_long is divided into chunks of [`CHUNK_EVENTS`]. A thread holds one chunk at a time, and no
+//! other thread writes it meanwhile.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -13,29 +16,29 @@ use super::state::Engine;
 /// server's background threads do, hold adjacent chunks.
 const MAX_CHUNKS_TRIED: usize = 256;
 
-/// The position at which a thread writes next in each of its rings. The thread owns it, so that finding
-/// the position is a load and not a division.
+/// The positions at which a thread writes its next event of one type. Only the thread uses them, so that
+/// finding a position is a load and not a division.
 #[derive(Debug, Default)]
 pub struct Cursor {
-    /// Next place in the history ring.
+    /// Index of the next event in the thread's history.
     pub place: std::cell::Cell<u32>,
-    /// Next event in history_long, and one behind the chunk; equal = no chunk.
+    /// Index of the next event in history_long, and the end of the thread's chunk; equal = no chunk.
     pub long: std::cell::Cell<(u32, u32)>,
 }
 
 impl Cursor {
-    /// The position in the history ring for the next event; counts the event as pushed.
+    /// The index for the next event in the thread's history of this length; counts the event as pushed.
     #[inline(always)]
-    pub fn next_place(&self, slot: &Slot, ring: usize, history: usize) -> usize {
+    pub fn next_place(&self, slot: &Slot, ring: usize, length: usize) -> usize {
         let place = self.place.get();
         let next = place + 1;
         self.place
-            .set(if next as usize >= history { 0 } else { next });
+            .set(if next as usize >= length { 0 } else { next });
         bump(&slot.pushed[ring], 1);
         place as usize
     }
 
-    /// The index in history_long for the next event.
+    /// The index for the next event in history_long; takes another chunk if the thread's is full.
     #[inline(always)]
     pub fn next_long(&self, engine: &Engine, slot_number: usize, ring: usize) -> usize {
         let (next, end) = self.long.get();
@@ -51,13 +54,14 @@ impl Cursor {
         let first = engine.take_chunk(slot_number, ring) * CHUNK_EVENTS;
         let end = first + CHUNK_EVENTS;
         self.long.set((first as u32 + 1, end as u32));
-        // All of the ring was written since: the memory is waited for once for all events of the chunk.
+        // The rest of the ring was written since this chunk was, so the chunk has left the caches. Its
+        // events are fetched together, so that the thread waits for memory once and not once per event.
         prefetch_events(engine, ring, first..end);
         first
     }
 }
 
-/// Prefetches the memory of events of a history_long, without waiting for it.
+/// Prefetches the memory of events of one history_long, without waiting for it.
 fn prefetch_events(engine: &Engine, ring: usize, events: Range<usize>) {
     let view = &engine.view;
     match ring {
@@ -72,8 +76,8 @@ fn prefetch_events(engine: &Engine, ring: usize, events: Range<usize>) {
 }
 
 impl Engine {
-    /// Takes a chunk for this thread, which releases its previous one: the next of the shared ring that
-    /// no thread holds, else the thread's own.
+    /// Releases the chunk that this thread has, and takes the next one of the shared ring that no thread
+    /// holds, or else the thread's own. Returns the chunk's number.
     fn take_chunk(&self, slot: usize, ring: usize) -> usize {
         self.give_chunk(slot, ring);
         let holders = &self.holders[ring];
@@ -98,13 +102,14 @@ impl Engine {
 
     /// Releases the thread's chunk, if it has one.
     pub fn give_chunk(&self, slot: usize, ring: usize) {
+        // The chunk's number + 1; 0 = no chunk.
         let cell = &self.view.slot(slot).chunk[ring];
         let held = cell.load(Ordering::Relaxed) as usize;
         if held == 0 {
             return;
         }
         cell.store(0, Ordering::Relaxed);
-        // Release: the thread that takes the chunk next writes after us.
+        // Pairs with the swap in `take_chunk`: the thread that takes the chunk next writes after this one.
         if let Some(holder) = held
             .checked_sub(1)
             .and_then(|chunk| self.holders[ring].get(chunk))

@@ -1,4 +1,4 @@
-//! Which engine records now, if one does.
+//! The engine that records now, if one does. Each engine of a process has a number, its generation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -12,8 +12,8 @@ use crate::lock::PlainMutex;
 use crate::lock::mutex::RawMutex;
 use crate::lock::point::Absent;
 
-/// The generation that records now. A disabled point reads only one of the words, which share a cache
-/// line.
+/// The generation that records now, for all points and for each kind of point. The words share a cache
+/// line, and a disabled point reads only one of them.
 pub(crate) static NOW: Now = Now {
     generation: AtomicU32::new(0),
     waits: AtomicU32::new(0),
@@ -27,12 +27,12 @@ pub(crate) static NOW: Now = Now {
 /// See [`NOW`].
 #[repr(align(64))]
 pub(crate) struct Now {
-    /// 0 = none.
+    /// The generation that records now; 0 = none.
     pub generation: AtomicU32,
-    /// The same for points that begin waits: also 0 while no wait is counted, if settings are
-    /// [watched](super::settings), and outside of [windows](super::windows).
+    /// The same for points that begin waits. Also 0 outside of [windows](super::windows) and, if settings
+    /// are [watched](super::settings), while no wait is counted.
     pub waits: AtomicU32,
-    /// The same for objects that waits are for; windows make no difference.
+    /// The same for points of the objects of waits, such as files; windows make no difference.
     pub objects: AtomicU32,
     /// The same for points of statements, stages and the state of threads; windows make no difference.
     pub statements: AtomicU32,
@@ -40,22 +40,22 @@ pub(crate) struct Now {
     pub transactions: AtomicU32,
     /// The same for memory.
     pub memory: AtomicU32,
-    /// The weight of an event of each group that begins now, 0 = none is observed. Read if an event's
-    /// flags have [`effective::WEIGHED`].
+    /// By group: the weight of an event that begins now; 0 = it is not observed. Read if an event's flags
+    /// have [`effective::WEIGHED`].
     pub weights: [AtomicU32; GROUPS],
 }
 
-/// The weight of an event of a group that begins now with these flags; 0 = it is not observed.
+/// How many events an event stands for that begins now with these flags; 0 = it is not observed.
 #[inline(always)]
 pub(crate) fn weight(bits: u8, group: usize) -> u16 {
     match bits & effective::WEIGHED {
         0 => 1,
-        // N has 16 bits.
+        // The weight is the N of sampling 1/N, which has 16 bits.
         _ => NOW.weights[group].load(Ordering::Relaxed) as u16,
     }
 }
 
-/// From here on events are recorded under this generation; 0 = none are.
+/// Makes this the generation that records; 0 = none does.
 pub(super) fn record(generation: u32) {
     for weight in &NOW.weights {
         weight.store(1, Ordering::Relaxed);
@@ -70,23 +70,24 @@ pub(super) fn record(generation: u32) {
     for word in words {
         word.store(generation, Ordering::Relaxed);
     }
-    // Pairs with nothing: a point that sees the generation takes the engine's lock.
+    // This Release pairs with nothing: a point that sees the generation takes the engine's lock.
     NOW.generation.store(generation, Ordering::Release);
 }
 
-/// The engine that records now. It is locked across a fork, so that the child finds it unlocked; hence
-/// a lock that can be released explicitly. A thread that takes it is busy (see
+/// The engine that records now. It is locked across a fork, so that the child finds it unlocked; so
+/// it is a lock that can be released explicitly. A thread that takes it is busy (see
 /// [`busy`](super::hot::busy)), so that a signal handler on the same thread does not wait for it.
 pub(super) static ENGINE: PlainMutex<Option<Arc<Engine>>> =
     PlainMutex::from_raw(<RawMutex<Absent> as lock_api::RawMutex>::INIT, None);
 
-/// See [`pin`].
+/// The engine that [`pin`] retained last; null = none.
 static PINNED: AtomicPtr<Arc<Engine>> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Events of signal handlers that interrupted a busy thread, to be counted when there is a segment.
+/// Events that were lost because their signal handler interrupted a busy thread. Counted in the segment as
+/// soon as there is one.
 static PENDING_LOST: AtomicU64 = AtomicU64::new(0);
 
-/// An engine: [`pin`]ned, or with a reference count.
+/// A reference to an engine: to one that is [`pin`]ned, or a counted one.
 pub(crate) enum EngineRef {
     Pinned(&'static Arc<Engine>),
     Counted(Arc<Engine>),
@@ -103,8 +104,8 @@ impl std::ops::Deref for EngineRef {
     }
 }
 
-/// Retains the engine that records now for as long as the process lives, so that threads that come and
-/// go find it without a lock and without a reference count. The caller is busy.
+/// Retains the engine that records now for as long as the process lives, so that threads that begin and end
+/// find it without a lock and without a reference count. The caller is busy.
 pub(crate) fn pin() {
     if let Some(engine) = ENGINE.lock().as_ref() {
         let leaked = Box::leak(Box::new(Arc::clone(engine)));
@@ -125,7 +126,7 @@ pub(super) fn is_running(engine: &Engine) -> bool {
     pinned().is_some_and(|pinned| std::ptr::eq(pinned, engine))
 }
 
-/// The engine of this generation, unless that has been stopped. The caller is busy.
+/// The engine of this generation, unless it has been stopped. The caller is busy.
 pub(crate) fn engine(generation: u32) -> Option<EngineRef> {
     // SAFETY: null, or leaked by `pin`.
     let pinned = unsafe { PINNED.load(Ordering::Acquire).as_ref() };
@@ -143,16 +144,16 @@ pub(crate) fn engine(generation: u32) -> Option<EngineRef> {
     Some(engine)
 }
 
-/// Counts an event of a signal handler that interrupted a busy thread.
+/// Counts an event as lost, because its signal handler interrupted a busy thread.
 #[cold]
 pub(crate) fn lose_in_signal() {
     PENDING_LOST.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Counts the events that signal handlers lost while there was no segment.
+/// Counts in the segment the events that were lost in signal handlers.
 #[inline]
 pub(super) fn count_pending(engine: &Engine) {
-    // Read first: a swap takes the line from other threads that come and go.
+    // Read first, because a swap takes the cache line from other threads that begin and end.
     if PENDING_LOST.load(Ordering::Relaxed) != 0 {
         engine.lose(Lost::SignalEvents, PENDING_LOST.swap(0, Ordering::Relaxed));
     }
