@@ -6,7 +6,7 @@
 SHELL = bash
 .SHELLFLAGS = -o pipefail -c
 CARGO ?= cargo
-# What the tests said, for `make test` to say in its last lines which of them were left out.
+# The output of the tests: the last lines of `make test` list those that were left out.
 UNIT_LOG = target/unit.log
 # What of the servers this machine cannot have: one line, or none.
 LEFT_OUT_SERVERS = target/left-out-servers

@@ -439,9 +439,9 @@ tare_metric *tare_metric_register(int type, const char *name, const char *subsys
                                   unsigned flags, const char *documentation);
 /* Adds to a counter, if it is enabled: one addition to memory of the thread's own. */
 void tare_metric_add(tare_metric *metric, uint64_t n);
-/* Sets a value, if it is enabled. Of two threads that do at once, the last wins. */
+/* Sets a value, if it is enabled. If two threads set it at the same time, the later value stays. */
 void tare_metric_set(tare_metric *metric, int64_t value);
-/* To be asked before something is measured for a metric alone. */
+/* Call it before you measure something that only this metric needs. */
 int tare_metric_is_enabled(tare_metric *metric);
 /* Does something to `all`, `module_SUBSYSTEM`, a name, or a pattern with %. TARE_INVALID: to none. */
 int tare_metrics_act(int action, const char *what);
@@ -452,7 +452,7 @@ int tare_metrics_act(int action, const char *what);
 void tare_memory_allocated(tare_class *cls, size_t bytes);
 void tare_memory_freed(tare_class *cls, size_t bytes);
 
-/* An error by its code (MySQL's where it has one): raised, or taken care of by a handler. */
+/* An error by its code (MySQL's where it has one): raised, or handled. */
 void tare_error_raised(uint32_t code);
 void tare_error_handled(uint32_t code);
 /* Names an error (MySQL: ER_...) and gives its SQLSTATE (NULL = none), so that the tables of errors
@@ -474,7 +474,7 @@ uint64_t tare_thread_id(void);
 void tare_thread_set_account(const char *user, const char *host);
 void tare_thread_set_processlist_id(uint64_t id);
 void tare_thread_set_db(const char *name);
-/* What the client asked for; starts PROCESSLIST_TIME again. */
+/* The command that the client sent; PROCESSLIST_TIME starts again. */
 enum tare_command {
     TARE_SLEEP = 0, TARE_QUIT = 1, TARE_INIT_DB = 2, TARE_QUERY = 3, TARE_FIELD_LIST = 4,
     TARE_STATISTICS = 9, TARE_CONNECT = 11, TARE_KILL = 12, TARE_PING = 14, TARE_CHANGE_USER = 17,

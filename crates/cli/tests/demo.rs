@@ -37,7 +37,7 @@ fn the_demo_prints_cost_and_events_and_leaves_only_its_results() {
         "\nTop statements by time, ",
         "statement/com/Execute",
         "\nDifference in server CPU/transaction from everything off, in percent\n",
-        "\nWhat it costs, against everything off\nNothing can be said yet: 2 of the 4 repetitions",
+        "\nWhat it costs, against everything off\nToo few repetitions: 2 of the 4",
         "\nWhere to look next\n",
     ] {
         assert!(report.contains(words), "no {words:?} in:\n{report}");

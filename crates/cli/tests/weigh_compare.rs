@@ -183,7 +183,7 @@ fn a_difference_within_the_interval_is_undecided() {
             .iter()
             .any(|line| line
                 .as_str()
-                .is_some_and(|line| line.contains("it cannot be told")))
+                .is_some_and(|line| line.contains("inconclusive")))
     );
 }
 
@@ -240,7 +240,7 @@ fn too_few_repetitions_are_undecided() {
     assert!(
         finished
             .stdout
-            .contains("Cannot be told (2): 3 and 8 repetitions, 4 are needed."),
+            .contains("Inconclusive (2): 3 and 8 repetitions, 4 are needed."),
         "{}",
         finished.stdout
     );
@@ -256,7 +256,7 @@ fn too_few_repetitions_are_undecided() {
     assert!(
         finished
             .stdout
-            .contains("Cannot be told (2): the runs are of different machines."),
+            .contains("Inconclusive (2): the runs are of different machines."),
         "{}",
         finished.stdout
     );

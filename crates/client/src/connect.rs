@@ -93,7 +93,7 @@ fn hint(error: &mysql::Error, mode: SslMode, socket: bool) -> &'static str {
                 "; the server's certificate is of no authority that is known: give its file with --ssl-ca, or \
                  ?ssl-ca=PATH in the --dsn"
             } else if text.contains("NotValidForName") || text.contains("not valid for name") {
-                "; the server's certificate is for another host: --ssl-mode=VERIFY_CA does not look at the name"
+                "; the server's certificate is for another host: --ssl-mode=VERIFY_CA does not check the name"
             } else {
                 ""
             }

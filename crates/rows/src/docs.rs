@@ -55,12 +55,12 @@ Of MariaDB's schemas there are performance_schema, and the columns of sys. infor
 those of 8.0.
 
 A table is described once, with the columns of all series in their order. A column or a table that not all
-of them have says who has it. A column that has another type in a series says which. That integers have no
+of them have lists its series. A column that has another type in a series says which. That integers have no
 display width since 8.0.19 is a rule for all of MySQL's.
-What only a later series has in a view of schema sys stands in `/*!90704 ... */` in the view's text.
+What only a later series has in a view of schema sys is in `/*!90704 ... */` in the view's text.
 
 So a series is a choice of columns, not a copy of tables. A test compares each series with what
-information_schema.columns told of it on a live server.
+information_schema.columns of a live server.
 ";
 
 fn about(out: &mut String, table: &dyn Table) {

@@ -59,7 +59,7 @@ impl ReplaceCounter {
 
     /// What was deleted.
     pub fn end(self) -> ReplaceCounts {
-        // SAFETY: the counts live until `drop`, and SQLite looks at them only while it steps.
+        // SAFETY: the counts live until `drop`, and SQLite reads them only while it steps.
         unsafe { self.counts.as_ref() }.replaced
     }
 }

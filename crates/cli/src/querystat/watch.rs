@@ -24,7 +24,7 @@ struct Scheduler {
     scheduling: Scheduling,
 }
 
-/// A server that is watched, and the figures so far.
+/// The observed server, and the figures so far.
 pub struct Watch {
     /// The server.
     pub observed: ObservedServer,

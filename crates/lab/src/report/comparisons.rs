@@ -43,7 +43,7 @@ pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
     let mut sentences = Vec::new();
     match worse.as_slice() {
         [] => sentences.push(format!(
-            "No evidence that the second run is worse by more than {limit} %: of {all} {}, {} not, and of {} it cannot be told.",
+            "No evidence that the second run is worse by more than {limit} %: of {all} {}, {} not worse and {} inconclusive.",
             if all == 1 { "comparison" } else { "comparisons" },
             verb(of(Verdict::NotWorse).len()),
             open.len()
@@ -69,12 +69,12 @@ pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
     sentences.extend(
         reasons
             .into_iter()
-            .map(|(why, count)| format!("Cannot be told ({count}): {why}.")),
+            .map(|(why, count)| format!("Inconclusive ({count}): {why}.")),
     );
     sentences.extend(comparisons.warnings.iter().cloned());
     let only_in_one = &comparisons.only_in_one;
     if !only_in_one.is_empty() {
-        sentences.push(format!("In one run alone: {}.", only_in_one.join("; ")));
+        sentences.push(format!("In only one of the runs: {}.", only_in_one.join("; ")));
     }
     sentences
 }
@@ -107,7 +107,7 @@ fn mark(cell: &CellComparison, comparisons: &Comparisons) -> Mark {
     let words = match cell.verdict {
         Verdict::Worse => format!("worse by more than {} %", comparisons.worse_percent),
         Verdict::NotWorse => "not worse".into(),
-        Verdict::Inconclusive => "cannot be told".into(),
+        Verdict::Inconclusive => "inconclusive".into(),
     };
     Mark {
         label: cell.key.title(),

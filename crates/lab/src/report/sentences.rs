@@ -39,22 +39,22 @@ fn differences(plan: &Plan, picture: &Picture) -> String {
             let largest = few[0];
             let pairs = largest.comparison.pairs;
             format!(
-                "Nothing can be said yet: {pairs} of the 4 repetitions that an interval needs; the largest difference in {measure} from \
+                "Too few repetitions: {pairs} of the 4 that an interval needs. The largest difference in {measure} from \
                  {baseline} so far is {:+.1} % ({}).",
                 largest.comparison.percent.mean, largest.label
             )
         }
-        (_, 0) => format!("Nothing can be said: every comparison of {measure} is unstable."),
+        (_, 0) => format!("No result: every comparison of {measure} is unstable."),
         ([], 1) => {
             let only = of(&|tone| tone == Tone::Same)[0];
             format!(
-                "{measure} of {} cannot be told from that of {baseline}: a difference, if there is one, is below {:.1} %.",
+                "{measure} of {} does not differ significantly from {baseline}: any difference is below {:.1} %.",
                 only.label,
                 only.comparison.bound()
             )
         }
         ([], _) => format!(
-            "No difference in {measure} from {baseline} can be told in any of {quoted} comparisons."
+            "None of {quoted} comparisons shows a significant difference in {measure} from {baseline}."
         ),
         ([only], 1) => format!(
             "{} {} {measure} by {} against {baseline}.",

@@ -98,7 +98,7 @@ pub fn in_characters(title: &str, marks: &[Mark], confidence: u32) -> String {
         ));
     }
     text.push_str(&format!(
-        "  \u{25cf} difference  \u{25cb} none that can be told  ? not to be quoted  \u{2500} {confidence} % interval  \u{2502} zero"
+        "  \u{25cf} difference  \u{25cb} no significant difference  ? not to be quoted  \u{2500} {confidence} % interval  \u{2502} zero"
     ));
     if marks.iter().any(|mark| mark.floor.is_some()) {
         text.push_str("  \u{2591} A/A floor");

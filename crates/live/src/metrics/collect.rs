@@ -55,7 +55,7 @@ impl Collector {
             .of(
                 "tare_up",
                 Type::Gauge,
-                "Whether the server that is watched answers: 1 or 0.",
+                "Whether the observed server answers: 1 or 0.",
             )
             .push([], f64::from(u8::from(is_up)));
         self.scrapes += 1;
@@ -88,7 +88,7 @@ impl Collector {
         let connections = (connections.iter().flatten()).map(|row| number(row, 0));
         sessions(&moment, connections.sum(), to);
         let labels = [("name", &*target.name), ("version", &*target.version)];
-        to.of("tare_target", Type::Info, "What is watched.")
+        to.of("tare_target", Type::Info, "The observed server.")
             .push(labels, 1.0);
         if let Some(cpu) = target.pid.and_then(|pid| cpu_seconds(&pid.to_string())) {
             let help = "CPU time of the server's process.";

@@ -32,7 +32,7 @@ fn answers_path(series: Series) -> PathBuf {
     directory().join(match series {
         Series::V8_0 => "mysql-8.0.15.answers",
         Series::V9_7 => "mysql-9.7.4.answers",
-        Series::Mariadb => panic!("MariaDB is started, and asked each time"),
+        Series::Mariadb => panic!("MariaDB is started and queried each time"),
     })
 }
 
@@ -116,7 +116,7 @@ fn compare(
     for probe in probes(&directory()).into_values().flatten() {
         let key = probe.key();
         let Some(wanted) = expected.get(&key) else {
-            differences.push(format!("{key}: MySQL has not been asked"));
+            differences.push(format!("{key}: the answer of MySQL is missing"));
             continue;
         };
         let difference = wanted.difference(&got[&key], probe.compares());

@@ -89,8 +89,8 @@ pub fn rates(analysis: &Analysis) -> Option<Table> {
         "workload",
         "connections",
         "configuration",
-        "asked for, /s",
-        "got, /s",
+        "target rate, /s",
+        "reached, /s",
         "",
         "machine busy, %",
     ];

@@ -18,10 +18,10 @@ pub fn targets(plan: &Plan, analysis: &Analysis) -> Option<Table> {
         let verdict = match ends
             .map(|(low, high)| ((low * sign).min(high * sign), (low * sign).max(high * sign)))
         {
-            _ if row.unstable.is_some() => "cannot be told: unstable",
+            _ if row.unstable.is_some() => "inconclusive: unstable",
             Some((_, most)) if most <= *target => "reached",
             Some((least, _)) if least > *target => "missed",
-            _ => "cannot be told",
+            _ => "inconclusive",
         };
         let mut line = place(row);
         line.extend([
