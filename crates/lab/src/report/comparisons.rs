@@ -74,7 +74,10 @@ pub fn sentences(comparisons: &Comparisons) -> Vec<String> {
     sentences.extend(comparisons.warnings.iter().cloned());
     let only_in_one = &comparisons.only_in_one;
     if !only_in_one.is_empty() {
-        sentences.push(format!("In only one of the runs: {}.", only_in_one.join("; ")));
+        sentences.push(format!(
+            "In only one of the runs: {}.",
+            only_in_one.join("; ")
+        ));
     }
     sentences
 }
