@@ -193,6 +193,11 @@ pub struct Control {
     pub weighed: AtomicU32,
     /// Sizes that were requested as 0, by [`sizes::bit`]: nothing of their kind is stored.
     pub nothing_of: AtomicU64,
+    /// 1 = the level `active`: threads keep what they do now, and no event is counted but statements, in
+    /// one row. The rules of `sampling` and `budgets` apply again when it ends.
+    pub active: AtomicU32,
+    /// The class of statements in whose row they are counted then, 0 = none; written by the host.
+    pub active_class: AtomicU32,
 }
 
 #[cfg(not(loom))]
@@ -230,21 +235,33 @@ impl Control {
         self.sampling.iter().any(|n| is_on(n, 2)) || self.budgets.iter().any(|b| is_on(b, 1))
     }
 
+    /// Whether threads keep what they do now, and no event is counted.
+    pub fn is_active(&self) -> bool {
+        self.active.load(Ordering::SeqCst) != 0
+    }
+
     /// The sampling rule of a group.
     pub fn rule(&self, group: usize) -> Rule {
+        if self.is_active() {
+            return Rule::Active;
+        }
         match self.budgets[group].load(Ordering::SeqCst) {
             0 => Rule::one_in(self.sampling[group].load(Ordering::SeqCst)),
             budget => Rule::Budget(budget),
         }
     }
 
-    /// Sets the sampling rule of a group. Effective bytes must be [recomputed](Controls::recompute)
-    /// then.
+    /// Sets the sampling rule of a group. [`Rule::Active`] is the level of all groups, and every other rule
+    /// ends it: the groups then have their rules from before. Effective bytes must be
+    /// [recomputed](Controls::recompute) then.
     pub fn set_rule(&self, group: usize, rule: Rule) {
+        let is_active = u32::from(rule == Rule::Active);
+        self.active.store(is_active, Ordering::SeqCst);
         let (n, budget) = match rule {
             Rule::Every => (1, 0),
             Rule::OneIn(n) => (n.clamp(1, MAX_RATE), 0),
             Rule::Budget(budget) => (self.sampling[group].load(Ordering::SeqCst).max(1), budget),
+            Rule::Active => return self.change_sampling(),
         };
         self.budgets[group].store(budget, Ordering::SeqCst);
         self.set_rate(group, n);
@@ -255,6 +272,11 @@ impl Control {
         self.sampling[group].store(n, Ordering::SeqCst);
         // After the rule, which the thread that clears the bit reads again.
         self.weighed.fetch_or(1 << group, Ordering::SeqCst);
+        self.change_sampling();
+    }
+
+    /// Notifies the thread that opens windows.
+    fn change_sampling(&self) {
         if self.sampling_version.fetch_add(1, Ordering::SeqCst) == u32::MAX {
             self.sampling_version.fetch_add(1, Ordering::SeqCst);
         }
@@ -302,7 +324,7 @@ impl Controls<'_> {
     /// their events are counted, as lost.
     fn effective_of_none(&self, class: usize) -> u8 {
         let global = self.control.consumers.load(Ordering::SeqCst) & GLOBAL != 0;
-        u8::from(class == 0 && global) * effective::COUNT
+        u8::from(class == 0 && global && !self.control.is_active()) * effective::COUNT
     }
 
     /// The effective byte of one class under the present settings.
@@ -310,6 +332,10 @@ impl Controls<'_> {
         let consumers = self.control.consumers.load(Ordering::SeqCst);
         let setup = self.setup[class].load(Ordering::SeqCst);
         if setup & setup::ENABLED == 0 || consumers & GLOBAL == 0 {
+            return 0;
+        }
+        let is_active_class = self.control.active_class.load(Ordering::SeqCst) as usize == class;
+        if self.control.is_active() != is_active_class {
             return 0;
         }
         let nothing_of = self.control.nothing_of.load(Ordering::Relaxed);
@@ -357,7 +383,8 @@ impl Controls<'_> {
             bits |= effective::WEIGHED;
         }
         let is_followed = self.control.host.load(Ordering::SeqCst) & host::FOLLOWS != 0;
-        if kind == Kind::Statement && !is_followed && self.control.is_sampling() {
+        let follows_windows = self.control.is_sampling() || self.control.is_active();
+        if kind == Kind::Statement && !is_followed && follows_windows {
             bits |= effective::SAMPLED;
         }
         bits

@@ -3,6 +3,7 @@
 //! Writer and reader compute the same offsets from the same limits; the reader then compares its own
 //! with those in the header, and trusts no offset that it did not compute.
 
+use crate::activity;
 use crate::account::{Account, NamedEntry, UNLISTED};
 use crate::actor::Actor;
 use crate::bank::{Bank, baseline};
@@ -185,6 +186,7 @@ pub enum Region {
     RowLockBoard,
     RowLocks,
     RowLockWaits,
+    ActiveTexts,
 }
 
 /// Names of the regions in SHOW ENGINE PERFORMANCE_SCHEMA STATUS: their table's if they have one,
@@ -239,10 +241,11 @@ pub const BUFFERS: [&str; REGIONS] = [
     "(row_lock_board)",
     "data_locks",
     "data_lock_waits",
+    "(active_text)",
 ];
 
 /// How many regions there are.
-pub const REGIONS: usize = Region::RowLockWaits as usize + 1;
+pub const REGIONS: usize = Region::ActiveTexts as usize + 1;
 
 /// Whether a reader may write the region: the control page and the baselines of truncations.
 pub const fn is_reader_writable(region: usize) -> bool {
@@ -436,7 +439,13 @@ fn shapes(l: &Limits, slot: &SlotOffsets, bank: &BankOffsets) -> [(usize, usize)
         (size_of::<Board>(), 1),
         (size_of::<RowLock>(), ROW_LOCKS),
         (size_of::<RowLockWait>(), ROW_LOCK_WAITS),
+        (active_text_bytes(l), l.threads),
     ]
+}
+
+/// Bytes for the texts of a thread's running statements at the level `active`.
+fn active_text_bytes(l: &Limits) -> usize {
+    round_up(activity::TEXTS * l.sql_text_bytes, LINE_BYTES)
 }
 
 /// Banks.

@@ -10,6 +10,7 @@
 #![no_std]
 
 pub mod account;
+pub mod activity;
 pub mod actor;
 pub mod bank;
 pub mod class;

@@ -55,6 +55,9 @@ pub enum Rule {
     OneIn(u32),
     /// As many as fit a budget, in thousandths of a percent of the host's CPU.
     Budget(u32),
+    /// No event is counted: threads keep what they do now (docs/active.md). The level of the whole program,
+    /// and not of one group.
+    Active,
 }
 
 impl Rule {
@@ -66,11 +69,14 @@ impl Rule {
         }
     }
 
-    /// Reads `every`, `1/N`, or `budget P %`.
+    /// Reads `every`, `1/N`, `budget P %` or `active`.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("every") {
             return Some(Self::Every);
+        }
+        if text.eq_ignore_ascii_case("active") {
+            return Some(Self::Active);
         }
         if let Some((one, n)) = text.split_once('/') {
             let n: u32 = n.trim().parse().ok()?;
@@ -93,6 +99,7 @@ impl core::fmt::Display for Rule {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Self::Every => f.write_str("every"),
+            Self::Active => f.write_str("active"),
             Self::OneIn(n) => write!(f, "1/{n}"),
             Self::Budget(budget) => write!(f, "budget {} %", f64::from(*budget) / 1000.0),
         }
@@ -247,6 +254,7 @@ mod tests {
     fn rules_are_read_as_they_are_written() {
         for rule in [
             Rule::Every,
+            Rule::Active,
             Rule::OneIn(16),
             Rule::OneIn(MAX_RATE),
             Rule::Budget(1),

@@ -3,6 +3,7 @@
 //! The slot's thread is its only writer. History rings and the text ring follow the fixed part at
 //! offsets that the geometry gives.
 
+use crate::activity::Activity;
 use crate::event;
 use crate::line::LINE_BYTES;
 use crate::name::Name;
@@ -170,10 +171,11 @@ pub struct Slot {
     pub connection_type: AtomicU32,
     /// Id of the default schema, 0 = none.
     pub schema: AtomicU32,
-    /// Class of the stage it is in, 0 = none.
-    pub stage: AtomicU32,
+    _reserved: AtomicU32,
     /// Ticks when the command or state began: `PROCESSLIST_TIME`.
     pub command_since: AtomicU64,
+    /// What the thread does now. Next to the line before, which processors often fetch with it.
+    pub activity: Activity,
     /// `PROCESSLIST_STATE`, if the host sets it itself.
     pub state_text: Name<7>,
     /// `PROCESSLIST_INFO`, if the host sets it itself.
@@ -193,6 +195,7 @@ pub struct Slot {
 const _: () = {
     assert!(core::mem::offset_of!(Slot, pushed) == LINE_BYTES);
     assert!(core::mem::offset_of!(Slot, class) == 2 * LINE_BYTES);
+    assert!(core::mem::offset_of!(Slot, activity) == 3 * LINE_BYTES);
     assert!(size_of::<Slot>().is_multiple_of(LINE_BYTES));
 };
 

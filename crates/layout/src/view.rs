@@ -411,6 +411,12 @@ impl<'a> View<'a> {
         self.slice(Region::Slots, i, 0, words)
     }
 
+    /// The texts of the statements that run in slot `i` at the level `active`.
+    pub fn active_text(&self, i: usize) -> &'a [AtomicU64] {
+        let words = self.geometry.region(Region::ActiveTexts).stride / 8;
+        self.slice(Region::ActiveTexts, i, 0, words)
+    }
+
     /// Bank `i`.
     #[inline]
     pub fn bank(&self, i: usize) -> &'a Bank {

@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use tare_layout::View;
+use tare_layout::activity::{self, Waiting};
 use tare_layout::event::{self, Operation, statement as at, word};
+use tare_layout::name::load_bytes;
 use tare_layout::object::target;
+use tare_layout::primitive::AtomicU64;
 use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, WAIT_DEPTH};
 use tare_layout::source::split;
 
@@ -25,6 +28,8 @@ pub struct ActiveThread {
     pub account: u32,
     /// Its connection, 0 = a background thread.
     pub processlist_id: u64,
+    /// Its id in the operating system, 0 = unknown.
+    pub os_id: u64,
     /// Number in [`tare_layout::slot::COMMANDS`].
     pub command: usize,
     /// Its default schema, 0 = none.
@@ -36,6 +41,8 @@ pub struct ActiveThread {
     /// Its wait: that for a metadata lock if there is one, else the innermost open wait. (A thread that waits
     /// for a lock sleeps on a condition inside that wait; the lock is more informative.)
     pub wait: Option<Wait>,
+    /// The address in the host of the lock that it waits for, 0 = unknown; at the level `active`.
+    pub lock_address: u64,
 }
 
 /// A statement that runs.
@@ -47,6 +54,8 @@ pub struct RunningStatement {
     pub digest: (u32, u32),
     /// Its text, if it has no digest yet.
     pub text: Option<Arc<str>>,
+    /// Whether its text was longer.
+    pub is_cut: bool,
 }
 
 /// All threads at one moment.
@@ -73,7 +82,8 @@ pub fn active_threads(view: View<'_>) -> Population {
         }
         population.threads += 1;
         let open = |depth: &tare_layout::primitive::AtomicU32| depth.load(Ordering::Relaxed) != 0;
-        if open(&slot.statement_depth) || open(&slot.wait_depth) {
+        let runs = open(&slot.activity.statement);
+        if runs || open(&slot.statement_depth) || open(&slot.wait_depth) {
             population.active.extend(read_stable(view, number, slot));
         }
     }
@@ -99,18 +109,79 @@ fn read_stable(view: View<'_>, number: usize, slot: &Slot) -> Option<ActiveThrea
 
 fn read(view: View<'_>, number: usize, slot: &Slot) -> ActiveThread {
     let id = slot.thread_id.load(Ordering::Relaxed);
+    let active = active_statement(view, number, slot, id);
+    let (active_wait, lock_address) = match active {
+        Some(_) => active_wait(slot, id).unzip(),
+        None => (None, None),
+    };
     ActiveThread {
         slot: number,
         id,
         class: slot.class.load(Ordering::Relaxed) as usize,
         account: slot.account.load(Ordering::Relaxed),
         processlist_id: slot.processlist_id.load(Ordering::Relaxed),
+        os_id: slot.os_id.load(Ordering::Relaxed),
         command: slot.command.load(Ordering::Relaxed) as usize,
         schema: slot.schema.load(Ordering::Relaxed),
-        statement: statement(view, number, slot, id),
-        stage: slot.stage.load(Ordering::Relaxed) as usize,
-        wait: wait(slot, id),
+        statement: active.or_else(|| statement(view, number, slot, id)),
+        stage: slot.activity.stage.load(Ordering::Relaxed) as usize,
+        wait: active_wait.or_else(|| wait(slot, id)),
+        lock_address: lock_address.unwrap_or(0),
     }
+}
+
+/// The statement in the thread's line: the innermost one that began at the level `active`.
+pub(crate) fn active_statement(
+    view: View<'_>,
+    number: usize,
+    slot: &Slot,
+    thread: u64,
+) -> Option<RunningStatement> {
+    if slot.activity.statement.load(Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let area = view.active_text(number);
+    // Without the text, if the line was being changed when its writer died.
+    let (statement, text) = match slot.activity.read(|statement| area_text(area, statement)) {
+        Some((statement, text)) => (statement, text),
+        None => (slot.activity.statement(), None),
+    };
+    (statement.class != 0).then(|| RunningStatement {
+        head: Head {
+            start: (statement.began != 0).then_some(statement.began),
+            level: statement.depth.saturating_sub(1).min(STATEMENT_DEPTH as u32) as u8,
+            ..Head::of_running(thread, statement.class as usize)
+        },
+        digest: (0, 0),
+        text: text.filter(|text| !text.is_empty()).map(Into::into),
+        is_cut: statement.text_bytes & activity::TRUNCATED != 0,
+    })
+}
+
+/// A text in the area of the slot; `None` if it is not within.
+fn area_text(area: &[AtomicU64], statement: &activity::Statement) -> Option<String> {
+    let (first, length) = (statement.text_at as usize / 8, statement.text_bytes());
+    let words = area.get(first..)?.get(..length.div_ceil(8))?;
+    let mut bytes = vec![0; length];
+    load_bytes(words, &mut bytes);
+    // The host stores the bytes as they came, cut anywhere.
+    let complete = match std::str::from_utf8(&bytes) {
+        Err(error) if error.error_len().is_none() => error.valid_up_to(),
+        _ => length,
+    };
+    Some(String::from_utf8_lossy(&bytes[..complete]).into_owned())
+}
+
+/// The wait in the thread's line, and the address of its lock.
+fn active_wait(slot: &Slot, thread: u64) -> Option<(Wait, u64)> {
+    let waiting = Waiting::unpack(slot.activity.wait.load(Ordering::Relaxed))?;
+    let wait = Wait {
+        head: Head::of_running(thread, usize::from(waiting.class)),
+        operation: Operation::from_u8(waiting.operation),
+        object: waiting.object,
+        bytes: None,
+    };
+    Some((wait, waiting.address))
 }
 
 /// The thread's innermost statement that has not ended.
@@ -127,7 +198,12 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
     let text = (digest.0 == 0)
         .then(|| ring_text(view, number, words[at::TEXT_AT], length))
         .flatten();
-    Some(RunningStatement { head, digest, text })
+    Some(RunningStatement {
+        head,
+        digest,
+        text,
+        is_cut: words[at::TEXT_AND_PROGRAM] & at::TRUNCATED != 0,
+    })
 }
 
 fn wait(slot: &Slot, id: u64) -> Option<Wait> {

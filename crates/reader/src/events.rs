@@ -66,6 +66,22 @@ pub struct Head {
 }
 
 impl Head {
+    /// Of an event that runs and has no record: its thread and its class.
+    pub(crate) const fn of_running(thread: u64, class: usize) -> Self {
+        Self {
+            id: 0,
+            end_id: None,
+            thread,
+            source: 0,
+            class,
+            start: None,
+            end: None,
+            nesting: None,
+            level: 0,
+            operation: 0,
+        }
+    }
+
     pub(crate) fn of(words: &[u64]) -> Self {
         let packed = Packed::unpack(words[word::PACKED]);
         let ended = packed.span != 0;

@@ -6,9 +6,10 @@ use std::sync::atomic::{Ordering, fence};
 use tare_layout::View;
 use tare_layout::control::{effective, host, is_instrumented};
 use tare_layout::event::{Packed, statement as at, word};
-use tare_layout::slot::LIVE;
+use tare_layout::slot::{Command, LIVE};
 use tare_layout::slot::ring::RINGS;
 
+use crate::active::active_statement;
 use crate::classes::text;
 
 /// A live slot at one moment. Numbers refer to [`crate::Names`] and [`crate::Classes`].
@@ -95,31 +96,46 @@ fn thread(view: View<'_>, number: usize) -> Option<Thread> {
 fn read(view: View<'_>, number: usize) -> Thread {
     let slot = view.slot(number);
     let mask = view.thread_masks()[number].load(Ordering::Relaxed);
-    let is_reported = view.control().host.load(Ordering::Relaxed) & host::THREADS_UNKNOWN == 0;
+    let control = view.control();
+    let is_reported = control.host.load(Ordering::Relaxed) & host::THREADS_UNKNOWN == 0;
+    let is_active = control.is_active();
     let reported = |text: String| (is_reported && !text.is_empty()).then(|| text.into());
     let statement_depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
+    let id = slot.thread_id.load(Ordering::Relaxed);
+    let processlist_id = slot.processlist_id.load(Ordering::Relaxed);
+    let running = active_statement(view, number, slot, id);
+    // At the level `active` the host reports neither commands nor when they begin.
+    let command = match (&running, is_active && processlist_id != 0) {
+        (Some(_), _) => Command::Query as usize,
+        (None, true) => Command::Sleep as usize,
+        (None, false) if is_reported || is_active => slot.command.load(Ordering::Relaxed) as usize,
+        (None, false) => usize::MAX,
+    };
+    let since = match (is_active, slot.activity.began.load(Ordering::Relaxed)) {
+        (true, began) if began != 0 => began,
+        _ => slot.command_since.load(Ordering::Relaxed),
+    };
     Thread {
         slot: number,
-        id: slot.thread_id.load(Ordering::Relaxed),
+        id,
         class: slot.class.load(Ordering::Relaxed) as usize,
         bank: slot.bank.load(Ordering::Relaxed) as usize,
         account: slot.account.load(Ordering::Relaxed),
-        processlist_id: slot.processlist_id.load(Ordering::Relaxed),
+        processlist_id,
         parent_id: slot.parent_id.load(Ordering::Relaxed),
         os_id: slot.os_id.load(Ordering::Relaxed),
-        command: match is_reported {
-            true => slot.command.load(Ordering::Relaxed) as usize,
-            false => usize::MAX,
-        },
-        command_since: slot.command_since.load(Ordering::Relaxed),
+        command,
+        command_since: since,
         connection_type: slot.connection_type.load(Ordering::Relaxed) as usize,
         schema: slot.schema.load(Ordering::Relaxed),
-        stage: match is_reported {
-            true => slot.stage.load(Ordering::Relaxed) as usize,
+        stage: match is_reported || is_active {
+            true => slot.activity.stage.load(Ordering::Relaxed) as usize,
             false => 0,
         },
         state: reported(text(&slot.state_text)),
-        info: reported(text(&slot.info)).or_else(|| running_text(view, number, statement_depth)),
+        info: reported(text(&slot.info))
+            .or_else(|| running.and_then(|one| one.text))
+            .or_else(|| running_text(view, number, statement_depth)),
         attributes: text(&slot.attributes).into(),
         instrumented: is_instrumented(mask),
         history: mask & effective::HISTORY != 0,

@@ -6,7 +6,7 @@ mod hostile_bytes;
 
 use std::cell::RefCell;
 
-use hostile_bytes::{Buffer, first_page, offsets, real, temporary};
+use hostile_bytes::{ACTIVE_TEXT, Buffer, first_page, offsets, real, temporary};
 use proptest::prelude::*;
 use tare_layout::header::HEADER_BYTES;
 use tare_reader::validate::validate;
@@ -24,6 +24,28 @@ fn cases(usual: u32, long: u32) -> ProptestConfig {
         failure_persistence: None,
         ..ProptestConfig::with_cases(cases)
     }
+}
+
+#[test]
+fn a_threads_line_is_read() {
+    let path = temporary("line");
+    std::fs::write(&path, real()).unwrap();
+    let segment = Segment::attach(Target::Path(path.clone())).unwrap();
+    std::fs::remove_file(path).unwrap();
+    let all = tare_reader::active_threads(segment.view());
+    let [thread] = &all.active[..] else {
+        panic!("one thread has a statement: {:?}", all.active);
+    };
+    let statement = thread.statement.as_ref().expect("a statement");
+    assert_eq!(statement.text.as_deref(), Some(ACTIVE_TEXT));
+    assert!(statement.is_cut);
+    let (class, start) = (statement.head.class, statement.head.start);
+    assert_eq!((class, start, statement.head.level), (1, Some(1), 0));
+    let wait = thread.wait.as_ref().expect("a wait");
+    let about = (wait.head.class, wait.operation, wait.object);
+    assert_eq!(about, (1, Some(tare::Operation::Sync), 7));
+    assert_eq!(thread.os_id, u64::from(thread.os_id as u32));
+    assert_ne!(thread.os_id, 0);
 }
 
 /// Hostile numbers: small ones, huge ones, bounds, and any.

@@ -10,14 +10,16 @@ use std::sync::OnceLock;
 use tare::{
     Config, Limits, LockDuration, LockType, Namespace, ObjectType, Operation, Setting, TableLock,
 };
+use tare_layout::activity::{Activity, TRUNCATED, Waiting};
 use tare_layout::header::{HEADER_BYTES, Header, STOPPED};
-use tare_layout::{Region, View};
+use tare_layout::slot::Slot;
+use tare_layout::{Geometry, Region, View};
 use tare_reader::events::Table;
 use tare_reader::instances::object;
 use tare_reader::validate::FirstPage;
 use tare_reader::{
-    Banks, Classes, Clock, Events, Histogram, Names, Segment, Selection, Sources, row_locks,
-    threads,
+    Banks, Classes, Clock, Events, Histogram, Names, Segment, Selection, Sources, active_threads,
+    row_locks, threads,
 };
 
 tare::classes! {
@@ -141,11 +143,40 @@ pub fn real() -> &'static [u8] {
         _statement.text("SELECT SLEEP(1)");
         tare::stage::set(&STEP);
         let _wait = file.wait(Operation::Sync);
-        let bytes = std::fs::read(&path).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        add_activity(&mut bytes);
         tare::stop();
         std::fs::remove_file(path).unwrap();
         bytes
     })
+}
+
+/// The text of the statement of [`add_activity`], longer than a word.
+#[allow(dead_code, reason = "the fuzz target only reads it")]
+pub const ACTIVE_TEXT: &str = "SELECT 'active'";
+
+/// Puts the first thread of a segment's bytes into the level `active`: into a statement, and a wait.
+fn add_activity(bytes: &mut [u8]) {
+    let geometry = Geometry::new(smallest());
+    let slots = geometry.region(Region::Slots);
+    let line = slots.offset + geometry.slot + offset_of!(Slot, activity);
+    let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+    let wait = Waiting::numbered(1, Operation::Sync as u8, 7);
+    put(line + offset_of!(Activity, wait), &wait.to_le_bytes());
+    put(line + offset_of!(Activity, began), &1_u64.to_le_bytes());
+    for (at, value) in [
+        (offset_of!(Activity, statement), 1),
+        (offset_of!(Activity, text_at), 8),
+        (
+            offset_of!(Activity, text_bytes),
+            ACTIVE_TEXT.len() as u32 | TRUNCATED,
+        ),
+        (offset_of!(Activity, depth), 1),
+    ] {
+        put(line + at, &value.to_le_bytes());
+    }
+    let texts = geometry.region(Region::ActiveTexts);
+    put(texts.offset + 8, ACTIVE_TEXT.as_bytes());
 }
 
 /// A path that no other test uses.
@@ -231,6 +262,10 @@ pub fn read_everything(segment: &Segment) {
     let names = Names::read(view);
     for thread in &threads {
         black_box((names.account(thread.account), names.schema(thread.schema)));
+    }
+    for thread in active_threads(view).active {
+        let text = thread.statement.and_then(|statement| statement.text);
+        black_box((thread.wait.map(|wait| object(view, wait.object)), text));
     }
     let sources = Sources::default();
     for number in [0, 1, 2, 100, 8191, 8192, 65_535, usize::MAX] {

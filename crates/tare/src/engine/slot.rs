@@ -429,7 +429,8 @@ fn begin_slot(
             &slot.account,
             &slot.command,
         ]);
-        zero32(&[&slot.connection_type, &slot.schema, &slot.stage]);
+        zero32(&[&slot.connection_type, &slot.schema]);
+        slot.activity.clear();
         // Everything that is cleared here begins with an event's id. Lines that were never written are
         // not touched.
         if has_had_events(slot) {

@@ -68,7 +68,7 @@ pub fn try_set_fast(number: u16) -> bool {
     if local.try_time_fast(before, 0, ticks, 1).is_none() {
         return false;
     }
-    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed);
     local.stage.set(number, bits, now, 0);
     true
 }
@@ -85,7 +85,7 @@ fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
         return false;
     }
     match bits {
-        0 => local.slot.stage.store(u32::from(number), Ordering::Relaxed),
+        0 => local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed),
         _ => set_state(local, number),
     }
     true
@@ -106,7 +106,7 @@ pub fn set_state_only(number: u16) -> bool {
 /// No stage runs, and this one is not counted.
 #[inline(always)]
 fn set_state(local: &Local, number: u16) {
-    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed);
     // The next stage does not begin where the statement did, either.
     local.edge.set(0);
 }
@@ -124,7 +124,7 @@ fn end_last() {
 fn enter(local: &Local, number: u16, source: Source) {
     let bits = local.bits(number);
     // PROCESSLIST_STATE is set whether or not stages are counted.
-    local.slot.stage.store(u32::from(number), Ordering::Relaxed);
+    local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed);
     if bits & effective::WEIGHED != 0 {
         let weight = running::weight(bits, STAGE);
         if weight == 0 {
@@ -218,7 +218,7 @@ pub fn end() {
 #[cold]
 pub fn forget() {
     if let Some(local) = local() {
-        local.slot.stage.store(0, Ordering::Relaxed);
+        local.slot.activity.stage.store(0, Ordering::Relaxed);
         local.stage.set(0, 0, 0, 0);
     }
 }
@@ -254,7 +254,7 @@ pub fn progress_words() -> Option<*mut u64> {
 /// Leaves the thread's stage, if it is in one, at `now` by the counter (0 = unknown).
 #[inline(always)]
 pub(crate) fn end_of(local: &Local, now: u64) {
-    local.slot.stage.store(0, Ordering::Relaxed);
+    local.slot.activity.stage.store(0, Ordering::Relaxed);
     let (before, bits) = local.stage.head();
     if bits != 0 {
         end_counted(local, before, bits, now);
