@@ -3,8 +3,8 @@
 //! Writer and reader compute the same offsets from the same limits; the reader then compares its own
 //! with those in the header, and trusts no offset that it did not compute.
 
-use crate::activity;
 use crate::account::{Account, NamedEntry, UNLISTED};
+use crate::activity;
 use crate::actor::Actor;
 use crate::bank::{Bank, baseline};
 use crate::class::ClassEntry;

@@ -149,7 +149,10 @@ pub(crate) fn active_statement(
     (statement.class != 0).then(|| RunningStatement {
         head: Head {
             start: (statement.began != 0).then_some(statement.began),
-            level: statement.depth.saturating_sub(1).min(STATEMENT_DEPTH as u32) as u8,
+            level: statement
+                .depth
+                .saturating_sub(1)
+                .min(STATEMENT_DEPTH as u32) as u8,
             ..Head::of_running(thread, statement.class as usize)
         },
         digest: (0, 0),

@@ -6,8 +6,8 @@ use std::sync::atomic::{Ordering, fence};
 use tare_layout::View;
 use tare_layout::control::{effective, host, is_instrumented};
 use tare_layout::event::{Packed, statement as at, word};
-use tare_layout::slot::{Command, LIVE};
 use tare_layout::slot::ring::RINGS;
+use tare_layout::slot::{Command, LIVE};
 
 use crate::active::active_statement;
 use crate::classes::text;

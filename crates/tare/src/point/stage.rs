@@ -68,7 +68,11 @@ pub fn try_set_fast(number: u16) -> bool {
     if local.try_time_fast(before, 0, ticks, 1).is_none() {
         return false;
     }
-    local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed);
+    local
+        .slot
+        .activity
+        .stage
+        .store(u32::from(number), Ordering::Relaxed);
     local.stage.set(number, bits, now, 0);
     true
 }
@@ -85,7 +89,11 @@ fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
         return false;
     }
     match bits {
-        0 => local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed),
+        0 => local
+            .slot
+            .activity
+            .stage
+            .store(u32::from(number), Ordering::Relaxed),
         _ => set_state(local, number),
     }
     true
@@ -106,7 +114,11 @@ pub fn set_state_only(number: u16) -> bool {
 /// No stage runs, and this one is not counted.
 #[inline(always)]
 fn set_state(local: &Local, number: u16) {
-    local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed);
+    local
+        .slot
+        .activity
+        .stage
+        .store(u32::from(number), Ordering::Relaxed);
     // The next stage does not begin where the statement did, either.
     local.edge.set(0);
 }
@@ -124,7 +136,11 @@ fn end_last() {
 fn enter(local: &Local, number: u16, source: Source) {
     let bits = local.bits(number);
     // PROCESSLIST_STATE is set whether or not stages are counted.
-    local.slot.activity.stage.store(u32::from(number), Ordering::Relaxed);
+    local
+        .slot
+        .activity
+        .stage
+        .store(u32::from(number), Ordering::Relaxed);
     if bits & effective::WEIGHED != 0 {
         let weight = running::weight(bits, STAGE);
         if weight == 0 {
