@@ -120,6 +120,16 @@ pub struct Args {
     #[arg(long, value_name = "BYTES", default_value = "256M", value_parser = bytes)]
     max_statement_memory: usize,
 
+    /// Memory that one session may hold, in bytes or with K, M or G: it ends with error 4082 beyond it
+    /// [default: a sixteenth of the machine's]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    connection_memory_limit: Option<usize>,
+
+    /// Memory that all sessions may hold: one that needs more ends with error 4081 [default: a quarter of the
+    /// machine's]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    global_connection_memory_limit: Option<usize>,
+
     /// Answer about the program with this process id, not about the server itself
     #[arg(long, value_name = "PID", group = "attach")]
     attach_pid: Option<u32>,
@@ -253,6 +263,18 @@ fn config(args: Args) -> Result<Config, Failure> {
     config.max_allowed_packet = args.max_allowed_packet;
     config.max_execution_time = Duration::from_millis(args.max_execution_time);
     config.max_statement_memory = args.max_statement_memory as u64;
+    for (limit, option) in [
+        (
+            &mut config.connection_memory_limit,
+            args.connection_memory_limit,
+        ),
+        (
+            &mut config.global_connection_memory_limit,
+            args.global_connection_memory_limit,
+        ),
+    ] {
+        *limit = option.map_or(*limit, |bytes| bytes as u64);
+    }
     config.performance_schema = args.performance_schema;
     config.instruments = args.performance_schema_instrument;
     config.show_processlist = args.performance_schema_show_processlist;

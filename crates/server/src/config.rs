@@ -7,10 +7,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::machine;
 use tare_mysql::series::Series;
 
 /// The default port: MySQL's 3306 plus one, so that both can run on one machine.
 pub const DEFAULT_PORT: u16 = 3307;
+
+/// The smallest defaults of the limits on the memory of sessions: what a few statements need.
+const MIN_SESSION_LIMIT_BYTES: u64 = 64 << 20;
+const MIN_TOTAL_LIMIT_BYTES: u64 = 256 << 20;
 
 /// The configuration of a server. [`Config::new`] gives the defaults.
 #[derive(Debug, Clone)]
@@ -56,6 +61,10 @@ pub struct Config {
     pub max_execution_time: Duration,
     /// Memory that one statement may take, in bytes (error 1041 beyond it); 0 is no limit.
     pub max_statement_memory: u64,
+    /// Memory that one session may hold, in bytes (error 4082 beyond it).
+    pub connection_memory_limit: u64,
+    /// Memory that all sessions together may hold, in bytes (error 4081 beyond it).
+    pub global_connection_memory_limit: u64,
     /// Most rows one result may have (error 1104 beyond it); 0 is no limit.
     pub max_result_rows: u64,
     /// Most bytes one result may have (error 1104 beyond it); 0 is no limit.
@@ -109,6 +118,9 @@ impl Config {
             show_processlist: false,
             max_execution_time: Duration::ZERO,
             max_statement_memory: tare_mysql::memory::DEFAULT_BYTES,
+            connection_memory_limit: (machine::memory_bytes() / 16).max(MIN_SESSION_LIMIT_BYTES),
+            global_connection_memory_limit: (machine::memory_bytes() / 4)
+                .max(MIN_TOTAL_LIMIT_BYTES),
             max_result_rows: 0,
             max_result_bytes: 1 << 30,
             lock_wait_timeout: Duration::from_secs(50),

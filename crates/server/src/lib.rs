@@ -18,6 +18,7 @@ mod instruments;
 mod keeper;
 mod listen;
 mod login;
+mod machine;
 mod metrics;
 mod observed;
 mod points;

@@ -153,8 +153,14 @@ fn apply_variable(session: &mut Session, name: &str) -> Result<()> {
             session.statements.empty_cache(&mut session.connections);
             session.connections.apply_sql_mode()?;
         }
-        "long_query_time" | "max_execution_time" | "innodb_lock_wait_timeout" => {
-            session.settings.read(&session.state);
+        "connection_memory_limit"
+        | "long_query_time"
+        | "max_execution_time"
+        | "innodb_lock_wait_timeout" => session.settings.read(&session.state),
+        "global_connection_memory_limit" => {
+            let limit = session.shared.globals.get(name);
+            let limit = limit.and_then(|limit| limit.parse().ok());
+            session.shared.memory.set_limit(limit.unwrap_or(u64::MAX));
         }
         "innodb_flush_log_at_trx_commit" => {
             let value = session.shared.globals.get(name);
@@ -173,7 +179,9 @@ fn apply_variable(session: &mut Session, name: &str) -> Result<()> {
                 .warnings
                 .add("Warning", 4166, SHOW_PROCESSLIST);
         }
-        "wait_timeout" => session.client.apply_wait_timeout(&session.state),
+        "net_read_timeout" | "net_write_timeout" | "wait_timeout" => {
+            session.client.apply_timeouts(&session.state);
+        }
         _ => {}
     }
     Ok(())

@@ -15,6 +15,7 @@ use super::registry::Registry;
 use super::status::{self, Counter};
 use super::variables::Globals;
 use tare::sync::PlainMutex;
+use tare_mysql::memory::TotalMemory;
 use tare_reader::Segment;
 use tare_rows::telemetry::Telemetry;
 use tare_store::Databases;
@@ -33,7 +34,7 @@ pub struct Counters {
     /// Threads started to serve clients.
     pub threads_created: AtomicU64,
     /// Statements that are prepared now.
-    pub prepared: AtomicU64,
+    pub prepared: Arc<AtomicU64>,
     /// FLUSH statements.
     pub flushes: AtomicU64,
     /// Connections that began TLS.
@@ -88,6 +89,8 @@ pub struct Shared {
     pub tls_status: Option<TlsStatus>,
     /// Counters of SHOW STATUS.
     pub counters: Counters,
+    /// The memory of the sessions.
+    pub memory: Arc<TotalMemory>,
     /// The hosts that connected by TCP.
     pub hosts: HostCache,
     /// The settings of setup_meters and setup_loggers.

@@ -22,6 +22,7 @@ use super::observed::Observed;
 use super::shared::{Counters, Shared};
 use super::stop::Stop;
 use super::variables::Globals;
+use tare_mysql::memory::TotalMemory;
 use tare_query::schema::DEFINITIONS;
 use tare_rows::telemetry::{self, Telemetry};
 use tare_store::Databases;
@@ -151,6 +152,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
             .map(|certificate| certificate.tls.clone()),
         tls_status: certificate.map(|certificate| certificate.status),
         counters: Counters::default(),
+        memory: Arc::new(TotalMemory::new(config.global_connection_memory_limit)),
         hosts: HostCache::default(),
         telemetry: Telemetry::with_sizes(&config.sizes),
         started: Instant::now(),

@@ -8,6 +8,13 @@ use crate::date::Zone;
 use crate::error::{Result, SqlError};
 use crate::wire::value::Value;
 
+/// Limits of a session that its user must not lift.
+const RESTRICTED: [&str; 3] = [
+    "connection_memory_chunk_size",
+    "connection_memory_limit",
+    "global_connection_memory_tracking",
+];
+
 impl Variable {
     /// Whether it can be set in this scope, and by this account: 1227, 1228, 1229, 1238 or 1621.
     pub fn may_set(&self, scope: Scope, is_root: bool) -> Result<()> {
@@ -37,6 +44,11 @@ impl Variable {
             (Settable::Global, Scope::Session) => Err(SqlError::new(
                 1229,
                 format!("Variable '{name}' is a GLOBAL variable and should be set with SET GLOBAL"),
+            )),
+            (_, Scope::Session) if RESTRICTED.contains(&name) && !is_root => Err(SqlError::new(
+                1227,
+                "Access denied; you need (at least one of) the SUPER, SYSTEM_VARIABLES_ADMIN or \
+                 SESSION_VARIABLES_ADMIN privilege(s) for this operation",
             )),
             (_, Scope::Global) if !is_root => Err(SqlError::new(
                 1227,

@@ -47,7 +47,7 @@ pub static CHANGED: &[Variable] = &[
     number("generated_random_password_length", Both, "20", "5", "255"),
     number("global_connection_memory_limit", Global, "18446744073709551615", "16777216", "18446744073709551615"),
     number("global_connection_memory_status_limit", Global, "18446744073709551615", "16777216", "18446744073709551615"),
-    switch("global_connection_memory_tracking", Both, "OFF"),
+    switch("global_connection_memory_tracking", Both, "ON"),
     text("group_replication_consistency", Both, "BEFORE_ON_PRIMARY_FAILOVER"),
     number("gtid_executed_compression_period", Global, "0", "0", "4294967295"),
     text("init_replica", Global, ""),

@@ -6,7 +6,6 @@ mod text;
 
 pub use self::text::digest_verb;
 
-use std::io;
 use std::time::Duration;
 
 use mysql_common::constants::{CapabilityFlags, StatusFlags};
@@ -25,6 +24,7 @@ use tare_dialect::plan::Command;
 use tare_dialect::split;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::interrupt;
+use tare_mysql::memory;
 use tare_mysql::wire::reply;
 use tare_store::Control;
 use tare_sys::procedures::ProcedureState;
@@ -53,8 +53,20 @@ mod com {
     pub const CHANGE_USER: u8 = Command::COM_CHANGE_USER as u8;
 }
 
-/// Reads and answers one command.
+/// Reads and answers one command. What is allocated meanwhile counts as the session's.
 pub fn serve_one(session: &mut Session) -> Next {
+    let Some(mut memory) = session.memory.take() else {
+        return Next::Quit;
+    };
+    let limit = session.settings.memory_limit;
+    memory.set_limit(limit.unwrap_or(session.shared.config.connection_memory_limit));
+    let served = memory::serve_session(memory);
+    let next = serve_command(session);
+    session.memory = served.end();
+    next
+}
+
+fn serve_command(session: &mut Session) -> Next {
     let Some(mut reader) = session.client.reader.take() else {
         return Next::Quit;
     };
@@ -90,8 +102,9 @@ pub fn serve_one(session: &mut Session) -> Next {
     let flushed = session.client.writer.flush();
     let status = session.registration.status();
     status.set(Counter::BytesSent, session.client.writer.sent());
-    if let Some(reader) = &session.client.reader {
+    if let Some(reader) = &mut session.client.reader {
         status.set(Counter::BytesReceived, reader.received());
+        reader.free_large_buffers();
     }
     match flushed {
         Ok(()) if session.control.is_killed() => Next::Quit,
@@ -111,17 +124,13 @@ fn refuse(
         ReadError::TooLarge(_) => packet_too_large(),
         ReadError::OutOfOrder { .. } => SqlError::new(1156, "Got packets out of order"),
         ReadError::Closed => return Next::Quit,
-        ReadError::Io(e)
-            if matches!(
-                e.kind(),
-                io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-            ) =>
-        {
-            SqlError::new(
-                4031,
-                "The client was disconnected by the server because of inactivity.",
-            )
-        }
+        ReadError::Memory(error) => error,
+        ReadError::Idle => SqlError::new(
+            4031,
+            "The client was disconnected by the server because of inactivity. See wait_timeout and \
+             interactive_timeout for configuring this behavior.",
+        ),
+        ReadError::Stalled => SqlError::new(1159, "Got timeout reading communication packets"),
         ReadError::Io(_) => {
             if control.is_killed() {
                 SqlError::new(1053, "Server shutdown in progress")
@@ -230,7 +239,7 @@ fn reset_session(session: &mut Session) {
     session.state.reset();
     session.transaction = Transaction::of(&session.state);
     session.settings.read(&session.state);
-    session.client.apply_wait_timeout(&session.state);
+    session.client.apply_timeouts(&session.state);
     // These fail only for lack of memory, which the next statement will report.
     let _ = session.connections.apply_sql_mode();
     let _ = session.connections.apply_foreign_key_checks();

@@ -1,7 +1,6 @@
 //! COM_STMT_*: prepared statements of the protocol.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use mysql_common::constants::StatusFlags;
 use tare::digest::Digest;
@@ -13,10 +12,11 @@ use crate::execute;
 use crate::execute::columns::describe_prepared;
 use crate::execute::prepare::{self, Answer, Run};
 use crate::points;
-use crate::session::{Client, Columns, PreparedStatement, Session, Tally};
+use crate::session::{Client, Columns, PreparedCount, PreparedStatement, Session, Tally};
 use crate::status::{Counter, Request};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
+use tare_mysql::memory;
 use tare_mysql::secret::redact;
 use tare_mysql::wire::bytes::Cursor as Bytes;
 use tare_mysql::wire::column::{Column, WireType};
@@ -30,12 +30,6 @@ use tare_store::Cursor;
 pub fn prepare(session: &mut Session, body: &[u8]) -> Result<()> {
     let text = std::str::from_utf8(body).map_err(|_| invalid_text())?;
     let text = text.trim_end_matches(|c: char| c.is_whitespace() || c == ';' || c == '\0');
-    if session.statements.prepared.len() >= 16_382 {
-        return Err(SqlError::new(
-            1461,
-            "Can't create more than max_prepared_stmt_count statements (current value: 16382)",
-        ));
-    }
     let _limits = apply_limits(session, "");
     let point = tare::statement::start(&points::COM_PREPARE);
     tare::stage::set(&points::STARTING);
@@ -68,6 +62,7 @@ fn prepare_text(
     redacted: &str,
     point: &tare::statement::Statement,
 ) -> Result<()> {
+    let count = PreparedCount::reserve(&session.shared)?;
     let generation = session.shared.databases.generation();
     let plan = prepare::translate(session, text, generation)?;
     prepare::check_preparable(&plan.action)?;
@@ -86,6 +81,7 @@ fn prepare_text(
         long: vec![None; params],
         long_error: None,
         instance: tare::prepared::Prepared::new(u64::from(id), None, redacted),
+        _count: count,
     };
     point.prepares(&prepared.instance);
     // Preparing it now finds the statement's errors and its number of columns.
@@ -112,11 +108,6 @@ fn prepare_text(
     // The types were guessed without a row.
     prepared.columns.types.version = 0;
     session.statements.prepared.insert(id, Box::new(prepared));
-    session
-        .shared
-        .counters
-        .prepared
-        .fetch_add(1, Ordering::Relaxed);
     Ok(())
 }
 
@@ -311,8 +302,11 @@ pub fn append_long_data(session: &mut Session, body: &[u8]) {
     match prepared.long.get_mut(usize::from(index)) {
         Some(slot) => {
             let data = slot.get_or_insert_default();
-            if data.len() + cursor.rest().len() > limit {
+            let len = data.len() + cursor.rest().len();
+            if len > limit {
                 prepared.long_error = Some(packet_too_large());
+            } else if len > data.capacity() && !memory::admit(2 * len) {
+                prepared.long_error = Some(memory::exhausted());
             } else {
                 data.extend_from_slice(cursor.rest());
             }
@@ -378,11 +372,6 @@ fn close_one(session: &mut Session, id: u32) {
     let Some(prepared) = session.statements.prepared.remove(&id) else {
         return;
     };
-    session
-        .shared
-        .counters
-        .prepared
-        .fetch_sub(1, Ordering::Relaxed);
     if let Some(statement) = prepared.statement {
         session.connections.close(statement);
     }

@@ -6,7 +6,7 @@ use tare::digest::Digest;
 
 use super::prepare::{self, Answer, Run};
 use crate::command::digest_verb;
-use crate::session::{Columns, NamedStatement, PreparedUse, Session};
+use crate::session::{Columns, NamedStatement, PreparedCount, PreparedUse, Session};
 use crate::status::Request;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
@@ -28,6 +28,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
         is_literal: matches!(text, Expr::Value(_)),
         ..PreparedUse::new("PREPARE", &name, None)
     });
+    let count = PreparedCount::reserve(&session.shared)?;
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
         return Err(tare_dialect::near("NULL").into());
     };
@@ -61,6 +62,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
         digest: None,
         executes: None,
         generation,
+        _count: count,
     };
     session.statements.named.insert(name, named);
     Ok(())

@@ -13,7 +13,7 @@ use super::host_cache::Failure;
 use super::points;
 use super::session::{Client, Session};
 use super::shared::Shared;
-use super::socket::{NET_WRITE_TIMEOUT, Stream};
+use super::socket::{Stream, Timeouts};
 use super::state::SessionState;
 use tare_mysql::error::SqlError;
 use tare_mysql::wire::reply;
@@ -50,7 +50,11 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
     let Incoming { stream, peer } = incoming;
     let stream = Arc::new(stream);
     stream.set_deadline(Some(CONNECT_TIMEOUT));
-    stream.set_write_timeout(CONNECT_TIMEOUT);
+    stream.set_timeouts(Timeouts {
+        idle: CONNECT_TIMEOUT,
+        read: CONNECT_TIMEOUT,
+        write: CONNECT_TIMEOUT,
+    });
     let control = Arc::new(Control::new(stream.clone()));
     shared.keeper.watch(&control);
     let id = shared.registry.next_id();
@@ -116,8 +120,7 @@ pub fn login(shared: &Arc<Shared>, incoming: Incoming) -> Option<Session> {
         reader.set_max_packet(shared.config.max_allowed_packet);
     }
     session.client.stream.set_deadline(None);
-    session.client.stream.set_write_timeout(NET_WRITE_TIMEOUT);
-    session.client.apply_wait_timeout(&session.state);
+    session.client.apply_timeouts(&session.state);
     Some(session)
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mysql_common::constants::CapabilityFlags;
 
-use crate::socket::{PacketReader, PacketWriter, Stream};
+use crate::socket::{PacketReader, PacketWriter, Stream, Timeouts};
 use crate::state::SessionState;
 
 /// The largest packet of a login.
@@ -38,12 +38,17 @@ impl Client {
         }
     }
 
-    /// Applies wait_timeout, the time that it may be idle.
-    pub fn apply_wait_timeout(&self, state: &SessionState) {
-        let seconds = state.text("wait_timeout").and_then(|t| t.parse().ok());
-        let timeout = Duration::from_secs(seconds.unwrap_or(28_800));
-        // An error means that the client has gone, which the next read reports.
-        let _ = self.stream.set_read_timeout(Some(timeout));
+    /// Applies wait_timeout, net_read_timeout and net_write_timeout.
+    pub fn apply_timeouts(&self, state: &SessionState) {
+        let seconds = |name, default| {
+            let seconds = state.text(name).and_then(|text| text.parse().ok());
+            Duration::from_secs(seconds.unwrap_or(default))
+        };
+        self.stream.set_timeouts(Timeouts {
+            idle: seconds("wait_timeout", 28_800),
+            read: seconds("net_read_timeout", 30),
+            write: seconds("net_write_timeout", 60),
+        });
     }
 
     /// Whether a next command has been read already.

@@ -11,7 +11,6 @@ mod transaction;
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use mysql_common::constants::StatusFlags;
 
@@ -20,7 +19,8 @@ pub use self::connections::Connections;
 pub use self::locks::Locks;
 pub use self::settings::Settings;
 pub use self::statements::{
-    CachedStatement, Columns, NamedStatement, PreparedStatement, PreparedUse, Statements,
+    CachedStatement, Columns, NamedStatement, PreparedCount, PreparedStatement, PreparedUse,
+    Statements,
 };
 pub use self::tables::{Rows, Tables, Uses, Work};
 pub use self::tally::Tally;
@@ -32,6 +32,7 @@ use super::state::SessionState;
 use tare_dialect::Mode;
 use tare_mysql::account::Rights;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::memory::{SESSION_ERRORS, SessionMemory};
 use tare_mysql::wire::reply;
 use tare_query::show::names::check_access;
 use tare_store::Control;
@@ -60,6 +61,8 @@ pub struct Session {
     pub rights: Rights,
     /// Its client.
     pub client: Client,
+    /// The memory that it holds. It is taken out while a command is served.
+    pub memory: Option<SessionMemory>,
     /// Its connections to SQLite.
     pub connections: Connections,
     /// Its prepared and cached statements.
@@ -93,16 +96,6 @@ impl fmt::Debug for Session {
     }
 }
 
-impl Drop for Session {
-    /// Uncounts the prepared statements that the client has not closed.
-    fn drop(&mut self) {
-        self.shared
-            .counters
-            .prepared
-            .fetch_sub(self.statements.prepared.len() as u64, Ordering::Relaxed);
-    }
-}
-
 impl Session {
     /// A session for a client that has not logged in.
     pub fn new(
@@ -113,6 +106,7 @@ impl Session {
         client: Client,
     ) -> Self {
         Self {
+            memory: Some(SessionMemory::new(shared.memory.clone())),
             connections: Connections::new(shared.clone(), state.clone(), control.clone()),
             transaction: Transaction::of(&state),
             shared,
@@ -153,10 +147,13 @@ impl Session {
         reply::ok(&mut self.client.writer, status, ok);
     }
 
-    /// Answers with an error packet.
+    /// Answers with an error packet. The session ends after some errors.
     pub fn send_error(&mut self, error: &SqlError) -> Next {
         reply::error(&mut self.client.writer, error, true);
-        Next::Continue
+        match SESSION_ERRORS.contains(&error.code) {
+            true => Next::Quit,
+            false => Next::Continue,
+        }
     }
 
     /// Words a statement's error as the served series does.

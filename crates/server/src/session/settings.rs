@@ -13,6 +13,8 @@ pub struct Settings {
     pub lock_wait_timeout: Duration,
     /// @@long_query_time.
     pub long_query_time: Duration,
+    /// @@connection_memory_limit; `None` if the series has no such variable.
+    pub memory_limit: Option<u64>,
 }
 
 impl Default for Settings {
@@ -21,6 +23,7 @@ impl Default for Settings {
             max_execution_time: Duration::ZERO,
             lock_wait_timeout: Duration::from_secs(50),
             long_query_time: Duration::from_secs(10),
+            memory_limit: None,
         }
     }
 }
@@ -32,6 +35,7 @@ impl Settings {
         self.long_query_time =
             Duration::try_from_secs_f64(seconds.unwrap_or(10.0)).unwrap_or(Duration::MAX);
         let number = |name: &str| state.text(name).and_then(|t| t.parse::<u64>().ok());
+        self.memory_limit = number("connection_memory_limit");
         self.max_execution_time = Duration::from_millis(number("max_execution_time").unwrap_or(0));
         self.lock_wait_timeout =
             Duration::from_secs(number("innodb_lock_wait_timeout").unwrap_or(50).max(1));

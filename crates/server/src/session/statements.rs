@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tare::digest::Digest;
 
 use super::connections::Connections;
 use super::tables::Uses;
+use crate::shared::Shared;
 use tare_dialect::plan::Plan;
-use tare_mysql::error::SqlError;
+use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::params::ParamType;
 use tare_query::columns::Types;
 use tare_store::StatementId;
@@ -116,6 +118,37 @@ impl Columns {
     }
 }
 
+/// A prepared statement's part of Prepared_stmt_count, until this is dropped.
+#[derive(Debug)]
+pub struct PreparedCount(Arc<AtomicU64>);
+
+impl PreparedCount {
+    /// Counts a statement that is about to be prepared. 1461: there are max_prepared_stmt_count already.
+    pub fn reserve(shared: &Shared) -> Result<Self> {
+        let (count, relaxed) = (&shared.counters.prepared, Ordering::Relaxed);
+        let limit = shared.globals.get("max_prepared_stmt_count");
+        let limit = limit
+            .and_then(|limit| limit.parse().ok())
+            .unwrap_or(u64::MAX);
+        let next = |count| (count < limit).then_some(count + 1);
+        match count.fetch_update(relaxed, relaxed, next) {
+            Ok(_) => Ok(Self(count.clone())),
+            Err(_) => Err(SqlError::new(
+                1461,
+                format!(
+                    "Can't create more than max_prepared_stmt_count statements (current value: {limit})"
+                ),
+            )),
+        }
+    }
+}
+
+impl Drop for PreparedCount {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// A prepared statement.
 #[derive(Debug)]
 pub struct PreparedStatement {
@@ -141,6 +174,8 @@ pub struct PreparedStatement {
     pub long_error: Option<SqlError>,
     /// Its row of prepared_statements_instances.
     pub instance: tare::prepared::Prepared,
+    /// It is counted.
+    pub _count: PreparedCount,
 }
 
 /// The use of a prepared statement by PREPARE, EXECUTE or DEALLOCATE.
@@ -184,6 +219,8 @@ pub struct NamedStatement {
     pub generation: u64,
     /// Its row of prepared_statements_instances.
     pub instance: tare::prepared::Prepared,
+    /// It is counted.
+    pub _count: PreparedCount,
 }
 
 impl NamedStatement {

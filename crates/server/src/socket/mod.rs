@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -33,7 +33,26 @@ pub struct Stream {
     since: Instant,
     /// The deadline of all reads, in nanoseconds from `since`; 0 is none.
     deadline_ns: AtomicU64,
+    idle_timeout_ms: AtomicU64,
+    read_timeout_ms: AtomicU64,
+    /// Which of these two the socket has: [`NO_LIMIT`], [`FIRST_BYTE`] or [`MORE_BYTES`].
+    read_limit: AtomicU8,
     write_timeout_ms: AtomicU64,
+}
+
+const NO_LIMIT: u8 = 0;
+const FIRST_BYTE: u8 = 1;
+const MORE_BYTES: u8 = 2;
+
+/// How long the server waits for a client.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// For the first byte of a command; MySQL's wait_timeout.
+    pub idle: Duration,
+    /// For more of a packet; net_read_timeout.
+    pub read: Duration,
+    /// For a client that does not read; net_write_timeout.
+    pub write: Duration,
 }
 
 /// How often a blocked write checks whether its statement must stop.
@@ -44,9 +63,6 @@ const STOP_CHECK_INTERVAL: Timespec = Timespec {
 
 /// How long a write may stay blocked when its statement must stop.
 const STOPPED_WRITE_GRACE: Duration = Duration::from_millis(60);
-
-/// How long a write may stay blocked; MySQL's net_write_timeout.
-pub const NET_WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A socket.
 pub enum Socket {
@@ -81,7 +97,10 @@ impl Stream {
             tls: OnceLock::new(),
             since: Instant::now(),
             deadline_ns: AtomicU64::new(0),
-            write_timeout_ms: AtomicU64::new(NET_WRITE_TIMEOUT.as_millis() as u64),
+            idle_timeout_ms: AtomicU64::new(0),
+            read_timeout_ms: AtomicU64::new(0),
+            read_limit: AtomicU8::new(NO_LIMIT),
+            write_timeout_ms: AtomicU64::new(0),
         }
     }
 
@@ -108,8 +127,7 @@ impl Stream {
         self.point.idle(is_idle);
     }
 
-    /// Limits how long one read may take.
-    pub fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+    fn set_read_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
         match &self.socket {
             Socket::Unix(s) => s.set_read_timeout(timeout),
             Socket::Tcp(s) => s.set_read_timeout(timeout),
@@ -122,10 +140,30 @@ impl Stream {
         self.deadline_ns.store(at, Ordering::Relaxed);
     }
 
-    /// Limits how long a write may stay blocked.
-    pub fn set_write_timeout(&self, timeout: Duration) {
-        let ms = timeout.as_millis() as u64;
-        self.write_timeout_ms.store(ms, Ordering::Relaxed);
+    /// Sets the timeouts; zero is no limit.
+    pub fn set_timeouts(&self, timeouts: Timeouts) {
+        for (own, timeout) in [
+            (&self.idle_timeout_ms, timeouts.idle),
+            (&self.read_timeout_ms, timeouts.read),
+            (&self.write_timeout_ms, timeouts.write),
+        ] {
+            own.store(timeout.as_millis() as u64, Ordering::Relaxed);
+        }
+        self.read_limit.store(NO_LIMIT, Ordering::Relaxed);
+    }
+
+    /// Limits how long one read may take: of a command's first byte, or of more of a packet.
+    fn limit_read(&self, is_first: bool) -> io::Result<()> {
+        let (limit, timeout) = match is_first {
+            true => (FIRST_BYTE, &self.idle_timeout_ms),
+            false => (MORE_BYTES, &self.read_timeout_ms),
+        };
+        if self.read_limit.load(Ordering::Relaxed) == limit {
+            return Ok(());
+        }
+        self.read_limit.store(limit, Ordering::Relaxed);
+        let limit = timeout.load(Ordering::Relaxed);
+        self.set_read_timeout((limit > 0).then(|| Duration::from_millis(limit)))
     }
 
     /// Shuts the socket down: a thread that reads from it sees its end.
@@ -188,7 +226,10 @@ impl Stream {
     /// client has part of a packet then, after which no error can be sent.
     #[cold]
     fn write_slow(&self, bytes: &[u8]) -> io::Result<usize> {
-        let limit = Duration::from_millis(self.write_timeout_ms.load(Ordering::Relaxed));
+        let limit = match self.write_timeout_ms.load(Ordering::Relaxed) {
+            0 => Duration::MAX,
+            ms => Duration::from_millis(ms),
+        };
         let (since, mut stopped) = (Instant::now(), None);
         loop {
             let mut polled = [PollFd::new(self, PollFlags::OUT)];

@@ -4,6 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tare_mysql::error::SqlError;
+use tare_mysql::memory;
 use tare_mysql::wire::packets::{MAX_IDLE_BUFFER_BYTES, MAX_PAYLOAD_BYTES};
 
 use super::Stream;
@@ -30,6 +32,15 @@ pub enum ReadError {
         /// The expected number.
         expected: u8,
     },
+    /// The session may not hold the packet.
+    #[error("{0}")]
+    Memory(SqlError),
+    /// No first byte of a packet came in time.
+    #[error("the client is idle")]
+    Idle,
+    /// No more of a packet came in time.
+    #[error("the client has sent a part of a packet")]
+    Stalled,
     /// The socket failed, or closed in the middle of a packet.
     #[error("reading from the client: {0}")]
     Io(#[from] io::Error),
@@ -84,6 +95,29 @@ impl PacketReader {
         rest
     }
 
+    /// Frees a buffer that a large packet needed, unless a part of the next packet is in it.
+    pub fn free_large_buffers(&mut self) {
+        if self.start == self.end && self.buffer.len() > MAX_IDLE_BUFFER_BYTES {
+            self.buffer = vec![0; READ_BUFFER_BYTES];
+            (self.start, self.end) = (0, 0);
+        }
+        if self.joined.capacity() > MAX_IDLE_BUFFER_BYTES {
+            self.joined = Vec::new();
+        }
+    }
+
+    /// Doubles the full buffer, but not beyond `n` bytes: what a client announces takes no memory before it
+    /// comes.
+    fn grow(&mut self, n: usize) -> Result<(), ReadError> {
+        let bytes = (2 * self.buffer.len()).min(n);
+        // The old and the new buffer exist at the same time.
+        if !memory::admit(bytes) {
+            return Err(ReadError::Memory(memory::exhausted()));
+        }
+        self.buffer.resize(bytes, 0);
+        Ok(())
+    }
+
     /// Reads until `n` bytes are in the buffer. `Ok(false)`: the client closed before the first.
     fn fill(&mut self, n: usize, idle: bool) -> Result<bool, ReadError> {
         if self.end - self.start >= n {
@@ -94,11 +128,13 @@ impl PacketReader {
             self.end -= self.start;
             self.start = 0;
         }
-        if self.buffer.len() < n {
-            self.buffer.resize(n, 0);
-        }
         while self.end < n {
-            let result = if idle && self.end == 0 {
+            if self.end == self.buffer.len() {
+                self.grow(n)?;
+            }
+            let is_first = idle && self.end == 0;
+            self.stream.limit_read(is_first)?;
+            let result = if is_first {
                 let idle = tare::idle::start(&IDLE);
                 self.stream.idle(true);
                 let result = self.stream.recv_idle(&mut self.buffer[self.end..]);
@@ -116,6 +152,17 @@ impl PacketReader {
                     self.received += read as u64;
                 }
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e)
+                    if matches!(
+                        e.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
+                    return Err(match is_first {
+                        true => ReadError::Idle,
+                        false => ReadError::Stalled,
+                    });
+                }
                 Err(e) => return Err(e.into()),
             }
         }
@@ -145,12 +192,6 @@ impl PacketReader {
     pub fn read(&mut self, sequence: u8) -> Result<(&[u8], u8), ReadError> {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
-            if self.buffer.len() > MAX_IDLE_BUFFER_BYTES {
-                self.buffer = vec![0; READ_BUFFER_BYTES];
-            }
-            if self.joined.capacity() > MAX_IDLE_BUFFER_BYTES {
-                self.joined = Vec::new();
-            }
         }
         let len = self.header(sequence, true)?;
         let mut next = sequence.wrapping_add(1);
@@ -165,8 +206,7 @@ impl PacketReader {
             return Ok((&self.buffer[from..from + len], next));
         }
         self.joined.clear();
-        self.joined
-            .extend_from_slice(&self.buffer[from..from + len]);
+        self.join(from, len)?;
         loop {
             let len = self.header(next, false)?;
             next = next.wrapping_add(1);
@@ -174,13 +214,22 @@ impl PacketReader {
                 return Err(ReadError::TooLarge(self.joined.len() + len));
             }
             self.payload(len)?;
-            self.joined
-                .extend_from_slice(&self.buffer[self.start..self.start + len]);
+            self.join(self.start, len)?;
             self.start += len;
             if len < MAX_PAYLOAD_BYTES {
                 return Ok((&self.joined, next));
             }
         }
+    }
+
+    /// Adds a part to the packet that comes in several parts.
+    fn join(&mut self, from: usize, len: usize) -> Result<(), ReadError> {
+        if !memory::admit(self.joined.len() + len) {
+            return Err(ReadError::Memory(memory::exhausted()));
+        }
+        self.joined
+            .extend_from_slice(&self.buffer[from..from + len]);
+        Ok(())
     }
 
     fn payload(&mut self, len: usize) -> Result<(), ReadError> {

@@ -36,11 +36,10 @@ const RENAMED: [(&str, &str); 3] = [
 
 /// Counters of what cannot happen here, with the reasons.
 const NEVER: &[&str] = &[
-    // Privileges are not cached, and no limit on the memory of connections is set.
+    // Privileges are not cached, and the limits beyond which statements are only counted cannot be set.
     "Acl_cache_items_count",
     "Count_hit_query_past_connection_memory_status_limit",
     "Count_hit_query_past_global_connection_memory_status_limit",
-    "Global_connection_memory",
     // There is no binary log, no replication, no XA and no second engine.
     "Binlog_cache_disk_use",
     "Binlog_cache_use",
@@ -231,6 +230,7 @@ impl Shared {
                 "Error_log_latest_write",
                 log.lines.back().map_or(0, |line| line.logged_us),
             ),
+            ("Global_connection_memory", self.memory.bytes()),
             ("Innodb_buffer_pool_bytes_dirty", unwritten),
             // Pages that are in the log and not yet in the database.
             ("Innodb_redo_log_logical_size", unwritten),

@@ -6,8 +6,10 @@
 /// Variables that have an effect, by name.
 const EFFECTIVE: &[&str] = &[
     "autocommit",
+    "connection_memory_limit",
     "cte_max_recursion_depth",
     "foreign_key_checks",
+    "global_connection_memory_limit",
     "identity",
     "innodb_flush_log_at_trx_commit",
     "innodb_lock_wait_timeout",
@@ -18,6 +20,9 @@ const EFFECTIVE: &[&str] = &[
     "last_insert_id",
     "long_query_time",
     "max_execution_time",
+    "max_prepared_stmt_count",
+    "net_read_timeout",
+    "net_write_timeout",
     "performance_schema_max_digest_sample_age",
     "require_secure_transport",
     "sql_mode",
@@ -54,8 +59,6 @@ pub static ACCEPTED: &[(&str, &str)] = &[
         "lock_wait_timeout",
         "Percona's tools; innodb_lock_wait_timeout is what counts",
     ),
-    ("net_read_timeout", "mysqldump, Connector/J"),
-    ("net_write_timeout", "mysqldump, Connector/J"),
     (
         "performance_schema_show_processlist",
         "users who want SHOW PROCESSLIST without a lock; it takes none either way",

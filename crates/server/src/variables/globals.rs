@@ -56,6 +56,15 @@ impl Globals {
             "innodb_lock_wait_timeout",
             config.lock_wait_timeout.as_secs().max(1).to_string(),
         );
+        for (name, limit) in [
+            ("connection_memory_limit", config.connection_memory_limit),
+            (
+                "global_connection_memory_limit",
+                config.global_connection_memory_limit,
+            ),
+        ] {
+            values.insert(name, limit.to_string());
+        }
         let show_processlist = if config.show_processlist { "ON" } else { "OFF" };
         values.insert(
             "performance_schema_show_processlist",

@@ -35,6 +35,7 @@ mod refused;
 mod rows;
 mod select;
 mod series;
+mod session_limits;
 mod show;
 mod sound;
 mod statements;

@@ -232,6 +232,16 @@ impl Raw {
         self.stream.write_all(&packet).expect("sent");
     }
 
+    /// Sends a part of a packet.
+    pub fn send_part(&mut self, bytes: &[u8]) {
+        self.try_send_part(bytes).expect("sent");
+    }
+
+    /// Sends a part of a packet to a server that may close the connection.
+    pub fn try_send_part(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes)
+    }
+
     /// The next packet; `None` at the end.
     pub fn read(&mut self) -> Option<Vec<u8>> {
         let mut header = [0; 4];
