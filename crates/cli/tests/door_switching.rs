@@ -177,7 +177,62 @@ fn check_switching(version: Version) {
     let more = server.connect();
     assert_eq!(listed_locks(&server), listed + 1);
     drop((unlisted, more));
+    check_events_after_switch(&server);
     server.stop();
+}
+
+/// A number that a query returns as `n`.
+fn query_number(server: &Server, query: &str) -> u64 {
+    server.tare(query)[0]["n"].as_u64().expect("a number")
+}
+
+/// No event that ends after instruments were switched on began before that.
+fn check_events_after_switch(server: &Server) {
+    const MARKER: &str = "DO 424242";
+    let mut marks = server.connect();
+    let mut connection = server.connect();
+    let id = connection.connection_id();
+    let thread = query_number(
+        server,
+        &format!(
+            "SELECT THREAD_ID AS n FROM performance_schema.threads WHERE PROCESSLIST_ID = {id}"
+        ),
+    );
+    switch_all(server, "YES");
+    connection.query_drop("DO 1").expect("done");
+    switch_all(server, "NO");
+    connection.query_drop("DO 2").expect("done");
+    switch_all(server, "YES");
+    marks.query_drop(MARKER).expect("done");
+    // A server answers before it reports the end of a statement.
+    let marked = support::wait_for("the end of the marker", || {
+        let rows = server.tare(&format!(
+            "SELECT TIMER_END AS n FROM performance_schema.events_statements_history_long \
+             WHERE SQL_TEXT = '{MARKER}'"
+        ));
+        rows.first()?["n"].as_u64()
+    });
+    connection.query_drop("DO 3").expect("done");
+    connection.query_drop("DO 4").expect("done");
+    for table in ["statements", "stages", "waits", "transactions"] {
+        let events = |started: &str| {
+            query_number(
+                server,
+                &format!(
+                    "SELECT COUNT(*) AS n FROM performance_schema.events_{table}_history_long \
+                     WHERE THREAD_ID = {thread} AND TIMER_END > {marked} AND TIMER_START {started} {marked}"
+                ),
+            )
+        };
+        assert_eq!(
+            events("<"),
+            0,
+            "events of {table} that began before a switch"
+        );
+        if table != "transactions" {
+            assert!(events(">") > 0, "no events of {table}");
+        }
+    }
 }
 
 #[test]

@@ -130,7 +130,8 @@ pub mod table {
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
 pub struct Control {
-    /// Incremented after each change, before recomputing.
+    /// Incremented after each change, before recomputing: before a thread does more or less than it did. A
+    /// time that a thread stored under another version is not where its next event begins.
     pub version: AtomicU64,
     /// Bits of [`CONSUMERS`].
     pub consumers: AtomicU32,
@@ -204,6 +205,11 @@ pub struct Control {
 const _: () = assert!(size_of::<Control>() == 320);
 
 impl Control {
+    /// Announces a change of what threads do that needs no [recomputing](Controls::recompute).
+    pub fn announce_change(&self) {
+        self.version.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Whether a size of [`sizes`] was requested as 0.
     pub fn has_none_of(&self, size: usize) -> bool {
         self.nothing_of.load(Ordering::Relaxed) & sizes::bit(size) != 0

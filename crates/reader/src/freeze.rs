@@ -54,6 +54,7 @@ impl Segment {
             consumers.fetch_and(!THREAD, Ordering::SeqCst);
         }
         let now = consumers.load(Ordering::SeqCst);
+        view.control().announce_change();
         let used = view.shared().slots_used.0.load(Ordering::Acquire) as usize;
         for mask in view.thread_masks().iter().take(used) {
             mask.store(

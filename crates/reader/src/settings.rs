@@ -146,6 +146,7 @@ impl Segment {
         let history = history.unwrap_or(before & effective::HISTORY != 0);
         let consumers = view.control().consumers.load(Ordering::SeqCst);
         let value = thread_mask(instrumented, history, consumers);
+        view.control().announce_change();
         mask.store(value, Ordering::SeqCst);
         Ok(())
     }

@@ -1,6 +1,5 @@
 //! Stages.
 
-use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -55,27 +54,17 @@ pub unsafe extern "C" fn end_stage() {
 }
 
 /// The number of times that the calls below have resumed after a rest.
-static RESUMED: AtomicU32 = AtomicU32::new(0);
-
-thread_local! {
-    /// The newest of these that this thread has observed.
-    static OBSERVED_RESUMES: Cell<u32> = const { Cell::new(0) };
-}
+static RESUMES: AtomicU32 = AtomicU32::new(0);
 
 /// Notes that calls arrive again, at the functions below.
 pub(crate) fn resume() {
-    RESUMED.fetch_add(1, Ordering::Relaxed);
+    RESUMES.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Forgets the stage that this thread was in when the calls came to rest: it has ended at an unknown time.
+/// Forgets the session's stage if the calls came to rest since it began: it has ended at an unknown time.
 #[inline(always)]
 fn forget_missed() {
-    let resumed = RESUMED.load(Ordering::Relaxed);
-    OBSERVED_RESUMES.with(|observed| {
-        if observed.replace(resumed) != resumed {
-            stage::forget();
-        }
-    });
+    stage::forget_missed(RESUMES.load(Ordering::Relaxed));
 }
 
 #[inline(never)]

@@ -83,6 +83,11 @@ pub(crate) struct Local {
     pub bank: Cell<&'static Bank>,
     /// Number of the bank. [`Local::has_bank`] reads it.
     pub bank_number: Cell<usize>,
+    /// The version of the settings, see [`Control::version`](tare_layout::control::Control::version).
+    pub(super) settings: *const AtomicU64,
+    /// The version when an edge was last read. It has changed: points between may have been off, so that
+    /// the thread's edge is not where its next event begins.
+    pub(super) edge_version: Cell<u64>,
     /// Keeps the segment mapped; everything above points into it. Dropped explicitly, because the local
     /// outlives the thread.
     pub engine: ManuallyDrop<Arc<Engine>>,
@@ -92,6 +97,11 @@ pub(crate) struct Local {
     pub cursors: [Cursor; ring::RINGS],
     /// The single-statement transaction.
     pub autocommit: AutocommitTransaction,
+    /// The clock when the thread first noticed the present settings: other events do not share the start of
+    /// a statement or stage that began before.
+    pub(super) settings_from: Cell<u64>,
+    /// See [`stage::forget_missed`](crate::stage::forget_missed).
+    pub resumes: Cell<u32>,
     /// The index of the places in the host's source.
     pub(super) sources: *const Entry,
     /// Which metrics are gathered.
@@ -197,6 +207,7 @@ impl Local {
     pub fn instrument(&self, instrumented: bool, history: bool) {
         self.engine
             .set_mask(self.slot_number(), instrumented, history);
+        self.forget_edges(self.edge_version.get());
     }
 
     /// The key of an event of this weight: [`Self::key`] with the weight in bits 16-31, which slot
@@ -372,19 +383,60 @@ impl Local {
         clock::read_other(timers[event_type as usize].load(Ordering::Relaxed))
     }
 
-    /// The start of the running stage, if it is timed by the counter; else 0.
+    /// The start of the running stage, if it is timed by the counter and other events may share it; else
+    /// 0.
     #[inline(always)]
     pub fn stage_began(&self) -> u64 {
         let (_, bits) = self.stage.head();
         match bits & (effective::TIME | effective::OTHER_CLOCK) {
-            effective::TIME => self.stage.start.get(),
+            effective::TIME => self.shared_start(self.stage.start.get()),
             _ => 0,
         }
+    }
+
+    /// The start of the innermost statement, if other events may share it; else 0.
+    #[inline(always)]
+    pub fn statement_began(&self) -> u64 {
+        match self.statements.get() {
+            0 => 0,
+            n => self.shared_start(self.statement_starts[n.min(STATEMENT_DEPTH) - 1].get()),
+        }
+    }
+
+    /// The start of an open event, 0 if a setting was changed since.
+    #[inline(always)]
+    fn shared_start(&self, start: u64) -> u64 {
+        self.forget_stale_edges();
+        match start > self.settings_from.get() {
+            true => start,
+            false => 0,
+        }
+    }
+
+    /// Forgets the edges if a setting was changed since they were stored.
+    #[inline(always)]
+    pub fn forget_stale_edges(&self) {
+        // SAFETY: in the segment that `engine` keeps mapped.
+        let version = unsafe { (*self.settings).load(Ordering::Relaxed) };
+        // Equal: the version only grows, and an edge is stored after one was last read.
+        if version != self.edge_version.get() {
+            self.forget_edges(version);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn forget_edges(&self, version: u64) {
+        self.edge_version.set(version);
+        self.settings_from.set(clock::now());
+        self.edge.set(0);
+        self.idle_end.set(0);
     }
 
     /// The clock at the thread's edge, or now.
     #[inline(always)]
     pub fn clock_at_edge(&self, bits: u8, event_type: EventType) -> u64 {
+        self.forget_stale_edges();
         match self.edge.replace(0) {
             edge if edge != 0 && bits & effective::OTHER_CLOCK == 0 => edge,
             _ => self.clock(bits, event_type),
@@ -394,6 +446,7 @@ impl Local {
     /// The end of an idle time directly before, or now.
     #[inline(always)]
     pub fn clock_after_idle(&self, bits: u8, event_type: EventType) -> u64 {
+        self.forget_stale_edges();
         let (edge, idle_end) = (self.edge.replace(0), self.idle_end.replace(0));
         match edge {
             edge if edge != 0 && edge == idle_end && bits & effective::OTHER_CLOCK == 0 => edge,

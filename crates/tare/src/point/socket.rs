@@ -90,9 +90,9 @@ impl Instance {
         self.begin::<true>(operation, Start::Now, source)
     }
 
-    /// Begins an operation that directly follows the thread's statement or idle time, as sending a
-    /// statement's result does: it begins where that ended, without a clock read. After any other event
-    /// this is [`Self::wait`].
+    /// Begins an operation that directly follows the thread's statement, as sending its result does: it
+    /// begins where the statement ended, without a clock read. After any other event this is
+    /// [`Self::wait`].
     #[inline]
     #[track_caller]
     pub fn follow(&self, operation: Operation) -> Wait {

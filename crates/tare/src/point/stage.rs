@@ -88,14 +88,7 @@ fn try_set_state(local: &Local, number: u16, bits: u8) -> bool {
     if !is_left_out || NOW.statements.load(Ordering::Relaxed) == 0 {
         return false;
     }
-    match bits {
-        0 => local
-            .slot
-            .activity
-            .stage
-            .store(u32::from(number), Ordering::Relaxed),
-        _ => set_state(local, number),
-    }
+    set_state(local, number);
     true
 }
 
@@ -119,7 +112,7 @@ fn set_state(local: &Local, number: u16) {
         .activity
         .stage
         .store(u32::from(number), Ordering::Relaxed);
-    // The next stage does not begin where the statement did, either.
+    // The next counted stage does not begin where the statement did, either.
     local.edge.set(0);
 }
 
@@ -155,6 +148,8 @@ fn enter(local: &Local, number: u16, source: Source) {
             true => change_event(local, number, bits, source),
             false => change(local, number, bits),
         }
+    } else {
+        local.edge.set(0);
     }
 }
 
@@ -230,13 +225,22 @@ pub fn end() {
     end_of(local, 0);
 }
 
-/// Discards the thread's stage: the host did not report its end.
-#[cold]
-pub fn forget() {
-    if let Some(local) = local() {
-        local.slot.activity.stage.store(0, Ordering::Relaxed);
-        local.stage.set(0, 0, 0, 0);
+/// Discards the thread's stage, if the host did not report its end. `resumes`: how often the host has begun
+/// again to report stages; what began before the last time ended unreported.
+#[inline(always)]
+pub fn forget_missed(resumes: u32) {
+    if let Some(local) = attached()
+        && local.resumes.get() != resumes
+    {
+        forget(local, resumes);
     }
+}
+
+#[cold]
+fn forget(local: &Local, resumes: u32) {
+    local.resumes.set(resumes);
+    local.slot.activity.stage.store(0, Ordering::Relaxed);
+    local.stage.set(0, 0, 0, 0);
 }
 
 /// Sets the progress of the stage.
@@ -293,10 +297,13 @@ fn end_counted(local: &Local, before: u16, bits: u8, now: u64) {
 
 #[inline(always)]
 fn clock_at_edge(local: &Local, bits: u8) -> u64 {
-    if bits & effective::TIME != 0 {
-        local.clock_at_edge(bits, EventType::Stage)
-    } else {
-        0
+    if bits & effective::TIME == 0 {
+        return 0;
+    }
+    match local.statements.get() {
+        // The edge is where another event ended.
+        0 => local.clock(bits, EventType::Stage),
+        _ => local.clock_at_edge(bits, EventType::Stage),
     }
 }
 

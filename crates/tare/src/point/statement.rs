@@ -111,6 +111,8 @@ pub unsafe fn start_number_at(place: *mut Statement, number: u16, source: Source
 fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement> {
     let bits = local.bits(number);
     if bits & effective::COUNT == 0 {
+        // No other event begins where an earlier one ended.
+        local.edge.set(0);
         return None;
     }
     let level = local.statements.get();

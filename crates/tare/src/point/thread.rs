@@ -126,10 +126,15 @@ pub fn set_db(name: &str) {
 pub fn set_command(command: Command) {
     if let Some(local) = local_of_statements() {
         // The column is in seconds: a recent clock read is precise enough.
-        let since = match (local.edge.get(), local.stage.start.get()) {
-            (0, 0) => clock::now(),
-            (0, stage) => stage,
-            (edge, _) => edge,
+        local.forget_stale_edges();
+        let in_statement = local.statements.get() != 0;
+        let since = match local.edge.get() {
+            0 if in_statement => local.stage_began(),
+            edge => edge,
+        };
+        let since = match since {
+            0 => clock::now(),
+            since => since,
         };
         local.slot.command.store(command as u32, Ordering::Relaxed);
         local.slot.command_since.store(since, Ordering::Relaxed);

@@ -8,7 +8,7 @@ use tare_layout::class::EventType;
 use tare_layout::control::effective;
 use tare_layout::event::{MAX_SPAN, Nesting, transaction as at, word};
 use tare_layout::sampling::TRANSACTION;
-use tare_layout::slot::{STATEMENT_DEPTH, ring};
+use tare_layout::slot::ring;
 
 use crate::class::Class;
 use crate::engine::hot::{attached, local_of_transactions};
@@ -68,8 +68,7 @@ pub fn of_statement(class: &Class, mode: Mode) -> Transaction {
     if depth == 0 || local.autocommit.depth.get() != 0 {
         return guard(begin(local, class, mode, 0, source).map(|open| (local.key, open)));
     }
-    let start = local.statement_starts[depth.min(STATEMENT_DEPTH) - 1].get();
-    if let Some(open) = begin(local, class, mode, start, source) {
+    if let Some(open) = begin(local, class, mode, local.statement_began(), source) {
         local.autocommit.open.set(open);
         local.autocommit.depth.set(depth);
     }

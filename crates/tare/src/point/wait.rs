@@ -222,6 +222,10 @@ const fn is_by_counter(bits: u8) -> bool {
 fn clock_of(local: &Local, bits: u8, event_type: EventType, start: Start) -> u64 {
     match start {
         Start::Now => local.edge.set(0),
+        // It follows neither an idle time nor the start of a statement.
+        Start::Edge if local.statements.get() != 0 || local.edge.get() == local.idle_end.get() => {
+            local.edge.set(0);
+        }
         Start::Edge => {}
         Start::Stage => local.edge.set(local.stage_began()),
     }
