@@ -47,7 +47,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(seconds) = real(ctx, 0).filter(|s| *s >= 0.0) else {
             return Err(fail("Incorrect arguments to sleep"));
         };
-        Ok(Value::Integer(ctx.session.sleep(seconds).into()))
+        let is_interrupted = ctx.session.sleep(seconds).map_err(raise)?;
+        Ok(Value::Integer(is_interrupted.into()))
     })
     .volatile(),
     renamed("system_user", 0, 0, Text, "user").stable(),

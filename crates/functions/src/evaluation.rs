@@ -71,7 +71,10 @@ pub trait EvaluationContext: SessionFacts + Debug {
     }
 
     /// Waits. Returns whether the statement was interrupted.
-    fn sleep(&self, seconds: f64) -> bool;
+    ///
+    /// # Errors
+    /// 1317 if the session must end.
+    fn sleep(&self, seconds: f64) -> Result<bool, SqlError>;
     /// GET_LOCK: takes a lock. False: another connection has it.
     fn try_lock(&self, name: &str) -> bool;
     /// The connection that has a lock.

@@ -23,7 +23,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             if end.is_some_and(|end| Instant::now() >= end) {
                 return Ok(Value::Integer(0));
             }
-            if ctx.session.sleep(0.005) {
+            if ctx.session.sleep(0.005).map_err(raise)? {
                 return Err(fail("interrupted"));
             }
         }

@@ -47,8 +47,8 @@ impl EvaluationContext for Nobody {
     fn sql_mode(&self) -> String {
         "STRICT_TRANS_TABLES".to_owned()
     }
-    fn sleep(&self, _: f64) -> bool {
-        false
+    fn sleep(&self, _: f64) -> Result<bool, SqlError> {
+        Ok(false)
     }
     fn try_lock(&self, _: &str) -> bool {
         true

@@ -7,7 +7,7 @@ use rusqlite::types::Value;
 use tare_functions::EvaluationContext;
 use tare_mysql::account::{Account, Rights};
 use tare_mysql::date::Zone;
-use tare_mysql::error::SqlError;
+use tare_mysql::error::{Result, SqlError};
 use tare_mysql::series::Series;
 use tare_mysql::session::{SessionFacts, Warning};
 use tare_mysql::table::{Figures, TableDef};
@@ -166,8 +166,12 @@ impl EvaluationContext for SessionContext {
         self.state.control.interruption()
     }
 
-    fn sleep(&self, seconds: f64) -> bool {
-        self.state.sleep(seconds)
+    fn sleep(&self, seconds: f64) -> Result<bool> {
+        let is_interrupted = self.state.sleep(seconds);
+        match is_interrupted && self.state.control.is_killed() {
+            true => Err(SqlError::interrupted()),
+            false => Ok(is_interrupted),
+        }
     }
 
     fn try_lock(&self, name: &str) -> bool {

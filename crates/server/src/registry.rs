@@ -267,12 +267,12 @@ impl Registry {
         list
     }
 
-    /// KILL. Returns false if there is no such connection.
+    /// KILL of another session. Returns false if there is no such connection.
     pub fn kill(&self, id: u64, query_only: bool) -> bool {
         let entry = self.entries.lock().live.get(&id).cloned();
         match entry {
             Some(entry) if query_only => entry.control.kill_query(),
-            Some(entry) => entry.control.kill(),
+            Some(entry) => entry.control.disconnect(),
             None => return false,
         }
         true

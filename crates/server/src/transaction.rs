@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use tare::metadata::MetadataLock;
 use tare::transaction::{Isolation, Mode};
 use tare::{LockDuration, LockType, Namespace};
 
@@ -9,6 +10,7 @@ use crate::metrics;
 use crate::points;
 use crate::session::{Locks, Session};
 use crate::status::Counter;
+use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_store::Databases;
@@ -32,6 +34,43 @@ pub fn lock_for_transaction(session: &mut Session, database: &str) -> Result<()>
     Ok(())
 }
 
+/// Acquires what the locking clauses of a SELECT request. FOR UPDATE is the write lock of each database, until
+/// the transaction ends; under autocommit it waits for the sessions that write. FOR SHARE locks nothing: a
+/// transaction reads a snapshot. With NOWAIT or SKIP LOCKED neither waits: 3572 if another session writes.
+pub fn lock_rows(session: &mut Session, sql: &Sql) -> Result<()> {
+    let locks = sql.row_locks;
+    if !locks.for_update && !locks.no_wait {
+        return Ok(());
+    }
+    for database in &sql.databases {
+        if session.locks.confirm(database) {
+            continue;
+        }
+        let guard = match locks.no_wait {
+            true => acquire_write_lock_now(session, database)?,
+            false => acquire_write_lock(session, database)?,
+        };
+        if locks.for_update && session.transaction.open {
+            session.locks.transaction.add(database, guard);
+        }
+    }
+    Ok(())
+}
+
+/// Acquires the write lock of a database. 3572: another session has it.
+fn acquire_write_lock_now(session: &Session, database: &str) -> Result<WriteGuard> {
+    let writers = session.shared.databases.write_lock(database);
+    let Some(guard) = writers.try_acquire_from_readers() else {
+        return Err(SqlError::new(
+            3572,
+            "Statement aborted because lock(s) could not be acquired immediately and NOWAIT is set.",
+        ));
+    };
+    let mut lock = MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
+    lock.granted(LockType::Exclusive, LockDuration::Transaction);
+    Ok(guard.with_metadata_lock(lock))
+}
+
 /// Queues a transaction that reads now and probably writes later as a writer: after another session's
 /// write its snapshot would be too old for a write. Other writers do not wait for it.
 pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str) {
@@ -40,7 +79,7 @@ pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str)
     }
     let writers = databases.write_lock(database);
     let _waits = crate::blocking::mark_blocked();
-    let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
+    let mut lock = MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(guard) = writers.expect() {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         let guard = guard.with_metadata_lock(lock);
@@ -51,7 +90,7 @@ pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str)
 /// Acquires the write lock of a database.
 pub fn acquire_write_lock(session: &mut Session, database: &str) -> Result<WriteGuard> {
     let writers = session.shared.databases.write_lock(database);
-    let mut lock = tare::metadata::MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
+    let mut lock = MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
     if let Some(guard) = writers.try_acquire() {
         session
             .registration

@@ -9,4 +9,7 @@ pub trait Client: fmt::Debug + Send + Sync {
 
     /// Shuts down reading: a thread that waits for its next command sees the end.
     fn hang_up(&self);
+
+    /// Shuts down reading and writing: nothing more is sent.
+    fn disconnect(&self);
 }

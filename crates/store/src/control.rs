@@ -63,7 +63,13 @@ impl Control {
         self.connections.lock().push(handle);
     }
 
-    /// KILL CONNECTION: interrupts the statement that runs, and ends the session.
+    /// KILL CONNECTION of another session: as [`Control::kill`], but the client gets no answer.
+    pub fn disconnect(&self) {
+        self.kill();
+        self.client.disconnect();
+    }
+
+    /// Interrupts the statement that runs, and ends the session once the client has its answer.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
         self.interrupt();
@@ -114,11 +120,17 @@ impl Control {
         self.gone.load(Ordering::Relaxed)
     }
 
+    /// Whether a check has found that the statement must stop.
+    #[inline]
+    pub fn is_interrupted(&self) -> bool {
+        self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed)
+    }
+
     /// Resets KILL QUERY and the time limit at a new command. To be called before the process list has the
     /// new one.
     #[inline]
     pub fn reset(&self) {
-        if self.kill_query.load(Ordering::Relaxed) || self.timed_out.load(Ordering::Relaxed) {
+        if self.is_interrupted() {
             self.kill_query.store(false, Ordering::Relaxed);
             self.timed_out.store(false, Ordering::Relaxed);
         }

@@ -132,6 +132,13 @@ impl WriteLock {
         holder.is_none().then(|| self.grant(&mut holder, false))
     }
 
+    /// Takes the right to write if no session has more than an expectation.
+    pub fn try_acquire_from_readers(self: &Arc<Self>) -> Option<WriteGuard> {
+        let mut holder = self.holder.lock();
+        let is_free = holder.as_ref().is_none_or(|holder| holder.expects);
+        is_free.then(|| self.grant(&mut holder, false))
+    }
+
     /// For a transaction that reads now and may write later: waits for at most [`GRACE_PERIOD`].
     pub fn expect(self: &Arc<Self>) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
@@ -183,7 +190,15 @@ mod tests {
         assert!(lock.acquire(Duration::from_secs(20), || true).0.is_none());
         drop(writer);
         let reader = lock.expect().expect("free again");
+        assert!(lock.try_acquire().is_none());
+        drop(
+            lock.try_acquire_from_readers()
+                .expect("a reader gives way at once"),
+        );
+        assert!(!reader.confirm());
+        let reader = lock.expect().expect("free again");
         assert!(reader.confirm());
+        assert!(lock.try_acquire_from_readers().is_none(), "it writes");
         assert!(
             lock.acquire(Duration::from_millis(30), || false)
                 .0

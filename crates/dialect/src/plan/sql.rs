@@ -34,8 +34,10 @@ pub struct Sql {
     pub views: (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>),
     /// An INSERT into a table with AUTO_INCREMENT.
     pub creates_ids: bool,
-    /// The database that is written to, or locked by FOR UPDATE.
+    /// The database that is written to.
     pub writes: Option<String>,
+    /// The locks that FOR UPDATE and FOR SHARE request.
+    pub row_locks: RowLocks,
     /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
     pub counts_updates: bool,
     /// The table whose rows are replaced: REPLACE.
@@ -47,6 +49,15 @@ pub struct Sql {
     pub names: Names,
     /// SQL_CALC_FOUND_ROWS: a query that counts the rows without LIMIT.
     pub found_rows: Option<String>,
+}
+
+/// The locks that a statement's locking clauses request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RowLocks {
+    /// FOR UPDATE.
+    pub for_update: bool,
+    /// NOWAIT or SKIP LOCKED: it does not wait for another session's lock.
+    pub no_wait: bool,
 }
 
 impl Sql {

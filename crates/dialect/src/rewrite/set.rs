@@ -33,10 +33,11 @@ impl Rewriter<'_> {
     pub(super) fn arrange(&mut self, query: &mut Query) -> Result<()> {
         // (SELECT ...) ORDER BY x: the query in parentheses, or a query of its rows.
         while matches!(query.body.as_ref(), SetExpr::Query(_)) {
-            let SetExpr::Query(inner) = *std::mem::replace(&mut query.body, empty()) else {
+            let SetExpr::Query(mut inner) = *std::mem::replace(&mut query.body, empty()) else {
                 break;
             };
             if is_bare(&inner) {
+                query.locks.append(&mut inner.locks);
                 query.body = inner.body;
             } else if is_bare(query) {
                 *query = *inner;
@@ -83,6 +84,9 @@ impl Rewriter<'_> {
             }
             SetExpr::Query(query) => {
                 let mut inner = std::mem::replace(query.as_mut(), query::of_body(*empty()));
+                for lock in inner.locks.drain(..) {
+                    self.sql.row_locks.add(&lock);
+                }
                 if is_bare(&inner) {
                     *body = *inner.body;
                     self.parts(body)

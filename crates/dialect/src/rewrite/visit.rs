@@ -67,7 +67,9 @@ impl VisitorMut for Rewriter<'_> {
             return ControlFlow::Break(error);
         }
         self.order_as_stored(query);
-        query.locks.clear();
+        if let Err(error) = self.take_locks(query) {
+            return ControlFlow::Break(error);
+        }
         if let Some(LimitClause::OffsetCommaLimit { offset, limit }) = &query.limit_clause {
             query.limit_clause = Some(LimitClause::LimitOffset {
                 limit: Some(limit.clone()),

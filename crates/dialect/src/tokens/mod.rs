@@ -242,18 +242,12 @@ impl Pass {
             "LOCK"
                 if is(self.ahead(1), "IN")
                     && is(self.ahead(2), "SHARE")
-                    && is(self.ahead(3), "MODE") =>
+                    && is(self.ahead(3), "MODE")
+                    && !["NOWAIT", "OF", "SKIP"]
+                        .iter()
+                        .any(|w| is(self.ahead(4), w)) =>
             {
                 self.at += 4;
-            }
-            "FOR" if is(self.ahead(1), "SHARE") => {
-                self.at += 2;
-                while ["NOWAIT", "SKIP", "LOCKED"]
-                    .iter()
-                    .any(|w| is(self.ahead(0), w))
-                {
-                    self.at += 1;
-                }
             }
             "ASC" if !called => self.at += 1,
             bare if !called

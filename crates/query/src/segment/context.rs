@@ -8,6 +8,7 @@ use std::time::Duration;
 use rusqlite::types::Value;
 use tare_dialect::Mode;
 use tare_functions::EvaluationContext;
+use tare_mysql::error::Result;
 use tare_mysql::series::Series;
 use tare_mysql::session::{SessionFacts, Warning};
 use tare_mysql::variable::{self, Scope, find};
@@ -240,9 +241,9 @@ impl EvaluationContext for SegmentContext {
         self.text("sql_mode").unwrap_or_default()
     }
 
-    fn sleep(&self, seconds: f64) -> bool {
+    fn sleep(&self, seconds: f64) -> Result<bool> {
         std::thread::sleep(Duration::from_secs_f64(seconds.min(31_536_000.0)));
-        false
+        Ok(false)
     }
 
     fn try_lock(&self, name: &str) -> bool {

@@ -65,6 +65,8 @@ impl Client for NoClient {
     }
 
     fn hang_up(&self) {}
+
+    fn disconnect(&self) {}
 }
 
 impl Evaluator {

@@ -14,7 +14,7 @@ use crate::session::{CachedStatement, Columns, PreparedUse, Session, Statements,
 use crate::status::Counter;
 use tare_dialect::plan::Action;
 use tare_dialect::split;
-use tare_mysql::error::Result;
+use tare_mysql::error::{Result, SqlError};
 use tare_mysql::secret::{redact, redact_message};
 use tare_mysql::series::Series;
 
@@ -41,6 +41,9 @@ pub fn run_text(session: &mut Session, text: &str) -> Result<()> {
         statement(session, one, more)?;
         if !more {
             return Ok(());
+        }
+        if session.control.is_killed() {
+            return Err(SqlError::interrupted());
         }
         rest = after;
     }

@@ -10,6 +10,7 @@ use crate::set;
 use crate::transaction;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::number::Number;
 
 /// Runs an action. Returns the affected rows for the OK packet, or `None` if it has answered.
 pub fn run(session: &mut Session, action: &Action, answer: Answer) -> Result<Option<u64>> {
@@ -35,10 +36,13 @@ pub fn run(session: &mut Session, action: &Action, answer: Answer) -> Result<Opt
         Action::Use(name) => session.use_database(name)?,
         Action::Set(items) => set::set(session, items)?,
         Action::Kill { id, query_only } => {
-            let id = match prepare::evaluate(session, id.clone())? {
-                Value::Integer(id) if id >= 0 => id as u64,
-                _ => return Err(SqlError::new(1094, "Unknown thread id")),
-            };
+            let id = thread_number(&prepare::evaluate(session, id.clone())?);
+            if id == session.state.id {
+                if !query_only {
+                    session.control.kill();
+                }
+                return Err(SqlError::interrupted());
+            }
             session.rights.require_all("CONNECTION_ADMIN")?;
             if !session.shared.registry.kill(id, *query_only) {
                 return Err(SqlError::new(1094, format!("Unknown thread id: {id}")));
@@ -68,4 +72,15 @@ pub fn run(session: &mut Session, action: &Action, answer: Answer) -> Result<Opt
         | Action::Show(_) => {}
     }
     Ok(Some(0))
+}
+
+/// The number of a thread as MySQL converts it: rounded, of 32 bits, and 0 for NULL and other texts.
+fn thread_number(value: &Value) -> u64 {
+    let number = match value {
+        Value::Integer(n) => *n,
+        Value::Real(x) => x.round() as i64,
+        Value::Text(text) => Number::of(text.as_bytes()).double().round() as i64,
+        Value::Null | Value::Blob(_) => 0,
+    };
+    u64::from(number as u32)
 }

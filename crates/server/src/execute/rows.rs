@@ -19,7 +19,7 @@ use tare_mysql::wire::types::wire_in;
 use tare_mysql::wire::value::{put_binary_row, put_text};
 use tare_query::catalog::take_lookups;
 use tare_query::rows::{Sink, each_row};
-use tare_store::{Cursor, StatementId};
+use tare_store::{Control, Cursor, StatementId};
 
 /// The form and the limits of a result.
 struct Form {
@@ -35,12 +35,7 @@ struct Form {
 /// Runs a SELECT.
 pub fn rows(session: &mut Session, sql: &Sql, run: Run<'_>) -> Result<()> {
     prepare::start(session, sql)?;
-    if let Some(database) = &sql.writes
-        && session.transaction.open
-    {
-        // FOR UPDATE
-        transaction::lock_for_transaction(session, database)?;
-    }
+    transaction::lock_rows(session, sql)?;
     let id = prepare::ensure_prepared(
         &mut session.connections,
         &session.registration,
@@ -130,6 +125,7 @@ fn send(
         writer: &mut session.client.writer,
         packets,
         form,
+        control: &session.control,
         rows: 0,
         start: 0,
     };
@@ -203,6 +199,7 @@ struct ClientSink<'s> {
     /// The column definitions as packets.
     packets: &'s mut Vec<u8>,
     form: &'s Form,
+    control: &'s Control,
     rows: u64,
     /// The bytes that were sent before the first row.
     start: u64,
@@ -229,6 +226,10 @@ impl Sink for ClientSink<'_> {
 
     #[inline]
     fn row(&mut self, cursor: &Cursor<'_>, types: &[WireType]) -> Result<()> {
+        // A SLEEP that is interrupted ends with its row.
+        if self.rows > 0 && self.control.is_interrupted() {
+            return Err(SqlError::interrupted());
+        }
         let out = self.writer.begin();
         if self.form.binary {
             put_binary_row(out, types, |i| cursor.value(i));

@@ -3,16 +3,24 @@
 use crate::metrics;
 use crate::session::Session;
 use crate::status::Counter;
+use crate::transaction;
 use tare_mysql::error::{Result, SqlError};
-use tare_store::connection::quote;
 
-/// SAVEPOINT. It has no effect outside a transaction.
+/// SAVEPOINT. It has no effect under autocommit outside a transaction.
 pub fn set(session: &mut Session, name: &str) -> Result<()> {
     if !session.transaction.open {
-        return Ok(());
+        if session.transaction.autocommit {
+            return Ok(());
+        }
+        transaction::begin(session, false)?;
     }
-    let sql = format!("SAVEPOINT {}", quote(name));
+    let depth = session.transaction.savepoints.len();
+    let sql = format!("SAVEPOINT {}", sqlite_name(depth));
     session.connections.own()?.batch(&sql)?;
+    if let Some(older) = find(session, name) {
+        session.transaction.savepoints[older].clear();
+    }
+    session.transaction.savepoints.push(name.to_owned());
     let status = session.registration.status();
     status.add(Counter::HandlerSavepoint, 1);
     if let Some(point) = &session.transaction.point {
@@ -23,7 +31,8 @@ pub fn set(session: &mut Session, name: &str) -> Result<()> {
 
 /// ROLLBACK TO SAVEPOINT.
 pub fn roll_back_to(session: &mut Session, name: &str) -> Result<()> {
-    run(session, name, "ROLLBACK TO")?;
+    let depth = run(session, name, "ROLLBACK TO")?;
+    session.transaction.savepoints.truncate(depth + 1);
     let status = session.registration.status();
     status.add(Counter::HandlerSavepointRollback, 1);
     if let Some(point) = &session.transaction.point {
@@ -33,22 +42,35 @@ pub fn roll_back_to(session: &mut Session, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// RELEASE SAVEPOINT.
+/// RELEASE SAVEPOINT, which also releases later ones.
 pub fn release(session: &mut Session, name: &str) -> Result<()> {
-    run(session, name, "RELEASE")?;
+    let depth = run(session, name, "RELEASE")?;
+    session.transaction.savepoints.truncate(depth);
     if let Some(point) = &session.transaction.point {
         point.release_savepoint();
     }
     Ok(())
 }
 
-fn run(session: &mut Session, name: &str, command: &str) -> Result<()> {
-    if !session.transaction.open {
+/// SQLite's name of the savepoint at a depth: a name that is set again must not hide an earlier one.
+fn sqlite_name(depth: usize) -> String {
+    format!("savepoint_{depth}")
+}
+
+fn find(session: &Session, name: &str) -> Option<usize> {
+    let mut names = session.transaction.savepoints.iter();
+    names.position(|set| set.eq_ignore_ascii_case(name))
+}
+
+/// Runs a command on a savepoint. Returns its depth.
+fn run(session: &mut Session, name: &str, command: &str) -> Result<usize> {
+    let Some(depth) = find(session, name) else {
         return Err(SqlError::new(
             1305,
             format!("SAVEPOINT {name} does not exist"),
         ));
-    }
-    let sql = format!("{command} {}", quote(name));
-    Ok(session.connections.own()?.batch(&sql)?)
+    };
+    let sql = format!("{command} {}", sqlite_name(depth));
+    session.connections.own()?.batch(&sql)?;
+    Ok(depth)
 }

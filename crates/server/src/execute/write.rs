@@ -33,6 +33,9 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     let system = sql.writes.as_deref().is_some_and(is_system_schema);
     check_write(session, sql, change, system)?;
     prepare::start(session, sql)?;
+    if sql.row_locks.no_wait {
+        transaction::lock_rows(session, sql)?;
+    }
     let database = sql.writes.as_deref().filter(|_| !system);
     let guard = match database {
         Some(database) => lock_for_statement(session, database)?,

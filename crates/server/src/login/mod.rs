@@ -43,6 +43,10 @@ impl tare_store::Client for Stream {
     fn hang_up(&self) {
         self.shutdown(Shutdown::Read);
     }
+
+    fn disconnect(&self) {
+        self.shutdown(Shutdown::Both);
+    }
 }
 
 /// Greets and authenticates a client. `None`: it was refused, and has got the error.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rusqlite::config::DbConfig;
 use tare_dialect::Mode;
 use tare_dialect::plan::Sql;
 use tare_functions::EvaluationContext;
@@ -180,13 +181,14 @@ impl Connections {
     /// Applies @@foreign_key_checks to the connection for databases.
     pub fn apply_foreign_key_checks(&mut self) -> Result<()> {
         let on = self.context.state.text("foreign_key_checks").as_deref() != Some("OFF");
-        let Some(connection) = self.own.as_mut() else {
-            return Ok(());
-        };
-        connection.batch(match on {
-            true => "PRAGMA foreign_keys=ON",
-            false => "PRAGMA foreign_keys=OFF",
-        })?;
+        if let Some(connection) = &self.own {
+            // PRAGMA foreign_keys would have no effect inside a transaction.
+            let enable = DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY;
+            connection
+                .db()
+                .set_db_config(enable, on)
+                .map_err(tare_store::Error::from)?;
+        }
         Ok(())
     }
 }

@@ -21,6 +21,8 @@ pub struct Transaction {
     pub always_read_only: bool,
     /// SET TRANSACTION READ ONLY, for the next one.
     pub next_read_only: bool,
+    /// The names of its savepoints, by their depth in SQLite. A name that a later savepoint has taken is empty.
+    pub savepoints: Vec<String>,
     /// The last transaction read before it wrote: the next one queues as a writer when it begins to read.
     pub expects_write: bool,
 }
@@ -37,6 +39,7 @@ impl Transaction {
             autocommit: is("autocommit"),
             always_read_only: is("transaction_read_only"),
             next_read_only: false,
+            savepoints: Vec::new(),
             expects_write: false,
         }
     }
@@ -65,5 +68,6 @@ impl Transaction {
         self.read_only = false;
         self.wrote = false;
         self.point = None;
+        self.savepoints.clear();
     }
 }

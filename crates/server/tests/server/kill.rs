@@ -194,3 +194,96 @@ fn translating_a_statement_counts_as_its_memory() {
     }
     assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM t"), "1001");
 }
+
+/// The packets of an answer up to its end, each by its first byte: 0 is OK, 254 the end of rows, 255 an error.
+fn heads(raw: &mut Raw) -> Vec<u8> {
+    std::iter::from_fn(|| raw.read()).map(|p| p[0]).collect()
+}
+
+/// The expected answers are MySQL 9.7.4's.
+#[test]
+fn a_killed_session_is_closed_without_an_answer() {
+    for running in [running(), Running::pool()] {
+        let mut root = running.client();
+        exec(&mut root, "CREATE TABLE IF NOT EXISTS slept (n INT)");
+        for sql in [
+            "SELECT SLEEP(100000)",
+            "SELECT SLEEP(100000) FROM (SELECT 1 UNION SELECT 2) d",
+            "DO SLEEP(100000)",
+            "SET @a = SLEEP(100000)",
+            "SELECT SLEEP(100000) INTO @a",
+            "INSERT INTO slept SELECT SLEEP(100000)",
+            "SELECT SLEEP(100000); INSERT INTO slept VALUES (1)",
+            "CALL sys.ps_statement_avg_latency_histogram(); SELECT SLEEP(100000)",
+        ] {
+            let mut raw = begun(&running, &mut root, sql);
+            until("it sleeps", || {
+                let sleeping = "SELECT COUNT(*) FROM information_schema.processlist \
+                                WHERE info LIKE '%SLEEP(100000)%' AND id <> CONNECTION_ID()";
+                one(&mut root, sleeping) == "1"
+            });
+            exec(&mut root, &format!("KILL {}", raw.id));
+            let before = usize::from(sql.starts_with("CALL")) * 1000;
+            assert!(heads(&mut raw).len() <= before, "{sql}");
+        }
+        assert_eq!(one(&mut root, "SELECT COUNT(*) FROM slept"), "0");
+    }
+}
+
+/// The expected answers are MySQL 9.7.4's.
+#[test]
+fn an_interrupted_sleep_is_the_last_row() {
+    let running = running();
+    let mut root = running.client();
+    let two = "FROM (SELECT 1 UNION SELECT 2) d";
+    for (sql, packets) in [
+        // Columns, their end, a row, and the end. An error replaces rows that were not sent.
+        (
+            "SELECT 7, SLEEP(100000)".to_owned(),
+            vec![2, 3, 3, 254, 1, 254],
+        ),
+        (format!("SELECT SLEEP(100000) {two}"), vec![255]),
+        ("DO SLEEP(100000)".to_owned(), vec![0]),
+        ("SET @a = SLEEP(100000)".to_owned(), vec![0]),
+    ] {
+        let mut raw = begun(&running, &mut root, &sql);
+        thread::sleep(Duration::from_millis(10));
+        exec(&mut root, &format!("KILL QUERY {}", raw.id));
+        let answer: Vec<u8> = packets
+            .iter()
+            .map_while(|_| raw.read())
+            .map(|p| p[0])
+            .collect();
+        assert_eq!(answer, packets, "{sql}");
+        assert!(raw.pings(), "{sql}");
+    }
+    let limited = "SELECT /*+ MAX_EXECUTION_TIME(20) */ SLEEP(100000)";
+    assert_eq!(one(&mut root, limited), "1");
+    assert_eq!(errno(&mut root, &format!("{limited} {two}")), 3024);
+}
+
+/// The expected answers are MySQL 9.7.4's.
+#[test]
+fn a_session_that_kills_itself_gets_1317() {
+    let running = Running::start();
+    let mut raw = Raw::root(&running);
+    raw.query("KILL QUERY CONNECTION_ID(); SELECT 2");
+    assert_eq!(raw.error(), 1317);
+    assert!(raw.pings());
+    raw.query("KILL CONNECTION_ID()");
+    assert_eq!(raw.error(), 1317);
+    assert_eq!(raw.read(), None, "it is closed");
+    let mut root = running.root();
+    for (id, number) in [
+        ("NULL", "0"),
+        ("'a'", "0"),
+        ("'99999'", "99999"),
+        ("-1", "4294967295"),
+        ("99998 + 1.5", "100000"),
+    ] {
+        let error = root.query_drop(format!("KILL QUERY {id}"));
+        let text = format!("ERROR 1094 (HY000): Unknown thread id: {number}");
+        let error = error.expect_err("nobody").to_string();
+        assert!(error.contains(&text), "{error}");
+    }
+}

@@ -179,3 +179,123 @@ fn many_writers_lose_nothing() {
         assert_eq!(one(&mut root, "SELECT n FROM t"), "200");
     }
 }
+
+/// The expected answers are MySQL 9.7.4's.
+#[test]
+fn savepoints_begin_and_shadow_as_in_mysql() {
+    for running in both() {
+        let mut conn = running.client();
+        exec(&mut conn, "CREATE TABLE t (n INT)");
+        let mut run =
+            |sql: &str, expected: u16| assert_eq!(errno(&mut conn, sql), expected, "{sql}");
+        // Without a transaction they have no effect.
+        run("SAVEPOINT a", 0);
+        run("ROLLBACK TO a", 1305);
+        run("SET autocommit = 0", 0);
+        run("SAVEPOINT a", 0);
+        run("INSERT INTO t VALUES (1)", 0);
+        run("ROLLBACK TO SAVEPOINT A", 0);
+        run("INSERT INTO t VALUES (2)", 0);
+        run("RELEASE SAVEPOINT a", 0);
+        run("RELEASE SAVEPOINT a", 1305);
+        run("COMMIT", 0);
+        // One that is set again is another one, behind those in between.
+        run("SAVEPOINT a", 0);
+        run("INSERT INTO t VALUES (3)", 0);
+        run("SAVEPOINT b", 0);
+        run("SAVEPOINT a", 0);
+        run("INSERT INTO t VALUES (4)", 0);
+        run("ROLLBACK TO b", 0);
+        run("ROLLBACK TO a", 1305);
+        run("SAVEPOINT b", 0);
+        run("RELEASE SAVEPOINT b", 0);
+        run("ROLLBACK TO b", 1305);
+        run("COMMIT", 0);
+        run("ROLLBACK TO a", 1305);
+        assert_eq!(one(&mut conn, "SELECT GROUP_CONCAT(n) FROM t"), "2,3");
+    }
+}
+
+/// The expected answers are MySQL 9.7.4's, if a transaction there locks all rows.
+#[test]
+fn nowait_and_skip_locked_do_not_wait_for_a_lock() {
+    for running in both() {
+        let (mut holder, mut conn) = (running.client(), running.client());
+        exec(&mut holder, "CREATE TABLE t (n INT)");
+        exec(&mut holder, "INSERT INTO t VALUES (1)");
+        let locking = [
+            "SELECT n FROM t FOR UPDATE NOWAIT",
+            "SELECT n FROM t x FOR UPDATE OF x SKIP LOCKED",
+            "SELECT n FROM t FOR SHARE NOWAIT",
+            "SELECT n FROM t FOR SHARE SKIP LOCKED",
+            "(SELECT n FROM t FOR UPDATE NOWAIT)",
+            "SELECT n FROM (SELECT n FROM t FOR UPDATE NOWAIT) d",
+            "(SELECT n FROM t FOR UPDATE NOWAIT) UNION (SELECT n FROM t)",
+        ];
+        exec(&mut holder, "BEGIN");
+        exec(&mut holder, "SELECT n FROM t FOR UPDATE");
+        // They do not wait, or the test would last for years.
+        exec(&mut conn, "SET innodb_lock_wait_timeout = 100000000");
+        for begin in ["DO 1", "BEGIN"] {
+            exec(&mut conn, begin);
+            for sql in locking {
+                assert_eq!(errno(&mut conn, sql), 3572, "{sql}");
+            }
+            let insert = "INSERT INTO t SELECT n + 1 FROM t FOR UPDATE NOWAIT";
+            assert_eq!(errno(&mut conn, insert), 3572);
+        }
+        exec(&mut conn, "ROLLBACK");
+        exec(&mut conn, "SET innodb_lock_wait_timeout = 1");
+        assert_eq!(errno(&mut conn, "SELECT n FROM t FOR UPDATE"), 1205);
+        exec(&mut holder, "COMMIT");
+        for sql in locking {
+            assert_eq!(one(&mut conn, sql), "1", "{sql}");
+        }
+        // The lock is that of the transaction.
+        exec(&mut conn, "BEGIN");
+        exec(&mut conn, "SELECT n FROM t FOR UPDATE NOWAIT");
+        exec(&mut holder, "SET innodb_lock_wait_timeout = 1");
+        assert_eq!(errno(&mut holder, "INSERT INTO t VALUES (2)"), 1205);
+        exec(&mut conn, "COMMIT");
+        exec(&mut holder, "INSERT INTO t VALUES (2)");
+        let other = "SELECT n FROM t x FOR UPDATE OF t";
+        assert_eq!(errno(&mut conn, other), 3568);
+        assert_eq!(
+            errno(&mut conn, "SELECT n FROM t LOCK IN SHARE MODE NOWAIT"),
+            1064
+        );
+    }
+}
+
+/// The expected answers are MySQL 9.7.4's.
+#[test]
+fn foreign_key_checks_hold_from_the_next_statement_on() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let mut run = |sql: &str, expected: u16| assert_eq!(errno(&mut conn, sql), expected, "{sql}");
+    run("CREATE TABLE p (n INT PRIMARY KEY)", 0);
+    run(
+        "CREATE TABLE c (id INT PRIMARY KEY, n INT, FOREIGN KEY (n) REFERENCES p (n))",
+        0,
+    );
+    run("INSERT INTO p VALUES (1), (2)", 0);
+    run("INSERT INTO c VALUES (1, 1)", 0);
+    for begin in ["BEGIN", "SET autocommit = 0"] {
+        run(begin, 0);
+        run("INSERT INTO c VALUES (2, 9)", 1452);
+        run("SET foreign_key_checks = 0", 0);
+        run("INSERT INTO c VALUES (2, 9)", 0);
+        run("SET foreign_key_checks = 1", 0);
+        run("INSERT INTO c VALUES (3, 9)", 1452);
+        run("UPDATE c SET n = 8 WHERE id = 1", 1452);
+        run("DELETE FROM p WHERE n = 2", 0);
+        run("ROLLBACK", 0);
+        run("INSERT INTO c VALUES (3, 9)", 1452);
+        run("SET autocommit = 1", 0);
+    }
+    // What is set inside a transaction that is rolled back stays set.
+    run("BEGIN", 0);
+    run("SET foreign_key_checks = 0", 0);
+    run("ROLLBACK", 0);
+    run("INSERT INTO c VALUES (3, 9)", 0);
+}

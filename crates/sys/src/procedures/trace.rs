@@ -52,7 +52,7 @@ impl Call<'_> {
                 return Ok(());
             }
             let context = self.context();
-            if context.sleep(every.max(0.01).min(left.as_secs_f64())) {
+            if context.sleep(every.max(0.01).min(left.as_secs_f64()))? {
                 return Err(context.interruption());
             }
         }

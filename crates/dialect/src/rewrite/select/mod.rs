@@ -3,13 +3,14 @@
 mod check;
 mod having;
 mod hints;
+mod locks;
 mod named;
 
 use std::ops::ControlFlow;
 
 use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{
-    Distinct, Expr, GroupByExpr, JoinOperator, LockType, ObjectNamePart, Query, Select, SelectItem,
+    Distinct, Expr, GroupByExpr, JoinOperator, ObjectNamePart, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableFactor,
 };
 use tare_mysql::schema::is_system_schema;
@@ -43,7 +44,6 @@ impl Rewriter<'_> {
         let types = self.names.columns(query);
         self.hints(query, types);
         self.sql.views = self.view_columns(query);
-        let lock = query.locks.iter().any(|l| l.lock_type == LockType::Update);
         let counts_found_rows = calculates_found_rows(query);
         self.visit(query)?;
         self.sql.text = query.to_string();
@@ -52,9 +52,6 @@ impl Rewriter<'_> {
             query.order_by = None;
             let query = query.to_string();
             self.sql.found_rows = Some(format!("SELECT count(*) FROM ({query})"));
-        }
-        if lock {
-            self.sql.writes = self.sql.databases.first().cloned();
         }
         Ok(())
     }
