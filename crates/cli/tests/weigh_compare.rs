@@ -275,7 +275,7 @@ fn incomparable_runs_have_code_2() {
     assert_eq!(finished.code, Some(0), "off is in both: {finished:?}");
     assert!(
         finished.stdout.contains(
-            "In one run alone: tare, timed, w, 2 connections; tare, other, w, 2 connections."
+            "In only one of the runs: tare, timed, w, 2 connections; tare, other, w, 2 connections."
         ),
         "{}",
         finished.stdout
