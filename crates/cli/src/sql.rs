@@ -13,7 +13,7 @@ use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use tare_client::Dsn;
+use tare_client::{Dsn, SessionKind};
 use tare_dialect::split::{first, is_blank};
 
 use crate::client_options::ServerOptions;
@@ -197,9 +197,9 @@ pub enum SqlSession {
 
 impl SqlSession {
     /// Attaches, or connects.
-    pub fn open(target: &Target) -> Result<Self, Failure> {
+    pub fn open(target: &Target, kind: SessionKind) -> Result<Self, Failure> {
         match target.server()? {
-            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(&dsn)?))),
+            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(&dsn, kind)?))),
             None => Ok(Self::Local(Box::new(Local::open(target.segment())?))),
         }
     }
@@ -241,13 +241,13 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
 
 #[cfg(not(feature = "history"))]
 fn open(args: &Args) -> Result<SqlSession, Failure> {
-    SqlSession::open(&args.target)
+    SqlSession::open(&args.target, SessionKind::User)
 }
 
 #[cfg(feature = "history")]
 fn open(args: &Args) -> Result<SqlSession, Failure> {
     if !args.history.is_given() {
-        return SqlSession::open(&args.target);
+        return SqlSession::open(&args.target, SessionKind::User);
     }
     let past = args.history.open(args.target.history_host()?)?;
     Ok(SqlSession::History(Box::new(

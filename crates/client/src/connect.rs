@@ -6,6 +6,7 @@ use mysql::{Conn, DriverError, SslOpts};
 use thiserror::Error;
 
 use crate::address::Address;
+use crate::session::{SessionKind, apply_settings};
 use crate::tls::SslMode;
 
 /// How long a host may take to accept a connection.
@@ -14,19 +15,28 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The idle time after which the kernel probes whether the server still answers.
 const KEEPALIVE_MS: u32 = 10_000;
 
+/// The largest packet that is read. Without it the crate would take the server's limit of what it accepts, which
+/// may be less than what it sends, and asks for it in a session without settings.
+const MAX_PACKET_BYTES: usize = 1 << 30;
+
 /// Why a connection failed, and what to do about it.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ConnectError(String);
 
-/// Connects to a server.
+/// Connects to a server, and sets what the session would inherit from the server's globals.
 ///
 /// # Errors
 /// The server does not answer, refuses the user, or TLS fails.
-pub fn connect(address: &Address, database: Option<&str>) -> Result<Conn, ConnectError> {
+pub fn connect(
+    address: &Address,
+    database: Option<&str>,
+    kind: SessionKind,
+) -> Result<Conn, ConnectError> {
     let options = address
         .options()
         .db_name(database)
+        .max_allowed_packet(Some(MAX_PACKET_BYTES))
         .tcp_connect_timeout(Some(CONNECT_TIMEOUT))
         .tcp_keepalive_time_ms(Some(KEEPALIVE_MS));
     let mode = address.tls.mode();
@@ -51,7 +61,11 @@ pub fn connect(address: &Address, database: Option<&str>) -> Result<Conn, Connec
         }
         conn => conn,
     };
-    conn.map_err(|error| {
+    let set = conn.and_then(|mut conn| {
+        apply_settings(&mut conn, kind)?;
+        Ok(conn)
+    });
+    set.map_err(|error| {
         let hint = hint(&error, mode, address.socket.is_some());
         ConnectError(format!("{}{hint}", error_text(&error)))
     })

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use mysql::prelude::Queryable;
 use mysql::{Conn, OptsBuilder, Value};
 use tare_client::secrets::SECRETS;
-use tare_client::{Address, connect, error_text};
+use tare_client::{Address, SessionKind, connect, error_text};
 
 /// A connection that answers SQL.
 pub enum Connection {
@@ -42,7 +42,7 @@ impl Connection {
     /// # Errors
     /// The message of the client or the server.
     pub fn connect_with_tls(address: &Address) -> Result<Self, String> {
-        connect(address, None)
+        connect(address, None, SessionKind::Tool)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|refused| refused.to_string())
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 #[cfg(feature = "terminal")]
 pub use about::queries;
 pub use about::{About, Product};
+use tare_client::SessionKind;
 
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -53,7 +54,7 @@ pub struct ObservedServer {
 impl ObservedServer {
     /// Connects or attaches, and reads product and version.
     pub fn open(target: Target) -> Result<Self, Failure> {
-        let mut session = SqlSession::open(&target)?;
+        let mut session = SqlSession::open(&target, SessionKind::Tool)?;
         let about = About::query(&target, |sql| rows(&mut session, sql))?;
         Ok(Self {
             target,

@@ -3,7 +3,7 @@
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
-use tare_client::{Dsn, connect, error_text};
+use tare_client::{Dsn, SessionKind, connect, error_text};
 
 use super::cell::{Kind, parse};
 use super::{Answer, SqlError};
@@ -15,8 +15,8 @@ pub struct Remote(Conn);
 
 impl Remote {
     /// Connects.
-    pub fn connect(dsn: &Dsn) -> Result<Self, Failure> {
-        let conn = connect(&dsn.address, dsn.database.as_deref());
+    pub fn connect(dsn: &Dsn, kind: SessionKind) -> Result<Self, Failure> {
+        let conn = connect(&dsn.address, dsn.database.as_deref(), kind);
         conn.map(Self)
             .map_err(|error| Failure::new(FAILED, format!("cannot connect to {dsn}: {error}")))
     }

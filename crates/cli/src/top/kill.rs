@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tare_client::SessionKind;
+
 use super::snapshot::Figure;
 use super::view::View;
 use crate::observe::{self, ObservedServer, format};
@@ -115,7 +117,7 @@ fn connect_to_listener(pid: u32) -> Result<SqlSession, String> {
     let targets = targets.chain(ports.iter().map(|port| Target::local(None, Some(*port))));
     let mut why = format!("process {pid} listens nowhere: it takes no statements");
     for target in targets {
-        match SqlSession::open(&target) {
+        match SqlSession::open(&target, SessionKind::Tool) {
             Ok(session) => return Ok(session),
             Err(failure) => {
                 why = format!(

@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use tare_client::{SessionKind, opening_statements};
+
 use super::pages::PAGES;
 use super::sheet::{Drill, Sheet};
 use super::snapshot::{Figure, Row};
@@ -68,6 +70,9 @@ fn is_own(digest: &str) -> bool {
         queries.extend(super::load::queries().map(normalise));
         queries.extend(super::blockers::queries().map(normalise));
         queries.extend(crate::observe::queries().map(normalise));
+        // The digest ends with variables of the server's product.
+        let opening = opening_statements(SessionKind::Tool).into_iter();
+        queries.extend(opening.map(|sql| normalise(sql.split("/*").next().unwrap_or_default())));
         queries
     });
     matches_any(digest, queries)
