@@ -1,13 +1,17 @@
 //! Opens a segment or server for `tare record`, `tare live` and `--metrics`, whose crates know neither.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
-use tare_history::{Answer, Query, SegmentSource, ServerSource, Source};
+use tare_history::{
+    Answer, NoRowLocks, Query, RowLockWait, RowLocks, SegmentSource, ServerSource, Source,
+};
 use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
 
 use crate::exit::{FAILED, Failure};
+use crate::observe::row_locks::RowLockReader;
 use crate::observe::{self, ObservedServer, Product, QueryError};
 use crate::ps::process;
 use crate::sql::{Local, SqlSession, Target, local};
@@ -26,16 +30,58 @@ impl Query for SessionClient {
     }
 }
 
+/// Row locks as history's trait `RowLocks`.
+pub struct ServerRowLocks {
+    reader: RowLockReader,
+    /// Where its connection is added, so that pages leave it out.
+    own: Option<Arc<Mutex<Vec<u64>>>>,
+}
+
+impl RowLocks for ServerRowLocks {
+    fn read(&mut self) -> (Vec<RowLockWait>, Instant) {
+        let (waits, read) = self.reader.read();
+        let waits = waits.iter().map(|wait| RowLockWait {
+            waiting: wait.waiting,
+            blocking: wait.blocking,
+            wait_ns: u64::try_from(wait.age.as_nanos()).ok(),
+        });
+        let waits = waits.collect();
+        if let (Some(own), Some(connection)) = (&self.own, self.reader.connection())
+            && let Ok(mut own) = own.lock()
+            && !own.contains(&connection)
+        {
+            own.push(connection);
+        }
+        (waits, read)
+    }
+}
+
+/// The row locks of a target that is sampled.
+pub fn row_locks(
+    reader: Option<RowLockReader>,
+    own: Option<Arc<Mutex<Vec<u64>>>>,
+) -> Box<dyn RowLocks> {
+    match reader {
+        Some(reader) => Box::new(ServerRowLocks { reader, own }),
+        None => Box::new(NoRowLocks),
+    }
+}
+
+fn segment_source(segment: Arc<Segment>) -> Box<dyn Source> {
+    let reader = RowLockReader::of_segment(segment.pid());
+    Box::new(SegmentSource::new(segment, row_locks(reader, None)))
+}
+
 /// The source of samples: a segment, or a server on a connection of its own.
 pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
     if target.is_segment() {
         let segment = local::attach(target.segment())?;
-        return Ok(Box::new(SegmentSource::new(Arc::new(segment))));
+        return Ok(segment_source(Arc::new(segment)));
     }
     let other = ObservedServer::open(target.clone())?;
-    Ok(Box::new(ServerSource::new(SessionClient(
-        other.into_session(),
-    ))))
+    let row_locks = row_locks(other.row_locks(), None);
+    let session = SessionClient(other.into_session());
+    Ok(Box::new(ServerSource::new(session, row_locks)))
 }
 
 /// Opens a target of the command line.
@@ -63,7 +109,7 @@ pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<WatchTarget, String
     let segment =
         segment.ok_or("this server is not instrumented: start it with --performance-schema=ON")?;
     let pid = segment.pid();
-    let source = Box::new(SegmentSource::new(Arc::clone(&segment)));
+    let source = segment_source(Arc::clone(&segment));
     let session = Local::new(segment).map_err(|failure| failure.message)?;
     let mut server = SessionClient(SqlSession::Local(Box::new(session)));
     let mut text = |sql| {

@@ -12,6 +12,7 @@ use std::fmt;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use tare_client::{Dsn, SessionKind};
 use tare_dialect::split::{first, is_blank};
@@ -131,6 +132,12 @@ impl Target {
         })
     }
 
+    /// Whether a process is named by its id.
+    #[cfg(feature = "history")]
+    pub fn is_process(&self) -> bool {
+        self.pid.is_some()
+    }
+
     /// Whether a segment is read.
     pub fn is_segment(&self) -> bool {
         !self.server.is_given()
@@ -199,8 +206,19 @@ impl SqlSession {
     /// Attaches, or connects.
     pub fn open(target: &Target, kind: SessionKind) -> Result<Self, Failure> {
         match target.server()? {
-            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(&dsn, kind)?))),
+            Some(dsn) => Ok(Self::Remote(Box::new(Remote::connect(&dsn, kind, None)?))),
             None => Ok(Self::Local(Box::new(Local::open(target.segment())?))),
+        }
+    }
+
+    /// Connects to the server of a target. The session is lost when it gets no answer in this time.
+    pub fn open_with_timeout(target: &Target, timeout: Duration) -> Result<Self, Failure> {
+        match target.server()? {
+            Some(dsn) => {
+                let session = Remote::connect(&dsn, SessionKind::Tool, Some(timeout))?;
+                Ok(Self::Remote(Box::new(session)))
+            }
+            None => Err(Failure::new(FAILED, "a segment takes no statements")),
         }
     }
 

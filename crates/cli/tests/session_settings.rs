@@ -52,7 +52,7 @@ fn variables(server: &Server, kind: SessionKind, hostile: &[&str]) -> BTreeMap<S
         user: "root".into(),
         ..Address::default()
     };
-    let mut conn = connect(&address, None, kind).expect("connected");
+    let mut conn = connect(&address, None, kind, None).expect("connected");
     let names = hostile.iter().filter_map(|set| set.split(" = ").next());
     let names = names.filter(|name| *name != "max_allowed_packet");
     let value = |name: &str| read_variable(&mut conn, name);

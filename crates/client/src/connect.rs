@@ -24,7 +24,8 @@ const MAX_PACKET_BYTES: usize = 1 << 30;
 #[error("{0}")]
 pub struct ConnectError(String);
 
-/// Connects to a server, and sets what the session would inherit from the server's globals.
+/// Connects to a server, and sets what the session would inherit from the server's globals. A session that gets no
+/// answer for `answer_timeout` is lost.
 ///
 /// # Errors
 /// The server does not answer, refuses the user, or TLS fails.
@@ -32,11 +33,13 @@ pub fn connect(
     address: &Address,
     database: Option<&str>,
     kind: SessionKind,
+    answer_timeout: Option<Duration>,
 ) -> Result<Conn, ConnectError> {
     let options = address
         .options()
         .db_name(database)
         .max_allowed_packet(Some(MAX_PACKET_BYTES))
+        .read_timeout(answer_timeout)
         .tcp_connect_timeout(Some(CONNECT_TIMEOUT))
         .tcp_keepalive_time_ms(Some(KEEPALIVE_MS));
     let mode = address.tls.mode();

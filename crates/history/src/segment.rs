@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tare_layout::object::{LockStatus, target};
 use tare_layout::slot::COMMANDS;
 use tare_layout::{Kind, View};
+use tare_mysql::metadata_lock::{conflicts, queues_behind};
 use tare_reader::active::{Population, RunningStatement};
 use tare_reader::events::Wait;
 use tare_reader::objects::Metadata;
@@ -15,6 +16,7 @@ use tare_reader::{
 };
 
 use crate::query::QueryError;
+use crate::row_locks::{RowLockWait, RowLocks, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 
 /// The age at which names are read again. Missing names are read at once.
@@ -23,6 +25,9 @@ const NAMES_MAX_AGE: Duration = Duration::from_secs(10);
 /// Waits must be this long before their blocker is determined; shorter ones end before it could be
 /// reported.
 const MIN_BLOCKED_WAIT: Duration = Duration::from_millis(10);
+
+/// The shortest interval between two readings of row locks.
+const ROW_LOCKS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest text of a statement that is stored.
 const MAX_TEXT_BYTES: usize = 1024;
@@ -33,12 +38,18 @@ pub struct SegmentSource {
     classes: Classes,
     names: Names,
     named: Instant,
+    row_locks: Box<dyn RowLocks>,
+    /// The segment's own row locks, and when they were read.
+    own_row_locks: Option<(Vec<RowLockWait>, Instant)>,
 }
 
 impl SegmentSource {
-    /// The source of an attached segment.
-    pub fn new(segment: Arc<Segment>) -> Self {
+    /// The source of an attached segment. `row_locks` name sessions by their connections, and are read if the
+    /// segment has no row locks itself.
+    pub fn new(segment: Arc<Segment>, row_locks: Box<dyn RowLocks>) -> Self {
         Self {
+            row_locks,
+            own_row_locks: None,
             classes: Classes::read(segment.view()),
             names: Names::read(segment.view()),
             named: Instant::now(),
@@ -64,6 +75,49 @@ impl SegmentSource {
             self.names = Names::read(self.segment.view());
             self.named = Instant::now();
         }
+    }
+
+    /// The waits that the server writes into the segment.
+    fn own_waits(&self) -> Vec<RowLockWait> {
+        let locks = self.segment.row_locks().unwrap_or_default();
+        let waits = locks.waits.iter().filter_map(|wait| {
+            Some(RowLockWait {
+                waiting: wait.requesting.thread?,
+                blocking: wait.blocking.thread?,
+                wait_ns: None,
+            })
+        });
+        waits.collect()
+    }
+
+    /// Who waits for whose row locks, by THREAD_ID, and how long ago that was read.
+    fn read_row_locks(&mut self) -> (Vec<RowLockWait>, Duration) {
+        if self.segment.has_row_locks() {
+            let recent = self.own_row_locks.take();
+            let recent = recent.filter(|(_, at)| at.elapsed() < ROW_LOCKS_INTERVAL);
+            let (waits, at) = recent.unwrap_or_else(|| (self.own_waits(), Instant::now()));
+            self.own_row_locks = Some((waits.clone(), at));
+            return (waits, at.elapsed());
+        }
+        let (waits, read) = self.row_locks.read();
+        if waits.is_empty() {
+            return (waits, Duration::ZERO);
+        }
+        let threads = threads(self.segment.view());
+        let thread = |connection| {
+            let served = threads
+                .iter()
+                .find(|thread| thread.processlist_id == connection);
+            served.map(|thread| thread.id)
+        };
+        let by_thread = waits.into_iter().filter_map(|wait| {
+            Some(RowLockWait {
+                waiting: thread(wait.waiting)?,
+                blocking: thread(wait.blocking)?,
+                ..wait
+            })
+        });
+        (by_thread.collect(), read.elapsed())
     }
 
     fn sample(
@@ -135,9 +189,13 @@ impl Source for SegmentSource {
         };
         let mut blockers = Blockers::default();
         let active = population.active.iter().filter(|active| !is_idle(active));
-        let samples = active
+        let mut samples: Vec<Sample> = active
             .map(|active| self.sample(active, clock, now, &mut blockers))
             .collect();
+        if may_wait(&samples) {
+            let (waits, age) = self.read_row_locks();
+            mark(&mut samples, &waits, age);
+        }
         Ok(Moment {
             at,
             threads: Some(population.threads as u64),
@@ -183,9 +241,19 @@ impl Blockers {
                     (lock.on, &lock.schema, &lock.name, &lock.column)
                         == (wanted.on, &wanted.schema, &wanted.name, &wanted.column)
                 };
-                let held =
-                    |lock: &&Metadata| lock.status == LockStatus::Granted && lock.owner != thread;
-                locks.iter().filter(same).find(held).map(|lock| lock.owner)
+                // A holder, or else a session that waits for a lock before which this one is not granted.
+                let wants = wanted.kind.text();
+                let blocks = |status, excludes: fn(&str, &str) -> bool| {
+                    let mut others = locks.iter().filter(same);
+                    others.find(|lock| {
+                        lock.owner != thread
+                            && lock.status == status
+                            && excludes(wants, lock.kind.text())
+                    })
+                };
+                blocks(LockStatus::Granted, conflicts)
+                    .or_else(|| blocks(LockStatus::Pending, queues_behind))
+                    .map(|lock| lock.owner)
             }
             target::INSTANCE => {
                 let rows = self.rows.get_or_insert_with(|| {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crate::query::{Query, QueryError};
+use crate::row_locks::{RowLocks, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 
 /// The query, for any server that has MySQL's performance_schema.
@@ -25,12 +26,13 @@ ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' 
 /// A server that is sampled.
 pub struct ServerSource<A> {
     server: A,
+    row_locks: Box<dyn RowLocks>,
 }
 
 impl<A: Query> ServerSource<A> {
-    /// The source of a connected server.
-    pub fn new(server: A) -> Self {
-        Self { server }
+    /// The source of a connected server. `row_locks` name sessions by their THREAD_IDs.
+    pub fn new(server: A, row_locks: Box<dyn RowLocks>) -> Self {
+        Self { server, row_locks }
     }
 }
 
@@ -41,6 +43,10 @@ impl<A: Query> Source for ServerSource<A> {
         let mut samples: Vec<Sample> = rows.iter().filter_map(|row| sample(row)).collect();
         // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it.
         samples.dedup_by_key(|sample| sample.thread_id);
+        if may_wait(&samples) {
+            let (waits, read) = self.row_locks.read();
+            mark(&mut samples, &waits, read.elapsed());
+        }
         Ok(Moment {
             at,
             threads: None,

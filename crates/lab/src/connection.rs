@@ -42,7 +42,7 @@ impl Connection {
     /// # Errors
     /// The message of the client or the server.
     pub fn connect_with_tls(address: &Address) -> Result<Self, String> {
-        connect(address, None, SessionKind::Tool)
+        connect(address, None, SessionKind::Tool, None)
             .map(|conn| Self::Server(Box::new(conn)))
             .map_err(|refused| refused.to_string())
     }

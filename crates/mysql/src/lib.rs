@@ -11,6 +11,7 @@ pub mod decimal;
 pub mod error;
 pub mod interrupt;
 pub mod memory;
+pub mod metadata_lock;
 pub mod number;
 pub mod real;
 pub mod schema;

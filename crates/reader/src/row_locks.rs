@@ -67,15 +67,21 @@ pub struct RowLocks {
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Segment {
+    /// Whether the server writes its row locks on request.
+    pub fn has_row_locks(&self) -> bool {
+        let state = &self.view().row_lock_board().state;
+        state.load(Ordering::SeqCst) == SERVING && self.is_live()
+    }
+
     /// Requests the server's row locks. Empty if it does not support it, or has ended.
     ///
     /// # Errors
     /// [`WriteError`]: the request is written, and the server may not answer.
     pub fn row_locks(&self) -> Result<RowLocks, WriteError> {
-        let board = self.view().row_lock_board();
-        if board.state.load(Ordering::SeqCst) != SERVING || !self.is_live() {
+        if !self.has_row_locks() {
             return Ok(RowLocks::default());
         }
+        let board = self.view().row_lock_board();
         let requests = &self.writable()?.control().row_lock_requests;
         let ticket = requests.fetch_add(1, Ordering::SeqCst).wrapping_add(1);
         mapping::wake(requests);

@@ -2,7 +2,9 @@
 
 mod about;
 pub mod format;
+mod listener;
 mod process;
+pub mod row_locks;
 pub mod sampling;
 pub mod table;
 
@@ -12,8 +14,10 @@ use std::time::Duration;
 #[cfg(feature = "terminal")]
 pub use about::queries;
 pub use about::{About, Product};
+pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
+use self::row_locks::RowLockReader;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
 use crate::sql::{Answer, SqlSession, Target};
@@ -69,6 +73,17 @@ impl ObservedServer {
     pub fn reopen(&mut self) -> Result<(), Failure> {
         *self = Self::open(self.target.clone())?;
         Ok(())
+    }
+
+    /// A reader of row locks that the target's own tables do not have; `None` if they have all.
+    pub fn row_locks(&self) -> Option<RowLockReader> {
+        match (self.about.product, self.about.pid) {
+            (Product::Tare, pid) => {
+                let pid = pid.filter(|_| self.about.is_segment)?;
+                RowLockReader::of_segment(pid)
+            }
+            _ => Some(RowLockReader::of_server(self.target.clone())),
+        }
     }
 
     /// The session, without the rest.

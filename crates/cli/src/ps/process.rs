@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use tare_image::{Image, Recognition, has_server_name};
+use tare_image::{Image, Recognition, Release, Server, has_server_name};
 
 /// Options that name the data directory: mysqld's and Tare's.
 const DATA_OPTIONS: [&str; 2] = ["--datadir", "--data"];
@@ -26,9 +26,17 @@ pub fn version(pid: u32) -> Option<String> {
     if same(&program, Path::new("/proc/self/exe")) {
         return Some(concat!("Tare ", env!("TARE_VERSION")).to_owned());
     }
-    let image = Image::open(&program).ok()?;
-    match image.recognise() {
-        Recognition::Server(server) => Some(server.to_string()),
+    recognise(&program).map(|server| server.to_string())
+}
+
+/// The release of the MySQL or MariaDB server in a process's program file.
+pub fn server_release(pid: u32) -> Option<Release> {
+    Some(recognise(Path::new(&format!("/proc/{pid}/exe")))?.release)
+}
+
+fn recognise(program: &Path) -> Option<Server> {
+    match Image::open(program).ok()?.recognise() {
+        Recognition::Server(server) => Some(server),
         _ => None,
     }
 }

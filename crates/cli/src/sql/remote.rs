@@ -1,5 +1,7 @@
 //! SQL on a server, over the MySQL protocol.
 
+use std::time::Duration;
+
 use mysql::consts::ColumnType;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Value};
@@ -15,8 +17,12 @@ pub struct Remote(Conn);
 
 impl Remote {
     /// Connects.
-    pub fn connect(dsn: &Dsn, kind: SessionKind) -> Result<Self, Failure> {
-        let conn = connect(&dsn.address, dsn.database.as_deref(), kind);
+    pub fn connect(
+        dsn: &Dsn,
+        kind: SessionKind,
+        answer_timeout: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        let conn = connect(&dsn.address, dsn.database.as_deref(), kind, answer_timeout);
         conn.map(Self)
             .map_err(|error| Failure::new(FAILED, format!("cannot connect to {dsn}: {error}")))
     }

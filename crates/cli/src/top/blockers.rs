@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use tare_mysql::metadata_lock::{conflicts, queues_behind};
+
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Figure, Row};
+use crate::observe::row_locks::RowLockReader;
 use crate::observe::{About, ObservedServer, Product, QueryError, text};
 use crate::output::Cell;
 
@@ -16,11 +19,6 @@ const METADATA: &str = "SELECT p.OWNER_THREAD_ID, h.OWNER_THREAD_ID, p.LOCK_TYPE
 const ROWS: &str =
     "SELECT REQUESTING_THREAD_ID, BLOCKING_THREAD_ID FROM performance_schema.data_lock_waits";
 
-/// The same where performance_schema does not know: by connection.
-const ROWS_OF_INNODB: &str = "SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM information_schema.innodb_lock_waits AS w \
-     JOIN information_schema.innodb_trx AS r ON r.trx_id = w.requesting_trx_id \
-     JOIN information_schema.innodb_trx AS b ON b.trx_id = w.blocking_trx_id";
-
 const INSTANCES: &str = "SELECT w.THREAD_ID, m.LOCKED_BY_THREAD_ID FROM performance_schema.events_waits_current AS w \
      JOIN performance_schema.mutex_instances AS m ON m.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN \
      WHERE w.END_EVENT_ID IS NULL AND m.LOCKED_BY_THREAD_ID <> w.THREAD_ID UNION ALL \
@@ -28,23 +26,56 @@ const INSTANCES: &str = "SELECT w.THREAD_ID, m.LOCKED_BY_THREAD_ID FROM performa
      JOIN performance_schema.rwlock_instances AS l ON l.OBJECT_INSTANCE_BEGIN = w.OBJECT_INSTANCE_BEGIN \
      WHERE w.END_EVENT_ID IS NULL AND l.WRITE_LOCKED_BY_THREAD_ID <> w.THREAD_ID";
 
+/// Sessions that wait for a lock of the server, by what they do. This is recorded whatever instruments are on.
+const WAITING: &str = "SELECT THREAD_ID, PROCESSLIST_STATE FROM performance_schema.threads WHERE PROCESSLIST_STATE LIKE 'Waiting for % lock' \
+     OR PROCESSLIST_STATE IN ('Waiting for table flush', 'User lock')";
+
+const METADATA_INSTRUMENT: &str = "SELECT ENABLED FROM performance_schema.setup_instruments WHERE NAME = 'wait/lock/metadata/sql/mdl'";
+
+/// Open transactions, the oldest first. InnoDB's times are in the system's zone.
+const TRANSACTIONS: &str = "SELECT t.THREAD_ID, TIMESTAMPDIFF(SECOND, x.trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')) \
+     FROM information_schema.innodb_trx AS x JOIN performance_schema.threads AS t ON t.PROCESSLIST_ID = x.trx_mysql_thread_id ORDER BY x.trx_started";
+
+/// The same for a segment, and for an account without the privilege PROCESS.
+const TRANSACTIONS_OF_ENGINE: &str = "SELECT THREAD_ID, TIMER_WAIT DIV 1000000000000 FROM performance_schema.events_transactions_current \
+     WHERE STATE = 'ACTIVE' ORDER BY TIMER_WAIT DESC";
+
+/// The holder of a lock that no evidence names.
+const UNKNOWN: &str = "unknown";
+
 /// The queries of this module.
-pub fn queries() -> [&'static str; 4] {
-    [METADATA, ROWS, ROWS_OF_INNODB, INSTANCES]
+pub fn queries() -> [&'static str; 7] {
+    [
+        METADATA,
+        ROWS,
+        INSTANCES,
+        WAITING,
+        METADATA_INSTRUMENT,
+        TRANSACTIONS,
+        TRANSACTIONS_OF_ENGINE,
+    ]
 }
 
-/// The blockers of each waiting thread: THREAD_IDs as text.
+/// The blockers of each waiting thread: THREAD_IDs as text. Those of a thread whose holder is unknown are none.
 #[derive(Debug, Default)]
 pub struct Blocked(BTreeMap<String, Vec<String>>);
+
+/// The blockers, and remarks.
+pub type Reading = (Blocked, Vec<String>);
 
 /// Fills in the sessions' blockers, and how many sessions each blocks. Returns remarks about queries
 /// that failed.
 pub fn fill(
     observed: &mut ObservedServer,
+    row_locks: Option<&mut RowLockReader>,
     sheet: &Sheet,
     rows: &mut [Row],
 ) -> Result<Vec<String>, QueryError> {
-    fill_by(sheet, rows, |threads| read_blocked(observed, threads))
+    fill_by(sheet, rows, |threads| {
+        let (mut blocked, mut notes) = read_blocked(observed, row_locks, threads)?;
+        notes.extend(find_unknown(observed, threads, &mut blocked)?);
+        Ok((blocked, notes))
+    })
 }
 
 /// Threads by the connections that they serve.
@@ -54,7 +85,7 @@ pub type Threads<'a> = HashMap<&'a String, &'a String>;
 pub fn fill_by(
     sheet: &Sheet,
     rows: &mut [Row],
-    read: impl FnOnce(&Threads<'_>) -> Result<(Blocked, Vec<String>), QueryError>,
+    read: impl FnOnce(&Threads<'_>) -> Result<Reading, QueryError>,
 ) -> Result<Vec<String>, QueryError> {
     let (Some(by), Some(blocks), Some(thread)) = (
         sheet.find(|kind| kind == Measure::BlockedBy),
@@ -81,11 +112,11 @@ pub fn fill_by(
     for row in rows {
         let id = named(row, thread);
         if let Some(others) = blocked.0.get(&id) {
-            let first = &others[0];
-            let mut text = names
-                .get(first)
-                .cloned()
-                .unwrap_or_else(|| format!("t{first}"));
+            let name = |first: &String| {
+                let name = names.get(first).cloned();
+                name.unwrap_or_else(|| format!("t{first}"))
+            };
+            let mut text = others.first().map_or_else(|| UNKNOWN.to_owned(), name);
             if others.len() > 1 {
                 text.push_str(&format!(" +{}", others.len() - 1));
             }
@@ -105,8 +136,9 @@ pub fn fill_by(
 
 fn read_blocked(
     observed: &mut ObservedServer,
+    row_locks: Option<&mut RowLockReader>,
     threads: &Threads<'_>,
-) -> Result<(Blocked, Vec<String>), QueryError> {
+) -> Result<Reading, QueryError> {
     let mut blocked = Blocked::default();
     let mut notes = Vec::new();
     for query in queries_for(&observed.about) {
@@ -125,33 +157,105 @@ fn read_blocked(
         };
         match query {
             METADATA => blocked.add_metadata(&rows),
-            _ => {
-                for row in &rows {
-                    let id = |at: usize| {
-                        let id = text(row.get(at)?)?;
-                        match query {
-                            ROWS_OF_INNODB => threads.get(&id).map(|id| (*id).clone()),
-                            _ => Some(id),
-                        }
-                    };
-                    if let (Some(waits), Some(holds)) = (id(0), id(1)) {
-                        blocked.add(waits, holds);
-                    }
-                }
+            _ => blocked.add_rows(&rows),
+        }
+    }
+    if let Some(row_locks) = row_locks {
+        // The server of a segment names its connections.
+        let by_connection = observed.about.is_segment;
+        let thread = |id: u64| match by_connection {
+            true => threads.get(&id.to_string()).map(|id| (*id).clone()),
+            false => Some(id.to_string()),
+        };
+        for wait in row_locks.read().0 {
+            if let (Some(waits), Some(holds)) = (thread(wait.waiting), thread(wait.blocking)) {
+                blocked.add(waits, holds);
             }
         }
+        let why = row_locks.error();
+        notes.extend(why.map(|why| format!("the holders of row locks are unknown: {why}")));
     }
     Ok((blocked, notes))
 }
 
-/// The queries that this server supports.
+/// Adds the sessions that wait for a lock whose holder is unknown, and says who may hold it.
+fn find_unknown(
+    observed: &mut ObservedServer,
+    threads: &Threads<'_>,
+    blocked: &mut Blocked,
+) -> Result<Option<String>, QueryError> {
+    let waiting = allow_refusal(observed.rows(WAITING))?;
+    let mut states = Vec::new();
+    for row in &waiting {
+        let (id, state) = (row.first().and_then(text), row.get(1).and_then(text));
+        if let (Some(id), Some(state)) = (id, state)
+            && !blocked.0.contains_key(&id)
+        {
+            blocked.0.insert(id, Vec::new());
+            states.push(state);
+        }
+    }
+    let unknown = blocked
+        .0
+        .values()
+        .filter(|holders| holders.is_empty())
+        .count();
+    if unknown == 0 {
+        return Ok(None);
+    }
+    let mut note = match unknown {
+        1 => "1 session waits for a lock whose holder is unknown".to_owned(),
+        n => format!("{n} sessions wait for locks whose holders are unknown"),
+    };
+    let is_metadata = |state: &String| state != "User lock" && state != "Waiting for table flush";
+    let enabled = allow_refusal(observed.rows(METADATA_INSTRUMENT))?;
+    let enabled = enabled.first().and_then(|row| text(row.first()?));
+    match enabled.as_deref() {
+        Some("NO") if states.iter().any(is_metadata) => note.push_str(
+            ": UPDATE performance_schema.setup_instruments SET ENABLED = 'YES' WHERE NAME = \
+             'wait/lock/metadata/sql/mdl' names the holders of locks taken from then on",
+        ),
+        Some("YES") => {
+            note.push_str(": it was taken before its instrument was on, or is of another kind")
+        }
+        _ => {}
+    }
+    let mut transactions = allow_refusal(observed.rows(TRANSACTIONS))?;
+    if transactions.is_empty() {
+        transactions = allow_refusal(observed.rows(TRANSACTIONS_OF_ENGINE))?;
+    }
+    let oldest = transactions.iter().find_map(|row| {
+        let id = text(row.first()?)?;
+        // A session that waits itself, or this one, is not the holder.
+        let name = threads.iter().find(|(_, thread)| ***thread == id)?.0;
+        let is_own = *name == &observed.about.connection_id.to_string();
+        (!blocked.0.contains_key(&id) && !is_own).then(|| (name, row.get(1).and_then(text)))
+    });
+    note.push_str(&match oldest {
+        Some((name, seconds)) => {
+            let seconds = seconds.unwrap_or_default();
+            format!(". The oldest open transaction of another is that of connection {name}, {seconds} s old")
+        }
+        None => ". No other session has an open transaction".to_owned(),
+    });
+    Ok(Some(note))
+}
+
+/// The rows of a query that the server may refuse.
+fn allow_refusal(answer: Result<Vec<Vec<Cell>>, QueryError>) -> Result<Vec<Vec<Cell>>, QueryError> {
+    match answer {
+        Err(QueryError::Refused(_)) => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+/// The queries that this server supports. Row locks of stock servers are read by [`RowLockReader`].
 fn queries_for(about: &About) -> Vec<&'static str> {
     match (about.product, about.series) {
         (Product::Tare, _) => vec![METADATA, ROWS, INSTANCES],
-        (Product::MySql, (8.., _)) => vec![METADATA, ROWS],
-        (Product::MySql, (5, 7)) => vec![METADATA, ROWS_OF_INNODB],
-        (Product::MariaDb, series) if series >= (10, 5) => vec![METADATA, ROWS_OF_INNODB],
-        _ => vec![ROWS_OF_INNODB],
+        (Product::MySql, series) if series >= (5, 7) => vec![METADATA],
+        (Product::MariaDb, series) if series >= (10, 5) => vec![METADATA],
+        _ => Vec::new(),
     }
 }
 
@@ -160,13 +264,17 @@ impl Blocked {
     #[cfg(feature = "history")]
     pub fn from_rows(rows: &[Vec<Cell>]) -> Self {
         let mut blocked = Self::default();
+        blocked.add_rows(rows);
+        blocked
+    }
+
+    fn add_rows(&mut self, rows: &[Vec<Cell>]) {
         for row in rows {
             let id = |at: usize| text(row.get(at)?);
             if let (Some(waits), Some(holds)) = (id(0), id(1)) {
-                blocked.add(waits, holds);
+                self.add(waits, holds);
             }
         }
-        blocked
     }
 
     fn add(&mut self, waits: String, holds: String) {
@@ -176,8 +284,8 @@ impl Blocked {
         }
     }
 
-    /// Adds waits for metadata locks. The blockers are holders of conflicting locks or, if there are
-    /// none, sessions that wait for conflicting locks.
+    /// Adds waits for metadata locks. The blockers are holders of conflicting locks or, if there are none,
+    /// sessions behind whose requests this one queues. The holder of another lock is unknown: it was not recorded.
     fn add_metadata(&mut self, rows: &[Vec<Cell>]) {
         let texts: Vec<Vec<String>> = (rows.iter())
             .map(|row| {
@@ -186,13 +294,15 @@ impl Blocked {
                     .collect()
             })
             .collect();
-        for status in ["GRANTED", "PENDING"] {
+        let ways: [(_, fn(&str, &str) -> bool); 2] =
+            [("GRANTED", conflicts), ("PENDING", queues_behind)];
+        for (status, excludes) in ways {
             let mut blockers = Self::default();
             for row in &texts {
                 let [waits, holds, wanted, held, has] = &row[..] else {
                     continue;
                 };
-                if has == status && conflicts(wanted, held) && !self.0.contains_key(waits) {
+                if has == status && excludes(wanted, held) && !self.0.contains_key(waits) {
                     blockers.add(waits.clone(), holds.clone());
                 }
             }
@@ -202,28 +312,6 @@ impl Blocked {
                 }
             }
         }
-    }
-}
-
-/// Whether a metadata lock of type `held` conflicts with a request for `wanted`.
-fn conflicts(wanted: &str, held: &str) -> bool {
-    const EXCLUSIVE: [&str; 2] = ["SHARED_NO_READ_WRITE", "EXCLUSIVE"];
-    const WRITES: [&str; 2] = ["SHARED_WRITE", "SHARED_WRITE_LOW_PRIO"];
-    let strong = EXCLUSIVE.contains(&held);
-    let upgrades = ["SHARED_UPGRADABLE", "SHARED_NO_WRITE"].contains(&held);
-    match wanted {
-        "INTENTION_EXCLUSIVE" => held != "INTENTION_EXCLUSIVE",
-        "SHARED" | "SHARED_HIGH_PRIO" => ["EXCLUSIVE", "INTENTION_EXCLUSIVE"].contains(&held),
-        "SHARED_READ" => strong,
-        "SHARED_WRITE" | "SHARED_WRITE_LOW_PRIO" => {
-            strong || ["SHARED_READ_ONLY", "SHARED_NO_WRITE"].contains(&held)
-        }
-        "SHARED_UPGRADABLE" => strong || upgrades,
-        "SHARED_READ_ONLY" => strong || WRITES.contains(&held),
-        "SHARED_NO_WRITE" => strong || upgrades || WRITES.contains(&held),
-        "SHARED_NO_READ_WRITE" => !["SHARED", "SHARED_HIGH_PRIO"].contains(&held),
-        // Exclusive locks, and types of later versions.
-        _ => true,
     }
 }
 
@@ -253,14 +341,29 @@ mod tests {
         );
     }
 
+    /// The first holder is not recorded: its lock is older than the instrument. 2 alters, 3 and 4 read.
     #[test]
-    fn compatible_locks_do_not_conflict() {
-        assert!(!conflicts("SHARED_READ", "SHARED_WRITE"));
-        assert!(!conflicts("SHARED_WRITE", "SHARED_UPGRADABLE"));
-        assert!(conflicts("SHARED_WRITE", "SHARED_READ_ONLY"));
-        assert!(conflicts("SHARED_UPGRADABLE", "SHARED_UPGRADABLE"));
-        assert!(conflicts("EXCLUSIVE", "SHARED"));
-        assert!(!conflicts("INTENTION_EXCLUSIVE", "INTENTION_EXCLUSIVE"));
-        assert!(conflicts("BACKUP_DDL", "BACKUP_START"));
+    fn waits_for_a_holder_that_was_not_recorded_form_no_circle() {
+        let row = |words: [&str; 5]| words.map(|word| Cell::Text(word.into())).to_vec();
+        let mut blocked = Blocked::default();
+        let requests = [
+            ("2", "EXCLUSIVE"),
+            ("3", "SHARED_READ"),
+            ("4", "SHARED_READ"),
+        ];
+        let mut rows = Vec::new();
+        for (waits, wanted) in requests {
+            for (other, pending) in requests {
+                if waits != other {
+                    rows.push(row([waits, other, wanted, pending, "PENDING"]));
+                }
+            }
+            rows.push(row([waits, "2", wanted, "SHARED_UPGRADABLE", "GRANTED"]));
+        }
+        rows.retain(|row| row[0] != row[1]);
+        blocked.add_metadata(&rows);
+        let blocked: Vec<_> = blocked.0.into_iter().collect();
+        let by = |waits: &str, holds: &str| (waits.to_owned(), vec![holds.to_owned()]);
+        assert_eq!(blocked, [by("3", "2"), by("4", "2")]);
     }
 }

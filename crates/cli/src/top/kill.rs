@@ -1,14 +1,13 @@
 //! KILL of a statement or a connection, after confirmation.
 
-use std::path::{Path, PathBuf};
-
-use tare_client::SessionKind;
+use std::time::Duration;
 
 use super::snapshot::Figure;
 use super::view::View;
-use crate::observe::{self, ObservedServer, format};
-use crate::ps::process;
-use crate::sql::{SqlSession, Target};
+use crate::observe::{self, ObservedServer, connect_to_listener, format};
+
+/// How long the answer to a KILL may take.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// What KILL ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +94,7 @@ impl Kill {
                 .about
                 .pid
                 .ok_or_else(|| "its process is not known".to_owned())
-                .and_then(connect_to_listener)
+                .and_then(|pid| connect_to_listener(pid, ANSWER_TIMEOUT))
                 .and_then(|mut session| {
                     let rows = observe::rows(&mut session, &statement);
                     rows.map(drop).map_err(|error| error.to_string())
@@ -105,38 +104,5 @@ impl Kill {
             Ok(()) => format!("{statement}: done"),
             Err(why) => format!("{statement}: {why}"),
         }
-    }
-}
-
-/// Connects to the server of a segment by its socket or port, because shared memory takes no statements.
-fn connect_to_listener(pid: u32) -> Result<SqlSession, String> {
-    let (ports, sockets) = process::listeners(pid);
-    // Without the socket of the X protocol.
-    let sockets = sockets.iter().filter(|path| !path.contains("mysqlx"));
-    let targets = sockets.map(|path| Target::local(Some(reachable_path(pid, path)), None));
-    let targets = targets.chain(ports.iter().map(|port| Target::local(None, Some(*port))));
-    let mut why = format!("process {pid} listens nowhere: it takes no statements");
-    for target in targets {
-        match SqlSession::open(&target, SessionKind::Tool) {
-            Ok(session) => return Ok(session),
-            Err(failure) => {
-                why = format!(
-                    "{}; user and password are taken from ~/.my.cnf, or watch it with --dsn",
-                    failure.message
-                );
-            }
-        }
-    }
-    Err(why)
-}
-
-/// The path of a socket of a process with another root or working directory.
-fn reachable_path(pid: u32, path: &str) -> PathBuf {
-    let proc_path = |place: &str| PathBuf::from(format!("/proc/{pid}/{place}"));
-    let path = Path::new(path);
-    match path.strip_prefix("/") {
-        Ok(_) if path.exists() => path.to_owned(),
-        Ok(below) => proc_path("root").join(below),
-        Err(_) => proc_path("cwd").join(path),
     }
 }

@@ -194,8 +194,8 @@ const THREADS: Sheet = Sheet {
 pub static THREADS_OF_SAMPLES: Sheet = Sheet {
     ..sheet(
         "threads",
-        "FROM (SELECT thread_id, SUM(seconds) AS seconds, COUNT(DISTINCT statement_id) AS calls, MAX(at) AS at FROM tare.samples \
-         GROUP BY thread_id) AS a JOIN tare.samples AS s ON s.thread_id = a.thread_id AND s.at = a.at \
+        "FROM (SELECT thread_id, SUM(seconds) AS seconds, COUNT(DISTINCT statement_id) AS calls, MAX(sampled_at) AS newest FROM tare.samples \
+         GROUP BY thread_id) AS a JOIN tare.samples AS s ON s.thread_id = a.thread_id AND s.sampled_at = a.newest \
          LEFT JOIN (SELECT digest, MAX(text) AS text FROM tare.digests GROUP BY digest) AS d ON d.digest = s.digest",
         &[
             col(

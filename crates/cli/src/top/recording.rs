@@ -141,7 +141,10 @@ impl Recording {
             false => {
                 let other = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
                 own.push(other.about.connection_id);
-                Box::new(ServerSource::new(SessionClient(other.into_session())))
+                let own = Some(Arc::clone(&self.others));
+                let row_locks = metrics_source::row_locks(other.row_locks(), own);
+                let session = SessionClient(other.into_session());
+                Box::new(ServerSource::new(session, row_locks))
             }
         };
         if let Ok(mut others) = self.others.lock() {

@@ -13,6 +13,7 @@ use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
 use super::{blockers, errors, executions, idle, own};
+use crate::observe::row_locks::RowLockReader;
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::{ObservedServer, Product, QueryError};
 
@@ -97,8 +98,8 @@ impl Answer {
 
     /// Whether any of its sessions waits for another.
     pub fn has_blocked(&self, sheet: &Sheet) -> bool {
-        let at = sheet.find(|kind| kind == Measure::Blocks);
-        at.is_some_and(|at| self.rows.iter().any(|row| row.figures[at].number() > 0.0))
+        let at = sheet.find(|kind| kind == Measure::BlockedBy);
+        at.is_some_and(|at| self.rows.iter().any(|row| row.figures[at].is_waiting()))
     }
 }
 
@@ -213,6 +214,8 @@ pub struct Sampler {
     /// Whether there were executions of prepared statements without a digest.
     lacks_prepared: bool,
     load: LoadReader,
+    /// Row locks that Tare's engine does not have.
+    row_locks: Option<RowLockReader>,
     /// Connections of other threads of this process.
     others: Others,
 }
@@ -224,6 +227,7 @@ impl Sampler {
     /// For a connected server.
     pub fn new(observed: ObservedServer, others: Others) -> Self {
         Self {
+            row_locks: observed.row_locks(),
             observed,
             last: None,
             lacks_prepared: false,
@@ -311,12 +315,14 @@ impl Sampler {
                 .map(|own| own.clone())
                 .unwrap_or_default();
             own.push(self.observed.about.connection_id);
+            own.extend(self.row_locks.as_ref().and_then(RowLockReader::connection));
             own::remove(place.sheet, &mut rows, &own);
         }
         let seconds = before.map(|before| now.at.duration_since(before.at).as_secs_f64());
         errors.fill(place.sheet, errors_before.as_ref(), &mut rows, seconds);
         let estimated = sampling.rule(place.sheet.estimated);
-        let mut notes = blockers::fill(&mut self.observed, place.sheet, &mut rows)?;
+        let row_locks = self.row_locks.as_mut();
+        let mut notes = blockers::fill(&mut self.observed, row_locks, place.sheet, &mut rows)?;
         notes.extend(
             estimated
                 .as_ref()
@@ -374,7 +380,9 @@ impl Sampler {
     pub fn reopen(&mut self) -> Result<(), String> {
         self.last = None;
         self.load = LoadReader::default();
-        self.observed.reopen().map_err(|failure| failure.message)
+        self.observed.reopen().map_err(|failure| failure.message)?;
+        self.row_locks = self.observed.row_locks();
+        Ok(())
     }
 
     /// The server's name, for the headline.

@@ -186,6 +186,20 @@ impl Process {
         text
     }
 
+    /// The next line on standard error, which must be piped.
+    pub fn stderr_line(&mut self) -> String {
+        let mut line = Vec::new();
+        let stderr = self.child.stderr.as_mut().expect("piped");
+        // Without a buffer, which would take more than the line.
+        for byte in std::io::Read::bytes(stderr) {
+            match byte.expect("readable") {
+                b'\n' => break,
+                byte => line.push(byte),
+            }
+        }
+        String::from_utf8(line).expect("the output is UTF-8")
+    }
+
     /// Sends a signal by its name, as kill(1) does.
     pub fn signal(&self, name: &str) {
         signal(self.pid(), name);

@@ -228,6 +228,7 @@ mod tests {
                 sample(Some("wait/io/file/x"), None, 9_000_000_000_000),
                 sample(Some("wait/lock/metadata/sql/mdl"), None, 31_000_000_000),
                 sample(Some("wait/synch/mutex/x"), Some(7), 2_000_000_000),
+                sample(Some(tare_history::ROW_LOCK_WAIT), Some(7), 45_000_000_000),
                 // A background thread is not a session.
                 Sample {
                     connection_id: None,
@@ -239,11 +240,11 @@ mod tests {
         sessions(&moment, 10.0, &mut families);
         let text = families.text(Form::Plain);
         for line in [
-            "tare_sessions{state=\"idle\"} 6\n",
+            "tare_sessions{state=\"idle\"} 5\n",
             "tare_sessions{state=\"running\"} 1\n",
             "tare_sessions{state=\"waiting\"} 1\n",
-            "tare_sessions{state=\"blocked\"} 2\n",
-            "tare_blocked_seconds 31\n",
+            "tare_sessions{state=\"blocked\"} 3\n",
+            "tare_blocked_seconds 45\n",
         ] {
             assert!(text.contains(line), "{text}");
         }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tare_history::{Moment, Sample};
+use tare_history::{Moment, ROW_LOCK_WAIT, Sample};
 
 /// The dimensions of samples, as requests name them.
 pub const DIMENSIONS: [&str; 8] = [
@@ -13,12 +13,13 @@ pub const DIMENSIONS: [&str; 8] = [
 ];
 
 /// The classes of waits, as the page names them; the first means no wait.
-pub const CLASSES: [&str; 7] = [
+pub const CLASSES: [&str; 8] = [
     "CPU",
     "Table I/O",
     "File I/O",
     "Network",
     "Lock",
+    "Row lock",
     "Synch",
     "Other",
 ];
@@ -147,18 +148,19 @@ pub fn millis(time: SystemTime) -> i64 {
 
 /// The class of a wait.
 pub fn class(wait: Option<&str>) -> usize {
-    const BEGINNINGS: [(&str, usize); 5] = [
+    const BEGINNINGS: [(&str, usize); 6] = [
         ("wait/io/table/", 1),
         ("wait/io/file/", 2),
         ("wait/io/socket/", 3),
+        (ROW_LOCK_WAIT, 5),
         ("wait/lock/", 4),
-        ("wait/synch/", 5),
+        ("wait/synch/", 6),
     ];
     let Some(wait) = wait else { return 0 };
     let beginning = BEGINNINGS
         .iter()
         .find(|(begins, _)| wait.starts_with(begins));
-    beginning.map_or(6, |(_, class)| *class)
+    beginning.map_or(7, |(_, class)| *class)
 }
 
 impl Timeline {
@@ -193,7 +195,7 @@ impl Timeline {
             false => object,
         };
         let table = match (class, &sample.object_schema, object) {
-            (1 | 4, Some(schema), Some(name)) if name != &**schema => {
+            (1 | 4 | 5, Some(schema), Some(name)) if name != &**schema => {
                 Some(format!("{schema}.{name}"))
             }
             (1, None, Some(name)) => Some(name.to_owned()),
@@ -416,6 +418,20 @@ mod tests {
         let (cpu, lock) = (&curve.classes[0], &curve.classes[4]);
         assert_eq!(cpu, &[None, None, Some(1.0), Some(1.0), None, None]);
         assert_eq!(lock, &[None, None, Some(0.0), Some(1.0), None, None]);
+    }
+
+    #[test]
+    fn each_wait_has_its_class() {
+        for (wait, name) in [
+            (None, "CPU"),
+            (Some("wait/io/table/sql/handler"), "Table I/O"),
+            (Some("wait/lock/metadata/sql/mdl"), "Lock"),
+            (Some(ROW_LOCK_WAIT), "Row lock"),
+            (Some("wait/synch/mutex/innodb/x"), "Synch"),
+            (Some("idle"), "Other"),
+        ] {
+            assert_eq!(CLASSES[class(wait)], name);
+        }
     }
 
     #[test]
