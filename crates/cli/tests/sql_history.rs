@@ -117,15 +117,18 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
         ("date = '2026-11-22'", 2880),
         ("date < '2026-11-22'", 0),
         ("date BETWEEN '2026-11-20' AND '2026-11-22'", 2880),
-        ("at >= '2026-11-22 15:59:00'", 24),
-        ("at > '2026-11-22 15:59:00'", 20),
-        ("at < '2026-11-22 14:00:20' AND host = 'db2'", 4),
+        ("sampled_at >= '2026-11-22 15:59:00'", 24),
+        ("sampled_at > '2026-11-22 15:59:00'", 20),
+        ("sampled_at < '2026-11-22 14:00:20' AND host = 'db2'", 4),
         (
-            "at BETWEEN '2026-11-22 14:59:50' AND '2026-11-22 15:00:00'",
+            "sampled_at BETWEEN '2026-11-22 14:59:50' AND '2026-11-22 15:00:00'",
             8,
         ),
-        ("at >= TIMESTAMP '2026-11-22 15:59:00'", 24),
-        ("at >= '2026-11-22 14:00:00' + INTERVAL 119 MINUTE", 24),
+        ("sampled_at >= TIMESTAMP '2026-11-22 15:59:00'", 24),
+        (
+            "sampled_at >= '2026-11-22 14:00:00' + INTERVAL 119 MINUTE",
+            24,
+        ),
         ("wait IS NOT NULL AND thread_id = 1", 1440),
     ] {
         let sql = format!("SELECT COUNT(*) FROM samples WHERE {condition}");
@@ -135,7 +138,7 @@ fn the_tables_of_the_files_have_their_rows_with_host_date_and_hour() {
         query(
             &history,
             &[],
-            "SELECT at, active, threads FROM moments LIMIT 1 OFFSET 1"
+            "SELECT sampled_at, active, threads FROM moments LIMIT 1 OFFSET 1"
         ),
         ["2026-11-22 14:00:10.000000\t2\t5"]
     );
@@ -302,7 +305,7 @@ fn a_file_of_a_newer_version_is_refused() {
     let position = bytes.windows(key.len()).rposition(|part| part == key);
     // The key is followed by a byte of the next field, its length, and the digit.
     let digit = position.expect("the version") + key.len() + 2;
-    assert_eq!(bytes[digit], b'1');
+    assert_eq!(bytes[digit], b'2');
     bytes[digit] = b'9';
     fs::write(&path, bytes).expect("written");
     let output = run(&history, &[], "SELECT COUNT(*) FROM growth");

@@ -15,7 +15,7 @@ use parquet::schema::types::TypePtr;
 
 use crate::error::Error;
 use crate::run::create_file;
-use crate::schema::{Table, Type, VERSION};
+use crate::schema::{Table, Type};
 
 /// A value of a row.
 #[derive(Clone, Copy, Debug)]
@@ -107,11 +107,12 @@ impl Batch {
     ///
     /// # Errors
     /// [`Error`]: for instance, the disk is full. A part of the file may remain.
-    pub fn write(&self, path: &Path, host: &str) -> Result<(), Error> {
+    pub fn write(&self, path: &Path, host: &str, version: u32) -> Result<(), Error> {
         let file = create_file(path).map_err(Error::at(path))?;
         let parquet = Error::parquet;
-        let mut writer = SerializedFileWriter::new(&file, message(self.table), properties(host))
-            .map_err(parquet(path))?;
+        let mut writer =
+            SerializedFileWriter::new(&file, message(self.table), properties(host, version))
+                .map_err(parquet(path))?;
         let mut group = writer.next_row_group().map_err(parquet(path))?;
         for (described, column) in self.table.columns.iter().zip(&self.columns) {
             let is_required = described.kind == Type::Time;
@@ -176,8 +177,11 @@ pub fn message(table: &Table) -> TypePtr {
     Arc::new(parse_message_type(&text).expect("the tables are described right"))
 }
 
+/// The key of the version in a file's metadata.
+pub const VERSION_KEY: &str = "tare.version";
+
 /// The properties and the metadata of files.
-pub fn properties(host: &str) -> Arc<WriterProperties> {
+pub fn properties(host: &str, version: u32) -> Arc<WriterProperties> {
     let pair = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
     let properties = WriterProperties::builder()
         // Pieces are joined by copying row groups, which cannot copy per-page indexes.
@@ -186,7 +190,7 @@ pub fn properties(host: &str) -> Arc<WriterProperties> {
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(format!("tare {}", env!("CARGO_PKG_VERSION")))
         .set_key_value_metadata(Some(vec![
-            pair("tare.version", VERSION.to_string()),
+            pair(VERSION_KEY, version.to_string()),
             pair("tare.host", host.to_owned()),
         ]));
     Arc::new(properties.build())

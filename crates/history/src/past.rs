@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::hour::Hour;
 use crate::run::OPEN;
 use crate::sample::Sample;
-use crate::schema::TABLES;
+use crate::schema::{SAMPLED_AT, SAMPLED_AT_OF_VERSION_1, TABLES};
 
 /// The most attempts to read while files are moved.
 const MAX_TRIES: usize = 5;
@@ -124,7 +124,10 @@ impl Past {
     /// The time and the represented seconds of a row that is selected.
     fn selected_time(&self, row: &NamedRow<'_>) -> Option<(i64, f64)> {
         let is_server = |name: &String| row.text("server").as_deref() == Some(name);
-        let at = row.long("at")? / 1000;
+        let at = row
+            .long(SAMPLED_AT)
+            .or_else(|| row.long(SAMPLED_AT_OF_VERSION_1))?
+            / 1000;
         let is_selected = (self.from..self.to).contains(&at) && self.server.iter().all(is_server);
         is_selected.then(|| (at, row.double("seconds").unwrap_or(0.0)))
     }

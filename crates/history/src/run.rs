@@ -26,10 +26,11 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::SerializedFileWriter;
 use rustix::fs::{FlockOperation, flock};
 
-use crate::batch::{Batch, message, properties};
+use crate::batch::{Batch, VERSION_KEY, properties};
 use crate::error::Error;
 use crate::hour::Hour;
-use crate::schema::{TABLES, Table};
+use crate::scan::metadata_value;
+use crate::schema::{TABLES, Table, VERSION};
 
 /// The directory of pieces, below that of the history.
 pub const OPEN: &str = ".open";
@@ -102,7 +103,7 @@ impl Run {
         self.next += 1;
         let path = self.pieces.join(name);
         let aside = path.with_extension("part");
-        let written = (batch.write(&aside, &self.host))
+        let written = (batch.write(&aside, &self.host, VERSION))
             .and_then(|()| fs::rename(&aside, &path).map_err(Error::at(&path)))
             .and_then(|()| sync_directory(&self.pieces));
         if written.is_err() {
@@ -194,7 +195,7 @@ fn settle(root: &Path, host: &str, run: &str, pieces: &Path) -> Result<(), Error
             let path = place.join(format!("{run}-{:08}.parquet", first.number));
             if !path.exists() {
                 let aside = pieces.join("settled.part");
-                join(table, host, of_hour, &aside)?;
+                join(host, of_hour, &aside)?;
                 fs::rename(&aside, &path).map_err(Error::at(&path))?;
                 sync_directory(&place)?;
             }
@@ -240,22 +241,38 @@ fn pieces_of(pieces: &Path, table: &Table) -> Result<Vec<Piece>, Error> {
     Ok(all)
 }
 
-/// Joins several files by copying their row groups.
-fn join(table: &Table, host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
+/// Joins several files by copying their row groups. The pieces of a run have the version of its recorder, which may
+/// be older than this one.
+fn join(host: &str, pieces: &[Piece], aside: &Path) -> Result<(), Error> {
     let file = create_file(aside).map_err(Error::at(aside))?;
     let parquet = Error::parquet;
-    let mut writer = SerializedFileWriter::new(&file, message(table), properties(host))
+    let (_, first) = open(&pieces[0].path)?;
+    let version = metadata_value(first.metadata(), VERSION_KEY);
+    let version = version
+        .and_then(|version| version.parse().ok())
+        .unwrap_or(VERSION);
+    let schema = first
+        .metadata()
+        .file_metadata()
+        .schema_descr()
+        .root_schema_ptr();
+    let mut writer = SerializedFileWriter::new(&file, schema, properties(host, version))
         .map_err(parquet(aside))?;
     for piece in pieces {
-        let from = File::open(&piece.path).map_err(Error::at(&piece.path))?;
-        let reader = (from.try_clone().map_err(Error::at(&piece.path)))
-            .and_then(|file| SerializedFileReader::new(file).map_err(parquet(&piece.path)))?;
+        let (from, reader) = open(&piece.path)?;
         for group in reader.metadata().row_groups() {
             copy(group, &from, &mut writer).map_err(parquet(aside))?;
         }
     }
     writer.close().map_err(parquet(aside))?;
     file.sync_all().map_err(Error::at(aside))
+}
+
+fn open(path: &Path) -> Result<(File, SerializedFileReader<File>), Error> {
+    let file = File::open(path).map_err(Error::at(path))?;
+    let copy = file.try_clone().map_err(Error::at(path))?;
+    let reader = SerializedFileReader::new(copy).map_err(Error::parquet(path))?;
+    Ok((file, reader))
 }
 
 fn copy(
@@ -287,7 +304,10 @@ fn sync_directory(path: &Path) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schema::SAMPLES;
+    use crate::batch::Value;
+    use crate::hour::micros;
+    use crate::past::Past;
+    use crate::schema::{Column, DIGESTS, SAMPLED_AT_OF_VERSION_1, SAMPLES, Type};
 
     /// The modes of what is below a directory: those of directories and those of files.
     fn modes(path: &Path) -> (Vec<u32>, Vec<u32>) {
@@ -305,6 +325,76 @@ mod tests {
             }
         }
         (directories, files)
+    }
+
+    /// The digests of version 1.
+    static OF_VERSION_1: Table = Table {
+        columns: &[
+            Column {
+                name: SAMPLED_AT_OF_VERSION_1,
+                kind: Type::Time,
+                doc: "",
+            },
+            Column {
+                name: "server",
+                kind: Type::Text,
+                doc: "",
+            },
+            Column {
+                name: "digest",
+                kind: Type::Text,
+                doc: "",
+            },
+        ],
+        name: "digests",
+        doc: "",
+        by_hour: false,
+    };
+
+    /// A recorder of version 1 was killed: its pieces are joined by this one, and its files are read.
+    #[test]
+    fn files_of_version_1_are_joined_and_read() {
+        let root = std::env::temp_dir().join(format!("tare-version-1-{}", std::process::id()));
+        let now = SystemTime::now();
+        let first = Run::start(&root, "db1", now).expect("starts");
+        let mut batch = Batch::new(&OF_VERSION_1);
+        let text = |text| Value::Text(Some(text));
+        let at = micros(now);
+        batch.push([Value::Long(Some(at)), text("s"), text("d1")]);
+        let hour = Hour::of(now);
+        let piece = first
+            .pieces
+            .join(format!("digests@{hour}@00000000.parquet"));
+        batch.write(&piece, "db1", 1).expect("written");
+        drop(first);
+        Run::start(&root, "db1", now)
+            .expect("starts")
+            .end()
+            .expect("ends");
+        let past = Past {
+            directory: root.clone(),
+            from: 0,
+            to: i64::MAX,
+            host: None,
+            server: None,
+        };
+        let mut scan = past.scan(&DIGESTS, |_| true).expect("scans");
+        assert!(scan.advance().expect("a row"));
+        assert!(matches!(scan.value(0), Value::Long(Some(n)) if n == at));
+        assert!(matches!(scan.value(3), Value::Text(Some("d1"))));
+        assert!(scan.damaged().is_empty() && !scan.advance().expect("one row"));
+        let place = place(&root, &DIGESTS, Hour::of(now), "db1");
+        let file = fs::read_dir(place)
+            .expect("listed")
+            .next()
+            .expect("a file")
+            .expect("readable");
+        let (_, reader) = open(&file.path()).expect("complete");
+        assert_eq!(
+            metadata_value(reader.metadata(), VERSION_KEY).as_deref(),
+            Some("1")
+        );
+        fs::remove_dir_all(&root).expect("removed");
     }
 
     #[test]

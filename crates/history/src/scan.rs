@@ -12,12 +12,12 @@ use parquet::file::metadata::ParquetMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 
-use crate::batch::Value;
+use crate::batch::{VERSION_KEY, Value};
 use crate::error::Error;
 use crate::hour::Hour;
 use crate::past::Past;
 use crate::run::OPEN;
-use crate::schema::{TABLES, Table, Type, VERSION};
+use crate::schema::{SAMPLED_AT, SAMPLED_AT_OF_VERSION_1, TABLES, Table, Type, VERSION};
 
 /// The most attempts to list files while they are moved.
 const MAX_TRIES: usize = 5;
@@ -109,7 +109,7 @@ impl Past {
         if let Some(of_hour) = of_hour {
             files.retain(|file| hour(&file.path).is_none_or(|(_, hour)| hour == of_hour));
         }
-        let is_wanted = |name: &str| matches!(name, "at" | "server") || wanted(name);
+        let is_wanted = |name: &str| matches!(name, SAMPLED_AT | "server") || wanted(name);
         Ok(Scan {
             table,
             past: self.clone(),
@@ -254,7 +254,7 @@ fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
         file => file.map_err(Error::at(&path))?,
     };
     let reader = SerializedFileReader::new(file).map_err(Error::parquet(&path))?;
-    let version = metadata_value(reader.metadata(), "tare.version").unwrap_or_default();
+    let version = metadata_value(reader.metadata(), VERSION_KEY).unwrap_or_default();
     if version
         .parse::<u32>()
         .is_ok_and(|version| version > VERSION)
@@ -273,7 +273,7 @@ fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
 }
 
 /// A value of a file's metadata.
-fn metadata_value(metadata: &ParquetMetaData, key: &str) -> Option<String> {
+pub fn metadata_value(metadata: &ParquetMetaData, key: &str) -> Option<String> {
     let all = metadata.file_metadata().key_value_metadata()?;
     all.iter().find(|one| one.key == key)?.value.clone()
 }
@@ -303,15 +303,21 @@ fn hour(path: &Path) -> Option<(String, i64)> {
 /// The position of a column in a file.
 fn column_position(opened: &OpenFile, name: &str) -> Option<usize> {
     let schema = opened.reader.metadata().file_metadata().schema_descr();
-    schema
-        .columns()
-        .iter()
-        .position(|column| column.name() == name)
+    let position = |name| {
+        schema
+            .columns()
+            .iter()
+            .position(|column| column.name() == name)
+    };
+    position(name).or_else(|| match name {
+        SAMPLED_AT => position(SAMPLED_AT_OF_VERSION_1),
+        _ => None,
+    })
 }
 
 /// Whether a row group may have selected times, by its statistics.
 fn may_match(opened: &OpenFile, group: usize, past: &Past) -> bool {
-    let bounds = column_position(opened, "at").and_then(|at| {
+    let bounds = column_position(opened, SAMPLED_AT).and_then(|at| {
         let column = opened.reader.metadata().row_group(group).column(at);
         match column.statistics()? {
             Statistics::Int64(range) => Some((*range.min_opt()?, *range.max_opt()?)),

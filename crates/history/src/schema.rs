@@ -1,8 +1,15 @@
 //! The tables of a history and their columns, for the writer and the test of docs/history.md.
 
 /// Written into each file under the key `tare.version`. A new column keeps the number, since engines
-/// read a missing column as NULL; a column that changes its meaning gets another one.
-pub const VERSION: u32 = 1;
+/// read a missing column as NULL; a column that changes its name or meaning gets another one. Version 1 had
+/// [`SAMPLED_AT_OF_VERSION_1`].
+pub const VERSION: u32 = 2;
+
+/// When a row was sampled: the first column of each table.
+pub const SAMPLED_AT: &str = "sampled_at";
+
+/// The name of [`SAMPLED_AT`] in files of version 1, which is a reserved word of some engines.
+pub const SAMPLED_AT_OF_VERSION_1: &str = "at";
 
 /// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +24,7 @@ pub enum Type {
     Text,
 }
 
-/// A column. All but `at` may be NULL.
+/// A column. All but `sampled_at` may be NULL.
 #[derive(Debug)]
 pub struct Column {
     /// Its name.
@@ -45,7 +52,7 @@ const fn column(name: &'static str, kind: Type, doc: &'static str) -> Column {
     Column { name, kind, doc }
 }
 
-const AT: Column = column("at", Type::Time, "When, in UTC.");
+const AT: Column = column(SAMPLED_AT, Type::Time, "When, in UTC.");
 const SERVER: Column = column(
     "server",
     Type::Text,

@@ -9,9 +9,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use day::{
-    BLOCKED, DEPLOYED, DEPLOYMENT, Day, FILES, SLOW_AT_FIRST, STATEMENTS, WAITS, digest, host,
+    BLOCKED, DEPLOYED, DEPLOYMENT, Day, FILES, NEW, ROW_BLOCKED, SLOW_AT_FIRST, STATEMENTS, WAITS,
+    digest, host,
 };
 use serde_json::{Value, json};
+use tare_history::ROW_LOCK_WAIT;
 
 const HOSTS: usize = 4;
 const DAY: Day = Day {
@@ -66,7 +68,7 @@ fn total(statement: usize) -> (u64, f64) {
     let (mut calls, mut seconds) = (0, 0.0);
     for number in 0..HOSTS {
         for hour in (0..24).filter(|hour| DAY.records(number, *hour)) {
-            let of_hour = STATEMENTS[statement].1 * 60;
+            let of_hour = DAY.calls(statement, hour) * 60;
             calls += of_hour;
             seconds += (of_hour * DAY.call_ns(number, statement, hour)) as f64 / 1e9;
         }
@@ -85,45 +87,61 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     top.sort_by(|a, b| total(*b).1.total_cmp(&total(*a).1).then(a.cmp(b)));
     expected.insert("01-top-sql", top.into_iter().map(of_statement).collect());
 
-    // The slow host contributes equally before and after the deployment.
-    let ms = |of: &dyn Fn(u64) -> bool, statement: usize| {
-        let (mut ns, mut calls) = (0, 0);
-        for number in 0..HOSTS {
-            for hour in (0..24).filter(|hour| of(*hour) && DAY.records(number, *hour)) {
-                calls += STATEMENTS[statement].1;
-                ns += STATEMENTS[statement].1 * DAY.call_ns(number, statement, hour);
-            }
-        }
-        ns as f64 / calls as f64 / 1e6
+    let after: Vec<(u64, u64)> = (0..HOSTS)
+        .flat_map(|number| (DEPLOYMENT..24).map(move |hour| (number, hour)))
+        .map(|(number, hour)| {
+            let calls = |statement| DAY.calls(statement, hour) * 60;
+            let slow = calls(DEPLOYED) * DAY.call_ns(number, DEPLOYED, hour);
+            (slow, calls(NEW) * DAY.call_ns(number, NEW, hour))
+        })
+        .collect();
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let slow_seconds = seconds(after.iter().map(|(slow, _)| slow).sum());
+    let new_seconds = seconds(after.iter().map(|(_, new)| new).sum());
+    let calls = |statement: usize| {
+        let hours = (HOSTS as u64) * (24 - DEPLOYMENT);
+        hours * 60 * STATEMENTS[statement].1
     };
-    let changed = |statement: usize| {
-        let before = ms(&|hour| hour < DEPLOYMENT, statement);
-        let after = ms(&|hour| hour >= DEPLOYMENT, statement);
-        let row = [
-            rounded(before, 3),
-            rounded(after, 3),
-            rounded(after / before, 2),
-        ];
-        json!([digest(statement), row[0], row[1], row[2]])
-    };
-    let mut rows: Vec<Value> = (0..STATEMENTS.len()).map(changed).collect();
-    let times = |row: &Value| row[3].as_f64().expect("a number");
-    rows.sort_by(|a, b| times(b).total_cmp(&times(a)));
-    assert_eq!(rows[0][0], digest(DEPLOYED));
-    expected.insert("02-deployment", rows);
+    let ms = |statement: usize| STATEMENTS[statement].2 as f64 / 1e6;
+    // Two thirds of the time of what became three times as slow are added.
+    let added = rounded(slow_seconds * 2.0 / 3.0, 1);
+    let slower = json!([
+        digest(DEPLOYED),
+        "slower",
+        ms(DEPLOYED),
+        ms(DEPLOYED) * 3.0,
+        calls(DEPLOYED),
+        added
+    ]);
+    let new = json!([
+        digest(NEW),
+        "new",
+        null,
+        ms(NEW),
+        calls(NEW),
+        rounded(new_seconds, 1)
+    ]);
+    expected.insert("02-deployment", vec![slower, new]);
 
     let blocked = |number: usize| {
-        json!([
-            host(number),
-            "batch",
-            digest(7),
-            "app",
-            digest(1),
-            WAITS[2].0,
-            3600.0
-        ])
+        let row = |blocker: u64, user: Value, holds: Value, wait: &str| {
+            json!([
+                host(number),
+                blocker,
+                user,
+                holds,
+                "app",
+                digest(1),
+                wait,
+                3600.0
+            ])
+        };
+        [
+            row(1, "batch".into(), digest(7).into(), WAITS[2].0),
+            row(9, Value::Null, Value::Null, ROW_LOCK_WAIT),
+        ]
     };
-    expected.insert("03-blockers", (0..HOSTS).map(blocked).collect());
+    expected.insert("03-blockers", (0..HOSTS).flat_map(blocked).collect());
 
     let ns = STATEMENTS[SLOW_AT_FIRST].2 as f64 / 1e6;
     let slow = json!([host(0), digest(SLOW_AT_FIRST), ns * 5.0, ns, 5.0]);
@@ -148,15 +166,17 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     };
     expected.insert("06-active-sessions", (0..24).map(active).collect());
 
-    // One of four threads always runs, and one runs except in the hour in which it is blocked.
+    // One of four threads always runs, and one runs except in the hours in which it is blocked.
     let all = hours(|_| true);
     let lock = hours(|hour| hour == BLOCKED);
+    let row_lock = hours(|hour| hour == ROW_BLOCKED);
     let percent = |hours: f64| rounded(25.0 * hours / all, 1);
     let waits = vec![
-        json!(["runs", percent(2.0 * all - lock)]),
+        json!(["runs", percent(2.0 * all - lock - row_lock)]),
         json!([WAITS[0].0, 25.0]),
         json!([WAITS[1].0, 25.0]),
         json!([WAITS[2].0, percent(lock)]),
+        json!([ROW_LOCK_WAIT, percent(row_lock)]),
     ];
     expected.insert("07-waits", waits);
 
@@ -181,6 +201,7 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
             json!([digest(statement), calls * examined, calls * sent, times])
         })
         .collect();
+    let times = |row: &Value| row[3].as_f64().expect("a number");
     scans.sort_by(|a, b| times(b).total_cmp(&times(a)));
     expected.insert("10-scans", scans);
 

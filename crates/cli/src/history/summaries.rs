@@ -203,7 +203,7 @@ impl Summary {
             .find(|table| table.name == "growth")
             .ok_or_else(|| SqlError::internal("a history has no growth".to_owned()))?;
         let position = |name: &str| table.columns.iter().position(|column| column.name == name);
-        let names = ["at", "server", "kind", "schema", "name", "value"];
+        let names = ["sampled_at", "server", "kind", "schema", "name", "value"];
         let [at, server, kind, schema, name, value] =
             names.map(|n| position(n).unwrap_or(usize::MAX));
         let sums = SUMS.map(|name| position(name).unwrap_or(usize::MAX));

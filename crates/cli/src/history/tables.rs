@@ -58,7 +58,7 @@ pub fn all(history: &Arc<History>) -> Vec<&'static dyn Table> {
 /// A column that may be NULL.
 pub fn meta(name: &'static str, column_type: &'static str, doc: &'static str) -> Meta {
     Meta {
-        nullable: name != "at",
+        nullable: name != "sampled_at",
         ..Meta::new(name, column_type, doc)
     }
 }
@@ -82,7 +82,7 @@ fn narrow(past: &mut Past, filter: &Filter) -> bool {
     // The time that the file of a day may cover: it may contain growth of the first minute of the next day.
     const FILE_SPAN_MS: i64 = 24 * HOUR_MS + 60 * SECOND_MS;
     let mut ranges = Vec::new();
-    for (bound, value) in filter.bounds("at") {
+    for (bound, value) in filter.bounds("sampled_at") {
         match (bound, millis(value)) {
             (Bound::From, Some(at)) => ranges.push((at, i64::MAX)),
             (Bound::To, Some(at)) => ranges.push((i64::MIN, at.saturating_add(SECOND_MS))),
@@ -141,7 +141,7 @@ impl Table for FileTable {
 
     fn ranges(&self) -> &'static [&'static str] {
         match self.described.by_hour {
-            true => &["at", "date"],
+            true => &["sampled_at", "date"],
             false => &[],
         }
     }

@@ -176,7 +176,7 @@ impl Replay {
         self.set_range(from, to);
         let answer = rows(
             &mut self.session,
-            &format!("SELECT {which}(at) FROM moments"),
+            &format!("SELECT {which}(sampled_at) FROM moments"),
         )?;
         let at = answer.first().and_then(|row| text(row.first()?));
         Ok(at.and_then(|at| parse_time(&at).ok()))

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tare_history::{Error, GrowthRow, Moment, SUMS, Sample, Text, Writer};
+use tare_history::{Error, GrowthRow, Moment, ROW_LOCK_WAIT, SUMS, Sample, Text, Writer};
 
 /// 2026-11-22 00:00 of UTC.
 const MIDNIGHT: u64 = 1_795_305_600;
@@ -13,10 +13,14 @@ const MIDNIGHT: u64 = 1_795_305_600;
 pub const DEPLOYMENT: u64 = 12;
 /// The statement that the deployment made slow.
 pub const DEPLOYED: usize = 2;
+/// The statement that is new with the deployment.
+pub const NEW: usize = 6;
 /// The statement that takes five times as long on the first host.
 pub const SLOW_AT_FIRST: usize = 1;
 /// The hour in which thread 1 holds a metadata lock that thread 3 waits for.
 pub const BLOCKED: u64 = 14;
+/// The hour in which thread 3 waits for a row lock of thread 9, which is idle.
+pub const ROW_BLOCKED: u64 = 16;
 /// The hour that the last host did not record.
 pub const GAP: u64 = 5;
 
@@ -79,6 +83,14 @@ impl Day {
         number + 1 < self.hosts || hour != GAP
     }
 
+    /// Calls of a statement in a minute.
+    pub fn calls(&self, statement: usize, hour: u64) -> u64 {
+        match statement {
+            NEW if hour < DEPLOYMENT => 0,
+            _ => STATEMENTS[statement].1,
+        }
+    }
+
     /// Nanoseconds that a call of a statement takes.
     pub fn call_ns(&self, number: usize, statement: usize, hour: u64) -> u64 {
         let (_, _, ns, ..) = STATEMENTS[statement];
@@ -121,8 +133,11 @@ impl Day {
     fn grown(&self, number: usize, hour: u64) -> Vec<GrowthRow> {
         let mut all = Vec::new();
         let minutes = self.growth;
-        for (statement, (_, calls, _, examined, sent)) in STATEMENTS.into_iter().enumerate() {
-            let calls = calls * minutes;
+        for (statement, (_, _, _, examined, sent)) in STATEMENTS.into_iter().enumerate() {
+            let calls = self.calls(statement, hour) * minutes;
+            if calls == 0 {
+                continue;
+            }
             let time = calls * self.call_ns(number, statement, hour);
             let sums = [
                 calls,
@@ -218,13 +233,16 @@ fn samples(hour: u64) -> Vec<Sample> {
         wait: wait.map(Arc::from),
         ..Sample::default()
     };
-    let is_blocked = hour == BLOCKED;
-    let lock = is_blocked.then_some(WAITS[2].0);
+    let (lock, blocker) = match hour {
+        BLOCKED => (Some(WAITS[2].0), Some(1)),
+        ROW_BLOCKED => (Some(ROW_LOCK_WAIT), Some(9)),
+        _ => (None, None),
+    };
     vec![
         thread(1, "batch", 7, None),
         thread(2, "app", 0, Some(WAITS[0].0)),
         Sample {
-            blocker: is_blocked.then_some(1),
+            blocker,
             ..thread(3, "app", 1, lock)
         },
         thread(4, "report", 5, Some(WAITS[1].0)),
