@@ -2,6 +2,9 @@
 
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod print;
+
 mod client_options;
 mod config;
 mod defaults;

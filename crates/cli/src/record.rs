@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-use tare_history::{EndReason, Event, Options, Recorder, Retention, Sampling};
+use tare_history::{EndReason, Event, Options, Recorder, Retention, Sampling, Source};
 use tare_live::Figures;
 
 use crate::exit::{FAILED, Failure};
@@ -83,7 +83,9 @@ Examples:
   tare record --dsn /run/mysqld/mysqld.sock --dir history --for 10m
   duckdb -c \"SELECT wait, SUM(seconds) FROM 'history/samples/**/*.parquet' GROUP BY wait\"
 
-Exit code: 1 when the server has gone or a file cannot be written; what was written before stays.";
+A server that stops is waited for, unless it was named by --pid.
+
+Exit code: 1 when the process of --pid has gone or a file cannot be written; what was written before stays.";
 
 /// Reads `30s`, `10m`, `2h`, `7d`; a number alone is seconds.
 pub fn time(text: &str) -> Result<Duration, String> {
@@ -136,41 +138,18 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     for signal in [SIGINT, SIGTERM] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(|e| failed(&e))?;
     }
-    // With a handler, exceeding RLIMIT_FSIZE is an error of write(2) instead of the end of the process.
-    let unread = Arc::new(AtomicBool::new(false));
-    signal_hook::flag::register(SIGXFSZ, unread).map_err(|e| failed(&e))?;
-
-    let mut observed = ObservedServer::open(args.target.clone())?;
+    // A limit of the file size is an error of the write then, as a full disk is.
+    signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|e| failed(&e))?;
+    let mut connection = Connection::open(args)?;
     let is_segment = args.target.is_segment();
-    let server = match &args.server {
-        Some(name) => name.clone(),
-        None => server_name(&mut observed)?,
-    };
-    let warning = check_consumers(&mut observed)?;
-    let mut source = metrics_source::source(&args.target)?;
     let figures = Arc::new(Figures::default());
     let again = args.target.clone();
     (args.metrics).start(
         Box::new(move || metrics_source::open(&again)),
         Some(Arc::clone(&figures)),
     )?;
-    let uname = rustix::system::uname();
-    let options = Options {
-        directory: args.dir.clone(),
-        host: match &args.host_name {
-            Some(host) => host.clone(),
-            None => uname.nodename().to_string_lossy().into_owned(),
-        },
-        server,
-        rate: args.rate.unwrap_or(if is_segment { 10.0 } else { 1.0 }),
-        write_every: args.write_every,
-        settle_every: args.settle_every,
-        duration: args.duration,
-        retention: Retention {
-            age: args.max_age,
-            bytes: args.max_bytes,
-        },
-    };
+    let began = Instant::now();
+    let mut options = connection.options(args);
     let what = format!(
         "recording {} as {}, {} moments a second, in {}",
         args.target.name(),
@@ -178,41 +157,162 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         options.rate,
         args.dir.display()
     );
-    let recorder = Recorder::start(options, &stop).map_err(|e| failed(&e))?;
-    eprintln!("tare: {what}");
-    if let Some(line) = warning {
-        eprintln!("tare: {line}");
-    }
-    let mut first = true;
-    let ended = recorder.record(
-        &mut *source,
-        &mut SessionClient(observed.into_session()),
-        &mut |event| match event {
-            Event::Refused(kind, why) => {
-                eprintln!("tare: growth of kind {kind} is not recorded: {why}")
-            }
-            Event::Written(sampling) => {
-                figures.add(&sampling);
-                if args.verbose || (first && !is_segment) {
-                    eprintln!("tare: {}", cost(&sampling, is_segment));
+    let mut is_first = true;
+    loop {
+        let unwritten = |error: tare_history::Error| {
+            let message =
+                format!("recording has stopped: {error}. The files written before are complete");
+            Failure::new(FAILED, message)
+        };
+        let recorder = match is_first {
+            // Nothing was recorded yet.
+            true => Recorder::start(options.clone(), &stop).map_err(|e| failed(&e))?,
+            false => Recorder::start(options.clone(), &stop).map_err(unwritten)?,
+        };
+        if is_first {
+            eprintln!("tare: {what}");
+        }
+        if let Some(line) = &connection.warning {
+            eprintln!("tare: {line}");
+        }
+        let ended = recorder.record(
+            &mut *connection.source,
+            &mut connection.client,
+            &mut |event| match event {
+                Event::Refused(kind, why) if is_first => {
+                    eprintln!("tare: growth of kind {kind} is not recorded: {why}")
                 }
-                first = false;
+                Event::Refused(..) => {}
+                Event::Written(sampling) => {
+                    figures.add(&sampling);
+                    if args.verbose || (is_first && !is_segment) {
+                        eprintln!("tare: {}", cost(&sampling, is_segment));
+                    }
+                    is_first = false;
+                }
+            },
+        );
+        match ended.map_err(unwritten)? {
+            EndReason::Stopped => return Ok(ExitCode::SUCCESS),
+            // The id of a process does not come back.
+            EndReason::Lost(why) if args.target.is_process() => {
+                let directory = args.dir.display();
+                let message = format!("recording has ended: {why}. All samples are in {directory}");
+                return Err(Failure::new(FAILED, message));
             }
-        },
-    );
-    match ended {
-        Ok(EndReason::Stopped) => Ok(ExitCode::SUCCESS),
-        Ok(EndReason::Lost(why)) => Err(Failure::new(
+            EndReason::Lost(why) => {
+                is_first = false;
+                let left = || {
+                    args.duration
+                        .map(|most| most.saturating_sub(began.elapsed()))
+                };
+                match wait_for_server(args, &stop, &left, why) {
+                    Some(again) => connection = again,
+                    None => return Ok(ExitCode::SUCCESS),
+                }
+                // A recorder that has no time left would record all the same.
+                options.duration = left().map(|left| left.max(MIN_DURATION));
+                eprintln!("tare: recording again");
+            }
+        }
+    }
+}
+
+/// The pause between attempts to connect.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+
+/// The interval at which a waiting recorder checks whether it was stopped.
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// The least time of a recording that goes on.
+const MIN_DURATION: Duration = Duration::from_millis(1);
+
+/// Waits until the server is back. `None` if the recorder was stopped, or its time is over.
+fn wait_for_server(
+    args: &Args,
+    stop: &AtomicBool,
+    left: &dyn Fn() -> Option<Duration>,
+    mut why: String,
+) -> Option<Connection> {
+    eprintln!("tare: recording waits for the server: {why}");
+    loop {
+        let next = Instant::now() + RETRY_PAUSE;
+        while Instant::now() < next {
+            if stop.load(Ordering::Relaxed) || left().is_some_and(|left| left.is_zero()) {
+                return None;
+            }
+            std::thread::sleep(STOP_POLL_INTERVAL);
+        }
+        match Connection::open(args) {
+            Ok(connection) => return Some(connection),
+            // The same reason is not repeated for an hour.
+            Err(failure) if failure.message == why => {}
+            Err(failure) => {
+                why = failure.message;
+                eprintln!("tare: recording waits for the server: {why}");
+            }
+        }
+    }
+}
+
+/// An open server or segment.
+struct Connection {
+    source: Box<dyn Source>,
+    client: SessionClient,
+    server: String,
+    warning: Option<String>,
+}
+
+impl Connection {
+    /// Opens the target, and checks that it can be sampled.
+    fn open(args: &Args) -> Result<Self, Failure> {
+        let mut observed = ObservedServer::open(args.target.clone())?;
+        let server = match &args.server {
+            Some(name) => name.clone(),
+            None => server_name(&mut observed)?,
+        };
+        let warning = check_consumers(&mut observed)?;
+        let mut source = metrics_source::source(&args.target)?;
+        check_sampling(&mut *source)?;
+        Ok(Self {
+            source,
+            client: SessionClient(observed.into_session()),
+            server,
+            warning,
+        })
+    }
+
+    fn options(&self, args: &Args) -> Options {
+        let uname = rustix::system::uname();
+        let is_segment = args.target.is_segment();
+        Options {
+            directory: args.dir.clone(),
+            host: match &args.host_name {
+                Some(host) => host.clone(),
+                None => uname.nodename().to_string_lossy().into_owned(),
+            },
+            server: self.server.clone(),
+            rate: args.rate.unwrap_or(if is_segment { 10.0 } else { 1.0 }),
+            write_every: args.write_every,
+            settle_every: args.settle_every,
+            duration: args.duration,
+            retention: Retention {
+                age: args.max_age,
+                bytes: args.max_bytes,
+            },
+        }
+    }
+}
+
+/// Fails if the account may not sample.
+pub fn check_sampling(source: &mut dyn Source) -> Result<(), Failure> {
+    match source.read_moment() {
+        Ok(_) => Ok(()),
+        Err(tare_history::QueryError::Refused(why)) => Err(Failure::new(
             FAILED,
-            format!(
-                "recording has ended: {why}. All samples are in {}",
-                args.dir.display()
-            ),
+            format!("sessions cannot be sampled: {why}"),
         )),
-        Err(error) => Err(Failure::new(
-            FAILED,
-            format!("recording has stopped: {error}. The files written before are complete"),
-        )),
+        Err(tare_history::QueryError::Lost(why)) => Err(Failure::new(FAILED, why)),
     }
 }
 

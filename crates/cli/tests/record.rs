@@ -4,6 +4,7 @@ mod support;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::thread;
 
 use mysql::Conn;
@@ -247,7 +248,7 @@ fn a_recorder_that_is_killed_loses_no_file() {
     // Every file is complete, each sampling instant occurs once, and no piece is left open.
     let mut moments: Vec<String> = rows(&history, "moments")
         .iter()
-        .map(|row| row["at"].to_string())
+        .map(|row| row["sampled_at"].to_string())
         .collect();
     let all = moments.len();
     moments.sort();
@@ -256,6 +257,54 @@ fn a_recorder_that_is_killed_loses_no_file() {
     assert!(all > kills, "{all} moments");
     let open = fs::read_dir(history.join(".open")).expect("a directory");
     assert_eq!(open.count(), 0);
+}
+
+/// The recorder goes on when nobody reads its messages any more, and waits for a server that restarts.
+#[test]
+fn a_recorder_outlives_its_server_and_the_reader_of_its_messages() {
+    let directory = Directory::new("record-restart");
+    let history = directory.path().join("history");
+    let socket = directory.path().join("s");
+    let serve = || {
+        let mut command = directory.tare(["serve", "--skip-networking", "--data", "data"]);
+        command.arg("--socket").arg(&socket).stderr(Stdio::null());
+        let server = Process::start(&mut command);
+        wait_for("the server", || support::server::connect(&socket).ok());
+        server
+    };
+    let server = serve();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut command = directory.tare(["record", "--rate", "20", "--write-every", "0.1s"]);
+    command
+        .arg("--dir")
+        .arg(&history)
+        .arg("--dsn")
+        .arg(&socket)
+        .stderr(writer);
+    let mut recorder = Process::start(&mut command);
+    drop(command);
+    let moments = || {
+        files(&history)
+            .iter()
+            .filter(|path| path.to_string_lossy().contains("moments"))
+            .count()
+    };
+    wait_for("a file of moments", || (moments() > 0).then_some(()));
+    drop(reader);
+    // Killed, not stopped: the socket's file stays.
+    drop(server);
+    wait_for("complete files", || {
+        (!files(&history.join("moments")).is_empty()).then_some(())
+    });
+    let before = rows(&history, "moments").len();
+    assert!(!recorder.has_ended());
+    let _server = serve();
+    wait_for("an open piece", || {
+        (!files(&history.join(".open")).is_empty()).then_some(())
+    });
+    recorder.signal("INT");
+    assert!(recorder.wait().success());
+    assert!(rows(&history, "moments").len() > before);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Starts the engine within a server.
 
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
+use std::io::Write as _;
 use tare_image::options::UserOptions;
 
 use crate::door::frequent::FREQUENT_NUMBERS;
@@ -103,7 +104,11 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
 
 /// Reports in the server's error log that an option is ignored.
 fn report_ignored(why: &str) {
-    eprintln!("tare: TARE_OPTIONS: {why}; the option is left out");
+    // A server may have closed it.
+    let _ = writeln!(
+        std::io::stderr(),
+        "tare: TARE_OPTIONS: {why}; the option is left out"
+    );
 }
 
 fn class<S: Interface>(kind: Kind, name: &str) -> Option<&'static Class> {

@@ -1,6 +1,7 @@
 //! The error log. Lines go to standard error, and the last ones are stored for performance_schema.error_log.
 
 use std::collections::VecDeque;
+use std::io::Write as _;
 use std::sync::LazyLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -85,7 +86,8 @@ pub fn record(priority: Priority, subsystem: &'static str, text: String) {
 
 /// Writes a line to standard error, and stores it.
 pub fn write(priority: Priority, subsystem: &'static str, text: String) {
-    eprintln!("tare: {text}");
+    // Nobody may read it any more.
+    let _ = writeln!(std::io::stderr(), "tare: {text}");
     record(priority, subsystem, text);
 }
 
