@@ -11,11 +11,14 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use tare::Rule;
-use tare_server::{Config, DEFAULT_PORT, InstrumentValue, Series, Server, ThreadHandling};
+use tare_server::{
+    Config, DEFAULT_PORT, InstrumentValue, Series, Server, StatusSource, ThreadHandling,
+};
 
 use crate::exit::{FAILED, Failure};
 #[cfg(feature = "history")]
 use crate::metrics_source::{self, MetricsOptions};
+use crate::observe::status::AttachedStatus;
 use crate::serve_options::{ConsumerOptions, SizeOptions, boolean, bytes, instrument, sampling};
 use crate::sql::local;
 
@@ -293,6 +296,8 @@ fn config(args: Args) -> Result<Config, Failure> {
     if args.attach_pid.is_some() || args.attach_segment.is_some() {
         let target = local::target(args.attach_pid, args.attach_segment.as_deref());
         config.attach = Some(Arc::new(local::attach(target)?));
+        let status = AttachedStatus::default();
+        config.attached_status = Some(StatusSource(Arc::new(move |pid| status.read(pid))));
     }
     Ok(config)
 }

@@ -364,8 +364,15 @@ fn status_variables_are_the_attached_programs_or_absent() {
     let served = serve(&directory, &["--attach-pid", &host.pid().to_string()]);
     let own_directory = Directory::new("alone");
     let own = serve(&own_directory, &[]);
-    // Variables of the connection itself, of the segment, and of the attachment.
-    let prefixes = ["compression", "ssl_", "performance_schema_", "tare_"];
+    // Variables of the connection itself, of the segment and its process, and of the attachment.
+    let prefixes = [
+        "compression",
+        "ssl_",
+        "performance_schema_",
+        "tare_",
+        "threads_",
+        "uptime",
+    ];
     for from in [
         "SHOW GLOBAL STATUS",
         "SHOW STATUS",

@@ -90,6 +90,8 @@ pub struct Config {
     /// Answer from this segment of another program, running or saved, instead of the server's own, as
     /// `tare serve --attach` does. Best with `performance_schema` off.
     pub attach: Option<Arc<tare_reader::Segment>>,
+    /// Asks the attached process, if it is a server, for its SHOW GLOBAL STATUS.
+    pub attached_status: Option<StatusSource>,
     /// Whether to attach to the next process of the same program when the attached one ends.
     pub follow: bool,
 }
@@ -130,8 +132,19 @@ impl Config {
             sizes: Vec::new(),
             segment: None,
             attach: None,
+            attached_status: None,
             follow: false,
         }
+    }
+}
+
+/// What answers SHOW GLOBAL STATUS of a process, by its id. `None` if that may not be asked.
+#[derive(Clone)]
+pub struct StatusSource(pub Arc<dyn Fn(u32) -> Option<Vec<(String, String)>> + Send + Sync>);
+
+impl fmt::Debug for StatusSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StatusSource")
     }
 }
 

@@ -47,7 +47,7 @@ use std::thread::JoinHandle;
 use tare::sync::{Condvar, Mutex};
 use tare_reader::Segment;
 
-pub use config::{Config, DEFAULT_PORT, InstrumentValue, ThreadHandling};
+pub use config::{Config, DEFAULT_PORT, InstrumentValue, StatusSource, ThreadHandling};
 pub use start::{Endpoints, StartError};
 pub use tare_mysql::series::Series;
 

@@ -127,6 +127,11 @@ fn start_seconds(pid: u32) -> Option<f64> {
     Some(ticks / rustix::param::clock_ticks_per_second() as f64)
 }
 
+/// For how many seconds a process has run.
+pub fn age_seconds(pid: u32) -> Option<u64> {
+    Some((uptime() - start_seconds(pid)?).max(0.0) as u64)
+}
+
 /// Whether a process runs this program, even if the program's file was replaced after the start.
 fn is_program(pid: u32, wanted: &Path) -> bool {
     let plain = |path: &Path| path.to_string_lossy().replace(" (deleted)", "");

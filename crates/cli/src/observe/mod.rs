@@ -6,6 +6,7 @@ mod listener;
 mod process;
 pub mod row_locks;
 pub mod sampling;
+pub mod status;
 pub mod table;
 
 use std::fmt;

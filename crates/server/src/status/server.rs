@@ -2,7 +2,11 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
+use tare_layout::slot::COMMANDS;
+use tare_reader::Thread;
+
 use super::{Cells, Counter, named, value};
+use crate::observed::{AttachedProcess, age_seconds};
 use crate::shared::Shared;
 use crate::state::SessionState;
 use tare_store::metrics::PAGE_BYTES;
@@ -133,11 +137,15 @@ impl Shared {
         status
     }
 
-    /// SHOW STATUS while the server is attached to a process: that process's state, and none of the
-    /// server's own counters. `None` if it is not attached.
+    /// SHOW STATUS while the server is attached to a process: that process's state and variables, and none of
+    /// the server's own counters. `None` if it is not attached.
     fn attached_status(&self, session: Option<&SessionState>) -> Option<Vec<StatusVariable>> {
         let state = self.observed.state()?;
         let mut status = Vec::from(of_session(session));
+        let of_session = |(name, _): &StatusVariable| status.iter().any(|(own, _)| own == name);
+        let mut variables = self.attached_variables(&state);
+        variables.retain(|variable| !of_session(variable));
+        status.extend(variables);
         let runs = if state.runs { "ON" } else { "OFF" };
         status.push((
             "Tare_attached_ends".into(),
@@ -146,6 +154,34 @@ impl Shared {
         status.push(("Tare_attached_pid".into(), state.pid.to_string()));
         status.push(("Tare_attached_running".into(), runs.into()));
         Some(status)
+    }
+
+    /// The variables of an attached process: all of them if it is a server that may be asked, else what its
+    /// segment and the system know.
+    fn attached_variables(&self, process: &AttachedProcess) -> Vec<StatusVariable> {
+        let ask = || (self.config.attached_status.as_ref()?.0)(process.pid);
+        if let Some(all) = process.runs.then(ask).flatten() {
+            return all;
+        }
+        let mut known = Vec::new();
+        if let Some(seconds) = age_seconds(process.pid).filter(|_| process.runs) {
+            known.push(("Uptime".to_owned(), seconds.to_string()));
+        }
+        let segment = self.observed.segment();
+        let threads = segment.map_or_else(Vec::new, |s| tare_reader::threads(s.view()));
+        let sessions = || threads.iter().filter(|thread| thread.processlist_id != 0);
+        // A host that does not report what its threads do has other numbers.
+        let is_running = |thread: &&Thread| {
+            COMMANDS
+                .get(thread.command)
+                .is_some_and(|name| *name != "Sleep")
+        };
+        known.push(("Threads_connected".into(), sessions().count().to_string()));
+        known.push((
+            "Threads_running".into(),
+            sessions().filter(is_running).count().to_string(),
+        ));
+        known
     }
 
     /// The counters of a session that the tables status_by_* have.
