@@ -1,6 +1,7 @@
 //! What functions read and change of the session that calls them.
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use rusqlite::types::Value;
 use tare_dialect::Mode;
@@ -75,8 +76,12 @@ pub trait EvaluationContext: SessionFacts + Debug {
     /// # Errors
     /// 1317 if the session must end.
     fn sleep(&self, seconds: f64) -> Result<bool, SqlError>;
-    /// GET_LOCK: takes a lock. False: another connection has it.
-    fn try_lock(&self, name: &str) -> bool;
+    /// GET_LOCK: takes a lock, and waits for it no longer than `timeout` (`None` = without limit). False:
+    /// another connection has it.
+    ///
+    /// # Errors
+    /// The statement was interrupted, or its session and others wait for one another (3058).
+    fn take_lock(&self, name: &str, timeout: Option<Duration>) -> Result<bool, SqlError>;
     /// The connection that has a lock.
     fn lock_owner(&self, name: &str) -> Option<u64>;
     /// RELEASE_LOCK. `None`: no connection has it; `Some(false)`: another one has.

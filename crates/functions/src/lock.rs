@@ -1,32 +1,23 @@
 //! Named locks: GET_LOCK and others.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rusqlite::Result;
 
 use crate::prelude::*;
 
+/// The longest name of a lock.
+const MAX_NAME_CHARACTERS: usize = 64;
+
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("get_lock", 2, 2, Int, |ctx| {
         let name = name(ctx)?;
-        let Some(seconds) = real(ctx, 1) else {
-            return Ok(Value::Null);
-        };
-        // A negative timeout is none.
-        let end = (seconds >= 0.0)
-            .then(|| Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0)));
-        loop {
-            if ctx.session.try_lock(&name) {
-                return Ok(Value::Integer(1));
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(Value::Integer(0));
-            }
-            if ctx.session.sleep(0.005).map_err(raise)? {
-                return Err(fail("interrupted"));
-            }
-        }
+        // In whole seconds; a negative number is no limit.
+        let seconds = real(ctx, 1).unwrap_or(0.0).round();
+        let timeout = (seconds >= 0.0).then(|| Duration::from_secs_f64(seconds.min(31_536_000.0)));
+        let taken = ctx.session.take_lock(&name, timeout).map_err(raise)?;
+        Ok(Value::Integer(taken.into()))
     })
     .volatile(),
     own("is_free_lock", 1, 1, Int, |ctx| {
@@ -56,13 +47,21 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 fn name(ctx: &Call<'_>) -> Result<String> {
-    match text(ctx, 0).map(|n| n.to_lowercase()) {
-        Some(name) if !name.is_empty() && name.chars().count() <= 64 => Ok(name),
-        other => Err(raise(SqlError::new(
+    let text = text(ctx, 0);
+    match &text {
+        Some(name) if name.chars().count() > MAX_NAME_CHARACTERS => Err(raise(SqlError::new(
+            4163,
+            format!(
+                "User-level lock name '{name}' should not exceed {MAX_NAME_CHARACTERS} characters."
+            ),
+        ))),
+        Some(name) if !name.is_empty() => Ok(name.to_lowercase()),
+        _ => Err(raise(SqlError::new(
             3057,
             format!(
-                "Incorrect user-level lock name '{}'.",
-                other.unwrap_or_default()
+                "Incorrect user-level lock name '{}'. The name is empty, NULL, or can not be expressed in \
+                 the current character-set.",
+                text.as_deref().unwrap_or("NULL")
             ),
         ))),
     }

@@ -50,8 +50,8 @@ impl EvaluationContext for Nobody {
     fn sleep(&self, _: f64) -> Result<bool, SqlError> {
         Ok(false)
     }
-    fn try_lock(&self, _: &str) -> bool {
-        true
+    fn take_lock(&self, _: &str, _: Option<std::time::Duration>) -> Result<bool, SqlError> {
+        Ok(true)
     }
     fn lock_owner(&self, _: &str) -> Option<u64> {
         None

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::types::Value;
 use tare_functions::EvaluationContext;
@@ -174,8 +175,8 @@ impl EvaluationContext for SessionContext {
         }
     }
 
-    fn try_lock(&self, name: &str) -> bool {
-        self.state.user_locks().try_take(name, self.state.id)
+    fn take_lock(&self, name: &str, timeout: Option<Duration>) -> Result<bool> {
+        self.state.take_user_lock(name, timeout)
     }
 
     fn lock_owner(&self, name: &str) -> Option<u64> {

@@ -42,6 +42,10 @@ tare::classes! {
     pub static EXECUTING: Stage = "stage/sql/executing";
     /// The session waits until another one's transaction ends.
     pub static WAITING_FOR_COMMIT: Stage = "stage/sql/Waiting for table level lock";
+    /// SLEEP.
+    pub static USER_SLEEP: Stage = "stage/sql/User sleep";
+    /// GET_LOCK waits for a lock.
+    pub static USER_LOCK: Stage = "stage/sql/User lock";
     /// A client's password is checked.
     pub static LOGIN: Stage = "stage/sql/login";
 
@@ -54,6 +58,10 @@ tare::classes! {
     pub static LOCK_REGISTRY: Mutex = "wait/synch/mutex/tare/LOCK_registry";
     /// The state of a session that SQL functions read.
     pub static LOCK_SESSION: Mutex = "wait/synch/mutex/tare/LOCK_session";
+    /// The locks of GET_LOCK.
+    pub static LOCK_USER_LOCKS: Mutex = "wait/synch/mutex/tare/LOCK_user_locks";
+    /// A lock of GET_LOCK was released.
+    pub static COND_USER_LOCKS: Cond = "wait/synch/cond/tare/COND_user_locks";
     /// The queue of pool-of-threads.
     pub static LOCK_QUEUE: Mutex = "wait/synch/mutex/tare/LOCK_queue";
     /// There is work in the queue.

@@ -78,9 +78,16 @@ pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str)
         return;
     }
     let writers = databases.write_lock(database);
-    let _waits = crate::blocking::mark_blocked();
     let mut lock = MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
-    if let Some(guard) = writers.expect() {
+    let guard = writers.try_expect().or_else(|| {
+        let _waits = crate::blocking::mark_blocked();
+        tare::stage::set(&points::WAITING_FOR_COMMIT);
+        let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
+        let guard = writers.expect();
+        drop(wait);
+        guard
+    });
+    if let Some(guard) = guard {
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         let guard = guard.with_metadata_lock(lock);
         locks.transaction.add(database, guard);

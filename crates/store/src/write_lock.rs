@@ -139,7 +139,13 @@ impl WriteLock {
         is_free.then(|| self.grant(&mut holder, false))
     }
 
-    /// For a transaction that reads now and may write later: waits for at most [`GRACE_PERIOD`].
+    /// For a transaction that reads now and may write later: takes the right to write if no session has it.
+    pub fn try_expect(self: &Arc<Self>) -> Option<WriteGuard> {
+        let mut holder = self.holder.lock();
+        holder.is_none().then(|| self.grant(&mut holder, true))
+    }
+
+    /// The same, and waits for at most [`GRACE_PERIOD`].
     pub fn expect(self: &Arc<Self>) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
         let since = Instant::now();

@@ -246,9 +246,9 @@ impl EvaluationContext for SegmentContext {
         Ok(false)
     }
 
-    fn try_lock(&self, name: &str) -> bool {
+    fn take_lock(&self, name: &str, _timeout: Option<Duration>) -> Result<bool> {
         *self.values().locks.entry(name.to_owned()).or_insert(0) += 1;
-        true
+        Ok(true)
     }
 
     fn lock_owner(&self, name: &str) -> Option<u64> {

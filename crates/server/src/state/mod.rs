@@ -11,13 +11,15 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use self::user::UserVariables;
+use self::user_locks::Taken;
 pub use self::user_locks::UserLocks;
 use self::warnings::Warnings;
-use super::points::LOCK_SESSION;
+use super::points::{self, LOCK_SESSION};
 use super::variables::Globals;
 use tare::sync::Mutex;
 use tare_mysql::account::Rights;
 use tare_mysql::date::Zone;
+use tare_mysql::error::{Result, SqlError};
 use tare_store::Control;
 
 /// How a connection is encrypted.
@@ -200,10 +202,48 @@ impl SessionState {
         self.set_row_count(-1);
     }
 
+    /// Takes a lock of GET_LOCK, and waits for it at most so long.
+    ///
+    /// # Errors
+    /// The statement was interrupted, or a deadlock.
+    pub fn take_user_lock(&self, name: &str, timeout: Option<Duration>) -> Result<bool> {
+        let locks = &self.globals.user_locks;
+        if locks.try_take(name, self.id) {
+            return Ok(true);
+        }
+        if timeout.is_some_and(|timeout| timeout.is_zero()) {
+            return Ok(false);
+        }
+        let _waits = crate::blocking::mark_blocked();
+        tare::stage::set(&points::USER_LOCK);
+        // The loop checks for interruptions itself.
+        self.control.set_working(false);
+        let taken = locks.take(name, self.id, timeout, || self.control.must_stop());
+        self.control.set_working(true);
+        tare::stage::set(&points::EXECUTING);
+        match taken {
+            Taken::Yes => Ok(true),
+            Taken::Late => Ok(false),
+            Taken::Interrupted => Err(self.control.interruption()),
+            Taken::Deadlock => Err(SqlError::new(
+                3058,
+                "Deadlock found when trying to get user-level lock; try rolling back \
+                 transaction/releasing locks and restarting lock acquisition.",
+            )),
+        }
+    }
+
     /// Sleeps. Returns true if it was interrupted.
     pub fn sleep(&self, seconds: f64) -> bool {
         let end = Instant::now() + Duration::from_secs_f64(seconds.min(31_536_000.0));
         let _waits = crate::blocking::mark_blocked();
+        tare::stage::set(&points::USER_SLEEP);
+        let interrupted = self.sleep_until(end);
+        tare::stage::set(&points::EXECUTING);
+        interrupted
+    }
+
+    fn sleep_until(&self, end: Instant) -> bool {
         // The loop checks for interruptions itself, so that a sleep that has ended is not interrupted.
         self.control.set_working(false);
         loop {

@@ -45,5 +45,6 @@ mod sysbench;
 mod tls;
 mod transactions;
 mod upgrade;
+mod user_locks;
 mod users;
 mod zones;
