@@ -29,7 +29,15 @@ const PASSWORD_VARIABLE: &str = "MYSQL_PWD";
 const GROUPS: [&str; 3] = ["client", "client-server", "tare-client"];
 
 /// The subcommands that have these options.
-const COMMANDS: [&str; 6] = ["sql", "top", "querystat", "record", "explain", "weigh"];
+const COMMANDS: [&str; 7] = [
+    "sql",
+    "top",
+    "querystat",
+    "record",
+    "live",
+    "explain",
+    "weigh",
+];
 
 /// Options whose value is the next word.
 const OPTIONS_WITH_VALUE: [&str; 8] = [
@@ -522,6 +530,9 @@ mod tests {
             ]
         );
         assert_eq!(spell(&["tare", "run", "-p"]), ["tare", "run", "-p"]);
+        for command in COMMANDS {
+            assert_eq!(spell(&["tare", command, "-px"])[2], "--password=x");
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use tare_live::Live;
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source;
 use crate::observe::ObservedServer;
-use crate::record::{check_consumers, rate, time};
+use crate::record::{check_consumers, check_sampling, rate, time};
 use crate::sql::Target;
 
 /// Show in a browser what a server's sessions do, now and before
@@ -79,6 +79,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         true => {
             // Report problems here, and not in the page.
             let mut observed = ObservedServer::open(args.target.clone())?;
+            check_sampling(&mut *metrics_source::source(&args.target)?)?;
             if let Some(line) = check_consumers(&mut observed)? {
                 eprintln!("tare: {line}");
             }

@@ -12,6 +12,8 @@ pub enum Format {
     Table,
     /// A line of names, then one line per row, separated by tabs; the default elsewhere
     Tsv,
+    /// A line per column, as after \G in the mysql client
+    Vertical,
     /// An array with one object per row; 64-bit numbers are exact
     Json,
 }
@@ -95,8 +97,30 @@ impl Rows {
         match format {
             Format::Table => self.table(),
             Format::Tsv => self.tsv(),
+            Format::Vertical => self.vertical(),
             Format::Json => self.json(),
         }
+    }
+
+    fn vertical(&self) -> String {
+        let names: Vec<String> = self.columns.iter().map(|name| escape(name)).collect();
+        let width = names
+            .iter()
+            .map(|name| name.chars().count())
+            .max()
+            .unwrap_or(0);
+        let stars = "*".repeat(27);
+        let mut out = String::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            out.push_str(&format!("{stars} {}. row {stars}\n", number + 1));
+            for (name, cell) in names.iter().zip(row) {
+                // A text keeps its lines: SHOW ENGINE INNODB STATUS has hundreds.
+                let text = cell.text();
+                let lines: Vec<String> = text.split('\n').map(printable).collect();
+                out.push_str(&format!("{name:>width$}: {}\n", lines.join("\n")));
+            }
+        }
+        out
     }
 
     fn table(&self) -> String {
@@ -195,6 +219,19 @@ fn unique_names(columns: &[String]) -> Vec<String> {
 }
 
 /// Escapes a value as the mysql client's batch mode does, so that it stays in its line and column.
+/// A text without control characters, which must not reach the terminal.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\t' => out.push(character),
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -224,6 +261,20 @@ mod tests {
                 vec![Cell::Null, Cell::Signed(-1)],
             ],
         }
+    }
+
+    #[test]
+    fn a_vertical_row_has_a_line_for_each_column() {
+        let rows = Rows {
+            columns: vec!["a".into(), "long".into()],
+            rows: vec![vec![Cell::Unsigned(1), Cell::Text("x\n\u{1b}[2Jy".into())]],
+        };
+        let text = rows.to_text(Format::Vertical);
+        let stars = "*".repeat(27);
+        assert_eq!(
+            text,
+            format!("{stars} 1. row {stars}\n   a: 1\nlong: x\n\\u{{1b}}[2Jy\n")
+        );
     }
 
     #[test]

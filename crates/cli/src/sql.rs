@@ -149,6 +149,7 @@ Examples:
   tare sql -e 'SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT
                FROM performance_schema.events_waits_summary_global_by_event_name
                ORDER BY SUM_TIMER_WAIT DESC LIMIT 10'
+  tare sql -e 'SELECT * FROM sys.statement_analysis LIMIT 1\\G'
   tare sql --segment tare-4711.segment -e 'SELECT * FROM performance_schema.threads' --format json
   tare sql --pid 4711 -e \"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'\"
   MYSQL_PWD=$(cat secret) tare sql --dsn mysql://root@127.0.0.1:3307/performance_schema
@@ -245,7 +246,14 @@ impl SqlSession {
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut session = open(args)?;
     let format = args.format.unwrap_or_else(Format::by_default);
-    let mut run = |statement: &str| run_one(&mut session, statement, format);
+    let mut run = |statement: &Statement| {
+        let format = if statement.is_vertical {
+            Format::Vertical
+        } else {
+            format
+        };
+        run_one(&mut session, statement.text.trim(), format)
+    };
     match &args.execute {
         Some(text) => run_all(text.as_bytes(), &mut run),
         #[cfg(feature = "terminal")]
@@ -322,7 +330,10 @@ fn print(text: &str) -> Step {
 }
 
 /// Runs statement after statement until one fails. The last one needs no `;`.
-fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<ExitCode, Failure> {
+fn run_all(
+    input: impl BufRead,
+    run: &mut impl FnMut(&Statement) -> Step,
+) -> Result<ExitCode, Failure> {
     let mut text = String::new();
     let mut lines = input.lines();
     loop {
@@ -335,15 +346,19 @@ fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<Ex
                 text.push('\n');
                 None
             }
-            None => Some(std::mem::take(&mut text)),
+            None => Some(Statement::default()),
         };
         let is_last = last.is_some();
         let mut last = last;
-        while let Some(statement) = take_statement(&mut text).or_else(|| last.take()) {
-            if is_blank(&statement) {
+        while let Some(statement) = take_statement(&mut text).or_else(|| {
+            let mut rest = last.take()?;
+            rest.text = std::mem::take(&mut text);
+            Some(rest)
+        }) {
+            if is_blank(&statement.text) {
                 continue;
             }
-            match run(statement.trim()) {
+            match run(&statement) {
                 Step::Done => {}
                 Step::Failed => return Ok(ExitCode::from(FAILED)),
                 Step::OutputClosed => return Ok(ExitCode::SUCCESS),
@@ -355,17 +370,37 @@ fn run_all(input: impl BufRead, run: &mut impl FnMut(&str) -> Step) -> Result<Ex
     }
 }
 
-/// Removes the first complete statement from the front of `text` and returns it without its `;`. `None`
-/// if there is no `;` yet.
-fn take_statement(text: &mut String) -> Option<String> {
-    let (end, next) = first(text);
+/// A statement of the user.
+#[derive(Debug, Default, PartialEq)]
+struct Statement {
+    text: String,
+    /// Whether it ends with `\G`: each column on a line of its own.
+    is_vertical: bool,
+}
+
+/// Removes the first complete statement from the front of `text` and returns it without its `;`, `\g` or `\G`.
+/// `None` if there is none of these yet.
+fn take_statement(text: &mut String) -> Option<Statement> {
+    let (mut end, mut next) = first(text);
+    let mut is_vertical = false;
+    let is_mark = |at: usize| matches!(text.as_bytes().get(at + 1), Some(b'g' | b'G'));
+    // Where a `;` would not end the statement, it is quoted, or in a comment.
+    let is_quoted = |at: usize| first(&format!("{};", &text[..at])).0 != at;
+    let mut marks = text[..end].match_indices('\\').map(|(at, _)| at);
+    if let Some(at) = marks.find(|at| is_mark(*at) && !is_quoted(*at)) {
+        (end, next) = (at, at + 2);
+        is_vertical = text.as_bytes()[at + 1] == b'G';
+    }
     if end == next {
         return None;
     }
     let rest = text.split_off(next);
     let mut statement = std::mem::replace(text, rest);
     statement.truncate(end);
-    Some(statement)
+    Some(Statement {
+        text: statement,
+        is_vertical,
+    })
 }
 
 #[cfg(test)]
@@ -375,14 +410,23 @@ mod tests {
     #[test]
     fn complete_statements_are_removed_one_by_one() {
         let mut text = "SELECT ';' -- a; b\n; SELECT `;`;é'open; ".to_owned();
-        assert_eq!(
-            take_statement(&mut text).as_deref(),
-            Some("SELECT ';' -- a; b\n")
-        );
-        assert_eq!(take_statement(&mut text).as_deref(), Some(" SELECT `;`"));
-        assert_eq!(take_statement(&mut text), None);
+        let mut next = || take_statement(&mut text).map(|statement| statement.text);
+        assert_eq!(next().as_deref(), Some("SELECT ';' -- a; b\n"));
+        assert_eq!(next().as_deref(), Some(" SELECT `;`"));
+        assert_eq!(next(), None);
         assert_eq!(text, "é'open; ");
         let mut backslash = "SELECT 'a\\".to_owned();
         assert_eq!(take_statement(&mut backslash), None);
+    }
+
+    #[test]
+    fn a_backslash_and_g_end_a_statement_outside_of_quotes() {
+        let mut text = "SELECT '\\G', 1\\G SELECT 2\\g -- \\G\nSELECT 3; ".to_owned();
+        let mut next = || take_statement(&mut text).map(|one| (one.text, one.is_vertical));
+        let of = |text: &str, is_vertical| Some((text.to_owned(), is_vertical));
+        assert_eq!(next(), of("SELECT '\\G', 1", true));
+        assert_eq!(next(), of(" SELECT 2", false));
+        assert_eq!(next(), of(" -- \\G\nSELECT 3", false));
+        assert_eq!(next(), None);
     }
 }

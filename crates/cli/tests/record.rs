@@ -307,6 +307,30 @@ fn a_recorder_outlives_its_server_and_the_reader_of_its_messages() {
     assert!(rows(&history, "moments").len() > before);
 }
 
+/// An account without rights is told which it needs, before anything else is said or written.
+#[test]
+fn without_rights_the_message_names_the_grant() {
+    let server = Server::mariadb(&["--performance-schema=ON"]);
+    let mut root = server.connect();
+    root.query_drop("CREATE USER nobody@localhost IDENTIFIED BY 'x'")
+        .expect("created");
+    let directory = Directory::new("record-rights");
+    let socket = server.socket().to_str().expect("UTF-8");
+    for command in [
+        &["record", "--dir", "history"][..],
+        &["live", "--listen", "127.0.0.1:0"],
+    ] {
+        let mut command = directory.tare(command);
+        command.args(["-u", "nobody", "-px", "-S", socket]);
+        let finished = finish(&mut command);
+        assert_eq!(finished.code, Some(1), "{finished:?}");
+        let grant = "GRANT SELECT ON performance_schema.* TO 'nobody'@'localhost'";
+        assert!(finished.stderr.contains(grant), "{finished:?}");
+        assert_eq!(finished.stderr.lines().count(), 1, "{finished:?}");
+    }
+    assert!(!directory.path().join("history").exists());
+}
+
 #[test]
 fn a_failed_write_ends_the_recorder_with_a_reason() {
     let directory = Directory::new("record-full");

@@ -2,6 +2,7 @@
 
 mod about;
 pub mod format;
+mod grant;
 mod listener;
 mod process;
 pub mod row_locks;
@@ -18,6 +19,7 @@ pub use about::{About, Product};
 pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
+use self::grant::explain_refusal;
 use self::row_locks::RowLockReader;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -122,7 +124,7 @@ pub fn rows(session: &mut SqlSession, sql: &str) -> Result<Vec<Vec<Cell>>, Query
         Err(error) => Err(match error.errno() {
             // The server shuts down, the session was killed, or the client library lost the connection.
             1053 | 1077 | 1079 | 1152 | 1927 | 2000.. => QueryError::Lost(error.to_string()),
-            _ => QueryError::Refused(error.to_string()),
+            errno => QueryError::Refused(explain_refusal(errno, &error.to_string())),
         }),
     }
 }

@@ -4,14 +4,14 @@ use rustyline::DefaultEditor;
 use rustyline::error::ReadlineError;
 use tare_dialect::split::is_blank;
 
-use super::{Step, take_statement};
+use super::{Statement, Step, take_statement};
 use crate::exit::{FAILED, Failure};
 
 /// Reads and runs statements from a terminal. Ctrl-C discards the input, Ctrl-D and `exit` quit.
-pub fn run_prompt(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
+pub fn run_prompt(run: &mut impl FnMut(&Statement) -> Step) -> Result<(), Failure> {
     let broken = |error| Failure::new(FAILED, format!("cannot read from the terminal: {error}"));
     let mut editor = DefaultEditor::new().map_err(broken)?;
-    println!("End a statement with ';'. Ctrl-D or exit quits.");
+    println!("End a statement with ';' or '\\G'. Ctrl-D or exit quits.");
     let mut text = String::new();
     loop {
         let prompt = if is_blank(&text) { "tare> " } else { "   -> " };
@@ -30,7 +30,7 @@ pub fn run_prompt(run: &mut impl FnMut(&str) -> Step) -> Result<(), Failure> {
             Err(error) => return Err(broken(error)),
         }
         while let Some(statement) = take_statement(&mut text) {
-            if !is_blank(&statement) && matches!(run(statement.trim()), Step::OutputClosed) {
+            if !is_blank(&statement.text) && matches!(run(&statement), Step::OutputClosed) {
                 return Ok(());
             }
         }
