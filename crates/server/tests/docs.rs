@@ -33,6 +33,9 @@ fn clients_md_lists_what_is_accepted_and_without_effect() {
         .map(|(name, who)| format!("| `{name}` | {who} |"))
         .collect();
     assert_eq!(rows, expected);
+    for name in tare_server::variables::TUNING {
+        assert!(section.contains(&format!("`{name}`")), "{name}");
+    }
 }
 
 /// A heading's anchor, as GitHub forms it.

@@ -62,12 +62,33 @@ impl Variable {
     pub fn checked(&self, value: Value<'_>) -> Result<String> {
         let name = self.name;
         let text = match value {
-            Value::Null if name == "character_set_results" => return Ok(String::new()),
+            Value::Null
+                if matches!(
+                    name,
+                    "character_set_results" | "session_track_system_variables"
+                ) =>
+            {
+                return Ok(String::new());
+            }
+            Value::Null if matches!(self.value_type, Type::Number | Type::Real) => {
+                return Err(self.wrong_type());
+            }
             Value::Null => return Err(self.wrong("NULL")),
+            Value::Int(_)
+                if matches!(
+                    name,
+                    "gtid_next" | "session_track_system_variables" | "time_zone"
+                ) =>
+            {
+                return Err(self.wrong_type());
+            }
             Value::Int(n) => n.to_string(),
             Value::Real(x) => x.to_string(),
             Value::Text(t) | Value::Blob(t) => String::from_utf8_lossy(t).into_owned(),
         };
+        if let Some(word) = self.word(&text) {
+            return word;
+        }
         match self.value_type {
             Type::Switch | Type::Word => {
                 let word = text.to_ascii_uppercase();
@@ -78,12 +99,8 @@ impl Variable {
                     _ => Err(self.wrong(&text)),
                 };
             }
-            Type::Number | Type::Real if text.parse::<f64>().is_err() => {
-                return Err(SqlError::new(
-                    1232,
-                    format!("Incorrect argument type to variable '{name}'"),
-                ));
-            }
+            Type::Number if !is_integer(value, &text) => return Err(self.wrong_type()),
+            Type::Real if text.parse::<f64>().is_err() => return Err(self.wrong_type()),
             _ => {}
         }
         if name == "sql_mode" {
@@ -97,25 +114,31 @@ impl Variable {
             }
             return Ok(charset);
         }
+        if name.starts_with("collation_") {
+            let known = charset::charset_of(&text);
+            known.ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{text}'")))?;
+            return Ok(text.to_ascii_lowercase());
+        }
+        if name == "gtid_next" {
+            return match text.eq_ignore_ascii_case("AUTOMATIC") {
+                true => Ok("AUTOMATIC".into()),
+                false => Err(SqlError::new(
+                    1774,
+                    format!("Malformed GTID specification '{text}'."),
+                )),
+            };
+        }
         if name == "time_zone" && Zone::find(&text).is_none() {
             return Err(SqlError::new(
                 1298,
                 format!("Unknown or incorrect time zone: '{text}'"),
             ));
         }
-        if name.ends_with("isolation")
-            && !matches!(
-                text.to_ascii_uppercase().as_str(),
-                "READ-UNCOMMITTED" | "READ-COMMITTED" | "REPEATABLE-READ" | "SERIALIZABLE"
-            )
-        {
-            return Err(self.wrong(&text));
-        }
         Ok(text)
     }
 
     /// The nearest number that the variable may have, where a text of [`Variable::checked`] is another.
-    pub fn nearest(&self, text: &str) -> Option<&'static str> {
+    pub fn nearest(&self, text: &str) -> Option<String> {
         if self.min == self.max {
             return None;
         }
@@ -136,10 +159,33 @@ impl Variable {
             _ => return None,
         };
         match (below, above) {
-            (true, _) => Some(self.min),
-            (_, true) => Some(self.max),
-            _ => None,
+            (true, _) => Some(self.min.to_owned()),
+            (_, true) => Some(self.max.to_owned()),
+            _ => {
+                let (block, n) = (self.block()?, text.parse::<u64>().ok()?);
+                (n % block != 0).then(|| (n - n % block).to_string())
+            }
         }
+    }
+
+    /// What a number of bytes is a multiple of. MySQL's largest value is then the last multiple below a power of
+    /// two.
+    fn block(&self) -> Option<u64> {
+        if self.name.starts_with("transaction_") {
+            return Some(1024);
+        }
+        let max = self.max.parse::<u128>().ok()?;
+        let block = max.next_power_of_two() - max;
+        let is_block = self.value_type == Type::Number && (128..=4096).contains(&block);
+        (is_block && block.is_power_of_two()).then_some(block as u64)
+    }
+
+    /// 1232.
+    fn wrong_type(&self) -> SqlError {
+        SqlError::new(
+            1232,
+            format!("Incorrect argument type to variable '{}'", self.name),
+        )
     }
 
     /// 1231.
@@ -151,5 +197,14 @@ impl Variable {
                 self.name
             ),
         )
+    }
+}
+
+/// Whether a value is an integer. One that does not fit into an `i64` comes as its text.
+fn is_integer(value: Value<'_>, text: &str) -> bool {
+    match value {
+        Value::Int(_) => true,
+        Value::Text(_) => text.parse().is_ok_and(|n: u64| i64::try_from(n).is_err()),
+        _ => false,
     }
 }

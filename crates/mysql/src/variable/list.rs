@@ -359,7 +359,7 @@ pub static VARIABLES: &[Variable] = &[
     text("optimizer_trace_features", Both, "greedy_search=on,range_optimizer=on,dynamic_range=on,repeated_subselect=on"),
     number("optimizer_trace_limit", Both, "1", "0", "9223372036854775807"),
     number("optimizer_trace_max_mem_size", Both, "1048576", "0", "18446744073709551615"),
-    real("optimizer_trace_offset", Both, "-1", "-9223372036854775808", "9223372036854775807"),
+    number("optimizer_trace_offset", Both, "-1", "-9223372036854775808", "9223372036854775807"),
     number("original_commit_timestamp", Session, "36028797018963968", "0", "36028797018963968"),
     number("original_server_version", Session, "999999", "0", "999999"),
     number("parser_max_mem_size", Both, "18446744073709551615", "10000000", "18446744073709551615"),

@@ -8,6 +8,7 @@ mod mariadb;
 mod modes;
 mod record;
 mod v9_7;
+mod words;
 
 use std::sync::OnceLock;
 

@@ -37,8 +37,8 @@ const UNSUPPORTED: [&str; 2] = ["NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE"];
 
 /// A list of modes as MySQL prints it: in capitals, with implied modes. `None` if one is unknown or unsupported.
 pub fn modes(text: &str) -> Option<String> {
-    if text.parse::<u64>().is_ok() {
-        return (text == "0").then(String::new);
+    if let Ok(bits) = text.parse::<u64>() {
+        return modes_of_bits(bits);
     }
     let mut all: Vec<&str> = Vec::new();
     let mut add = |mode: &'static str| {
@@ -80,6 +80,54 @@ pub fn modes(text: &str) -> Option<String> {
     Some(all.join(","))
 }
 
+/// The bits of @@sql_mode as a number, from the lowest on; those that MySQL refuses have no name.
+const BITS: [&str; 33] = [
+    "REAL_AS_FLOAT",
+    "PIPES_AS_CONCAT",
+    "ANSI_QUOTES",
+    "IGNORE_SPACE",
+    "",
+    "ONLY_FULL_GROUP_BY",
+    "NO_UNSIGNED_SUBTRACTION",
+    "NO_DIR_IN_CREATE",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "",
+    "ANSI",
+    "NO_AUTO_VALUE_ON_ZERO",
+    "NO_BACKSLASH_ESCAPES",
+    "STRICT_TRANS_TABLES",
+    "STRICT_ALL_TABLES",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE",
+    "ALLOW_INVALID_DATES",
+    "ERROR_FOR_DIVISION_BY_ZERO",
+    "TRADITIONAL",
+    "",
+    "HIGH_NOT_PRECEDENCE",
+    "NO_ENGINE_SUBSTITUTION",
+    "PAD_CHAR_TO_FULL_LENGTH",
+    "TIME_TRUNCATE_FRACTIONAL",
+];
+
+/// [`modes`] of a number.
+fn modes_of_bits(bits: u64) -> Option<String> {
+    if bits >> BITS.len() != 0 {
+        return None;
+    }
+    let set = BITS.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
+    let names: Vec<&str> = set.map(|(_, name)| *name).collect();
+    (!names.contains(&"")).then_some(())?;
+    modes(&names.join(","))
+}
+
 /// The warnings that MySQL gives of modes that were set: code and message.
 pub fn warnings(modes: &str) -> impl Iterator<Item = (u16, &'static str)> {
     let has = |wanted: &str| modes.split(',').any(|mode| mode == wanted);
@@ -118,6 +166,14 @@ mod tests {
             "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"
         );
         assert_eq!(modes("NONSENSE"), None);
+        // As numbers: 9.7.4 has the same values.
+        assert_eq!(list("0"), "");
+        assert_eq!(list("2097184"), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES");
+        assert_eq!(list("262144"), list("ANSI"));
+        assert_eq!(list("134217728"), list("TRADITIONAL"));
+        for refused in ["256", "1048576", "8589934592"] {
+            assert_eq!(modes(refused), None, "{refused}");
+        }
     }
 
     #[test]

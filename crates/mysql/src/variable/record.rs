@@ -112,6 +112,14 @@ pub const fn real(
 }
 
 impl Variable {
+    /// A value's text as SHOW VARIABLES has it.
+    pub fn stored(&self, text: String) -> String {
+        match text.parse::<f64>() {
+            Ok(number) if self.value_type == Type::Real => format!("{number:.6}"),
+            _ => text,
+        }
+    }
+
     /// The type of its value on the wire.
     pub fn wire(&self) -> WireType {
         match self.value_type {

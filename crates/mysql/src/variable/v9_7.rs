@@ -91,6 +91,7 @@ pub static CHANGED: &[Variable] = &[
     number("max_heap_table_size", Both, "16777216", "16384", "18446744073709550592"),
     number("max_prepared_stmt_count", Global, "16382", "0", "4194304"),
     number("optimizer_max_subgraph_pairs", Both, "100000", "1", "2147483647"),
+    text("optimizer_switch", Both, "index_merge=on,index_merge_union=on,index_merge_sort_union=on,index_merge_intersection=on,engine_condition_pushdown=on,index_condition_pushdown=on,mrr=on,mrr_cost_based=on,block_nested_loop=on,batched_key_access=off,materialization=on,semijoin=on,loosescan=on,firstmatch=on,duplicateweedout=on,subquery_materialization_cost_based=on,use_index_extensions=on,condition_fanout_filter=on,derived_merge=on,use_invisible_indexes=off,skip_scan=on,hash_join=on,subquery_to_derived=off,prefer_ordering_index=on,hypergraph_optimizer=off,derived_condition_pushdown=on,hash_set_operations=on"),
     switch("partial_revokes", Global, "OFF"),
     number("performance_schema_error_size", Fixed, "5814", "0", "1048576"),
     number("performance_schema_max_cond_classes", Fixed, "150", "0", "1048576"),

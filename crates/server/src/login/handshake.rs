@@ -212,6 +212,14 @@ fn publish_attributes(attributes: &[(String, String)]) {
 }
 
 fn finish_login(session: &mut Session, user: &str, database: Option<String>) -> Result<()> {
+    if session
+        .client
+        .capabilities
+        .contains(CapabilityFlags::CLIENT_INTERACTIVE)
+    {
+        let timeout = session.shared.globals.get("interactive_timeout");
+        session.state.inherit(vec![("wait_timeout", timeout)]);
+    }
     let (_, host) = session.state.account();
     session.state.set_account(user, &host);
     tare::thread::set_account(user, &host);

@@ -6,7 +6,8 @@ use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
 
 use super::SessionState;
-use crate::variables::may_change;
+use crate::variables::{deprecation, may_change};
+use tare_mysql::series::Series;
 use tare_mysql::variable::{self, Scope, Settable, Variable, find_in};
 use tare_query::result::{borrowed, owned};
 
@@ -16,6 +17,15 @@ const SESSION_ONLY: [&str; 4] = [
     "external_user",
     "proxy_user",
     "warning_count",
+];
+
+/// Variables that SET ... = DEFAULT refuses.
+const NO_DEFAULT: [&str; 5] = [
+    "identity",
+    "insert_id",
+    "last_insert_id",
+    "rand_seed1",
+    "rand_seed2",
 ];
 
 impl SessionState {
@@ -87,7 +97,27 @@ impl SessionState {
         }
         let message = format!("Truncated incorrect {} value: '{text}'", variable.name);
         self.warnings.add("Warning", 1292, message);
-        Ok(nearest.to_owned())
+        Ok(nearest)
+    }
+
+    /// Adds MySQL's warnings about a variable that is set: it is deprecated, or its list has unknown names.
+    fn warn_of_variable(&self, variable: &Variable, value: Option<&str>) {
+        if self.globals.series == Series::V9_7
+            && let Some((code, message)) = deprecation(variable.name)
+        {
+            self.warnings.add("Warning", code, message);
+        }
+        if variable.name == "session_track_system_variables" {
+            let names = value.unwrap_or_default().split(',');
+            for name in names.filter(|name| !matches!(*name, "" | "*")) {
+                let known = name.trim_ascii().to_ascii_lowercase();
+                if find_in(self.globals.series, &known).is_none() {
+                    let text =
+                        format!("{name} is not a valid system variable and will be ignored.");
+                    self.warnings.add("Warning", 1231, text);
+                }
+            }
+        }
     }
 
     /// Stores variables that a login gives values other than the present ones. Nobody is recorded as having
@@ -107,6 +137,15 @@ impl SessionState {
         };
         let name = variable.name;
         variable.may_set(scope, is_root)?;
+        if value.is_none() && NO_DEFAULT.contains(&name) {
+            return Err(SqlError::new(
+                1230,
+                format!("Variable '{name}' doesn't have a default value"),
+            ));
+        }
+        let value = value.map(|value| variable.checked(borrowed(&value)));
+        let value = value.transpose()?;
+        self.warn_of_variable(variable, value.as_deref());
         let text = match value {
             None if scope == Scope::Session => {
                 self.system.lock().remove(name);
@@ -116,7 +155,7 @@ impl SessionState {
                 return Ok(());
             }
             None => variable.default.to_owned(),
-            Some(value) => self.nearest_in_range(variable, variable.checked(borrowed(&value))?)?,
+            Some(value) => variable.stored(self.nearest_in_range(variable, value)?),
         };
         if matches!(name, "last_insert_id" | "identity") {
             self.set_last_insert_id(text.parse().unwrap_or(0));
@@ -126,7 +165,11 @@ impl SessionState {
             Scope::Global => self.globals.get(name),
             Scope::Session => self.text(name),
         };
-        if !may_change(name) && now.as_ref() != Some(&text) {
+        let text = match variable.has_flags() {
+            true => variable.merge_flags(now.as_deref().unwrap_or_default(), &text)?,
+            false => text,
+        };
+        if !may_change(scope, name) && now.as_ref() != Some(&text) {
             return Err(SqlError::new(
                 1231,
                 format!(

@@ -4,5 +4,5 @@ mod effect;
 mod globals;
 mod info;
 
-pub use self::effect::{ACCEPTED, may_change};
+pub use self::effect::{ACCEPTED, TUNING, deprecation, may_change};
 pub use self::globals::Globals;

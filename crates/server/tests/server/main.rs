@@ -36,6 +36,7 @@ mod rows;
 mod select;
 mod series;
 mod session_limits;
+mod session_variables;
 mod show;
 mod sound;
 mod statements;
