@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::authorizer::as_server;
 use super::connection::quote;
 use super::error::Result;
 use crate::stack;
@@ -218,7 +219,7 @@ fn ends_with_key(ops: &[Op], seek: usize) -> bool {
 pub fn analyze(db: &rusqlite::Connection, sql: &str, inserts: bool) -> Result<Program> {
     let ops = program(db, sql)?;
     let cursors = cursors(&ops);
-    let roots = roots(db)?;
+    let roots = as_server(|| roots(db))?;
     let of_table = |moved: &CursorUse| roots.get(&(moved.database, moved.root));
     let mut accesses: Vec<Access> = Vec::new();
     for (_, moved) in &cursors {

@@ -10,6 +10,7 @@ use tare_mysql::date::Zone;
 use tare_mysql::interrupt;
 use tare_mysql::table::TableDef;
 
+use super::authorizer::{self, as_definition, as_server};
 use super::busy;
 use super::control::Control;
 use super::cursor::Cursor;
@@ -91,6 +92,7 @@ impl Connection {
         };
         db.progress_handler(PROGRESS_STEPS, Some(progress))?;
         prepare(&db)?;
+        authorizer::install(&mut db)?;
         // SAFETY: the handle is only used while `db` is open: `Statements` is cleared before.
         let raw = unsafe { db.handle() };
         let raw = NonNull::new(raw).ok_or(Error::OutOfMemory)?;
@@ -200,14 +202,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Runs statements that are not left prepared.
+    /// Runs statements of the server that are not left prepared.
     pub fn batch(&mut self, sql: &str) -> Result<()> {
         stack::with_stack(self.views || stack::is_deep(sql), || {
-            counted(self.db.execute_batch(sql))
+            counted(as_definition(|| self.db.execute_batch(sql)))
         })
     }
 
-    /// The one number that a query gives.
+    /// The one number that a client's query gives.
     pub fn number(&self, sql: &str) -> Result<i64> {
         stack::with_stack(self.views || stack::is_deep(sql), || {
             counted(self.db.query_row(sql, [], |row| row.get(0)))
@@ -232,6 +234,10 @@ impl Connection {
 
     /// Attaches a database. Returns whether it was not attached before.
     pub fn attach(&mut self, name: &str) -> Result<bool> {
+        as_server(|| self.attach_file(name))
+    }
+
+    fn attach_file(&mut self, name: &str) -> Result<bool> {
         if let Some(at) = self.attached.iter().position(|n| n == name) {
             if at + 1 != self.attached.len() && self.attached.len() > 2 {
                 let name = self.attached.remove(at);
@@ -378,8 +384,8 @@ impl Connection {
         }
         let level = if self.durable { "FULL" } else { "NORMAL" };
         for quoted in self.durability_pending.drain(..) {
-            self.db
-                .execute_batch(&format!("PRAGMA {quoted}.synchronous={level}"))?;
+            let set = format!("PRAGMA {quoted}.synchronous={level}");
+            as_server(|| self.db.execute_batch(&set))?;
         }
         Ok(())
     }
@@ -403,7 +409,8 @@ impl Connection {
     }
 
     fn detach(&mut self, name: &str) -> Result<()> {
-        Ok(self.db.execute_batch(&format!("DETACH {}", quote(name)))?)
+        let detach = format!("DETACH {}", quote(name));
+        Ok(as_server(|| self.db.execute_batch(&detach))?)
     }
 
     /// Detaches a database, before its file is removed.

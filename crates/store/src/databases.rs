@@ -14,6 +14,7 @@ use tare_mysql::interrupt;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 
+use super::authorizer::as_server;
 use super::error::{Error, Result};
 use super::figures::CachedFigures;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
@@ -221,7 +222,7 @@ impl Databases {
         {
             return Ok(cached.clone());
         }
-        let tables = interrupt::ignore_during(load)?;
+        let tables = as_server(|| interrupt::ignore_during(load))?;
         let fresh = Arc::new(Definitions {
             generation,
             views: tables.values().any(|def| def.view.is_some()),

@@ -5,6 +5,7 @@
 //! [`Databases`] gives the parser of a table's definition.
 
 pub mod access;
+pub mod authorizer;
 mod busy;
 mod client;
 pub mod connection;

@@ -65,8 +65,23 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
             1301,
             format!("Result was larger than max_allowed_packet ({message})"),
         ),
+        ffi::SQLITE_AUTH => refused(message),
         ffi::SQLITE_MISMATCH => SqlError::new(1366, "Incorrect integer value"),
         _ => from_message(message),
+    }
+}
+
+/// What the authorizer has refused is not there for a client.
+fn refused(message: &str) -> SqlError {
+    let column = message.strip_prefix("access to ");
+    let column = column.and_then(|rest| rest.strip_suffix(" is prohibited"));
+    match column
+        .map(|column| column.split('.').collect::<Vec<_>>())
+        .as_deref()
+    {
+        Some([database, table, _]) => SqlError::no_such_table(database, table),
+        Some([table, ..]) => SqlError::new(1051, format!("Unknown table '{table}'")),
+        _ => SqlError::new(1146, "The statement names a table that doesn't exist"),
     }
 }
 
@@ -112,7 +127,16 @@ fn from_message(message: &str) -> SqlError {
         };
         return SqlError::new(1054, format!("Unknown column in '{clause}'"));
     }
-    if let Some(name) = after("no such function: ") {
+    if let Some(name) =
+        after("unsafe use of virtual table ").or(after("Unsafe use of virtual table "))
+    {
+        return SqlError::new(
+            1146,
+            format!("Table {} doesn't exist", name.replace('"', "'")),
+        );
+    }
+    let function = after("no such function: ").or(after("not authorized to use function: "));
+    if let Some(name) = function {
         return SqlError::new(1305, format!("FUNCTION {name} does not exist"));
     }
     if let Some(name) = after("unknown database ") {

@@ -22,6 +22,7 @@ use tare_mysql::variable::Scope;
 use tare_rows::describe::Table;
 use tare_rows::source::{Source, Variable};
 use tare_rows::{merged, registry};
+use tare_store::authorizer::as_server;
 
 use self::state::State;
 use self::vtab::CatalogTable;
@@ -107,7 +108,7 @@ pub fn install_schemas(conn: &Connection, source: Arc<dyn Source>) -> rusqlite::
     conn.create_module(c"tare_read", &READ, Some(state.clone()))?;
     conn.create_module(c"tare_write", &WRITE, Some(state.clone()))?;
     for schema in SYSTEM_SCHEMAS {
-        conn.execute_batch(&format!("ATTACH ':memory:' AS {schema}"))?;
+        as_server(|| conn.execute_batch(&format!("ATTACH ':memory:' AS {schema}")))?;
     }
     Ok(Catalog {
         state,
@@ -142,9 +143,8 @@ impl Catalog {
             None => "tare_read",
         };
         let (schema, name) = key;
-        conn.execute_batch(&format!(
-            "CREATE VIRTUAL TABLE {schema}.\"{name}\" USING {module}"
-        ))?;
+        let create = format!("CREATE VIRTUAL TABLE {schema}.\"{name}\" USING {module}");
+        as_server(|| conn.execute_batch(&create))?;
         created.insert(key);
         Ok(())
     }
@@ -173,6 +173,10 @@ impl Catalog {
         }
         let series = self.state.source().series();
         let allowed = match (command, self.find(schema, name)) {
+            (Command::Truncate, Some(_)) if schema.eq_ignore_ascii_case("information_schema") => {
+                let (user, host) = self.state.source().account();
+                return Some(Err(SqlError::database_denied(&user, &host, schema)));
+            }
             (Command::Select, _) => true,
             (Command::Update, Some(table)) => table.update().is_some(),
             (Command::Insert, Some(table)) => table.insert().is_some(),

@@ -10,6 +10,7 @@ use tare_dialect::ddl::TableName;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ForeignKeyDef, TableDef};
 use tare_store::Connection;
+use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
 
 /// Whether @@foreign_key_checks is on.
@@ -118,8 +119,7 @@ pub fn check_rows(connection: &Connection, name: &TableName) -> Result<()> {
         super::literal(&name.table),
         super::literal(&name.database)
     );
-    let broken = connection.db().prepare(&sql);
-    let broken = broken.and_then(|mut s| s.exists([]));
+    let broken = as_server(|| connection.db().prepare(&sql)?.exists([]));
     if broken.map_err(tare_store::Error::from)? {
         return Err(SqlError::new(
             1452,

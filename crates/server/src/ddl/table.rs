@@ -14,6 +14,7 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types;
 use tare_store::Connection;
+use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
 use tare_store::tables::{DEFINITIONS_TABLE, ToSqlite};
 
@@ -86,25 +87,22 @@ const DEPRECATED_DIGITS: &str = "Specifying number of digits for floating point 
 pub fn save_definition(connection: &mut Connection, database: &str, def: &TableDef) -> Result<()> {
     let quoted = quote(database);
     connection.batch(&format!("CREATE TABLE IF NOT EXISTS {quoted}.{DEFINITIONS_TABLE} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"))?;
-    let has_created = connection.number(&format!(
+    let columns = format!(
         "SELECT count(*) FROM pragma_table_info({}, {}) WHERE name = 'created'",
         literal(DEFINITIONS_TABLE),
         literal(database)
-    ))?;
+    );
+    let has_created = as_server(|| connection.number(&columns))?;
     if has_created == 0 {
         connection.batch(&format!(
             "ALTER TABLE {quoted}.{DEFINITIONS_TABLE} ADD COLUMN created INTEGER"
         ))?;
     }
-    connection
-        .db()
-        .execute(
-            &format!(
-                "INSERT OR REPLACE INTO {quoted}.{DEFINITIONS_TABLE} (name, definition, created) VALUES (?1, ?2, ?3)"
-            ),
-            rusqlite::params![def.name, def.to_mysql(), now_utc().0],
-        )
-        .map_err(tare_store::Error::from)?;
+    let insert = format!(
+        "INSERT OR REPLACE INTO {quoted}.{DEFINITIONS_TABLE} (name, definition, created) VALUES (?1, ?2, ?3)"
+    );
+    let values = rusqlite::params![def.name, def.to_mysql(), now_utc().0];
+    as_server(|| connection.db().execute(&insert, values)).map_err(tare_store::Error::from)?;
     Ok(())
 }
 
@@ -113,7 +111,7 @@ pub fn delete_definition(connection: &Connection, name: &TableName) -> Result<()
         "DELETE FROM {}.{DEFINITIONS_TABLE} WHERE name = ?1",
         quote(&name.database)
     );
-    match connection.db().execute(&sql, [&name.table]) {
+    match as_server(|| connection.db().execute(&sql, [&name.table])) {
         // A database that another program created has no such table.
         Err(rusqlite::Error::SqliteFailure(_, Some(m))) if m.starts_with("no such table") => Ok(()),
         other => Ok(other.map(std::mem::drop).map_err(tare_store::Error::from)?),

@@ -51,7 +51,7 @@ pub fn load(
     };
     let mut names = db.prepare(&format!(
         "SELECT name, type FROM {quoted}.sqlite_schema WHERE type IN ('table', 'view') \
-         AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ?1"
+         AND (type = 'view' OR rootpage > 0) AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> ?1"
     ))?;
     let names: Vec<(String, String)> = names
         .query_map([DEFINITIONS_TABLE], |row| Ok((row.get(0)?, row.get(1)?)))?
@@ -67,7 +67,14 @@ pub fn load(
                 }
                 def
             }
-            _ => reflect_table(db, attached, &name)?,
+            _ => match reflect_table(db, attached, &name) {
+                // Another program's view may read what it may not, or what is no longer there.
+                Err(error) if kind == "view" && !error.is_interruption() => TableDef {
+                    name: name.clone(),
+                    ..TableDef::default()
+                },
+                other => other?,
+            },
         };
         tables.insert(name, Arc::new(def));
     }
