@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use sqlparser::ast::{Expr, Query};
+use tare_mysql::error::SqlError;
+use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
 use tare_mysql::wire::column::WireType;
 
@@ -36,18 +38,14 @@ pub trait View: Debug + Sync {
     fn name(&self) -> &'static str;
     /// The columns.
     fn columns(&self) -> Vec<SystemColumn>;
-    /// The query.
-    fn query(&self, schema: &mut dyn Schema) -> Result<&RewrittenQuery>;
+    /// The query. It does not depend on the session that reads it.
+    fn query(&self) -> Result<&RewrittenQuery>;
 }
 
 /// A function of schema sys.
 pub trait Routine: Debug + Sync {
     /// SQLite's expression for a call, and the system tables that it names.
-    fn call(
-        &self,
-        arguments: Vec<Expr>,
-        schema: &mut dyn Schema,
-    ) -> Result<(Expr, &[(String, String)])>;
+    fn call(&self, arguments: Vec<Expr>) -> Result<(Expr, &[(String, String)])>;
 }
 
 /// The direction of a parameter.
@@ -78,6 +76,37 @@ pub trait Schema {
         database: &str,
         table: &str,
     ) -> tare_mysql::Result<Option<Arc<TableDef>>>;
+    /// Checks that there is a table or view, and that the session has a privilege on it, such as SELECT.
+    ///
+    /// # Errors
+    /// 1142 without the privilege, whether or not there is such a table; else 1049 and 1146.
+    fn require_table(
+        &mut self,
+        _privilege: &str,
+        database: &str,
+        table: &str,
+    ) -> tare_mysql::Result<()> {
+        let exists = match is_system_schema(database) {
+            true => self.system_table(database, table).is_some(),
+            false => self.user_table(database, table)?.is_some(),
+        };
+        match exists {
+            true => Ok(()),
+            false => Err(SqlError::no_such_table(database, table)),
+        }
+    }
+    /// Checks that the session has a privilege on a table, whether or not there is one.
+    ///
+    /// # Errors
+    /// 1142.
+    fn check_privilege(
+        &self,
+        _privilege: &str,
+        _database: &str,
+        _table: &str,
+    ) -> tare_mysql::Result<()> {
+        Ok(())
+    }
     /// The columns of a system schema's table or view.
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>>;
     /// A view of schema sys, by name without case.

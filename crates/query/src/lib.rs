@@ -4,6 +4,7 @@
 //! - [`catalog`]: the virtual tables in it
 //! - [`schema`]: the tables that the dialect looks up; [`programs`]: schema sys, from the crate above
 //! - [`rows`], [`columns`]: the rows of a statement that runs, and their types
+//! - [`rights`]: which statements an account may run
 //! - [`runner`]: a session that runs statements
 //! - [`show`], [`explain`]: results that are built here, [`filter`]: LIKE and WHERE over them
 //! - [`segment`]: statements on a segment, without a server
@@ -17,6 +18,7 @@ pub mod explain;
 mod filter;
 pub mod programs;
 pub mod result;
+pub mod rights;
 pub mod rows;
 pub mod runner;
 pub mod schema;

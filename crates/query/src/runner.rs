@@ -10,6 +10,7 @@ use tare_store::Connection;
 use crate::explain::Line;
 use crate::programs::Programs;
 use crate::result::Rows;
+use crate::rights::check_table;
 use crate::system::System;
 
 /// A session that runs statements. What has a default fits one without databases of users.
@@ -53,13 +54,18 @@ pub trait StatementRunner {
     /// itself be changed so.
     fn check_change(&mut self, sql: &Sql, change: Change) -> Result<()> {
         let context = self.context();
-        if let Some((schema, _)) = sql.catalog.first()
-            && schema.eq_ignore_ascii_case("information_schema")
-        {
-            let (user, host) = context.account();
-            return Err(SqlError::database_denied(&user, &host, schema));
+        if let Some((schema, table)) = sql.catalog.first() {
+            if schema.eq_ignore_ascii_case("information_schema") {
+                let (user, host) = context.account();
+                return Err(SqlError::database_denied(&user, &host, schema));
+            }
+            let privilege = match change {
+                Change::Insert | Change::Replace => "INSERT",
+                Change::Update => "UPDATE",
+                Change::Delete => "DELETE",
+            };
+            check_table(context, privilege, (schema, table))?;
         }
-        context.rights().require_settings("SUPER")?;
         self.system()?.check_change(sql, change)
     }
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::schema::is_system_schema;
+use tare_mysql::session::SessionFacts;
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::{self, Variable};
 use tare_mysql::wire::column::WireType;
 
 use crate::programs::{self, Programs};
+use crate::rights::check_table;
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
 use tare_rows::describe::Meta;
@@ -15,10 +18,11 @@ use tare_store::Connection;
 use tare_store::tables::{ReadDefinition, Tables};
 
 /// The system schemas, and a connection's databases where there is one.
-#[derive(Debug)]
 pub struct SystemSchema<'c> {
     programs: &'static dyn Programs,
     databases: Databases<'c>,
+    /// The session whose statement is read; `None` for a statement of the server's own.
+    session: Option<&'c dyn SessionFacts>,
 }
 
 /// The users' databases.
@@ -38,6 +42,7 @@ impl<'c> SystemSchema<'c> {
         Self {
             programs,
             databases: Databases::Unknown,
+            session: None,
         }
     }
 
@@ -46,6 +51,7 @@ impl<'c> SystemSchema<'c> {
         Self {
             programs,
             databases: Databases::None,
+            session: None,
         }
     }
 
@@ -54,6 +60,16 @@ impl<'c> SystemSchema<'c> {
         Self {
             programs,
             databases: Databases::Of(connection),
+            session: None,
+        }
+    }
+
+    /// For a statement of a session's client, who sees the tables that the account may read.
+    #[must_use]
+    pub fn for_client(self, session: &'c dyn SessionFacts) -> Self {
+        Self {
+            session: Some(session),
+            ..self
         }
     }
 }
@@ -69,10 +85,34 @@ pub fn system_column(meta: &Meta) -> SystemColumn {
 
 impl Schema for SystemSchema<'_> {
     fn user_table(&mut self, database: &str, table: &str) -> Result<Option<Arc<TableDef>>> {
+        self.check_privilege("SELECT", database, table)?;
         match &mut self.databases {
             Databases::Unknown => Ok(None),
             Databases::None => Err(SqlError::unknown_database(database)),
             Databases::Of(connection) => Ok(connection.table(database, table)?),
+        }
+    }
+
+    fn check_privilege(&self, privilege: &str, database: &str, table: &str) -> Result<()> {
+        match self.session {
+            Some(session) => check_table(session, privilege, (database, table)),
+            None => Ok(()),
+        }
+    }
+
+    fn require_table(&mut self, privilege: &str, database: &str, table: &str) -> Result<()> {
+        self.check_privilege(privilege, database, table)?;
+        let exists = match &mut self.databases {
+            _ if is_system_schema(database) => {
+                programs::table(self.programs, database, table).is_some()
+            }
+            Databases::Unknown => true,
+            Databases::None => return Err(SqlError::unknown_database(database)),
+            Databases::Of(connection) => connection.table(database, table)?.is_some(),
+        };
+        match exists {
+            true => Ok(()),
+            false => Err(SqlError::no_such_table(database, table)),
         }
     }
 

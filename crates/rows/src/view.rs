@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::describe::Table;
+use crate::record::thread::Thread;
 use crate::snapshot::Snapshot;
 use crate::source::Source;
 
@@ -18,6 +19,16 @@ pub struct View {
 }
 
 impl View {
+    /// Whether a thread is one of the process list that the session may see: all sessions with PROCESS, else
+    /// its user's.
+    pub(crate) fn process_filter(&self) -> impl Fn(&Thread) -> bool + use<> {
+        let sees_all = self.source.rights().may_see_others();
+        let user = self.source.account().0;
+        move |thread| {
+            thread.processlist_id.is_some() && (sees_all || thread.user.as_deref() == Some(&user))
+        }
+    }
+
     /// The tables and views of one schema, sorted, with those of the source's extension.
     pub fn tables_in(&self, schema: &str) -> Vec<&'static dyn Table> {
         let extension = self.source.extension();

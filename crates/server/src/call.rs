@@ -81,7 +81,8 @@ impl Caller for ProcedureCaller<'_> {
     }
 
     fn run_statement(&mut self, text: &str) -> Result<()> {
-        let plan = self.session.plan(text)?;
+        let generation = self.session.shared.databases.generation();
+        let plan = prepare::translate(self.session, text, generation)?;
         if plan.params > 0 || matches!(plan.action, Action::Call(_)) {
             return Err(SqlError::new(1210, "Incorrect arguments to EXECUTE"));
         }

@@ -30,7 +30,7 @@ impl StatementRunner for Session {
 
     fn plan(&mut self, text: &str) -> Result<Plan> {
         let generation = self.shared.databases.generation();
-        prepare::translate(self, text, generation)
+        prepare::translate_own(self, text, generation)
     }
 
     fn system(&mut self) -> Result<&mut System> {

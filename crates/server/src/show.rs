@@ -6,6 +6,7 @@ use tare_mysql::wire::column::Column;
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::types::{wire_of, wire_type};
+use tare_query::rights::check_columns;
 use tare_query::show::{self, names};
 
 use super::answer;
@@ -21,6 +22,7 @@ pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {
 /// COM_FIELD_LIST.
 pub fn field_list(session: &mut Session, table: &str) -> Result<()> {
     let mut packets = Vec::new();
+    check_columns(&*session.connections.context, &None, table)?;
     let database = names::default_database(session, &None)?;
     let mut put = |name: &str, wire| {
         let column = Column {

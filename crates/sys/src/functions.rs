@@ -16,12 +16,14 @@ use tare_dialect::error::{Error, Result};
 use tare_dialect::function::Evaluation;
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
-use tare_dialect::schema::{RewrittenQuery, Routine, Schema};
+use tare_dialect::schema::{RewrittenQuery, Routine};
 use tare_dialect::walk;
 use tare_functions::{EvaluationContext, Scalar, scalar};
 use tare_mysql::interrupt;
+use tare_mysql::series::Series;
+use tare_query::schema::SystemSchema;
 
-use crate::arguments;
+use crate::{Sys, arguments};
 
 pub use self::list::FUNCTIONS;
 
@@ -93,20 +95,17 @@ pub fn register(
 }
 
 impl Function {
-    fn rewrite(&self, select: &str, schema: &mut dyn Schema) -> Result<RewrittenQuery> {
+    fn rewrite(&self, select: &str) -> Result<RewrittenQuery> {
         let Statement::Query(query) = tare_dialect::parse_one(select)? else {
             return Err(tare_dialect::near(self.name));
         };
-        Rewriter::new(Some("sys"), schema, Mode::default()).rewritten(*query, select)
+        let mut schema = SystemSchema::new(Sys::of(Series::default()));
+        Rewriter::new(Some("sys"), &mut schema, Mode::default()).rewritten(*query, select)
     }
 }
 
 impl Routine for Function {
-    fn call(
-        &self,
-        arguments: Vec<Expr>,
-        schema: &mut dyn Schema,
-    ) -> Result<(Expr, &[(String, String)])> {
+    fn call(&self, arguments: Vec<Expr>) -> Result<(Expr, &[(String, String)])> {
         if arguments.len() != self.parameters.len() {
             return Err(Error::ArgumentCount {
                 kind: "FUNCTION",
@@ -125,7 +124,7 @@ impl Routine for Function {
         };
         let rewritten = self
             .rewritten
-            .get_or_init(|| interrupt::ignore_during(|| self.rewrite(select, schema)));
+            .get_or_init(|| interrupt::ignore_during(|| self.rewrite(select)));
         let RewrittenQuery { query, catalog } = rewritten.as_ref().map_err(Clone::clone)?;
         let mut query = query.clone();
         let filled = substitute(&mut query, &arguments);
@@ -156,19 +155,16 @@ fn substitute(query: &mut Query, arguments: &[Expr]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sys;
     use tare_dialect::node::column;
-    use tare_query::schema::SystemSchema;
 
     #[test]
     fn every_body_of_a_function_can_be_rewritten() {
         for function in &FUNCTIONS {
-            let mut schema = SystemSchema::new(Sys::of(Default::default()));
             let arguments = vec![column("x"); function.parameters.len()];
-            let (expr, _) = function.call(arguments, &mut schema).expect(function.name);
+            let (expr, _) = function.call(arguments).expect(function.name);
             let text = expr.to_string();
             assert!(!text.contains('?'), "{text}");
-            assert!(function.call(vec![column("x"); 9], &mut schema).is_err());
+            assert!(function.call(vec![column("x"); 9]).is_err());
         }
     }
 }

@@ -30,8 +30,11 @@ use tare_dialect::Mode;
 use tare_dialect::name::ident;
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
-use tare_dialect::schema::{RewrittenQuery, Schema, SystemColumn};
+use tare_dialect::schema::{RewrittenQuery, SystemColumn};
 use tare_dialect::split::open_comments;
+use tare_query::schema::SystemSchema;
+
+use crate::Sys;
 
 macro_rules! files {
     ($($name:literal)*) => {
@@ -230,11 +233,12 @@ impl View {
         &self.definition
     }
 
-    fn rewrite(&self, schema: &mut dyn Schema) -> Result<RewrittenQuery> {
+    fn rewrite(&self) -> Result<RewrittenQuery> {
         let Statement::Query(query) = tare_dialect::parse_one(&self.definition)? else {
             return Err(tare_dialect::near(self.name));
         };
-        let rewriter = Rewriter::new(Some("sys"), schema, Mode::default());
+        let mut schema = SystemSchema::new(Sys::of(self.series));
+        let rewriter = Rewriter::new(Some("sys"), &mut schema, Mode::default());
         let untyped = rewriter.untyped(&query, self.columns().len());
         let rewritten = rewriter.rewritten(*query, &self.definition)?;
         Ok(RewrittenQuery {
@@ -277,10 +281,10 @@ impl tare_dialect::schema::View for View {
             .map(tare_query::schema::system_column)
             .collect()
     }
-    fn query(&self, schema: &mut dyn Schema) -> Result<&RewrittenQuery> {
+    fn query(&self) -> Result<&RewrittenQuery> {
         let rewritten = self
             .rewritten
-            .get_or_init(|| interrupt::ignore_during(|| self.rewrite(schema)));
+            .get_or_init(|| interrupt::ignore_during(|| self.rewrite()));
         rewritten.as_ref().map_err(Clone::clone)
     }
 }

@@ -30,6 +30,8 @@ impl Rewriter<'_> {
         let columns = match self.names.columns(&query) {
             Some(columns) if !shared || !is_of_all(&query) => columns,
             _ => {
+                // Columns of a table that there is not are not known either.
+                self.visit(&mut query)?;
                 return Err(Error::unsupported(
                     "CREATE TABLE ... SELECT of columns whose types are not known; name them",
                 ));

@@ -49,13 +49,17 @@ pub(super) enum Conversion {
 #[derive(Debug, Default)]
 pub(super) struct Conversions(pub(super) Vec<Vec<(usize, Conversion)>>);
 
+/// Visible common table expressions: the columns of those whose columns are known, and all names.
+pub(super) type Ctes = (HashMap<String, Arc<Vec<Column>>>, HashSet<String>);
+
 /// Rewrites one statement.
 pub struct Rewriter<'a> {
     /// The session's default database.
     pub database: Option<&'a str>,
     pub(super) names: Names<'a>,
     /// The common table expressions that were visible before each query, to be restored.
-    pub(super) outer: Vec<Option<HashMap<String, Arc<Vec<Column>>>>>,
+    pub(super) outer: Vec<Option<Ctes>>,
+    /// The names of those that are visible.
     pub(super) ctes: HashSet<String>,
     pub(super) sql: Sql,
     pub(super) exact: bool,
@@ -100,6 +104,19 @@ impl<'a> Rewriter<'a> {
     /// Database and table of a name.
     pub fn resolve(&self, name: &ObjectName) -> Result<(String, String)> {
         name::resolve(name, self.database)
+    }
+
+    /// Adds a table that the statement reads or changes, which needs a privilege.
+    pub(super) fn require_table(
+        &mut self,
+        privilege: &str,
+        database: &str,
+        table: &str,
+    ) -> Result<()> {
+        let schema = &mut self.names.schema;
+        schema.require_table(privilege, database, table)?;
+        self.add_table(database, table);
+        Ok(())
     }
 
     pub(super) fn add_table(&mut self, database: &str, table: &str) {

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{
     BinaryOperator, Expr, LimitClause, ObjectName, ObjectNamePart, OrderByKind, Query, Select,
     SetExpr, TableFactor, VisitMut, VisitorMut,
@@ -42,7 +42,8 @@ impl VisitorMut for Rewriter<'_> {
         if let Err(error) = self.check(query).and_then(|()| self.arrange(query)) {
             return ControlFlow::Break(error);
         }
-        let outer = query.with.as_ref().map(|_| self.names.ctes.clone());
+        let visible = || (self.names.ctes.clone(), self.ctes.clone());
+        let outer = query.with.as_ref().map(|_| visible());
         self.outer.push(outer);
         self.names.with(query);
         if let Some(with) = &query.with {
@@ -88,7 +89,7 @@ impl VisitorMut for Rewriter<'_> {
         self.limit_recursion(query);
         self.names.scopes.pop();
         if let Some(Some(outer)) = self.outer.pop() {
-            self.names.ctes = outer;
+            (self.names.ctes, self.ctes) = outer;
         }
         ControlFlow::Continue(())
     }
@@ -137,6 +138,7 @@ impl VisitorMut for Rewriter<'_> {
         }
         let TableFactor::Table {
             name,
+            args,
             index_hints,
             partitions,
             ..
@@ -144,6 +146,9 @@ impl VisitorMut for Rewriter<'_> {
         else {
             return ControlFlow::Continue(());
         };
+        if args.is_some() {
+            return ControlFlow::Break(near("("));
+        }
         index_hints.clear();
         partitions.clear();
         if let [ObjectNamePart::Identifier(i)] = name.0.as_slice()
@@ -151,25 +156,20 @@ impl VisitorMut for Rewriter<'_> {
         {
             return ControlFlow::Continue(());
         }
-        match self.resolve(name) {
+        let resolved = self.resolve(name).and_then(|(database, table)| {
+            self.require_table("SELECT", &database, &table)?;
+            Ok(canonical(database, table))
+        });
+        match resolved {
+            // Its query replaces a view of schema sys afterwards, and is not visited.
+            Ok((database, table))
+                if database == "sys" && self.names.schema.view(&table).is_some() => {}
             Ok((database, table)) => {
-                self.add_table(&database, &table);
-                let (database, table) = canonical(database, table);
-                if database == "sys" && self.names.schema.view(&table).is_some() {
-                    // Its query replaces it afterwards, and is not visited.
-                    return ControlFlow::Continue(());
-                }
-                if database == "sys" && self.names.schema.system_table("sys", &table).is_none() {
-                    return ControlFlow::Break(Error::NoSuchTable {
-                        database: "sys".into(),
-                        table,
-                    });
-                }
                 *name = ObjectName::from(vec![ident(&database), ident(&table)]);
-                ControlFlow::Continue(())
             }
-            Err(error) => ControlFlow::Break(error),
+            Err(error) => return ControlFlow::Break(error),
         }
+        ControlFlow::Continue(())
     }
 
     fn post_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Error> {

@@ -8,7 +8,7 @@ use sqlparser::ast::{
 };
 use tare_mysql::table::TableDef;
 
-use super::statement::Translation;
+use super::statement::{Translation, check_functions};
 use crate::ddl::{Ddl, FromSql, TableName};
 use crate::name::last_name;
 use crate::names;
@@ -103,6 +103,8 @@ fn create_table(translation: &mut Translation<'_>, mut create: CreateTable) -> R
                 if_not_exists,
             }
         } else {
+            check_functions(&create.columns, translation.schema)?;
+            check_functions(&create.constraints, translation.schema)?;
             Ddl::CreateTable {
                 name,
                 def: TableDef::from_create(&create)?,

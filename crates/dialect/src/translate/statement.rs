@@ -1,13 +1,20 @@
 //! Translates a statement that sqlparser has parsed.
 
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
 use crate::error::{Error, Result, near};
 use sqlparser::ast::AnalyzeFormatKind::{Assignment, Keyword};
-use sqlparser::ast::{AnalyzeFormat, Insert, ObjectName, RenameTable, Statement, TableObject};
+use sqlparser::ast::{
+    AnalyzeFormat, Expr, Insert, ObjectName, RenameTable, Statement, TableObject,
+};
+use sqlparser::ast::{Query, Visit, Visitor, visit_expressions, visit_relations};
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
 use crate::ddl::{Ddl, TableName};
 use crate::mode::Mode;
+use crate::name::{self, full_name, last_name};
 use crate::plan::{Action, Change};
 use crate::rewrite::{Rewriter, change_of, insert_table};
 use crate::schema::Schema;
@@ -27,6 +34,7 @@ pub(super) struct Translation<'a> {
 impl Translation<'_> {
     /// Translates a statement, and collects the columns that it names.
     pub(super) fn named(&mut self, statement: Statement) -> Result<Action> {
+        check_privileges(&statement, self.database, self.schema)?;
         let names = Names::of(&statement);
         let mut action = self.statement(statement)?;
         match &mut action {
@@ -89,10 +97,13 @@ impl Translation<'_> {
                 ddl(Ddl::Truncate(self.name(&table.name)?))
             }
             Statement::RenameTable(renames) => ddl(Ddl::Rename(self.renamed(&renames)?)),
-            Statement::AlterTable(alter) => ddl(Ddl::Alter {
-                name: self.name(&alter.name)?,
-                operations: alter.operations,
-            }),
+            Statement::AlterTable(alter) => {
+                check_functions(&alter.operations, self.schema)?;
+                ddl(Ddl::Alter {
+                    name: self.name(&alter.name)?,
+                    operations: alter.operations,
+                })
+            }
             Statement::CreateFunction(_)
             | Statement::CreateProcedure { .. }
             | Statement::CreateTrigger(_) => {
@@ -138,6 +149,78 @@ impl Translation<'_> {
     fn renamed(&self, renames: &[RenameTable]) -> Result<Vec<(TableName, TableName)>> {
         let pair = |r: &RenameTable| Ok((self.name(&r.old_name)?, self.name(&r.new_name)?));
         renames.iter().map(pair).collect()
+    }
+}
+
+/// The names of a statement's common table expressions, in lower case.
+struct Ctes(HashSet<String>);
+
+impl Visitor for Ctes {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+        let with = query.with.iter().flat_map(|with| &with.cte_tables);
+        self.0
+            .extend(with.map(|cte| cte.alias.name.value.to_lowercase()));
+        ControlFlow::Continue(())
+    }
+}
+
+/// Checks that the session may read or change each table that a statement names, before anything else of the
+/// statement is refused. Each table is checked again when it is resolved, for what the statement does to it.
+fn check_privileges(
+    statement: &Statement,
+    database: Option<&str>,
+    schema: &dyn Schema,
+) -> Result<()> {
+    let privilege = match statement {
+        Statement::Insert(_) => "INSERT",
+        Statement::Update(_) => "UPDATE",
+        Statement::Delete(_) => "DELETE",
+        Statement::Query(_) | Statement::Explain { .. } => "SELECT",
+        // What they change is no table of rows.
+        _ => return Ok(()),
+    };
+    let mut ctes = Ctes(HashSet::new());
+    let _ = statement.visit(&mut ctes);
+    let checked = visit_relations(statement, |relation| {
+        let is_cte = relation.0.len() == 1 && ctes.0.contains(&last_name(relation).to_lowercase());
+        match name::resolve(relation, database) {
+            Ok((database, table)) if !is_cte => {
+                let reads = schema.check_privilege("SELECT", &database, &table);
+                match reads.or_else(|_| schema.check_privilege(privilege, &database, &table)) {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(error) => ControlFlow::Break(error),
+                }
+            }
+            _ => ControlFlow::Continue(()),
+        }
+    });
+    match checked {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(error) => Err(error.into()),
+    }
+}
+
+/// Checks that MySQL has the functions that defaults and checks of columns call: SQLite reads them as they are
+/// written.
+pub(super) fn check_functions(definitions: &impl Visit, schema: &dyn Schema) -> Result<()> {
+    let checked = visit_expressions(definitions, |expr| {
+        let name = match expr {
+            Expr::Function(call) => full_name(&call.name),
+            _ => return ControlFlow::Continue(()),
+        };
+        match schema.function(&name.to_ascii_lowercase()) {
+            Some(_) => ControlFlow::Continue(()),
+            None => ControlFlow::Break(name),
+        }
+    });
+    match checked {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(name) => Err(Error::NoSuchRoutine {
+            kind: "FUNCTION",
+            name,
+        }),
     }
 }
 

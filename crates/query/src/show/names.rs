@@ -9,6 +9,7 @@ use tare_mysql::table::TableDef;
 use tare_rows::describe::Table;
 
 use crate::programs;
+use crate::rights::check_database;
 use crate::runner::StatementRunner;
 
 /// The given database, or else the session's.
@@ -27,22 +28,20 @@ pub fn default_database(runner: &dyn StatementRunner, given: &Option<String>) ->
     Ok(name)
 }
 
-/// Whether there is such a database, and the account may read it.
+/// Whether the account may read a user's database, and there is one. Everybody may read the definitions of
+/// system schemas.
 ///
 /// # Errors
-/// 1049, 1044.
+/// 1044, 1049.
 pub fn check_access(facts: &dyn SessionFacts, database: &str) -> Result<()> {
     if is_system_schema(database) {
         return Ok(());
     }
-    if !facts.has_database(database) {
-        return Err(SqlError::unknown_database(database));
+    check_database(facts, database)?;
+    match facts.has_database(database) {
+        true => Ok(()),
+        false => Err(SqlError::unknown_database(database)),
     }
-    if !facts.rights().may_read_data() {
-        let (user, host) = facts.account();
-        return Err(SqlError::database_denied(&user, &host, database));
-    }
-    Ok(())
 }
 
 /// The tables and views of a user's database, sorted, as the session's connection reads them.

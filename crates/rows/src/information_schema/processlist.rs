@@ -24,7 +24,7 @@ static PROCESSLIST: Spec<Thread> = Spec::new(
     |view, _| {
         view.source.count_processlist_read();
         let threads = view.snapshot.threads(&crate::filter::Filter::all())?;
-        Ok(Box::new(threads.filter(|t| t.processlist_id.is_some())))
+        Ok(Box::new(threads.filter(view.process_filter())))
     },
 )
 .expect(100);

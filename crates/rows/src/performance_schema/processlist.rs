@@ -27,7 +27,7 @@ static PROCESSLIST: Spec<Thread> = Spec::new(
     &[COLUMNS],
     |view, _| {
         let threads = view.snapshot.threads(&crate::filter::Filter::all())?;
-        Ok(Box::new(threads.filter(|t| t.processlist_id.is_some())))
+        Ok(Box::new(threads.filter(view.process_filter())))
     },
 )
 .keys(&[Key::Primary(&["ID"])])

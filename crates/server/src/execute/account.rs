@@ -274,6 +274,7 @@ fn check_rights(session: &Session, change: &AccountChange) -> Result<()> {
                 ),
             })
         }
+        AccountChange::Password(..) => Err(session.database_denied("mysql")),
         _ => session.rights.require_all("CREATE USER"),
     }
 }

@@ -42,18 +42,8 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let plan = translated?;
     prepare::check_preparable(&plan.action)?;
     // Preparing it now finds the statement's errors.
-    if let Action::Rows(sql) | Action::Write(sql, _) = &plan.action {
-        prepare::attach(&mut session.connections, &session.transaction, sql)?;
-        let mut statement = None;
-        prepare::ensure_prepared(
-            &mut session.connections,
-            &session.registration,
-            sql,
-            &mut statement,
-        )?;
-        if let Some(id) = statement {
-            session.connections.close(id);
-        }
+    if let Some(id) = prepare::prepare_now(session, &plan.action)? {
+        session.connections.close(id);
     }
     let id = u64::from(session.statements.next_id());
     let named = NamedStatement {

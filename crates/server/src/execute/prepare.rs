@@ -1,4 +1,4 @@
-//! Prepares a statement: translates it, attaches its databases, and checks the session's rights.
+//! Prepares a statement: translates it with the session's rights, and attaches its databases.
 
 use rusqlite::types::Value;
 
@@ -11,6 +11,9 @@ use crate::status::Counter;
 use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::session::SessionFacts;
+use tare_query::rights;
+use tare_query::runner::StatementRunner;
 use tare_query::schema::SystemSchema;
 use tare_query::system::prepare_error;
 use tare_store::{Cursor, StatementId};
@@ -40,28 +43,49 @@ pub struct Answer {
     pub binary: bool,
 }
 
-/// Parses and translates a statement.
+/// Parses and translates a client's statement. An error if the account may not run it.
 pub fn translate(session: &mut Session, text: &str, generation: u64) -> Result<Plan> {
     let database = session.state.database();
     translate_in(session, text, database.as_deref(), generation)
 }
 
-/// Translates a statement with another default database than the session's.
+/// Translates a client's statement with another default database than the session's.
 pub fn translate_in(
     session: &mut Session,
     text: &str,
     database: Option<&str>,
     generation: u64,
 ) -> Result<Plan> {
+    let facts = session.connections.context.clone();
+    let plan = plan(session, text, database, generation, Some(&*facts))?;
+    rights::check(&*facts, &plan.action)?;
+    Ok(plan)
+}
+
+/// Translates a statement of the server's own, which needs no rights.
+pub fn translate_own(session: &mut Session, text: &str, generation: u64) -> Result<Plan> {
+    let database = session.state.database();
+    plan(session, text, database.as_deref(), generation, None)
+}
+
+fn plan(
+    session: &mut Session,
+    text: &str,
+    database: Option<&str>,
+    generation: u64,
+    client: Option<&dyn SessionFacts>,
+) -> Result<Plan> {
     let (mode, sys) = (session.mode(), Sys::of(session.shared.config.series));
     let mut schema = SystemSchema::with(sys, session.connections.own()?);
+    if let Some(facts) = client {
+        schema = schema.for_client(facts);
+    }
     let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
     plan.map_err(|error| map_interruption(&session.control, &session.registration, error.into()))
 }
 
-/// Starts a statement: checks the rights to read, attaches the databases, and begins a transaction.
+/// Starts a statement: attaches the databases, and begins a transaction.
 pub fn start(session: &mut Session, sql: &Sql) -> Result<()> {
-    check_read(session, sql)?;
     warn_of_tables(&session.connections.context, sql);
     note_namesakes(session, sql);
     if sql.is_system() {
@@ -127,49 +151,30 @@ fn note_namesakes(session: &mut Session, sql: &Sql) {
     }
 }
 
-/// Tables of performance_schema that every user may read, as in MySQL.
-const PUBLIC_TABLES: [&str; 4] = [
-    "global_status",
-    "global_variables",
-    "session_status",
-    "session_variables",
-];
-
-/// Error 1142: the account may not read a table that the statement names.
-fn check_read(session: &Session, sql: &Sql) -> Result<()> {
-    let rights = session.rights;
-    let (user, host) = match rights.all {
-        true => return Ok(()),
-        false => session.state.account(),
+/// Finds the errors of a statement that is prepared, as far as SQLite and the system tables have them.
+/// Returns SQLite's statement, if there is one.
+pub fn prepare_now(session: &mut Session, action: &Action) -> Result<Option<StatementId>> {
+    let (Action::Rows(sql) | Action::Write(sql, _)) = action else {
+        return Ok(None);
     };
-    if !rights.may_read_data() && !sql.databases.is_empty() {
-        return Err(SqlError::new(
-            1142,
-            format!("SELECT command denied to user '{user}'@'{host}' for table"),
-        ));
+    if let Action::Write(_, change) = action
+        && sql.is_system()
+    {
+        session.check_change(sql, *change)?;
     }
-    for (schema, table) in &sql.catalog {
-        let is_public = schema == "performance_schema" && PUBLIC_TABLES.contains(&table.as_str());
-        if schema.eq_ignore_ascii_case("information_schema") {
-            let of_others = table.eq_ignore_ascii_case("processlist")
-                || table.to_ascii_lowercase().starts_with("innodb_");
-            if of_others && !rights.may_read() && !rights.may_see_others() {
-                rights.require_all("PROCESS")?;
-            }
-        } else if !rights.may_read() && !is_public {
-            return Err(SqlError::command_denied(
-                session.shared.config.series,
-                "SELECT",
-                (&user, &host),
-                (schema, table),
-            ));
-        }
-    }
-    Ok(())
+    attach(&mut session.connections, &session.transaction, sql)?;
+    let mut statement = None;
+    ensure_prepared(
+        &mut session.connections,
+        &session.registration,
+        sql,
+        &mut statement,
+    )?;
+    Ok(statement)
 }
 
 /// Attaches the databases that a statement names, before it is prepared.
-pub fn attach(connections: &mut Connections, transaction: &Transaction, sql: &Sql) -> Result<()> {
+fn attach(connections: &mut Connections, transaction: &Transaction, sql: &Sql) -> Result<()> {
     if !sql.catalog.is_empty() && !sql.is_system() {
         connections.join_system(transaction)?;
     }
@@ -250,11 +255,10 @@ pub fn check_preparable(action: &Action) -> Result<()> {
 /// Evaluates an expression.
 pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Value> {
     let database = session.state.database();
-    let sql = tare_dialect::translate::expression(
-        expr,
-        database.as_deref(),
-        &mut SystemSchema::new(Sys::of(session.shared.config.series)),
-    )?;
+    let facts = session.connections.context.clone();
+    let sys = Sys::of(session.shared.config.series);
+    let mut schema = SystemSchema::with(sys, session.connections.own()?).for_client(&*facts);
+    let sql = tare_dialect::translate::expression(expr, database.as_deref(), &mut schema)?;
     start(session, &sql)?;
     let connection = session.connections.of(&sql)?;
     Ok(connection

@@ -44,14 +44,14 @@ fn monitor_reads_system_schemas_only() {
         ("INSERT INTO test.t VALUES (1)", 1142),
         ("USE test", 1044),
         ("SHOW TABLES FROM test", 1044),
-        ("CREATE DATABASE other", 1227),
-        ("DROP TABLE test.t", 1227),
+        ("CREATE DATABASE other", 1044),
+        ("DROP TABLE test.t", 1142),
         ("SET GLOBAL max_execution_time = 5", 1227),
         (
             "UPDATE performance_schema.setup_consumers SET enabled = 'NO'",
-            1227,
+            1142,
         ),
-        ("TRUNCATE performance_schema.events_waits_history", 1227),
+        ("TRUNCATE performance_schema.events_waits_history", 1142),
         ("KILL 1", 1227),
         ("SHUTDOWN", 1227),
     ] {
@@ -134,7 +134,7 @@ fn change_user_requires_the_password() {
         .with_pass(Some(MONITOR.into()));
     conn.change_user(opts).expect("the right password");
     assert_eq!(one(&mut conn, "SELECT USER()"), "monitor@localhost");
-    assert_eq!(errno(&mut conn, "CREATE DATABASE x"), 1227);
+    assert_eq!(errno(&mut conn, "CREATE DATABASE x"), 1044);
     let opts = mysql::ChangeUserOpts::new()
         .with_user(Some("root".into()))
         .with_pass(Some("wrong".into()));

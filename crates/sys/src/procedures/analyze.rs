@@ -9,7 +9,6 @@ use tare_dialect::plan::Sql;
 use tare_dialect::schema::View as _;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::series::Series;
-use tare_query::schema::SystemSchema;
 
 use super::caller::{Call, cell};
 use super::state::Snapshot;
@@ -239,9 +238,7 @@ impl Call<'_> {
             .map(|(i, c)| format!("j.value ->> {i} AS \"{c}\""))
             .collect();
         let source = format!("(SELECT {} FROM json_each(?1) AS j)", fields.join(", "));
-        let expanded = view
-            .query(&mut SystemSchema::new(self.caller.runner().programs()))?
-            .clone();
+        let expanded = view.query()?.clone();
         let text = expanded
             .query
             .to_string()

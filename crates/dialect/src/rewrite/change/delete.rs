@@ -38,8 +38,11 @@ impl Rewriter<'_> {
                 });
             };
             let target = self
-                .named_target(&tables, &last_name(name))
-                .map_err(|_| Error::UnknownTarget(full_name(name)))?;
+                .named_target("DELETE", &tables, &last_name(name))
+                .map_err(|error| match error {
+                    Error::NotUpdatable(_) => Error::UnknownTarget(full_name(name)),
+                    other => other,
+                })?;
             self.sql.writes = Some(target.database.clone());
             self.sql.joined = true;
             let selection = match delete.selection.take() {
@@ -65,7 +68,7 @@ impl Rewriter<'_> {
         let [one] = tables.as_slice() else {
             return Err(near("FROM"));
         };
-        let target = self.target(&one.relation)?;
+        let target = self.target("DELETE", &one.relation)?;
         self.sql.writes = Some(target.database.clone());
         let tail = self.some_rows(
             &target,

@@ -29,12 +29,13 @@ impl Target {
 }
 
 impl Rewriter<'_> {
-    pub(super) fn target(&mut self, table: &TableFactor) -> Result<Target> {
+    /// The table that is changed, which needs a privilege.
+    pub(super) fn target(&mut self, privilege: &str, table: &TableFactor) -> Result<Target> {
         let TableFactor::Table { name, alias, .. } = table else {
             return Err(Error::NoTarget);
         };
         let (database, table) = self.resolve(name)?;
-        self.add_table(&database, &table);
+        self.require_table(privilege, &database, &table)?;
         let (database, table) = canonical(database, table);
         Ok(Target {
             database,
@@ -46,6 +47,7 @@ impl Rewriter<'_> {
     /// The table of a FROM clause with this name or alias.
     pub(super) fn named_target(
         &mut self,
+        privilege: &str,
         tables: &[TableWithJoins],
         called: &str,
     ) -> Result<Target> {
@@ -58,7 +60,7 @@ impl Rewriter<'_> {
                     .as_ref()
                     .map_or_else(|| last_name(name), |a| a.name.value.clone());
                 if own.eq_ignore_ascii_case(called) {
-                    return self.target(factor);
+                    return self.target(privilege, factor);
                 }
             }
         }
@@ -75,6 +77,7 @@ impl Rewriter<'_> {
     ) -> Result<String> {
         let mut tail = String::new();
         if let Some(mut selection) = selection {
+            self.require_table("SELECT", &target.database, &target.table)?;
             self.visit(&mut selection)?;
             // In parentheses: more conditions may follow.
             tail = format!(" WHERE ({selection})");

@@ -30,7 +30,7 @@ impl Rewriter<'_> {
         if !update.table.joins.is_empty() {
             return self.update_joined(update);
         }
-        let target = self.target(&update.table.relation)?;
+        let target = self.target("UPDATE", &update.table.relation)?;
         self.sql.writes = Some(target.database.clone());
         let or = match update.or {
             Some(_) => " OR IGNORE",
@@ -192,7 +192,7 @@ impl Rewriter<'_> {
             self.visit(&mut assignment.value)?;
         }
         let called = called.ok_or_else(|| near("SET"))?;
-        let target = self.named_target(std::slice::from_ref(&update.table), &called)?;
+        let target = self.named_target("UPDATE", std::slice::from_ref(&update.table), &called)?;
         let def = self.names.definition(&target.database, &target.table);
         let ignore = update.or.is_some();
         self.sql.writes = Some(target.database.clone());

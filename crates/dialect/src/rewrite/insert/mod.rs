@@ -173,14 +173,9 @@ pub fn insert_table(
     database: &str,
     table: &str,
 ) -> Result<Option<Arc<TableDef>>> {
-    if is_system_schema(database) {
-        return Ok(None);
-    }
-    match schema.user_table(database, table)? {
-        None => Err(Error::NoSuchTable {
-            database: database.into(),
-            table: table.into(),
-        }),
-        some => Ok(some),
+    schema.require_table("INSERT", database, table)?;
+    match is_system_schema(database) {
+        true => Ok(None),
+        false => Ok(schema.user_table(database, table)?),
     }
 }

@@ -31,7 +31,10 @@ impl Rewriter<'_> {
         let Some(view) = self.names.schema.view(&table) else {
             return Ok(());
         };
-        let rewritten = view.query(self.names.schema)?;
+        let rewritten = view.query()?;
+        for (database, table) in &rewritten.catalog {
+            (self.names.schema).require_table("SELECT", database, table)?;
+        }
         self.sql.catalog.extend(rewritten.catalog.iter().cloned());
         let called = alias.take().unwrap_or_else(|| TableAlias {
             explicit: true,
@@ -102,8 +105,14 @@ impl Rewriter<'_> {
             other => Err(near(other)),
         });
         let arguments = arguments.collect::<Result<Vec<_>>>()?;
-        let (expr, catalog) = function.call(arguments, self.names.schema)?;
-        self.sql.catalog.extend(catalog.iter().cloned());
+        let (expr, catalog) = function.call(arguments)?;
+        for (database, table) in catalog {
+            // Everybody may call the native one.
+            match is_native {
+                true => self.add_table(database, table),
+                false => self.require_table("SELECT", database, table)?,
+            }
+        }
         Ok(Some(expr))
     }
 }
