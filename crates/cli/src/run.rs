@@ -66,8 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 
-    /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it) or "budget P
-    /// %". For servers that Tare instruments; of other programs, set it with tare sql
+    /// Sample events: every (the default), 1/N (what happens in windows of time that are an N-th of it),
+    /// "budget P %", or active (keep what each thread does now, and count statements only). For servers that Tare instruments; of other programs, set it with tare sql
     #[arg(long, value_name = "RULE", value_parser = sampling)]
     sampling: Option<tare::Rule>,
 

@@ -180,7 +180,8 @@ pub struct Args {
     )]
     digest_length: Option<usize>,
 
-    /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it) or "budget P %"
+    /// Sample events: every, 1/N (what happens in windows of time that are an N-th of it), "budget P %" or
+    /// active (keep what each thread does now, and count statements only)
     #[arg(
         long, value_name = "RULE", value_parser = sampling, help_heading = "Performance Schema"
     )]

@@ -137,7 +137,7 @@ pub fn boolean(text: &str) -> Result<bool, String> {
 
 /// Parses `--sampling`.
 pub fn sampling(text: &str) -> Result<tare::Rule, String> {
-    tare::Rule::parse(text).ok_or_else(|| "give every, 1/N or \"budget P %\"".into())
+    tare::Rule::parse(text).ok_or_else(|| "give every, 1/N, \"budget P %\" or active".into())
 }
 
 /// Parses `PATTERN=VALUE` of `--performance-schema-instrument`. As in mysqld, blanks and quotes around

@@ -307,17 +307,28 @@ impl Controls<'_> {
     /// that finishes last includes every change.
     pub fn recompute(&self, kinds: impl Fn(usize) -> Option<Kind>) {
         let mut version = self.control.version.fetch_add(1, Ordering::SeqCst) + 1;
-        loop {
-            for (class, cell) in self.effective.iter().enumerate() {
-                let kind = kinds(class);
-                let value = match kind {
-                    Some(kind) => self.effective_of(class, kind),
-                    None => self.effective_of_none(class),
-                };
-                if cell.load(Ordering::Relaxed) != value {
-                    cell.store(value, Ordering::Relaxed);
-                }
+        let set = |class: usize, value: u8| {
+            let cell = &self.effective[class];
+            if cell.load(Ordering::Relaxed) != value {
+                cell.store(value, Ordering::Relaxed);
             }
+        };
+        let active_class = self.control.active_class.load(Ordering::SeqCst) as usize;
+        let active_class = active_class.min(self.effective.len() - 1);
+        loop {
+            let value = |class| match kinds(class) {
+                Some(kind) => self.effective_of(class, kind),
+                None => self.effective_of_none(class),
+            };
+            // Statements count in one class or in their own, and meanwhile in either, but never in none.
+            let active = value(active_class);
+            if active != 0 {
+                set(active_class, active);
+            }
+            for class in (0..self.effective.len()).filter(|class| *class != active_class) {
+                set(class, value(class));
+            }
+            set(active_class, active);
             let now = self.control.version.load(Ordering::SeqCst);
             if now == version {
                 return;
@@ -336,11 +347,14 @@ impl Controls<'_> {
     /// The effective byte of one class under the present settings.
     pub fn effective_of(&self, class: usize, kind: Kind) -> u8 {
         let consumers = self.control.consumers.load(Ordering::SeqCst);
-        let setup = self.setup[class].load(Ordering::SeqCst);
+        let is_active_class = self.control.active_class.load(Ordering::SeqCst) as usize == class;
+        let setup = match is_active_class {
+            true => setup::ENABLED | setup::TIMED,
+            false => self.setup[class].load(Ordering::SeqCst),
+        };
         if setup & setup::ENABLED == 0 || consumers & GLOBAL == 0 {
             return 0;
         }
-        let is_active_class = self.control.active_class.load(Ordering::SeqCst) as usize == class;
         if self.control.is_active() != is_active_class {
             return 0;
         }

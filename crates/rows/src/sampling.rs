@@ -12,7 +12,7 @@ pub struct SamplingSetting {
     pub id: u32,
     /// Its name.
     pub event_type: &'static str,
-    /// `every`, `1/N` or `budget P %`.
+    /// `every`, `1/N`, `budget P %` or `active`.
     pub sampling: String,
     /// N.
     pub one_in: u64,
@@ -25,10 +25,11 @@ static SETUP_SAMPLING: Spec<SamplingSetting> = Spec::new(
     "How events of each type are sampled. Statements, digests and errors are always counted exactly; `wait` includes \
      idle times. `1/N`: windows that are 1/N of the time are observed, or one allocation in N. `budget P %`: N is \
      chosen so that instrumentation takes at most P % of the program's CPU time. Of `memory`, allocations \
-     below 4 KiB are drawn one by one, in servers behind the door; other programs count them all.",
+     below 4 KiB are drawn one by one, in servers behind the door; other programs count them all. `active`, which is \
+     the level of all types: nothing is counted but statements in total, and each thread keeps what it does now.",
     &[&[
         col("event_type", "varchar(64)", "The event type.", |r: &SamplingSetting| r.event_type.into()),
-        col("sampling", "varchar(64)", "`every`, `1/N` or `budget P %`; can be updated.", |r| r.sampling.as_str().into()),
+        col("sampling", "varchar(64)", "`every`, `1/N`, `budget P %` or `active`; can be updated.", |r| r.sampling.as_str().into()),
         col("one_in", U64, "N at present.", |r| r.one_in.into()),
     ]],
     |view, _| view.snapshot.sampling_settings(),

@@ -46,6 +46,7 @@ pub enum LockTiming {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sampling {
     /// How events of each type are sampled, by [`GROUP_NAMES`](tare_layout::sampling::GROUP_NAMES).
+    /// [`Rule::Active`] in any of them is the level of all.
     pub rules: [Rule; GROUPS],
     /// The seed of the random numbers; `None`: the clock.
     pub seed: Option<u64>,

@@ -69,8 +69,8 @@ pub use engine::{
 pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]
 pub use point::{
-    error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage, statement,
-    table, thread, transaction, wait,
+    active, error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage,
+    statement, table, thread, transaction, wait,
 };
 pub use segment_file::check_segment_path;
 pub use source::Source;

@@ -102,7 +102,7 @@ pub enum OptionError {
 
 const NUMBER: &str = "a whole number, or -1 for the default";
 const SAMPLING: &str = "every, 1/N or budget P %, of sampling or of one type: sampling_wait, \
-     sampling_stage, sampling_transaction, sampling_memory";
+     sampling_stage, sampling_transaction, sampling_memory; or active, of sampling";
 const SWITCH: &str = "ON or OFF";
 const INSTRUMENT: &str = "PATTERN=VALUE, where VALUE is ON, OFF or COUNTED: 'wait/synch/%=COUNTED'";
 
@@ -180,7 +180,8 @@ impl Config {
             of => {
                 let group = of.strip_prefix('_')?;
                 let group = GROUP_NAMES.iter().position(|name| *name == group)?;
-                sampling.rules[group] = Rule::parse(value)?;
+                let rule = Rule::parse(value).filter(|rule| *rule != Rule::Active)?;
+                sampling.rules[group] = rule;
             }
         }
         Some(())
@@ -244,7 +245,13 @@ mod tests {
         assert_eq!(config.option("sampling-stage", "every"), Ok(()));
         let one = Rule::OneIn(16);
         assert_eq!(config.sampling.rules, [one, Rule::Every, one, one]);
-        for (name, value) in [("sampling", "16"), ("sampling_statement", "1/16")] {
+        assert_eq!(config.option("sampling", "active"), Ok(()));
+        assert_eq!(config.sampling.rules, [Rule::Active; GROUPS]);
+        for (name, value) in [
+            ("sampling", "16"),
+            ("sampling_statement", "1/16"),
+            ("sampling_wait", "active"),
+        ] {
             assert!(config.option(name, value).is_err(), "{name}");
         }
     }

@@ -436,9 +436,12 @@ impl Snapshot {
     }
 }
 
-/// `OFF`, or the rule of each event type that is sampled.
+/// `OFF`, `active`, or the rule of each event type that is sampled.
 fn sampling(host: &Host) -> String {
     let control = host.view().control();
+    if control.is_active() {
+        return Rule::Active.to_string();
+    }
     let mut rules: Vec<String> = Vec::new();
     for (group, name) in GROUP_NAMES.into_iter().enumerate() {
         match control.rule(group) {

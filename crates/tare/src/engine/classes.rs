@@ -6,8 +6,8 @@ use tare_layout::control::setup;
 use tare_layout::shared::Lost;
 use tare_layout::{Kind, pattern};
 
-use super::settings;
 use super::state::{Engine, lock};
+use super::{active, settings};
 use crate::class::{CLASSES, Class};
 use crate::config::Setting;
 use crate::number::NO_NUMBER;
@@ -18,6 +18,11 @@ impl Engine {
         for class in CLASSES {
             self.register(class);
         }
+        let active = self.number(&active::STATEMENT);
+        let control = self.view.control();
+        control
+            .active_class
+            .store(u32::from(active), Ordering::Relaxed);
         self.place_errors();
         self.place_metrics();
         self.view.controls().recompute(|i| self.kind_of(i));

@@ -80,11 +80,14 @@ impl Engine {
         let seed = sampling.seed.unwrap_or_else(clock::now);
         control.sampling_seed.store(seed, Ordering::Relaxed);
         for (group, rule) in sampling.rules.into_iter().enumerate() {
-            if rule != Rule::Every {
+            if !matches!(rule, Rule::Every | Rule::Active) {
                 control.set_rule(group, rule);
             }
         }
-        if control.is_sampling() {
+        if sampling.rules.contains(&Rule::Active) {
+            control.set_rule(0, Rule::Active);
+        }
+        if control.is_sampling() || control.is_active() {
             self.view.controls().recompute(|_| None);
         }
     }

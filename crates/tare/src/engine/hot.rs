@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use tare_layout::activity::Activity;
 use tare_layout::shared::Lost;
 
 use super::draws::Draws;
@@ -34,6 +35,8 @@ enum Mode {
 struct Hot {
     generation: Cell<u32>,
     local: Cell<*const Local>,
+    /// The line of the local's slot, for points that write nothing else; null = there is no local.
+    activity: Cell<*const Activity>,
     mode: Cell<Mode>,
     /// The thread's class when it attaches.
     class: Cell<Option<&'static Class>>,
@@ -63,6 +66,7 @@ impl Hot {
         Self {
             generation: Cell::new(0),
             local: Cell::new(ptr::null()),
+            activity: Cell::new(ptr::null()),
             mode: Cell::new(Mode::New),
             class: Cell::new(None),
             parent: Cell::new(0),
@@ -76,56 +80,22 @@ impl Hot {
             draws: Draws::new(),
         }
     }
-}
 
-#[cfg(own_tls)]
-use own::HOT;
-
-/// A thread-local of our own. In a shared library, Rust's is found by a call into the dynamic linker, a
-/// dozen instructions in every event. This one is at an offset from the thread's register, which is
-/// read from memory. The C library reserves a few bytes for such libraries.
-#[cfg(own_tls)]
-mod own {
-    use crate::engine::hot::Hot;
-
-    pub(super) struct Key;
-
-    pub(super) static HOT: Key = Key;
-
-    // Zeroes are a `Hot`: see `Hot::new`.
-    std::arch::global_asm!(
-        ".pushsection .tbss.tare_hot_place,\"awT\",@nobits",
-        ".hidden tare_hot_place",
-        ".globl tare_hot_place",
-        ".type tare_hot_place,@object",
-        ".size tare_hot_place,{size}",
-        ".balign 64",
-        "tare_hot_place:",
-        ".zero {size}",
-        ".popsection",
-        size = const size_of::<Hot>(),
-    );
-
-    impl Key {
-        #[inline(always)]
-        pub fn with<T>(&self, work: impl FnOnce(&Hot) -> T) -> T {
-            let place: *const Hot;
-            // SAFETY: the address of this thread's copy of `tare_hot_place`: its offset from the
-            // thread's register is in the GOT, and the word at `fs:[0]` is that register's value.
-            unsafe {
-                std::arch::asm!(
-                    "mov {place}, qword ptr [rip + tare_hot_place@GOTTPOFF]",
-                    "add {place}, qword ptr fs:[0]",
-                    place = out(reg) place,
-                    options(pure, nomem, nostack),
-                );
-            }
-            // SAFETY: as large as a `Hot`, aligned, at first zero, which is a valid `Hot`; this
-            // thread's only.
-            work(unsafe { &*place })
-        }
+    /// Makes a local the thread's; null = it has none.
+    #[inline]
+    fn set_local(&self, local: *const Local) {
+        self.local.set(local);
+        // SAFETY: null, or a local that the thread or its session owns.
+        let slot = unsafe { local.as_ref() }.map(|local| local.slot);
+        let line = slot.map_or(ptr::null(), |slot| ptr::from_ref(&slot.activity));
+        self.activity.set(line);
     }
 }
+
+#[cfg(own_tls)]
+mod own;
+#[cfg(own_tls)]
+use own::HOT;
 
 thread_local! {
     #[cfg(not(own_tls))]
@@ -156,7 +126,7 @@ impl Drop for LeaveOnDrop {
                 hot.local.get()
             };
             hot.generation.set(0);
-            hot.local.set(ptr::null());
+            hot.set_local(ptr::null());
             hot.mode.set(Mode::Gone);
             if !own.is_null() {
                 // SAFETY: created by `attach` on this thread; it has not left yet.
@@ -206,12 +176,29 @@ pub(crate) fn local_of_statements<'a>() -> Option<&'a Local> {
     local_under(&NOW.statements)
 }
 
+/// In the word of waits, in place of the generation: no wait is counted, and threads keep what they do now.
+/// It has more bits than any generation, so that no thread's is equal.
+pub(crate) const ACTIVE: u32 = u32::MAX - 1;
+
+/// The line of what the calling thread does now, if the thread has a slot: for hosts that call only at the
+/// level `active`.
+#[inline(always)]
+pub(crate) fn activity<'a>() -> Option<&'a Activity> {
+    // SAFETY: null, or in the slot of the thread's local, whose segment the local keeps mapped.
+    HOT.with(|hot| unsafe { hot.activity.get().as_ref() })
+}
+
 #[inline(always)]
 fn local_under<'a>(word: &AtomicU32) -> Option<&'a Local> {
-    let generation = word.load(Ordering::Relaxed);
-    if generation == 0 {
-        return None;
+    match word.load(Ordering::Relaxed) {
+        0 => None,
+        generation => local_in(generation),
     }
+}
+
+/// The local under the value of such a word, which is not 0.
+#[inline(always)]
+pub(crate) fn local_in<'a>(generation: u32) -> Option<&'a Local> {
     HOT.with(|hot| {
         if hot.generation.get() == generation {
             // SAFETY: generation equal to the running one means `local` was set with it and
@@ -350,6 +337,9 @@ pub(crate) fn with(work: impl FnOnce(&Engine)) {
 #[cold]
 #[inline(never)]
 fn local_slow<'a>(generation: u32) -> Option<&'a Local> {
+    if generation == ACTIVE {
+        return None;
+    }
     HOT.with(|hot| {
         match hot.mode.get() {
             // A signal handler: the code that it interrupted may hold the lock of the engine.
@@ -469,7 +459,8 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
         engine.lose(Lost::ThreadEvents, 1);
         return None;
     }
-    let previous = hot.local.replace(ptr::null());
+    let previous = hot.local.get();
+    hot.set_local(ptr::null());
     hot.generation.set(0);
     if !previous.is_null() {
         // SAFETY: a Local of an earlier generation, created by this function for this thread.
@@ -494,7 +485,7 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
         engine.lose(Lost::ThreadEvents, 1);
         return None;
     }
-    hot.local.set(local);
+    hot.set_local(local);
     hot.mode.set(Mode::Attached);
     hot.generation.set(generation);
     // SAFETY: just created; only `leave` frees it, after it has been removed from HOT.
@@ -505,7 +496,7 @@ fn attach<'a>(hot: &Hot, generation: u32) -> Option<&'a Local> {
 pub(crate) fn forget_in_child() {
     HOT.with(|hot| {
         hot.generation.set(0);
-        hot.local.set(ptr::null());
+        hot.set_local(ptr::null());
         hot.sessions.set(0);
         hot.mode.set(Mode::New);
         hot.os_id.set(0);
@@ -545,7 +536,7 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
             hot.own.set(before.0);
         }
         hot.sessions.set(hot.sessions.get() + 1);
-        hot.local.set(session);
+        hot.set_local(session);
         hot.generation.set((key >> 32) as u32);
         before
     })
@@ -555,7 +546,7 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
 /// local of their own.
 pub(crate) fn stay_in_session(session: *const Local, key: u64) {
     HOT.with(|hot| {
-        hot.local.set(session);
+        hot.set_local(session);
         hot.generation.set((key >> 32) as u32);
     });
 }
@@ -564,14 +555,14 @@ pub(crate) fn stay_in_session(session: *const Local, key: u64) {
 pub(crate) fn no_session() {
     HOT.with(|hot| {
         hot.generation.set(0);
-        hot.local.set(ptr::null());
+        hot.set_local(ptr::null());
     });
 }
 
 /// Undoes [`enter_session`].
 pub(crate) fn leave_session((local, generation): Before) {
     HOT.with(|hot| {
-        hot.local.set(local);
+        hot.set_local(local);
         hot.generation.set(generation);
         hot.sessions.set(hot.sessions.get().saturating_sub(1));
     });

@@ -5,6 +5,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU64, Ordering};
 
+use tare_layout::activity;
 use tare_layout::bank::{Bank, awake_line_of};
 use tare_layout::class::{EventType, Kind};
 use tare_layout::control::{effective, is_cpu_timed};
@@ -125,6 +126,8 @@ pub(crate) struct Local {
     /// The thread's CPU time when each began, in nanoseconds, for those that have OTHER_CLOCK; 0 = not
     /// measured.
     pub statement_cpu: [Cell<u64>; STATEMENT_DEPTH],
+    /// At the level `active`: the statement around each of them, if it began at that level.
+    pub outer_statements: [Cell<activity::Statement>; STATEMENT_DEPTH],
     /// Digests of the last texts.
     pub digests: UnsafeCell<DigestCache>,
 }
@@ -139,6 +142,7 @@ pub(crate) struct Rings {
     pub open_statements: &'static [event::Statement],
     pub transactions: &'static [event::Transaction],
     pub text: &'static [AtomicU64],
+    pub active_text: &'static [AtomicU64],
     pub long_waits: &'static [event::Wait],
     pub long_stages: &'static [event::Stage],
 }

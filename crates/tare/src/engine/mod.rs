@@ -7,8 +7,10 @@
 //! | off, all of its kind, and settings are [watched](settings::watch_settings) | one load, one branch |
 //! | off (running, instrument off) | the above, the thread's slot, one byte of flags |
 //! | on | as its flags say |
+//! | level `active` | one store into the thread's line ([`active`]); statements are counted in one row |
 
 pub(crate) mod account;
+pub(crate) mod active;
 mod awake;
 pub(crate) mod bank;
 mod classes;

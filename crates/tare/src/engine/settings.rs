@@ -27,10 +27,13 @@ impl Active {
     /// The state of threads: the columns `PROCESSLIST_...` of `threads`, recorded while
     /// `global_instrumentation` and `thread_instrumentation` are on.
     pub const THREADS: Self = Self(1);
+    /// What threads do now: the level `active`, at which nothing else is active.
+    pub const MOMENTS: Self = Self(1 << 31);
     /// Everything.
     pub const ALL: Self = Self(u32::MAX);
     /// Statements, from the first byte to the last, and the state of threads.
     const STATEMENTS: Self = (Self::THREADS)
+        .or(Self::MOMENTS)
         .or(Self::of(Kind::Statement))
         .or(Self::of(Kind::Stage))
         .or(Self::of(Kind::Transaction));
@@ -38,6 +41,7 @@ impl Active {
     const WAITS: Self = Self(
         !(Self::STATEMENTS.0
             | Self::of(Kind::Memory).0
+            | Self::MOMENTS.0
             | Self::of(Kind::Error).0
             | Self::of(Kind::Thread).0),
     );
@@ -220,7 +224,10 @@ fn set_generations(engine: &Engine, active: Active, observed: Active) {
         let generation = if is_on { engine.generation } else { 0 };
         word.store(generation, Ordering::Relaxed);
     };
-    store(&NOW.waits, observed.meets(Active::WAITS));
+    match active.meets(Active::MOMENTS) {
+        true => NOW.waits.store(hot::ACTIVE, Ordering::Relaxed),
+        false => store(&NOW.waits, observed.meets(Active::WAITS)),
+    }
     store(&NOW.objects, active.meets(Active::WAITS));
     store(&NOW.statements, active.meets(Active::STATEMENTS));
     let transaction = Active::of(Kind::Transaction);
@@ -231,6 +238,12 @@ fn set_generations(engine: &Engine, active: Active, observed: Active) {
 fn active(engine: &Engine) -> Active {
     let view = engine.view;
     let consumers = view.control().consumers.load(Ordering::SeqCst);
+    if view.control().is_active() {
+        return match consumers & GLOBAL {
+            0 => Active::default(),
+            _ => Active::MOMENTS,
+        };
+    }
     let mut active = match consumers & (GLOBAL | THREAD) == GLOBAL | THREAD {
         true => Active::THREADS,
         false => Active::default(),
@@ -276,7 +289,7 @@ impl ChangeFollower {
     fn begin(engine: &Engine, is_limited: bool) -> Self {
         let control = engine.view.control();
         control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
-        if control.is_sampling() {
+        if control.is_sampling() || control.is_active() {
             // Statements no longer check whether a thread opens windows.
             let controls = engine.view.controls();
             controls.recompute(|class| engine.kind_of(class));

@@ -113,7 +113,7 @@ impl Windows {
             self.end_early(engine, now);
             self.begin(engine, now, now);
         }
-        if self.version == 0 {
+        if self.version == 0 || engine.view.control().is_active() {
             return None;
         }
         let mut due = self.windows(engine, now);
@@ -183,8 +183,12 @@ impl Windows {
     /// Begins a stratum that was to begin at `planned`, unless nothing is sampled.
     fn begin(&mut self, engine: &Engine, planned: u64, now: u64) {
         let control = engine.view.control();
-        let rates =
-            (control.sampling.each_ref()).map(|n| n.load(Ordering::SeqCst).clamp(1, MAX_RATE));
+        let rates = match control.is_active() {
+            true => [1; GROUPS],
+            false => {
+                (control.sampling.each_ref()).map(|n| n.load(Ordering::SeqCst).clamp(1, MAX_RATE))
+            }
+        };
         let in_windows = (0..GROUPS).filter(|group| has_windows(*group));
         let smallest = in_windows
             .map(|group| rates[group])

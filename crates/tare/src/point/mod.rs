@@ -3,6 +3,7 @@
 //! Each kind of event has a module of its own. Each point begins with the same three checks: whether
 //! Tare records, whether the thread has a slot, and what the flags of the class are.
 
+pub mod active;
 mod class;
 pub mod error;
 pub mod file;

@@ -27,6 +27,7 @@ use crate::engine::settings;
 use crate::source::Source;
 use tare_layout::Kind;
 
+mod active;
 mod counters;
 
 /// A running statement. When it is dropped, it ends, and with it the thread's stage.
@@ -109,11 +110,18 @@ pub unsafe fn start_number_at(place: *mut Statement, number: u16, source: Source
 
 #[inline(always)]
 fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement> {
-    let bits = local.bits(number);
+    let mut bits = local.bits(number);
     if bits & effective::COUNT == 0 {
-        // No other event begins where an earlier one ended.
-        local.edge.set(0);
-        return None;
+        if let Some((bits, level)) = active::begin(local, number) {
+            return Some(Statement::of_active(local, number, bits, level));
+        }
+        // The level may have ended in between.
+        bits = local.bits(number);
+        if bits & effective::COUNT == 0 {
+            // No other event begins where an earlier one ended.
+            local.edge.set(0);
+            return None;
+        }
     }
     let level = local.statements.get();
     if level >= local.engine.statement_depth.min(STATEMENT_DEPTH) {
@@ -194,6 +202,18 @@ impl Statement {
         }
     }
 
+    /// One that begins at the level `active`.
+    #[inline(always)]
+    fn of_active(local: &Local, number: u16, bits: u8, level: usize) -> Self {
+        let mut statement = Self::of_none();
+        statement.key = crate::engine::active::KEY;
+        statement.local = local;
+        statement.class.set(number);
+        statement.level = level as u8;
+        statement.bits.set(bits);
+        statement
+    }
+
     /// Whether anything is recorded: hosts can skip work that is only for Tare.
     #[inline]
     pub fn is_recorded(&self) -> bool {
@@ -229,18 +249,21 @@ impl Statement {
     /// Changes its class, when its kind becomes known.
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn refine(&self, class: &Class) {
-        if class.kind() == Kind::Statement
-            && let Some(local) = self.local()
-        {
-            self.refine_in(local, local.number(class));
+        if class.kind() != Kind::Statement {
+            return;
+        }
+        match self.local() {
+            Some(local) => self.refine_in(local, local.number(class)),
+            None => self.refine_active_as(class),
         }
     }
 
     /// The same by the number of a class of statements, as in [`start_number_at`].
     #[inline(always)]
     pub fn refine_number(&self, number: u16) {
-        if let Some(local) = self.local() {
-            self.refine_in(local, number);
+        match self.local() {
+            Some(local) => self.refine_in(local, number),
+            None => self.refine_active(number),
         }
     }
 
@@ -268,7 +291,9 @@ impl Statement {
 
     /// Sets its text, of which the first 1,024 bytes are stored, and computes its digest from it.
     pub fn text(&self, text: &str) {
-        let Some(local) = self.local() else { return };
+        let Some(local) = self.local() else {
+            return self.text_active(text.as_bytes());
+        };
         self.store_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
@@ -280,7 +305,9 @@ impl Statement {
     #[inline(never)]
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn text_only(&self, text: &str) {
-        let Some(local) = self.local() else { return };
+        let Some(local) = self.local() else {
+            return self.text_active(text.as_bytes());
+        };
         self.store_text(local, text);
     }
 
@@ -323,14 +350,23 @@ impl Statement {
 
     /// Ends it without counting it.
     pub fn discard(mut self) {
-        let Some(local) = self.local() else { return };
+        match self.local() {
+            Some(local) => {
+                self.leave(local);
+                self.key = 0;
+            }
+            None => self.bits.set(0),
+        }
+    }
+
+    /// Its thread goes on without it.
+    fn leave(&self, local: &Local) {
         if self.level == 0 {
             stage::end_of(local, 0);
         }
         local.statements.set(usize::from(self.level));
         let depth = &local.slot.statement_depth;
         depth.store(u32::from(self.level), Ordering::Relaxed);
-        self.key = 0;
     }
 
     /// Sets how long it waited for table locks.
@@ -355,7 +391,9 @@ impl Statement {
     /// The same, for a digest of [`Digest::with_verb`].
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared_with_verb(&self, verb: &str, text: &str, digest: &Digest) {
-        let Some(local) = self.local() else { return };
+        let Some(local) = self.local() else {
+            return self.text_active(text.as_bytes());
+        };
         self.store_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
             let schema = self.schema.get();
@@ -528,8 +566,10 @@ impl Statement {
 impl Drop for Statement {
     #[inline]
     fn drop(&mut self) {
-        if let Some(local) = self.local() {
-            self.end(local);
+        match self.local() {
+            Some(local) => self.end(local),
+            None if self.is_active() => self.end_active(),
+            None => {}
         }
     }
 }

@@ -11,10 +11,10 @@ use tare_layout::sizes;
 use tare_layout::slot::{ATTRIBUTE_BYTES, Command, LIVE};
 
 use crate::class::Class;
-use crate::engine::clock;
 use crate::engine::hot::{self, local, local_of_statements};
 use crate::engine::local::Local;
 use crate::engine::running::{NOW, engine, pinned};
+use crate::engine::{active, clock};
 pub use crate::modes::ConnectionType;
 use crate::modes::builder;
 
@@ -124,6 +124,10 @@ pub fn set_db(name: &str) {
 /// Sets the client's command. Restarts `PROCESSLIST_TIME`.
 #[inline]
 pub fn set_command(command: Command) {
+    // At the level `active` readers conclude the command from the statement.
+    if active::is_on() {
+        return;
+    }
     if let Some(local) = local_of_statements() {
         // The column is in seconds: a recent clock read is precise enough.
         local.forget_stale_edges();

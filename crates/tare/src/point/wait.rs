@@ -13,8 +13,9 @@ use tare_layout::shared::Lost;
 use tare_layout::slot::{WAIT_DEPTH, ring};
 
 use crate::class::Class;
+use crate::engine::active::{self, local_of_moments};
 use crate::engine::clock;
-use crate::engine::hot::{attached, local_of_waits};
+use crate::engine::hot::{attached, local_in};
 use crate::engine::local::{Local, is_event, words};
 use crate::engine::running::{self, NOW};
 use crate::source::Source;
@@ -33,7 +34,8 @@ pub struct Wait {
 
 #[derive(Debug)]
 struct Running {
-    /// The thread that it belongs to: see [`Local::key`].
+    /// The thread that it belongs to: see [`Local::key`]. [`active::KEY`]: it began at the level `active`;
+    /// then `start` is that key, and `object` the word of the outer wait.
     key: u64,
     start: u64,
     /// Event id, 0 = it is not stored as an event.
@@ -103,8 +105,12 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
     source: Source,
     object: impl FnOnce(&Local) -> (u64, u8),
 ) -> Wait {
-    let Some(local) = local_of_waits() else {
+    let generation = NOW.waits.load(Ordering::Relaxed);
+    if generation == 0 {
         return Wait::NONE;
+    }
+    let Some(local) = local_in(generation) else {
+        return begin_moment(class, operation, object);
     };
     let (object, mask) = object(local);
     let number = local.number(class);
@@ -132,6 +138,40 @@ pub(crate) fn start_on<const HOST_CALLS: bool>(
         false => begin_outlined(
             local, weight, kind, number, bits, operation, start, object, source,
         ),
+    }
+}
+
+/// Begins a wait at the level `active`.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+fn begin_moment(
+    class: &Class,
+    operation: Operation,
+    object: impl FnOnce(&Local) -> (u64, u8),
+) -> Wait {
+    let Some(local) = local_of_moments() else {
+        return Wait::NONE;
+    };
+    let (number, object) = (local.number(class), object(local).0);
+    let Some(outer) = local.begin_wait(number, class.kind(), operation, object) else {
+        return Wait::NONE;
+    };
+    let running = Running {
+        key: active::KEY,
+        start: local.key,
+        id: 0,
+        bytes: at::NO_BYTES,
+        object: outer,
+        class: number,
+        weight: 0,
+        operation,
+        line: 0,
+        event_type: EventType::Wait,
+        bits: 0,
+    };
+    Wait {
+        running: Some(running),
+        thread: PhantomData,
     }
 }
 
@@ -295,7 +335,7 @@ impl Running {
     fn end(&self) {
         // Unless Tare was stopped, or the thread's session changed, during the wait.
         let Some(local) = attached().filter(|local| local.key == self.key) else {
-            return;
+            return self.end_moment();
         };
         if !is_by_counter(self.bits) || self.id != 0 {
             return self.end_unusual(local);
@@ -329,6 +369,17 @@ impl Running {
                 line.add(EXTRA, extra);
             }
             None => self.count_its_own(local, ticks),
+        }
+    }
+
+    /// Ends a wait that began at the level `active`.
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    fn end_moment(&self) {
+        if self.key == active::KEY
+            && let Some(local) = attached().filter(|local| local.key == self.start)
+        {
+            local.set_wait(self.object);
         }
     }
 

@@ -7,6 +7,7 @@ use tare_layout::event::Operation;
 use tare_layout::sampling::WAIT;
 
 use crate::class::Class;
+use crate::engine::active::local_of_moments;
 use crate::engine::hot::{self, attached, local_of_waits};
 use crate::engine::local::{Local, is_event};
 use crate::engine::running;
@@ -136,6 +137,26 @@ impl LockPoint {
         taken
     }
 
+    /// Waits for the lock while no wait is counted. At the level `active` the thread keeps the wait.
+    #[cold]
+    #[inline(never)]
+    fn take_uncounted(&self, mode: LockMode, slow: impl FnOnce() -> bool) -> bool {
+        let Some(local) = local_of_moments() else {
+            return slow();
+        };
+        let (number, key) = (self.number(local), local.key);
+        let (class, instance) = ((number >> 32) as u16, number & 0xffff_ffff);
+        let operation = operation(self.class, mode);
+        let outer = local.begin_wait(class, self.class.kind(), operation, instance);
+        let taken = slow();
+        if let Some(outer) = outer
+            && let Some(local) = attached().filter(|local| local.key == key)
+        {
+            local.set_wait(outer);
+        }
+        taken
+    }
+
     #[inline(always)]
     fn number(&self, local: &Local) -> u64 {
         let number = self.number.load(Ordering::Relaxed);
@@ -187,7 +208,7 @@ impl Point for LockPoint {
         slow: impl FnOnce() -> bool,
     ) -> bool {
         let Some(local) = local_of_waits() else {
-            return quick() || slow();
+            return quick() || self.take_uncounted(mode, slow);
         };
         let number = self.number(local);
         let class = (number >> 32) as u16;

@@ -93,7 +93,9 @@ impl Statement {
     #[cold]
     pub fn failed(&self, errno: u32, sqlstate: &str, message: &str) {
         self.set(Counter::Errors, 1);
-        let Some(local) = self.local() else { return };
+        let Some(local) = self.local() else {
+            return self.failed_active();
+        };
         let Some(record) = self.record(local) else {
             return;
         };

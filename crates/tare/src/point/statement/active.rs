@@ -1,0 +1,229 @@
+//! Statements at the level `active`: the thread's line has the innermost one and its text, and each counts
+//! in one row when it ends.
+//!
+//! Such a [`Statement`] has [`active::KEY`] in place of its thread's key, so that whatever else the host
+//! reports about it does nothing. Its `bits` are those of the row's class.
+
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+use tare_layout::activity::{self, TRUNCATED};
+use tare_layout::class::{Counter, EventType, counter_cell};
+use tare_layout::control::effective;
+use tare_layout::name::pack;
+use tare_layout::primitive::AtomicU64;
+use tare_layout::shared::Lost;
+use tare_layout::slot::STATEMENT_DEPTH;
+
+use super::Statement;
+use crate::class::Class;
+use crate::engine::active;
+use crate::engine::hot::attached;
+use crate::engine::local::Local;
+use crate::engine::settings;
+use crate::point::{stage, transaction};
+
+/// In the bits of a statement: it has failed.
+const FAILED: u8 = effective::HISTORY;
+/// The bits that a statement takes over from its row's class.
+const BITS: u8 = effective::COUNT | effective::TIME | effective::OTHER_CLOCK;
+
+/// Begins a statement of the class with this number, if the level is `active`: its bits and its level. The
+/// thread's flags of that class are 0.
+#[inline(never)]
+#[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+pub(super) fn begin(local: &Local, number: u16) -> Option<(u8, usize)> {
+    let bits = local.bits(local.number(&active::STATEMENT));
+    if bits & effective::COUNT == 0 {
+        return None;
+    }
+    let level = local.statements.get();
+    if level >= local.engine.statement_depth.min(STATEMENT_DEPTH) {
+        local.engine.lose(Lost::NestedStatements, 1);
+        return None;
+    }
+    if bits & effective::SAMPLED != 0 && level == 0 {
+        settings::watch_for_windows();
+    }
+    let start = local.clock(bits, EventType::Statement);
+    local.statement_ids[level].set(0);
+    local.statement_starts[level].set(start);
+    local.statements.set(level + 1);
+    let line = &local.slot.activity;
+    let mut new = activity::Statement {
+        class: number.into(),
+        began: start,
+        depth: 1,
+        ..activity::Statement::default()
+    };
+    if level != 0 {
+        let outer = line.statement();
+        local.outer_statements[level].set(outer);
+        // Its text follows that of the outer one.
+        if outer.class != 0 {
+            let words = outer.text_bytes().div_ceil(8) as u32;
+            new.text_at = outer.text_at + 8 * words;
+            new.depth = outer.depth + 1;
+        }
+    }
+    line.change(|line| line.set(new));
+    Some((bits & BITS, level))
+}
+
+impl Statement {
+    /// The local, if this is the innermost statement, and began at the level `active`.
+    #[inline(always)]
+    fn active_local<'a>(&self) -> Option<&'a Local> {
+        if self.key != active::KEY {
+            return None;
+        }
+        attached().filter(|local| {
+            ptr::eq(ptr::from_ref(*local), self.local)
+                && local.statements.get() == usize::from(self.level) + 1
+        })
+    }
+
+    /// Whether it began at the level `active`. Then only its text, its class and its failure matter.
+    #[inline(always)]
+    pub fn is_active(&self) -> bool {
+        self.key == active::KEY
+    }
+
+    /// Changes its class.
+    pub(super) fn refine_active_as(&self, class: &Class) {
+        if let Some(local) = self.active_local() {
+            self.refine_active(local.number(class));
+        }
+    }
+
+    /// The same by the class's number.
+    #[inline(always)]
+    pub(super) fn refine_active(&self, number: u16) {
+        if let Some(local) = self.active_local() {
+            self.class.set(number);
+            let class = &local.slot.activity.statement;
+            class.store(number.into(), Ordering::Relaxed);
+        }
+    }
+
+    /// Stores its text, which may be no UTF-8, as far as there is space.
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub fn text_active(&self, text: &[u8]) {
+        let Some(local) = self.active_local() else {
+            return;
+        };
+        let line = &local.slot.activity;
+        let at = line.text_at.load(Ordering::Relaxed) as usize;
+        let area = local.rings.active_text.get(at / 8..).unwrap_or(&[]);
+        let limit = local.engine.sql_text_bytes.min(8 * area.len());
+        let stored = &text[..text.len().min(limit)];
+        let is_cut = u32::from(stored.len() < text.len());
+        line.change(|line| {
+            store(area, stored);
+            let bytes = stored.len() as u32 | is_cut * TRUNCATED;
+            line.text_bytes.store(bytes, Ordering::Relaxed);
+        });
+    }
+
+    /// Notes that it has failed.
+    #[inline]
+    pub fn failed_active(&self) {
+        if self.key == active::KEY {
+            self.bits.set(self.bits.get() | FAILED);
+        }
+    }
+
+    /// Ends a statement that began at the level `active`, whatever the level is now.
+    #[inline(never)]
+    #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
+    pub(super) fn end_active(&self) {
+        let Some(local) = self.active_local() else {
+            return;
+        };
+        let (bits, level) = (self.bits.get(), usize::from(self.level));
+        let has_failed = bits & FAILED != 0;
+        let now = local.clock(bits, EventType::Statement);
+        // The time by the counter, for events of another level that end with the statement.
+        let counter_now = match bits & effective::OTHER_CLOCK {
+            0 => now,
+            _ => 0,
+        };
+        if level == 0 {
+            stage::end_of(local, counter_now);
+        }
+        if local.autocommit.depth.get() == level + 1 {
+            transaction::end_of_statement(local, counter_now, has_failed);
+        }
+        if bits & effective::COUNT != 0 {
+            count(
+                local,
+                bits,
+                local.statement_starts[level].get(),
+                now,
+                has_failed,
+            );
+        }
+        leave(local, level, now);
+    }
+
+    /// Ends a statement that began at another level, as one of the level `active`: that was the level for a
+    /// while, and the host has not reported all that belongs to it.
+    pub fn end_as_active(mut self, has_failed: bool) {
+        if let Some(local) = self.local() {
+            let bits = self.bits.get();
+            if bits & (effective::TIME | effective::COUNT) == effective::TIME | effective::COUNT {
+                let now = local.clock(bits, EventType::Statement);
+                let start = local.statement_starts[usize::from(self.level)].get();
+                count(local, bits, start, now, has_failed);
+            }
+            self.leave(local);
+        }
+        self.key = 0;
+    }
+}
+
+/// Stores bytes in words.
+#[inline(always)]
+fn store(area: &[AtomicU64], bytes: &[u8]) {
+    let (words, rest) = bytes.as_chunks();
+    for (cell, word) in area.iter().zip(words) {
+        cell.store(u64::from_le_bytes(*word), Ordering::Relaxed);
+    }
+    if !rest.is_empty()
+        && let Some(cell) = area.get(words.len())
+    {
+        cell.store(pack(rest), Ordering::Relaxed);
+    }
+}
+
+/// Counts a statement in the row of all of them.
+#[inline(always)]
+fn count(local: &Local, bits: u8, start: u64, now: u64, has_failed: bool) {
+    let class = local.number(&active::STATEMENT);
+    let Some(row) = local.complete_row(class) else {
+        return;
+    };
+    match local.is_timed(bits, start, now) {
+        true => local.time(class, &row[0], local.elapsed(start, now)),
+        false => row[0].count(),
+    }
+    if has_failed {
+        let (line, cell) = counter_cell(Counter::Errors as usize);
+        row[line].add(cell, 1);
+    }
+}
+
+/// The statement of this level is over.
+#[inline(always)]
+fn leave(local: &Local, level: usize, now: u64) {
+    local.statements.set(level);
+    let line = &local.slot.activity;
+    if level == 0 {
+        line.statement.store(0, Ordering::Relaxed);
+        line.began.store(now, Ordering::Relaxed);
+        return;
+    }
+    let outer = local.outer_statements[level].get();
+    line.change(|line| line.set(outer));
+}
