@@ -1,5 +1,6 @@
 //! Functions of the session.
 
+use crate::Counted;
 use crate::prelude::*;
 
 /// By name.
@@ -119,11 +120,37 @@ pub(crate) static HELPERS: &[Helper] = &[
     .volatile(),
     helper("tare_deeper", 2, 2, deeper).volatile(),
     helper("tare_updated", 1, 1, |ctx| {
-        ctx.session.count_updated();
+        ctx.session.count(Counted::Updated);
+        ctx.argument(0)
+    })
+    .volatile(),
+    // Of a row that an UPDATE matches, whether it changes: only then it is written.
+    helper("tare_changes", 1, 1, |ctx| Ok(changes(ctx)?.into())).volatile(),
+    // The same, for a client to which unchanged rows count: they are written, too.
+    helper("tare_matches", 1, 1, |ctx| {
+        changes(ctx)?;
+        Ok(Value::Integer(1))
+    })
+    .volatile(),
+    // The value of a column with AUTO_INCREMENT; NULL takes the next number.
+    helper("tare_given_id", 1, 1, |ctx| {
+        if ctx.get::<Value>(0)? != Value::Null {
+            ctx.session.count(Counted::GivenId);
+        }
         ctx.argument(0)
     })
     .volatile(),
 ];
+
+/// Counts a row that an UPDATE matches. Returns whether it changes.
+fn changes(ctx: &Call<'_>) -> rusqlite::Result<bool> {
+    ctx.session.count(Counted::Matched);
+    let changes = matches!(ctx.get::<Value>(0)?, Value::Integer(n) if n != 0);
+    if changes {
+        ctx.session.count(Counted::Changed);
+    }
+    Ok(changes)
+}
 
 /// `user@host`.
 fn account((user, host): (String, String)) -> Value {
@@ -172,5 +199,6 @@ fn last_insert_id(ctx: &Call<'_>) -> Answer {
     }
     let n = int(ctx, 0).unwrap_or(0);
     ctx.session.set_last_insert_id(n);
+    ctx.session.count(Counted::LastId);
     Ok(Value::Integer(n))
 }

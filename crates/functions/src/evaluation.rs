@@ -11,6 +11,21 @@ use tare_mysql::session::SessionFacts;
 
 use crate::call::quoted;
 
+/// What a statement counts while it changes rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// A row that ON DUPLICATE KEY UPDATE has updated.
+    Updated,
+    /// A row that fulfils the condition of an UPDATE.
+    Matched,
+    /// One of those that the UPDATE changes.
+    Changed,
+    /// A row that gives its AUTO_INCREMENT column a value.
+    GivenId,
+    /// A call of LAST_INSERT_ID with an argument.
+    LastId,
+}
+
 /// What functions read of a session beyond its facts, and what they change.
 pub trait EvaluationContext: SessionFacts + Debug {
     /// The thread's number in performance_schema; 0 for a thread that has none.
@@ -23,8 +38,8 @@ pub trait EvaluationContext: SessionFacts + Debug {
     fn row_count(&self) -> i64;
     /// FOUND_ROWS().
     fn found_rows(&self) -> i64;
-    /// ON DUPLICATE KEY UPDATE has updated a row.
-    fn count_updated(&self);
+    /// Counts something of the row that a statement changes.
+    fn count(&self, what: Counted);
     /// `@@scope.name`.
     fn variable(&self, scope: &str, name: &str) -> Value;
     /// `@name`.

@@ -35,7 +35,7 @@ mod text_builder;
 mod uuid;
 mod window;
 
-pub use self::evaluation::EvaluationContext;
+pub use self::evaluation::{Counted, EvaluationContext};
 pub use self::record::{Function, Helper, Scalar, scalar};
 
 use std::collections::HashMap;

@@ -8,7 +8,7 @@ use tare_mysql::error::SqlError;
 use tare_mysql::interrupt::{StopSignal, begin_statement};
 use tare_mysql::session::SessionFacts;
 
-use super::{EvaluationContext, FAMILIES, Function, find, register};
+use super::{Counted, EvaluationContext, FAMILIES, Function, find, register};
 
 /// A session that has nothing.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl EvaluationContext for Nobody {
     fn found_rows(&self) -> i64 {
         0
     }
-    fn count_updated(&self) {}
+    fn count(&self, _: Counted) {}
     fn variable(&self, _: &str, _: &str) -> Value {
         Value::Null
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::types::Value;
-use tare_functions::EvaluationContext;
+use tare_functions::{Counted, EvaluationContext};
 use tare_mysql::account::{Account, Rights};
 use tare_mysql::date::Zone;
 use tare_mysql::error::{Result, SqlError};
@@ -131,8 +131,8 @@ impl EvaluationContext for SessionContext {
         self.state.found_rows()
     }
 
-    fn count_updated(&self) {
-        self.state.count_updated();
+    fn count(&self, what: Counted) {
+        self.state.count(what);
     }
 
     fn variable(&self, scope: &str, name: &str) -> Value {

@@ -40,6 +40,8 @@ pub struct Sql {
     pub row_locks: RowLocks,
     /// ON DUPLICATE KEY UPDATE: a row that is updated counts twice.
     pub counts_updates: bool,
+    /// The rows that VALUES of an INSERT or REPLACE lists; 0 if it inserts a SELECT's.
+    pub listed_rows: usize,
     /// The table whose rows are replaced: REPLACE.
     pub replaces: Option<String>,
     /// INSERT or REPLACE of a SELECT's rows, UPDATE or DELETE with several tables: commands of their own in

@@ -28,7 +28,10 @@ pub fn ok(writer: &mut Packets, status: StatusFlags, ok: Ok<'_>) {
     put_lenenc(out, ok.last_insert_id);
     out.extend_from_slice(&status.bits().to_le_bytes());
     out.extend_from_slice(&ok.warnings.to_le_bytes());
-    out.extend_from_slice(ok.info.as_bytes());
+    if !ok.info.is_empty() {
+        put_lenenc(out, ok.info.len() as u64);
+        out.extend_from_slice(ok.info.as_bytes());
+    }
     writer.end();
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::types::Value;
 use tare_dialect::Mode;
-use tare_functions::EvaluationContext;
+use tare_functions::{Counted, EvaluationContext};
 use tare_mysql::error::Result;
 use tare_mysql::series::Series;
 use tare_mysql::session::{SessionFacts, Warning};
@@ -197,7 +197,7 @@ impl EvaluationContext for SegmentContext {
         self.values().found_rows
     }
 
-    fn count_updated(&self) {}
+    fn count(&self, _: Counted) {}
 
     fn variable(&self, scope: &str, name: &str) -> Value {
         let text = match name {

@@ -22,6 +22,8 @@ use super::call;
 use super::session::Session;
 use super::show;
 use super::status::Counter;
+use sqlparser::ast::AlterTableOperation;
+use tare_dialect::ddl::Ddl;
 use tare_dialect::plan::{Action, Plan};
 use tare_mysql::error::Result;
 use tare_mysql::memory;
@@ -58,7 +60,8 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         other => {
             let affected = action::run(session, other, answer)?;
             if let Some(affected) = affected {
-                session.send_counts(affected, 0, answer.more);
+                let info = info(other, affected, session.state.warnings.count());
+                session.send_info(affected, 0, &info, answer.more);
             }
             return Ok(());
         }
@@ -68,6 +71,27 @@ pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
         connection.count_statement();
     }
     result.map_err(|error| map_interruption(&session.control, &session.registration, error))
+}
+
+/// MySQL's words in the OK packet of a statement: of PREPARE, and of those that may copy rows.
+fn info(action: &Action, affected: u64, warnings: u16) -> String {
+    let ddl = match action {
+        Action::Prepare(..) => return "Statement prepared".to_owned(),
+        Action::Ddl(ddl) => ddl.as_ref(),
+        _ => return String::new(),
+    };
+    let copies = match ddl {
+        Ddl::Alter { operations, .. } => operations
+            .iter()
+            .any(|operation| !matches!(operation, AlterTableOperation::RenameTable { .. })),
+        Ddl::CreateIndex { .. } | Ddl::DropIndex { .. } => true,
+        Ddl::CreateAs { .. } => warnings == 0,
+        _ => false,
+    };
+    match copies {
+        true => format!("Records: {affected}  Duplicates: 0  Warnings: {warnings}"),
+        false => String::new(),
+    }
 }
 
 /// Warns once in each session that the attached process has ended.

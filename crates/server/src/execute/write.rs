@@ -4,9 +4,11 @@ use super::prepare::{self, Bind, Run};
 use crate::metrics;
 use crate::points;
 use crate::session::{Connections, Rows, Session, Uses};
+use crate::state::SessionState;
 use crate::status::Counter;
 use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::{Change, Sql};
+use tare_functions::Counted;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
@@ -54,6 +56,7 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
         run.columns,
         Some(change),
     );
+    session.state.reset_counts();
     let single = guard.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
     let result = step(session, id, uses.as_deref(), run.bind, change);
@@ -192,14 +195,16 @@ fn updates_in_place(connections: &mut Connections, sql: &Sql) -> bool {
 
 /// Counts the changed rows, and answers with OK.
 fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more: bool) {
+    let updated = session.state.take_count(Counted::Updated);
     let mut affected = done.changed;
     if sql.counts_updates {
-        affected += session.state.take_updated();
+        affected += updated;
     }
-    affected += done.replaced.deleted;
+    let mut deleted = done.replaced.deleted;
     if done.replaced.same > 0 && updates_in_place(&mut session.connections, sql) {
-        affected -= done.replaced.same;
+        deleted -= done.replaced.same;
     }
+    affected += deleted;
     let handler = match change {
         Change::Insert | Change::Replace => Counter::HandlerWrite,
         Change::Update => Counter::HandlerUpdate,
@@ -211,11 +216,56 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
         Change::Insert | Change::Replace => done.examined,
         Change::Update | Change::Delete => affected.max(done.examined),
     };
-    let mut insert_id = 0;
-    if matches!(change, Change::Insert | Change::Replace) && sql.creates_ids && affected > 0 {
-        // MySQL reports the first id that the statement generated.
-        insert_id = done.last_id - (done.changed as i64 - 1).max(0);
-        session.state.set_last_insert_id(insert_id);
+    let inserted = done.changed.saturating_sub(updated);
+    let insert_id = match matches!(change, Change::Insert | Change::Replace) && sql.creates_ids {
+        true => insert_id(&session.state, inserted, done),
+        false => None,
+    };
+    // LAST_INSERT_ID(expr) in a statement that generates none.
+    let of_call = || session.state.take_count(Counted::LastId) > 0;
+    let insert_id = insert_id.or_else(|| of_call().then(|| session.state.last_insert_id()));
+    let info = info(session, sql, change, (done.changed, updated, deleted));
+    session.send_info(affected, insert_id.unwrap_or(0).max(0) as u64, &info, more);
+}
+
+/// The id of the OK packet: the first that the statement generated, which LAST_INSERT_ID() then returns, or the
+/// last that it gave.
+fn insert_id(state: &SessionState, inserted: u64, done: &Outcome) -> Option<i64> {
+    if inserted == 0 {
+        return None;
     }
-    session.send_counts(affected, insert_id.max(0) as u64, more);
+    if state.take_count(Counted::GivenId) >= inserted {
+        return Some(done.last_id);
+    }
+    let first = done.last_id - (done.changed as i64 - 1);
+    state.set_last_insert_id(first);
+    Some(first)
+}
+
+/// MySQL's words about the rows of a change: written, updated by ON DUPLICATE KEY UPDATE, and replaced.
+fn info(session: &Session, sql: &Sql, change: Change, rows: (u64, u64, u64)) -> String {
+    let (changed, updated, deleted) = rows;
+    let warnings = session.state.warnings.count();
+    let listed = sql.listed_rows as u64;
+    match change {
+        Change::Update => {
+            let matched = session.state.take_count(Counted::Matched);
+            let changed = match matched {
+                0 => changed,
+                _ => session.state.take_count(Counted::Changed),
+            };
+            let matched = matched.max(changed);
+            format!("Rows matched: {matched}  Changed: {changed}  Warnings: {warnings}")
+        }
+        Change::Insert | Change::Replace if listed != 1 => {
+            let records = listed.max(changed);
+            let duplicates = match (change, sql.counts_updates) {
+                (Change::Replace, _) => deleted,
+                (_, true) => updated,
+                _ => records - changed,
+            };
+            format!("Records: {records}  Duplicates: {duplicates}  Warnings: {warnings}")
+        }
+        _ => String::new(),
+    }
 }

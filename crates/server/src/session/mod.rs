@@ -135,6 +135,11 @@ impl Session {
 
     /// Answers with OK and the statement's counts.
     pub fn send_counts(&mut self, affected_rows: u64, last_insert_id: u64, more: bool) {
+        self.send_info(affected_rows, last_insert_id, "", more);
+    }
+
+    /// Answers with OK, the statement's counts, and MySQL's words about them.
+    pub fn send_info(&mut self, affected_rows: u64, last_insert_id: u64, info: &str, more: bool) {
         let mut status = self.transaction.status();
         status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, more);
         self.state.set_row_count(affected_rows as i64);
@@ -142,7 +147,7 @@ impl Session {
             affected_rows,
             last_insert_id,
             warnings: self.state.warnings.count(),
-            info: "",
+            info,
         };
         reply::ok(&mut self.client.writer, status, ok);
     }

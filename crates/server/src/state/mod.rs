@@ -6,7 +6,7 @@ mod user_locks;
 mod warnings;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use self::warnings::Warnings;
 use super::points::{self, LOCK_SESSION};
 use super::variables::Globals;
 use tare::sync::Mutex;
+use tare_functions::Counted;
 use tare_mysql::account::Rights;
 use tare_mysql::date::Zone;
 use tare_mysql::error::{Result, SqlError};
@@ -51,7 +52,8 @@ pub struct SessionState {
     last_insert_id: AtomicI64,
     row_count: AtomicI64,
     found_rows: AtomicI64,
-    updated: AtomicI64,
+    /// By [`Counted`].
+    counts: [AtomicU64; 5],
     system: Mutex<HashMap<&'static str, String>>,
     /// @@time_zone, and the zone of that name.
     zone: Mutex<(String, Zone)>,
@@ -75,7 +77,7 @@ impl SessionState {
             last_insert_id: AtomicI64::new(0),
             row_count: AtomicI64::new(-1),
             found_rows: AtomicI64::new(0),
-            updated: AtomicI64::new(0),
+            counts: Default::default(),
             system: Mutex::new(&LOCK_SESSION, Default::default()),
             zone: Mutex::new(&LOCK_SESSION, ("SYSTEM".into(), Zone::system())),
             user_variables: UserVariables::default(),
@@ -175,14 +177,21 @@ impl SessionState {
         self.found_rows.store(n, Ordering::Relaxed);
     }
 
-    /// Counts a row that ON DUPLICATE KEY UPDATE has updated.
-    pub fn count_updated(&self) {
-        self.updated.fetch_add(1, Ordering::Relaxed);
+    /// Counts something of the row that the statement changes.
+    pub fn count(&self, what: Counted) {
+        self.counts[what as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Returns and resets that count.
-    pub fn take_updated(&self) -> u64 {
-        self.updated.swap(0, Ordering::Relaxed).max(0) as u64
+    /// Returns and resets a count.
+    pub fn take_count(&self, what: Counted) -> u64 {
+        self.counts[what as usize].swap(0, Ordering::Relaxed)
+    }
+
+    /// Resets all counts, as when a statement begins.
+    pub fn reset_counts(&self) {
+        for count in &self.counts {
+            count.store(0, Ordering::Relaxed);
+        }
     }
 
     /// The options of schema sys.

@@ -29,6 +29,7 @@ mod mariadb;
 mod memory;
 mod objects;
 mod off;
+mod ok_packets;
 mod packets;
 mod recorded;
 mod refused;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use crate::error::{Clause, Error, Result, near};
 use sqlparser::ast::{AssignmentTarget, BinaryOperator, Expr, ObjectName, OrderByExpr, Update};
-use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, parts};
 
@@ -98,6 +97,8 @@ impl Rewriter<'_> {
             .collect();
         sql.push_str(&format!(" SET {}", all.join(", ")));
         self.in_order(&target, &sets, &update.order_by)?;
+        let is_repeatable = (update.selection.iter())
+            .all(|condition| is_repeatable(&*self.names.schema, condition));
         let tail = self.some_rows(
             &target,
             update.selection.take(),
@@ -106,20 +107,29 @@ impl Rewriter<'_> {
         )?;
         sql.push_str(&tail);
         // MySQL neither writes nor counts a row that does not change.
-        if certain && !self.mode.found_rows && !is_system_schema(&target.database) {
+        if certain {
+            let changes = self.count_matched(&changed_rows);
             let condition = tail.strip_prefix(" WHERE ").unwrap_or_default();
             sql.push_str(&match condition {
-                "" => format!(" WHERE ({changed_rows})"),
-                // SQLite may evaluate this condition first, and a value that is refused is an error: it must
-                // not be computed for other rows.
-                condition if condition.starts_with('(') && sets.iter().any(|(_, v)| calls(v)) => {
-                    format!(" AND CASE WHEN {condition} THEN ({changed_rows}) ELSE 0 END")
+                "" => format!(" WHERE {changes}"),
+                // SQLite may evaluate this condition first. It must not count other rows, and a value that is
+                // refused is an error.
+                condition if condition.starts_with('(') && is_repeatable => {
+                    format!(" AND CASE WHEN {condition} THEN {changes} ELSE 0 END")
                 }
-                _ => format!(" AND ({changed_rows})"),
+                _ => format!(" AND {changes}"),
             });
         }
         self.sql.text = sql;
         Ok(self.sql)
+    }
+
+    /// A condition that counts the rows that it is evaluated for, and is true for those that are written.
+    fn count_matched(&self, changed: &str) -> String {
+        match self.mode.found_rows {
+            true => format!("tare_matches({changed})"),
+            false => format!("tare_changes({changed})"),
+        }
     }
 
     /// The columns with ON UPDATE CURRENT_TIMESTAMP that are not assigned, and their values.
@@ -246,9 +256,7 @@ impl Rewriter<'_> {
             values.join(", "),
             update.table
         );
-        if !self.mode.found_rows {
-            sql.push_str(&format!(" AND ({changed})"));
-        }
+        sql.push_str(&format!(" AND {}", self.count_matched(&changed)));
         self.sql.text = sql;
         Ok(self.sql)
     }
@@ -318,11 +326,17 @@ fn check_assigns_nothing(expr: &Expr) -> Result<()> {
     }
 }
 
-/// Whether an expression calls a function, which may refuse its arguments, as SQLite's ABS does.
-fn calls(expr: &Expr) -> bool {
-    let mut calls = false;
-    walk::expressions(expr, &mut |e| calls |= matches!(e, Expr::Function(_)));
-    calls
+/// Whether a condition has the same value if it is evaluated again.
+fn is_repeatable(schema: &dyn Schema, expr: &Expr) -> bool {
+    let mut repeatable = true;
+    walk::expressions(expr, &mut |e| {
+        repeatable &= match e {
+            Expr::BinaryOp { op, .. } => *op != BinaryOperator::Assignment,
+            Expr::Function(f) => function::is_certain(schema, &function::name_of(f)),
+            _ => true,
+        };
+    });
+    repeatable
 }
 
 /// Whether an expression has the same value when it is evaluated twice.

@@ -101,6 +101,10 @@ impl Rewriter<'_> {
             (SetExpr::Select(select), Some(_)) => self.names.scope(select),
             _ => Scope::default(),
         };
+        self.sql.listed_rows = match source.body.as_ref() {
+            SetExpr::Values(values) => values.rows.len(),
+            _ => 0,
+        };
         let rows = self.rows(&target, *source)?;
         self.sql.joined = matches!(rows, Rows::Selected(_));
         let word = if insert.replace_into {

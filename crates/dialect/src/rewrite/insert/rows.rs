@@ -96,6 +96,9 @@ impl Rewriter<'_> {
         if counts && zero {
             node::replace(cell, |e| node::call("nullif", vec![e, node::number(0)]));
         }
+        if counts && !is_null(cell) {
+            node::replace(cell, |e| node::call("tare_given_id", vec![e]));
+        }
         Ok(())
     }
 }

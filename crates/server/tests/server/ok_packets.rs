@@ -1,0 +1,260 @@
+//! What an OK packet says beside its kind: affected rows, the id, and the words about rows. The expected answers
+//! are MySQL 9.7.4's.
+
+use super::support::{Raw, Running};
+
+/// A length-encoded integer of less than 64 KiB.
+fn number(packet: &mut &[u8]) -> u64 {
+    let (first, rest) = packet.split_first().expect("a number");
+    let (value, rest) = match first {
+        252 => (
+            u64::from(u16::from_le_bytes([rest[0], rest[1]])),
+            &rest[2..],
+        ),
+        n => (u64::from(*n), rest),
+    };
+    *packet = rest;
+    value
+}
+
+/// Affected rows, id and words of a statement's OK packet.
+fn ok(raw: &mut Raw, sql: &str) -> String {
+    raw.query(sql);
+    let packet = raw.read().expect("an answer");
+    let mut rest = packet
+        .strip_prefix(&[0])
+        .unwrap_or_else(|| panic!("{sql}: {packet:?}"));
+    let (affected, id) = (number(&mut rest), number(&mut rest));
+    rest = &rest[4..];
+    let words = match rest.is_empty() {
+        true => "",
+        false => {
+            assert_eq!(number(&mut rest), rest.len() as u64, "{sql}");
+            std::str::from_utf8(rest).expect("ASCII")
+        }
+    };
+    format!("{affected} {id} {words}").trim_end().to_owned()
+}
+
+const SETUP: [&str; 5] = [
+    "CREATE DATABASE IF NOT EXISTS test",
+    "USE test",
+    "CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n INT, s VARCHAR(10), UNIQUE KEY (n))",
+    "CREATE TABLE u (id INT PRIMARY KEY, n INT)",
+    "SET @a = 7",
+];
+
+/// A statement, and its answer.
+const ANSWERS: [(&str, &str); 63] = [
+    ("INSERT INTO t (n,s) VALUES (1,'a')", "1 1"),
+    (
+        "INSERT INTO t (n,s) VALUES (2,'b'),(3,'c')",
+        "2 2 Records: 2  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "INSERT INTO t (n,s) VALUES (4,'d'),(5,'e'),(6,'f')",
+        "3 4 Records: 3  Duplicates: 0  Warnings: 0",
+    ),
+    ("INSERT INTO t (id,n) VALUES (100,100)", "1 100"),
+    // An id that is given is not LAST_INSERT_ID().
+    ("DO @id := LAST_INSERT_ID()", "0 0"),
+    (
+        "UPDATE t SET s = @id WHERE n = 1",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE t SET s = 4 WHERE n = 1",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    ("INSERT INTO t (id,n) VALUES (NULL,101)", "1 101"),
+    ("INSERT INTO t (id,n) VALUES (0,102)", "1 102"),
+    (
+        "INSERT INTO t (id,n) VALUES (220,220),(221,221)",
+        "2 221 Records: 2  Duplicates: 0  Warnings: 0",
+    ),
+    ("INSERT INTO u VALUES (1,1)", "1 0"),
+    (
+        "INSERT INTO u VALUES (2,2),(3,3)",
+        "2 0 Records: 2  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "INSERT INTO t (n,s) VALUES (400,'x') ON DUPLICATE KEY UPDATE s='z'",
+        "1 222",
+    ),
+    (
+        "INSERT INTO t (n,s) VALUES (1,'x') ON DUPLICATE KEY UPDATE id=LAST_INSERT_ID(id), s='q'",
+        "2 1",
+    ),
+    (
+        "INSERT INTO t SELECT NULL, n+5000, s FROM t WHERE n < 0",
+        "0 0 Records: 0  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "INSERT INTO u SELECT n+50, n FROM t WHERE n < 3",
+        "2 0 Records: 2  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "REPLACE INTO u SELECT 1, 7",
+        "2 0 Records: 1  Duplicates: 1  Warnings: 0",
+    ),
+    ("REPLACE INTO u VALUES (1, 7)", "1 0"),
+    (
+        "REPLACE INTO u VALUES (1, 7),(2,8)",
+        "3 0 Records: 2  Duplicates: 1  Warnings: 0",
+    ),
+    ("REPLACE INTO u SET id=1, n=9", "2 0"),
+    ("INSERT INTO u SET id=70, n=9", "1 0"),
+    (
+        "UPDATE u SET n = 5 WHERE id = 1",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE u SET n = 5 WHERE id = 1",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE u SET n = 5 WHERE id = 99999",
+        "0 0 Rows matched: 0  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE u SET n = 5",
+        "5 0 Rows matched: 6  Changed: 5  Warnings: 0",
+    ),
+    (
+        "UPDATE u SET n = 5 WHERE n = 5 AND id IN (SELECT n FROM t)",
+        "0 0 Rows matched: 3  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE u SET n = n + 1 ORDER BY id LIMIT 2",
+        "2 0 Rows matched: 2  Changed: 2  Warnings: 0",
+    ),
+    (
+        "UPDATE t SET s = LAST_INSERT_ID(77) WHERE n = 2",
+        "1 77 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE u JOIN t ON u.id = t.n SET u.n = 11 WHERE t.n < 3",
+        "2 0 Rows matched: 2  Changed: 2  Warnings: 0",
+    ),
+    (
+        "UPDATE u JOIN t ON u.id = t.n SET u.n = 11 WHERE t.n < 4",
+        "1 0 Rows matched: 3  Changed: 1  Warnings: 0",
+    ),
+    ("DELETE FROM u WHERE id > 50", "3 0"),
+    (
+        "ALTER TABLE u ADD c INT",
+        "0 0 Records: 0  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "ALTER TABLE u MODIFY c BIGINT",
+        "3 0 Records: 3  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "ALTER TABLE u ADD INDEX (c)",
+        "0 0 Records: 0  Duplicates: 0  Warnings: 0",
+    ),
+    ("ALTER TABLE u RENAME TO v", "0 0"),
+    (
+        "CREATE INDEX i ON v (n)",
+        "0 0 Records: 0  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "DROP INDEX i ON v",
+        "0 0 Records: 0  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "CREATE TABLE w AS SELECT * FROM v",
+        "3 0 Records: 3  Duplicates: 0  Warnings: 0",
+    ),
+    ("CREATE TABLE IF NOT EXISTS w AS SELECT * FROM v", "0 0"),
+    ("CREATE TABLE w3 LIKE w", "0 0"),
+    ("RENAME TABLE w TO w4", "0 0"),
+    ("TRUNCATE TABLE w4", "0 0"),
+    ("DROP TABLE w4", "0 0"),
+    (
+        "PREPARE p FROM 'UPDATE v SET n = ? WHERE id = 1'",
+        "0 0 Statement prepared",
+    ),
+    (
+        "EXECUTE p USING @a",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "EXECUTE p USING @a",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    ("DEALLOCATE PREPARE p", "0 0"),
+    ("INSERT INTO v (id) VALUES (LAST_INSERT_ID(31))", "1 31"),
+    (
+        "UPDATE performance_schema.setup_consumers SET ENABLED='YES' WHERE NAME='global_instrumentation'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='YES'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='NO'",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='NO', HISTORY='YES'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='YES'",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "INSERT INTO performance_schema.setup_actors VALUES ('a1','b','%','YES','YES'),('a2','b','%','YES','YES')",
+        "2 0 Records: 2  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='NO' WHERE HOST='a1'",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "DELETE FROM performance_schema.setup_actors WHERE HOST LIKE 'a%'",
+        "2 0",
+    ),
+    (
+        "INSERT INTO performance_schema.setup_objects VALUES ('TABLE','zz','%','YES','YES')",
+        "1 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_objects SET TIMED='YES' WHERE OBJECT_SCHEMA='zz'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "DELETE FROM performance_schema.setup_objects WHERE OBJECT_SCHEMA='zz'",
+        "1 0",
+    ),
+    (
+        "UPDATE performance_schema.threads SET INSTRUMENTED='YES' WHERE PROCESSLIST_ID=CONNECTION_ID()",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.threads SET INSTRUMENTED='NO' WHERE PROCESSLIST_ID=CONNECTION_ID()",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.threads SET INSTRUMENTED='YES' WHERE PROCESSLIST_ID=CONNECTION_ID()",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE sys.sys_config SET value='OFF' WHERE variable='diagnostics.include_raw'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+];
+
+#[test]
+fn ok_packets_have_mysqls_ids_and_words() {
+    let running = Running::start();
+    let mut raw = Raw::root(&running);
+    for sql in SETUP {
+        ok(&mut raw, sql);
+    }
+    for (sql, answer) in ANSWERS {
+        assert_eq!(ok(&mut raw, sql), answer, "{sql}");
+    }
+}
