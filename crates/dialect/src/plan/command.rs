@@ -1,5 +1,8 @@
 //! Commands by MySQL's names: what counters and instruments are called after.
 
+use sqlparser::dialect::MySqlDialect;
+use sqlparser::tokenizer::{Token, Tokenizer};
+
 use super::action::{Action, Change};
 use crate::admin::{Absent, AccountChange, EngineReport, Program, Routine, What};
 use crate::ddl::{Ddl, Maintenance};
@@ -150,6 +153,36 @@ impl Command {
             (Change::Delete, false) => Self::Delete,
             (Change::Delete, true) => Self::DeleteMulti,
         }
+    }
+
+    /// What a statement is called that can be read and has no plan, as of a table that does not exist.
+    pub fn of_text(text: &str) -> Option<Self> {
+        let tokens = Tokenizer::new(&MySqlDialect {}, text).tokenize().ok()?;
+        let words = tokens.iter().filter_map(|token| match token {
+            Token::Word(word) if word.quote_style.is_none() => {
+                Some(word.value.to_ascii_uppercase())
+            }
+            _ => None,
+        });
+        let words: Vec<String> = words.collect();
+        let has_query = || words.iter().any(|word| word == "SELECT" || word == "TABLE");
+        let second = words.get(1).map(String::as_str);
+        Some(match (words.first()?.as_str(), second) {
+            ("SELECT" | "WITH" | "VALUES" | "TABLE", _) => Self::Select,
+            ("INSERT", _) => Self::of_change(Change::Insert, has_query()),
+            ("REPLACE", _) => Self::of_change(Change::Replace, has_query()),
+            ("UPDATE", _) => Self::Update,
+            ("DELETE", _) => Self::Delete,
+            ("CALL", _) => Self::CallProcedure,
+            ("DO", _) => Self::Do,
+            ("SET", _) => Self::SetOption,
+            ("CREATE", Some("TABLE" | "TEMPORARY")) => Self::CreateTable,
+            ("CREATE", Some("UNIQUE" | "INDEX")) => Self::CreateIndex,
+            ("CREATE", Some("VIEW" | "OR")) => Self::CreateView,
+            ("ALTER", Some("TABLE")) => Self::AlterTable,
+            ("DROP", Some("TABLE")) => Self::DropTable,
+            _ => return None,
+        })
     }
 
     /// What a plan's action is called.

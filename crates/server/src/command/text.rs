@@ -12,11 +12,14 @@ use crate::metrics;
 use crate::points;
 use crate::session::{CachedStatement, Columns, PreparedUse, Session, Statements, Tally};
 use crate::status::Counter;
-use tare_dialect::plan::Action;
+use tare_dialect::plan::{Action, Command};
 use tare_dialect::split;
-use tare_mysql::error::{Result, SqlError};
+use tare_mysql::error::{Result, SYNTAX, SqlError};
 use tare_mysql::secret::{redact, redact_message};
 use tare_mysql::series::Series;
+
+/// The number of the error of a text without a statement.
+const EMPTY_QUERY: u16 = 1065;
 
 /// Longer texts are bulk loads, which do not repeat.
 const MAX_CACHEABLE_BYTES: usize = 4096;
@@ -31,7 +34,7 @@ pub fn run_text(session: &mut Session, text: &str) -> Result<()> {
         } else {
             (rest.len(), rest.len())
         };
-        let (one, after) = (&rest[..end], &rest[next..]);
+        let (one, after) = (rest[..end].trim_ascii_start(), &rest[next..]);
         let more = !split::is_blank(after);
         if more && !session.client.has_multi_statements() {
             return Err(
@@ -158,10 +161,12 @@ fn run_cached(
     more: bool,
     point: &tare::statement::Statement,
 ) -> Result<()> {
-    let mut cached = cached_or_translated(session, text, redacted, point)?;
-    if cached.plan.params > 0 {
-        return Err(tare_dialect::near("?").into());
-    }
+    let translated = cached_or_translated(session, text, redacted, point);
+    let readable = translated.and_then(|cached| match cached.plan.params {
+        0 => Ok(cached),
+        _ => Err(tare_dialect::near("?").into()),
+    });
+    let mut cached = readable.inspect_err(|error| refine_failed(point, text, error.code))?;
     cached.columns.digest = cached.digest;
     let plan = cached.plan.clone();
     point.refine(points::statement(plan.command));
@@ -189,6 +194,17 @@ fn run_cached(
         session.connections.close(statement);
     }
     result
+}
+
+/// The class of a statement that has no plan: `error`, without a digest, if it cannot be read, and otherwise
+/// that of its kind.
+fn refine_failed(point: &tare::statement::Statement, text: &str, code: u16) {
+    if [SYNTAX, EMPTY_QUERY].contains(&code) {
+        point.refine(&points::SQL_ERROR);
+        point.remove_digest();
+    } else if let Some(command) = Command::of_text(text) {
+        point.refine(points::statement(command));
+    }
 }
 
 /// The statement of this text, from the cache or newly translated.

@@ -2,7 +2,7 @@
 
 use super::support::{Running, one};
 #[cfg(feature = "instrument")]
-use super::support::{exec, rows};
+use super::support::{errno, exec, rows};
 
 /// The thread of the session. Tests read the rows of their own threads, because all servers of a process
 /// share performance_schema.
@@ -237,4 +237,69 @@ fn prepare_execute_and_deallocate_have_their_own_digests() {
     let v8_0 = recorded(Series::V8_0);
     assert_eq!(v8_0[1], ["execute_sql", "EXECUTE s", "EXECUTE `s`"]);
     assert_eq!(v8_0[6], ["Execute", "SELECT 'x' AS a", "SELECT ? AS `a`"]);
+}
+
+/// The expected classes and digests are MySQL 9.7.4's.
+#[test]
+fn statements_that_fail_have_the_class_of_their_kind() {
+    let running = Running::start();
+    let (mut conn, mut root) = (running.client(), running.client());
+    exec(&mut conn, "CREATE TABLE t (id INT PRIMARY KEY)");
+    let thread = one(&mut conn, "SELECT PS_CURRENT_THREAD_ID()");
+    let last = format!(
+        "SELECT EVENT_NAME, IFNULL(DIGEST_TEXT, '-'), MYSQL_ERRNO FROM performance_schema.events_statements_history \
+         WHERE THREAD_ID = {thread} ORDER BY EVENT_ID DESC LIMIT 1"
+    );
+    for (sql, event) in [
+        ("SELEC 1", "error|-|1064"),
+        ("SELECT", "error|-|1064"),
+        ("SELECT 1+", "error|-|1064"),
+        ("INSERT INTO t", "error|-|1064"),
+        ("CREATE USER", "error|-|1064"),
+        ("SELECT ?", "error|-|1064"),
+        ("", "error|-|1065"),
+        (
+            "INSERT INTO missing VALUES (1)",
+            "insert|INSERT INTO `missing` VALUES (?)|1146",
+        ),
+        (
+            "INSERT INTO missing SELECT 1",
+            "insert_select|INSERT INTO `missing` SELECT ?|1146",
+        ),
+        (
+            "REPLACE INTO missing VALUES (1)",
+            "replace|REPLACE INTO `missing` VALUES (?)|1146",
+        ),
+        (
+            "INSERT INTO t VALUES (1,2)",
+            "insert|INSERT INTO `t` VALUES (...)|1136",
+        ),
+        (
+            "INSERT INTO t (x) VALUES (1)",
+            "insert|INSERT INTO `t` ( `x` ) VALUES (?)|1054",
+        ),
+        (
+            "UPDATE missing SET a=1",
+            "update|UPDATE `missing` SET `a` = ?|1146",
+        ),
+        ("DELETE FROM missing", "delete|DELETE FROM `missing`|1146"),
+        (
+            "SELECT * FROM missing",
+            "select|SELECT * FROM `missing`|1146",
+        ),
+        ("SELECT nofunc(1)", "select|SELECT `nofunc` (?)|1305"),
+        ("DO nofunc()", "do|DO `nofunc` ( )|1305"),
+        ("CALL missing()", "call_procedure|CALL `missing` ( )|1305"),
+        (
+            "ALTER TABLE missing ADD x INT",
+            "alter_table|ALTER TABLE `missing` ADD `x` INTEGER|1146",
+        ),
+    ] {
+        assert_ne!(errno(&mut conn, sql), 0, "{sql}");
+        let event = format!("statement/sql/{event}");
+        assert_eq!(one(&mut root, &last), event, "{sql}");
+    }
+    let counts = "SELECT COUNT_STAR, SUM_ERRORS FROM performance_schema.events_statements_summary_by_thread_by_event_name \
+                  WHERE EVENT_NAME = 'statement/sql/error' AND THREAD_ID = ";
+    assert_eq!(one(&mut root, &format!("{counts}{thread}")), "7|7");
 }
