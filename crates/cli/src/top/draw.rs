@@ -17,11 +17,15 @@ use super::theme::{BOLD, DIM, Level, REVERSED};
 use super::view::View;
 use crate::observe::format;
 
+/// The lines that are neither rows nor notes: headline, servers, pages, sums, heads and keys.
+const FIXED_LINES: u16 = 6;
+
 /// Draws the complete screen.
 pub fn draw(view: &mut View, frame: &mut Frame) {
     let area = frame.area();
-    let notes = notes(view);
+    let notes = notes(view, area.width.into());
     let height = u16::try_from(notes.len()).unwrap_or(u16::MAX);
+    let most_notes = (area.height / 2).max(area.height.saturating_sub(FIXED_LINES + 3));
     let has_sparks = view.has_sparks && area.height >= sparks::MIN_SCREEN_HEIGHT;
     let has_sparks = has_sparks && view.load.last().is_some();
     let [title, servers, tabs, bars, summary, body, remarks, keys] = Layout::vertical([
@@ -31,7 +35,8 @@ pub fn draw(view: &mut View, frame: &mut Frame) {
         Constraint::Length(if has_sparks { sparks::LINES } else { 0 }),
         Constraint::Length(1),
         Constraint::Min(1),
-        Constraint::Length(height.min(area.height / 2)),
+        // Advice is not cut, as long as three rows are left.
+        Constraint::Length(height.min(most_notes)),
         Constraint::Length(1),
     ])
     .areas(area);
@@ -67,6 +72,15 @@ fn headline(view: &View) -> Line<'static> {
     if let Some(rules) = view.answer().and_then(|answer| answer.sampling.as_ref()) {
         spans.push(Span::raw("  "));
         spans.push(Span::styled(format!(" SAMPLED {rules} "), REVERSED));
+    }
+    if let Some(seconds) = view.silence() {
+        spans.push(Span::raw("  "));
+        let style = view.theme.style(Level::Critical);
+        spans.push(Span::styled(format!(" no answer for {seconds} s "), style));
+    }
+    if view.hides_idle {
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(" IDLE HIDDEN ", REVERSED));
     }
     if view.paused {
         spans.push(Span::raw("  "));
@@ -172,18 +186,43 @@ fn sums(view: &View) -> Line<'static> {
     Line::raw(parts.join(", "))
 }
 
-fn notes(view: &View) -> Vec<Line<'static>> {
-    let errors = view
-        .error_text
-        .iter()
-        .map(|text| Line::styled(format::line(text), BOLD));
+/// The notes, in lines of the screen's width.
+fn notes(view: &View, width: usize) -> Vec<Line<'static>> {
+    let styled = |text: &String, style: Style| {
+        let lines = wrap(&format::line(text), width.max(1)).into_iter();
+        lines.map(move |line| Line::styled(line, style))
+    };
+    let errors = view.error_text.iter();
     let notes = view.answer().into_iter().flat_map(|answer| &answer.notes);
     let notes = notes.chain(&view.recording);
     let notice = view.notice.iter();
     errors
-        .chain(notes.map(|text| Line::raw(format::line(text))))
-        .chain(notice.map(|text| Line::styled(format::line(text), BOLD)))
+        .flat_map(|text| styled(text, BOLD))
+        .chain(notes.flat_map(|text| styled(text, Style::new())))
+        .chain(notice.flat_map(|text| styled(text, BOLD)))
         .collect()
+}
+
+/// Breaks a text into lines of at most `width` characters, at blanks where there are any.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let mut word: Vec<char> = word.chars().collect();
+        let used = lines[lines.len() - 1].chars().count();
+        match used {
+            0 => {}
+            used if used + 1 + word.len() <= width => lines.last_mut().expect("one").push(' '),
+            _ => lines.push(String::new()),
+        }
+        while word.len() > width {
+            let rest = word.split_off(width);
+            lines.last_mut().expect("one").extend(word);
+            lines.push(String::new());
+            word = rest;
+        }
+        lines.last_mut().expect("one").extend(word);
+    }
+    lines
 }
 
 fn footer(view: &View) -> Line<'static> {

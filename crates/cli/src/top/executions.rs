@@ -5,6 +5,8 @@
 
 use std::time::Instant;
 
+use tare_mysql::secret::redact;
+
 use super::drills::EXECUTIONS;
 use super::snapshot::{Key, Row, Snapshot, growth};
 use crate::observe::{ObservedServer, QueryError, format, integer, sql_literal, text};
@@ -13,14 +15,17 @@ use crate::output::Cell;
 /// Executions that are read: enough for an average, few enough for a query's text.
 const MAX_EXECUTIONS: usize = 50;
 
-const STATEMENTS: &str =
-    "SELECT THREAD_ID, EVENT_ID, END_EVENT_ID, TIMER_WAIT, LOCK_TIME FROM performance_schema.";
+const STATEMENTS: &str = "SELECT THREAD_ID, EVENT_ID, END_EVENT_ID, TIMER_WAIT, LOCK_TIME, SQL_TEXT FROM performance_schema.";
+const TEXT_AND_SAMPLE: &str = "SELECT DIGEST_TEXT, QUERY_SAMPLE_TEXT FROM performance_schema.events_statements_summary_by_digest WHERE ";
+/// Before MySQL 8, and in MariaDB.
+const TEXT: &str =
+    "SELECT DIGEST_TEXT, NULL FROM performance_schema.events_statements_summary_by_digest WHERE ";
 const EVENTS: &str = "SELECT EVENT_NAME, COUNT(*), SUM(TIMER_WAIT) FROM performance_schema.";
 const CONSUMERS: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'YES' AND NAME LIKE 'events%'";
 
 /// The beginnings of this module's queries.
-pub fn queries() -> [&'static str; 3] {
-    [STATEMENTS, EVENTS, CONSUMERS]
+pub fn queries() -> [&'static str; 5] {
+    [STATEMENTS, EVENTS, CONSUMERS, TEXT_AND_SAMPLE, TEXT]
 }
 
 /// The result of the drill-down.
@@ -42,6 +47,12 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         compare("DIGEST", keys.get(1)),
         compare("CURRENT_SCHEMA", keys.first())
     );
+    let of_summary = format!(
+        "{} AND {}",
+        compare("DIGEST", keys.get(1)),
+        compare("SCHEMA_NAME", keys.first())
+    );
+    let (statement, sample) = read_texts(observed, &of_summary)?;
     let consumers = read_consumers(observed)?;
     let history = |kind: &str| {
         let on = |name: &String| consumers.contains(name);
@@ -52,18 +63,24 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         .into_iter()
         .find(on)
     };
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = statement.into_iter().collect();
     let mut answer: Vec<Vec<Cell>> = Vec::new();
     let Some(statements) = history("statements") else {
         return Ok(DrillDown {
             rows: Vec::new(),
-            notes: vec![switch_on("statements")],
+            notes: (notes
+                .into_iter()
+                .chain(sample)
+                .chain([switch_on("statements")]))
+            .collect(),
         });
     };
     let query = format!(
         "{STATEMENTS}{statements} WHERE {statement_predicate} AND END_EVENT_ID IS NOT NULL ORDER BY TIMER_START DESC LIMIT {MAX_EXECUTIONS}"
     );
     let executions = observed.rows(&query)?;
+    let executed = executions.iter().find_map(|row| text(row.get(5)?));
+    notes.extend(sample.or_else(|| executed.map(|text| example(&text))));
     if executions.is_empty() {
         notes.push(format!(
             "{statements} has no execution of it now; under load it keeps little: drill down again"
@@ -128,6 +145,30 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         }
     }
     Ok(DrillDown { rows, notes })
+}
+
+/// The whole statement, and an example with its literals if the summary has one.
+fn read_texts(
+    observed: &mut ObservedServer,
+    predicate: &str,
+) -> Result<(Option<String>, Option<String>), QueryError> {
+    for query in [TEXT_AND_SAMPLE, TEXT] {
+        match observed.rows(&format!("{query}{predicate}")) {
+            Ok(rows) => {
+                let column = |at: usize| rows.first().and_then(|row| text(row.get(at)?));
+                let sample = column(1).filter(|text| !text.is_empty());
+                return Ok((column(0), sample.map(|text| example(&text))));
+            }
+            Err(QueryError::Refused(_)) => {}
+            Err(lost) => return Err(lost),
+        }
+    }
+    Ok((None, None))
+}
+
+/// MariaDB removes no passwords itself.
+fn example(text: &str) -> String {
+    format!("example: {}", redact(text))
 }
 
 /// The enabled consumers of events.

@@ -13,7 +13,7 @@ use super::view::View;
 const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// The help of `?`.
-pub const HELP: [(&str, &str); 19] = [
+pub const HELP: [(&str, &str); 20] = [
     ("1 - 9, Tab", "page"),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
     (
@@ -30,6 +30,10 @@ pub const HELP: [(&str, &str); 19] = [
     (
         "/",
         "show only rows that contain a text; Enter keeps it, Esc drops it",
+    ),
+    (
+        "i",
+        "threads: hide sessions that run nothing and the server's own threads, or show them",
     ),
     (
         "p, Space",
@@ -132,6 +136,7 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         KeyCode::Char('K') => request_confirmation(view, KillScope::Statement),
         KeyCode::Char('X') => request_confirmation(view, KillScope::Connection),
         KeyCode::Char('g') => view.has_sparks = !view.has_sparks,
+        KeyCode::Char('i') => view.hides_idle = !view.hides_idle,
         KeyCode::Char('m') => return Effect::Mouse,
         KeyCode::Char(bracket @ ('[' | ']')) if view.servers.len() > 1 => {
             let count = view.servers.len();
@@ -143,6 +148,7 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         }
         KeyCode::Char('p' | ' ') => {
             view.paused = !view.paused;
+            view.reset_clock();
             return Effect::Request(Request::Pause(view.paused));
         }
         KeyCode::Char('+' | '-') => {

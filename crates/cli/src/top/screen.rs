@@ -1,7 +1,7 @@
 //! The live screen: handles keys, the mouse, signals and answers, and draws the view.
 
 use std::io;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -18,6 +18,9 @@ use super::theme::Theme;
 use super::view::View;
 use super::{draw, poller, sheet::Sheet};
 use crate::exit::{FAILED, Failure};
+
+/// How often the screen is drawn without an input. Only cells that changed are sent to the terminal.
+const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// An input of the screen.
 #[derive(Debug)]
@@ -134,8 +137,11 @@ fn run_loop(screen: &mut Screen, mut tabs: Tabs, messages: &Receiver<Message>) -
     loop {
         let view = &mut tabs.all[tabs.current].view;
         screen.terminal().draw(|frame| draw::draw(view, frame))?;
-        let Ok(first) = messages.recv() else {
-            return Ok(End::Quit);
+        let first = match messages.recv_timeout(CLOCK_INTERVAL) {
+            Ok(first) => first,
+            // The clock of a server that does not answer.
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return Ok(End::Quit),
         };
         // Handle all messages that have arrived, and then draw once, so that keys do not queue up on a
         // slow line.
@@ -204,6 +210,7 @@ impl Tabs {
         if number != self.current {
             self.send(Request::Visible(false));
             self.current = number;
+            self.all[number].view.reset_clock();
             self.send(Request::Visible(true));
         }
     }

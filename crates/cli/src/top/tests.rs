@@ -9,8 +9,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::draw::draw;
 use super::keys::{Effect, press};
 use super::pages::PAGES;
-use super::sheet::Sheet;
-use super::snapshot::{Snapshot, growth};
+use super::sheet::{Measure, Sheet};
+use super::snapshot::{Figure, Snapshot, growth};
 use super::source::{Answer, Place, Request, Update};
 use super::theme::Theme;
 use super::view::View;
@@ -113,6 +113,69 @@ fn texts(view: &View) -> Vec<String> {
     let text =
         |row: &&super::snapshot::Row| row.key.last().and_then(Clone::clone).unwrap_or_default();
     view.rows().iter().map(text).collect()
+}
+
+#[test]
+fn advice_is_wrapped_and_not_cut() {
+    let mut view = view();
+    let advice = "nothing is counted: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' \
+                  WHERE NAME LIKE 'wait/%'";
+    let mut of_place = view.answer().expect("an answer").clone();
+    of_place.notes = vec![advice.to_owned()];
+    view.apply(Update::Answer(view.place().clone(), of_place));
+    for width in [40, 60, 132] {
+        let lines = draw_text(&mut view, width, 20);
+        let all = lines
+            .join(" ")
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        assert!(all.contains(advice), "{width}: {lines:#?}");
+    }
+}
+
+#[test]
+fn idle_sessions_and_threads_of_the_server_can_be_hidden() {
+    let sheet = &PAGES[6];
+    let mut view = view_of(sheet);
+    let row = |id: u64, connection: Option<u64>, command: &str, blocks: bool| {
+        let figures = sheet
+            .columns
+            .iter()
+            .map(|column| match (column.head, column.kind) {
+                ("CONN", _) => connection.map_or(Figure::Empty, |n| Figure::Number(n as f64)),
+                ("COMMAND", _) => Figure::Text(command.into()),
+                ("THREAD", _) => Figure::Number(id as f64),
+                (_, Measure::Blocks) if blocks => Figure::Number(1.0),
+                _ => Figure::Empty,
+            });
+        super::snapshot::Row {
+            key: vec![Some(id.to_string())],
+            figures: figures.collect(),
+        }
+    };
+    let rows = vec![
+        row(1, None, "Daemon", false),
+        row(2, Some(2), "Sleep", false),
+        row(3, Some(3), "Sleep", true),
+        row(4, Some(4), "Query", false),
+    ];
+    answer(&mut view, rows);
+    let ids = |view: &View| {
+        let mut ids: Vec<_> = view
+            .rows()
+            .iter()
+            .map(|row| row.key[0].clone().expect("an id"))
+            .collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&view), ["1", "2", "3", "4"]);
+    key(&mut view, KeyCode::Char('i'));
+    assert_eq!(ids(&view), ["3", "4"]);
+    assert!(draw_text(&mut view, 100, 20)[0].contains("IDLE HIDDEN"));
+    key(&mut view, KeyCode::Char('i'));
+    assert_eq!(ids(&view).len(), 4);
 }
 
 #[test]

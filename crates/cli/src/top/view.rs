@@ -1,14 +1,14 @@
 //! The state of the screen: page, order, filter, the chosen row.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::kill::Kill;
 use super::load::LoadHistory;
 use super::mouse::ClickAreas;
 use super::pages::PAGES;
 use super::sheet::{Drill, Measure, Sheet};
-use super::snapshot::{Key, Row};
+use super::snapshot::{Figure, Key, Row};
 use super::source::{Answer, Place, Update};
 use super::theme::Theme;
 
@@ -37,6 +37,8 @@ pub struct View {
     pub filter: String,
     /// The filter is being typed.
     pub typing: bool,
+    /// Whether sessions that run nothing, and the server's own threads, are hidden.
+    pub hides_idle: bool,
     /// The keys are explained.
     pub help: bool,
     /// The last answer.
@@ -69,6 +71,8 @@ pub struct View {
     pub servers: Vec<(String, bool)>,
     /// The number of this server.
     pub server: usize,
+    /// When the server answered last.
+    answered: Instant,
 }
 
 impl View {
@@ -82,7 +86,9 @@ impl View {
             orders: HashMap::new(),
             filter: String::new(),
             typing: false,
+            hides_idle: false,
             help: false,
+            answered: Instant::now(),
             answer: None,
             error_text: None,
             chosen: None,
@@ -170,7 +176,22 @@ impl View {
         let Some(answer) = &self.answer else {
             return Vec::new();
         };
-        arrange(self.place().sheet, &answer.rows, self.order(), &self.filter)
+        let sheet = self.place().sheet;
+        let mut rows = arrange(sheet, &answer.rows, self.order(), &self.filter);
+        rows.retain(|row| !self.hides_idle || !is_idle(sheet, row));
+        rows
+    }
+
+    /// For how many seconds the server owes an answer; `None` while none is due.
+    pub fn silence(&self) -> Option<u64> {
+        let elapsed = self.answered.elapsed();
+        let is_due = elapsed > self.every + ANSWER_DELAY && !self.paused && !self.is_past();
+        is_due.then(|| elapsed.as_secs())
+    }
+
+    /// Begins to wait for an answer now.
+    pub fn reset_clock(&mut self) {
+        self.answered = Instant::now();
     }
 
     /// The number of the chosen row, in these rows.
@@ -252,6 +273,9 @@ impl View {
 
     /// Applies an update. Answers about another place are dropped.
     pub fn apply(&mut self, update: Update) {
+        if !matches!(update, Update::Lost(_) | Update::Done(_)) {
+            self.answered = Instant::now();
+        }
         let here = |place: &Place| {
             std::ptr::eq(place.sheet, self.place().sheet) && place.keys == self.place().keys
         };
@@ -276,6 +300,29 @@ impl View {
             }
         }
     }
+}
+
+/// How much later than expected an answer may come before the screen says so.
+const ANSWER_DELAY: Duration = Duration::from_secs(3);
+
+/// Whether a row is of a session that runs nothing, or of a thread of the server, and blocks nobody.
+fn is_idle(sheet: &Sheet, row: &Row) -> bool {
+    const IDLE: [&str; 6] = [
+        "",
+        "Sleep",
+        "Daemon",
+        "Connect",
+        "Binlog Dump",
+        "Binlog Dump GTID",
+    ];
+    let (Some(command), Some(connection)) = (sheet.column("COMMAND"), sheet.column("CONN")) else {
+        return false;
+    };
+    let is_involved = |kind: Measure| kind == Measure::BlockedBy || kind == Measure::Blocks;
+    let mut columns = sheet.columns.iter().zip(&row.figures);
+    let command = row.figures[command].text(Measure::Text);
+    (IDLE.contains(&command.as_str()) || row.figures[connection] == Figure::Empty)
+        && !columns.any(|(column, figure)| is_involved(column.kind) && figure.is_waiting())
 }
 
 /// Sorts rows and removes those without a text. Waiting sessions come first, and then those that block them.
@@ -330,7 +377,6 @@ pub fn arrange<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::top::snapshot::Figure;
 
     #[test]
     fn waiting_rows_come_first_in_every_order() {
