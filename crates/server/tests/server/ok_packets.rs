@@ -190,34 +190,6 @@ const ANSWERS: [(&str, &str); 63] = [
         "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
     ),
     (
-        "UPDATE performance_schema.setup_actors SET ENABLED='YES'",
-        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
-    ),
-    (
-        "UPDATE performance_schema.setup_actors SET ENABLED='NO'",
-        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
-    ),
-    (
-        "UPDATE performance_schema.setup_actors SET ENABLED='NO', HISTORY='YES'",
-        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
-    ),
-    (
-        "UPDATE performance_schema.setup_actors SET ENABLED='YES'",
-        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
-    ),
-    (
-        "INSERT INTO performance_schema.setup_actors VALUES ('a1','b','%','YES','YES'),('a2','b','%','YES','YES')",
-        "2 0 Records: 2  Duplicates: 0  Warnings: 0",
-    ),
-    (
-        "UPDATE performance_schema.setup_actors SET ENABLED='NO' WHERE HOST='a1'",
-        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
-    ),
-    (
-        "DELETE FROM performance_schema.setup_actors WHERE HOST LIKE 'a%'",
-        "2 0",
-    ),
-    (
         "INSERT INTO performance_schema.setup_objects VALUES ('TABLE','zz','%','YES','YES')",
         "1 0",
     ),
@@ -230,20 +202,48 @@ const ANSWERS: [(&str, &str); 63] = [
         "1 0",
     ),
     (
-        "UPDATE performance_schema.threads SET INSTRUMENTED='YES' WHERE PROCESSLIST_ID=CONNECTION_ID()",
+        "UPDATE performance_schema.threads SET INSTRUMENTED='YES' WHERE THREAD_ID=PS_CURRENT_THREAD_ID()",
         "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
     ),
     (
-        "UPDATE performance_schema.threads SET INSTRUMENTED='NO' WHERE PROCESSLIST_ID=CONNECTION_ID()",
+        "UPDATE performance_schema.threads SET INSTRUMENTED='NO' WHERE THREAD_ID=PS_CURRENT_THREAD_ID()",
         "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
     ),
     (
-        "UPDATE performance_schema.threads SET INSTRUMENTED='YES' WHERE PROCESSLIST_ID=CONNECTION_ID()",
+        "UPDATE performance_schema.threads SET INSTRUMENTED='YES' WHERE THREAD_ID=PS_CURRENT_THREAD_ID()",
         "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
     ),
     (
         "UPDATE sys.sys_config SET value='OFF' WHERE variable='diagnostics.include_raw'",
         "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "INSERT INTO performance_schema.setup_actors VALUES ('okhost','b','%','YES','YES')",
+        "1 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='YES' WHERE HOST='okhost'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='NO' WHERE HOST='okhost'",
+        "1 0 Rows matched: 1  Changed: 1  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='NO', HISTORY='YES' WHERE HOST='okhost'",
+        "0 0 Rows matched: 1  Changed: 0  Warnings: 0",
+    ),
+    (
+        "INSERT INTO performance_schema.setup_actors VALUES ('okhost','c','%','YES','YES'),('okhost','d','%','YES','YES')",
+        "2 0 Records: 2  Duplicates: 0  Warnings: 0",
+    ),
+    (
+        "UPDATE performance_schema.setup_actors SET ENABLED='NO' WHERE HOST='okhost'",
+        "2 0 Rows matched: 3  Changed: 2  Warnings: 0",
+    ),
+    (
+        "DELETE FROM performance_schema.setup_actors WHERE HOST='okhost'",
+        "3 0",
     ),
 ];
 
