@@ -30,17 +30,6 @@ impl Login {
     /// Reads the answer to a handshake. `None` if the packet is not one.
     pub fn of_handshake(packet: &[u8]) -> Option<Self> {
         let response = HandshakeResponse::deserialize((), &mut ParseBuf(packet)).ok()?;
-        let mut attributes: Vec<(String, String)> = response
-            .connect_attributes()
-            .into_iter()
-            .flatten()
-            .collect();
-        // Names and values alternate, each with its length.
-        attributes.sort_by_cached_key(|(name, _)| {
-            let mut sent = vec![name.len() as u8];
-            sent.extend_from_slice(name.as_bytes());
-            packet.windows(sent.len()).rposition(|w| w == sent)
-        });
         let database = response.db_name().filter(|name| !name.is_empty());
         Some(Self {
             capabilities: response.capabilities(),
@@ -49,7 +38,11 @@ impl Login {
             collation: Some(response.collation().into()),
             plugin: response.auth_plugin().map(|p| p.as_bytes().to_vec()),
             answer: response.scramble_buf().to_vec(),
-            attributes,
+            attributes: match attributes_of_handshake(packet) {
+                Some(bytes) if bytes.len() > MAX_ATTRIBUTE_BYTES => return None,
+                Some(bytes) => attributes(bytes),
+                None => Vec::new(),
+            },
         })
     }
 
@@ -79,12 +72,49 @@ impl Login {
     fn read_rest(&mut self, cursor: &mut Cursor<'_>) -> Option<()> {
         self.collation = Some(cursor.u16()?);
         self.plugin = Some(cursor.null_str()?.to_vec());
-        let mut inside = Cursor::new(cursor.lenenc_str()?);
-        while let (Some(name), Some(value)) = (inside.lenenc_str(), inside.lenenc_str()) {
-            self.attributes.push((text(name), text(value)));
-        }
+        self.attributes = attributes(cursor.lenenc_str()?);
         Some(())
     }
+}
+
+/// MySQL's limit on all attributes of a client, in bytes.
+const MAX_ATTRIBUTE_BYTES: usize = 0xffff;
+
+/// The bytes of the attributes in the answer to a handshake, where names and values alternate.
+fn attributes_of_handshake(packet: &[u8]) -> Option<&[u8]> {
+    let mut cursor = Cursor::new(packet);
+    let flags = CapabilityFlags::from_bits_truncate(cursor.u32()?);
+    // The largest packet, the collation, and 23 bytes that are not used.
+    cursor.take(4 + 1 + 23)?;
+    cursor.null_str()?;
+    if flags.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA) {
+        cursor.lenenc_str()?;
+    } else if flags.contains(CapabilityFlags::CLIENT_SECURE_CONNECTION) {
+        let len = cursor.u8()?;
+        cursor.take(len.into())?;
+    } else {
+        cursor.null_str()?;
+    }
+    if flags.contains(CapabilityFlags::CLIENT_CONNECT_WITH_DB) {
+        cursor.null_str()?;
+    }
+    if flags.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH) {
+        cursor.null_str()?;
+    }
+    match flags.contains(CapabilityFlags::CLIENT_CONNECT_ATTRS) {
+        true => cursor.lenenc_str(),
+        false => None,
+    }
+}
+
+/// Attributes in the order sent.
+fn attributes(bytes: &[u8]) -> Vec<(String, String)> {
+    let mut inside = Cursor::new(bytes);
+    let mut all = Vec::new();
+    while let (Some(name), Some(value)) = (inside.lenenc_str(), inside.lenenc_str()) {
+        all.push((text(name), text(value)));
+    }
+    all
 }
 
 fn text(bytes: &[u8]) -> String {

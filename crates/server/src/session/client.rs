@@ -8,8 +8,8 @@ use mysql_common::constants::CapabilityFlags;
 use crate::socket::{PacketReader, PacketWriter, Stream, Timeouts};
 use crate::state::SessionState;
 
-/// The largest packet of a login.
-const LOGIN_PACKET_BYTES: usize = 64 << 10;
+/// The largest packet of a login: attributes have up to 64 KiB.
+const LOGIN_PACKET_BYTES: usize = 68 << 10;
 
 /// A session's client.
 #[derive(Debug)]

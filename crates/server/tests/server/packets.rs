@@ -221,3 +221,50 @@ fn results_beyond_the_limits_are_refused() {
     assert_eq!(errno(&mut conn, &rows(1001)), 1104);
     assert_eq!(one(&mut conn, "SELECT 1"), "1");
 }
+
+/// Logs in with attributes. Returns the session, and whether it was accepted.
+fn with_attributes(running: &Running, attributes: &[(&str, &str)]) -> (Raw, bool) {
+    let mut bytes = Vec::new();
+    for text in attributes.iter().flat_map(|(name, value)| [name, value]) {
+        tare_mysql::wire::bytes::put_lenenc_str(&mut bytes, text.as_bytes());
+    }
+    let mut raw = Raw::connect(running);
+    // PROTOCOL_41, SECURE_CONNECTION, PLUGIN_AUTH, CONNECT_ATTRS.
+    let mut packet = (0x200u32 | 0x8000 | 0x8_0000 | 0x10_0000)
+        .to_le_bytes()
+        .to_vec();
+    packet.extend([0, 0, 0, 1, 45]);
+    packet.extend([0; 23]);
+    packet.extend(b"root\0\0caching_sha2_password\0");
+    tare_mysql::wire::bytes::put_lenenc_str(&mut packet, &bytes);
+    raw.send(1, &packet);
+    let accepted = raw.read().is_some_and(|answer| answer[0] == 0);
+    (raw, accepted)
+}
+
+#[test]
+fn attributes_of_64_kib_are_accepted_and_a_large_one_does_not_hide_the_others() {
+    let running = Running::start();
+    let mut root = running.client();
+    let mut attributes = |sent: &[(&str, &str)]| {
+        let (raw, accepted) = with_attributes(&running, sent);
+        assert!(accepted);
+        let sql = "SELECT ATTR_NAME, ATTR_VALUE FROM performance_schema.session_connect_attrs \
+                   WHERE PROCESSLIST_ID =";
+        let sql = format!("{sql} {} ORDER BY ORDINAL_POSITION", raw.id);
+        super::support::all_of(&mut root, &sql).join(",")
+    };
+    assert_eq!(
+        attributes(&[("b", "1"), ("a", "2"), ("c", "")]),
+        "b|1,a|2,c|"
+    );
+    let large = "x".repeat(65_500);
+    let sent = [("a", "1"), ("large", large.as_str()), ("b", "2")];
+    assert_eq!(attributes(&sent), "_truncated|65507,a|1,b|2");
+    let many: Vec<String> = (0..5_000).map(|n| format!("n{n}")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "value")).collect();
+    assert!(attributes(&many).starts_with("_truncated|"));
+    // MySQL refuses more than 65,535 bytes (1043).
+    let larger = "x".repeat(65_536);
+    assert!(!with_attributes(&running, &[("large", &larger)]).1);
+}

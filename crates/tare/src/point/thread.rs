@@ -195,8 +195,9 @@ pub fn set_os_id(id: u64) {
     }
 }
 
-/// Sets the attributes that the client sent, as `key=value` lines. Those that do not fit into 248 bytes
-/// are omitted, which is counted once (`Performance_schema_session_connect_attrs_lost`).
+/// Sets the attributes that the client sent, as `key=value` lines. If they do not fit into 248 bytes, each that
+/// does not is omitted, which is counted once (`Performance_schema_session_connect_attrs_lost`), and an
+/// attribute `_truncated` has the number of bytes that are missing.
 pub fn set_attributes(lines: &str) {
     let Some(local) = local() else {
         return;
@@ -210,15 +211,28 @@ pub fn set_attributes(lines: &str) {
         return;
     }
     local.has_texts.set(true);
-    let fits = |end: usize| end <= ATTRIBUTE_BYTES;
-    if fits(lines.len()) {
+    if lines.len() <= ATTRIBUTE_BYTES {
         local.slot.attributes.set(lines);
         return;
     }
-    let ends = lines.match_indices('\n').map(|(end, _)| end);
-    let end = ends.take_while(|end| fits(*end)).last().unwrap_or(0);
-    local.slot.attributes.set(&lines[..end]);
+    local.slot.attributes.set(&truncate_attributes(lines));
     local.engine.lose(Lost::Attributes, 1);
+}
+
+#[cold]
+fn truncate_attributes(lines: &str) -> String {
+    const MARK: &str = "_truncated=";
+    let room = ATTRIBUTE_BYTES - MARK.len() - usize::MAX.ilog10() as usize - 1;
+    let (mut fitting, mut lost) = (String::new(), 0);
+    for line in lines.split('\n') {
+        if fitting.len() + 1 + line.len() <= room {
+            fitting.push('\n');
+            fitting.push_str(line);
+        } else {
+            lost += line.len() + 1;
+        }
+    }
+    format!("{MARK}{lost}{fitting}")
 }
 
 /// A thread of performance_schema that is not bound to a thread of the system: a client's session in a
