@@ -40,7 +40,7 @@ fn flagged(lock: *mut c_void) -> *mut c_void {
 /// # Safety
 /// `record` is NULL or came from [`flagged`].
 #[inline(always)]
-unsafe fn lock_of(record: *mut c_void) -> *mut c_void {
+pub(super) unsafe fn lock_of(record: *mut c_void) -> *mut c_void {
     // SAFETY: rule 8 (NULL, or from `flagged`).
     unsafe { record.cast::<Record>().as_ref() }.map_or(NONE, |record| record.lock)
 }

@@ -20,8 +20,8 @@ use super::exchange::{catch_panic, give, take_back};
 use super::keys::PackedInstrument;
 use crate::interface::word::Word;
 
-const WORD_AT: u32 = 60;
-const CLASS_AT: u32 = 48;
+pub(super) const WORD_AT: u32 = 60;
+pub(super) const CLASS_AT: u32 = 48;
 const CLASS_MASK: usize = (1 << (WORD_AT - CLASS_AT)) - 1;
 const HAS_INSTANCE: usize = 1 << 47;
 /// The bits of a program's addresses.

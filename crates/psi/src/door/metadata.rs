@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
 use engine::metadata::{self, MetadataLock};
-use engine::wait::Wait;
-use engine::{Class, LockDuration, LockStatus, LockType};
+use engine::wait::{self, Wait};
+use engine::{Class, LockDuration, LockStatus, LockType, Operation};
 
 use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use super::lock_cache::{CACHED_LOCKS, LockRecord};
@@ -17,6 +17,44 @@ static CLASS: OnceLock<&'static Class> = OnceLock::new();
 /// Sets the class of metadata locks.
 pub fn set_class(class: &'static Class) {
     let _ = CLASS.set(class);
+}
+
+/// What the server stores for a lock that it creates at the level `active`: it has neither name nor data, but
+/// the server reports only the waits for a lock that has something.
+static UNNAMED: u64 = 0;
+
+fn unnamed() -> *mut c_void {
+    (&raw const UNNAMED).cast_mut().cast()
+}
+
+/// [`create_metadata_lock`] at the level `active`, of every release.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn create_unnamed_lock() -> *mut c_void {
+    unnamed()
+}
+
+/// The data of a lock, if it has any.
+///
+/// # Safety
+/// `lock` is NULL, or an object that is not destroyed.
+unsafe fn record_at<'a>(lock: *mut c_void) -> Option<&'a mut LockRecord> {
+    match lock == unnamed() {
+        true => None,
+        // SAFETY: rule 8 (NULL, or an object that is not destroyed).
+        false => unsafe { lock.cast::<LockRecord>().as_mut() },
+    }
+}
+
+/// The same of a lock that the server destroys.
+///
+/// # Safety
+/// As [`record_at`], and it is not used any more.
+unsafe fn take_record(lock: *mut c_void) -> Option<Box<LockRecord>> {
+    match lock == unnamed() {
+        true => None,
+        // SAFETY: rule 8 (NULL, or an object that is destroyed here).
+        false => unsafe { take_back::<LockRecord>(lock) },
+    }
 }
 
 /// Takes the cached lock of the same object.
@@ -115,7 +153,7 @@ pub unsafe extern "C" fn create_metadata_lock<S: Interface>(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_int) {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
+    let Some(metadata) = (unsafe { record_at(lock) }) else {
         return;
     };
     if let Some(&status) = STATUSES.get(status as usize) {
@@ -126,7 +164,7 @@ pub unsafe extern "C" fn set_metadata_lock_status(lock: *mut c_void, status: c_i
 
 pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration: c_int) {
     // SAFETY: as above.
-    let metadata = unsafe { lock.cast::<LockRecord>().as_mut() };
+    let metadata = unsafe { record_at(lock) };
     let duration = u8::try_from(duration + 1)
         .ok()
         .and_then(LockDuration::from_u8);
@@ -138,7 +176,7 @@ pub unsafe extern "C" fn set_metadata_lock_duration(lock: *mut c_void, duration:
 
 pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) {
     // SAFETY: as above.
-    let metadata = unsafe { lock.cast::<LockRecord>().as_mut() };
+    let metadata = unsafe { record_at(lock) };
     let kind = u8::try_from(kind + 1).ok().and_then(LockType::from_u8);
     if let (Some(metadata), Some(kind)) = (metadata, kind) {
         metadata.kind = kind;
@@ -150,7 +188,7 @@ pub unsafe extern "C" fn set_metadata_lock_type(lock: *mut c_void, kind: c_int) 
 pub unsafe extern "C" fn destroy_metadata_lock(lock: *mut c_void) {
     catch_panic((), || {
         // SAFETY: rule 1 (the object is destroyed here).
-        if let Some(metadata) = unsafe { take_back::<LockRecord>(lock) } {
+        if let Some(metadata) = unsafe { take_record(lock) } {
             put_into_cache(metadata);
         }
     });
@@ -163,14 +201,18 @@ pub unsafe extern "C" fn start_metadata_wait(
     line: u32,
 ) -> *mut c_void {
     // SAFETY: as above.
-    let Some(metadata) = (unsafe { lock.cast::<LockRecord>().as_mut() }) else {
+    let metadata = unsafe { record_at(lock) };
+    let Some(class) = CLASS.get().filter(|_| !lock.is_null()) else {
         return NONE;
     };
     // SAFETY: rules 3 and 4 (48 bytes, and `file` is a C string).
     unsafe {
         lend_wait(state, || {
             let source = source(file, line);
-            (metadata.lock).wait_at(metadata.kind, metadata.duration, source)
+            match metadata {
+                Some(lock) => lock.lock.wait_at(lock.kind, lock.duration, source),
+                None => wait::start_at(class, Operation::MetadataLock, source),
+            }
         })
     }
 }

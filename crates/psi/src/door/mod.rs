@@ -16,6 +16,7 @@
     reason = "the interface names the functions that the server calls"
 )]
 
+pub(crate) mod active;
 pub mod attributes;
 mod by_address;
 pub mod cond;

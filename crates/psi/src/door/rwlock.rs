@@ -5,6 +5,7 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, PendingLock};
 use engine::{Kind, Operation};
 
+use super::active;
 use super::exchange::{NONE, end, lend, source};
 use super::keys;
 use super::lock::{TaggedWord, end_lock, new_lock, resolve, unlock};
@@ -94,7 +95,8 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
 /// `end_rwlock_rdwait` and `end_rwlock_wrwait`.
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
-    if !locker.is_null() {
+    // SAFETY: rule 2 (the event ends here).
+    if !locker.is_null() && !unsafe { active::try_end(locker) } {
         // SAFETY: rule 2 (the event ends here).
         unsafe { end::<PendingLock>(locker) }.end(failed == 0);
     }

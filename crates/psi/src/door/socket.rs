@@ -120,12 +120,44 @@ pub unsafe extern "C" fn start_socket_wait(
     let Some(socket) = (unsafe { socket.cast::<Socket>().as_ref() }) else {
         return NONE;
     };
-    let Some(&operation) = OPERATIONS.get(operation as usize) else {
-        return NONE;
-    };
     if socket.is_idle.load(Ordering::Relaxed) {
         return NONE;
     }
+    // SAFETY: rule 8 (the arguments are passed on).
+    unsafe { begin(state, socket, operation, file, line) }
+}
+
+/// [`start_socket_wait`] at the level `active`, where the server's reports of idle sockets rest.
+#[unsafe(link_section = "tare_hot")]
+pub unsafe extern "C" fn start_socket_wait_active(
+    state: *mut c_void,
+    socket: *mut c_void,
+    operation: c_int,
+    _bytes: usize,
+    file: *const c_char,
+    line: u32,
+) -> *mut c_void {
+    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
+    match unsafe { socket.cast::<Socket>().as_ref() } {
+        // SAFETY: rule 8 (the arguments are passed on).
+        Some(socket) => unsafe { begin(state, socket, operation, file, line) },
+        None => NONE,
+    }
+}
+
+/// # Safety
+/// As [`start_socket_wait`].
+#[inline(always)]
+unsafe fn begin(
+    state: *mut c_void,
+    socket: &Socket,
+    operation: c_int,
+    file: *const c_char,
+    line: u32,
+) -> *mut c_void {
+    let Some(&operation) = OPERATIONS.get(operation as usize) else {
+        return NONE;
+    };
     // SAFETY: rules 3 and 4 (80 bytes, and `file` is a C string).
     unsafe {
         lend_wait(state, || {

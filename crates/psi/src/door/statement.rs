@@ -7,6 +7,7 @@ use std::ptr;
 use engine::statement::{self, Statement};
 use engine::{Counter, Kind, Source};
 
+use super::active;
 use super::exchange::{NONE, catch_panic, end, source};
 use super::keys;
 use super::thread;
@@ -25,6 +26,8 @@ pub(super) struct Locker {
     /// Whether tokens were reported. Later ones are those of a view that the statement opens, or of a
     /// statement that it prepares.
     has_tokens: bool,
+    /// When it began: see [`active::has_all_calls_since`].
+    period: u32,
 }
 
 impl Locker {
@@ -81,6 +84,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
         (&raw mut (*place).length).write(0);
         (&raw mut (*place).storage).write(ptr::null());
         (&raw mut (*place).has_tokens).write(false);
+        (&raw mut (*place).period).write(active::period());
     }
     state
 }
@@ -139,6 +143,14 @@ pub unsafe extern "C" fn set_statement_text<S: Interface>(
 ) {
     // SAFETY: rule 2 (the event has not ended).
     if let Some(running) = unsafe { locker_at(locker) } {
+        if running.statement.is_active() {
+            if !statement.is_null() {
+                // SAFETY: rule 4 (readable for its length).
+                let text = unsafe { std::slice::from_raw_parts(statement.cast(), length as usize) };
+                running.statement.text_active(text);
+            }
+            return;
+        }
         running.text = statement;
         running.length = length;
         catch_panic((), || {
@@ -264,7 +276,26 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
         return;
     };
     // SAFETY: rule 5 (laid out as the release declares).
-    match unsafe { S::FIELDS.outcome(diagnostics) } {
+    let outcome = unsafe { S::FIELDS.outcome(diagnostics) };
+    let (is_active, failed) = (
+        running.statement.is_active(),
+        matches!(outcome, Outcome::Failed { .. }),
+    );
+    if is_active || !active::has_all_calls_since(running.period) {
+        return catch_panic((), || {
+            if failed {
+                running.statement.failed_active();
+            }
+            // SAFETY: rule 2 (the event ends here).
+            unsafe {
+                match is_active {
+                    true => ptr::drop_in_place(running),
+                    false => end::<Locker>(locker).statement.end_as_active(failed),
+                }
+            }
+        });
+    }
+    match outcome {
         Outcome::Unknown => running.statement.end_without_sqlstate(),
         Outcome::Changed { rows, warnings } => {
             let counters = [

@@ -11,12 +11,12 @@
 use engine::Kind;
 use engine::settings::Active;
 
-use crate::door::{stage, table};
+use crate::door::{metadata, stage, table};
 
 /// When a call rests, and what happens then.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// The call rests while none of this is active.
+    /// The call rests while none of this is active; [`Active::ALL`]: it never does.
     pub needs: Active,
     /// The call begins an event, and also rests outside of the windows of sampling.
     pub begins: bool,
@@ -32,6 +32,20 @@ pub struct Rule {
     /// Replaces the function outside of the windows of sampling; the events that it begins are not observed
     /// there.
     pub unobserved: Option<(Active, *const ())>,
+    /// What its calls lead to at the level `active`.
+    pub at_active: AtActive,
+}
+
+/// What calls lead to at the level `active`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AtActive {
+    /// As at other levels, by `needs`: to the function, or to the one that
+    /// [replaces](crate::door::active::replacement) it then.
+    ByNeeds,
+    /// The call rests: it is about a statement, and only its class, text and end matter.
+    Rests,
+    /// Another function.
+    Function(*const ()),
 }
 
 /// The result of a call while it rests.
@@ -55,6 +69,7 @@ impl Returns {
 
 /// All kinds that need a statement: their events are nested in it.
 const STATEMENT: Active = Active::THREADS
+    .or(Active::MOMENTS)
     .or(Active::of(Kind::Mutex))
     .or(Active::of(Kind::RwLock))
     .or(Active::of(Kind::SxLock))
@@ -71,7 +86,9 @@ const STATEMENT: Active = Active::THREADS
     .or(Active::of(Kind::Memory))
     .or(Active::of(Kind::Error));
 
-const STAGE: Active = Active::of(Kind::Stage).or(Active::THREADS);
+const STAGE: Active = Active::of(Kind::Stage)
+    .or(Active::THREADS)
+    .or(Active::MOMENTS);
 const TABLE: Active = Active::of(Kind::TableIo).or(Active::of(Kind::TableLock));
 
 /// The rule of a function of the interface; `None` for one that always arrives.
@@ -84,10 +101,17 @@ pub fn rule(name: &str) -> Option<Rule> {
         resumed: None,
         unobserved: None,
         forgets: None,
+        at_active: AtActive::ByNeeds,
     };
     let begins = |needs| Rule {
         begins: true,
         ..rests(needs)
+    };
+    // A wait, which threads keep at the level `active`.
+    let waits = |kind| begins(Active::of(kind).or(Active::MOMENTS));
+    let about_statement = || Rule {
+        at_active: AtActive::Rests,
+        ..rests(Active::ALL)
     };
     let until = |needs| Rule {
         for_good: true,
@@ -102,26 +126,31 @@ pub fn rule(name: &str) -> Option<Rule> {
         ..rests(STAGE)
     };
     Some(match name {
-        "start_mutex_wait" => begins(Active::of(Kind::Mutex)),
-        "start_rwlock_wait" | "start_rwlock_rdwait" | "start_rwlock_wrwait" => {
-            begins(Active::of(Kind::RwLock).or(Active::of(Kind::SxLock)))
-        }
-        "start_cond_wait" => begins(Active::of(Kind::Cond)),
+        "start_mutex_wait" => waits(Kind::Mutex),
+        "start_rwlock_wait" | "start_rwlock_rdwait" | "start_rwlock_wrwait" => begins(
+            Active::of(Kind::RwLock)
+                .or(Active::of(Kind::SxLock))
+                .or(Active::MOMENTS),
+        ),
+        "start_cond_wait" => waits(Kind::Cond),
         // Not by windows, because opening and closing files must always arrive.
         "get_thread_file_name_locker"
         | "get_thread_file_stream_locker"
-        | "get_thread_file_descriptor_locker" => rests(Active::of(Kind::File)),
-        "start_socket_wait" => begins(Active::of(Kind::Socket)),
+        | "get_thread_file_descriptor_locker" => rests(Active::of(Kind::File).or(Active::MOMENTS)),
+        "start_socket_wait" => waits(Kind::Socket),
         "set_socket_state" | "set_socket_thread_owner" => rests(Active::of(Kind::Socket)),
-        "start_table_io_wait" => begins(Active::of(Kind::TableIo)),
-        "start_table_lock_wait" => begins(Active::of(Kind::TableLock)),
+        "start_table_io_wait" => waits(Kind::TableIo),
+        "start_table_lock_wait" => waits(Kind::TableLock),
         "unlock_table" | "unbind_table" => of_tables(),
         "rebind_table" => Rule {
             returns: Returns::Third,
             ..of_tables()
         },
-        "create_metadata_lock" => rests(Active::of(Kind::MetadataLock)),
-        "start_metadata_wait" => begins(Active::of(Kind::MetadataLock)),
+        "create_metadata_lock" => Rule {
+            at_active: AtActive::Function(metadata::create_unnamed_lock as *const ()),
+            ..rests(Active::of(Kind::MetadataLock))
+        },
+        "start_metadata_wait" => waits(Kind::MetadataLock),
         "start_idle_wait" => begins(Active::of(Kind::Idle)),
         "start_stage" => Rule {
             unobserved: Some((
@@ -140,6 +169,25 @@ pub fn rule(name: &str) -> Option<Rule> {
         "set_thread_info" | "set_thread_command" | "set_thread_connect_attrs" => {
             rests(Active::THREADS)
         }
+        "start_statement"
+        | "set_statement_lock_time"
+        | "set_statement_rows_sent"
+        | "set_statement_rows_examined"
+        | "inc_statement_created_tmp_disk_tables"
+        | "inc_statement_created_tmp_tables"
+        | "inc_statement_select_full_join"
+        | "inc_statement_select_full_range_join"
+        | "inc_statement_select_range"
+        | "inc_statement_select_range_check"
+        | "inc_statement_select_scan"
+        | "inc_statement_sort_merge_passes"
+        | "inc_statement_sort_range"
+        | "inc_statement_sort_rows"
+        | "inc_statement_sort_scan"
+        | "set_statement_no_index_used"
+        | "set_statement_no_good_index_used"
+        | "digest_start"
+        | "digest_end" => about_statement(),
         "log_error" => rests(Active::of(Kind::Error)),
         _ => return None,
     })
@@ -159,7 +207,7 @@ mod tests {
             .collect();
         let with_rules = names.iter().filter(|name| rule(name).is_some()).count();
         assert_eq!(
-            with_rules, 32,
+            with_rules, 51,
             "a name in a rule is one that no release has"
         );
     }

@@ -6,8 +6,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use engine::settings::Active;
 
 use super::pages::{page_size, protect};
-use super::rules::Rule;
-use crate::door::stage;
+use super::rules::{AtActive, Rule};
+use crate::door::{self, stage};
 
 /// The address of an entry, which its jump reads.
 #[derive(Debug)]
@@ -42,8 +42,20 @@ impl Switch {
 
     /// The target of its calls with these active and observed kinds.
     fn target(&self, active: Active, observed: Active) -> *const () {
+        if active.meets(Active::MOMENTS) {
+            match self.rule.at_active {
+                AtActive::Rests => return self.behind_jump as *const (),
+                AtActive::Function(function) => return function,
+                AtActive::ByNeeds if self.rule.needs.meets(Active::MOMENTS) => {
+                    if let Some(function) = door::active::replacement(self.function) {
+                        return function;
+                    }
+                }
+                AtActive::ByNeeds => {}
+            }
+        }
         let wanted = if self.rule.begins { observed } else { active };
-        let is_needed = wanted.meets(self.rule.needs);
+        let is_needed = wanted.meets(self.rule.needs) || self.rule.needs == Active::ALL;
         if is_needed && self.rule.for_good {
             self.is_for_good.store(true, Ordering::Relaxed);
         }
@@ -91,7 +103,14 @@ pub fn lead(switches: Vec<Switch>) {
 
 fn follow(active: Active, observed: Active) {
     let _one_at_a_time = SWITCHING.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_active = active.meets(Active::MOMENTS);
+    if is_active {
+        door::active::note_level(true);
+    }
     set(SWITCHES.get().map_or(&[], Vec::as_slice), active, observed);
+    if !is_active {
+        door::active::note_level(false);
+    }
 }
 
 fn set(switches: &[Switch], active: Active, observed: Active) {

@@ -269,7 +269,12 @@ impl Statement {
 
     #[inline(always)]
     fn refine_in(&self, local: &Local, number: u16) {
-        let bits = local.bits(number);
+        let bits = match local.bits(number) {
+            // Off as all classes are at the level `active`.
+            0 if active::is_level(local) => self.bits.get(),
+            0 => local.bits(number),
+            bits => bits,
+        };
         self.class.set(number);
         // A statement that began without a clock is not timed, one that began by one clock ends by it,
         // and one that began as no event is none.

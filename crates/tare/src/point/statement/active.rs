@@ -28,6 +28,12 @@ const FAILED: u8 = effective::HISTORY;
 /// The bits that a statement takes over from its row's class.
 const BITS: u8 = effective::COUNT | effective::TIME | effective::OTHER_CLOCK;
 
+/// Whether statements that begin now are of the level `active`.
+#[inline]
+pub(super) fn is_level(local: &Local) -> bool {
+    local.bits(local.number(&active::STATEMENT)) & effective::COUNT != 0
+}
+
 /// Begins a statement of the class with this number, if the level is `active`: its bits and its level. The
 /// thread's flags of that class are 0.
 #[inline(never)]
