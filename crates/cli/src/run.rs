@@ -16,7 +16,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use rustix::process::{
-    Pid, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper, wait,
+    Pid, Signal, WaitOptions, WaitStatus, kill_process, set_child_subreaper, test_kill_process,
+    wait,
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
@@ -248,13 +249,13 @@ struct HeldSegment {
 
 impl HeldSegment {
     fn is_running(&self) -> bool {
-        start_time(self.pid) == Some(self.started)
+        is_running(self.pid, self.started, read_stat(self.pid))
     }
 
     /// Whether the segment belongs to another process by now, or is being handed over: a server that
     /// goes into the background ends the process that had it.
     fn has_moved(&self) -> bool {
-        let moved = |pid| pid != self.writer && (pid == IN_TRANSIT || start_time(pid).is_some());
+        let moved = |pid| pid != self.writer && (pid == IN_TRANSIT || is_alive(pid));
         self.is_live() && writer(&self.file).is_some_and(moved)
     }
 
@@ -502,11 +503,39 @@ fn program_name(pid: u32) -> String {
     )
 }
 
+fn read_stat(pid: u32) -> io::Result<String> {
+    fs::read_to_string(format!("/proc/{pid}/stat"))
+}
+
 /// Start time of a process from /proc/PID/stat. `None` if it is gone, or a zombie without threads,
-/// which has no memory either. The fields are counted from the end of the command's name, which may
-/// contain anything.
+/// which has no memory either.
 fn start_time(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    started(&read_stat(pid).ok()?)
+}
+
+/// Whether a process that began at a time still runs. A stat that cannot be read does not mean that it has
+/// ended: /proc may be mounted with hidepid, or this process has too many files open.
+fn is_running(pid: u32, since: u64, stat: io::Result<String>) -> bool {
+    match stat {
+        Ok(stat) => started(&stat) == Some(since),
+        Err(_) => exists(pid),
+    }
+}
+
+/// Whether there is a process that is no zombie.
+fn is_alive(pid: u32) -> bool {
+    read_stat(pid).map_or_else(|_| exists(pid), |stat| started(&stat).is_some())
+}
+
+/// Whether the kernel has a process of this number.
+fn exists(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+/// The start time in a /proc/PID/stat. The fields are counted from the end of the command's name, which may
+/// contain anything.
+fn started(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(") ")?;
     // The first is field 3 of proc(5).
     let fields: Vec<&str> = fields.split(' ').collect();
@@ -549,9 +578,14 @@ mod tests {
             .expect("sleep starts");
         let pid = child.id();
         assert!(descendants(std::process::id()).contains(&pid));
-        assert!(start_time(pid).is_some());
+        let since = start_time(pid).expect("a start time");
+        let unreadable = || Err(io::ErrorKind::PermissionDenied.into());
+        assert!(is_running(pid, since, read_stat(pid)) && is_running(pid, since, unreadable()));
+        assert!(!is_running(pid, since + 1, read_stat(pid)));
+        assert!(is_alive(pid));
         child.kill().expect("killed");
         child.wait().expect("reaped");
         assert_eq!(start_time(pid), None);
+        assert!(!is_alive(pid) && !is_running(pid, since, unreadable()));
     }
 }

@@ -342,3 +342,42 @@ fn files_of_version_1_are_read() {
         assert_eq!(query(&history, &[], sql), [expected], "{sql}");
     }
 }
+
+/// Paths of all Parquet files below a directory.
+fn parquet_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("a directory").flatten();
+    let below = |entry: std::fs::DirEntry| match entry.path().is_dir() {
+        true => parquet_files(&entry.path()),
+        false => vec![entry.path()],
+    };
+    let mut files: Vec<PathBuf> = entries.flat_map(below).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "parquet"));
+    files
+}
+
+#[test]
+fn what_is_no_file_is_reported_and_not_waited_for() {
+    let (_directory, history) = create_history("fifo");
+    // In place of a complete file and of a piece.
+    for file in parquet_files(&history) {
+        let aside = file.with_extension("aside");
+        std::fs::rename(&file, &aside).expect("renamed");
+        let made = Command::new("mkfifo")
+            .arg(&file)
+            .status()
+            .expect("mkfifo runs");
+        assert!(made.success());
+        let table = ["moments", "samples"].into_iter().find(|table| {
+            let text = file.display().to_string();
+            text.contains(&format!("/{table}/")) || text.contains(&format!("/{table}@"))
+        });
+        if let Some(table) = table {
+            let output = run(&history, &[], &format!("SELECT COUNT(*) FROM {table}"));
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert!(!output.status.success(), "{output:?}");
+            assert!(errors.contains("not a regular file"), "{errors}");
+        }
+        std::fs::remove_file(&file).expect("removed");
+        std::fs::rename(&aside, &file).expect("renamed");
+    }
+}

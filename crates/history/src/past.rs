@@ -1,11 +1,13 @@
 //! Reads a history back, for tools that do not use SQL.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
+use rustix::fs::{Mode, OFlags};
 
 use crate::error::Error;
 use crate::hour::Hour;
@@ -135,7 +137,7 @@ impl Past {
     /// Reads the rows of a table; false if a file was moved during the call.
     fn read_table(&self, table: &str, take: &mut dyn FnMut(NamedRow<'_>)) -> Result<bool, Error> {
         for path in self.files(table)? {
-            let file = match File::open(&path) {
+            let file = match open_file(&path) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
                 file => file.map_err(Error::at(&path))?,
             };
@@ -226,6 +228,16 @@ impl Past {
             }
         }
         Ok(())
+    }
+}
+
+/// Opens a file. What else has such a name is an error: to open a FIFO would wait for its writer.
+pub(crate) fn open_file(path: &Path) -> io::Result<File> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("this is not a regular file")),
     }
 }
 

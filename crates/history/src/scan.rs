@@ -15,7 +15,7 @@ use parquet::file::statistics::Statistics;
 use crate::batch::{VERSION_KEY, Value};
 use crate::error::Error;
 use crate::hour::Hour;
-use crate::past::Past;
+use crate::past::{Past, open_file};
 use crate::run::OPEN;
 use crate::schema::{SAMPLED_AT, SAMPLED_AT_OF_VERSION_1, TABLES, Table, Type, VERSION};
 
@@ -129,7 +129,7 @@ impl Past {
         let pieces = self.pieces(table.name)?;
         let mut open = Vec::new();
         for path in pieces.iter().flat_map(|(_, paths)| paths) {
-            match File::open(path) {
+            match open_file(path) {
                 Ok(file) => open.push((path.clone(), file)),
                 Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
                 Err(error) => return Err(Error::at(path)(error)),
@@ -249,7 +249,7 @@ impl Scan {
 /// Opens a file; `None` if retention has removed it.
 fn open(file: DataFile, table: &Table) -> Result<Option<OpenFile>, Error> {
     let DataFile { path, file } = file;
-    let file = match file.map_or_else(|| File::open(&path), Ok) {
+    let file = match file.map_or_else(|| open_file(&path), Ok) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         file => file.map_err(Error::at(&path))?,
     };

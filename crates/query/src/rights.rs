@@ -107,7 +107,7 @@ pub fn check(facts: &dyn SessionFacts, action: &Action) -> Result<()> {
             })
         }
         Action::Call(call) => check_routine(facts, call.procedure.name),
-        Action::Show(show) => check_show(facts, show),
+        Action::Show(show) => check_listing(facts, show),
         Action::Ddl(ddl) => check_ddl(facts, ddl),
         Action::Use(name) => check_database(facts, name),
         Action::LockTables(tables) => {
@@ -166,7 +166,7 @@ fn check_routine(facts: &dyn SessionFacts, name: &str) -> Result<()> {
     Err(SqlError::new(1370, text))
 }
 
-fn check_show(facts: &dyn SessionFacts, show: &Show) -> Result<()> {
+fn check_listing(facts: &dyn SessionFacts, show: &Show) -> Result<()> {
     let rights = facts.rights();
     let database = |given: &Option<String>| given.clone().or_else(|| facts.database());
     let in_database = |given: &Option<String>| match database(given) {

@@ -59,6 +59,9 @@ impl Figures {
 /// The shortest interval between two collections, however many clients there are.
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The longest time to wait for the server's answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The channel of an answer.
 type Reply = Sender<Arc<Families>>;
 
@@ -96,7 +99,7 @@ impl Metrics {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         requests.send(reply).ok()?;
         drop(requests);
-        replied.recv().ok()
+        replied.recv_timeout(ANSWER_TIMEOUT).ok()
     }
 }
 
@@ -124,7 +127,7 @@ impl Site for Metrics {
             "/metrics" => {
                 let form = Form::accepted(&request.accept);
                 let Some(families) = self.families() else {
-                    return Response::refused(500, "the thread that asks has ended");
+                    return Response::refused(504, "the server has not answered for ten seconds");
                 };
                 let mut text = String::new();
                 if let Some(figures) = &self.figures {
