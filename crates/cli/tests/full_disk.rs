@@ -179,6 +179,84 @@ fn a_full_disk_loses_nothing_that_was_acknowledged() {
     running.wait();
 }
 
+#[test]
+fn a_full_disk_can_be_emptied() {
+    let directory = Directory::new("full-empty");
+    let script = format!("{{ {SERVE} & echo $!; wait $!; {SERVE} & echo $!; wait $!; }}");
+    let mut running = Process::start(&mut shell_on_small_disk(&directory, "24m", &script));
+    let pid = |running: &mut Process| loop {
+        if let Ok(pid) = running.line().trim().parse::<u32>() {
+            return pid;
+        }
+    };
+    let first = pid(&mut running);
+    let mut conn = wait_for_server(&directory);
+    let mut statements = vec!["CREATE DATABASE test".to_owned()];
+    for database in ["drop_me", "and_me", "keep"] {
+        statements.push(format!("CREATE DATABASE {database}"));
+        for table in ["t", "u", "v"] {
+            let name = format!("{database}.{table}");
+            statements.push(format!("CREATE TABLE {name} (n INT PRIMARY KEY, v TEXT)"));
+            let values: Vec<String> = (0..15)
+                .map(|n| format!("({n}, REPEAT('a', 20000))"))
+                .collect();
+            statements.push(format!("INSERT INTO {name} VALUES {}", values.join(", ")));
+        }
+    }
+    for sql in statements {
+        conn.query_drop(&sql)
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let filler = data_directory(first, &directory).join("filler");
+    fill(&filler);
+    // A crash leaves the files as they are, and the server's next start finds no space.
+    support::signal(first, "KILL");
+    let second = pid(&mut running);
+    let mut conn = wait_for_server(&directory);
+    let insert = |n: u64| format!("INSERT INTO keep.t VALUES ({n}, REPEAT('a', 1000000))");
+    let code = (100..200).find_map(|n| match error_number(&mut conn, &insert(n)) {
+        0 => None,
+        code => Some(code),
+    });
+    assert!([Some(1021), Some(1114)].contains(&code), "{code:?}");
+    assert!([1021, 1114].contains(&error_number(&mut conn, "CREATE DATABASE other")));
+    assert_eq!(
+        query_number(&mut conn, "SELECT COUNT(*) FROM drop_me.t"),
+        15
+    );
+    let databases = "SELECT COUNT(*) FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = 'other'";
+    assert_eq!(
+        query_number(&mut conn, databases),
+        0,
+        "it is not half created"
+    );
+    for sql in [
+        "DELETE FROM keep.u WHERE n < 10",
+        "TRUNCATE TABLE keep.u",
+        "DROP TABLE keep.v",
+        "DELETE FROM keep.t WHERE n >= 5",
+    ] {
+        assert_eq!(error_number(&mut conn, sql), 0, "{sql}");
+    }
+    assert_eq!(query_number(&mut conn, "SELECT COUNT(*) FROM keep.t"), 5);
+    // A session of its own, which has opened no file.
+    let mut other = wait_for_server(&directory);
+    for sql in [
+        "DROP TABLE drop_me.t",
+        "DROP DATABASE drop_me",
+        "DROP DATABASE and_me",
+    ] {
+        assert_eq!(error_number(&mut other, sql), 0, "{sql}");
+    }
+    assert_eq!(
+        error_number(&mut conn, &insert(500)),
+        0,
+        "there is space again"
+    );
+    support::signal(second, "TERM");
+    running.wait();
+}
+
 /// Files written before stay readable. The recorder uses SQL, because in a user namespace of its own it
 /// must not read the server's memory.
 #[test]

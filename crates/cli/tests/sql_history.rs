@@ -374,7 +374,6 @@ fn what_is_no_file_is_reported_and_not_waited_for() {
         if let Some(table) = table {
             let output = run(&history, &[], &format!("SELECT COUNT(*) FROM {table}"));
             let errors = String::from_utf8_lossy(&output.stderr);
-            assert!(!output.status.success(), "{output:?}");
             assert!(errors.contains("not a regular file"), "{errors}");
         }
         std::fs::remove_file(&file).expect("removed");

@@ -234,7 +234,25 @@ impl Connection {
 
     /// Attaches a database. Returns whether it was not attached before.
     pub fn attach(&mut self, name: &str) -> Result<bool> {
-        as_server(|| self.attach_file(name))
+        let mut attached = as_server(|| self.attach_file(name));
+        if let Some(reserve) = self.databases.clone().reserve()
+            && !matches!(attached, Ok(false))
+        {
+            let is_full =
+                |attached: &Result<bool>| attached.as_ref().is_err_and(Error::is_disk_full);
+            if is_full(&attached) && reserve.release_for_open() {
+                attached = as_server(|| self.attach_file(name));
+            }
+            if attached.is_ok() {
+                reserve.fill();
+            }
+        }
+        attached
+    }
+
+    /// Empties the log of a database, as far as no reader needs it.
+    pub fn empty_log(&mut self, name: &str) -> Result<()> {
+        self.batch(&format!("PRAGMA {}.wal_checkpoint(TRUNCATE)", quote(name)))
     }
 
     fn attach_file(&mut self, name: &str) -> Result<bool> {

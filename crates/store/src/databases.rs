@@ -18,6 +18,7 @@ use super::authorizer::as_server;
 use super::error::{Error, Result};
 use super::figures::CachedFigures;
 use super::points::{LOCK_DEFINITIONS, LOCK_GATES};
+use super::reserve::Reserve;
 use super::stack;
 use super::write_lock::WriteLock;
 use tare::sync::{Mutex, RwLock};
@@ -39,6 +40,8 @@ const FILE_MODE: u32 = 0o640;
 pub struct Databases {
     /// `None`: there are none.
     directory: Option<PathBuf>,
+    /// `None`: there is no directory.
+    reserve: Option<Reserve>,
     /// Parses the text of a table's definition.
     pub(super) read: ReadDefinition,
     write_locks: RwLock<HashMap<String, Arc<WriteLock>>>,
@@ -112,8 +115,13 @@ impl Databases {
     }
 
     fn of(directory: Option<PathBuf>, read: ReadDefinition) -> Self {
+        let reserve = directory.as_deref().map(Reserve::of);
+        if let Some(reserve) = &reserve {
+            reserve.fill();
+        }
         Self {
             directory,
+            reserve,
             read,
             write_locks: RwLock::new(&LOCK_GATES, HashMap::new()),
             generation: AtomicU64::new(1),
@@ -126,6 +134,11 @@ impl Databases {
     /// Sets whether commits wait for the disk: innodb_flush_log_at_trx_commit = 1.
     pub fn set_durable(&self, durable: bool) {
         self.durable.store(durable, Ordering::Relaxed);
+    }
+
+    /// The space for statements that free space.
+    pub fn reserve(&self) -> Option<&Reserve> {
+        self.reserve.as_ref()
     }
 
     /// Whether commits wait for the disk.
@@ -261,11 +274,17 @@ impl Databases {
     pub fn create(&self, name: &str) -> Result<()> {
         let path = self.path(name)?;
         create_file(&path).map_err(Error::Create)?;
-        let db = rusqlite::Connection::open(path)?;
-        db.execute_batch(&format!(
-            "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
-             CREATE TABLE {DEFINITIONS_TABLE} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
-        ))?;
+        let initialized = rusqlite::Connection::open(path).and_then(|db| {
+            db.execute_batch(&format!(
+                "PRAGMA journal_mode=WAL; PRAGMA user_version={FORMAT}; \
+                 CREATE TABLE {DEFINITIONS_TABLE} (name TEXT PRIMARY KEY, definition TEXT NOT NULL, created INTEGER)"
+            ))
+        });
+        if let Err(error) = initialized {
+            // A file without tables would be a database.
+            self.remove(name)?;
+            return Err(error.into());
+        }
         self.raise_generation();
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Errors of the databases, and their mapping to MySQL's errors.
 
+use std::io::ErrorKind;
+
 use tare_mysql::error::SqlError;
 use tare_mysql::error::ticket::Ticket;
 
@@ -93,6 +95,13 @@ impl Error {
     }
 }
 
+impl Error {
+    /// Whether the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        self.sqlite_code().is_some_and(words::is_disk_full)
+    }
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         match error {
@@ -119,6 +128,7 @@ impl From<Error> for SqlError {
             Error::UnknownDatabase(_) => Self::new(1049, text),
             Error::TooManyDatabases => Self::unsupported(text),
             Error::Path => Self::storage(text),
+            Error::Create(error) if error.kind() == ErrorKind::StorageFull => Self::disk_full(),
             Error::Create(_) => Self::storage(text),
             Error::Remove(_) => Self::new(1010, text),
             Error::Empty => Self::new(1065, text),

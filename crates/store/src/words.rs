@@ -57,7 +57,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
         ffi::SQLITE_READONLY => {
             SqlError::new(1290, format!("The database is read-only ({message})"))
         }
-        ffi::SQLITE_FULL => SqlError::new(1021, "Disk full"),
+        _ if is_disk_full(code) => SqlError::disk_full(),
         ffi::SQLITE_IOERR | ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB | ffi::SQLITE_CANTOPEN => {
             SqlError::storage(message)
         }
@@ -83,6 +83,11 @@ fn refused(message: &str) -> SqlError {
         Some([table, ..]) => SqlError::new(1051, format!("Unknown table '{table}'")),
         _ => SqlError::new(1146, "The statement names a table that doesn't exist"),
     }
+}
+
+/// Whether a file could not grow. SQLite has a code of its own for the index of a log.
+pub(super) fn is_disk_full(code: i32) -> bool {
+    code & 0xff == ffi::SQLITE_FULL || code == ffi::SQLITE_IOERR_SHMSIZE
 }
 
 /// The column that SQLite's message is about.

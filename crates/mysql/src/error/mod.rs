@@ -9,6 +9,9 @@ use names::ERRORS;
 
 use crate::series::Series;
 
+/// The number of [`SqlError::disk_full`].
+pub const DISK_FULL: u16 = 1021;
+
 /// The number of a statement that cannot be read.
 pub const SYNTAX: u16 = 1064;
 
@@ -126,6 +129,11 @@ impl SqlError {
     /// 1030: the files of a database.
     pub fn storage(what: impl std::fmt::Display) -> Self {
         Self::new(1030, format!("Got error '{what}' from storage engine"))
+    }
+
+    /// 1021: a file cannot grow.
+    pub fn disk_full() -> Self {
+        Self::new(DISK_FULL, "Disk full")
     }
 
     /// 1044: this account has no rights in this database.

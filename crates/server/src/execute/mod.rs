@@ -24,17 +24,84 @@ use super::show;
 use super::status::Counter;
 use sqlparser::ast::AlterTableOperation;
 use tare_dialect::ddl::Ddl;
-use tare_dialect::plan::{Action, Plan};
-use tare_mysql::error::Result;
+use tare_dialect::plan::{Action, Change, Plan};
+use tare_mysql::error::{DISK_FULL, Result};
 use tare_mysql::memory;
 use tare_query::show::preserves_warnings;
+use tare_store::Reserve;
 
-/// Runs a plan and sends its answer.
+/// Runs a plan and sends its answer. On a full disk, what frees space takes some from the reserve.
 pub fn run(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
+    session.registration.status().command(plan.command);
+    let answer = run.answer;
+    let (statement, columns, bind) = (run.statement, run.columns, run.bind);
+    let result = run_once(
+        session,
+        plan,
+        Run {
+            statement: &mut *statement,
+            columns: &mut *columns,
+            bind: &mut *bind,
+            answer,
+        },
+    );
+    let is_full = matches!(&result, Err(error) if error.code == DISK_FULL);
+    if !is_full || !release_reserve(session, &plan.action) {
+        return result;
+    }
+    let again = Run {
+        statement,
+        columns,
+        bind,
+        answer,
+    };
+    let result = run_once(session, plan, again);
+    refill_reserve(session, &plan.action);
+    result
+}
+
+/// The database in which an action frees space: DELETE, TRUNCATE, DROP.
+fn freed_database(action: &Action) -> Option<&str> {
+    match action {
+        Action::Write(sql, Change::Delete) => sql.writes.as_deref(),
+        Action::Ddl(ddl) => match &**ddl {
+            Ddl::DropDatabase { name, .. } => Some(name),
+            Ddl::Truncate(table) => Some(&table.database),
+            Ddl::Drop { names, .. } => names.first().map(|table| table.database.as_str()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Gives the reserve back for an action that frees space. A transaction would need more at its COMMIT.
+#[cold]
+fn release_reserve(session: &Session, action: &Action) -> bool {
+    let reserve = session.shared.databases.reserve();
+    freed_database(action).is_some()
+        && !session.transaction.open
+        && reserve.is_some_and(Reserve::release)
+}
+
+/// Empties the log, so that other statements can use the freed pages, and fills the reserve again.
+#[cold]
+fn refill_reserve(session: &mut Session, action: &Action) {
+    if let (Some(database), Some(connection)) =
+        (freed_database(action), &mut session.connections.own)
+        && connection.is_attached(database)
+    {
+        // A reader may need the log: then it is emptied later.
+        let _ = connection.empty_log(database);
+    }
+    if let Some(reserve) = session.shared.databases.reserve() {
+        reserve.fill();
+    }
+}
+
+fn run_once(session: &mut Session, plan: &Plan, run: Run<'_>) -> Result<()> {
     let _memory = memory::limit_statement(session.shared.config.max_statement_memory);
     let _counted = tare_store::memory::begin_statement();
     let status = session.registration.status();
-    status.command(plan.command);
     let at_most = match plan.action {
         Action::Rows(_) => plan.at_most.unwrap_or(session.settings.max_execution_time),
         _ => Duration::ZERO,

@@ -106,8 +106,12 @@ unsafe extern "C" fn open(
             let index = (flags & ffi::SQLITE_OPEN_MAIN_DB != 0)
                 .then(|| tare::file::Instance::open(&SQLITE_SHM, &format!("{path}-shm")));
             file::set_methods(file, point, index);
+            return rc;
         }
-        rc
+        match std::io::Error::last_os_error().raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT) => ffi::SQLITE_FULL,
+            _ => rc,
+        }
     }
 }
 
