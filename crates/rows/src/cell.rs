@@ -16,6 +16,8 @@ pub enum Cell<'a> {
     Real(f64),
     /// A string.
     Text(Cow<'a, str>),
+    /// Bytes that may be no text.
+    Bytes(&'a [u8]),
 }
 
 impl<'a> Cell<'a> {
@@ -61,6 +63,12 @@ impl From<i64> for Cell<'_> {
 impl From<f64> for Cell<'_> {
     fn from(v: f64) -> Self {
         Cell::Real(v)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Cell<'a> {
+    fn from(bytes: &'a [u8]) -> Self {
+        Cell::Bytes(bytes)
     }
 }
 

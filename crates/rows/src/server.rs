@@ -62,8 +62,8 @@ pub struct VariableInfo {
 pub struct UserVariable {
     /// Its name, without the `@`.
     pub name: String,
-    /// Its value as text.
-    pub value: Option<String>,
+    /// Its value: text as UTF-8, or other bytes.
+    pub value: Option<Vec<u8>>,
 }
 
 /// An address that clients came from, and the errors of its connections.

@@ -115,8 +115,8 @@ impl Variable {
             return Ok(charset);
         }
         if name.starts_with("collation_") {
-            let known = charset::charset_of(&text);
-            known.ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{text}'")))?;
+            let charset = charset::charset_of(&text);
+            charset.ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{text}'")))?;
             return Ok(text.to_ascii_lowercase());
         }
         if name == "gtid_next" {

@@ -36,11 +36,11 @@ impl Variable {
     /// another kind of variable.
     pub(super) fn word(&self, text: &str) -> Option<Result<String>> {
         let words = words(self.name)?;
-        let mut found = words.iter().find(|word| word.eq_ignore_ascii_case(text));
+        let mut matching = words.iter().find(|word| word.eq_ignore_ascii_case(text));
         if let Ok(number) = text.parse::<usize>() {
-            found = words.get(number);
+            matching = words.get(number);
         }
-        Some(found.map_or_else(|| Err(self.wrong(text)), |word| Ok((*word).to_owned())))
+        Some(matching.map_or_else(|| Err(self.wrong(text)), |word| Ok((*word).to_owned())))
     }
 
     /// Whether its value is a list of flags, `name=on,name=off`.

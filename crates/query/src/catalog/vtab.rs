@@ -262,6 +262,11 @@ impl ToSql for SqliteCell<'_> {
             Cell::Signed(v) => ValueRef::Integer(*v),
             Cell::Real(v) => ValueRef::Real(*v),
             Cell::Text(s) => ValueRef::Text(s.as_bytes()),
+            // SQLite compares a text with a text only.
+            Cell::Bytes(bytes) => match std::str::from_utf8(bytes) {
+                Ok(_) => ValueRef::Text(bytes),
+                Err(_) => ValueRef::Blob(bytes),
+            },
         }))
     }
 }

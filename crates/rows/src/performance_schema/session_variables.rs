@@ -9,19 +9,21 @@ use crate::time::timestamp_of;
 use crate::view::View;
 
 /// A variable of a thread.
-pub struct OfThread {
+pub struct OfThread<V> {
     thread_id: u64,
     name: String,
-    value: Option<String>,
+    value: Option<V>,
 }
 
 #[rustfmt::skip] // One column, one line.
-const THREAD: Column<OfThread> = col("THREAD_ID", U64, "The session's thread.", |r| r.thread_id.into());
+const fn thread<V>() -> Column<OfThread<V>> {
+    col("THREAD_ID", U64, "The session's thread.", |r| r.thread_id.into())
+}
 
-fn of_threads(
+fn of_threads<V: 'static>(
     view: &View,
-    all: impl Iterator<Item = (Option<u64>, Vec<(String, Option<String>)>)>,
-) -> Result<Rows<OfThread>, SqlError> {
+    all: impl Iterator<Item = (Option<u64>, Vec<(String, Option<V>)>)>,
+) -> Result<Rows<OfThread<V>>, SqlError> {
     let mut rows = Vec::new();
     for (connection, values) in all {
         let Some(thread_id) = view.snapshot.thread_id(connection) else {
@@ -37,12 +39,12 @@ fn of_threads(
 }
 
 #[rustfmt::skip] // One column, one line.
-static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
+static VARIABLES_BY_THREAD: Spec<OfThread<String>> = Spec::new(
     "performance_schema",
     "variables_by_thread",
     "Session system variables of each session.",
     &[&[
-        THREAD,
+        thread(),
         col("VARIABLE_NAME", "varchar(64)", "The variable's name.", |r| r.name.as_str().into()),
         null("VARIABLE_VALUE", "varchar(1024)", "The variable's value.", |r| Cell::opt(r.value.as_deref())),
     ]],
@@ -61,12 +63,12 @@ static VARIABLES_BY_THREAD: Spec<OfThread> = Spec::new(
 .mysql_only();
 
 #[rustfmt::skip] // One column, one line.
-static USER_VARIABLES: Spec<OfThread> = Spec::new(
+static USER_VARIABLES: Spec<OfThread<Vec<u8>>> = Spec::new(
     "performance_schema",
     "user_variables_by_thread",
     "User-defined variables (@name) of each session.",
     &[&[
-        THREAD,
+        thread(),
         col("VARIABLE_NAME", "varchar(64)", "The variable's name, without the @.", |r| r.name.as_str().into()),
         null("VARIABLE_VALUE", "longblob", "The variable's value.", |r| Cell::opt(r.value.as_deref())),
     ]],

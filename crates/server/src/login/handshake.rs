@@ -114,13 +114,18 @@ pub fn handshake(session: &mut Session) -> Result<()> {
     require_secure_transport(&session.client, &session.shared.globals)?;
     set_charset(session, login.collation)?;
     publish_attributes(&login.attributes);
-    authenticate(
+    let authenticated = authenticate(
         session,
         &login.user,
         login.plugin.as_deref(),
         &login.answer,
         &nonce,
-    )?;
+    );
+    if let Err(error) = authenticated {
+        // The failed connection counts for the account that it asked for.
+        tare::thread::set_account(&login.user, &session.state.account().1);
+        return Err(error);
+    }
     let capacity = session.shared.config.max_connections + usize::from(session.is_root());
     if !session.registration.admit(capacity) {
         return Err(super::too_many_connections());

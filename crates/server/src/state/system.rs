@@ -110,8 +110,8 @@ impl SessionState {
         if variable.name == "session_track_system_variables" {
             let names = value.unwrap_or_default().split(',');
             for name in names.filter(|name| !matches!(*name, "" | "*")) {
-                let known = name.trim_ascii().to_ascii_lowercase();
-                if find_in(self.globals.series, &known).is_none() {
+                let variable = name.trim_ascii().to_ascii_lowercase();
+                if find_in(self.globals.series, &variable).is_none() {
                     let text =
                         format!("{name} is not a valid system variable and will be ignored.");
                     self.warnings.add("Warning", 1231, text);

@@ -43,10 +43,10 @@ impl UserVariables {
                 name: name.clone(),
                 value: match value {
                     Value::Null => None,
-                    Value::Integer(n) => Some(n.to_string()),
-                    Value::Real(x) => Some(x.to_string()),
-                    Value::Text(t) => Some(t.clone()),
-                    Value::Blob(b) => Some(String::from_utf8_lossy(b).into_owned()),
+                    Value::Integer(n) => Some(n.to_string().into_bytes()),
+                    Value::Real(x) => Some(x.to_string().into_bytes()),
+                    Value::Text(t) => Some(t.clone().into_bytes()),
+                    Value::Blob(b) => Some(b.clone()),
                 },
             })
             .collect();

@@ -67,10 +67,10 @@ fn set(conn: &mut mysql::Conn, variable: &str, value: &str) -> (u16, String, Vec
 }
 
 #[test]
-fn set_values_are_kept_as_mysql_keeps_them() {
+fn set_values_are_stored_as_mysql_stores_them() {
     let running = Running::start();
     let mut conn = running.client();
-    for (variable, value, kept, warnings) in [
+    for (variable, value, stored, warnings) in [
         ("profiling", "1", "ON", &["1287"][..]),
         ("gtid_next", "'automatic'", "AUTOMATIC", &[]),
         ("sql_log_off", "TRUE", "ON", &[]),
@@ -126,7 +126,7 @@ fn set_values_are_kept_as_mysql_keeps_them() {
         let expected: Vec<String> = warnings.iter().map(|&code| code.to_owned()).collect();
         assert_eq!(
             answer,
-            (0, kept.to_owned(), expected),
+            (0, stored.to_owned(), expected),
             "{variable} = {value}"
         );
     }

@@ -533,3 +533,26 @@ fn prepared_statements_end_with_their_client() {
     });
     assert!(ended, "they are still counted");
 }
+
+/// The expected rows are MySQL 9.7.4's.
+#[test]
+fn failed_logins_and_binary_variables_are_recorded() {
+    let running = Running::start();
+    let mut root = running.client();
+    for _ in 0..2 {
+        assert_eq!(
+            super::support::code(running.tcp("nobody_here", Some("wrong"))),
+            1045
+        );
+    }
+    let account = "SELECT CURRENT_CONNECTIONS, TOTAL_CONNECTIONS FROM performance_schema.accounts \
+                   WHERE USER = 'nobody_here' AND HOST = 'localhost'";
+    assert_eq!(one(&mut root, account), "0|2");
+    exec(&mut root, "SET @b = x'00ff80', @u = 'é', @n = NULL, @i = 5");
+    let values = "SELECT GROUP_CONCAT(VARIABLE_NAME, ' ', IFNULL(HEX(VARIABLE_VALUE), '-') ORDER BY VARIABLE_NAME) \
+                  FROM performance_schema.user_variables_by_thread WHERE THREAD_ID = PS_CURRENT_THREAD_ID()";
+    assert_eq!(one(&mut root, values), "b 00FF80,i 35,n -,u C3A9");
+    let equal = "SELECT COUNT(*) FROM performance_schema.user_variables_by_thread \
+                 WHERE THREAD_ID = PS_CURRENT_THREAD_ID() AND VARIABLE_VALUE = 'é'";
+    assert_eq!(one(&mut root, equal), "1");
+}

@@ -108,20 +108,24 @@ impl Rewriter<'_> {
         sql.push_str(&tail);
         // MySQL neither writes nor counts a row that does not change.
         if certain {
-            let changes = self.count_matched(&changed_rows);
-            let condition = tail.strip_prefix(" WHERE ").unwrap_or_default();
-            sql.push_str(&match condition {
-                "" => format!(" WHERE {changes}"),
-                // SQLite may evaluate this condition first. It must not count other rows, and a value that is
-                // refused is an error.
-                condition if condition.starts_with('(') && is_repeatable => {
-                    format!(" AND CASE WHEN {condition} THEN {changes} ELSE 0 END")
-                }
-                _ => format!(" AND {changes}"),
-            });
+            sql.push_str(&self.only_changed(&tail, &changed_rows, is_repeatable));
         }
         self.sql.text = sql;
         Ok(self.sql)
+    }
+
+    /// The end of an UPDATE with this WHERE clause that writes only rows that change.
+    fn only_changed(&self, tail: &str, changed: &str, is_repeatable: bool) -> String {
+        let changes = self.count_matched(changed);
+        match tail.strip_prefix(" WHERE ").unwrap_or_default() {
+            "" => format!(" WHERE {changes}"),
+            // SQLite may evaluate this condition first. It must not count other rows, and a value that is
+            // refused is an error.
+            condition if condition.starts_with('(') && is_repeatable => {
+                format!(" AND CASE WHEN {condition} THEN {changes} ELSE 0 END")
+            }
+            _ => format!(" AND {changes}"),
+        }
     }
 
     /// A condition that counts the rows that it is evaluated for, and is true for those that are written.
