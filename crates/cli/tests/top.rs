@@ -189,8 +189,15 @@ fn prepared_statements_of_all_connections_are_a_row() {
     let line = row(&prepared, "SELECT 'prepared', ?");
     assert_eq!(line[1], "100.0", "both are one row: {prepared:?}");
     assert!(line[2].parse::<f64>().expect("a rate") > 0.0, "{line:?}");
+    // MariaDB has no digest of them, but they are with the others while they are open, in one row.
+    row(&statements, "SELECT 'prepared', ?");
+    assert_eq!(
+        statements.stdout.matches("SELECT 'prepared', ?").count(),
+        1,
+        "{statements:?}"
+    );
     assert!(
-        statements.stdout.contains("they are on page 9"),
+        statements.stdout.contains("while they are open"),
         "{statements:?}"
     );
 

@@ -8,6 +8,7 @@ use std::time::Instant;
 use tare_mysql::secret::redact;
 
 use super::drills::EXECUTIONS;
+use super::prepared::is_prepared;
 use super::snapshot::{Key, Row, Snapshot, growth};
 use crate::observe::{ObservedServer, QueryError, format, integer, sql_literal, text};
 use crate::output::Cell;
@@ -47,6 +48,14 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         compare("DIGEST", keys.get(1)),
         compare("CURRENT_SCHEMA", keys.first())
     );
+    if is_prepared(keys) {
+        let note =
+            "a prepared statement has no digest here, so its executions are not in the histories";
+        return Ok(DrillDown {
+            rows: Vec::new(),
+            notes: vec![note.to_owned()],
+        });
+    }
     let of_summary = format!(
         "{} AND {}",
         compare("DIGEST", keys.get(1)),

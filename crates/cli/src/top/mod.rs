@@ -17,6 +17,7 @@ mod mouse;
 mod own;
 mod pages;
 mod poller;
+mod prepared;
 #[cfg(feature = "history")]
 mod recording;
 #[cfg(feature = "history")]

@@ -60,6 +60,9 @@ fn is_own(digest: &str) -> bool {
             .filter(|sheet| !sheet.from.is_empty())
             .map(|sheet| normalise(&sheet.query(&keys, Some(1))))
             .collect();
+        queries.push(normalise(&super::prepared::with_prepared(
+            PAGES[0].query(&keys, Some(1)),
+        )));
         queries.extend(
             super::executions::queries()
                 .iter()

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::time::Instant;
 
+use super::prepared;
 use super::sheet::{Measure, Sheet};
 use crate::observe::{format, integer, text};
 use crate::output::Cell;
@@ -179,16 +180,17 @@ pub fn growth(sheet: &Sheet, before: Option<&Snapshot>, now: &Snapshot) -> Vec<R
             });
         }
     }
-    if sheet.merges {
-        rows = merge_rows(sheet, rows);
-    }
+    rows = match sheet.merges {
+        true => merge_rows(sheet, rows),
+        false => prepared::merge(sheet, rows),
+    };
     derive(sheet, &mut rows, seconds.unwrap_or(1.0));
     rows
 }
 
 /// Adds up the growth of rows with equal texts. Because growth is computed before, rows that appear or
 /// disappear do not distort the sums.
-fn merge_rows(sheet: &Sheet, rows: Vec<Row>) -> Vec<Row> {
+pub fn merge_rows(sheet: &Sheet, rows: Vec<Row>) -> Vec<Row> {
     let mut sums: HashMap<Key, Vec<Figure>> = HashMap::new();
     for row in rows {
         let texts = row.figures.iter().filter_map(|figure| match figure {

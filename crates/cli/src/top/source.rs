@@ -12,7 +12,7 @@ use super::load::{Load, LoadReader};
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Key, Row, Snapshot, growth};
-use super::{blockers, errors, executions, idle, own};
+use super::{blockers, errors, executions, idle, own, prepared};
 use crate::observe::row_locks::RowLockReader;
 use crate::observe::sampling::{self, Sampling};
 use crate::observe::{ObservedServer, Product, QueryError};
@@ -292,9 +292,10 @@ impl Sampler {
         let recent = before
             .as_ref()
             .map(|before| before.at.elapsed().as_secs() + 2);
-        let rows = self
-            .observed
-            .rows(&place.sheet.query(&place.keys, recent))?;
+        let about = &self.observed.about;
+        let query = prepared::query(about, place.sheet, place.sheet.query(&place.keys, recent));
+        let has_prepared = prepared::has_prepared(about, place.sheet);
+        let rows = self.observed.rows(&query)?;
         let sampling = Sampling::query(&mut self.observed)?;
         let errors = match sampling.is_on() {
             true => Errors::query(&mut self.observed, place.sheet)?,
@@ -341,10 +342,15 @@ impl Sampler {
             );
         }
         if matches!(place.sheet.drill, Drill::Executions) && self.lacks_prepared()? {
-            notes.push(
-                "executions of prepared statements are not here: this server has no digest of them; they are on page 9, prepared"
-                    .into(),
-            );
+            let note = match has_prepared {
+                true => {
+                    "this server has no digests of prepared statements: they are here while they are open"
+                }
+                false => {
+                    "executions of prepared statements are not here: this server has no digest of them; they are on page 9, prepared"
+                }
+            };
+            notes.push(note.into());
         }
         if !self.observed.about.was_live {
             notes.push("a saved segment: totals of the entire recording".into());
