@@ -81,6 +81,8 @@ impl fmt::Display for Version {
 pub enum Engine {
     /// Its own, with everything on and timed.
     Stock,
+    /// Its own, with its default settings.
+    StockDefaults,
     /// Tare's, by `tare run`, with everything on and timed.
     Tare,
     /// Tare's, sampled by this rule.
@@ -168,11 +170,15 @@ impl Server {
                 run.arg(library()).args(["--require", "--"]).args(&line);
                 run
             }
-            Engine::Stock => {
+            Engine::Stock | Engine::StockDefaults => {
                 let mut command = Command::new(&line[0]);
+                let settings = match engine {
+                    Engine::Stock => EVERYTHING,
+                    _ => &["--performance-schema=ON"],
+                };
                 command
                     .args(&line[1..])
-                    .args(EVERYTHING)
+                    .args(settings)
                     .current_dir(directory.path());
                 command
             }

@@ -150,9 +150,11 @@ impl Interface for Mysql97 {
         set.fold(0, |all, (_, ours)| all | ours)
     }
 
-    fn is_enabled(kind: Kind, _name: &str, flags: u32) -> bool {
+    fn is_enabled(kind: Kind, name: &str, flags: u32) -> bool {
         match kind {
             Kind::Stage => flags & flag::PROGRESS != 0,
+            // Of the steps of stored programs, only their statements are on.
+            Kind::Statement if name.starts_with("statement/sp/") => name == "statement/sp/stmt",
             kind => kind.enabled_by_default(),
         }
     }
