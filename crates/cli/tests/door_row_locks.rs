@@ -240,3 +240,57 @@ fn mysql_5_7_lists_no_row_locks() {
 fn mysql_8_0_lists_no_row_locks() {
     check_no_locks(Version::Mysql80);
 }
+
+/// Which event of its session requested each lock, with the server's default settings.
+fn requesting_events(engine: Engine) -> Vec<Texts> {
+    let server = Server::start(Version::Mysql97, engine, &[]);
+    let mut control = server.connect();
+    let mut holder = server.connect();
+    run(
+        &mut holder,
+        &[
+            "CREATE DATABASE events",
+            "CREATE TABLE events.t (a INT PRIMARY KEY, b INT)",
+            "INSERT INTO events.t VALUES (1, 1), (2, 2)",
+            "PREPARE s FROM 'SELECT 1'",
+            "BEGIN",
+            "UPDATE events.t SET b = 7 WHERE a = 2",
+            "SELECT GET_LOCK('events', 0)",
+            "SELECT * FROM events.t WHERE a = 1 FOR UPDATE",
+            "DO 1",
+        ],
+    );
+    let locks = query_server(
+        &mut control,
+        "SELECT EVENT_ID, LOCK_TYPE, LOCK_DATA FROM performance_schema.data_locks ORDER BY 1, 2",
+    );
+    let own_tables = [
+        "SELECT OWNER_EVENT_ID, OBJECT_TYPE, OBJECT_NAME FROM performance_schema.metadata_locks \
+         WHERE OBJECT_SCHEMA = 'events' OR OBJECT_NAME = 'events' ORDER BY 1, 2, 3",
+        "SELECT OWNER_EVENT_ID, STATEMENT_NAME FROM performance_schema.prepared_statements_instances",
+        "SELECT EVENT_ID, END_EVENT_ID, SQL_TEXT FROM performance_schema.events_statements_history \
+         WHERE SQL_TEXT LIKE '%events.t%' OR SQL_TEXT LIKE '%GET_LOCK%' ORDER BY 1",
+    ];
+    let mut all: Vec<Texts> = (own_tables.iter())
+        .map(|query| match engine {
+            Engine::StockDefaults => query_server(&mut control, query),
+            _ => query_outside(&server, query),
+        })
+        .collect();
+    all[2].retain(|row| !row[2].contains("performance_schema"));
+    all.insert(0, locks);
+    assert!(all.iter().all(|rows| !rows.is_empty()), "{all:?}");
+    server.stop();
+    all
+}
+
+/// Monitors look for the statement that requested a lock by its number.
+#[test]
+fn locks_name_the_event_that_the_servers_own_engine_names() {
+    if Version::Mysql97.is_left_out() {
+        return;
+    }
+    // Sampled, because Engine::Tare switches everything on.
+    let tares = requesting_events(Engine::Sampled("every"));
+    assert_eq!(tares, requesting_events(Engine::StockDefaults));
+}

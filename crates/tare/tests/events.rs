@@ -527,13 +527,13 @@ fn a_metadata_lock_belongs_to_its_first_event_when_its_status_changes() {
     };
     event();
     lock.publish(kind, duration, LockStatus::Pending);
-    assert_eq!(status(), (LockStatus::Pending, 1));
+    assert_eq!(status(), (LockStatus::Pending, 2));
     event();
     lock.republish(kind, duration, LockStatus::Granted);
-    assert_eq!(status(), (LockStatus::Granted, 1));
+    assert_eq!(status(), (LockStatus::Granted, 2));
     // A lock that was not published before is published now.
     let mut other = MetadataLock::new(&MDL, Namespace::Table, "shop", "customers");
     other.republish(kind, duration, LockStatus::Granted);
     let entry = tare.view.metadata_lock(1);
-    assert_eq!(entry.owner_event.load(Ordering::Relaxed), 2);
+    assert_eq!(entry.owner_event.load(Ordering::Relaxed), 3);
 }

@@ -30,7 +30,7 @@ pub unsafe extern "C" fn get_thread_by_id(processlist_id: u64) -> *mut c_void {
     }
 }
 
-/// The number of a thread, and that of its newest event.
+/// The number of a thread, and that of its next event.
 pub unsafe extern "C" fn get_thread_event_id(
     thread: *mut c_void,
     thread_id: *mut u64,

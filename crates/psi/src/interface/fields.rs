@@ -183,11 +183,15 @@ impl Fields {
             let on = *self.key.namespaces.get(kind)?;
             let at = key.cast::<u8>().add(self.key.kind + 1);
             let name = length.saturating_sub(schema + 3).min(MAX_NAME_BYTES);
-            Some((
-                on,
+            let (schema, name) = (
                 text(at.cast(), schema),
                 text(at.add(schema + 1).cast(), name),
-            ))
+            );
+            // MariaDB has the name of a lock of GET_LOCK in the place of the schema.
+            Some(match on {
+                Namespace::UserLevelLock if name.is_empty() => (on, name, schema),
+                _ => (on, schema, name),
+            })
         }
     }
 

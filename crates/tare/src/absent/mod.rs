@@ -196,6 +196,9 @@ pub mod digest {
 pub mod error {
     //! Errors.
 
+    /// The code of errors that the host does not have.
+    pub const OTHER: u32 = 0;
+
     /// Does nothing.
     #[inline(always)]
     pub fn define(_: u32, _: &str, _: &str) {}

@@ -9,6 +9,7 @@ mod hash;
 mod keywords;
 mod normalize;
 mod positions;
+mod statements;
 mod tokens;
 
 #[cfg(test)]
@@ -22,6 +23,8 @@ pub(crate) fn with_verb<'t>(verb: &str, text: &'t str) -> Cow<'t, str> {
         verb => Cow::Owned(format!("{verb} {text}")),
     }
 }
+
+pub(crate) use statements::first_statement;
 
 pub use hash::{Digest, FAST_HASH_LIMIT, MAX_DIGEST_LENGTH, fast_hash};
 pub use normalize::{Extent, Rules, normalize, normalize_by};

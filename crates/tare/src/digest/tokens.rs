@@ -102,6 +102,11 @@ impl<'a> Scanner<'a> {
         ahead.skip_blanks().is_none() && ahead.peek(0) == Some(b'(')
     }
 
+    /// The offset of the last token.
+    pub(super) fn start(&self) -> usize {
+        self.from
+    }
+
     /// The text of the last token.
     pub(super) fn last_text(&self) -> &'a [u8] {
         &self.sql[self.from..self.at]

@@ -6,6 +6,7 @@ use tare_layout::control::setup;
 use tare_layout::shared::Lost;
 use tare_layout::{Kind, pattern};
 
+use super::error_names::OTHER;
 use super::state::{Engine, lock};
 use super::{active, settings};
 use crate::class::{CLASSES, Class};
@@ -57,6 +58,9 @@ impl Engine {
     /// The number of the class of an error code; if the table is full, that of all other errors.
     /// `named` is its name and SQLSTATE.
     pub fn error_class(&self, code: u32, named: Option<(&str, &str)>) -> u16 {
+        if code == OTHER {
+            return self.other_errors.load(Ordering::Relaxed);
+        }
         let mut numbers = lock(&self.errors);
         if let Some(((name, state), number)) = named.zip(numbers.get(&code)) {
             let entry = self.view.class(usize::from(*number));

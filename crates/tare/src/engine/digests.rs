@@ -43,9 +43,10 @@ impl Local {
         let generation = self.engine.digest_generation();
         let key = Key::of_tokens(digest::fast_hash(tokens), tokens.len(), schema);
         if key.is_none() && verb.is_empty() {
-            return self.digest_of_text(text, schema);
+            return self.digest_of_text(digest::first_statement(text), schema);
         }
         self.cached(key, generation, || {
+            let text = digest::first_statement(text);
             self.digest_of_new(verb, text, schema, generation)
         })
     }

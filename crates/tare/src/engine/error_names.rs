@@ -4,6 +4,9 @@ use std::sync::Mutex;
 
 use super::state::{Engine, lock};
 
+/// The code of errors that the host does not have: they are counted together, in the row without a number.
+pub const OTHER: u32 = 0;
+
 /// Code, name and SQLSTATE of each error that the host has named.
 static NAMES: Mutex<Vec<(u32, String, String)>> = Mutex::new(Vec::new());
 

@@ -323,6 +323,12 @@ impl Local {
         id
     }
 
+    /// The id that the next event will have: by it MySQL says when a thread requested a lock.
+    #[inline(always)]
+    pub fn upcoming_event_id(&self) -> u64 {
+        self.slot.event_id.load(Ordering::Relaxed) + 1
+    }
+
     /// Adds the end to an event's packed word: the newest id minus its own, plus one.
     #[inline(always)]
     pub fn ended(&self, packed: u64, id: u64) -> u64 {

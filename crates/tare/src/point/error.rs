@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::control::effective;
 use tare_layout::line::error as at;
 
+pub use crate::engine::error_names::OTHER;
 use crate::engine::hot::{self, local};
 use crate::engine::{clock, error_names};
 

@@ -173,7 +173,7 @@ impl MetadataLock {
             },
         };
         let thread = local.slot.thread_id.load(Ordering::Relaxed);
-        let event = local.slot.event_id.load(Ordering::Relaxed);
+        let event = local.upcoming_event_id();
         entry.owner_thread.store(thread, Ordering::Relaxed);
         entry.owner_event.store(event, Ordering::Relaxed);
         let state = object::MetadataLock::pack(self.on, kind, duration, status);

@@ -456,7 +456,7 @@ fn mark(entry: &object::TableHandle, lock: Option<TableLock>, external: bool) {
 
 fn own(local: &Local, entry: &object::TableHandle) {
     let thread = local.slot.thread_id.load(Ordering::Relaxed);
-    let event = local.slot.event_id.load(Ordering::Relaxed);
+    let event = local.upcoming_event_id();
     entry.owner_thread.store(thread, Ordering::Relaxed);
     entry.owner_event.store(event, Ordering::Relaxed);
 }

@@ -49,14 +49,12 @@ pub fn id() -> u64 {
     local().map_or(0, |local| local.slot.thread_id.load(Ordering::Relaxed))
 }
 
-/// The thread's id and that of its newest event; both 0 when Tare does not record.
+/// The thread's id and that of its next event, by which MySQL says when a thread did something; both 0 when
+/// Tare does not record.
 pub fn event() -> (u64, u64) {
     local().map_or((0, 0), |local| {
-        let slot = local.slot;
-        (
-            slot.thread_id.load(Ordering::Relaxed),
-            slot.event_id.load(Ordering::Relaxed),
-        )
+        let thread = local.slot.thread_id.load(Ordering::Relaxed);
+        (thread, local.upcoming_event_id())
     })
 }
 
