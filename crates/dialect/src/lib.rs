@@ -18,6 +18,7 @@ mod mode;
 pub mod name;
 pub mod names;
 pub mod node;
+pub mod parameters;
 pub mod plan;
 mod read;
 pub mod rewrite;

@@ -1,6 +1,6 @@
 //! From a text to sqlparser's tree.
 
-use sqlparser::ast::Statement;
+use sqlparser::ast::{Query, Statement};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 use tare_mysql::interrupt;
@@ -43,6 +43,18 @@ pub fn read(sql: &str, mode: Mode) -> Result<Reading> {
 pub fn parse_one(sql: &str) -> Result<Statement> {
     let mut reading = read(sql, Mode::default())?;
     parse_statement(&mut reading.parser)
+}
+
+/// Reads the query of a view; `None` if it is none.
+pub fn parse_query(text: &str) -> Option<Query> {
+    let reading = read(text, Mode::default()).ok()?;
+    depth::with_stack(reading.levels, || {
+        let mut parser = reading.parser;
+        match parse_statement(&mut parser).ok()? {
+            Statement::Query(query) => Some(*query),
+            _ => None,
+        }
+    })
 }
 
 /// Reads one statement and nothing after it.

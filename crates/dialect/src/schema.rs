@@ -8,7 +8,7 @@ use sqlparser::ast::{Expr, Query};
 use tare_mysql::error::SqlError;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{Definition, WireType};
 
 use super::function::Signature;
 
@@ -21,6 +21,8 @@ pub struct SystemColumn {
     pub column_type: &'static str,
     /// Whether it can be NULL.
     pub nullable: bool,
+    /// How clients get it.
+    pub definition: Definition,
 }
 
 /// A query of system tables in SQLite's SQL.
@@ -36,8 +38,6 @@ pub struct RewrittenQuery {
 pub trait View: Debug + Sync {
     /// The name.
     fn name(&self) -> &'static str;
-    /// The columns.
-    fn columns(&self) -> Vec<SystemColumn>;
     /// The query. It does not depend on the session that reads it.
     fn query(&self) -> Result<&RewrittenQuery>;
 }

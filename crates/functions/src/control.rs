@@ -33,11 +33,18 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 ];
 
 /// What the dialect writes.
-pub(crate) static HELPERS: &[Helper] = &[helper("isnull", 1, 1, |ctx| {
-    Ok(Value::Integer(
-        matches!(ctx.get_raw(0), ValueRef::Null).into(),
-    ))
-})];
+pub(crate) static HELPERS: &[Helper] = &[
+    helper("isnull", 1, 1, |ctx| {
+        Ok(Value::Integer(
+            matches!(ctx.get_raw(0), ValueRef::Null).into(),
+        ))
+    }),
+    // Reports the values of a row that another one conflicts with.
+    helper("tare_duplicate", 1, ANY, |ctx| {
+        let values: Vec<_> = (0..ctx.len()).filter_map(|i| text(ctx, i)).collect();
+        Err(raise(SqlError::new(1062, values.join("-"))))
+    }),
+];
 
 /// DEFAULT and VALUES stay unchanged: the rewriter of INSERT replaces them.
 fn unchanged(call: SqlCall) -> ExprResult {

@@ -7,6 +7,7 @@
 use mysql_common::collations::{Collation as ForeignCollation, CollationId};
 
 use crate::error::{Result, SqlError};
+use crate::wire::column::TextCharset;
 
 /// A character set.
 #[derive(Debug)]
@@ -118,6 +119,26 @@ pub const COLLATIONS: &[Collation] = &[
         sortlen: 1,
     },
 ];
+
+/// The character set of a client's texts, by its name; `collation` is the one that the client has named.
+/// Without a conversion texts stay as they are.
+pub fn text_charset(name: &str, collation: Option<u16>) -> TextCharset {
+    let name = if name == "utf8mb3" { "utf8" } else { name };
+    let bytes = CHARSETS.iter().find(|c| c.name == name).map(|c| c.bytes);
+    let (Some(character_bytes), true) = (bytes, name != "binary") else {
+        return TextCharset::default();
+    };
+    let of_charset = |c: &&Collation| c.charset == name;
+    let default = COLLATIONS.iter().filter(of_charset).find(|c| c.default);
+    let named = collation.filter(|id| {
+        let charset = of_collation_id(*id);
+        *id < 1024 && charset.is_some_and(|c| c == name || name == "utf8" && c == "utf8mb3")
+    });
+    TextCharset {
+        collation: named.unwrap_or_else(|| default.map_or(255, |c| c.id as u16)),
+        character_bytes,
+    }
+}
 
 /// The character set of a collation.
 pub fn charset_of(collation: &str) -> Option<&'static str> {

@@ -1,6 +1,7 @@
 //! The columns of a statement's result: their names and types.
 
 use tare_dialect::plan::Sql;
+use tare_dialect::scope::Origin;
 use tare_mysql::wire::column::{Column, WireType};
 use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value::Value;
@@ -25,8 +26,8 @@ pub struct Types {
     pub guessed: bool,
 }
 
-/// Finds the columns' types, and hands each column over. The type is the table's, the expression's, or
-/// else that of the first row's value.
+/// Finds the columns' types, and hands each column over. The type is that of the plan, or else the table's in
+/// SQLite, or else that of the first row's value.
 pub fn describe(
     cursor: &Cursor<'_>,
     sql: &Sql,
@@ -38,46 +39,42 @@ pub fn describe(
     types.wire.clear();
     types.guessed = false;
     let n = cursor.columns();
+    let planned = (sql.columns.len() == n).then_some(&sql.columns);
     for i in 0..n {
-        let views = &sql.views;
-        let view = views.0.get(i).or_else(|| views.1.get(n - 1 - i));
-        if let Some(view) = view.and_then(Option::as_ref) {
-            let meta = &view.column;
-            let wire = wire_type(&meta.column_type.to_lowercase(), meta.nullable);
-            types.wire.push(wire);
-            each(&Column {
-                schema: "sys",
-                table: &view.table,
-                org_table: view.view,
-                name: cursor.name(i),
-                org_name: meta.name,
-                wire,
-            });
-            continue;
-        }
-        let origin = cursor.origin(i);
-        let hints = &sql.hints;
-        let hint = hints.0.get(i).or_else(|| hints.1.get(n - 1 - i));
-        let declared = cursor
-            .decltype(i)
-            .map(|d| (d, origin.and_then(|(d, t, c)| lookup(d, t, c))));
-        let wire = match (declared, hint.copied().flatten()) {
-            (Some((_, Some(defined))), _) => defined,
-            (Some((text, None)), _) => wire_type(&text.to_lowercase(), true),
-            (None, Some(hint)) => hint,
-            (None, None) => {
-                types.guessed = true;
-                guess_type(cursor, i, has_row)
+        let name = cursor.name(i);
+        let planned = planned.and_then(|all| all.get(i));
+        let mut guess = || {
+            types.guessed = true;
+            guess_type(cursor, i, has_row)
+        };
+        let (origin, wire) = match planned {
+            Some(column) => {
+                let wire = column.wire.unwrap_or_else(&mut guess);
+                (column.origin.as_deref().cloned(), wire)
+            }
+            None => {
+                let origin = cursor.origin(i);
+                let declared = cursor.decltype(i).map(|text| {
+                    let defined = origin.and_then(|(d, t, c)| lookup(d, t, c));
+                    defined.unwrap_or_else(|| wire_type(&text.to_lowercase(), true))
+                });
+                let origin = origin.map(|(schema, table, column)| Origin {
+                    schema: schema.to_owned(),
+                    table: table.to_owned(),
+                    org_table: table.to_owned(),
+                    org_name: column.to_owned(),
+                });
+                (origin, declared.unwrap_or_else(&mut guess))
             }
         };
         types.wire.push(wire);
-        let (schema, table, org_name) = origin.unwrap_or(("", "", ""));
+        let origin = origin.unwrap_or_default();
         each(&Column {
-            schema,
-            table,
-            org_table: table,
-            name: cursor.name(i),
-            org_name,
+            schema: &origin.schema,
+            table: &origin.table,
+            org_table: &origin.org_table,
+            name,
+            org_name: &origin.org_name,
             wire,
         });
     }
@@ -90,9 +87,10 @@ fn guess_type(cursor: &Cursor<'_>, column: usize, has_row: bool) -> WireType {
         false => Value::Null,
     };
     match value {
-        Value::Int(_) => WireType::bigint(),
+        Value::Int(_) => WireType::number(WireType::bigint().code, 21),
         Value::Real(_) => WireType::double(),
-        Value::Text(_) | Value::Null => WireType::text(255),
+        // 65,535 bytes, as MySQL assumes of parameters.
+        Value::Text(_) | Value::Null => WireType::text(16_383),
         Value::Blob(_) => WireType::blob(),
     }
 }

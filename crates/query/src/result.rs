@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{Definition, WireType};
 use tare_mysql::wire::types::wire_type;
 use tare_mysql::wire::value;
 
@@ -17,6 +17,8 @@ pub struct Rows {
     pub like: usize,
     /// The columns' types, where they do not depend on a value.
     pub wire: Vec<Option<WireType>>,
+    /// The columns' definitions, if they are not just the types.
+    pub definitions: &'static [Definition],
 }
 
 impl Rows {
@@ -27,6 +29,7 @@ impl Rows {
             rows: Vec::new(),
             like: 0,
             wire: Vec::new(),
+            definitions: &[],
         }
     }
 
@@ -44,8 +47,18 @@ impl Rows {
         self
     }
 
+    /// Adds the type of one more column.
+    #[must_use]
+    pub fn with_type(mut self, column_type: &str) -> Self {
+        self.wire.push(Some(wire_type(column_type, true)));
+        self
+    }
+
     /// A column's type: the one that was set, or that of its first value.
     pub fn type_of(&self, column: usize) -> WireType {
+        if let Some(definition) = self.definitions.get(column) {
+            return definition.wire;
+        }
         if let Some(Some(wire)) = self.wire.get(column) {
             return *wire;
         }

@@ -7,13 +7,15 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::session::SessionFacts;
 use tare_mysql::table::TableDef;
 use tare_mysql::variable::{self, Variable};
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{Definition, WireType};
 
 use crate::programs::{self, Programs};
 use crate::rights::check_table;
 use tare_dialect::function::Signature;
 use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
-use tare_rows::describe::Meta;
+use tare_mysql::series::Series;
+use tare_rows::definition::definitions;
+use tare_rows::describe::{Meta, Table};
 use tare_store::Connection;
 use tare_store::tables::{ReadDefinition, Tables};
 
@@ -74,13 +76,17 @@ impl<'c> SystemSchema<'c> {
     }
 }
 
-/// A column as the dialect reads it.
-pub fn system_column(meta: &Meta) -> SystemColumn {
-    SystemColumn {
+/// A table's columns as the dialect reads them.
+pub fn system_columns(table: &dyn Table, series: Series) -> Vec<SystemColumn> {
+    let definitions = definitions(table, series);
+    let columns = table.columns().into_iter().zip(definitions);
+    let column = |(meta, definition): (Meta, Definition)| SystemColumn {
         name: meta.name,
         column_type: meta.column_type,
         nullable: meta.nullable,
-    }
+        definition,
+    };
+    columns.map(column).collect()
 }
 
 impl Schema for SystemSchema<'_> {
@@ -118,7 +124,7 @@ impl Schema for SystemSchema<'_> {
 
     fn system_table(&self, schema: &str, table: &str) -> Option<Vec<SystemColumn>> {
         let table = programs::table(self.programs, schema, table)?;
-        Some(table.columns().iter().map(system_column).collect())
+        Some(system_columns(table, self.programs.series()))
     }
 
     fn view(&self, name: &str) -> Option<&'static dyn View> {

@@ -13,6 +13,7 @@ pub mod cell;
 mod column;
 pub mod cost;
 pub mod defaults;
+pub mod definition;
 pub mod describe;
 pub mod docs;
 mod empty;

@@ -8,7 +8,7 @@ use super::session::Session;
 use super::socket::PacketWriter;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
-use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::column::{Column, TextCharset, WireType};
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::value::{put_binary_row, put_text};
@@ -20,10 +20,11 @@ pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
     let mut status = session.transaction.status();
     status.set(StatusFlags::SERVER_MORE_RESULTS_EXISTS, answer.more);
     let deprecates_eof = session.client.deprecates_eof();
+    let charset = session.client.charset;
     let writer = &mut session.client.writer;
     put_lenenc(writer.begin(), rows.names.len() as u64);
     writer.end();
-    writer.replay(&definitions(rows, &wire));
+    writer.replay(&definitions(rows, &wire, charset));
     if !deprecates_eof {
         reply::eof(writer, status, 0);
     }
@@ -44,18 +45,21 @@ pub fn send(session: &mut Session, rows: &Rows, answer: Answer) -> Result<()> {
     Ok(())
 }
 
-fn definitions(rows: &Rows, wire: &[WireType]) -> Vec<u8> {
+fn definitions(rows: &Rows, wire: &[WireType], charset: TextCharset) -> Vec<u8> {
     let mut packets = Vec::new();
-    for (name, wire) in rows.names.iter().zip(wire) {
+    for (i, (name, wire)) in rows.names.iter().zip(wire).enumerate() {
+        let definition = rows.definitions.get(i);
         let column = Column {
-            schema: "",
-            table: "",
-            org_table: "",
+            schema: definition.map_or("", |d| d.schema),
+            table: definition.map_or("", |d| d.table),
+            org_table: definition.map_or("", |d| d.org_table),
             name,
-            org_name: name,
+            org_name: definition
+                .filter(|d| !d.table.is_empty())
+                .map_or("", |d| d.org_name.unwrap_or(name)),
             wire: *wire,
         };
-        put_packet(&mut packets, |out| column.put(out));
+        put_packet(&mut packets, |out| column.put(out, charset));
     }
     packets
 }

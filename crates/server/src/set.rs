@@ -30,6 +30,7 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     let value = value.map(Value::Text);
                     session.state.set(Scope::Session, name, value, true)?;
                 }
+                session.client.apply_charset(&session.state, None);
             }
             SetItem::Transaction(characteristics) => set_transaction(session, characteristics)?,
             SetItem::System(scope, name, expr) => {
@@ -48,6 +49,9 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     .set(*scope, name, value, session.rights.may_set())?;
                 if name == "sql_mode" {
                     warn_of_modes(&session.connections.context, *scope);
+                }
+                if name == "character_set_results" {
+                    session.client.apply_charset(&session.state, None);
                 }
                 apply_variable(session, name)?;
             }

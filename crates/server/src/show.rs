@@ -24,6 +24,7 @@ pub fn field_list(session: &mut Session, table: &str) -> Result<()> {
     let mut packets = Vec::new();
     check_columns(&*session.connections.context, &None, table)?;
     let database = names::default_database(session, &None)?;
+    let charset = session.client.charset;
     let mut put = |name: &str, wire| {
         let column = Column {
             schema: &database,
@@ -34,7 +35,7 @@ pub fn field_list(session: &mut Session, table: &str) -> Result<()> {
             wire,
         };
         put_packet(&mut packets, |out| {
-            column.put(out);
+            column.put(out, charset);
             out.push(0xfb);
         });
     };

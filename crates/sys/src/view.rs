@@ -30,7 +30,7 @@ use tare_dialect::Mode;
 use tare_dialect::name::ident;
 use tare_dialect::node;
 use tare_dialect::rewrite::Rewriter;
-use tare_dialect::schema::{RewrittenQuery, SystemColumn};
+use tare_dialect::schema::RewrittenQuery;
 use tare_dialect::split::open_comments;
 use tare_query::schema::SystemSchema;
 
@@ -238,7 +238,7 @@ impl View {
             return Err(tare_dialect::near(self.name));
         };
         let mut schema = SystemSchema::new(Sys::of(self.series));
-        let rewriter = Rewriter::new(Some("sys"), &mut schema, Mode::default());
+        let mut rewriter = Rewriter::new(Some("sys"), &mut schema, Mode::default());
         let untyped = rewriter.untyped(&query, self.columns().len());
         let rewritten = rewriter.rewritten(*query, &self.definition)?;
         Ok(RewrittenQuery {
@@ -274,12 +274,6 @@ impl View {
 impl tare_dialect::schema::View for View {
     fn name(&self) -> &'static str {
         self.name
-    }
-    fn columns(&self) -> Vec<SystemColumn> {
-        columns_of(self.series, self.name)
-            .iter()
-            .map(tare_query::schema::system_column)
-            .collect()
     }
     fn query(&self) -> Result<&RewrittenQuery> {
         let rewritten = self

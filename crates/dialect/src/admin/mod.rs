@@ -25,9 +25,10 @@ use self::words::{any, expr, identifier, name, need, take, text, word};
 use crate::name::last_name;
 use crate::plan::Action;
 use crate::read::expect_end;
+use tare_mysql::series::Series;
 
 /// Reads the statement if it is one of these.
-pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
+pub fn parse(parser: &mut Parser<'_>, series: Series) -> Result<Option<Action>> {
     let first = word(parser);
     if let Some(change) = account::parse(parser)? {
         return Ok(Some(Action::Account(Box::new(change))));
@@ -35,7 +36,7 @@ pub fn parse(parser: &mut Parser<'_>) -> Result<Option<Action>> {
     let action = match first.as_str() {
         "SHOW" => {
             parser.next_token();
-            show(parser)?
+            show(parser, series)?
         }
         "SET" => {
             parser.next_token();

@@ -7,9 +7,10 @@ use sqlparser::tokenizer::Token;
 use super::words::{any, expr, identifier, name, need, take, text, word};
 use super::{Absent, EngineReport, Filter, Program, Routine, Show, What, split};
 use crate::plan::Action;
+use tare_mysql::series::Series;
 use tare_mysql::variable::Scope;
 
-pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
+pub(super) fn show(parser: &mut Parser<'_>, series: Series) -> Result<Action> {
     let mut full = false;
     let mut scope = Scope::Session;
     loop {
@@ -100,6 +101,8 @@ pub(super) fn show(parser: &mut Parser<'_>) -> Result<Action> {
             What::OpenTables(from(parser)?)
         }
         "ENGINE" => engine(parser)?,
+        // MySQL has no such statements since 8.4.
+        "MASTER" | "SLAVE" if series == Series::V9_7 => return Err(near(last)),
         _ => replication(parser, &first, last)?,
     };
     let filter = filter(parser, &what)?;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 pub use self::action::{Action, Call, Change};
 pub use self::command::Command;
-pub use self::sql::{RowLocks, Sql, ViewColumn};
+pub use self::sql::{ResultColumn, RowLocks, Sql};
 
 /// A statement, ready to be run by any session in the same database and schema generation.
 #[derive(Debug, Clone)]

@@ -1,19 +1,19 @@
 //! SQLite's text for a statement, and facts about it.
 
+use std::sync::Arc;
+
 use tare_mysql::wire::column::WireType;
 
 use crate::clauses::Names;
-use crate::schema::SystemColumn;
+use crate::scope::Origin;
 
-/// A column of a view of schema sys.
+/// A column of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ViewColumn {
-    /// What the statement calls the view.
-    pub table: String,
-    /// The view.
-    pub view: &'static str,
-    /// The column.
-    pub column: SystemColumn,
+pub struct ResultColumn {
+    /// Its type; `None` if the first row's value determines it.
+    pub wire: Option<WireType>,
+    /// The table that it is from.
+    pub origin: Option<Arc<Origin>>,
 }
 
 /// SQLite's text for a statement.
@@ -27,11 +27,8 @@ pub struct Sql {
     pub catalog: Vec<(String, String)>,
     /// Functions of schema sys that it calls and that have the name of a native one of MySQL's.
     pub namesakes: Vec<&'static str>,
-    /// Types of the result's columns as far as the expressions determine them: from the first column up to
-    /// the first `*`, and from the last column back.
-    pub hints: (Vec<Option<WireType>>, Vec<Option<WireType>>),
-    /// Columns of the result that are a view's of schema sys, counted like `hints`.
-    pub views: (Vec<Option<ViewColumn>>, Vec<Option<ViewColumn>>),
+    /// The result's columns; none if they cannot be determined.
+    pub columns: Vec<ResultColumn>,
     /// An INSERT into a table with AUTO_INCREMENT.
     pub creates_ids: bool,
     /// The database that is written to.

@@ -20,7 +20,7 @@ pub(super) struct Side {
     /// A table's own column, which has affinity and collation in SQLite.
     stored: bool,
     /// A column of a system schema, whose bytes are texts in SQLite.
-    system: bool,
+    pub(super) system: bool,
     /// A column of a table, a view or a derived table.
     column: bool,
     literal: bool,
@@ -135,12 +135,20 @@ fn is_binary(expr: &Expr) -> bool {
     }
 }
 
+/// The expression whose kind of value is compared: a COLLATE changes how, not what.
+fn compared(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Collate { expr, .. } | Expr::Nested(expr) => compared(expr),
+        _ => expr,
+    }
+}
+
 impl Rewriter<'_> {
     pub(super) fn side(&mut self, expr: &Expr) -> Side {
         let system = self.names.column_of(expr).is_some_and(|c| c.system);
         let column = self.names.column_of(expr).map(|c| c.stored);
         Side {
-            wire: types::of(expr, &mut self.names),
+            wire: types::of(compared(expr), &mut self.names),
             stored: column == Some(true),
             system,
             column: column.is_some(),

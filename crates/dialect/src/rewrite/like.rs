@@ -5,6 +5,7 @@ use mysql_common::constants::{ColumnFlags, ColumnType};
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
+use super::compare::Side;
 use super::rewriter::Rewriter;
 use crate::node::{self, binary, call, nested};
 use crate::types;
@@ -47,7 +48,8 @@ impl Rewriter<'_> {
     /// Plans how a LIKE is evaluated, before its parts are rewritten.
     pub(super) fn like(&mut self, text: &Expr, pattern: &Expr) -> Like {
         let (a, b) = (self.side(text), self.side(pattern));
-        let exactly = a.bytes || b.bytes || a.is(is_exact) || b.is(is_exact);
+        let compares_bytes = |s: &Side| s.is(is_exact) && !s.system;
+        let exactly = a.bytes || b.bytes || compares_bytes(&a) || compares_bytes(&b);
         let is_text = a.is(types::is_text) && !exactly;
         let own = self
             .names

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use mysql_common::constants::ColumnType;
 use sqlparser::ast::{
-    Cte, Expr, JoinOperator, ObjectName, Query, Select, SelectItem,
+    Cte, Expr, Function, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, TableAlias, TableFactor, TableWithJoins,
 };
 
-use tare_mysql::wire::column::WireType;
-
-use super::{Column, Names, Relation, Scope};
+use super::grouped::{Groups, has_window};
+use super::{Column, Names, Origin, Relation, Scope};
+use crate::function::{self, arguments, name_of};
+use crate::join::constraint;
 use crate::name::last_name;
-use crate::types::{self, fixed};
+use crate::schema::Schema;
+use crate::types;
 
 /// Subqueries deeper than this have columns of unknown type: the search is quadratic in depth.
 const MAX_TYPED_DEPTH: usize = 12;
@@ -82,6 +83,12 @@ impl Names<'_> {
                     (None, [database, _]) => database.as_ident().map(|i| i.value.clone()),
                     _ => self.database.map(str::to_owned),
                 };
+                let is_cte =
+                    name.0.len() == 1 && self.ctes.contains_key(&last_name(name).to_lowercase());
+                let columns = match columns {
+                    Some(columns) if is_cte => Some(Arc::new(derived(&columns, &called))),
+                    other => other,
+                };
                 scope.relations.push(Relation {
                     alias: called,
                     database,
@@ -91,14 +98,13 @@ impl Names<'_> {
             TableFactor::Derived {
                 subquery, alias, ..
             } => {
-                let columns = self.columns(subquery);
+                let columns = self.table_columns(subquery, alias.as_ref());
+                let called = alias.as_ref().map(|a| a.name.value.clone());
+                let called = called.unwrap_or_default();
                 scope.relations.push(Relation {
-                    alias: alias
-                        .as_ref()
-                        .map(|a| a.name.value.clone())
-                        .unwrap_or_default(),
+                    columns: columns.map(|c| Arc::new(derived(&c, &called))),
+                    alias: called,
                     database: None,
-                    columns: columns.map(|c| Arc::new(renamed(c, alias.as_ref()))),
                 });
             }
             TableFactor::NestedJoin {
@@ -119,18 +125,35 @@ impl Names<'_> {
             let name = alias.name.value.to_lowercase();
             // A recursive one reads itself: at first only its names are known.
             let first = match query.body.as_ref() {
-                SetExpr::SetOperation { left, .. } => self.body(left),
+                SetExpr::SetOperation { left, .. } if with.recursive => self.body(left),
                 _ => None,
             };
             if let Some(columns) = first {
-                self.ctes
-                    .insert(name.clone(), Arc::new(renamed(columns, Some(alias))));
+                let columns = columns.into_iter().map(|mut column| {
+                    let stored = column.wire.map(|t| types::of_union(t, t));
+                    column.wire = stored.map(|t| types::nullable(t, true));
+                    column.temporary = None;
+                    column
+                });
+                let columns = renamed(columns.collect(), Some(alias));
+                self.ctes.insert(name.clone(), Arc::new(columns));
+                if names_itself(query, &alias.name.value) {
+                    continue;
+                }
             }
-            if let Some(columns) = self.columns(query) {
-                self.ctes
-                    .insert(name, Arc::new(renamed(columns, Some(alias))));
+            if let Some(columns) = self.table_columns(query, Some(alias)) {
+                self.ctes.insert(name, Arc::new(columns));
             }
         }
+    }
+
+    /// The columns of a derived table.
+    fn table_columns(&mut self, query: &Query, alias: Option<&TableAlias>) -> Option<Vec<Column>> {
+        let columns = renamed(self.columns(query)?, alias);
+        Some(match is_merged(query, self.schema) {
+            true => columns,
+            false => columns.into_iter().map(Column::materialized).collect(),
+        })
     }
 
     /// The columns of a query's result.
@@ -141,7 +164,11 @@ impl Names<'_> {
         self.depth += 1;
         let ctes = query.with.as_ref().map(|_| self.ctes.clone());
         self.with(query);
-        let columns = self.body(&query.body);
+        let mut columns = self.body(&query.body);
+        if let (SetExpr::Select(select), Some(columns)) = (query.body.as_ref(), &mut columns) {
+            let sorts = query.order_by.as_ref();
+            Groups::of(select, sorts, columns).apply(self.schema, select, columns);
+        }
         if let Some(ctes) = ctes {
             self.ctes = ctes;
         }
@@ -155,7 +182,7 @@ impl Names<'_> {
             SetExpr::Select(select) => {
                 let scope = self.scope(select);
                 self.scopes.push(scope);
-                let columns = self.projection(&select.projection);
+                let columns = self.projection(select);
                 self.scopes.pop();
                 columns
             }
@@ -164,45 +191,59 @@ impl Names<'_> {
                 let mut columns = self.body(left)?;
                 let others = self.body(right)?;
                 for (column, other) in columns.iter_mut().zip(others) {
-                    column.wire = types::merged(column.wire, other.wire);
-                    if let (Some(a), Some(b)) = (&column.def, &other.def) {
-                        column.def = Some(Arc::new(types::both(a, b, column.wire)));
-                    }
+                    column.wire = match (column.wire, other.wire) {
+                        (Some(a), Some(b)) => Some(types::of_union(a, b)),
+                        _ => None,
+                    };
+                    column.def = self
+                        .defines
+                        .then(|| Arc::new(types::definition_from_wire(column.wire, &column.name)));
+                    column.origin = Some(Arc::new(Origin {
+                        org_name: column.name.clone(),
+                        ..Origin::default()
+                    }));
+                    column.temporary = column.wire;
                     column.stored = false;
                     column.members = None;
                 }
                 Some(columns)
             }
             SetExpr::Values(values) => {
-                let row = values.rows.first()?;
-                let columns = row.iter().enumerate().map(|(i, e)| {
+                let mut columns = Vec::new();
+                for (i, expr) in values.rows.first()?.iter().enumerate() {
                     let name = format!("column_{i}");
-                    let wire = types::of(e, self);
-                    Column {
-                        wire,
-                        stored: false,
-                        system: false,
-                        members: None,
-                        zoned: false,
-                        def: self
-                            .defines
-                            .then(|| Arc::new(types::definition_from_wire(wire, &name))),
-                        name,
-                    }
-                });
-                Some(columns.collect())
+                    let all = values.rows.iter().filter_map(|row| row.get(i));
+                    let wire = types::common(all, self);
+                    let def = self
+                        .defines
+                        .then(|| Arc::new(types::definition_of(expr, &name, self)));
+                    columns.push(Column {
+                        def,
+                        temporary: wire.map(types::stored),
+                        ..Column::of_type(name, wire)
+                    });
+                }
+                Some(columns)
+            }
+            SetExpr::Table(table) => {
+                let table = table.table_name.as_ref()?;
+                let schema = self.database.map(str::to_owned);
+                let database = schema?;
+                let columns = self.table(&database, table)?;
+                Some(columns.iter().cloned().collect())
             }
             _ => None,
         }
     }
 
-    fn projection(&mut self, items: &[SelectItem]) -> Option<Vec<Column>> {
+    fn projection(&mut self, select: &Select) -> Option<Vec<Column>> {
         let mut columns = Vec::new();
-        for item in items {
+        for item in &select.projection {
             match item {
                 SelectItem::Wildcard(_) => {
-                    for relation in &self.scopes.last()?.relations {
-                        columns.extend(relation.columns.as_ref()?.iter().map(selected));
+                    let mut relations = self.scopes.last()?.relations.iter();
+                    for table in &select.from {
+                        columns.extend(joined_columns(table, &mut relations)?);
                     }
                 }
                 SelectItem::QualifiedWildcard(
@@ -214,7 +255,7 @@ impl Names<'_> {
                     let relation = relations
                         .iter()
                         .find(|r| r.alias.eq_ignore_ascii_case(&alias))?;
-                    columns.extend(relation.columns.as_ref()?.iter().map(selected));
+                    columns.extend(selected(relation)?);
                 }
                 SelectItem::UnnamedExpr(e) => {
                     let name = match e {
@@ -240,44 +281,167 @@ impl Names<'_> {
         let def = self
             .defines
             .then(|| Arc::new(types::definition_of(expr, &name, self)));
-        let column = self.column_of(expr);
-        let is_column = column.is_some();
-        // What is computed of a FLOAT is a DOUBLE.
-        let result = |t: WireType| match t.code {
-            ColumnType::MYSQL_TYPE_FLOAT if !is_column => fixed(t.decimals),
-            _ => t,
-        };
-        Column {
-            stored: column.is_some_and(|c| c.stored),
-            system: column.is_some_and(|c| c.system),
-            members: column.and_then(|c| c.members.clone()),
-            wire: types::of(expr, self).map(result),
-            zoned: false,
-            name,
-            def,
+        if let Some((relation, column)) = self.relation_column(expr) {
+            return Column {
+                zoned: false,
+                name,
+                def,
+                ..named(column, relation)
+            };
         }
+        let wire = types::of(expr, self).map(types::unmarked);
+        Column {
+            temporary: self.temporary_of(expr).or(wire.map(types::stored)),
+            def,
+            ..Column::of_type(name, wire)
+        }
+    }
+
+    /// The type of MIN and MAX of a column in a temporary table.
+    fn temporary_of(&self, expr: &Expr) -> Option<tare_mysql::wire::column::WireType> {
+        let Expr::Function(f) = expr else { return None };
+        let is_extreme = matches!(name_of(f).as_str(), "min" | "max") && f.over.is_none();
+        let argument = arguments(f).first().copied().filter(|_| is_extreme)?;
+        let wire = self.column_of(argument)?.wire?;
+        Some(types::of_aggregate(wire))
     }
 }
 
-/// A column as `*` selects it: a TIMESTAMP is converted to the time zone.
-fn selected(column: &Column) -> Column {
-    Column {
-        zoned: false,
-        ..column.clone()
+/// A column with the name that the statement uses for its table.
+fn named(column: &Column, relation: &Relation) -> Column {
+    let mut column = column.clone();
+    if let Some(origin) = &column.origin
+        && origin.table != relation.alias
+    {
+        column.origin = Some(Arc::new(Origin {
+            table: relation.alias.clone(),
+            ..origin.as_ref().clone()
+        }));
     }
+    column
+}
+
+/// A table's columns as `*` selects them: a TIMESTAMP is converted to the time zone.
+fn selected(relation: &Relation) -> Option<Vec<Column>> {
+    let columns = relation.columns.as_ref()?.iter();
+    let column = |column| Column {
+        zoned: false,
+        ..named(column, relation)
+    };
+    Some(columns.map(column).collect())
+}
+
+/// The columns of joined tables as `*` selects them: those that USING or NATURAL shares once, and first.
+fn joined_columns<'r>(
+    table: &TableWithJoins,
+    relations: &mut impl Iterator<Item = &'r Relation>,
+) -> Option<Vec<Column>> {
+    let mut columns = factor_columns(&table.relation, relations)?;
+    for join in &table.joins {
+        let mut right = factor_columns(&join.relation, relations)?;
+        let is = |name: &str, column: &Column| column.name.eq_ignore_ascii_case(name);
+        let shared: Vec<String> = match constraint(&join.join_operator) {
+            Some(JoinConstraint::Using(names)) => names.iter().map(last_name).collect(),
+            Some(JoinConstraint::Natural) => columns
+                .iter()
+                .map(|c| c.name.clone())
+                .filter(|name| right.iter().any(|c| is(name, c)))
+                .collect(),
+            _ => Vec::new(),
+        };
+        let is_right = matches!(
+            join.join_operator,
+            JoinOperator::Right(_) | JoinOperator::RightOuter(_)
+        );
+        let mut all = Vec::new();
+        for name in &shared {
+            let (left_at, right_at) = (
+                columns.iter().position(|c| is(name, c))?,
+                right.iter().position(|c| is(name, c))?,
+            );
+            let (left, right) = (columns.remove(left_at), right.remove(right_at));
+            all.push(if is_right { right } else { left });
+        }
+        all.append(&mut columns);
+        all.append(&mut right);
+        columns = all;
+    }
+    Some(columns)
+}
+
+fn factor_columns<'r>(
+    factor: &TableFactor,
+    relations: &mut impl Iterator<Item = &'r Relation>,
+) -> Option<Vec<Column>> {
+    match factor {
+        TableFactor::NestedJoin {
+            table_with_joins, ..
+        } => joined_columns(table_with_joins, relations),
+        _ => selected(relations.next()?),
+    }
+}
+
+/// The columns of a derived table or a common table expression.
+fn derived(columns: &[Column], alias: &str) -> Vec<Column> {
+    columns.iter().cloned().map(|c| c.derived(alias)).collect()
+}
+
+/// Whether a query's tables become tables of the statement around it: nothing is computed in between.
+pub(super) fn is_merged(query: &Query, schema: &dyn Schema) -> bool {
+    let SetExpr::Select(select) = query.body.as_ref() else {
+        return false;
+    };
+    let groups = match &select.group_by {
+        sqlparser::ast::GroupByExpr::Expressions(by, _) => !by.is_empty(),
+        sqlparser::ast::GroupByExpr::All(_) => true,
+    };
+    let computes = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => {
+            has_aggregate(e, schema) || has_window(e)
+        }
+        _ => false,
+    };
+    query.limit_clause.is_none()
+        && !groups
+        && select.distinct.is_none()
+        && select.having.is_none()
+        && !select.from.is_empty()
+        && !select.projection.iter().any(computes)
+}
+
+/// Whether an expression calls an aggregate function.
+pub(super) fn has_aggregate(expr: &Expr, schema: &dyn Schema) -> bool {
+    let mut result = false;
+    let is = |f: &Function| f.over.is_none() && function::is_aggregate(schema, &name_of(f));
+    crate::walk::expressions(expr, &mut |e| {
+        result |= matches!(e, Expr::Function(f) if is(f));
+    });
+    result
+}
+
+/// Whether a recursive common table expression reads itself.
+fn names_itself(query: &Query, name: &str) -> bool {
+    let mut reads = false;
+    let _ = sqlparser::ast::visit_relations(query, |relation| {
+        reads |= last_name(relation).eq_ignore_ascii_case(name);
+        std::ops::ControlFlow::<()>::Continue(())
+    });
+    reads
 }
 
 /// Marks the columns of the inner side of an outer join as nullable.
 fn mark_nullable(relations: &mut [Relation]) {
     for columns in relations.iter_mut().filter_map(|r| r.columns.as_mut()) {
-        if columns.iter().all(|c| c.def.is_none()) {
-            continue;
-        }
         let mut all = columns.as_ref().clone();
-        for def in all.iter_mut().filter_map(|c| c.def.as_mut()) {
-            let def = Arc::make_mut(def);
-            def.nullable = true;
-            def.auto_increment = false;
+        for column in &mut all {
+            let null = |t| types::nullable(t, true);
+            column.wire = column.wire.map(null);
+            column.temporary = column.temporary.map(null);
+            if let Some(def) = &mut column.def {
+                let def = Arc::make_mut(def);
+                def.nullable = true;
+                def.auto_increment = false;
+            }
         }
         *columns = Arc::new(all);
     }

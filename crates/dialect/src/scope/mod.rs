@@ -2,6 +2,7 @@
 //! known before SQLite has prepared the statement.
 
 mod columns;
+mod grouped;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, members};
 use tare_mysql::wire::column::WireType;
-use tare_mysql::wire::types::{wire_of, wire_type};
+use tare_mysql::wire::types::wire_in;
 
 use crate::schema::{Schema, SystemColumn};
 use crate::types::{self, TypeCache};
@@ -33,6 +34,64 @@ pub struct Column {
     pub zoned: bool,
     /// Its definition in a table that is created from it, if [`Names::defines`].
     pub def: Option<Arc<ColumnDef>>,
+    /// The table that a client gets as its origin.
+    pub origin: Option<Arc<Origin>>,
+    /// Its type as a column of a temporary table, if that is not its own type without keys.
+    pub temporary: Option<WireType>,
+}
+
+/// The table of a result's column, as a client gets it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The database; empty for a derived table.
+    pub schema: String,
+    /// The name that the statement uses for the table.
+    pub table: String,
+    /// The table.
+    pub org_table: String,
+    /// The column's name in the table.
+    pub org_name: String,
+}
+
+impl Column {
+    /// A column of a result of this type that is no table's.
+    pub fn of_type(name: String, wire: Option<WireType>) -> Self {
+        Self {
+            name,
+            wire,
+            stored: false,
+            system: false,
+            members: None,
+            zoned: false,
+            def: None,
+            origin: None,
+            temporary: None,
+        }
+    }
+
+    /// The type as a column of a temporary table.
+    fn temporary_type(&self) -> Option<WireType> {
+        self.temporary.or(self.wire.map(types::without_keys))
+    }
+
+    /// The same column of a temporary table.
+    fn materialized(mut self) -> Self {
+        self.wire = self.temporary_type();
+        self.temporary = None;
+        self
+    }
+
+    /// The same column of a derived table.
+    fn derived(mut self, alias: &str) -> Self {
+        let origin = self.origin.as_deref().filter(|o| !o.schema.is_empty());
+        self.origin = Some(Arc::new(Origin {
+            schema: origin.map(|o| o.schema.clone()).unwrap_or_default(),
+            table: alias.to_owned(),
+            org_table: origin.map(|o| o.org_table.clone()).unwrap_or_default(),
+            org_name: self.name.clone(),
+        }));
+        self
+    }
 }
 
 /// The members of an ENUM or a SET.
@@ -128,14 +187,29 @@ impl<'a> Names<'a> {
         }
         let defines = self.defines;
         let definition = |def: ColumnDef| defines.then(|| Arc::new(def));
+        let origin = |schema: &str, org_table: &str, name: &str| {
+            Some(Arc::new(Origin {
+                schema: schema.to_owned(),
+                table: org_table.to_owned(),
+                org_table: org_table.to_owned(),
+                org_name: name.to_owned(),
+            }))
+        };
         let columns = if is_system_schema(database) {
             let column = |c: &SystemColumn| Column {
                 name: c.name.to_owned(),
-                wire: Some(wire_type(&c.column_type.to_lowercase(), c.nullable)),
+                wire: Some(c.definition.wire),
                 stored: true,
                 system: true,
                 members: None,
                 zoned: false,
+                temporary: None,
+                origin: Some(Arc::new(Origin {
+                    schema: c.definition.schema.to_owned(),
+                    table: c.definition.table.to_owned(),
+                    org_table: c.definition.org_table.to_owned(),
+                    org_name: c.definition.org_name.unwrap_or(c.name).to_owned(),
+                })),
                 def: definition(ColumnDef {
                     name: c.name.to_owned(),
                     column_type: c.column_type.to_owned(),
@@ -149,21 +223,27 @@ impl<'a> Names<'a> {
         } else {
             self.definition(database, table).map(|def| {
                 let is_view = def.view.is_some();
+                let view_types = def.view.as_deref().and_then(|text| {
+                    let types = self.view_types(text, database)?;
+                    (types.len() == def.columns.len()).then_some(types)
+                });
                 let zoned = self.zoned && !is_view;
                 let zoned = |c: &ColumnDef| zoned && base_type(&c.column_type) == "timestamp";
-                let column = |c: &ColumnDef| Column {
+                let column = |(i, c): (usize, &ColumnDef)| Column {
                     zoned: zoned(c),
+                    temporary: None,
                     name: c.name.clone(),
-                    wire: Some(match is_view {
-                        true => types::loose(wire_of(c)),
-                        false => wire_of(c),
-                    }),
+                    wire: view_types
+                        .as_ref()
+                        .and_then(|types| types[i])
+                        .or_else(|| Some(wire_in(&def, c))),
+                    origin: origin(database, &def.name, &c.name),
                     stored: !is_view && !zoned(c),
                     system: false,
                     members: Members::of(&c.column_type),
                     def: definition(c.clone()),
                 };
-                let columns: Vec<Column> = def.columns.iter().map(column).collect();
+                let columns: Vec<Column> = def.columns.iter().enumerate().map(column).collect();
                 Arc::new(columns)
             })
         };
@@ -171,10 +251,29 @@ impl<'a> Names<'a> {
         columns
     }
 
+    /// The types of a view's columns, from the text of its query.
+    fn view_types(&mut self, text: &str, database: &str) -> Option<Vec<Option<WireType>>> {
+        let query = crate::read::parse_query(text)?;
+        let mut names = Names::new(Some(database), &mut *self.schema);
+        names.depth = self.depth + 1;
+        let columns = names.columns(&query)?;
+        let is_merged = columns::is_merged(&query, names.schema);
+        let type_of = |column: Column| match is_merged {
+            true => column.wire,
+            false => column.materialized().wire,
+        };
+        Some(columns.into_iter().map(type_of).collect())
+    }
+
     /// The column that an expression names, in the innermost SELECT that has one.
     pub fn column_of(&self, expr: &Expr) -> Option<&Column> {
+        self.relation_column(expr).map(|(_, column)| column)
+    }
+
+    /// The same, with its table.
+    pub(crate) fn relation_column(&self, expr: &Expr) -> Option<(&Relation, &Column)> {
         let (table, name) = match expr {
-            Expr::Nested(inner) => return self.column_of(inner),
+            Expr::Nested(inner) => return self.relation_column(inner),
             Expr::Identifier(name) => (None, name),
             Expr::CompoundIdentifier(parts) => match parts.as_slice() {
                 [.., table, name] => (Some(table), name),
@@ -185,7 +284,7 @@ impl<'a> Names<'a> {
         self.find(table, name)
     }
 
-    fn find(&self, table: Option<&Ident>, name: &Ident) -> Option<&Column> {
+    fn find(&self, table: Option<&Ident>, name: &Ident) -> Option<(&Relation, &Column)> {
         for scope in self.scopes.iter().rev() {
             for relation in &scope.relations {
                 if table.is_some_and(|t| !relation.alias.eq_ignore_ascii_case(&t.value)) {
@@ -197,8 +296,8 @@ impl<'a> Names<'a> {
                 let column = columns
                     .iter()
                     .find(|c| c.name.eq_ignore_ascii_case(&name.value));
-                if column.is_some() {
-                    return column;
+                if let Some(column) = column {
+                    return Some((relation, column));
                 }
             }
         }

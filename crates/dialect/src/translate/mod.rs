@@ -96,7 +96,7 @@ fn read_plan(
         generation,
         at_most: hint::max_execution_time(text),
     };
-    if let Some(action) = admin::parse(&mut parser)? {
+    if let Some(action) = admin::parse(&mut parser, mode.series)? {
         let command = Command::of(&action);
         return Ok(plan(action, command));
     }

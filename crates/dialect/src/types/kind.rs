@@ -1,18 +1,16 @@
-//! Kinds of types, and the common type of two.
+//! Kinds of types, and the types that expressions have in MySQL.
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
-use tare_mysql::wire::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
+use tare_mysql::wire::column::{CHARSET_BINARY, CHARSET_UTF8MB4, NOT_FIXED, WireType};
 
 use ColumnType::*;
 
-/// JSON.
-pub const fn json() -> WireType {
-    WireType {
-        code: MYSQL_TYPE_JSON,
-        charset: CHARSET_UTF8MB4,
-        ..WireType::blob()
-    }
-}
+/// The bytes of the longest character.
+pub(super) const CHARACTER_BYTES: u32 = 4;
+/// The digits of a DOUBLE as a text, at most.
+const REAL_CHARACTERS: u32 = 22;
+/// The most digits of a DECIMAL.
+pub(super) const MAX_DIGITS: u32 = 65;
 
 /// Whether values are numbers.
 pub fn is_number(t: &WireType) -> bool {
@@ -33,15 +31,26 @@ pub fn is_integer(t: &WireType) -> bool {
             | MYSQL_TYPE_SHORT
             | MYSQL_TYPE_TINY
             | MYSQL_TYPE_YEAR
+            | MYSQL_TYPE_BIT
     )
 }
 
-/// Whether values are texts.
+/// Whether values are floating-point numbers.
+pub(super) fn is_real(t: &WireType) -> bool {
+    matches!(t.code, MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT)
+}
+
+/// Whether values are texts or bytes.
 pub fn is_text(t: &WireType) -> bool {
     matches!(
         t.code,
-        MYSQL_TYPE_VAR_STRING | MYSQL_TYPE_STRING | MYSQL_TYPE_BLOB
-    )
+        MYSQL_TYPE_VAR_STRING | MYSQL_TYPE_STRING | MYSQL_TYPE_ENUM | MYSQL_TYPE_SET
+    ) || t.is_long_text()
+}
+
+/// Whether values are bytes.
+pub(super) fn is_bytes(t: &WireType) -> bool {
+    t.charset == CHARSET_BINARY && (is_text(t) || t.code == MYSQL_TYPE_BIT)
 }
 
 /// Whether values are dates or times.
@@ -52,143 +61,249 @@ pub fn is_temporal(t: &WireType) -> bool {
     )
 }
 
-/// The type without the properties of a table's column.
-pub fn loose(mut t: WireType) -> WireType {
-    t.flags &= ColumnFlags::UNSIGNED_FLAG | ColumnFlags::BINARY_FLAG;
-    if t.code == MYSQL_TYPE_TIMESTAMP {
-        t.code = MYSQL_TYPE_DATETIME;
-    }
+/// Whether it is a hexadecimal literal, which is a number in arithmetic.
+pub(super) fn is_number_literal(t: &WireType) -> bool {
+    is_text(t) && t.is_unsigned()
+}
+
+/// A type without the mark of an ENUM's or a SET's column.
+pub fn unmarked(mut t: WireType) -> WireType {
+    t.flags &= !(ColumnFlags::ENUM_FLAG | ColumnFlags::SET_FLAG);
     t
 }
 
-/// BIGINT, with a sign or without.
-pub fn bigint(unsigned: bool) -> WireType {
-    if unsigned {
-        WireType::bigint_unsigned()
-    } else {
-        WireType::bigint()
-    }
+/// Whether the value is NULL.
+pub(super) fn is_null(t: &WireType) -> bool {
+    t.code == MYSQL_TYPE_NULL
 }
 
-/// Digits after the decimal point in decimal arithmetic.
-pub fn scale(t: &WireType) -> u8 {
-    if t.code == MYSQL_TYPE_NEWDECIMAL {
-        t.decimals
-    } else {
-        0
-    }
+/// Whether a value can be NULL.
+pub fn is_nullable(t: &WireType) -> bool {
+    !t.flags.contains(ColumnFlags::NOT_NULL_FLAG)
 }
 
-/// The common type of two, for UNION and COALESCE.
-pub fn merged(a: Option<WireType>, b: Option<WireType>) -> Option<WireType> {
-    let (a, b) = match (a, b) {
-        (Some(a), Some(b)) => (a, b),
-        (None, _) | (_, None) => return None,
-    };
-    Some(match (a, b) {
-        (a, b) if a.code == MYSQL_TYPE_NULL => b,
-        (a, b) if b.code == MYSQL_TYPE_NULL => a,
-        (a, b) if a.code == b.code && !is_number(&a) => WireType {
-            length: a.length.max(b.length),
-            ..loose(a)
+/// The same type for values that can be NULL, or not.
+pub fn nullable(mut t: WireType, nullable: bool) -> WireType {
+    t.flags.set(ColumnFlags::NOT_NULL_FLAG, !nullable);
+    t
+}
+
+/// The type of a column as an operand: without the properties that only a column has.
+pub fn operand(mut t: WireType) -> WireType {
+    if t.flags.contains(ColumnFlags::BLOB_FLAG) {
+        t.length = match t.charset {
+            CHARSET_BINARY => t.length,
+            _ => t.length.saturating_mul(CHARACTER_BYTES),
+        };
+    }
+    t.flags &= ColumnFlags::UNSIGNED_FLAG
+        | ColumnFlags::BINARY_FLAG
+        | ColumnFlags::NOT_NULL_FLAG
+        | ColumnFlags::ENUM_FLAG
+        | ColumnFlags::SET_FLAG;
+    if is_number(&t) && t.code != MYSQL_TYPE_BIT {
+        t.flags |= ColumnFlags::BINARY_FLAG;
+    }
+    match t.code {
+        MYSQL_TYPE_JSON => nullable(json(), is_nullable(&t)),
+        // BOOL has room for one digit, but a TINYINT's values.
+        MYSQL_TYPE_TINY if !t.is_unsigned() => WireType { length: 4, ..t },
+        _ if is_text(&t) && !is_number_literal(&t) => WireType {
+            decimals: NOT_FIXED,
+            ..t
         },
-        // No integer has both ranges.
-        (a, b)
-            if is_integer(&a)
-                && is_integer(&b)
-                && (is_big(&a) && !b.is_unsigned() || is_big(&b) && !a.is_unsigned()) =>
-        {
-            WireType::decimal(21, 0)
-        }
-        (a, b) if is_integer(&a) && is_integer(&b) => bigint(a.is_unsigned() && b.is_unsigned()),
-        (a, b) if is_number(&a) && is_number(&b) => {
-            if [a.code, b.code].contains(&MYSQL_TYPE_DOUBLE)
-                || [a.code, b.code].contains(&MYSQL_TYPE_FLOAT)
-            {
-                fixed(display_decimals(&a).max(display_decimals(&b)))
-            } else {
-                let all = WireType::decimal(a.length.max(b.length), scale(&a).max(scale(&b)));
-                signed_as(all, a.is_unsigned() && b.is_unsigned())
-            }
-        }
-        (a, b) if is_temporal(&a) && is_temporal(&b) => WireType::number(MYSQL_TYPE_DATETIME, 19),
-        _ => WireType::text(255),
-    })
+        _ => t,
+    }
 }
 
-/// BIGINT UNSIGNED.
-fn is_big(t: &WireType) -> bool {
-    t.code == MYSQL_TYPE_LONGLONG && t.is_unsigned()
+/// JSON.
+pub fn json() -> WireType {
+    WireType {
+        code: MYSQL_TYPE_JSON,
+        charset: CHARSET_UTF8MB4,
+        decimals: NOT_FIXED,
+        ..WireType::blob()
+    }
+}
+
+/// BIGINT of a number of characters.
+pub(super) fn int(length: u32) -> WireType {
+    WireType::number(MYSQL_TYPE_LONGLONG, length)
+}
+
+/// BIGINT UNSIGNED of a number of characters.
+pub(super) fn uint(length: u32) -> WireType {
+    signed_as(int(length), true)
+}
+
+/// BIGINT of 21 characters, with a sign or without.
+pub(super) fn bigint(unsigned: bool) -> WireType {
+    signed_as(int(21), unsigned)
+}
+
+/// A truth value: 0, 1 or NULL.
+pub(super) fn truth() -> WireType {
+    int(1)
 }
 
 /// The type with a sign, or without.
-pub fn signed_as(mut t: WireType, unsigned: bool) -> WireType {
+pub(super) fn signed_as(mut t: WireType, unsigned: bool) -> WireType {
     t.flags.set(ColumnFlags::UNSIGNED_FLAG, unsigned);
     t
 }
 
-/// The type of a sum, difference, product or remainder; `digits` joins the operands' scales.
-pub fn arithmetic(a: Option<WireType>, b: Option<WireType>, digits: fn(u8, u8) -> u8) -> WireType {
-    let (Some(a), Some(b)) = (a, b) else {
-        // A parameter or variable: the type of SQLite's value is better than a guess.
-        return WireType::double();
-    };
-    let as_number = |t: WireType| match t {
-        t if is_number(&t) => t,
-        t if is_temporal(&t) => WireType::bigint(),
-        _ => WireType::double(),
-    };
-    let (a, b) = (as_number(a), as_number(b));
-    if is_integer(&a) && is_integer(&b) {
-        return bigint(a.is_unsigned() || b.is_unsigned());
-    }
-    if a.code == MYSQL_TYPE_NEWDECIMAL && (b.code == MYSQL_TYPE_NEWDECIMAL || is_integer(&b))
-        || b.code == MYSQL_TYPE_NEWDECIMAL && is_integer(&a)
-    {
-        let digits = digits(scale(&a), scale(&b)).min(30);
-        let mut sum = WireType::decimal(a.length + b.length + 1, digits);
-        if a.is_unsigned() && b.is_unsigned() {
-            sum.flags |= ColumnFlags::UNSIGNED_FLAG;
-        }
-        return sum;
-    }
-    fixed(display_decimals(&a).max(display_decimals(&b)))
+/// A DECIMAL of so many digits, of which some are behind the point.
+pub(super) fn decimal(digits: u32, scale: u32, unsigned: bool) -> WireType {
+    let scale = scale.min(30);
+    let length = digits.max(scale) + u32::from(scale > 0) + u32::from(!unsigned);
+    signed_as(WireType::decimal(length, scale as u8), unsigned)
 }
 
-/// Displayed digits after the decimal point.
-pub fn display_decimals(t: &WireType) -> u8 {
-    match t.code {
-        MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_DOUBLE | MYSQL_TYPE_FLOAT => t.decimals.min(NOT_FIXED),
-        _ if is_number(t) => 0,
-        _ => NOT_FIXED,
-    }
-}
-
-/// A double with so many displayed digits after the point; NOT_FIXED displays those that it has.
+/// A double with so many displayed digits behind the point; [`NOT_FIXED`] displays those that it has.
 pub fn fixed(decimals: u8) -> WireType {
+    let decimals = decimals.min(NOT_FIXED);
     WireType {
-        decimals: decimals.min(NOT_FIXED),
+        decimals,
+        length: real_length(decimals),
         ..WireType::double()
     }
 }
 
-/// SUM of a type.
-pub fn sum(t: Option<WireType>) -> WireType {
-    match t {
-        Some(t) if is_integer(&t) => WireType::decimal(t.length.max(20) + 22, 0),
-        Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => WireType::decimal(t.length + 22, t.decimals),
-        t => fixed(t.map_or(NOT_FIXED, |t| display_decimals(&t))),
+/// The longest text of a double with so many digits behind the point.
+pub(super) fn real_length(decimals: u8) -> u32 {
+    match decimals {
+        NOT_FIXED.. => 23,
+        _ => 17 + u32::from(decimals),
     }
 }
 
-/// AVG of a type.
-pub fn average(t: Option<WireType>) -> WireType {
-    match t {
-        Some(t) if is_integer(&t) || t.code == MYSQL_TYPE_NULL => WireType::decimal(25, 4),
-        Some(t) if t.code == MYSQL_TYPE_NEWDECIMAL => {
-            WireType::decimal(t.length + 4, (t.decimals + 4).min(30))
-        }
-        None => WireType::decimal(25, 4),
-        Some(t) => fixed(display_decimals(&t).saturating_add(4)),
+/// A text of so many characters.
+pub(super) fn text(characters: u32) -> WireType {
+    sized(
+        WireType::text(1),
+        characters.saturating_mul(CHARACTER_BYTES),
+    )
+}
+
+/// So many bytes.
+pub(super) fn bytes(length: u32) -> WireType {
+    sized(
+        WireType {
+            decimals: NOT_FIXED,
+            ..WireType::number(MYSQL_TYPE_VAR_STRING, 1)
+        },
+        length,
+    )
+}
+
+/// A text's type for another length in bytes.
+pub(super) fn sized(t: WireType, length: u32) -> WireType {
+    let code = match length {
+        0..=65_535 => MYSQL_TYPE_VAR_STRING,
+        65_536..=16_777_215 => MYSQL_TYPE_MEDIUM_BLOB,
+        _ => MYSQL_TYPE_LONG_BLOB,
+    };
+    WireType {
+        code,
+        length,
+        decimals: NOT_FIXED,
+        ..t
+    }
+}
+
+/// A time, or a date and time, with so many digits behind the second.
+pub(super) fn moment(code: ColumnType, digits: u8) -> WireType {
+    let length = match code {
+        MYSQL_TYPE_TIME => 10,
+        _ => 19,
+    };
+    let digits = digits.min(6);
+    WireType {
+        decimals: digits,
+        ..WireType::number(code, length + u32::from(digits) + u32::from(digits > 0))
+    }
+}
+
+/// DATE.
+pub(super) fn date() -> WireType {
+    WireType::number(MYSQL_TYPE_DATE, 10)
+}
+
+/// The characters of a value as a text.
+pub(super) fn characters(t: &WireType) -> u32 {
+    match t.code {
+        MYSQL_TYPE_DOUBLE => REAL_CHARACTERS,
+        _ if t.charset == CHARSET_BINARY => t.length,
+        _ if t.length == u32::MAX => u32::MAX,
+        _ => t.length / CHARACTER_BYTES,
+    }
+}
+
+/// The bytes of a value as a text that is made of these characters.
+pub(super) fn text_bytes(t: &WireType) -> u32 {
+    match t.charset {
+        CHARSET_BINARY => characters(t).saturating_mul(CHARACTER_BYTES),
+        _ => t.length,
+    }
+}
+
+/// Digits of an exact number, and how many of them are behind the point.
+pub fn digits(t: &WireType) -> (u32, u32) {
+    let scale = u32::from(t.decimals);
+    let sign = u32::from(!t.is_unsigned());
+    match t.code {
+        MYSQL_TYPE_NEWDECIMAL => (
+            t.length.saturating_sub(sign + u32::from(scale > 0)).max(1),
+            scale,
+        ),
+        MYSQL_TYPE_DATE => (8, 0),
+        MYSQL_TYPE_TIME => (7 + scale, scale),
+        MYSQL_TYPE_DATETIME | MYSQL_TYPE_TIMESTAMP => (14 + scale, scale),
+        _ if is_integer(t) => (t.length.saturating_sub(sign).max(1), 0),
+        // A hexadecimal literal.
+        _ if is_number_literal(t) => ((t.length * 2).clamp(3, 20), 0),
+        _ => (characters(t).min(MAX_DIGITS), 0),
+    }
+}
+
+/// The digits before the point.
+pub(super) fn integer_digits(t: &WireType) -> u32 {
+    let (all, scale) = digits(t);
+    all - scale.min(all)
+}
+
+/// How a type counts in arithmetic.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Arithmetic {
+    Int,
+    Decimal,
+    Real,
+}
+
+/// How a type counts in arithmetic.
+pub(super) fn arithmetic_kind(t: &WireType) -> Arithmetic {
+    match t.code {
+        MYSQL_TYPE_NEWDECIMAL => Arithmetic::Decimal,
+        _ if is_temporal(t) && t.decimals > 0 => Arithmetic::Decimal,
+        _ if is_temporal(t) || is_integer(t) => Arithmetic::Int,
+        _ if is_number_literal(t) => Arithmetic::Int,
+        _ => Arithmetic::Real,
+    }
+}
+
+/// Displayed digits behind the point of a number.
+pub(super) fn real_decimals(t: &WireType) -> u8 {
+    match t.code {
+        MYSQL_TYPE_NULL => 0,
+        _ if is_text(t) && !is_number_literal(t) || t.code == MYSQL_TYPE_JSON => NOT_FIXED,
+        _ => t.decimals.min(NOT_FIXED),
+    }
+}
+
+/// The characters of a text, or its bytes.
+pub(super) fn units_of(t: &WireType) -> u32 {
+    match t.charset {
+        CHARSET_BINARY => t.length,
+        _ => t.length / CHARACTER_BYTES,
     }
 }

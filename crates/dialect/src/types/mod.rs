@@ -1,30 +1,39 @@
 //! The type of an expression, as MySQL sends it to a client: derived from its operands' types, without a
 //! row. `None` if it cannot be derived; then SQLite's first row decides.
 
+mod arithmetic;
 mod cache;
+mod call;
 mod definition;
 mod kind;
 mod literal;
-mod result;
+mod merged;
+mod parameter;
+mod stored;
 
-use mysql_common::constants::ColumnType;
-use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator};
+use mysql_common::constants::ColumnFlags;
+use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, SetExpr, UnaryOperator};
 use tare_mysql::wire::column::WireType;
 
 pub use self::cache::TypeCache;
-pub use self::definition::{both, definition_from_wire, definition_of};
-pub use self::kind::{fixed, is_number, is_temporal, is_text, loose, merged};
+pub use self::definition::{definition_from_wire, definition_of};
+pub use self::kind::{
+    digits, fixed, is_nullable, is_number, is_temporal, is_text, nullable, operand, unmarked,
+};
 pub use self::literal::{is_interval, of_cast};
+pub use self::parameter::{Parameter, of_parameter};
+pub use self::stored::{of_aggregate, of_union, stored, without_keys};
 
-use self::kind::{arithmetic, bigint, display_decimals, is_integer, json, scale, signed_as};
-use self::literal::{moved, of_literal};
-use self::result::result;
+use self::arithmetic::{Operator, arithmetic, negative, quotient, whole_quotient};
+use self::kind::{bigint, date, int, is_bytes, json, text, truth};
+use self::literal::{
+    as_text, cast, extract_width, like_text, moved, of_literal, of_negative_literal, unit_of,
+};
+use self::merged::merged;
 use crate::function::{arguments, name_of};
 use crate::grammar::DIV;
 use crate::node::MEMBER_MARK;
 use crate::scope::Names;
-
-use ColumnType::*;
 
 /// Whether an expression other than a comparison is a condition: its value is 0, 1 or NULL.
 fn is_condition(expr: &Expr) -> bool {
@@ -50,13 +59,23 @@ fn is_condition(expr: &Expr) -> bool {
     )
 }
 
-/// The type of an expression that has not been rewritten yet.
+/// The type of an expression that has not been rewritten yet. A column has all of its properties.
 pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
     match expr {
         Expr::Nested(inner) => of(inner, names),
         Expr::Value(v) => of_literal(&v.value),
-        Expr::Prefixed { prefix, .. } if prefix.value == MEMBER_MARK => Some(WireType::bigint()),
-        Expr::Prefixed { value, .. } => of(value, names),
+        Expr::Prefixed { prefix, value } if prefix.value == MEMBER_MARK => {
+            let of = of_operand(value, names);
+            Some(nullable(int(20), of.is_none_or(|t| is_nullable(&t))))
+        }
+        Expr::Prefixed { prefix, value } => {
+            let t = of_operand(value, names)?;
+            Some(match prefix.value.to_ascii_lowercase().as_str() {
+                "_binary" => nullable(cast_to_bytes(&t), is_nullable(&t)),
+                "binary" => cast_to_bytes(&t),
+                _ => t,
+            })
+        }
         Expr::Identifier(name) if name.value.starts_with('@') && name.quote_style.is_none() => {
             of_variable(&name.value, names)
         }
@@ -68,16 +87,7 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
             names.column_of(expr).and_then(|c| c.wire)
         }
-        Expr::UnaryOp { op, expr } => match op {
-            UnaryOperator::Not | UnaryOperator::BangNot => Some(WireType::bigint()),
-            UnaryOperator::BitwiseNot => Some(WireType::bigint_unsigned()),
-            UnaryOperator::Minus => of(expr, names).map(|t| match t {
-                t if is_integer(&t) => WireType::bigint(),
-                t if is_text(&t) || t.code == MYSQL_TYPE_NULL => WireType::double(),
-                t => t,
-            }),
-            _ => of(expr, names),
-        },
+        Expr::UnaryOp { op, expr } => of_unary(op, expr, names),
         Expr::BinaryOp { op, left, right } => {
             if let Some(wire) = names.types.get(left, right) {
                 return wire;
@@ -86,46 +96,167 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             names.types.put(left, right, wire);
             wire
         }
-        _ if is_condition(expr) => Some(WireType {
-            length: 1,
-            ..WireType::bigint()
-        }),
+        _ if is_condition(expr) => Some(nullable(truth(), condition_is_nullable(expr, names))),
         Expr::Case {
             conditions,
             else_result,
             ..
+        } => of_case(conditions, else_result.as_deref(), names),
+        Expr::Cast {
+            expr, data_type, ..
         } => {
-            let mut all = of(&conditions.first()?.result, names);
-            for when in &conditions[1..] {
-                all = merged(all, of(&when.result, names));
-            }
-            if let Some(other) = else_result {
-                all = merged(all, of(other, names));
-            }
-            all.map(loose)
+            let of = of_operand(expr, names).unwrap_or_else(|| text(16_383));
+            let t = cast(data_type, &of);
+            let is_year = t.code == literal::year().code;
+            let is_null = is_year || !is_number(&t) || is_nullable(&of);
+            Some(nullable(t, is_null))
         }
-        Expr::Cast { data_type, .. } => Some(of_cast(data_type)),
-        Expr::Convert { data_type, .. } => {
-            Some(data_type.as_ref().map_or(WireType::text(255), of_cast))
+        Expr::Convert {
+            expr,
+            data_type,
+            charset,
+            ..
+        } => {
+            let of = of_operand(expr, names).unwrap_or_else(|| text(16_383));
+            let is_binary =
+                |name: &sqlparser::ast::ObjectName| name.to_string().eq_ignore_ascii_case("binary");
+            Some(match (data_type, charset) {
+                (Some(to), _) => cast(to, &of),
+                (None, Some(name)) if is_binary(name) => cast_to_bytes(&of),
+                _ => as_text(&of),
+            })
         }
         // An expression with one operand: the cache has it as the right one, too.
-        Expr::Collate { expr, .. } => {
+        Expr::Collate { expr, collation } => {
             if let Some(wire) = names.types.get(expr, expr) {
                 return wire;
             }
-            let wire = of(expr, names);
+            let wire = of_operand(expr, names).map(|of| {
+                let mut t = as_text(&of);
+                let collation = collation.to_string().to_ascii_lowercase();
+                if collation == "binary" {
+                    return cast_to_bytes(&of);
+                }
+                let exact = collation.ends_with("_bin");
+                t.flags.set(ColumnFlags::BINARY_FLAG, exact);
+                t
+            });
             names.types.put(expr, expr, wire);
             wire
         }
-        Expr::Substring { .. } | Expr::Trim { .. } | Expr::Overlay { .. } => {
-            Some(WireType::text(255))
+        Expr::Substring {
+            expr,
+            substring_from,
+            substring_for,
+            ..
+        } => {
+            let of = of_operand(expr, names).unwrap_or_else(|| text(16_383));
+            let (from, most) = (substring_from.as_deref(), substring_for.as_deref());
+            Some(call::substring(&of, from, most))
         }
-        Expr::Position { .. } | Expr::Extract { .. } => Some(WireType::bigint()),
-        Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => result("floor", &[expr], names),
-        Expr::TypedString(typed) => Some(of_cast(&typed.data_type)),
-        Expr::Subquery(query) => names.columns(query)?.first()?.wire.map(loose),
-        Expr::Function(f) => result(&name_of(f), &arguments(f), names),
+        Expr::Trim { expr, .. } => {
+            let of = of_operand(expr, names).unwrap_or_else(|| text(16_383));
+            Some(like_text(&of))
+        }
+        Expr::Overlay { .. } => Some(text(255)),
+        Expr::Position { expr, r#in } => {
+            Some(nullable(int(11), any_nullable(&[expr, r#in], names)))
+        }
+        Expr::Extract { field, .. } => Some(int(extract_width(field))),
+        Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => call::result("floor", &[expr], names),
+        Expr::TypedString(typed) => Some(nullable(of_typed(typed), false)),
+        Expr::Interval(i) => of_operand(&i.value, names),
+        Expr::Subquery(query) => {
+            let is_table = !matches!(query.body.as_ref(), SetExpr::Select(s) if s.from.is_empty());
+            let t = operand(names.columns(query)?.first()?.wire?);
+            Some(nullable(t, is_table || is_nullable(&t)))
+        }
+        Expr::Function(f) => call::result(&name_of(f), &arguments(f), names),
         _ => None,
+    }
+}
+
+/// The type of an expression as an operand: without the properties that only a column has.
+pub(crate) fn of_operand(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
+    of(expr, names).map(operand)
+}
+
+fn any_nullable(all: &[&Expr], names: &mut Names<'_>) -> bool {
+    all.iter()
+        .any(|e| of(e, names).is_none_or(|t| is_nullable(&t)))
+}
+
+fn cast_to_bytes(of: &WireType) -> WireType {
+    kind::bytes(of.length)
+}
+
+/// The type of a literal such as `DATE'2026-01-01'`.
+fn of_typed(typed: &sqlparser::ast::TypedString) -> WireType {
+    let t = of_cast(&typed.data_type);
+    let text = Expr::Value(typed.value.clone());
+    match literal::fraction_of(&text, &t) {
+        0 => t,
+        _ if t.code == date().code => t,
+        digits => kind::moment(t.code, digits),
+    }
+}
+
+fn of_unary(op: &UnaryOperator, expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
+    if let (UnaryOperator::Minus, Some(t)) = (op, of_negative_literal(expr)) {
+        return Some(t);
+    }
+    match op {
+        UnaryOperator::Not | UnaryOperator::BangNot => {
+            Some(nullable(truth(), any_nullable(&[expr], names)))
+        }
+        UnaryOperator::BitwiseNot => Some(of_bits(of_operand(expr, names), None)),
+        UnaryOperator::Minus => of_operand(expr, names).map(|t| negative(&t)),
+        _ => of(expr, names),
+    }
+}
+
+/// The type of an operator on bits: bytes, if the operands are bytes.
+fn of_bits(a: Option<WireType>, b: Option<WireType>) -> WireType {
+    let is_null = |t: &WireType| is_nullable(t);
+    let any = a.as_ref().is_none_or(is_null) || b.as_ref().is_some_and(is_null);
+    let is_column = |t: &WireType| is_bytes(t) && is_text(t) && t.decimals > 0;
+    let result = match (a, b) {
+        (Some(a), None) if is_column(&a) => kind::bytes(a.length),
+        (Some(a), Some(b)) if is_column(&a) && is_column(&b) => kind::bytes(a.length.max(b.length)),
+        _ => bigint(true),
+    };
+    nullable(result, any)
+}
+
+fn of_case(
+    conditions: &[CaseWhen],
+    else_result: Option<&Expr>,
+    names: &mut Names<'_>,
+) -> Option<WireType> {
+    let results = conditions.iter().map(|when| &when.result);
+    let all: Option<Vec<WireType>> = results
+        .chain(else_result)
+        .map(|e| of_operand(e, names))
+        .collect();
+    let t = merged(&all?);
+    Some(nullable(t, else_result.is_none() || is_nullable(&t)))
+}
+
+/// Whether a condition can be NULL.
+fn condition_is_nullable(expr: &Expr, names: &mut Names<'_>) -> bool {
+    match expr {
+        Expr::Between {
+            expr, low, high, ..
+        } => any_nullable(&[expr, low, high], names),
+        Expr::InList { expr, list, .. } => {
+            any_nullable(&[expr], names) || any_nullable(&list.iter().collect::<Vec<_>>(), names)
+        }
+        Expr::Like { expr, pattern, .. } | Expr::RLike { expr, pattern, .. } => {
+            any_nullable(&[expr, pattern], names)
+        }
+        Expr::MemberOf(member) => any_nullable(&[&member.value, &member.array], names),
+        Expr::InSubquery { .. } | Expr::AnyOp { .. } | Expr::AllOp { .. } => true,
+        _ => false,
     }
 }
 
@@ -136,82 +267,62 @@ fn of_binary(
     right: &Expr,
     names: &mut Names<'_>,
 ) -> Option<WireType> {
-    let mut both = || (of(left, names), of(right, names));
+    if let BinaryOperator::Assignment = op {
+        return of_operand(right, names);
+    }
+    if matches!(op, BinaryOperator::Plus | BinaryOperator::Minus)
+        && (is_interval(left) || is_interval(right))
+    {
+        let (date, by) = match is_interval(left) {
+            true => (right, left),
+            false => (left, right),
+        };
+        let Expr::Interval(interval) = by else {
+            return None;
+        };
+        let of = of_operand(date, names).unwrap_or_else(|| text(16_383));
+        let value = of_operand(&interval.value, names).unwrap_or_else(|| text(16_383));
+        let amount = Some((&*interval.value, value));
+        return Some(nullable(moved(&of, &unit_of(by), amount), true));
+    }
+    let (a, b) = (of_operand(left, names), of_operand(right, names));
+    let both = || a.zip(b);
     Some(match op {
-        BinaryOperator::Plus | BinaryOperator::Minus
-            if matches!(left, Expr::Interval(_)) || matches!(right, Expr::Interval(_)) =>
-        {
-            let (date, by) = if matches!(left, Expr::Interval(_)) {
-                (of(right, names), left)
-            } else {
-                (of(left, names), right)
-            };
-            match date {
-                Some(t) if t.code == MYSQL_TYPE_DATE => moved(loose(t), by),
-                Some(t) if t.code == MYSQL_TYPE_TIME => t,
-                Some(t) if is_temporal(&t) => WireType::number(MYSQL_TYPE_DATETIME, 19),
-                _ => WireType::text(29),
-            }
+        BinaryOperator::Plus | BinaryOperator::Minus => {
+            both().map(|(a, b)| arithmetic(Operator::Add, &a, &b))?
         }
-        BinaryOperator::Plus | BinaryOperator::Minus | BinaryOperator::Modulo => {
-            let (a, b) = both();
-            if a.is_none() || b.is_none() {
-                return None;
+        BinaryOperator::Modulo => both().map(|(a, b)| arithmetic(Operator::Modulo, &a, &b))?,
+        BinaryOperator::Multiply => both().map(|(a, b)| arithmetic(Operator::Multiply, &a, &b))?,
+        BinaryOperator::Divide => match (a, b) {
+            (Some(a), Some(b)) => nullable(quotient(&a, &b), true),
+            (Some(t), None) | (None, Some(t)) if !is_number(&t) || kind::is_real(&t) => {
+                WireType::double()
             }
-            match arithmetic(a, b, u8::max) {
-                // The sign is the dividend's.
-                t if *op == BinaryOperator::Modulo && is_integer(&t) => {
-                    bigint(a.is_some_and(|a| a.is_unsigned()))
-                }
-                t if *op == BinaryOperator::Modulo && t.code == MYSQL_TYPE_NEWDECIMAL => {
-                    signed_as(t, a.is_some_and(|a| a.is_unsigned()))
-                }
-                t => t,
-            }
-        }
-        BinaryOperator::Multiply => {
-            let (a, b) = both();
-            if a.is_none() || b.is_none() {
-                return None;
-            }
-            arithmetic(a, b, |a, b| a + b)
-        }
-        BinaryOperator::Divide => {
-            let (a, b) = both();
-            let exact = |t: &WireType| {
-                is_integer(t) || matches!(t.code, MYSQL_TYPE_NEWDECIMAL | MYSQL_TYPE_NULL)
-            };
-            match (a, b) {
-                (Some(a), Some(b)) if exact(&a) && exact(&b) => signed_as(
-                    WireType::decimal(a.length + 6, (scale(&a) + 4).min(30)),
-                    a.is_unsigned() && b.is_unsigned(),
-                ),
-                (None, Some(b)) | (Some(b), None) if exact(&b) => WireType::decimal(21, 4),
-                (None, None) => WireType::decimal(21, 4),
-                (Some(a), Some(b)) => fixed(
-                    display_decimals(&a)
-                        .max(display_decimals(&b))
-                        .saturating_add(4),
-                ),
-                _ => WireType::double(),
-            }
-        }
-        op if is_div(op) => {
-            let (a, b) = both();
-            bigint([a, b].iter().flatten().any(WireType::is_unsigned))
-        }
-        BinaryOperator::BitwiseAnd
-        | BinaryOperator::BitwiseOr
-        | BinaryOperator::BitwiseXor
-        | BinaryOperator::PGBitwiseShiftLeft
-        | BinaryOperator::PGBitwiseShiftRight => WireType::bigint_unsigned(),
-        BinaryOperator::Arrow => json(),
-        BinaryOperator::LongArrow => WireType::text(255),
-        BinaryOperator::Assignment => return of(right, names),
-        _ => WireType {
-            length: 1,
-            ..WireType::bigint()
+            _ => WireType::decimal(21, 4),
         },
+        op if is_div(op) => {
+            let unknown = bigint(false);
+            let t = whole_quotient(&a.unwrap_or(unknown), &b.unwrap_or(unknown));
+            nullable(t, true)
+        }
+        BinaryOperator::BitwiseAnd | BinaryOperator::BitwiseOr | BinaryOperator::BitwiseXor => {
+            of_bits(Some(a?), Some(b?))
+        }
+        BinaryOperator::PGBitwiseShiftLeft | BinaryOperator::PGBitwiseShiftRight => {
+            let t = of_bits(a, None);
+            nullable(t, is_nullable(&t) || b.is_none_or(|b| is_nullable(&b)))
+        }
+        BinaryOperator::Arrow => json(),
+        BinaryOperator::LongArrow => {
+            let mut t = as_text(&json());
+            t.flags |= ColumnFlags::BINARY_FLAG;
+            t
+        }
+        BinaryOperator::Spaceship => nullable(truth(), false),
+        _ => {
+            let any = [a, b].iter().any(|t| t.is_none_or(|t| is_nullable(&t)));
+            nullable(truth(), any)
+        }
     })
 }
 
@@ -228,4 +339,10 @@ pub fn is_div(op: &BinaryOperator) -> bool {
 fn of_variable(name: &str, names: &Names<'_>) -> Option<WireType> {
     let name = name.strip_prefix("@@")?;
     names.schema.variable(&name.to_ascii_lowercase())
+}
+
+/// The common type of expressions.
+pub fn common<'e>(all: impl Iterator<Item = &'e Expr>, names: &mut Names<'_>) -> Option<WireType> {
+    let all: Option<Vec<WireType>> = all.map(|e| of_operand(e, names)).collect();
+    Some(merged(&all?))
 }

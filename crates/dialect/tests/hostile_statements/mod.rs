@@ -10,7 +10,7 @@ use tare_dialect::{Mode, split, translate::translate};
 use tare_functions::find;
 use tare_mysql::Result;
 use tare_mysql::table::TableDef;
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{Definition, WireType};
 
 /// One database, `test`, with the tables `t` and `u`; one system table.
 #[derive(Debug)]
@@ -50,6 +50,13 @@ impl Schema for Tables {
                 name: "THREAD_ID",
                 column_type: "bigint unsigned",
                 nullable: false,
+                definition: Definition {
+                    wire: WireType::bigint_unsigned(),
+                    schema: "performance_schema",
+                    table: "threads",
+                    org_table: "threads",
+                    org_name: None,
+                },
             }]
         })
     }

@@ -106,6 +106,12 @@ impl ColumnDef {
         value
     }
 
+    /// Whether its default is the current time.
+    pub fn is_now(&self) -> bool {
+        let default = self.default.as_deref();
+        default.is_some_and(|d| d.starts_with("CURRENT_TIMESTAMP"))
+    }
+
     /// Extra in SHOW COLUMNS and information_schema.columns.
     pub fn extra(&self) -> &'static str {
         let is_generated = self

@@ -123,14 +123,22 @@ impl Variable {
     /// The type of its value on the wire.
     pub fn wire(&self) -> WireType {
         match self.value_type {
-            Type::Switch => WireType::bigint(),
-            Type::Number if self.min.starts_with('-') => WireType::bigint(),
-            Type::Number => WireType::bigint_unsigned(),
+            Type::Switch => WireType {
+                length: 1,
+                ..WireType::bigint()
+            },
+            Type::Number => WireType {
+                length: 21,
+                ..match self.min.starts_with('-') {
+                    true => WireType::bigint(),
+                    false => WireType::bigint_unsigned(),
+                }
+            },
             Type::Real => WireType {
                 decimals: 6,
                 ..WireType::double()
             },
-            Type::Word | Type::Text => WireType::text(255),
+            Type::Word | Type::Text => WireType::text(21_845),
         }
     }
 

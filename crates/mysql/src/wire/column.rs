@@ -6,7 +6,8 @@ use super::bytes::put_lenenc_str;
 
 /// `binary`: numbers and bytes.
 pub const CHARSET_BINARY: u16 = 63;
-/// `utf8mb4_general_ci`, which every client supports.
+/// `utf8mb4_general_ci`: texts, of which a character has at most four bytes. A client gets them in its own
+/// character set.
 pub const CHARSET_UTF8MB4: u16 = 45;
 /// Decimals of a floating-point value that has no fixed number of them.
 pub const NOT_FIXED: u8 = 31;
@@ -20,7 +21,7 @@ pub struct WireType {
     pub flags: ColumnFlags,
     /// Character set of its values.
     pub charset: u16,
-    /// Display width in bytes.
+    /// Display width in bytes. A column of TEXT or BLOB has the most bytes of its values.
     pub length: u32,
     /// Digits after the point.
     pub decimals: u8,
@@ -56,7 +57,7 @@ impl WireType {
     pub const fn double() -> Self {
         Self {
             decimals: NOT_FIXED,
-            ..Self::number(ColumnType::MYSQL_TYPE_DOUBLE, 22)
+            ..Self::number(ColumnType::MYSQL_TYPE_DOUBLE, 23)
         }
     }
 
@@ -89,11 +90,69 @@ impl WireType {
         Self::number(ColumnType::MYSQL_TYPE_NULL, 0)
     }
 
+    /// Whether values are texts or bytes of a type whose length counts bytes: TEXT, BLOB and their like.
+    pub const fn is_long_text(&self) -> bool {
+        matches!(
+            self.code,
+            ColumnType::MYSQL_TYPE_TINY_BLOB
+                | ColumnType::MYSQL_TYPE_BLOB
+                | ColumnType::MYSQL_TYPE_MEDIUM_BLOB
+                | ColumnType::MYSQL_TYPE_LONG_BLOB
+        )
+    }
+
     /// Whether values are unsigned.
     #[inline]
     pub const fn is_unsigned(&self) -> bool {
         self.flags.contains(ColumnFlags::UNSIGNED_FLAG)
     }
+}
+
+/// The character set of the texts that a client gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextCharset {
+    /// The number of a collation.
+    pub collation: u16,
+    /// The bytes of its longest character.
+    pub character_bytes: u32,
+}
+
+impl Default for TextCharset {
+    fn default() -> Self {
+        Self {
+            collation: 255,
+            character_bytes: 4,
+        }
+    }
+}
+
+impl TextCharset {
+    /// The number of the collation and the length of a column's values in this character set.
+    fn of(self, wire: &WireType) -> (u16, u32) {
+        if wire.charset == CHARSET_BINARY {
+            return (wire.charset, wire.length);
+        }
+        let length = match wire.is_long_text() {
+            true => wire.length.saturating_mul(self.character_bytes),
+            false => (wire.length / 4).saturating_mul(self.character_bytes),
+        };
+        (self.collation, length)
+    }
+}
+
+/// What clients get of a column of a system table or of SHOW, beside its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Definition {
+    /// Its type.
+    pub wire: WireType,
+    /// The database; empty if it is computed.
+    pub schema: &'static str,
+    /// The name of its table or view in the statement.
+    pub table: &'static str,
+    /// The table that it is from.
+    pub org_table: &'static str,
+    /// Its name in the table, if it is another one.
+    pub org_name: Option<&'static str>,
 }
 
 /// A column of a result.
@@ -114,8 +173,9 @@ pub struct Column<'a> {
 }
 
 impl Column<'_> {
-    /// Appends the column's definition.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    /// Appends the column's definition for a client.
+    pub fn put(&self, out: &mut Vec<u8>, charset: TextCharset) {
+        let (collation, length) = charset.of(&self.wire);
         put_lenenc_str(out, b"def");
         for text in [
             self.schema,
@@ -127,8 +187,8 @@ impl Column<'_> {
             put_lenenc_str(out, text.as_bytes());
         }
         out.push(0x0c);
-        out.extend_from_slice(&self.wire.charset.to_le_bytes());
-        out.extend_from_slice(&self.wire.length.to_le_bytes());
+        out.extend_from_slice(&collation.to_le_bytes());
+        out.extend_from_slice(&length.to_le_bytes());
         out.push(self.wire.code as u8);
         out.extend_from_slice(&self.wire.flags.bits().to_le_bytes());
         out.push(self.wire.decimals);

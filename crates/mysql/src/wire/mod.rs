@@ -5,6 +5,7 @@
 
 pub mod bytes;
 pub mod column;
+pub mod definitions;
 pub mod login;
 pub mod packets;
 pub mod params;

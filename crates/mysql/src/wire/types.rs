@@ -2,9 +2,9 @@
 
 use mysql_common::constants::{ColumnFlags, ColumnType};
 
-use super::column::{CHARSET_UTF8MB4, NOT_FIXED, WireType};
-use crate::table::{ColumnDef, TableDef};
-use crate::types::base_type;
+use super::column::{CHARSET_BINARY, CHARSET_UTF8MB4, NOT_FIXED, WireType};
+use crate::table::{ColumnDef, IndexDef, TableDef};
+use crate::types::{base_type, members};
 
 /// The wire type of a table's column.
 pub fn wire_of(column: &ColumnDef) -> WireType {
@@ -14,6 +14,14 @@ pub fn wire_of(column: &ColumnDef) -> WireType {
     }
     if column.binary {
         wire.flags |= ColumnFlags::BINARY_FLAG;
+    }
+    if wire.code == ColumnType::MYSQL_TYPE_TIMESTAMP {
+        if column.on_update_now {
+            wire.flags |= ColumnFlags::ON_UPDATE_NOW_FLAG;
+        }
+        if column.on_update_now || column.is_now() {
+            wire.flags |= ColumnFlags::TIMESTAMP_FLAG;
+        }
     }
     wire
 }
@@ -31,7 +39,7 @@ pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
             continue;
         };
         wire.flags |= ColumnFlags::PART_KEY_FLAG;
-        if index.name == "PRIMARY" {
+        if is_primary(table, index) {
             wire.flags |= ColumnFlags::PRI_KEY_FLAG;
         } else if index.unique && index.columns.len() == 1 {
             wire.flags |= ColumnFlags::UNIQUE_KEY_FLAG;
@@ -43,6 +51,19 @@ pub fn wire_in(table: &TableDef, column: &ColumnDef) -> WireType {
         wire.flags |= ColumnFlags::NO_DEFAULT_VALUE_FLAG;
     }
     wire
+}
+
+/// Whether an index is the primary key, or the first unique one of NOT NULL columns where there is none.
+fn is_primary(table: &TableDef, index: &IndexDef) -> bool {
+    if table.primary().is_some() {
+        return index.name == "PRIMARY";
+    }
+    let is_key = |index: &&IndexDef| {
+        let has_value = |name: &String| table.column(name).is_some_and(|c| !c.nullable);
+        index.unique && index.columns.iter().all(has_value)
+    };
+    let first = table.indexes.iter().find(is_key);
+    first.is_some_and(|first| first.name == index.name)
 }
 
 /// A number as a table has it; expressions' numbers are called binary, too.
@@ -96,7 +117,10 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
         "mediumint" => stored(MYSQL_TYPE_INT24, 9 - minus),
         "int" => stored(MYSQL_TYPE_LONG, 11 - minus),
         "bigint" | "integer" => stored(MYSQL_TYPE_LONGLONG, 20),
-        "bit" => WireType::number(MYSQL_TYPE_LONGLONG, 20),
+        "bit" => WireType {
+            flags: ColumnFlags::UNSIGNED_FLAG,
+            ..stored(MYSQL_TYPE_BIT, first.unwrap_or(1))
+        },
         "year" => WireType {
             flags: ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG,
             ..stored(MYSQL_TYPE_YEAR, 4)
@@ -133,46 +157,64 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
             decimals: 0,
             ..WireType::text(first.unwrap_or(255))
         },
-        "enum" => WireType {
-            code: MYSQL_TYPE_STRING,
-            flags: ColumnFlags::ENUM_FLAG,
-            decimals: 0,
-            ..WireType::text(64)
-        },
-        "set" => WireType {
-            code: MYSQL_TYPE_STRING,
-            flags: ColumnFlags::SET_FLAG,
-            decimals: 0,
-            ..WireType::text(64)
-        },
+        "enum" => {
+            let longest = members(column_type).iter().map(|m| m.chars().count()).max();
+            WireType {
+                code: MYSQL_TYPE_STRING,
+                flags: ColumnFlags::ENUM_FLAG,
+                decimals: 0,
+                ..WireType::text(longest.unwrap_or(0) as u32)
+            }
+        }
+        "set" => {
+            let members = members(column_type);
+            let all: usize = members.iter().map(|m| m.chars().count()).sum();
+            let commas = members.len().saturating_sub(1);
+            WireType {
+                code: MYSQL_TYPE_STRING,
+                flags: ColumnFlags::SET_FLAG,
+                decimals: 0,
+                ..WireType::text((all + commas) as u32)
+            }
+        }
         // Only a column that is always NULL has no room for a byte.
         "binary" if first == Some(0) => WireType::null(),
         "binary" => WireType::number(MYSQL_TYPE_STRING, first.unwrap_or(1)),
         "varbinary" => WireType::number(MYSQL_TYPE_VAR_STRING, first.unwrap_or(255)),
-        "tinyblob" | "blob" | "mediumblob" | "longblob" => WireType {
-            flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
-            ..WireType::blob()
-        },
         "json" => WireType {
             code: MYSQL_TYPE_JSON,
             flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
             ..WireType::blob()
         },
-        kind @ ("tinytext" | "text" | "mediumtext" | "longtext") => WireType {
-            charset: CHARSET_UTF8MB4,
-            flags: ColumnFlags::BLOB_FLAG,
-            length: match kind {
-                "tinytext" => 255 * 4,
-                "text" => 65_535 * 4,
-                "mediumtext" => 16_777_215 * 4,
-                _ => u32::MAX,
-            },
-            ..WireType::blob()
-        },
+        kind if kind.ends_with("text") || kind.ends_with("blob") => {
+            let is_text = kind.ends_with("text");
+            let flags = match is_text {
+                true => ColumnFlags::BLOB_FLAG,
+                false => ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
+            };
+            WireType {
+                charset: if is_text {
+                    CHARSET_UTF8MB4
+                } else {
+                    CHARSET_BINARY
+                },
+                flags,
+                length: match &kind[..kind.len() - 4] {
+                    "tiny" => 255,
+                    "" => 65_535,
+                    "medium" => 16_777_215,
+                    _ => u32::MAX,
+                },
+                ..WireType::blob()
+            }
+        }
         _ => WireType::text(255),
     };
     if column_type.contains("unsigned") {
         wire.flags |= ColumnFlags::UNSIGNED_FLAG;
+    }
+    if column_type.contains("zerofill") {
+        wire.flags |= ColumnFlags::UNSIGNED_FLAG | ColumnFlags::ZEROFILL_FLAG;
     }
     if !nullable {
         wire.flags |= ColumnFlags::NOT_NULL_FLAG;

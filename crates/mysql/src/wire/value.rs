@@ -35,7 +35,20 @@ pub fn put_text(out: &mut Vec<u8>, value: Value<'_>, wire: &WireType) {
         {
             put_lenenc_str(out, format!("{n:04}").as_bytes());
         }
-        Value::Int(n) if wire.code != ColumnType::MYSQL_TYPE_NEWDECIMAL || wire.decimals == 0 => {
+        Value::Int(n) if wire.code == ColumnType::MYSQL_TYPE_BIT => {
+            let bytes = (wire.length as usize).div_ceil(8).clamp(1, 8);
+            put_lenenc_str(out, &n.to_be_bytes()[8 - bytes..]);
+        }
+        Value::Int(n)
+            if wire.decimals >= NOT_FIXED
+                || wire.decimals == 0
+                || !matches!(
+                    wire.code,
+                    ColumnType::MYSQL_TYPE_NEWDECIMAL
+                        | ColumnType::MYSQL_TYPE_DOUBLE
+                        | ColumnType::MYSQL_TYPE_FLOAT
+                ) =>
+        {
             if n >= 0 || wire.is_unsigned() {
                 put_lenenc_int_text(out, n as u64, false);
             } else {
@@ -77,7 +90,9 @@ fn put_real(out: &mut Vec<u8>, x: f64, wire: &WireType) {
         ColumnType::MYSQL_TYPE_NEWDECIMAL => {
             write!(rest, "{x:.*}", usize::from(wire.decimals.min(30)))
         }
-        _ if wire.decimals < NOT_FIXED && wire.code != ColumnType::MYSQL_TYPE_VAR_STRING => {
+        ColumnType::MYSQL_TYPE_DOUBLE | ColumnType::MYSQL_TYPE_FLOAT
+            if wire.decimals < NOT_FIXED =>
+        {
             return put_lenenc_str(out, fixed(x, wire.decimals.into()).as_bytes());
         }
         ColumnType::MYSQL_TYPE_FLOAT => write!(rest, "{}", display_single(x)),

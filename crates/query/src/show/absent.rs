@@ -2,12 +2,33 @@
 
 use crate::result::Rows;
 use tare_dialect::admin::Absent;
+use tare_mysql::series::Series;
 
 /// The empty result.
-pub fn rows(absent: Absent) -> Rows {
+pub fn rows(absent: Absent, series: Series) -> Rows {
     let names = columns(absent);
     let types: Vec<&str> = names.iter().map(|n| type_of(n)).collect();
-    Rows::new(names).typed(&types)
+    let mut rows = Rows::new(names).typed(&types);
+    if series == Series::V9_7 && matches!(absent, Absent::ReplicaStatus | Absent::Replicas) {
+        rows.names.iter_mut().for_each(|name| *name = renamed(name));
+        if absent == Absent::ReplicaStatus {
+            rows.names.push("Network_Namespace".into());
+            rows = rows.with_type("varchar(64)");
+        }
+    }
+    rows
+}
+
+/// What MySQL calls a column of replication since 8.4.
+fn renamed(name: &str) -> String {
+    match name {
+        "Server_id" => "Server_Id".into(),
+        "Master_id" => "Source_Id".into(),
+        _ => name
+            .replace("Master", "Source")
+            .replace("master", "Source")
+            .replace("Slave", "Replica"),
+    }
 }
 
 fn columns(absent: Absent) -> &'static [&'static str] {

@@ -4,6 +4,7 @@ use super::names;
 use crate::result::Rows;
 use crate::runner::StatementRunner;
 use tare_mysql::error::Result;
+use tare_rows::describe::{Key, Table};
 use tare_store::connection::quote;
 
 /// SHOW INDEX.
@@ -46,11 +47,14 @@ pub fn indexes(
         "varchar(3)",
         "longtext",
     ]);
-    if names::system_table(runner, database, table)?.is_some() {
+    if let Some(system) = names::system_table(runner, database, table)? {
+        of_system(&mut rows, system);
         return Ok(rows);
     }
     let (database, def) = names::user_table(runner, database, table)?;
-    for index in &def.indexes {
+    // The primary key is first, and unique indexes are before others.
+    let (unique, others): (Vec<_>, Vec<_>) = def.indexes.iter().partition(|i| i.unique);
+    for index in unique.into_iter().chain(others) {
         for (i, column) in index.columns.iter().enumerate() {
             let nullable = def.column(column).is_some_and(|c| c.nullable);
             let parts: Vec<String> = index.columns[..=i].iter().map(|c| quote(c)).collect();
@@ -85,4 +89,31 @@ pub fn indexes(
         }
     }
     Ok(rows)
+}
+
+/// The keys of a system table. Their cardinality is not known.
+fn of_system(rows: &mut Rows, table: &dyn Table) {
+    let columns = table.columns();
+    for key in table.keys() {
+        for (i, name) in key.columns().iter().enumerate() {
+            let nullable = columns.iter().any(|c| c.name == *name && c.nullable);
+            rows.push([
+                table.name().into(),
+                i64::from(matches!(key, Key::Plain(..))).into(),
+                key.name().into(),
+                (i as i64 + 1).into(),
+                (*name).into(),
+                None::<String>.into(),
+                None::<i64>.into(),
+                None::<i64>.into(),
+                None::<i64>.into(),
+                if nullable { "YES" } else { "" }.into(),
+                "HASH".into(),
+                "".into(),
+                "".into(),
+                "YES".into(),
+                None::<String>.into(),
+            ]);
+        }
+    }
 }

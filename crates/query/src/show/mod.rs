@@ -4,6 +4,7 @@ mod absent;
 mod account;
 mod columns;
 mod create;
+pub mod definition;
 mod engine;
 mod index;
 pub mod names;
@@ -19,6 +20,7 @@ use crate::runner::StatementRunner;
 use tare_dialect::admin::{Filter, Format, Show, What};
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 
 /// The rows of a SHOW, or of EXPLAIN.
 ///
@@ -30,6 +32,9 @@ pub fn rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
     if let (Filter::Like(pattern), What::Tables(_) | What::Databases) = (&show.filter, &show.what) {
         // As in MySQL, the pattern is in the heading.
         rows.names[0].push_str(&format!(" ({pattern})"));
+    }
+    if runner.programs().series() == Series::V9_7 {
+        rows.definitions = definition::of_show(show);
     }
     Ok(rows)
 }
@@ -97,7 +102,7 @@ fn unfiltered_rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows
              PLUGIN_LIBRARY AS Library, PLUGIN_LICENSE AS License FROM information_schema.PLUGINS",
             &[],
         ),
-        What::Absent(absent) => Ok(absent::rows(*absent)),
+        What::Absent(absent) => Ok(absent::rows(*absent, runner.programs().series())),
         What::Explain(sql, format, lookup) => {
             if let (Some(lookup), true) = (lookup, *format != Format::Tree) {
                 return explain::explain_lookup(runner, sql, lookup, *format);

@@ -2,6 +2,7 @@
 
 use rusqlite::types::Value;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::series::Series;
 
 use crate::result::Rows;
 use crate::runner::StatementRunner;
@@ -33,7 +34,14 @@ pub fn events(runner: &mut dyn StatementRunner, database: &Option<String>) -> Re
 /// SHOW PROCEDURE STATUS, SHOW FUNCTION STATUS.
 pub fn routines(runner: &mut dyn StatementRunner, routine: Routine) -> Result<Rows> {
     let word = routine.word();
-    let query = format!("{ROUTINES} WHERE ROUTINE_TYPE = '{word}' ORDER BY 1, 2");
+    let language = match runner.programs().series() {
+        Series::V9_7 => "EXTERNAL_LANGUAGE AS Language, ",
+        _ => "",
+    };
+    let query = format!(
+        "SELECT ROUTINE_SCHEMA AS Db, ROUTINE_NAME AS Name, ROUTINE_TYPE AS Type, {language}{ROUTINES} \
+         WHERE ROUTINE_TYPE = '{word}' ORDER BY 1, 2"
+    );
     let mut rows = runner.select(&query, &[])?;
     rows.like = 1;
     Ok(rows)
@@ -108,8 +116,7 @@ const EVENTS: &str = "SELECT EVENT_SCHEMA AS Db, EVENT_NAME AS Name, DEFINER AS 
     CHARACTER_SET_CLIENT AS character_set_client, COLLATION_CONNECTION AS collation_connection, \
     DATABASE_COLLATION AS `Database Collation` FROM information_schema.EVENTS";
 
-const ROUTINES: &str = "SELECT ROUTINE_SCHEMA AS Db, ROUTINE_NAME AS Name, ROUTINE_TYPE AS Type, \
-    DEFINER AS `Definer`, LAST_ALTERED AS Modified, CREATED AS Created, \
+const ROUTINES: &str = "DEFINER AS `Definer`, LAST_ALTERED AS Modified, CREATED AS Created, \
     SECURITY_TYPE AS Security_type, ROUTINE_COMMENT AS Comment, \
     CHARACTER_SET_CLIENT AS character_set_client, COLLATION_CONNECTION AS collation_connection, \
     DATABASE_COLLATION AS `Database Collation` FROM information_schema.ROUTINES";

@@ -88,13 +88,20 @@ fn prepare_text(
     let plan = prepared.plan.clone();
     prepared.statement = prepare::prepare_now(session, &plan.action)?;
     if let (Action::Rows(sql), Some(id)) = (&plan.action, prepared.statement) {
-        describe_prepared(&mut session.connections, id, sql, &mut prepared.columns)?;
+        describe_prepared(
+            &mut session.connections,
+            id,
+            sql,
+            &mut prepared.columns,
+            session.client.charset,
+        )?;
     }
+    let types = prepare::parameters(session, text, params)?;
     send_prepared(
         &mut session.client,
         session.transaction.status(),
         id,
-        params,
+        &types,
         &prepared.columns,
     );
     // The types were guessed without a row.
@@ -108,29 +115,30 @@ fn send_prepared(
     client: &mut Client,
     status: StatusFlags,
     id: u32,
-    params: usize,
+    params: &[WireType],
     columns: &Columns,
 ) {
     let deprecates_eof = client.deprecates_eof();
+    let charset = client.charset;
     let writer = &mut client.writer;
     let out = writer.begin();
     out.push(0);
     out.extend_from_slice(&id.to_le_bytes());
     out.extend_from_slice(&(columns.types.wire.len() as u16).to_le_bytes());
-    out.extend_from_slice(&(params as u16).to_le_bytes());
+    out.extend_from_slice(&(params.len() as u16).to_le_bytes());
     out.extend_from_slice(&[0, 0, 0]);
     writer.end();
     let mut parameters = Vec::new();
-    let column = Column {
-        schema: "",
-        table: "",
-        org_table: "",
-        name: "?",
-        org_name: "",
-        wire: WireType::text(255),
-    };
-    for _ in 0..params {
-        put_packet(&mut parameters, |out| column.put(out));
+    for wire in params {
+        let column = Column {
+            schema: "",
+            table: "",
+            org_table: "",
+            name: "?",
+            org_name: "",
+            wire: *wire,
+        };
+        put_packet(&mut parameters, |out| column.put(out, charset));
     }
     for packets in [&parameters, &columns.packets] {
         if !packets.is_empty() {

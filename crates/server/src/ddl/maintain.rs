@@ -8,7 +8,9 @@ use crate::session::Session;
 use crate::transaction;
 use tare_dialect::ddl::{Maintenance, TableName};
 use tare_mysql::error::Result;
+use tare_mysql::series::Series;
 use tare_query::result::Rows;
+use tare_query::show::definition::of_maintenance;
 use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
 
@@ -32,6 +34,9 @@ pub fn maintain(
             kind.into(),
             text.into(),
         ]);
+    }
+    if session.shared.config.series == Series::V9_7 {
+        rows.definitions = of_maintenance();
     }
     answer::send(session, &rows, answer)
 }

@@ -1,6 +1,7 @@
 //! A result's columns: their types, and their definitions as packets.
 
 use tare_mysql::error::Result;
+use tare_mysql::wire::column::TextCharset;
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::types::wire_in;
 
@@ -15,6 +16,7 @@ pub fn describe_prepared(
     id: StatementId,
     sql: &Sql,
     columns: &mut Columns,
+    charset: TextCharset,
 ) -> Result<()> {
     let databases = connections.context.shared.databases.clone();
     let cursor = connections.with(id)?.run(id)?;
@@ -26,7 +28,7 @@ pub fn describe_prepared(
     let Columns { types, packets, .. } = columns;
     packets.clear();
     describe(&cursor, sql, types, &column_type, false, &mut |column| {
-        put_packet(packets, |out| column.put(out));
+        put_packet(packets, |out| column.put(out, charset));
     });
     Ok(())
 }

@@ -4,6 +4,7 @@ mod account;
 mod action;
 pub mod columns;
 pub mod count;
+mod duplicate;
 pub mod flush;
 mod interruption;
 mod locks;

@@ -12,6 +12,7 @@ use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::session::SessionFacts;
+use tare_mysql::wire::column::WireType;
 use tare_query::rights;
 use tare_query::runner::StatementRunner;
 use tare_query::schema::SystemSchema;
@@ -82,6 +83,18 @@ fn plan(
     }
     let plan = tare_dialect::translate::translate(text, database, &mut schema, generation, mode);
     plan.map_err(|error| map_interruption(&session.control, &session.registration, error.into()))
+}
+
+/// The types of a statement's parameters.
+pub fn parameters(session: &mut Session, text: &str, count: usize) -> Result<Vec<WireType>> {
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    let database = session.state.database();
+    let (mode, sys) = (session.mode(), Sys::of(session.shared.config.series));
+    let mut schema = SystemSchema::with(sys, session.connections.own()?);
+    let of = tare_dialect::parameters::parameters;
+    Ok(of(text, database.as_deref(), &mut schema, mode, count))
 }
 
 /// Starts a statement: attaches the databases, and begins a transaction.

@@ -12,7 +12,7 @@ use crate::transaction::{self, begin_single_statement};
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::wire::bytes::put_lenenc;
-use tare_mysql::wire::column::{Column, WireType};
+use tare_mysql::wire::column::{Column, TextCharset, WireType};
 use tare_mysql::wire::packets::put_packet;
 use tare_mysql::wire::reply;
 use tare_mysql::wire::types::wire_in;
@@ -120,10 +120,16 @@ fn send(
         let table = defs.tables.get(table)?;
         table.column(column).map(|c| wire_in(table, c))
     };
+    let charset = session.client.charset;
+    if columns.charset != charset {
+        columns.charset = charset;
+        columns.types.version = 0;
+    }
     let Columns { types, packets, .. } = columns;
     let mut sink = ClientSink {
         writer: &mut session.client.writer,
         packets,
+        charset,
         form,
         control: &session.control,
         rows: 0,
@@ -198,6 +204,7 @@ struct ClientSink<'s> {
     writer: &'s mut PacketWriter,
     /// The column definitions as packets.
     packets: &'s mut Vec<u8>,
+    charset: TextCharset,
     form: &'s Form,
     control: &'s Control,
     rows: u64,
@@ -211,7 +218,7 @@ impl Sink for ClientSink<'_> {
     }
 
     fn column(&mut self, column: &Column<'_>) {
-        put_packet(self.packets, |out| column.put(out));
+        put_packet(self.packets, |out| column.put(out, self.charset));
     }
 
     fn begin(&mut self, types: &[WireType]) {

