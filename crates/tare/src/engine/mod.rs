@@ -20,6 +20,7 @@ mod digest_cache;
 pub(crate) mod digest_table;
 pub(crate) mod digests;
 mod draws;
+mod edges;
 pub(crate) mod error_names;
 mod fill;
 pub(crate) mod fine;
