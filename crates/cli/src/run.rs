@@ -27,6 +27,7 @@ use signal_hook::low_level::siginfo::Cause;
 use signal_hook::low_level::signal_name;
 use tare_layout::header::{Header, LIVE};
 use tare_reader::discover;
+use tare_reader::process::{Stat, stat_line};
 
 use crate::door;
 use crate::exit::{CANNOT_EXECUTE, Failure, KILLED, NOT_FOUND, NOT_SERVED, RUN_FAILED};
@@ -249,7 +250,7 @@ struct HeldSegment {
 
 impl HeldSegment {
     fn is_running(&self) -> bool {
-        is_running(self.pid, self.started, read_stat(self.pid))
+        is_running(self.pid, self.started, stat_line(self.pid))
     }
 
     /// Whether the segment belongs to another process by now, or is being handed over: a server that
@@ -503,14 +504,10 @@ fn program_name(pid: u32) -> String {
     )
 }
 
-fn read_stat(pid: u32) -> io::Result<String> {
-    fs::read_to_string(format!("/proc/{pid}/stat"))
-}
-
 /// Start time of a process from /proc/PID/stat. `None` if it is gone, or a zombie without threads,
 /// which has no memory either.
 fn start_time(pid: u32) -> Option<u64> {
-    started(&read_stat(pid).ok()?)
+    started(&stat_line(pid).ok()?)
 }
 
 /// Whether a process that began at a time still runs. A stat that cannot be read does not mean that it has
@@ -524,7 +521,7 @@ fn is_running(pid: u32, since: u64, stat: io::Result<String>) -> bool {
 
 /// Whether there is a process that is no zombie.
 fn is_alive(pid: u32) -> bool {
-    read_stat(pid).map_or_else(|_| exists(pid), |stat| started(&stat).is_some())
+    stat_line(pid).map_or_else(|_| exists(pid), |stat| started(&stat).is_some())
 }
 
 /// Whether the kernel has a process of this number.
@@ -533,15 +530,11 @@ fn exists(pid: u32) -> bool {
     pid.is_some_and(|pid| test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
 }
 
-/// The start time in a /proc/PID/stat. The fields are counted from the end of the command's name, which may
-/// contain anything.
+/// The start time in a /proc/PID/stat, in ticks.
 fn started(stat: &str) -> Option<u64> {
-    let (_, fields) = stat.rsplit_once(") ")?;
-    // The first is field 3 of proc(5).
-    let fields: Vec<&str> = fields.split(' ').collect();
-    let (state, threads, started) = (*fields.first()?, *fields.get(17)?, *fields.get(19)?);
-    let ended = matches!(state, "Z" | "X") && matches!(threads, "0" | "1");
-    if ended { None } else { started.parse().ok() }
+    let stat = Stat::parse(stat)?;
+    let ended = matches!(stat.state(), Some('Z' | 'X')) && stat.threads().is_none_or(|n| n <= 1);
+    if ended { None } else { stat.start_ticks() }
 }
 
 /// Every process below `root`.
@@ -580,8 +573,8 @@ mod tests {
         assert!(descendants(std::process::id()).contains(&pid));
         let since = start_time(pid).expect("a start time");
         let unreadable = || Err(io::ErrorKind::PermissionDenied.into());
-        assert!(is_running(pid, since, read_stat(pid)) && is_running(pid, since, unreadable()));
-        assert!(!is_running(pid, since + 1, read_stat(pid)));
+        assert!(is_running(pid, since, stat_line(pid)) && is_running(pid, since, unreadable()));
+        assert!(!is_running(pid, since + 1, stat_line(pid)));
         assert!(is_alive(pid));
         child.kill().expect("killed");
         child.wait().expect("reaped");

@@ -90,6 +90,32 @@ pub fn active_threads(view: View<'_>) -> Population {
     population
 }
 
+/// The thread in a slot, if it is active.
+pub fn active_thread(view: View<'_>, number: usize) -> Option<ActiveThread> {
+    let slot = view.slot(number);
+    let is_live = slot.state.load(Ordering::Acquire) == LIVE;
+    is_live.then(|| read_stable(view, number, slot)).flatten()
+}
+
+impl ActiveThread {
+    /// Whether the thread did something else when `before` was read.
+    pub fn is_further_than(&self, before: &Self) -> bool {
+        let statement = |thread: &Self| {
+            let running = thread.statement.as_ref();
+            running.map(|running| (running.head.class, running.head.id, running.head.start))
+        };
+        let wait =
+            |thread: &Self| (thread.wait).map(|wait| (wait.head.class, wait.head.id, wait.object));
+        (statement(self), wait(self), self.stage, self.lock_address)
+            != (
+                statement(before),
+                wait(before),
+                before.stage,
+                before.lock_address,
+            )
+    }
+}
+
 /// Reads the thread in a slot; `None` if it is no longer active.
 fn read_stable(view: View<'_>, number: usize, slot: &Slot) -> Option<ActiveThread> {
     for _ in 0..MAX_READS {

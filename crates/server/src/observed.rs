@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tare::sync::PlainMutex;
+use tare_reader::process::{Stat, stat_line};
 use tare_reader::{Segment, Target, discover};
 
 use crate::shared::Shared;
@@ -118,13 +119,10 @@ fn uptime() -> f64 {
     seconds.unwrap_or(0.0)
 }
 
-/// Seconds from the machine's start to a process's start: field 22 of proc(5)'s stat, in ticks.
+/// Seconds from the machine's start to a process's start.
 fn start_seconds(pid: u32) -> Option<f64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, field 2, may hold anything but ends with the last parenthesis.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let ticks: f64 = fields.split_whitespace().nth(19)?.parse().ok()?;
-    Some(ticks / rustix::param::clock_ticks_per_second() as f64)
+    let ticks = Stat::parse(&stat_line(pid).ok()?)?.start_ticks()?;
+    Some(ticks as f64 / rustix::param::clock_ticks_per_second() as f64)
 }
 
 /// For how many seconds a process has run.
