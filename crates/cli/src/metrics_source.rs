@@ -78,10 +78,19 @@ pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
         let segment = local::attach(target.segment())?;
         return Ok(segment_source(Arc::new(segment)));
     }
-    let other = ObservedServer::open(target.clone())?;
+    let mut other = ObservedServer::open(target.clone())?;
     let row_locks = row_locks(other.row_locks(), None);
+    let pid = find_process(&mut other);
     let session = SessionClient(other.into_session());
-    Ok(Box::new(ServerSource::new(session, row_locks)))
+    Ok(Box::new(ServerSource::new(session, row_locks, pid)))
+}
+
+/// The server's process, or why it is not known.
+pub fn find_process(server: &mut ObservedServer) -> Result<u32, String> {
+    match server.find_process() {
+        Ok(pid) => pid,
+        Err(QueryError::Refused(why) | QueryError::Lost(why)) => Err(why),
+    }
 }
 
 /// Opens a target of the command line.

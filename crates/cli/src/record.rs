@@ -172,7 +172,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         if is_first {
             eprintln!("tare: {what}");
         }
-        if let Some(line) = &connection.warning {
+        for line in &connection.warnings {
             eprintln!("tare: {line}");
         }
         let ended = recorder.record(
@@ -260,7 +260,7 @@ struct Connection {
     source: Box<dyn Source>,
     client: SessionClient,
     server: String,
-    warning: Option<String>,
+    warnings: Vec<String>,
 }
 
 impl Connection {
@@ -271,14 +271,19 @@ impl Connection {
             Some(name) => name.clone(),
             None => server_name(&mut observed)?,
         };
-        let warning = check_consumers(&mut observed)?;
+        let mut warnings: Vec<String> = check_consumers(&mut observed)?.into_iter().collect();
         let mut source = metrics_source::source(&args.target)?;
         check_sampling(&mut *source)?;
+        warnings.extend(
+            source
+                .unknown_states()
+                .map(|why| format!("{UNKNOWN_STATES}: {why}")),
+        );
         Ok(Self {
             source,
             client: SessionClient(observed.into_session()),
             server,
-            warning,
+            warnings,
         })
     }
 
@@ -303,6 +308,9 @@ impl Connection {
         }
     }
 }
+
+/// The message that states are unknown, before the reason.
+const UNKNOWN_STATES: &str = "whether a session without a wait is on a CPU is not recorded";
 
 /// Fails if the account may not sample.
 pub fn check_sampling(source: &mut dyn Source) -> Result<(), Failure> {

@@ -29,7 +29,7 @@ mod writer;
 
 /// The queries of a recorder, for tools that exclude them.
 pub fn questions() -> impl Iterator<Item = &'static str> {
-    growth::questions().chain([server::QUESTION])
+    growth::questions().chain([server::QUESTION, server::QUESTION_WITH_OS_ID])
 }
 
 pub use batch::Value;
@@ -45,5 +45,6 @@ pub use scan::Scan;
 pub use schema::{Column, TABLES, Table, Type, VERSION};
 pub use segment::SegmentSource;
 pub use server::ServerSource;
+pub use tare_reader::scheduler::State;
 pub use time::parse_time;
 pub use writer::Writer;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use rustix::fs::{Mode, OFlags};
+use tare_reader::scheduler::State;
 
 use crate::error::Error;
 use crate::hour::Hour;
@@ -314,6 +315,9 @@ impl NamedRow<'_> {
             object: self.text("object"),
             wait_ns: self.unsigned("wait_ns"),
             blocker: self.unsigned("blocker"),
+            state: self.text("state").and_then(|name| State::from_name(&name)),
+            system_call: self.text("system_call"),
+            is_exact: self.long("is_exact").map(|is| is != 0),
         }
     }
 }

@@ -3,6 +3,8 @@
 
 use std::time::{Duration, Instant};
 
+use tare_reader::scheduler::State;
+
 use crate::sample::Sample;
 
 /// The wait of a session that waits for a row lock, as samples have it.
@@ -62,13 +64,20 @@ pub fn mark(samples: &mut [Sample], waits: &[RowLockWait], age: Duration) {
             sample.operation = None;
             sample.wait_ns = wait.wait_ns.or(sample.wait_ns).or(sample.statement_ns);
             sample.blocker = Some(wait.blocking);
+            if sample.state == Some(State::Blocked) {
+                sample.state = Some(State::Waiting);
+                sample.system_call = None;
+            }
         }
     }
 }
 
-/// Whether a session that waits for a row lock could be in this wait. InnoDB sleeps inside the wait for the
-/// table, on a condition.
+/// Whether a session that waits for a row lock could be in this wait and state. InnoDB sleeps inside the wait
+/// for the table, on a condition.
 fn has_possible_wait(sample: &Sample) -> bool {
+    if matches!(sample.state, Some(State::OnCpu | State::WaitingForCpu)) {
+        return false;
+    }
     let possible = ["wait/io/table/", "wait/synch/"];
     (sample.wait.as_deref()).is_none_or(|wait| possible.iter().any(|begin| wait.starts_with(begin)))
 }
@@ -97,7 +106,13 @@ mod tests {
             sample(3, Some("wait/lock/metadata/sql/mdl"), 2 * SECOND),
             // It runs another statement than the one that waited.
             sample(4, None, SECOND / 10),
+            // It runs: the lock has been granted meanwhile.
+            Sample {
+                state: Some(State::OnCpu),
+                ..sample(6, table, 2 * SECOND)
+            },
         ];
+        samples[0].state = Some(State::Blocked);
         let wait = |waiting, wait_ns| RowLockWait {
             waiting,
             blocking: 9,
@@ -109,13 +124,18 @@ mod tests {
             wait(3, None),
             wait(4, None),
             wait(5, None),
+            wait(6, None),
         ];
         mark(&mut samples, &waits, Duration::from_millis(500));
         let waits = samples.iter().map(|sample| sample.wait.as_deref());
         let (row, mdl) = (Some(ROW_LOCK_WAIT), Some("wait/lock/metadata/sql/mdl"));
-        assert_eq!(waits.collect::<Vec<_>>(), [row, row, mdl, None]);
+        assert_eq!(waits.collect::<Vec<_>>(), [row, row, mdl, None, table]);
         let blockers = samples.iter().map(|sample| sample.blocker);
-        assert_eq!(blockers.collect::<Vec<_>>(), [Some(9), Some(9), None, None]);
+        assert_eq!(
+            blockers.collect::<Vec<_>>(),
+            [Some(9), Some(9), None, None, None]
+        );
+        assert_eq!(samples[0].state, Some(State::Waiting));
         assert_eq!(samples[0].wait_ns, Some(7));
         assert_eq!(samples[1].wait_ns, Some(2 * SECOND));
     }

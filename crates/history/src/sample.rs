@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tare_mysql::secret::redact;
+use tare_reader::scheduler::State;
 
 use crate::query::QueryError;
 
@@ -48,6 +49,12 @@ pub struct Sample {
     pub wait_ns: Option<u64>,
     /// The thread that holds the object.
     pub blocker: Option<u64>,
+    /// What it does, if it runs a statement and its server's process is on this machine.
+    pub state: Option<State>,
+    /// The system call in which it sleeps outside of any wait.
+    pub system_call: Option<Arc<str>>,
+    /// Whether the server counts all events exactly now.
+    pub is_exact: Option<bool>,
 }
 
 /// The text of a statement as samples have it: without passwords. MariaDB removes none itself.
@@ -73,4 +80,9 @@ pub trait Source {
     /// # Errors
     /// [`QueryError`]: the connection is lost, or the server refuses the query.
     fn read_moment(&mut self) -> Result<Moment, QueryError>;
+
+    /// Why the states of threads are unknown, if they are.
+    fn unknown_states(&self) -> Option<String> {
+        None
+    }
 }

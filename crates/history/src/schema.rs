@@ -97,12 +97,15 @@ pub static SAMPLES: Table = Table {
         column("digest", Type::Text, "Its digest, where it is known; the text is in digests."),
         column("text", Type::Text, "Its text where the digest is not known, 1024 bytes at most."),
         column("stage", Type::Text, "The stage it is in."),
-        column("wait", Type::Text, "What it waits for; NULL: it runs."),
+        column("wait", Type::Text, "The wait that it is in, asleep or not; see state."),
         column("operation", Type::Text, "What the wait does."),
         column("object_schema", Type::Text, "Schema of the table it waits for."),
         column("object", Type::Text, "The file, table or address it waits for."),
         column("wait_ns", Type::Long, "For how long it has waited, in nanoseconds; NULL if it is not timed."),
         column("blocker", Type::Long, "THREAD_ID of who holds what it waits for, where that is known."),
+        column("state", Type::Text, "Of a thread that runs a statement: on cpu, waiting for cpu, waiting (in the wait), blocked elsewhere, or unknown."),
+        column("system_call", Type::Text, "The system call in which it is blocked elsewhere, where the kernel says so."),
+        column("is_exact", Type::Long, "1 if the server counts all events exactly at this moment, 0 if not; NULL of a server that is read by SQL."),
     ],
 };
 

@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use tare_layout::object::{LockStatus, target};
+use tare_layout::sampling::{Rule, STAGE, WAIT};
 use tare_layout::slot::COMMANDS;
 use tare_layout::{Kind, View};
 use tare_mysql::metadata_lock::{conflicts, queues_behind};
 use tare_reader::active::{Population, RunningStatement};
 use tare_reader::events::Wait;
 use tare_reader::objects::Metadata;
+use tare_reader::scheduler::{Activity, Scheduler};
 use tare_reader::{
     ActiveThread, Banks, Classes, Clock, Names, Segment, active_threads, digests, instances,
     threads,
@@ -38,6 +40,7 @@ pub struct SegmentSource {
     classes: Classes,
     names: Names,
     named: Instant,
+    scheduler: Scheduler,
     row_locks: Box<dyn RowLocks>,
     /// The segment's own row locks, and when they were read.
     own_row_locks: Option<(Vec<RowLockWait>, Instant)>,
@@ -53,6 +56,7 @@ impl SegmentSource {
             classes: Classes::read(segment.view()),
             names: Names::read(segment.view()),
             named: Instant::now(),
+            scheduler: Scheduler::new(segment.pid()),
             segment,
         }
     }
@@ -122,7 +126,7 @@ impl SegmentSource {
 
     fn sample(
         &self,
-        active: &ActiveThread,
+        (active, activity): (&ActiveThread, Option<&Activity>),
         clock: Clock,
         now: u64,
         blockers: &mut Blockers,
@@ -168,6 +172,9 @@ impl SegmentSource {
             blocker: wait
                 .filter(|_| is_long)
                 .and_then(|wait| blockers.of(&self.segment, active.id, &wait)),
+            state: activity.map(|activity| activity.state),
+            system_call: activity.and_then(|activity| activity.system_call.clone()),
+            is_exact: Some(is_exact(view)),
         }
     }
 }
@@ -177,8 +184,15 @@ impl Source for SegmentSource {
         if !self.segment.is_live() {
             return Err(QueryError::Lost("the server has ended".to_owned()));
         }
-        let population = active_threads(self.segment.view());
+        let mut population = active_threads(self.segment.view());
         let at = SystemTime::now();
+        self.scheduler.begin_moment();
+        let mut activities = Vec::with_capacity(population.active.len());
+        for active in &mut population.active {
+            let runs = active.statement.is_some();
+            let view = self.segment.view();
+            activities.push(runs.then(|| self.scheduler.observe(view, active)));
+        }
         let clock = self.segment.clock();
         let now = clock.now().unwrap_or(0);
         self.refresh(&population);
@@ -188,9 +202,12 @@ impl Source for SegmentSource {
             kind == Some(Kind::Idle) && active.statement.is_none()
         };
         let mut blockers = Blockers::default();
-        let active = population.active.iter().filter(|active| !is_idle(active));
+        let all = population.active.iter().zip(&activities);
+        let active = all.filter(|(active, _)| !is_idle(active));
         let mut samples: Vec<Sample> = active
-            .map(|active| self.sample(active, clock, now, &mut blockers))
+            .map(|(active, activity)| {
+                self.sample((active, activity.as_ref()), clock, now, &mut blockers)
+            })
             .collect();
         if may_wait(&samples) {
             let (waits, age) = self.read_row_locks();
@@ -202,6 +219,16 @@ impl Source for SegmentSource {
             samples,
         })
     }
+
+    fn unknown_states(&self) -> Option<String> {
+        self.scheduler.problem().map(str::to_owned)
+    }
+}
+
+/// Whether all waits and stages are counted.
+fn is_exact(view: View<'_>) -> bool {
+    let is_every = |group: &usize| view.control().rule(*group) == Rule::Every;
+    [WAIT, STAGE].iter().all(is_every)
 }
 
 /// A statement's digest, or its text if it has none.

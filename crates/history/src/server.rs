@@ -4,16 +4,22 @@
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crate::query::{Query, QueryError};
+use tare_reader::scheduler::Scheduler;
+
+use crate::query::{Answer, Query, QueryError};
 use crate::row_locks::{RowLocks, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 
-/// The query, for any server that has MySQL's performance_schema.
-pub const QUESTION: &str = "\
+macro_rules! question {
+    ($os_id:literal) => {
+        concat!(
+            "\
 SELECT t.THREAD_ID, t.NAME, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, \
 t.PROCESSLIST_COMMAND, s.EVENT_NAME, s.EVENT_ID, s.TIMER_WAIT, s.DIGEST, \
 CASE WHEN s.DIGEST IS NULL THEN LEFT(s.SQL_TEXT, 1024) END, g.EVENT_NAME, w.EVENT_NAME, w.OPERATION, \
-w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT, w.EVENT_ID \
+w.OBJECT_SCHEMA, w.OBJECT_NAME, w.TIMER_WAIT, w.EVENT_ID, ",
+            $os_id,
+            " \
 FROM performance_schema.threads t \
 LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL \
 LEFT JOIN performance_schema.events_stages_current g ON g.THREAD_ID = t.THREAD_ID AND g.END_EVENT_ID IS NULL \
@@ -21,28 +27,65 @@ LEFT JOIN performance_schema.events_waits_current w ON w.THREAD_ID = t.THREAD_ID
 AND w.EVENT_NAME <> 'idle' \
 WHERE (s.THREAD_ID IS NOT NULL OR w.THREAD_ID IS NOT NULL) \
 AND (t.PROCESSLIST_ID IS NULL OR t.PROCESSLIST_ID <> CONNECTION_ID()) \
-ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' DESC, w.EVENT_ID DESC";
+ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' DESC, w.EVENT_ID DESC"
+        )
+    };
+}
+
+/// The query, for any server that has MySQL's performance_schema.
+pub const QUESTION: &str = question!("NULL");
+
+/// The same with the id that each thread has in the operating system, for MySQL 5.7, MariaDB 10.5 and later.
+pub const QUESTION_WITH_OS_ID: &str = question!("t.THREAD_OS_ID");
 
 /// A server that is sampled.
 pub struct ServerSource<A> {
     server: A,
     row_locks: Box<dyn RowLocks>,
+    scheduler: Result<Scheduler, String>,
 }
 
 impl<A: Query> ServerSource<A> {
-    /// The source of a connected server. `row_locks` name sessions by their THREAD_IDs.
-    pub fn new(server: A, row_locks: Box<dyn RowLocks>) -> Self {
-        Self { server, row_locks }
+    /// The source of a connected server. `row_locks` name sessions by their THREAD_IDs. `pid` is the server's
+    /// process, or why it is not known.
+    pub fn new(server: A, row_locks: Box<dyn RowLocks>, pid: Result<u32, String>) -> Self {
+        Self {
+            server,
+            row_locks,
+            scheduler: pid.map(Scheduler::new),
+        }
+    }
+
+    /// The rows of active threads, with their ids in the operating system if states can be known.
+    fn query(&mut self) -> Result<Answer, QueryError> {
+        if self.scheduler.is_ok() {
+            match self.server.query(QUESTION_WITH_OS_ID) {
+                Err(QueryError::Refused(why)) => self.scheduler = Err(why),
+                answer => return answer,
+            }
+        }
+        self.server.query(QUESTION)
     }
 }
 
 impl<A: Query> Source for ServerSource<A> {
     fn read_moment(&mut self) -> Result<Moment, QueryError> {
-        let rows = self.server.query(QUESTION)?;
+        let rows = self.query()?;
         let at = SystemTime::now();
-        let mut samples: Vec<Sample> = rows.iter().filter_map(|row| sample(row)).collect();
+        let mut all: Vec<(Sample, u64)> = rows.iter().filter_map(|row| sample(row)).collect();
         // Statements and waits nest. The innermost is first, but a metadata lock wait precedes it.
-        samples.dedup_by_key(|sample| sample.thread_id);
+        all.dedup_by_key(|(sample, _)| sample.thread_id);
+        if let Ok(scheduler) = &mut self.scheduler {
+            scheduler.begin_moment();
+            for (sample, os_id) in all
+                .iter_mut()
+                .filter(|(sample, _)| sample.statement.is_some())
+            {
+                let activity = scheduler.read(*os_id, sample.wait.is_some());
+                (sample.state, sample.system_call) = (Some(activity.state), activity.system_call);
+            }
+        }
+        let mut samples: Vec<Sample> = all.into_iter().map(|(sample, _)| sample).collect();
         if may_wait(&samples) {
             let (waits, read) = self.row_locks.read();
             mark(&mut samples, &waits, read.elapsed());
@@ -53,13 +96,21 @@ impl<A: Query> Source for ServerSource<A> {
             samples,
         })
     }
+
+    fn unknown_states(&self) -> Option<String> {
+        match &self.scheduler {
+            Ok(scheduler) => scheduler.problem().map(str::to_owned),
+            Err(why) => Some(why.clone()),
+        }
+    }
 }
 
-fn sample(row: &[Option<String>]) -> Option<Sample> {
+/// The sample of a row, and the thread's id in the operating system.
+fn sample(row: &[Option<String>]) -> Option<(Sample, u64)> {
     let text = |i: usize| row.get(i).cloned().flatten().map(Arc::<str>::from);
     let number = |i: usize| row.get(i)?.as_ref()?.parse::<u64>().ok();
     let ns = |i: usize| number(i).map(|ps| ps / 1000);
-    Some(Sample {
+    let sample = Sample {
         thread_id: number(0)?,
         thread: text(1),
         connection_id: number(2),
@@ -78,8 +129,9 @@ fn sample(row: &[Option<String>]) -> Option<Sample> {
         object_schema: text(15),
         object: text(16),
         wait_ns: ns(17),
-        blocker: None,
-    })
+        ..Sample::default()
+    };
+    Some((sample, number(19).unwrap_or(0)))
 }
 
 #[cfg(test)]
@@ -91,7 +143,7 @@ mod tests {
         let text_of = |sql: &str| {
             let mut row = vec![None; 19];
             (row[0], row[11]) = (Some("7".to_owned()), Some(sql.to_owned()));
-            sample(&row).expect("a sample").text
+            sample(&row).expect("a sample").0.text
         };
         for (sql, expected) in [
             (

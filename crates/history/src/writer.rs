@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use tare_reader::scheduler::State;
+
 use crate::batch::{Batch, Value};
 use crate::error::Error;
 use crate::growth::{GrowthRow, Text};
@@ -84,6 +86,9 @@ impl Writer {
                 Value::Text(sample.object.as_deref()),
                 count(sample.wait_ns),
                 count(sample.blocker),
+                Value::Text(sample.state.map(State::name)),
+                Value::Text(sample.system_call.as_deref()),
+                count(sample.is_exact.map(u64::from)),
             ]);
         }
         Ok(())

@@ -139,12 +139,13 @@ impl Recording {
         let mut source: Box<dyn Source> = match is_segment {
             true => metrics_source::source(&self.target).map_err(unreachable)?,
             false => {
-                let other = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
+                let mut other = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
                 own.push(other.about.connection_id);
                 let own = Some(Arc::clone(&self.others));
                 let row_locks = metrics_source::row_locks(other.row_locks(), own);
+                let pid = metrics_source::find_process(&mut other);
                 let session = SessionClient(other.into_session());
-                Box::new(ServerSource::new(session, row_locks))
+                Box::new(ServerSource::new(session, row_locks, pid))
             }
         };
         if let Ok(mut others) = self.others.lock() {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use tare_history::{Moment, Query, QueryError, Sample};
+use tare_history::{Moment, Query, QueryError, Sample, State};
 
 use super::questions::{QUESTIONS, digests, digests_sql, number};
 use super::text::{Families, Type};
@@ -164,11 +164,11 @@ impl Queries<'_> {
 
 /// The state of a session.
 fn state(sample: &Sample) -> &'static str {
-    let wait = sample.wait.as_deref();
-    match wait {
+    match (sample.state, &sample.wait) {
         _ if is_blocked(sample) => "blocked",
-        Some(_) => "waiting",
-        None => "running",
+        (Some(State::OnCpu | State::WaitingForCpu), _) => "running",
+        (Some(State::Waiting | State::Blocked), _) | (_, Some(_)) => "waiting",
+        _ => "running",
     }
 }
 

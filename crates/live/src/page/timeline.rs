@@ -5,15 +5,15 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tare_history::{Moment, ROW_LOCK_WAIT, Sample};
+use tare_history::{Moment, ROW_LOCK_WAIT, Sample, State};
 
 /// The dimensions of samples, as requests name them.
 pub const DIMENSIONS: [&str; 8] = [
     "sql", "wait", "user", "host", "schema", "file", "table", "stage",
 ];
 
-/// The classes of waits, as the page names them; the first means no wait.
-pub const CLASSES: [&str; 8] = [
+/// What sessions do, as the page names it: waits by class, and states without a wait.
+pub const CLASSES: [&str; 11] = [
     "CPU",
     "Table I/O",
     "File I/O",
@@ -22,7 +22,17 @@ pub const CLASSES: [&str; 8] = [
     "Row lock",
     "Synch",
     "Other",
+    "Waiting for a CPU",
+    "Blocked elsewhere",
+    "Unknown",
 ];
+
+/// Positions in [`CLASSES`].
+const ON_CPU: usize = 0;
+const OTHER: usize = 7;
+const WAITING_FOR_CPU: usize = 8;
+const BLOCKED: usize = 9;
+const UNKNOWN: usize = 10;
 
 /// The most samples, of about 120 bytes each.
 const MAX_ROWS: usize = 400_000;
@@ -146,8 +156,31 @@ pub fn millis(time: SystemTime) -> i64 {
     since.as_millis() as i64
 }
 
+/// The class of a sample. A thread in a wait may run: a wait for a table lasts while its row is computed.
+pub fn class(sample: &Sample) -> usize {
+    match (sample.state, sample.wait.as_deref()) {
+        (Some(State::OnCpu), _) => ON_CPU,
+        (Some(State::WaitingForCpu), _) => WAITING_FOR_CPU,
+        (Some(State::Blocked), _) => BLOCKED,
+        (_, Some(wait)) => class_of_wait(wait),
+        (_, None) => UNKNOWN,
+    }
+}
+
+/// The name of what a sample's thread does: its wait, or why it is in none.
+fn wait_key(sample: &Sample, class: usize) -> String {
+    match (class, &sample.wait, &sample.system_call) {
+        (ON_CPU, ..) => "(on CPU)".to_owned(),
+        (WAITING_FOR_CPU, ..) => "(waiting for a CPU)".to_owned(),
+        (BLOCKED, _, Some(call)) => format!("(blocked in {call})"),
+        (BLOCKED, ..) => "(blocked elsewhere)".to_owned(),
+        (_, Some(wait), _) => wait.to_string(),
+        (_, None, _) => "(unknown: on CPU or blocked)".to_owned(),
+    }
+}
+
 /// The class of a wait.
-pub fn class(wait: Option<&str>) -> usize {
+fn class_of_wait(wait: &str) -> usize {
     const BEGINNINGS: [(&str, usize); 6] = [
         ("wait/io/table/", 1),
         ("wait/io/file/", 2),
@@ -156,11 +189,10 @@ pub fn class(wait: Option<&str>) -> usize {
         ("wait/lock/", 4),
         ("wait/synch/", 6),
     ];
-    let Some(wait) = wait else { return 0 };
     let beginning = BEGINNINGS
         .iter()
         .find(|(begins, _)| wait.starts_with(begins));
-    beginning.map_or(7, |(_, class)| *class)
+    beginning.map_or(OTHER, |(_, class)| *class)
 }
 
 impl Timeline {
@@ -186,8 +218,8 @@ impl Timeline {
         if self.rows.len() >= MAX_ROWS {
             self.forget();
         }
-        let wait = sample.wait.as_deref();
-        let class = class(wait);
+        let class = class(sample);
+        let wait = wait_key(sample, class);
         // An address is no name for a reader; a lock on a schema has only the schema's name.
         let object = sample.object.as_deref();
         let object = match object.is_some_and(|name| name.starts_with("0x")) {
@@ -208,7 +240,7 @@ impl Timeline {
             .or(sample.thread.as_deref());
         let of_dimension = [
             sql,
-            Some(wait.unwrap_or("(on CPU)")),
+            Some(&*wait),
             sample.user.as_deref(),
             sample.client.as_deref(),
             sample.schema.as_deref(),
@@ -371,6 +403,7 @@ mod tests {
     fn sample(thread: u64, wait: Option<&str>, sql: &str) -> Sample {
         Sample {
             thread_id: thread,
+            state: wait.is_none().then_some(State::OnCpu),
             wait: wait.map(Into::into),
             digest: Some(sql.into()),
             user: Some("root".into()),
@@ -421,17 +454,79 @@ mod tests {
     }
 
     #[test]
-    fn each_wait_has_its_class() {
-        for (wait, name) in [
-            (None, "CPU"),
-            (Some("wait/io/table/sql/handler"), "Table I/O"),
-            (Some("wait/lock/metadata/sql/mdl"), "Lock"),
-            (Some(ROW_LOCK_WAIT), "Row lock"),
-            (Some("wait/synch/mutex/innodb/x"), "Synch"),
-            (Some("idle"), "Other"),
+    fn each_sample_has_its_class() {
+        let table = Some("wait/io/table/sql/handler");
+        for (state, wait, class_name, key) in [
+            (None, None, "Unknown", "(unknown: on CPU or blocked)"),
+            (
+                Some(State::Unknown),
+                None,
+                "Unknown",
+                "(unknown: on CPU or blocked)",
+            ),
+            (
+                Some(State::Unknown),
+                table,
+                "Table I/O",
+                "wait/io/table/sql/handler",
+            ),
+            (Some(State::OnCpu), table, "CPU", "(on CPU)"),
+            (Some(State::OnCpu), None, "CPU", "(on CPU)"),
+            (
+                Some(State::WaitingForCpu),
+                None,
+                "Waiting for a CPU",
+                "(waiting for a CPU)",
+            ),
+            (
+                Some(State::Blocked),
+                None,
+                "Blocked elsewhere",
+                "(blocked in futex)",
+            ),
+            (
+                Some(State::Waiting),
+                table,
+                "Table I/O",
+                "wait/io/table/sql/handler",
+            ),
+            (
+                None,
+                Some("wait/lock/metadata/sql/mdl"),
+                "Lock",
+                "wait/lock/metadata/sql/mdl",
+            ),
+            (
+                Some(State::Waiting),
+                Some(ROW_LOCK_WAIT),
+                "Row lock",
+                ROW_LOCK_WAIT,
+            ),
+            (
+                None,
+                Some("wait/synch/mutex/innodb/x"),
+                "Synch",
+                "wait/synch/mutex/innodb/x",
+            ),
+            (None, Some("idle"), "Other", "idle"),
         ] {
-            assert_eq!(CLASSES[class(wait)], name);
+            let sample = Sample {
+                state,
+                wait: wait.map(Into::into),
+                system_call: Some("futex".into()),
+                ..Sample::default()
+            };
+            let class = class(&sample);
+            assert_eq!(
+                (CLASSES[class], &*wait_key(&sample, class)),
+                (class_name, key)
+            );
         }
+        let blocked = Sample {
+            state: Some(State::Blocked),
+            ..Sample::default()
+        };
+        assert_eq!(wait_key(&blocked, BLOCKED), "(blocked elsewhere)");
     }
 
     #[test]
