@@ -98,12 +98,12 @@ fn check_questions(server: &Server, connection: &mut Conn) -> u64 {
     let row: Option<(String, u64)> = connection
         .query_first("SHOW GLOBAL STATUS LIKE 'Queries'")
         .expect("answered");
-    let asked = row.expect("a row").1 - before;
-    assert_eq!(asked, 52);
+    let queried = row.expect("a row").1 - before;
+    assert_eq!(queried, 52);
     support::wait_for("the count of the last statement", || {
-        (sum(server, "1 = 1") - counted == asked).then_some(())
+        (sum(server, "1 = 1") - counted == queried).then_some(())
     });
-    asked
+    queried
 }
 
 fn check(version: Version) {

@@ -74,17 +74,19 @@ fn memory(_: &Objects, n: usize) {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 32] = [
+const FIGURES: [Figure; 36] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
     Figure("off_watched", State::Watched, event, 12),
+    Figure("event_active", State::Active, event, 230),
     Figure("counted", State::Counted, event, 70),
     Figure("event_timed", State::Timed, event, 330),
     Figure("lock_plain", State::Disabled, lock_plain, 30),
     Figure("lock_disabled", State::Disabled, lock, 45),
     Figure("lock_off", State::Off, lock, 84),
     Figure("lock_off_watched", State::Watched, lock, 60),
+    Figure("lock_active", State::Active, lock, 70),
     Figure("lock_counted", State::Counted, lock, 170),
     Figure("lock_contended_mode", State::Timed, lock, 170),
     Figure("lock_every", State::Every, lock, 390),
@@ -96,11 +98,13 @@ const FIGURES: [Figure; 32] = [
     Figure("memory_off_watched", State::Watched, memory, 24),
     Figure("memory", State::Counted, memory, 150),
     Figure("stage", State::Timed, stage, 230),
+    Figure("stage_active", State::Active, stage, 62),
     Figure("table_off", State::Off, table, 240),
     Figure("table", State::Timed, table, 1_000),
     Figure("table_kept", State::Recorded, table, 1_300),
     Figure("statement_off_watched", State::Watched, statement, 120),
     Figure("statement", State::Timed, statement, 1_800),
+    Figure("statement_active", State::Active, statement, 730),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),
     Figure("statement_full", State::Timed, statement_full, 15_600),
     Figure("statement_sampled", State::Sampled, statement, 1_700),
@@ -194,7 +198,7 @@ fn enter(state: State) {
     };
     tare::start(Config { limits, ..config }).expect("a segment");
     with_view(trust_the_counter);
-    if matches!(state, State::Watched) {
+    if matches!(state, State::Watched | State::Active) {
         tare::watch_settings();
         with_view(wait_for_followed);
     }

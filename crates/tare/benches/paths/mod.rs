@@ -56,6 +56,9 @@ pub enum State {
     /// The same: in a window.
     #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
     Observed,
+    /// The level `active`, followed.
+    #[cfg_attr(not(feature = "instrument"), expect(dead_code, reason = "as disabled"))]
+    Active,
     /// Every instrument enabled and timed, and every consumer on, those of history_long included.
     Recorded,
 }
@@ -79,6 +82,13 @@ impl State {
             State::Sampled | State::Observed => Config {
                 sampling: Sampling {
                     rules: [Rule::OneIn(16); GROUPS],
+                    seed: Some(1),
+                },
+                ..all(Setting::On)
+            },
+            State::Active => Config {
+                sampling: Sampling {
+                    rules: [Rule::Active; GROUPS],
                     seed: Some(1),
                 },
                 ..all(Setting::On)

@@ -40,6 +40,7 @@ mod metrics;
 mod object_rows;
 pub(crate) mod objects;
 mod observed;
+mod open_stage;
 mod own_thread;
 mod pace;
 mod pending;

@@ -16,7 +16,8 @@ use tare_layout::sizes;
 use tare_layout::slot::{FREE, LIVE, NO_BANK, Slot, ring};
 
 use super::account::Account;
-use super::local::{AutocommitTransaction, Local, OpenStage, Rings};
+use super::local::{AutocommitTransaction, Local, Rings};
+use super::open_stage::OpenStage;
 use super::pending::Pending;
 use super::running::is_running;
 use super::state::Engine;

@@ -112,7 +112,9 @@ pub unsafe fn start_number_at(place: *mut Statement, number: u16, source: Source
 fn begin_number(local: &Local, number: u16, source: Source) -> Option<Statement> {
     let mut bits = local.bits(number);
     if bits & effective::COUNT == 0 {
-        if let Some((bits, level)) = active::begin(local, number) {
+        if active::is_level(local)
+            && let Some((bits, level)) = active::begin(local, number)
+        {
             return Some(Statement::of_active(local, number, bits, level));
         }
         // The level may have ended in between.
@@ -297,7 +299,7 @@ impl Statement {
     /// Sets its text, of which the first 1,024 bytes are stored, and computes its digest from it.
     pub fn text(&self, text: &str) {
         let Some(local) = self.local() else {
-            return self.text_active(text.as_bytes());
+            return self.text_other(text);
         };
         self.store_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {
@@ -311,9 +313,17 @@ impl Statement {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn text_only(&self, text: &str) {
         let Some(local) = self.local() else {
-            return self.text_active(text.as_bytes());
+            return self.text_other(text);
         };
         self.store_text(local, text);
+    }
+
+    /// Stores its text if it began at the level `active`.
+    #[cold]
+    fn text_other(&self, text: &str) {
+        if self.is_active() {
+            self.text_active(text.as_bytes());
+        }
     }
 
     /// Whether it is counted, by its present class.
@@ -397,7 +407,7 @@ impl Statement {
     #[cfg_attr(target_os = "linux", unsafe(link_section = "tare_hot"))]
     pub fn prepared_with_verb(&self, verb: &str, text: &str, digest: &Digest) {
         let Some(local) = self.local() else {
-            return self.text_active(text.as_bytes());
+            return self.text_other(text);
         };
         self.store_text(local, text);
         if self.bits.get() & effective::DIGEST != 0 {

@@ -29,7 +29,7 @@ const FAILED: u8 = effective::HISTORY;
 const BITS: u8 = effective::COUNT | effective::TIME | effective::OTHER_CLOCK;
 
 /// Whether statements that begin now are of the level `active`.
-#[inline]
+#[inline(always)]
 pub(super) fn is_level(local: &Local) -> bool {
     local.bits(local.number(&active::STATEMENT)) & effective::COUNT != 0
 }
