@@ -18,6 +18,7 @@ use tare_layout::class::{Counter, counter_cell};
 use tare_layout::control::host::FOLLOWS;
 use tare_layout::line::{COUNT, SUM};
 use tare_layout::sampling::GROUPS;
+use tare_reader::scheduler::{Scheduler, State};
 use tare_reader::{ActiveThread, Segment, Target, active_threads};
 
 tare::classes! {
@@ -207,6 +208,21 @@ fn a_thread_that_waits_for_a_lock_says_so() {
             Some((name(&running, wait.head.class), wait.operation))
         };
         while waits() != Some((LOCK.name().into(), Some(Operation::Lock))) {
+            thread::yield_now();
+        }
+        let mut scheduler = Scheduler::new(std::process::id());
+        let mut state = || {
+            let threads = active_threads(running.segment.view()).active;
+            let mut waiting = threads.into_iter().find(|thread| thread.wait.is_some())?;
+            Some(
+                scheduler
+                    .observe(running.segment.view(), &mut waiting)
+                    .state,
+            )
+        };
+        // It may spin at first, but it is never blocked without a name.
+        while state() != Some(State::Waiting) {
+            assert_ne!(state(), Some(State::Blocked));
             thread::yield_now();
         }
         drop(held);
