@@ -362,11 +362,11 @@ fn what_is_no_file_is_reported_and_not_waited_for() {
     for file in parquet_files(&history) {
         let aside = file.with_extension("aside");
         std::fs::rename(&file, &aside).expect("renamed");
-        let made = Command::new("mkfifo")
+        let status = Command::new("mkfifo")
             .arg(&file)
             .status()
             .expect("mkfifo runs");
-        assert!(made.success());
+        assert!(status.success());
         let table = ["moments", "samples"].into_iter().find(|table| {
             let text = file.display().to_string();
             text.contains(&format!("/{table}/")) || text.contains(&format!("/{table}@"))

@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_read_nothing_make_room_for_others() {
+    fn clients_that_read_nothing_are_closed_for_others() {
         let address = start(Duration::from_secs(3600));
         let slow = (0..3 * MAX_CONNECTIONS).map(|_| begin(address, "/large", ""));
         let slow: Vec<TcpStream> = slow.collect();

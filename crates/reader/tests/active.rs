@@ -90,7 +90,7 @@ fn row(running: &Running, name: &str) -> (u64, u64, u64) {
 }
 
 #[test]
-fn a_thread_keeps_what_it_does() {
+fn the_line_has_statement_stage_and_wait() {
     let running = start(Rule::Active);
     tare::thread::set_account("alice", "localhost");
     tare::thread::set_processlist_id(7);
@@ -189,7 +189,7 @@ fn a_statement_that_is_discarded_is_not_counted() {
 }
 
 #[test]
-fn a_thread_that_waits_for_a_lock_says_so() {
+fn the_wait_for_a_lock_is_in_the_line() {
     let running = start(Rule::Active);
     let lock = Mutex::new(&LOCK, ());
     let held = lock.lock();

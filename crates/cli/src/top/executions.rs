@@ -113,35 +113,19 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         average(time),
         average(lock),
     ));
-    let ranges: Vec<String> = (executions.iter())
-        .filter_map(|row| {
-            let (thread, first, last) = (integer(&row[0])?, integer(&row[1])?, integer(&row[2])?);
-            Some(format!(
-                "(THREAD_ID = {thread} AND EVENT_ID > {first} AND EVENT_ID <= {last})"
-            ))
-        })
-        .collect();
     for (kind, word) in [("stages", "stage"), ("waits", "wait")] {
-        let Some(history) = history(kind) else {
-            notes.push(switch_on(kind));
-            continue;
-        };
-        let query = format!(
-            "{EVENTS}{history} WHERE {} GROUP BY EVENT_NAME",
-            ranges.join(" OR ")
-        );
-        let rows = observed.rows(&query)?;
-        if rows.is_empty() {
-            notes.push(format!(
-                "{history} has no {word} of them: are instruments {word}/% on?"
-            ));
+        match history(kind) {
+            Some(history) => {
+                let rows = read_events(observed, &history, word, &executions)?;
+                if rows.is_empty() {
+                    notes.push(format!(
+                        "{history} has no {word} of them: are instruments {word}/% on?"
+                    ));
+                }
+                answer.extend(rows);
+            }
+            None => notes.push(switch_on(kind)),
         }
-        answer.extend(rows.into_iter().map(|row| {
-            let mut cells = row.into_iter();
-            let mut next = || cells.next().unwrap_or(Cell::Null);
-            let (name, count, time) = (next(), next(), next());
-            vec![time, count, Cell::Text(word.into()), name]
-        }));
     }
     let snapshot = Snapshot::new(&EXECUTIONS, answer, Instant::now());
     let mut rows = growth(&EXECUTIONS, None, &snapshot);
@@ -154,6 +138,34 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         }
     }
     Ok(DrillDown { rows, notes })
+}
+
+/// The stages or waits of the executions, by name: time, number, kind and name.
+fn read_events(
+    observed: &mut ObservedServer,
+    history: &str,
+    word: &str,
+    executions: &[Vec<Cell>],
+) -> Result<Vec<Vec<Cell>>, QueryError> {
+    let ranges: Vec<String> = (executions.iter())
+        .filter_map(|row| {
+            let (thread, first, last) = (integer(&row[0])?, integer(&row[1])?, integer(&row[2])?);
+            Some(format!(
+                "(THREAD_ID = {thread} AND EVENT_ID > {first} AND EVENT_ID <= {last})"
+            ))
+        })
+        .collect();
+    let query = format!(
+        "{EVENTS}{history} WHERE {} GROUP BY EVENT_NAME",
+        ranges.join(" OR ")
+    );
+    let rows = observed.rows(&query)?.into_iter().map(|row| {
+        let mut cells = row.into_iter();
+        let mut next = || cells.next().unwrap_or(Cell::Null);
+        let (name, count, time) = (next(), next(), next());
+        vec![time, count, Cell::Text(word.into()), name]
+    });
+    Ok(rows.collect())
 }
 
 /// The whole statement, and an example with its literals if the summary has one.

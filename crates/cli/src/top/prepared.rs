@@ -36,6 +36,18 @@ pub fn has_prepared(about: &About, sheet: &Sheet) -> bool {
     is_able && sheet.name == PAGES[0].name && !sheet.from.is_empty()
 }
 
+/// Where the executions of prepared statements are.
+pub fn place_note(is_on_page: bool) -> &'static str {
+    match is_on_page {
+        true => {
+            "this server has no digests of prepared statements: they are here while they are open"
+        }
+        false => {
+            "executions of prepared statements are not here: this server has no digest of them; they are on page 9, prepared"
+        }
+    }
+}
+
 /// Whether a key is that of a prepared statement.
 pub fn is_prepared(key: &[Option<String>]) -> bool {
     matches!(key, [_, Some(digest)] if digest.starts_with(PREPARED))

@@ -330,27 +330,10 @@ impl Sampler {
                 .map(|rule| errors::note(place.sheet, rule)),
         );
         if rows.is_empty() {
-            // This works for a saved segment, too.
-            notes.push(
-                match idle::find_disabled(&mut self.observed, place.sheet)? {
-                    Some(off) => off,
-                    None if now.rows.is_empty() && !place.sheet.hint.is_empty() => {
-                        place.sheet.hint.to_owned()
-                    }
-                    None => "nothing happened in this interval".to_owned(),
-                },
-            );
+            notes.push(self.explain_no_rows(place, now.rows.is_empty())?);
         }
         if matches!(place.sheet.drill, Drill::Executions) && self.lacks_prepared()? {
-            let note = match has_prepared {
-                true => {
-                    "this server has no digests of prepared statements: they are here while they are open"
-                }
-                false => {
-                    "executions of prepared statements are not here: this server has no digest of them; they are on page 9, prepared"
-                }
-            };
-            notes.push(note.into());
+            notes.push(prepared::place_note(has_prepared).into());
         }
         if !self.observed.about.was_live {
             notes.push("a saved segment: totals of the entire recording".into());
@@ -364,6 +347,18 @@ impl Sampler {
             estimated,
             until_ms: None,
         })
+    }
+
+    /// Why a page has no row; `is_unread`: the server has none either.
+    fn explain_no_rows(&mut self, place: &Place, is_unread: bool) -> Result<String, QueryError> {
+        // This works for a saved segment, too.
+        Ok(
+            match idle::find_disabled(&mut self.observed, place.sheet)? {
+                Some(off) => off,
+                None if is_unread && !place.sheet.hint.is_empty() => place.sheet.hint.to_owned(),
+                None => "nothing happened in this interval".to_owned(),
+            },
+        )
     }
 
     /// Whether this server's digests lack executions of prepared statements. Once true, it stays true.

@@ -159,13 +159,13 @@ impl Shared {
     /// The variables of an attached process: all of them if it is a server that may be asked, else what its
     /// segment and the system know.
     fn attached_variables(&self, process: &AttachedProcess) -> Vec<StatusVariable> {
-        let ask = || (self.config.attached_status.as_ref()?.0)(process.pid);
-        if let Some(all) = process.runs.then(ask).flatten() {
+        let query = || (self.config.attached_status.as_ref()?.0)(process.pid);
+        if let Some(all) = process.runs.then(query).flatten() {
             return all;
         }
-        let mut known = Vec::new();
+        let mut variables = Vec::new();
         if let Some(seconds) = age_seconds(process.pid).filter(|_| process.runs) {
-            known.push(("Uptime".to_owned(), seconds.to_string()));
+            variables.push(("Uptime".to_owned(), seconds.to_string()));
         }
         let segment = self.observed.segment();
         let threads = segment.map_or_else(Vec::new, |s| tare_reader::threads(s.view()));
@@ -176,12 +176,12 @@ impl Shared {
                 .get(thread.command)
                 .is_some_and(|name| *name != "Sleep")
         };
-        known.push(("Threads_connected".into(), sessions().count().to_string()));
-        known.push((
+        variables.push(("Threads_connected".into(), sessions().count().to_string()));
+        variables.push((
             "Threads_running".into(),
             sessions().filter(is_running).count().to_string(),
         ));
-        known
+        variables
     }
 
     /// The counters of a session that the tables status_by_* have.

@@ -209,20 +209,20 @@ fn rights_are_mysqls_for_every_kind_of_statement() {
             DATABASE.iter().for_each(|sql| exec(&mut root, sql));
             let mut conn = connect(&running, account);
             for (sql, numbers) in &statements {
-                let found = run(&mut conn, sql);
+                let actual = run(&mut conn, sql);
                 let is_other = |(part, of, here, _): &&(&str, u16, u16, &str)| {
-                    sql.contains(part) && *of == numbers[at] && *here == found
+                    sql.contains(part) && *of == numbers[at] && *here == actual
                 };
-                let accepted = found == numbers[at]
-                    || way != "text" && found == NOT_PREPARABLE
+                let accepted = actual == numbers[at]
+                    || way != "text" && actual == NOT_PREPARABLE
                     || DIFFERENT.iter().any(|one| is_other(&one));
                 if !accepted {
                     wrong.push(format!(
-                        "{account} {way}: {sql}: {found}, MySQL {}",
+                        "{account} {way}: {sql}: {actual}, MySQL {}",
                         numbers[at]
                     ));
                 }
-                if *sql == "USE shop" && found == 0 {
+                if *sql == "USE shop" && actual == 0 {
                     conn = connect(&running, account);
                 }
                 let _ = errno(&mut conn, "UNLOCK TABLES");
@@ -233,7 +233,7 @@ fn rights_are_mysqls_for_every_kind_of_statement() {
 }
 
 #[test]
-fn a_refusal_does_not_tell_what_there_is() {
+fn a_refusal_does_not_reveal_whether_a_table_exists() {
     let running = Running::start();
     let mut root = running.client();
     exec(&mut root, "CREATE TABLE t (a INT)");
@@ -278,7 +278,7 @@ fn a_refusal_does_not_tell_what_there_is() {
 }
 
 #[test]
-fn sessions_of_others_are_visible_with_process_alone() {
+fn sessions_of_others_are_visible_only_with_process() {
     let running = Running::start();
     let mut root = running.root();
     let lists = [

@@ -220,10 +220,10 @@ pub fn set_attributes(lines: &str) {
 #[cold]
 fn truncate_attributes(lines: &str) -> String {
     const MARK: &str = "_truncated=";
-    let room = ATTRIBUTE_BYTES - MARK.len() - usize::MAX.ilog10() as usize - 1;
+    let space = ATTRIBUTE_BYTES - MARK.len() - usize::MAX.ilog10() as usize - 1;
     let (mut fitting, mut lost) = (String::new(), 0);
     for line in lines.split('\n') {
-        if fitting.len() + 1 + line.len() <= room {
+        if fitting.len() + 1 + line.len() <= space {
             fitting.push('\n');
             fitting.push_str(line);
         } else {
