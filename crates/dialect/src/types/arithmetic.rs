@@ -109,7 +109,7 @@ pub(super) fn quotient(a: &WireType, b: &WireType) -> WireType {
 }
 
 /// The type of DIV.
-pub(super) fn whole_quotient(a: &WireType, b: &WireType) -> WireType {
+pub(super) fn integer_quotient(a: &WireType, b: &WireType) -> WireType {
     let behind = |t: &WireType| u32::from(real_decimals(t));
     let more = match arithmetic_kind(b) {
         Real if real_decimals(b) == NOT_FIXED => characters(b),

@@ -243,24 +243,24 @@ pub fn of_cast(data_type: &DataType) -> WireType {
 /// The type of a CAST of an operand.
 pub(super) fn cast(data_type: &DataType, of: &WireType) -> WireType {
     use DataType::*;
-    let keeps_null = |t| nullable(t, is_nullable(of));
+    let returns_null = |t| nullable(t, is_nullable(of));
     let length = |n: &Option<CharacterLength>| match n {
         Some(CharacterLength::IntegerLength { length, .. }) => u32::try_from(*length).ok(),
         _ => None,
     };
     match data_type {
-        Unsigned | UnsignedInteger => keeps_null(bigint(true)),
-        Signed | SignedInteger | Int(_) | Integer(_) | BigInt(_) => keeps_null(bigint(false)),
+        Unsigned | UnsignedInteger => returns_null(bigint(true)),
+        Signed | SignedInteger | Int(_) | Integer(_) | BigInt(_) => returns_null(bigint(false)),
         Decimal(info) | Numeric(info) | Dec(info) => {
             let (digits, scale) = match info {
                 ExactNumberInfo::PrecisionAndScale(p, s) => (*p, (*s).clamp(0, 30) as u32),
                 ExactNumberInfo::Precision(p) => (*p, 0),
                 ExactNumberInfo::None => (10, 0),
             };
-            keeps_null(decimal(digits.min(65) as u32, scale, false))
+            returns_null(decimal(digits.min(65) as u32, scale, false))
         }
-        Double(_) | DoublePrecision | Real => keeps_null(fixed(NOT_FIXED)),
-        Float(info) => keeps_null(match info {
+        Double(_) | DoublePrecision | Real => returns_null(fixed(NOT_FIXED)),
+        Float(info) => returns_null(match info {
             ExactNumberInfo::Precision(25..) => fixed(NOT_FIXED),
             _ => WireType {
                 code: MYSQL_TYPE_FLOAT,

@@ -24,7 +24,7 @@ pub use self::literal::{is_interval, of_cast};
 pub use self::parameter::{Parameter, of_parameter};
 pub use self::stored::{of_aggregate, of_union, stored, without_keys};
 
-use self::arithmetic::{Operator, arithmetic, negative, quotient, whole_quotient};
+use self::arithmetic::{Operator, arithmetic, negative, quotient, integer_quotient};
 use self::kind::{bigint, date, int, is_bytes, json, text, truth};
 use self::literal::{
     as_text, cast, extract_width, like_text, moved, of_literal, of_negative_literal, unit_of,
@@ -302,7 +302,7 @@ fn of_binary(
         },
         op if is_div(op) => {
             let unknown = bigint(false);
-            let t = whole_quotient(&a.unwrap_or(unknown), &b.unwrap_or(unknown));
+            let t = integer_quotient(&a.unwrap_or(unknown), &b.unwrap_or(unknown));
             nullable(t, true)
         }
         BinaryOperator::BitwiseAnd | BinaryOperator::BitwiseOr | BinaryOperator::BitwiseXor => {

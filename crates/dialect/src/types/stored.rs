@@ -46,14 +46,14 @@ pub fn stored(t: WireType) -> WireType {
 
 /// A column that has exactly this type.
 fn field(t: WireType) -> WireType {
-    let kept = ColumnFlags::NOT_NULL_FLAG
+    let stored_flags = ColumnFlags::NOT_NULL_FLAG
         | match () {
             () if is_number(&t) && !kind::is_real(&t) => ColumnFlags::UNSIGNED_FLAG,
             () if is_number(&t) => ColumnFlags::empty(),
             () => ColumnFlags::BINARY_FLAG,
         };
     let mut stored = WireType {
-        flags: t.flags & kept,
+        flags: t.flags & stored_flags,
         ..t
     };
     let is_long =

@@ -51,7 +51,7 @@ fn is_defined(code: u32) -> bool {
     let bit = 1 << (code % 64);
     if looked_up.load(Ordering::Acquire) & bit == 0 {
         match lookup(code) {
-            Lookup::Found(name, state) => {
+            Lookup::Listed(name, state) => {
                 error::define(code, &name, &state);
                 defined.fetch_or(bit, Ordering::Relaxed);
             }
@@ -77,7 +77,7 @@ pub fn set_names(address: usize, bytes: usize) {
 /// What the server's table has of a code.
 enum Lookup {
     /// Name and SQLSTATE.
-    Found(String, String),
+    Listed(String, String),
     Missing,
     /// The address of the table is unknown.
     NoTable,
@@ -98,5 +98,5 @@ fn lookup(code: u32) -> Lookup {
     };
     // SAFETY: NULL, or C strings of the server's, which are constants.
     let (name, sqlstate) = unsafe { (c_text(row.name), c_text(row.sqlstate)) };
-    Lookup::Found(name.into_owned(), sqlstate.into_owned())
+    Lookup::Listed(name.into_owned(), sqlstate.into_owned())
 }

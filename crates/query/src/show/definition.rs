@@ -12,7 +12,7 @@ use tare_mysql::wire::definitions::parse;
 const STATEMENTS: &str = include_str!("definitions-9.7.tsv");
 
 /// The definitions of a statement's columns; none if MySQL has no such statement.
-pub fn of_show(show: &Show) -> &'static [Definition] {
+pub fn of_statement(show: &Show) -> &'static [Definition] {
     of(name_of(show))
 }
 

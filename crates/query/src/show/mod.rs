@@ -34,7 +34,7 @@ pub fn rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
         rows.names[0].push_str(&format!(" ({pattern})"));
     }
     if runner.programs().series() == Series::V9_7 {
-        rows.definitions = definition::of_show(show);
+        rows.definitions = definition::of_statement(show);
     }
     Ok(rows)
 }

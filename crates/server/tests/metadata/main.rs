@@ -1,7 +1,7 @@
 //! The definitions of columns and parameters, byte by byte as MySQL 9.7.4 sends them (issue 42).
 //!
 //! `statements.sql` lists statements, and `definitions.txt` has MySQL's definitions of their results and
-//! parameters. `TARE_METADATA=9.7` asks the server of scripts/servers and rewrites the file. `known.txt` lists
+//! parameters. `TARE_METADATA=9.7` asks the server of scripts/servers and rewrites the file. `listed.txt` lists
 //! the statements whose definitions differ, with the reason; every other difference fails, and so does an
 //! entry that has become needless.
 
@@ -156,8 +156,8 @@ fn record(version: &str) {
 }
 
 /// The statements, or a statement and a key, whose answers differ; `*` is any key.
-fn known() -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(path("known.txt")).expect("the known differences");
+fn listed() -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(path("listed.txt")).expect("the listed differences");
     let entry = |line: &str| {
         let (keys, statement) = line.split_once('\t').expect("keys and a statement");
         let statement = statement.to_owned();
@@ -174,7 +174,7 @@ fn definitions_are_mysqls() {
     }
     let expected = std::fs::read_to_string(path("definitions.txt")).expect("MySQL's definitions");
     let expected = parsed(&expected);
-    let mut known_statements = known();
+    let mut listed_statements = listed();
     let running = support::Running::with(|config| config.performance_schema = true);
     let mut conn = running.client();
     let keys = |t: &Template<'_>| {
@@ -186,7 +186,7 @@ fn definitions_are_mysqls() {
         std::fs::write(path, &text).expect("the answers are stored");
     }
     let (mut report, mut differences, mut columns) = (String::new(), 0, 0);
-    let mut used = vec![false; known_statements.len()];
+    let mut used = vec![false; listed_statements.len()];
     for (at, answer) in parsed(&text) {
         let mysql = &expected[&at];
         columns += 1;
@@ -196,7 +196,7 @@ fn definitions_are_mysqls() {
         let is = |(statement, key): &(String, String)| {
             *statement == at.0 && (*key == at.1 || key == "*")
         };
-        if let Some(i) = known_statements.iter().position(is) {
+        if let Some(i) = listed_statements.iter().position(is) {
             used[i] = true;
             continue;
         }
@@ -209,7 +209,7 @@ fn definitions_are_mysqls() {
             );
         }
     }
-    let needless: Vec<_> = known_statements
+    let needless: Vec<_> = listed_statements
         .drain(..)
         .zip(used)
         .filter(|(_, used)| !used)
