@@ -37,6 +37,9 @@ pub struct DrillDown {
     pub notes: Vec<String>,
 }
 
+const OF_PREPARED: &str =
+    "a prepared statement has no digest here, so its executions are not in the histories";
+
 /// Reads the executions of the statement with these keys: its schema and its digest.
 pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, QueryError> {
     let compare = |column: &str, key: Option<&Option<String>>| match key.and_then(Option::as_ref) {
@@ -49,11 +52,9 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         compare("CURRENT_SCHEMA", keys.first())
     );
     if is_prepared(keys) {
-        let note =
-            "a prepared statement has no digest here, so its executions are not in the histories";
         return Ok(DrillDown {
             rows: Vec::new(),
-            notes: vec![note.to_owned()],
+            notes: vec![OF_PREPARED.to_owned()],
         });
     }
     let of_summary = format!(

@@ -223,6 +223,19 @@ fn width(name: &str) -> Option<u32> {
     })
 }
 
+/// The type of a GROUP_CONCAT, as long as group_concat_max_len allows by default.
+fn concatenated(parts: &[WireType]) -> WireType {
+    let t = joined(parts, 0);
+    WireType {
+        code: ColumnType::MYSQL_TYPE_LONG_BLOB,
+        length: match t.charset {
+            CHARSET_BINARY => 1024,
+            _ => 16_384,
+        },
+        ..t
+    }
+}
+
 /// The type of a function's text or bytes.
 fn of_text(name: &str, binary: bool, all: &Arguments<'_>) -> WireType {
     let first = all.of(0);
@@ -238,19 +251,7 @@ fn of_text(name: &str, binary: bool, all: &Arguments<'_>) -> WireType {
             parts.extend(std::iter::repeat_n(first, between));
             joined(&parts, 0)
         }
-        "group_concat" => {
-            let t = joined(&all.iter().collect::<Vec<_>>(), 0);
-            let length = if t.charset == CHARSET_BINARY {
-                1024
-            } else {
-                16_384
-            };
-            WireType {
-                code: ColumnType::MYSQL_TYPE_LONG_BLOB,
-                length,
-                ..t
-            }
-        }
+        "group_concat" => concatenated(&all.iter().collect::<Vec<_>>()),
         "upper" | "ucase" | "lower" | "lcase" | "ltrim" | "rtrim" | "trim" | "reverse"
         | "substring_index" | "regexp_substr" => like_text(&first),
         "regexp_replace" => sized(like_text(&first), MAX_BLOB_BYTES),
@@ -301,30 +302,6 @@ fn of_text(name: &str, binary: bool, all: &Arguments<'_>) -> WireType {
                 false => t,
             }
         }
-        "hex" if super::kind::is_number(&first) => text(16),
-        "hex" => text(first.length.saturating_mul(2)),
-        "unhex" => bytes(first.length.div_ceil(2)),
-        "to_base64" => {
-            let (groups, rest) = (first.length / 3, first.length % 3);
-            let all = (groups + u32::from(rest > 0)).saturating_mul(4);
-            let lines = all.saturating_sub(1) / 76;
-            sized(
-                text(1),
-                all.saturating_add(lines)
-                    .saturating_mul(4)
-                    .min(MAX_BLOB_BYTES),
-            )
-        }
-        "from_base64" => bytes(
-            u32::try_from(u64::from(first.length) * 3 / 4)
-                .unwrap_or(u32::MAX)
-                .min(MAX_BLOB_BYTES),
-        ),
-        "weight_string" => match super::kind::is_text(&first) && !is_bytes(&first) {
-            true => bytes(first.length.saturating_mul(16)),
-            false if is_temporal(&first) => bytes(8),
-            false => bytes(first.length.max(8)),
-        },
         "format" => text(
             units(&first)
                 .saturating_add(units(&first) / 3)
@@ -350,8 +327,39 @@ fn of_text(name: &str, binary: bool, all: &Arguments<'_>) -> WireType {
             Some(512) => 128,
             _ => 64,
         }),
-        _ => of_fixed_text(name, binary),
+        _ => of_encoded(name, &first).unwrap_or_else(|| of_fixed_text(name, binary)),
     }
+}
+
+/// The type of a function that encodes or decodes its argument; `None`: it is another function.
+fn of_encoded(name: &str, first: &WireType) -> Option<WireType> {
+    Some(match name {
+        "hex" if super::kind::is_number(first) => text(16),
+        "hex" => text(first.length.saturating_mul(2)),
+        "unhex" => bytes(first.length.div_ceil(2)),
+        "to_base64" => {
+            let (groups, rest) = (first.length / 3, first.length % 3);
+            let all = (groups + u32::from(rest > 0)).saturating_mul(4);
+            let lines = all.saturating_sub(1) / 76;
+            sized(
+                text(1),
+                all.saturating_add(lines)
+                    .saturating_mul(4)
+                    .min(MAX_BLOB_BYTES),
+            )
+        }
+        "from_base64" => bytes(
+            u32::try_from(u64::from(first.length) * 3 / 4)
+                .unwrap_or(u32::MAX)
+                .min(MAX_BLOB_BYTES),
+        ),
+        "weight_string" => match super::kind::is_text(first) && !is_bytes(first) {
+            true => bytes(first.length.saturating_mul(16)),
+            false if is_temporal(first) => bytes(8),
+            false => bytes(first.length.max(8)),
+        },
+        _ => return None,
+    })
 }
 
 /// The type of a function whose longest result its arguments do not determine.

@@ -12,7 +12,7 @@ mod parameter;
 mod stored;
 
 use mysql_common::constants::ColumnFlags;
-use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, SetExpr, UnaryOperator};
+use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, ObjectName, SetExpr, UnaryOperator};
 use tare_mysql::wire::column::WireType;
 
 pub use self::cache::TypeCache;
@@ -24,7 +24,7 @@ pub use self::literal::{is_interval, of_cast};
 pub use self::parameter::{Parameter, of_parameter};
 pub use self::stored::{of_aggregate, of_union, stored, without_keys};
 
-use self::arithmetic::{Operator, arithmetic, negative, quotient, integer_quotient};
+use self::arithmetic::{Operator, arithmetic, integer_quotient, negative, quotient};
 use self::kind::{bigint, date, int, is_bytes, json, text, truth};
 use self::literal::{
     as_text, cast, extract_width, like_text, moved, of_literal, of_negative_literal, unit_of,
@@ -118,32 +118,14 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
             ..
         } => {
             let of = of_operand(expr, names).unwrap_or_else(|| text(16_383));
-            let is_binary =
-                |name: &sqlparser::ast::ObjectName| name.to_string().eq_ignore_ascii_case("binary");
+            let is_binary = |name: &ObjectName| name.to_string().eq_ignore_ascii_case("binary");
             Some(match (data_type, charset) {
                 (Some(to), _) => cast(to, &of),
                 (None, Some(name)) if is_binary(name) => cast_to_bytes(&of),
                 _ => as_text(&of),
             })
         }
-        // An expression with one operand: the cache has it as the right one, too.
-        Expr::Collate { expr, collation } => {
-            if let Some(wire) = names.types.get(expr, expr) {
-                return wire;
-            }
-            let wire = of_operand(expr, names).map(|of| {
-                let mut t = as_text(&of);
-                let collation = collation.to_string().to_ascii_lowercase();
-                if collation == "binary" {
-                    return cast_to_bytes(&of);
-                }
-                let exact = collation.ends_with("_bin");
-                t.flags.set(ColumnFlags::BINARY_FLAG, exact);
-                t
-            });
-            names.types.put(expr, expr, wire);
-            wire
-        }
+        Expr::Collate { expr, collation } => of_collated(expr, collation, names),
         Expr::Substring {
             expr,
             substring_from,
@@ -174,6 +156,26 @@ pub fn of(expr: &Expr, names: &mut Names<'_>) -> Option<WireType> {
         Expr::Function(f) => call::result(&name_of(f), &arguments(f), names),
         _ => None,
     }
+}
+
+/// The type of an expression with a collation.
+fn of_collated(expr: &Expr, collation: &ObjectName, names: &mut Names<'_>) -> Option<WireType> {
+    // An expression with one operand: the cache has it as the right one, too.
+    if let Some(wire) = names.types.get(expr, expr) {
+        return wire;
+    }
+    let collation = collation.to_string().to_ascii_lowercase();
+    let wire = of_operand(expr, names).map(|of| match collation.as_str() {
+        "binary" => cast_to_bytes(&of),
+        _ => {
+            let mut t = as_text(&of);
+            t.flags
+                .set(ColumnFlags::BINARY_FLAG, collation.ends_with("_bin"));
+            t
+        }
+    });
+    names.types.put(expr, expr, wire);
+    wire
 }
 
 /// The type of an expression as an operand: without the properties that only a column has.

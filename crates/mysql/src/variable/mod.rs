@@ -3,6 +3,7 @@
 //! A server has values of its own for them; [`of`] lists those of a series.
 
 mod check;
+mod flags;
 mod list;
 mod mariadb;
 mod modes;

@@ -1,7 +1,5 @@
-//! Integers and strings as the protocol writes them.
-//!
-//! mysql_common writes them. Packets are read here: its `ParseBuf` takes the length bytes 0xfb and 0xff for 0,
-//! where a malformed packet has to be refused.
+//! Integers and strings as the protocol writes them. mysql_common writes them, and does not read them: its
+//! `ParseBuf` takes the length bytes 0xfb and 0xff for 0, where a malformed packet has to be refused.
 
 use mysql_common::io::BufMutExt as _;
 

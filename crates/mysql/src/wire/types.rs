@@ -157,26 +157,7 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
             decimals: 0,
             ..WireType::text(first.unwrap_or(255))
         },
-        "enum" => {
-            let longest = members(column_type).iter().map(|m| m.chars().count()).max();
-            WireType {
-                code: MYSQL_TYPE_STRING,
-                flags: ColumnFlags::ENUM_FLAG,
-                decimals: 0,
-                ..WireType::text(longest.unwrap_or(0) as u32)
-            }
-        }
-        "set" => {
-            let members = members(column_type);
-            let all: usize = members.iter().map(|m| m.chars().count()).sum();
-            let commas = members.len().saturating_sub(1);
-            WireType {
-                code: MYSQL_TYPE_STRING,
-                flags: ColumnFlags::SET_FLAG,
-                decimals: 0,
-                ..WireType::text((all + commas) as u32)
-            }
-        }
+        "enum" | "set" => of_members(column_type),
         // Only a column that is always NULL has no room for a byte.
         "binary" if first == Some(0) => WireType::null(),
         "binary" => WireType::number(MYSQL_TYPE_STRING, first.unwrap_or(1)),
@@ -186,28 +167,7 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
             flags: ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
             ..WireType::blob()
         },
-        kind if kind.ends_with("text") || kind.ends_with("blob") => {
-            let is_text = kind.ends_with("text");
-            let flags = match is_text {
-                true => ColumnFlags::BLOB_FLAG,
-                false => ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
-            };
-            WireType {
-                charset: if is_text {
-                    CHARSET_UTF8MB4
-                } else {
-                    CHARSET_BINARY
-                },
-                flags,
-                length: match &kind[..kind.len() - 4] {
-                    "tiny" => 255,
-                    "" => 65_535,
-                    "medium" => 16_777_215,
-                    _ => u32::MAX,
-                },
-                ..WireType::blob()
-            }
-        }
+        kind if kind.ends_with("text") || kind.ends_with("blob") => long_text(kind),
         _ => WireType::text(255),
     };
     if column_type.contains("unsigned") {
@@ -220,4 +180,46 @@ pub fn wire_type(column_type: &str, nullable: bool) -> WireType {
         wire.flags |= ColumnFlags::NOT_NULL_FLAG;
     }
     wire
+}
+
+/// The type of an ENUM or a SET: as long as its longest value.
+fn of_members(column_type: &str) -> WireType {
+    let lengths = members(column_type);
+    let lengths = lengths.iter().map(|member| member.chars().count());
+    let (flags, length) = match base_type(column_type) {
+        "enum" => (ColumnFlags::ENUM_FLAG, lengths.max().unwrap_or(0)),
+        _ => {
+            let commas = lengths.len().saturating_sub(1);
+            (ColumnFlags::SET_FLAG, lengths.sum::<usize>() + commas)
+        }
+    };
+    WireType {
+        code: ColumnType::MYSQL_TYPE_STRING,
+        flags,
+        decimals: 0,
+        ..WireType::text(length as u32)
+    }
+}
+
+/// The type of a TEXT or a BLOB of any size.
+fn long_text(kind: &str) -> WireType {
+    let (charset, flags) = match kind.ends_with("text") {
+        true => (CHARSET_UTF8MB4, ColumnFlags::BLOB_FLAG),
+        false => (
+            CHARSET_BINARY,
+            ColumnFlags::BLOB_FLAG | ColumnFlags::BINARY_FLAG,
+        ),
+    };
+    let length = match &kind[..kind.len() - 4] {
+        "tiny" => 255,
+        "" => 65_535,
+        "medium" => 16_777_215,
+        _ => u32::MAX,
+    };
+    WireType {
+        charset,
+        flags,
+        length,
+        ..WireType::blob()
+    }
 }
