@@ -3,6 +3,7 @@
 //! sqlparser reads a statement, [`rewrite`] changes its tree, and the tree's text is what SQLite
 //! prepares. What SQLite has no statement for (SHOW, SET, KILL ...) is read by [`admin`].
 
+mod absent;
 pub mod admin;
 pub mod call;
 pub mod clauses;
@@ -34,3 +35,4 @@ pub mod walk;
 pub use self::error::{Error, Result, at, near};
 pub use self::mode::Mode;
 pub use self::read::{Reading, expect_end, parse_one, parse_statement, read};
+pub use self::translate::check_syntax;

@@ -119,4 +119,14 @@ pub trait Schema {
     fn function(&self, name: &str) -> Option<&'static Signature>;
     /// The type of a system variable, by name in lower case.
     fn variable(&self, name: &str) -> Option<WireType>;
+    /// The type of a user variable's value; `None` for NULL, or if it cannot be determined.
+    fn user_variable(&self, _name: &str) -> Option<WireType> {
+        None
+    }
+}
+
+/// The user variables of a session, for [`Schema::user_variable`].
+pub trait VariableTypes: std::fmt::Debug {
+    /// The type of a variable's value, by name in lower case; `None` for NULL.
+    fn variable_type(&self, name: &str) -> Option<WireType>;
 }

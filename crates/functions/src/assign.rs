@@ -18,6 +18,9 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_to_int", 5, 5, to_int),
     helper("tare_to_decimal", 6, 6, to_decimal),
     helper("tare_to_double", 7, 7, to_double),
+    helper("tare_to_bit", 4, 4, to_bit),
+    helper("tare_to_json", 3, 3, to_json),
+    helper("tare_to_text", 3, 3, to_text),
     helper("tare_to_char", 4, 4, to_char),
     helper("tare_to_binary", 4, 4, to_binary),
     helper("tare_to_date", 3, 3, moment::to_date),
@@ -175,6 +178,82 @@ fn to_double(ctx: &Call<'_>) -> Answer {
         NumberSyntax::Complete if !(least..=most).contains(&x) => out_of_range(ctx, nearest),
         NumberSyntax::Complete => Ok(nearest),
     }
+}
+
+/// Converts to a BIT of so many bits. A value that is a text is the number of its bytes.
+fn to_bit(ctx: &Call<'_>) -> Answer {
+    let width = int(ctx, 3).unwrap_or(1).clamp(1, 64) as u32;
+    let bits = match ctx.get_raw(0) {
+        ValueRef::Null => return Ok(Value::Null),
+        ValueRef::Integer(n) => Some(n as u64),
+        ValueRef::Real(x) => Some(x.round_ties_even() as i128 as u64),
+        ValueRef::Text(t) | ValueRef::Blob(t) => {
+            let skip = t.iter().take_while(|b| **b == 0).count();
+            let significant = &t[skip..];
+            (significant.len() <= 8)
+                .then(|| significant.iter().fold(0, |n, b| n << 8 | u64::from(*b)))
+        }
+    };
+    let most = u64::MAX >> (64 - width);
+    match bits.filter(|bits| *bits <= most) {
+        Some(bits) => Ok(Value::Integer(bits as i64)),
+        None => misfit(
+            ctx,
+            SqlError::data_too_long(&column(ctx)),
+            Value::Integer(most as i64),
+        ),
+    }
+}
+
+/// Converts a text to a JSON document. Other values are none: error 3140, and 3144 for bytes.
+fn to_json(ctx: &Call<'_>) -> Answer {
+    let document = match ctx.get_raw(0) {
+        ValueRef::Null => return Ok(Value::Null),
+        ValueRef::Blob(_) => {
+            let message = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+            return Err(raise(SqlError::new(3144, message)));
+        }
+        ValueRef::Text(t) => crate::json::parsed(&String::from_utf8_lossy(t))?,
+        _ => None,
+    };
+    match document {
+        Some(document) => Ok(crate::json::text(&document)),
+        None => {
+            let message = format!(
+                "Invalid JSON text: \"Invalid value.\" at position 0 in value for column '{}'.",
+                column(ctx)
+            );
+            Err(raise(SqlError::new(3140, message)))
+        }
+    }
+}
+
+/// Converts bytes to a text: they must be UTF-8.
+fn to_text(ctx: &Call<'_>) -> Answer {
+    let ValueRef::Blob(bytes) = ctx.get_raw(0) else {
+        return ctx.argument(0);
+    };
+    let valid = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+    if valid.len() == bytes.len() {
+        return Ok(Value::Text(valid.to_owned()));
+    }
+    let wrong: String = bytes[valid.len()..]
+        .iter()
+        .take(6)
+        .map(|b| match b {
+            b' '..=b'~' => char::from(*b).to_string(),
+            _ => format!("\\x{b:02X}"),
+        })
+        .collect();
+    let message = format!(
+        "Incorrect string value: '{wrong}' for column '{}' at row 1",
+        column(ctx)
+    );
+    misfit(
+        ctx,
+        SqlError::new(1366, message),
+        Value::Text(valid.to_owned()),
+    )
 }
 
 /// Converts to a CHAR of so many characters, without trailing spaces.

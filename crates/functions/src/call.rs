@@ -7,7 +7,8 @@ use std::ops::Deref;
 use rusqlite::functions::Context;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Error, Result, ffi};
-use tare_mysql::date::{self, DateTime};
+use tare_mysql::date::DateTime;
+use tare_mysql::date::argument::{self, Parts};
 use tare_mysql::error::{SqlError, ticket};
 use tare_mysql::interrupt;
 use tare_mysql::number::Number;
@@ -24,14 +25,35 @@ pub struct Call<'a> {
     pub session: &'a dyn EvaluationContext,
     /// The argument that is the value of the call.
     pub(crate) chosen: Cell<Option<usize>>,
+    /// The call reads and returns bytes.
+    reads_bytes: bool,
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn new(context: &'a Context<'a>, session: &'a dyn EvaluationContext) -> Self {
+    pub(crate) fn new(
+        context: &'a Context<'a>,
+        session: &'a dyn EvaluationContext,
+        handles_bytes: bool,
+    ) -> Self {
+        let is_bytes = |i| matches!(context.get_raw(i), ValueRef::Blob(_));
         Self {
             context,
             session,
             chosen: Cell::default(),
+            reads_bytes: handles_bytes && (0..context.len()).any(is_bytes),
+        }
+    }
+
+    /// The call's value: bytes instead of a text, if the call reads bytes.
+    pub(crate) fn finished(&self, value: Value) -> Value {
+        match value {
+            Value::Text(text) if self.reads_bytes && text.is_ascii() => {
+                Value::Blob(text.into_bytes())
+            }
+            Value::Text(text) if self.reads_bytes => {
+                Value::Blob(text.chars().map(|c| c as u32 as u8).collect())
+            }
+            value => value,
         }
     }
 
@@ -60,12 +82,40 @@ impl<'a> Deref for Call<'a> {
     }
 }
 
-/// An argument as text, without a copy if SQLite has a text.
-pub fn text<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, str>> {
-    match ctx.get_raw(i) {
+/// A call whose arguments can be read.
+pub trait Arguments {
+    /// An argument as SQLite has it.
+    fn raw(&self, i: usize) -> ValueRef<'_>;
+    /// Whether texts are read byte by byte, because one of them is bytes.
+    fn reads_bytes(&self) -> bool {
+        false
+    }
+}
+
+impl Arguments for Context<'_> {
+    fn raw(&self, i: usize) -> ValueRef<'_> {
+        self.get_raw(i)
+    }
+}
+
+impl Arguments for Call<'_> {
+    fn raw(&self, i: usize) -> ValueRef<'_> {
+        self.get_raw(i)
+    }
+    fn reads_bytes(&self) -> bool {
+        self.reads_bytes
+    }
+}
+
+/// An argument as text, without a copy if SQLite has a text. If the call reads bytes, it has a character for each.
+pub fn text(ctx: &impl Arguments, i: usize) -> Option<Cow<'_, str>> {
+    match ctx.raw(i) {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n.to_string().into()),
         ValueRef::Real(x) => Some(tare_mysql::wire::value::display_real(x).into()),
+        ValueRef::Text(t) | ValueRef::Blob(t) if ctx.reads_bytes() && !t.is_ascii() => {
+            Some(t.iter().copied().map(char::from).collect())
+        }
         ValueRef::Text(t) | ValueRef::Blob(t) => Some(String::from_utf8_lossy(t)),
     }
 }
@@ -83,7 +133,7 @@ pub(crate) fn quoted(value: &[u8]) -> String {
 /// Returns an argument as a text.
 pub(crate) fn as_text(ctx: &Call<'_>, i: usize) -> Answer {
     match ctx.get_raw(i) {
-        ValueRef::Null | ValueRef::Text(_) => ctx.argument(i),
+        ValueRef::Null | ValueRef::Text(_) if !ctx.reads_bytes => ctx.argument(i),
         _ => opt(text(ctx, i).map(copied)),
     }
 }
@@ -99,7 +149,10 @@ pub fn real(ctx: &Context<'_>, i: usize) -> Option<f64> {
         ValueRef::Null => None,
         ValueRef::Integer(n) => Some(n as f64),
         ValueRef::Real(x) => Some(x),
-        ValueRef::Text(t) | ValueRef::Blob(t) => Some(Number::of(t).double()),
+        // A text's number is never infinite.
+        ValueRef::Text(t) | ValueRef::Blob(t) => {
+            Some(Number::of(t).double().clamp(f64::MIN, f64::MAX))
+        }
     }
 }
 
@@ -108,7 +161,7 @@ pub fn int(ctx: &Context<'_>, i: usize) -> Option<i64> {
     match ctx.get_raw(i) {
         ValueRef::Integer(n) => Some(n),
         ValueRef::Text(t) => Some(Number::of(t).int()),
-        _ => real(ctx, i).map(|x| x.round() as i64),
+        _ => real(ctx, i).map(|x| x.round_ties_even() as i64),
     }
 }
 
@@ -121,14 +174,35 @@ pub fn bytes<'c>(ctx: &'c Context<'_>, i: usize) -> Option<Cow<'c, [u8]>> {
     }
 }
 
+/// An argument as a date and time of which a part may be zero.
+pub fn date_parts(ctx: &Context<'_>, i: usize) -> Option<Parts> {
+    match ctx.get_raw(i) {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => Parts::of_number(n, 0),
+        ValueRef::Real(x) if x.abs() < 1e15 => {
+            Parts::of_number(x.trunc() as i64, (x.fract() * 1e6).round() as i64)
+        }
+        ValueRef::Real(_) => None,
+        ValueRef::Text(t) | ValueRef::Blob(t) => Parts::of_text(str::from_utf8(t).ok()?),
+    }
+}
+
 /// An argument as a date.
 pub fn date(ctx: &Context<'_>, i: usize) -> Option<DateTime> {
-    if let ValueRef::Text(t) | ValueRef::Blob(t) = ctx.get_raw(i)
-        && t.len() > date::MAX_TEXT_BYTES
-    {
-        return None;
+    date_parts(ctx, i)?.moment()
+}
+
+/// An argument as a time, in microseconds; of a date and time, its time.
+pub fn clock(ctx: &Context<'_>, i: usize) -> Option<i64> {
+    match ctx.get_raw(i) {
+        ValueRef::Null => None,
+        ValueRef::Integer(n) => argument::time_of_number(n, 0),
+        ValueRef::Real(x) if x.abs() < 1e15 => {
+            argument::time_of_number(x.trunc() as i64, (x.fract().abs() * 1e6).round() as i64)
+        }
+        ValueRef::Real(_) => None,
+        ValueRef::Text(t) | ValueRef::Blob(t) => argument::time_of_text(str::from_utf8(t).ok()?),
     }
-    text(ctx, i).and_then(|t| DateTime::parse(&t))
 }
 
 /// A value, or NULL.
@@ -136,12 +210,12 @@ pub fn opt<T: Into<Value>>(value: Option<T>) -> Answer {
     Ok(value.map_or(Value::Null, Into::into))
 }
 
-/// A number, or NULL if it is infinite or NaN.
-pub fn number(x: f64) -> Value {
-    if x.is_finite() {
-        Value::Real(x)
-    } else {
-        Value::Null
+/// A number; 1690 if it is infinite, and NULL if it is none.
+pub fn number(x: f64) -> Answer {
+    match x {
+        _ if x.is_infinite() => Err(raise(SqlError::new(1690, "DOUBLE value is out of range"))),
+        _ if x.is_nan() => Ok(Value::Null),
+        _ => Ok(Value::Real(x)),
     }
 }
 

@@ -6,14 +6,8 @@ use tare_mysql::collation;
 
 use crate::prelude::*;
 
-/// The order of two texts in lower case.
-pub(crate) fn compare_lowercase(a: &str, b: &str) -> std::cmp::Ordering {
-    let a = a.chars().flat_map(char::to_lowercase);
-    a.cmp(b.chars().flat_map(char::to_lowercase))
-}
-
 /// The escape character of a pattern; none for an empty text.
-fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
+pub(crate) fn escape(ctx: &Call<'_>, i: usize) -> rusqlite::Result<Option<char>> {
     let text = text(ctx, i).unwrap_or("\\".into());
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {

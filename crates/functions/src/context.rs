@@ -28,6 +28,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Ok(Value::Integer(s.found_rows()))
     })
     .volatile(),
+    own("icu_version", 0, 0, Text, |ctx| {
+        Ok(ctx.session.series().icu_version().to_owned().into())
+    })
+    .stable(),
     own("last_insert_id", 0, 1, Unsigned, last_insert_id).volatile(),
     own("ps_current_thread_id", 0, 0, Unsigned, |ctx| {
         check_performance_schema_on(ctx, "ps_current_thread_id")?;
@@ -46,7 +50,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     renamed("session_user", 0, 0, Text, "user").stable(),
     own("sleep", 1, 1, Int, |ctx| {
         let Some(seconds) = real(ctx, 0).filter(|s| *s >= 0.0) else {
-            return Err(fail("Incorrect arguments to sleep"));
+            return Err(raise(SqlError::new(1210, "Incorrect arguments to sleep.")));
         };
         let is_interrupted = ctx.session.sleep(seconds).map_err(raise)?;
         Ok(Value::Integer(is_interrupted.into()))
@@ -103,9 +107,11 @@ pub(crate) static HELPERS: &[Helper] = &[
             _ => Value::Text(stored.into_owned()),
         })
     }),
-    helper("tare_set_variable", 2, 2, |ctx| {
+    // The third argument is whether the value is a number.
+    helper("tare_set_variable", 3, 3, |ctx| {
+        let is_number = int(ctx, 2) == Some(1);
         ctx.session
-            .set_user_variable(&text(ctx, 0).unwrap_or_default(), ctx.get(1)?);
+            .set_user_variable(&text(ctx, 0).unwrap_or_default(), ctx.get(1)?, is_number);
         ctx.argument(1)
     })
     .volatile(),

@@ -1,6 +1,6 @@
 //! Functions that choose, and those that do nothing.
 
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, Value as Literal};
 
 use crate::prelude::*;
 
@@ -81,13 +81,29 @@ fn nothing(_: SqlCall) -> ExprResult {
 /// NAME_CONST: the value.
 fn value(call: SqlCall) -> ExprResult {
     let [_, value] = plain(call)?;
-    Ok(node::nested(value))
+    let is_literal = match &value {
+        Expr::Value(v) => !matches!(v.value, Literal::Boolean(_)),
+        Expr::UnaryOp { expr, .. } => matches!(**expr, Expr::Value(_)),
+        Expr::Nested(inner) => matches!(**inner, Expr::UnaryOp { .. } | Expr::Value(_)),
+        _ => false,
+    };
+    match is_literal {
+        true => Ok(node::nested(value)),
+        false => Err(SqlError::new(1210, "Incorrect arguments to NAME_CONST").into()),
+    }
 }
 
-/// BENCHMARK: always 0, once the expression has been evaluated.
+/// BENCHMARK: 0, once the expression has been evaluated.
 fn benchmark(call: SqlCall) -> ExprResult {
-    let [_, value] = plain(call)?;
+    let [count, value] = plain(call)?;
     let evaluated = Expr::IsNull(Box::new(node::nested(value)));
     let zero = || node::number(0);
-    Ok(node::call("iif", vec![evaluated, zero(), zero()]))
+    let once = node::call("iif", vec![evaluated, zero(), zero()]);
+    // A number below 0 is as good as none.
+    let none = node::binary(
+        node::nested(count),
+        sqlparser::ast::BinaryOperator::GtEq,
+        zero(),
+    );
+    Ok(node::call("iif", vec![none, once, node::null()]))
 }

@@ -1,5 +1,6 @@
 //! Dates and times taken apart.
 
+use crate::interval::Instant;
 use crate::prelude::*;
 
 /// By name.
@@ -11,22 +12,19 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("dayname", 1, 1, Text, |ctx| {
         opt(date(ctx, 0).map(|d| time::day_name(d).to_owned()))
     }),
-    own("dayofmonth", 1, 1, Int, |ctx| of_date(ctx, |d| d.civil().2)),
+    own("dayofmonth", 1, 1, Int, |ctx| of_parts(ctx, |(_, _, d)| d)),
     own("dayofweek", 1, 1, Int, |ctx| {
         of_date(ctx, |d| (d.weekday() + 1) % 7 + 1)
     }),
     own("dayofyear", 1, 1, Int, |ctx| {
         of_date(ctx, |d| d.day_of_year())
     }),
-    hidden("extract", 2, 2, Int, "tare_extract", |ctx| {
-        opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(unit, t)| {
-            let d = DateTime::parse(&t);
-            let micros = d.map(|d| d.micros).or_else(|| time::parse_time(&t))?;
-            extract(&unit, d, micros)
-        }))
-    }),
+    hidden("extract", 2, 2, Int, "tare_extract", extract),
     own("from_days", 1, 1, Date, |ctx| {
-        opt(int(ctx, 0).map(|n| {
+        let days = int(ctx, 0).filter(|n| (1..=LAST_DAY).contains(n));
+        opt(days.map(|n| {
+            // The year 0 has no 29th of February.
+            let n = if n < 60 { n - 1 } else { n };
             let (y, m, d) = time::civil_from_days(n - 719_528);
             format!("{y:04}-{m:02}-{d:02}")
         }))
@@ -35,10 +33,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         of_clock(ctx, |u| u / 3_600_000_000)
     }),
     own("last_day", 1, 1, Date, |ctx| {
-        opt(date(ctx, 0).map(|d| {
-            let (y, m, _) = d.civil();
-            format!("{y:04}-{m:02}-{:02}", time::days_in_month(y, m))
-        }))
+        let month = date_parts(ctx, 0)
+            .map(|p| p.date)
+            .filter(|(_, month, _)| *month > 0);
+        opt(month.map(|(y, m, _)| format!("{y:04}-{m:02}-{:02}", time::days_in_month(y, m))))
     }),
     own("microsecond", 1, 1, Int, |ctx| {
         of_clock(ctx, |u| u % 1_000_000)
@@ -46,50 +44,43 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("minute", 1, 1, Int, |ctx| {
         of_clock(ctx, |u| u / 60_000_000 % 60)
     }),
-    own("month", 1, 1, Int, |ctx| of_date(ctx, |d| d.civil().1)),
+    own("month", 1, 1, Int, |ctx| of_parts(ctx, |(_, m, _)| m)),
     own("monthname", 1, 1, Text, |ctx| {
         opt(date(ctx, 0).map(|d| time::month_name(d).to_owned()))
     }),
     own("quarter", 1, 1, Int, |ctx| {
-        of_date(ctx, |d| (d.civil().1 + 2) / 3)
+        of_parts(ctx, |(_, m, _)| (m + 2) / 3)
     }),
     own("second", 1, 1, Int, |ctx| {
         of_clock(ctx, |u| u / 1_000_000 % 60)
     }),
     own("time", 1, 1, Time, |ctx| {
-        opt(text(ctx, 0).and_then(|t| {
-            DateTime::parse(&t)
-                .filter(|d| d.has_time)
-                .map(|d| d.micros)
-                .or_else(|| time::parse_time(&t))
-                .map(time::time_text)
-        }))
+        opt(clock(ctx, 0).map(time::time_text))
     }),
     own("time_to_sec", 1, 1, Int, |ctx| {
-        of_clock(ctx, |u| u / 1_000_000)
+        opt(clock(ctx, 0).map(|u| u / 1_000_000))
     }),
     own("timestamp", 1, 2, DateTime, |ctx| {
         opt(date(ctx, 0).and_then(|d| {
-            let by = if ctx.len() == 2 {
-                time::parse_time(&text(ctx, 1)?)?
-            } else {
-                0
-            };
+            let by = if ctx.len() == 2 { clock(ctx, 1)? } else { 0 };
             Some(DateTime::from_total(d.total().checked_add(by)?, true).text())
         }))
     }),
-    own("to_days", 1, 1, Int, |ctx| {
-        of_date(ctx, |d| d.days + 719_528)
-    }),
+    own("to_days", 1, 1, Int, |ctx| of_date(ctx, day_number)),
     own("to_seconds", 1, 1, Int, |ctx| {
-        opt(date(ctx, 0).map(|d| (d.days + 719_528) * 86_400 + d.micros / 1_000_000))
+        opt(date(ctx, 0).map(|d| day_number(d) * 86_400 + d.micros / 1_000_000))
     }),
     own("week", 1, 2, Int, week),
     own("weekday", 1, 1, Int, |ctx| of_date(ctx, |d| d.weekday())),
     own("weekofyear", 1, 1, Int, |ctx| {
         of_date(ctx, |d| time::week(d, 3))
     }),
-    own("year", 1, 1, Unsigned, |ctx| of_date(ctx, |d| d.civil().0)),
+    own("year", 1, 1, Unsigned, |ctx| match ctx.get_raw(0) {
+        // As two digits.
+        ValueRef::Integer(0) => Ok(Value::Integer(2000)),
+        ValueRef::Real(x) if x.trunc() == 0.0 => Ok(Value::Integer(2000)),
+        _ => of_parts(ctx, |(y, ..)| y),
+    }),
     own("yearweek", 1, 2, Int, yearweek),
 ];
 
@@ -103,13 +94,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     helper("tare_time", 2, 2, |ctx| {
         let digits = int(ctx, 1).unwrap_or(0);
-        opt(text(ctx, 0).and_then(|t| {
-            let micros = DateTime::parse(&t)
-                .filter(|d| d.has_time)
-                .map(|d| d.micros)
-                .or_else(|| time::parse_time(&t))?;
-            Some(time::time_text_with(time::rounded(micros, digits), digits))
-        }))
+        opt(clock(ctx, 0).map(|u| time::time_text_with(time::rounded(u, digits), digits)))
     }),
 ];
 
@@ -118,42 +103,79 @@ fn of_date(ctx: &Call<'_>, f: fn(DateTime) -> i64) -> Answer {
     opt(date(ctx, 0).map(f))
 }
 
-/// A number of a time of day.
-fn of_clock(ctx: &Call<'_>, f: fn(i64) -> i64) -> Answer {
-    opt(text(ctx, 0).and_then(|t| {
-        DateTime::parse(&t)
-            .map(|d| d.micros)
-            .or_else(|| time::parse_time(&t))
-            .map(f)
-    }))
+/// A number of a date whose month and day may be zero.
+fn of_parts(ctx: &Call<'_>, f: fn((i64, i64, i64)) -> i64) -> Answer {
+    let parts = date_parts(ctx, 0).filter(|p| {
+        // A text that is the zero date is refused by the mode.
+        let is_text = matches!(ctx.get_raw(0), ValueRef::Text(_) | ValueRef::Blob(_));
+        !(p.is_zero() && is_text && ctx.session.sql_mode().contains("NO_ZERO_DATE"))
+    });
+    opt(parts.map(|p| f(p.date)))
 }
 
-/// The parts of EXTRACT's composite units, as digits.
-fn extract(unit: &str, d: Option<DateTime>, micros: i64) -> Option<i64> {
+/// The day of 9999-12-31, as TO_DAYS has it.
+const LAST_DAY: i64 = 3_652_424;
+
+/// TO_DAYS. The year 0 has no 29th of February.
+fn day_number(d: DateTime) -> i64 {
+    let n = d.days + 719_528;
+    if n < 60 { n + 1 } else { n }
+}
+
+/// A number of a time, which has no sign.
+fn of_clock(ctx: &Call<'_>, f: fn(i64) -> i64) -> Answer {
+    opt(clock(ctx, 0).map(|u| f(u.abs())))
+}
+
+/// EXTRACT: a part of a date or a time, or the digits of several parts.
+fn extract(ctx: &Call<'_>) -> Answer {
+    let unit = text(ctx, 0).unwrap_or_default();
+    let of_day = matches!(
+        &*unit,
+        "YEAR" | "QUARTER" | "MONTH" | "WEEK" | "DAY" | "YEAR_MONTH"
+    );
+    if of_day {
+        let Some(parts) = date_parts(ctx, 1) else {
+            return Ok(Value::Null);
+        };
+        let (year, month, day) = parts.date;
+        return Ok(match &*unit {
+            "YEAR" => year.into(),
+            "QUARTER" => ((month + 2) / 3).into(),
+            "MONTH" => month.into(),
+            "DAY" => day.into(),
+            "YEAR_MONTH" => (year * 100 + month).into(),
+            _ => return opt(parts.moment().map(|d| time::week(d, 0))),
+        });
+    }
+    // A date and time has a day; of a time, the hours go on.
+    let (day, micros) = match Instant::of(ctx, 1) {
+        Some(Instant::Moment(at)) => (at.civil().2, at.micros),
+        Some(Instant::Time(micros)) => (0, micros),
+        None => return Ok(Value::Null),
+    };
+    opt(clock_parts(&unit, day, micros.abs()).map(|n| n * micros.signum()))
+}
+
+/// The parts of a time, as digits.
+fn clock_parts(unit: &str, day: i64, micros: i64) -> Option<i64> {
     let (h, m, s, us) = (
         micros / 3_600_000_000,
         micros / 60_000_000 % 60,
         micros / 1_000_000 % 60,
         micros % 1_000_000,
     );
-    let day = |d: Option<DateTime>| d.map_or(0, |d| d.civil().2);
     Some(match unit {
-        "YEAR_MONTH" => d.map(|d| d.civil().0 * 100 + d.civil().1)?,
-        "DAY_HOUR" => day(d) * 100 + h,
-        "DAY_MINUTE" => day(d) * 10_000 + h * 100 + m,
-        "DAY_SECOND" => day(d) * 1_000_000 + h * 10_000 + m * 100 + s,
-        "DAY_MICROSECOND" => (day(d) * 1_000_000 + h * 10_000 + m * 100 + s) * 1_000_000 + us,
+        "DAY_HOUR" => day * 100 + h,
+        "DAY_MINUTE" => day * 10_000 + h * 100 + m,
+        "DAY_SECOND" => day * 1_000_000 + h * 10_000 + m * 100 + s,
+        "DAY_MICROSECOND" => (day * 1_000_000 + h * 10_000 + m * 100 + s) * 1_000_000 + us,
         "HOUR_MINUTE" => h * 100 + m,
         "HOUR_SECOND" => h * 10_000 + m * 100 + s,
         "HOUR_MICROSECOND" => (h * 10_000 + m * 100 + s) * 1_000_000 + us,
         "MINUTE_SECOND" => m * 100 + s,
         "MINUTE_MICROSECOND" => (m * 100 + s) * 1_000_000 + us,
         "SECOND_MICROSECOND" => s * 1_000_000 + us,
-        "YEAR" => d?.civil().0,
-        "QUARTER" => (d?.civil().1 + 2) / 3,
-        "MONTH" => d?.civil().1,
-        "WEEK" => time::week(d?, 0),
-        "DAY" => d?.civil().2,
         "HOUR" => h,
         "MINUTE" => m,
         "SECOND" => s,
@@ -175,12 +197,16 @@ fn year_week(d: DateTime, mode: i64) -> i64 {
     year * 100 + week
 }
 
+/// The mode of WEEK; NULL is 0.
+fn mode(ctx: &Call<'_>) -> i64 {
+    let mode = if ctx.len() == 1 { None } else { int(ctx, 1) };
+    mode.filter(|n| *n as u32 != u32::MAX).unwrap_or(0) & 7
+}
+
 fn week(ctx: &Call<'_>) -> Answer {
-    let mode = if ctx.len() == 1 { Some(0) } else { int(ctx, 1) };
-    opt(date(ctx, 0).zip(mode).map(|(d, mode)| time::week(d, mode)))
+    opt(date(ctx, 0).map(|d| time::week(d, mode(ctx))))
 }
 
 fn yearweek(ctx: &Call<'_>) -> Answer {
-    let mode = if ctx.len() == 1 { Some(0) } else { int(ctx, 1) };
-    opt(date(ctx, 0).zip(mode).map(|(d, mode)| year_week(d, mode)))
+    opt(date(ctx, 0).map(|d| year_week(d, mode(ctx))))
 }

@@ -1,14 +1,13 @@
 //! Encodings of bytes as texts, and digests.
 
 use data_encoding::BASE64;
-use sqlparser::ast::{Expr, Value as Literal};
 
 use crate::prelude::*;
-use crate::text_builder::TextBuilder;
+use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder};
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
-    code("char", 1, ANY, Bytes, char),
+    hidden("char", 1, ANY, Bytes, "tare_char", characters),
     own("from_base64", 1, 1, Bytes, |ctx| {
         let Some(s) = text(ctx, 0) else {
             return Ok(Value::Null);
@@ -20,15 +19,18 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Ok(match ctx.get_raw(0) {
             ValueRef::Null => Value::Null,
             ValueRef::Integer(n) => format!("{n:X}").into(),
-            ValueRef::Real(x) => format!("{:X}", x.round() as i64).into(),
+            ValueRef::Real(x) => format!("{:X}", x.round_ties_even() as i64).into(),
             ValueRef::Text(b) | ValueRef::Blob(b) => hex(b, true).into(),
         })
     }),
     own("md5", 1, 1, Text, digest::<md5::Md5>),
     own("random_bytes", 1, 1, Bytes, |ctx| {
-        let n = int(ctx, 0).unwrap_or(0);
+        let Some(n) = int(ctx, 0) else {
+            return Ok(Value::Null);
+        };
         if !(1..=1024).contains(&n) {
-            return Err(fail("length value is out of range in 'random_bytes'"));
+            let message = "length value is out of range in 'random_bytes'";
+            return Err(raise(SqlError::new(1690, message)));
         }
         let mut all = vec![0; n as usize];
         fill_random(&mut all)?;
@@ -68,32 +70,27 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
+    // CAST AS BINARY(n): cut, or padded with zeros.
+    helper("tare_bytes", 2, 2, |ctx| {
+        let length = int(ctx, 1).unwrap_or(0).max(0) as usize;
+        if length > MAX_TEXT_BYTES {
+            return Ok(Value::Null);
+        }
+        opt(bytes(ctx, 0).map(|bytes| {
+            let mut bytes = bytes.into_owned();
+            bytes.resize(length, 0);
+            bytes
+        }))
+    }),
     helper("sha", 1, 1, digest::<sha1::Sha1>),
-    helper("tare_char", 1, ANY, characters),
 ];
 
 /// A digest of a text, as hexadecimal digits.
 fn digest<D: sha1::Digest>(ctx: &Call<'_>) -> Answer {
-    let Some(s) = text(ctx, 0) else {
+    let Some(bytes) = bytes(ctx, 0) else {
         return Ok(Value::Null);
     };
-    Ok(hex(&D::digest(s.as_bytes()), false).into())
-}
-
-/// CHAR, whose arguments are numbers: 0x41 is 65.
-fn char(call: SqlCall) -> ExprResult {
-    let arguments = call.into_arguments().into_iter().map(|argument| {
-        let Expr::Value(value) = &argument else {
-            return argument;
-        };
-        match &value.value {
-            Literal::HexStringLiteral(hex) => {
-                u64::from_str_radix(hex, 16).map_or(argument, node::bits)
-            }
-            _ => argument,
-        }
-    });
-    Ok(node::call("tare_char", arguments.collect()))
+    Ok(hex(&D::digest(&bytes), false).into())
 }
 
 /// The characters of numbers.

@@ -45,7 +45,7 @@ pub trait EvaluationContext: SessionFacts + Debug {
     /// `@name`.
     fn user_variable(&self, name: &str) -> Value;
     /// Sets `@name`.
-    fn set_user_variable(&self, name: &str, value: Value);
+    fn set_user_variable(&self, name: &str, value: Value, is_number: bool);
     /// An option of schema sys in sys_config; `None` for NULL and for unknown options.
     fn sys_option(&self, name: &str) -> Option<String>;
     /// Whether an instrument of this name is enabled, or timed (`timed`), by default.
@@ -84,6 +84,11 @@ pub trait EvaluationContext: SessionFacts + Debug {
     /// The error of a statement that must end.
     fn interruption(&self) -> SqlError {
         SqlError::interrupted()
+    }
+
+    /// The digest of a statement, as hexadecimal digits, and its text; `None` if nothing computes digests here.
+    fn digest(&self, _statement: &str) -> Option<(String, String)> {
+        None
     }
 
     /// Waits. Returns whether the statement was interrupted.

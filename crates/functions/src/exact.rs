@@ -78,8 +78,12 @@ pub(crate) static HELPERS: &[Helper] = &[
     }),
     // SQLite subtracts a double from 0, which loses the sign of zero.
     helper("tare_neg_real", 1, 1, |ctx| {
-        Ok(real(ctx, 0).map_or(Value::Null, |x| number(-x)))
+        real(ctx, 0).map_or(Ok(Value::Null), |x| number(-x))
     }),
+    // Sums, differences and products of doubles.
+    helper("tare_add_real", 2, 2, |ctx| reals(ctx, |a, b| a + b)),
+    helper("tare_sub_real", 2, 2, |ctx| reals(ctx, |a, b| a - b)),
+    helper("tare_mul_real", 2, 2, |ctx| reals(ctx, |a, b| a * b)),
     helper("tare_abs", 1, 1, |ctx| one(ctx, |d| d.abs())),
     // The number of a text: an integer if it is one.
     helper("tare_exact", 1, 1, |ctx| match ctx.get_raw(0) {
@@ -124,16 +128,21 @@ pub(crate) static HELPERS: &[Helper] = &[
     // CAST(x AS CHAR(length)) of a double: of a FLOAT if the second argument is 1; the third is the digits
     // after the point.
     helper("tare_shown", 4, 4, |ctx| {
-        let ValueRef::Real(x) = ctx.get_raw(0) else {
-            return as_text(ctx, 0);
-        };
         let decimals = int(ctx, 2).and_then(|n| u8::try_from(n).ok());
-        let mut text = format_real(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED));
+        let mut text = match ctx.get_raw(0) {
+            ValueRef::Real(x) => {
+                format_real(x, int(ctx, 1) == Some(1), decimals.unwrap_or(NOT_FIXED))
+            }
+            _ => match text(ctx, 0) {
+                Some(text) => text.into_owned(),
+                None => return Ok(Value::Null),
+            },
+        };
         if let Some(most) = int(ctx, 3)
             .and_then(|n| usize::try_from(n).ok())
             .filter(|n| *n > 0)
         {
-            text.truncate(most);
+            text.truncate(crate::search::offset(&text, most));
         }
         Ok(Value::Text(text))
     }),
@@ -157,6 +166,30 @@ pub(crate) static HELPERS: &[Helper] = &[
     // GREATEST and LEAST of exact numbers, and NULLIF.
     // Operators on unsigned integers of 64 bits.
     helper("tare_bits", 3, 3, bits),
+    helper("tare_byte_bits", 3, 3, bits_of_bytes),
+    // An integer of 64 bits as SQLite's, with the same bits.
+    helper("tare_word", 1, 1, |ctx| {
+        Ok(word(ctx, 0).map_or(Value::Null, |bits| Value::Integer(bits as i64)))
+    }),
+    // A double as the nearest integer.
+    // A computed one that is out of range is an error; the second argument is the origin.
+    helper("tare_rounded", 2, 2, |ctx| match ctx.get_raw(0) {
+        ValueRef::Real(x) => match x.round_ties_even() {
+            x if x.abs() >= 9_223_372_036_854_775_808.0 && int(ctx, 1) == Some(COMPUTED) => {
+                Err(out_of_range("BIGINT"))
+            }
+            x => Ok(Value::Integer(x as i64)),
+        },
+        _ => ctx.argument(0),
+    }),
+    // The bytes of a BIT.
+    helper("tare_bit_bytes", 2, 2, |ctx| match ctx.get_raw(0) {
+        ValueRef::Integer(n) => {
+            let width = int(ctx, 1).unwrap_or(8).clamp(1, 8) as usize;
+            Ok(Value::Blob(n.to_be_bytes()[8 - width..].to_vec()))
+        }
+        _ => ctx.argument(0),
+    }),
     helper("tare_greatest", 2, ANY, |ctx| extreme(ctx, true)),
     helper("tare_least", 2, ANY, |ctx| extreme(ctx, false)),
     helper("tare_nullif", 2, 2, |ctx| {
@@ -234,6 +267,12 @@ fn one(ctx: &Call<'_>, f: fn(Decimal) -> Decimal) -> Answer {
     })
 }
 
+/// A double of two numbers.
+fn reals(ctx: &Call<'_>, f: fn(f64, f64) -> f64) -> Answer {
+    let operands = real(ctx, 0).zip(real(ctx, 1));
+    operands.map_or(Ok(Value::Null), |(a, b)| number(f(a, b)))
+}
+
 /// A DECIMAL of two numbers; a double if one of them is one.
 fn two(
     ctx: &Call<'_>,
@@ -241,9 +280,7 @@ fn two(
     doubles: fn(f64, f64) -> f64,
 ) -> Answer {
     if let (ValueRef::Real(_), _) | (_, ValueRef::Real(_)) = (ctx.get_raw(0), ctx.get_raw(1)) {
-        return Ok(real(ctx, 0)
-            .zip(real(ctx, 1))
-            .map_or(Value::Null, |(a, b)| number(doubles(a, b))));
+        return reals(ctx, doubles);
     }
     match (decimal(ctx, 0), decimal(ctx, 1)) {
         (Some(a), Some(b)) => f(&a, &b)
@@ -392,15 +429,16 @@ fn word(ctx: &Call<'_>, i: usize) -> Option<u64> {
             let n = value(other)?.rounded(0);
             match n.to_integer() {
                 Some(n) if n < 0 => n.max(i64::MIN.into()) as i64 as u64,
-                Some(n) => n.min(u64::MAX.into()) as u64,
+                // A DECIMAL that is too large is the largest integer with a sign.
+                Some(n) => u64::try_from(n).unwrap_or(i64::MAX as u64),
                 None if n.is_negative() => i64::MIN as u64,
-                None => u64::MAX,
+                None => i64::MAX as u64,
             }
         }
     })
 }
 
-/// `&`, `|`, `^`, `<<`, `>>` and `~`.
+/// `&`, `|`, `^`, `<<`, `>>` and `~`, of numbers and, in the second form, of bytes.
 fn bits(ctx: &Call<'_>) -> Answer {
     let (Some(a), Some(b)) = (word(ctx, 1), word(ctx, 2)) else {
         return Ok(Value::Null);
@@ -415,4 +453,52 @@ fn bits(ctx: &Call<'_>) -> Answer {
         _ => !a,
     };
     Ok(integer(bits.into()))
+}
+
+/// The same of bytes, whose length the result has.
+fn bits_of_bytes(ctx: &Call<'_>) -> Answer {
+    let Some(a) = bytes(ctx, 1) else {
+        return Ok(Value::Null);
+    };
+    let op = text(ctx, 0).unwrap_or_default();
+    let joined = match &*op {
+        "~" => a.iter().map(|a| !a).collect(),
+        "<<" | ">>" => match word(ctx, 2) {
+            Some(by) => shifted(&a, by, &*op == "<<"),
+            None => return Ok(Value::Null),
+        },
+        _ => {
+            let Some(b) = bytes(ctx, 2) else {
+                return Ok(Value::Null);
+            };
+            if a.len() != b.len() {
+                let message = "Binary operands of bitwise operators must be of equal length";
+                return Err(raise(SqlError::new(3513, message)));
+            }
+            let pairs = a.iter().zip(&*b);
+            match &*op {
+                "&" => pairs.map(|(a, b)| a & b).collect(),
+                "|" => pairs.map(|(a, b)| a | b).collect(),
+                _ => pairs.map(|(a, b)| a ^ b).collect(),
+            }
+        }
+    };
+    Ok(Value::Blob(joined))
+}
+
+/// Bytes whose bits are moved to the left or to the right.
+fn shifted(bytes: &[u8], by: u64, left: bool) -> Vec<u8> {
+    let bits = bytes.len() as u64 * 8;
+    let bit = |at: u64| bytes[(at / 8) as usize] >> (7 - at % 8) & 1;
+    let mut out = vec![0; bytes.len()];
+    for at in 0..bits {
+        let from = match left {
+            true => at.checked_add(by).filter(|from| *from < bits),
+            false => at.checked_sub(by),
+        };
+        if let Some(from) = from {
+            out[(at / 8) as usize] |= bit(from) << (7 - at % 8);
+        }
+    }
+    out
 }

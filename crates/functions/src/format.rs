@@ -33,16 +33,20 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             .zip(text(ctx, 1))
             .and_then(|(value, pattern)| parse(&value, &pattern)))
     }),
-    own("time_format", 2, 2, Text, formatted),
+    own("time_format", 2, 2, Text, |ctx| {
+        let arguments = clock(ctx, 0)
+            .zip(text(ctx, 1))
+            .filter(|(_, f)| !f.is_empty());
+        opt(arguments.and_then(|(micros, f)| time::format_time(micros, &f)))
+    }),
 ];
 
-/// A date or a time in a format.
+/// A date in a format.
 fn formatted(ctx: &Call<'_>) -> Answer {
-    opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(t, f)| {
-        let at = DateTime::parse(&t)
-            .or_else(|| time::parse_time(&t).map(|u| DateTime::from_total(u, true)))?;
-        Some(time::format(at, &f))
-    }))
+    let arguments = date(ctx, 0)
+        .zip(text(ctx, 1))
+        .filter(|(_, f)| !f.is_empty());
+    opt(arguments.map(|(at, f)| time::format(at, &f)))
 }
 
 /// STR_TO_DATE: parses a text by a format.
@@ -52,6 +56,13 @@ fn parse(value: &str, pattern: &str) -> Option<String> {
         ..Reading::default()
     };
     reading.pattern(pattern)?;
+    // What is behind the end of the text counts as zero.
+    let has = |letters: &str| {
+        let mut parts = pattern.split('%').skip(1);
+        parts.any(|part| part.starts_with(|letter| letters.contains(letter)))
+    };
+    reading.has_date = has("YymcMbdeDj");
+    reading.has_time = has("HkhIliSsfTrp");
     reading.text()
 }
 
@@ -68,6 +79,8 @@ struct Reading<'t> {
     micros: i64,
     /// %j.
     yearday: Option<i64>,
+    /// The hour is one of twelve.
+    has_half: bool,
     /// %p.
     afternoon: Option<bool>,
     has_date: bool,
@@ -79,7 +92,14 @@ impl Reading<'_> {
     /// Parses by a format; `None` if the text does not match.
     fn pattern(&mut self, pattern: &str) -> Option<()> {
         let mut chars = pattern.chars();
+        if pattern.is_empty() {
+            return None;
+        }
         while let Some(c) = chars.next() {
+            // What a text lacks at its end is zero.
+            if self.rest.trim_start().is_empty() {
+                break;
+            }
             if c.is_whitespace() {
                 self.rest = self.rest.trim_start();
             } else if c == '%' {
@@ -111,7 +131,11 @@ impl Reading<'_> {
             'j' => self.yearday = Some(self.number(3)?),
             'W' => _ = self.word(&time::DAYS, false)?,
             'a' => _ = self.word(&time::DAYS, true)?,
-            'H' | 'k' | 'h' | 'I' | 'l' => self.hour = self.number(2)?,
+            'H' | 'k' => self.hour = self.number(2)?,
+            'h' | 'I' | 'l' => {
+                self.hour = self.number(2)?;
+                self.has_half = true;
+            }
             'i' => self.minute = self.number(2)?,
             'S' | 's' => self.second = self.number(2)?,
             'f' => {
@@ -132,8 +156,6 @@ impl Reading<'_> {
             '%' => self.rest = self.rest.strip_prefix('%')?,
             _ => return None,
         }
-        self.has_date |= "YymcMbdeDj".contains(letter);
-        self.has_time |= "HkhIliSsf".contains(letter);
         Some(())
     }
 
@@ -165,6 +187,9 @@ impl Reading<'_> {
 
     /// The date, the time or both; `None` if there is no such day or time.
     fn text(mut self) -> Option<String> {
+        if self.has_half && !(1..=12).contains(&self.hour) {
+            return None;
+        }
         if let Some(afternoon) = self.afternoon {
             self.hour = self.hour % 12 + if afternoon { 12 } else { 0 };
         }

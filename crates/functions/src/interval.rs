@@ -37,42 +37,53 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         if !(0..60).contains(&m) || !(0.0..60.0).contains(&s) {
             return Ok(Value::Null);
         }
-        let micros = h.abs().min(838) * 3_600_000_000 + m * 60_000_000 + (s * 1e6) as i64;
-        Ok(time::time_text(if h < 0 { -micros } else { micros }).into())
+        let micros = match h.unsigned_abs() {
+            hours @ ..839 => {
+                hours as i64 * 3_600_000_000 + m * 60_000_000 + (s * 1e6).round() as i64
+            }
+            _ => MAX_TIME_MICROS,
+        };
+        let micros = micros.min(MAX_TIME_MICROS);
+        let digits = fraction_digits(ctx, 2);
+        Ok(time::time_text_with(if h < 0 { -micros } else { micros }, digits).into())
     }),
     own("period_add", 2, 2, Int, |ctx| {
-        opt(int(ctx, 0).zip(int(ctx, 1)).map(|(p, n)| {
-            let months = period(p).saturating_add(n);
-            let of_year = months.rem_euclid(12) + 1;
-            months
-                .div_euclid(12)
-                .saturating_mul(100)
-                .saturating_add(of_year)
-        }))
+        let Some((p, n)) = int(ctx, 0).zip(int(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        let months = period(p, "period_add")?.saturating_add(n);
+        let of_year = months.rem_euclid(12) + 1;
+        let year = months.div_euclid(12).saturating_mul(100);
+        Ok(Value::Integer(year.saturating_add(of_year)))
     }),
     own("period_diff", 2, 2, Int, |ctx| {
-        opt(int(ctx, 0)
-            .zip(int(ctx, 1))
-            .map(|(a, b)| period(a).saturating_sub(period(b))))
+        let Some((a, b)) = int(ctx, 0).zip(int(ctx, 1)) else {
+            return Ok(Value::Null);
+        };
+        let (a, b) = (period(a, "period_diff")?, period(b, "period_diff")?);
+        Ok(Value::Integer(a.saturating_sub(b)))
     }),
     own("sec_to_time", 1, 1, Time, |ctx| {
-        opt(real(ctx, 0).map(|s| time::time_text((s * 1e6) as i64)))
+        opt(real(ctx, 0).map(|s| {
+            let micros = ((s * 1e6).round() as i64).clamp(-MAX_TIME_MICROS, MAX_TIME_MICROS);
+            time::time_text_with(micros, fraction_digits(ctx, 0))
+        }))
     }),
     code("subdate", 2, 2, Moved, date_sub),
     own("subtime", 2, 2, Same(0), |ctx| later(ctx, -1)),
     own("timediff", 2, 2, Time, |ctx| {
-        opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(a, b)| {
-            let total = |t: &str| {
-                DateTime::parse(t)
-                    .map(|d| d.total())
-                    .or_else(|| time::parse_time(t))
-            };
-            Some(time::time_text(total(&a)? - total(&b)?))
-        }))
+        let difference = match (Instant::of(ctx, 0), Instant::of(ctx, 1)) {
+            (Some(Instant::Moment(a)), Some(Instant::Moment(b))) => a.total() - b.total(),
+            (Some(Instant::Time(a)), Some(Instant::Time(b))) => a - b,
+            _ => return Ok(Value::Null),
+        };
+        Ok(time::time_text(difference.clamp(-MAX_TIME_MICROS, MAX_TIME_MICROS)).into())
     }),
     own("timestampadd", 3, 3, Text, |ctx| {
-        match (text(ctx, 0), real(ctx, 1), date(ctx, 2)) {
-            (Some(unit), Some(n), Some(d)) => opt(d.add(n, &unit).map(moved)),
+        match (text(ctx, 0), date(ctx, 2)) {
+            (Some(unit), Some(d)) => opt(count(ctx, 1, &unit)
+                .and_then(|n| d.add(n, &unit))
+                .map(moved)),
             _ => Ok(Value::Null),
         }
     }),
@@ -88,8 +99,25 @@ pub(crate) static FUNCTIONS: &[Function] = &[
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_date_add", 3, 3, |ctx| {
-        match (date(ctx, 0), real(ctx, 1), text(ctx, 2)) {
-            (Some(d), Some(n), Some(unit)) => match &*unit {
+        let unit = text(ctx, 2).unwrap_or_default();
+        if let ValueRef::Text(t) = ctx.get_raw(0)
+            && is_time(t)
+            && matches!(
+                &*unit,
+                "MICROSECOND" | "SECOND" | "MINUTE" | "HOUR" | "DAY" | "WEEK"
+            )
+        {
+            let moved = clock(ctx, 0)
+                .zip(count(ctx, 1, &unit))
+                .and_then(|(time, n)| {
+                    let start = DateTime::from_total(time, true);
+                    let moved = start.add(n, &unit)?.total();
+                    (moved.abs() <= MAX_TIME_MICROS).then(|| time::time_text(moved))
+                });
+            return opt(moved);
+        }
+        match (date(ctx, 0), count(ctx, 1, &unit)) {
+            (Some(d), Some(n)) => match &*unit {
                 "MICROSECOND" | "SECOND" | "MINUTE" | "HOUR" | "DAY" | "WEEK" | "MONTH"
                 | "QUARTER" | "YEAR" => opt(d.add(n, &unit).map(moved)),
                 _ => Err(fail(&format!("INTERVAL unit {unit} is not supported"))),
@@ -170,25 +198,94 @@ fn amount(unit: &str, value: &str) -> Option<i64> {
     Some(if negative { -sum } else { sum })
 }
 
-fn period(n: i64) -> i64 {
+/// The months of a period; 1210 if it is none.
+fn period(n: i64, function: &str) -> rusqlite::Result<i64> {
     let (year, month) = (n / 100, n % 100);
+    if n <= 0 || !(1..=12).contains(&month) {
+        return Err(raise(SqlError::new(
+            1210,
+            format!("Incorrect arguments to {function}"),
+        )));
+    }
     let year = match year {
         0..70 => 2000 + year,
         70..100 => 1900 + year,
         _ => year,
     };
-    year * 12 + month - 1
+    Ok(year * 12 + month - 1)
+}
+
+/// Whether a text is a TIME: digits and a colon.
+fn is_time(text: &[u8]) -> bool {
+    let text = text.strip_prefix(b"-").unwrap_or(text);
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    (2..=3).contains(&digits) && text.get(digits) == Some(&b':') && text.len() <= 16
+}
+
+/// The number of units of an interval. Only seconds have a fraction.
+fn count(ctx: &Call<'_>, i: usize, unit: &str) -> Option<f64> {
+    match ctx.get_raw(i) {
+        ValueRef::Real(x) if unit != "SECOND" => Some(x.round_ties_even()),
+        _ => real(ctx, i),
+    }
+}
+
+/// Digits behind the second that a number of seconds has.
+pub(crate) fn fraction_digits(ctx: &Call<'_>, i: usize) -> i64 {
+    match ctx.get_raw(i) {
+        ValueRef::Text(t) => {
+            let point = t.iter().position(|b| *b == b'.');
+            point.map_or(0, |at| (t.len() - at - 1).min(6) as i64)
+        }
+        ValueRef::Real(_) => 6,
+        _ => 0,
+    }
+}
+
+/// A date and time, or a time.
+pub(crate) enum Instant {
+    Moment(DateTime),
+    Time(i64),
+}
+
+impl Instant {
+    pub(crate) fn of(ctx: &Call<'_>, i: usize) -> Option<Self> {
+        let is_date = match ctx.get_raw(i) {
+            ValueRef::Text(t) | ValueRef::Blob(t) => {
+                let digits = t
+                    .trim_ascii_start()
+                    .iter()
+                    .take_while(|b| b.is_ascii_digit())
+                    .count();
+                digits > 0 && t.trim_ascii_start().get(digits) == Some(&b'-') || digits >= 12
+            }
+            ValueRef::Integer(n) => n >= 10_000_000_000,
+            ValueRef::Real(x) => x >= 1e10,
+            ValueRef::Null => return None,
+        };
+        match is_date {
+            true => date(ctx, i).map(Self::Moment),
+            false => clock(ctx, i).map(Self::Time),
+        }
+    }
 }
 
 /// A date or a time plus or minus a time.
 fn later(ctx: &Call<'_>, sign: i64) -> Answer {
-    opt(text(ctx, 0).zip(text(ctx, 1)).and_then(|(a, b)| {
-        let by = sign * time::parse_time(&b)?;
-        match DateTime::parse(&a).filter(|d| d.has_time || a.contains('-')) {
-            Some(d) => Some(DateTime::from_total(d.total().checked_add(by)?, true).text()),
-            None => Some(time::time_text(time::parse_time(&a)?.checked_add(by)?)),
+    let (Some(start), Some(by)) = (Instant::of(ctx, 0), clock(ctx, 1)) else {
+        return Ok(Value::Null);
+    };
+    let by = sign * by;
+    opt(match start {
+        Instant::Moment(d) => {
+            let sum = DateTime::from_total(d.total() + by, true);
+            (0..=9999).contains(&sum.civil().0).then(|| sum.text())
         }
-    }))
+        Instant::Time(time) => {
+            let sum = (time + by).clamp(-MAX_TIME_MICROS, MAX_TIME_MICROS);
+            Some(time::time_text(sum))
+        }
+    })
 }
 
 /// The text of a date, with its time if it has one.

@@ -10,6 +10,7 @@ mod assign;
 pub mod call;
 mod charset;
 mod compare;
+mod compress;
 mod context;
 mod control;
 mod date;
@@ -19,6 +20,7 @@ mod exact;
 mod format;
 mod interval;
 mod json;
+mod locale;
 mod lock;
 mod math;
 mod now;
@@ -30,6 +32,7 @@ mod record;
 mod regexp;
 mod rounding;
 mod search;
+mod statement;
 mod text;
 mod text_builder;
 mod uuid;
@@ -48,6 +51,7 @@ use tare_dialect::function::Signature;
 pub static FAMILIES: &[&[Function]] = &[
     address::FUNCTIONS,
     aggregate::FUNCTIONS,
+    compress::FUNCTIONS,
     context::FUNCTIONS,
     control::FUNCTIONS,
     date::FUNCTIONS,
@@ -62,6 +66,7 @@ pub static FAMILIES: &[&[Function]] = &[
     number::FUNCTIONS,
     part::FUNCTIONS,
     regexp::FUNCTIONS,
+    statement::FUNCTIONS,
     text::FUNCTIONS,
     uuid::FUNCTIONS,
     window::FUNCTIONS,

@@ -2,6 +2,7 @@
 
 use tare_mysql::date::Zone;
 
+use crate::interval::fraction_digits;
 use crate::prelude::*;
 
 /// By name.
@@ -18,7 +19,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     })
     .stable(),
     hidden("current_time", 0, 1, Time, "current_time_", |ctx| {
-        let digits = digits(ctx);
+        let digits = digits(ctx, "curtime")?;
         Ok(time::time_text_with(now(ctx).micros, digits).into())
     })
     .volatile(),
@@ -27,8 +28,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("from_unixtime", 1, 2, FromEpoch, |ctx| {
         opt(real(ctx, 0).and_then(|x| {
             let seconds = x.floor() as i64;
-            // The last second of MySQL's 64-bit times, on 3001-01-18.
-            if !(0..=32_536_771_199).contains(&seconds) {
+            if !(0..=LAST_SECOND).contains(&seconds) {
                 return None;
             }
             let micros = ((x - x.floor()) * 1e6).round() as i64;
@@ -39,19 +39,19 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             if ctx.len() == 2 {
                 text(ctx, 1).map(|f| time::format(at, &f))
             } else {
-                Some(at.text())
+                Some(at.text_with(fraction_digits(ctx, 0)))
             }
         }))
     }),
     renamed("localtime", 0, 1, DateTime, "now").volatile(),
     renamed("localtimestamp", 0, 1, DateTime, "now").volatile(),
     own("now", 0, 1, DateTime, |ctx| {
-        let digits = digits(ctx);
+        let digits = digits(ctx, "now")?;
         Ok(now(ctx).text_with(digits).into())
     })
     .volatile(),
     own("sysdate", 0, 1, DateTime, |ctx| {
-        Ok(now(ctx).text_with(digits(ctx)).into())
+        Ok(now(ctx).text_with(digits(ctx, "sysdate")?).into())
     })
     .volatile(),
     own("unix_timestamp", 0, 1, Epoch, unix_timestamp).volatile(),
@@ -61,18 +61,30 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             .into())
     })
     .stable(),
-    own("utc_time", 0, 1, Time, |_ctx| {
-        Ok(time::time_text(DateTime::from_local(time::now_utc().0, 0).micros).into())
+    own("utc_time", 0, 1, Time, |ctx| {
+        let (seconds, micros) = time::now_utc();
+        let at = DateTime::from_local(seconds, micros);
+        Ok(time::time_text_with(at.micros, digits(ctx, "utc_time")?).into())
     })
     .volatile(),
     own("utc_timestamp", 0, 1, DateTime, utc_timestamp).volatile(),
 ];
 
-/// The fractional digits of the first argument, or 0.
-fn digits(ctx: &Call<'_>) -> i64 {
+/// The last second of MySQL's 64-bit times, on 3001-01-18.
+const LAST_SECOND: i64 = 32_536_771_199;
+
+/// The fractional digits of the first argument, or 0; 1426 if they are too many.
+fn digits(ctx: &Call<'_>, function: &str) -> rusqlite::Result<i64> {
     match ctx.len() {
-        0 => 0,
-        _ => int(ctx, 0).unwrap_or(0).clamp(0, 6),
+        0 => Ok(0),
+        _ => match int(ctx, 0).unwrap_or(0) {
+            n @ 0..=6 => Ok(n),
+            n => {
+                let message =
+                    format!("Too-big precision {n} specified for '{function}'. Maximum is 6.");
+                Err(raise(SqlError::new(1426, message)))
+            }
+        },
     }
 }
 
@@ -86,20 +98,26 @@ fn now(ctx: &Call<'_>) -> DateTime {
 
 fn utc_timestamp(ctx: &Call<'_>) -> Answer {
     let (seconds, micros) = time::now_utc();
-    let micros = if ctx.is_empty() { 0 } else { micros };
-    Ok(DateTime::from_local(seconds, micros).text().into())
+    let at = DateTime::from_local(seconds, micros);
+    Ok(at.text_with(digits(ctx, "utc_timestamp")?).into())
 }
 
-/// Seconds since 1970, now or at a local time.
+/// Seconds since 1970, now or at a local time; 0 for what is no time between 1970 and 3001.
 fn unix_timestamp(ctx: &Call<'_>) -> Answer {
     if ctx.is_empty() {
         return Ok(Value::Integer(time::now_utc().0));
     }
-    opt(date(ctx, 0).map(|d| {
-        let utc = ctx.session.zone().utc(d).total().div_euclid(1_000_000);
-        match d.total().rem_euclid(1_000_000) {
-            0 => Value::Integer(utc),
-            micros => Value::Real(utc as f64 + micros as f64 / 1e6),
+    if matches!(ctx.get_raw(0), ValueRef::Null) {
+        return Ok(Value::Null);
+    }
+    let utc = date(ctx, 0).map(|d| ctx.session.zone().utc(d).total());
+    let utc = utc.filter(|utc| (0..=LAST_SECOND * 1_000_000 + 999_999).contains(utc));
+    let total = utc.unwrap_or(0);
+    Ok(match total % 1_000_000 {
+        0 => Value::Integer(total / 1_000_000),
+        micros => {
+            let text = format!("{}.{micros:06}", total / 1_000_000);
+            Value::Text(text.trim_end_matches('0').to_owned())
         }
-    }))
+    })
 }

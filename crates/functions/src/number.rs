@@ -1,30 +1,40 @@
 //! Numbers as texts and bits, and conversions to numbers.
 
+use tare_mysql::decimal::Decimal;
 use tare_mysql::number::Number;
 
+use crate::exact;
+use crate::locale::Separators;
 use crate::prelude::*;
+use crate::rounding::rounded;
 use crate::text_builder::TextBuilder;
 
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("bin", 1, 1, Text, |ctx| {
-        opt(int(ctx, 0).map(|n| format!("{n:b}")))
+        opt(text(ctx, 0)
+            .filter(|s| !s.is_empty())
+            .and_then(|s| conv(&s, 10, 2)))
     }),
-    own("bit_count", 1, 1, Int, |ctx| {
-        opt(int(ctx, 0).map(|n| i64::from(n.count_ones())))
+    own("bit_count", 1, 1, Int, |ctx| match ctx.get_raw(0) {
+        ValueRef::Blob(bytes) => {
+            let ones = bytes.iter().map(|b| i64::from(b.count_ones())).sum::<i64>();
+            Ok(Value::Integer(ones))
+        }
+        _ => opt(int(ctx, 0).map(|n| i64::from(n.count_ones()))),
     }),
     own("conv", 3, 3, Text, |ctx| {
         match (text(ctx, 0), int(ctx, 1), int(ctx, 2)) {
-            (Some(s), Some(from), Some(to)) => opt(conv(&s, from, to)),
+            (Some(s), Some(from), Some(to)) if !s.is_empty() => opt(conv(&s, from, to)),
             _ => Ok(Value::Null),
         }
     }),
     own("crc32", 1, 1, Unsigned, |ctx| {
-        let Some(s) = text(ctx, 0) else {
+        let Some(bytes) = bytes(ctx, 0) else {
             return Ok(Value::Null);
         };
         let mut crc = flate2::Crc::new();
-        crc.update(s.as_bytes());
+        crc.update(&bytes);
         Ok(Value::Integer(crc.sum().into()))
     }),
     own("export_set", 3, 5, Text, |ctx| {
@@ -41,7 +51,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             return Ok(Value::Null);
         };
         let mut builder = TextBuilder::default();
-        for i in 0..n.clamp(0, 64) {
+        let n = if (0..=64).contains(&n) { n } else { 64 };
+        for i in 0..n {
             let part = if bits >> i & 1 == 1 { &on } else { &off };
             if i > 0 {
                 builder.push(&separator);
@@ -49,26 +60,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             builder.push(part);
         }
         Ok(builder.into_value())
-    }),
-    own("format", 2, 3, Text, |ctx| {
-        opt(real(ctx, 0).zip(int(ctx, 1)).map(|(x, n)| {
-            let text = format!("{:.*}", n.clamp(0, 30) as usize, x.abs());
-            let (integer, fraction) = text.split_once('.').unwrap_or((&text, ""));
-            let mut grouped = String::new();
-            for (i, c) in integer.chars().enumerate() {
-                if i > 0 && (integer.len() - i) % 3 == 0 {
-                    grouped.push(',');
-                }
-                grouped.push(c);
-            }
-            let sign = if x < 0.0 { "-" } else { "" };
-            if fraction.is_empty() {
-                format!("{sign}{grouped}")
-            } else {
-                format!("{sign}{grouped}.{fraction}")
-            }
-        }))
-    }),
+    })
+    .of_bytes(),
+    own("format", 2, 3, Text, format),
     own("format_bytes", 1, 1, Text, |ctx| {
         opt(readable_number(ctx).map(|x| {
             let units = ["bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -114,11 +108,57 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             builder.push(&member);
         }
         Ok(builder.into_value())
-    }),
+    })
+    .of_bytes(),
     own("oct", 1, 1, Text, |ctx| {
-        opt(int(ctx, 0).map(|n| format!("{n:o}")))
+        opt(text(ctx, 0)
+            .filter(|s| !s.is_empty())
+            .and_then(|s| conv(&s, 10, 8)))
     }),
 ];
+
+/// FORMAT: a number with separators, as a locale has them.
+fn format(ctx: &Call<'_>) -> Answer {
+    let Some(digits) = int(ctx, 1) else {
+        return Ok(Value::Null);
+    };
+    let digits = i64::from(digits as i32).clamp(0, 30);
+    let number = match ctx.get_raw(0) {
+        ValueRef::Null => return Ok(Value::Null),
+        ValueRef::Real(x) => {
+            let text = format!("{}", rounded(x, digits as i32));
+            Decimal::parse(&text).unwrap_or_else(|| 0i64.into())
+        }
+        _ => exact::decimal(ctx, 0).unwrap_or_else(|| 0i64.into()),
+    };
+    let number = number.rounded(digits);
+    let locale = if ctx.len() == 3 { text(ctx, 2) } else { None };
+    let locale = match Separators::of(locale.as_deref().unwrap_or("en_US")) {
+        Some(locale) => locale,
+        None => {
+            let message = format!("Unknown locale: '{}'", locale.unwrap_or_default());
+            ctx.session.warn(1649, &message);
+            Separators::default()
+        }
+    };
+    let text = number.abs().text();
+    let (integer, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let mut out = String::new();
+    if number.is_negative() && !number.is_zero() {
+        out.push('-');
+    }
+    for (i, c) in integer.chars().enumerate() {
+        if i > 0 && locale.is_before_group(integer.len() - i) {
+            out.push_str(locale.group);
+        }
+        out.push(c);
+    }
+    if digits > 0 {
+        out.push_str(locale.point);
+        out.push_str(&format!("{fraction:0<0$}", digits as usize));
+    }
+    Ok(out.into())
+}
 
 /// The number to format, with a warning if a text is not entirely a number. An empty text is 0.
 fn readable_number(ctx: &Call<'_>) -> Option<f64> {
@@ -173,6 +213,12 @@ pub(crate) static HELPERS: &[Helper] = &[
         opt(int(ctx, 0).zip(int(ctx, 1)).map(|(a, b)| a ^ b))
     }),
     helper("tare_real", 1, 1, |ctx| opt(real(ctx, 0))),
+    helper("tare_float", 1, 1, |ctx| match real(ctx, 0) {
+        Some(x) if x.abs() > f64::from(f32::MAX) => {
+            Err(raise(SqlError::new(1690, "FLOAT value is out of range")))
+        }
+        x => opt(x.map(|x| f64::from(x as f32))),
+    }),
     // A number as it is, a text's as far as it goes.
     helper("tare_number", 1, 1, |ctx| {
         Ok(match ctx.get_raw(0) {

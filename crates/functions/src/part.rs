@@ -10,27 +10,31 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     own("left", 2, 2, TextOf, |ctx| {
         let arguments = text(ctx, 0).zip(int(ctx, 1));
         opt(arguments.map(|(s, n)| s[..offset(&s, n.max(0) as usize)].to_owned()))
-    }),
+    })
+    .of_bytes(),
     own("locate", 2, 3, Int, |ctx| {
-        let from = if ctx.len() == 3 {
-            int(ctx, 2).unwrap_or(0)
-        } else {
-            1
-        };
-        let Some((what, s)) = text(ctx, 0).zip(text(ctx, 1)) else {
+        let from = if ctx.len() == 3 { int(ctx, 2) } else { Some(1) };
+        let (Some(what), Some(s), Some(from)) = (text(ctx, 0), text(ctx, 1), from) else {
             return Ok(Value::Null);
         };
-        if from < 1 {
+        let Some(skip) = usize::try_from(from).ok().and_then(|n| n.checked_sub(1)) else {
+            return Ok(Value::Integer(0));
+        };
+        let (what, s) = match ctx.reads_bytes() {
+            true => (what, s),
+            false => (what.to_lowercase().into(), s.to_lowercase().into()),
+        };
+        if skip > s.chars().count() {
             return Ok(Value::Integer(0));
         }
-        let (what, s) = (what.to_lowercase(), s.to_lowercase());
-        let start = offset(&s, from as usize - 1);
-        let at = s[start..].find(&what).map(|at| start + at);
+        let start = offset(&s, skip);
+        let at = s[start..].find(&*what).map(|at| start + at);
         Ok(Value::Integer(
             at.map_or(0, |at| s[..at].chars().count() as i64 + 1),
         ))
-    }),
-    own("lpad", 3, 3, Text, |ctx| padded(ctx, true)),
+    })
+    .of_bytes(),
+    own("lpad", 3, 3, Text, |ctx| padded(ctx, true)).of_bytes(),
     code("ltrim", 1, 1, Text, ltrim),
     renamed("mid", 3, 3, Text, "tare_substr"),
     own("right", 2, 2, TextOf, |ctx| {
@@ -39,10 +43,11 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         };
         let skip = s.chars().count().saturating_sub(n.max(0) as usize);
         Ok(s[offset(&s, skip)..].to_owned().into())
-    }),
-    own("rpad", 3, 3, Text, |ctx| padded(ctx, false)),
+    })
+    .of_bytes(),
+    own("rpad", 3, 3, Text, |ctx| padded(ctx, false)).of_bytes(),
     code("rtrim", 1, 1, Text, rtrim),
-    hidden("substr", 2, 3, Text, "tare_substr", substring),
+    hidden("substr", 2, 3, Text, "tare_substr", substring).of_bytes(),
     renamed("substring", 2, 3, Text, "tare_substr"),
     own("substring_index", 3, 3, Text, |ctx| {
         let (Some(s), Some(delimiter), Some(n)) = (text(ctx, 0), text(ctx, 1), int(ctx, 2)) else {
@@ -51,25 +56,31 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         if delimiter.is_empty() || n == 0 {
             return Ok(String::new().into());
         }
-        let nth = n.unsigned_abs() as usize - 1;
+        let nth = usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX) - 1;
         let matched = match n > 0 {
             true => s.match_indices(&*delimiter).nth(nth),
-            false => s.rmatch_indices(&*delimiter).nth(nth),
+            // They are counted from the beginning, which matters where they overlap.
+            false => {
+                let count = s.match_indices(&*delimiter).count();
+                let from_start = count.checked_sub(nth).and_then(|n| n.checked_sub(1));
+                from_start.and_then(|i| s.match_indices(&*delimiter).nth(i))
+            }
         };
         match matched {
             Some((at, _)) if n > 0 => Ok(s[..at].to_owned().into()),
             Some((at, _)) => Ok(s[at + delimiter.len()..].to_owned().into()),
             None => as_text(ctx, 0),
         }
-    }),
+    })
+    .of_bytes(),
     code("trim", 1, 2, Text, trim),
 ];
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[
-    helper("tare_ltrim", 2, 2, |ctx| trimmed(ctx, true, false)),
-    helper("tare_rtrim", 2, 2, |ctx| trimmed(ctx, false, true)),
-    helper("tare_trim", 2, 2, |ctx| trimmed(ctx, true, true)),
+    helper("tare_ltrim", 2, 2, |ctx| trimmed(ctx, true, false)).of_bytes(),
+    helper("tare_rtrim", 2, 2, |ctx| trimmed(ctx, false, true)).of_bytes(),
+    helper("tare_trim", 2, 2, |ctx| trimmed(ctx, true, true)).of_bytes(),
 ];
 
 /// INSTR is LOCATE the other way round.
@@ -138,9 +149,13 @@ fn padded(ctx: &Call<'_>, left: bool) -> Answer {
         return Ok(Value::Null);
     };
     let (n, length) = (usize::try_from(n).unwrap_or(usize::MAX), s.chars().count());
-    if n > MAX_TEXT_BYTES || (pad.is_empty() && n > length) {
+    // A character may have four bytes.
+    let width = if ctx.reads_bytes() { 1 } else { 4 };
+    if n.saturating_mul(width) > MAX_TEXT_BYTES {
         return Ok(Value::Null);
     }
+    // Nothing fills nothing.
+    let n = if pad.is_empty() { n.min(length) } else { n };
     let s = &s[..offset(&s, n)];
     let mut builder = TextBuilder::default();
     if !left {

@@ -49,6 +49,8 @@ pub struct Function {
     pub signature: Signature,
     /// `None`: SQLite has it, or another record has the body.
     body: Option<Body>,
+    /// If an argument is bytes, it reads and returns bytes.
+    handles_bytes: bool,
 }
 
 /// A function that only the dialect calls.
@@ -59,6 +61,7 @@ pub struct Helper {
     most: u8,
     evaluation: Evaluation,
     body: Body,
+    handles_bytes: bool,
 }
 
 const fn function(
@@ -79,6 +82,7 @@ const fn function(
             evaluation: Evaluation::Immutable,
         },
         body,
+        handles_bytes: false,
     }
 }
 
@@ -161,6 +165,7 @@ pub const fn helper(name: &'static str, fewest: u8, most: u8, body: Scalar) -> H
         most,
         evaluation: Evaluation::Immutable,
         body: Body::Scalar(body),
+        handles_bytes: false,
     }
 }
 
@@ -172,12 +177,19 @@ pub const fn aggregated_helper(name: &'static str, arguments: u8, body: AddAggre
         most: arguments,
         evaluation: Evaluation::Aggregate,
         body: Body::Aggregate(body),
+        handles_bytes: false,
     }
 }
 
 impl Function {
     const fn evaluated(mut self, evaluation: Evaluation) -> Self {
         self.signature.evaluation = evaluation;
+        self
+    }
+
+    /// If an argument is bytes, it reads and returns bytes.
+    pub const fn of_bytes(mut self) -> Self {
+        self.handles_bytes = true;
         self
     }
 
@@ -219,11 +231,18 @@ impl Function {
             evaluation,
             ..
         } = self.signature;
-        body.register(db, session, name, (fewest, most), evaluation)
+        let traits = (evaluation, self.handles_bytes);
+        body.register(db, session, name, (fewest, most), traits)
     }
 }
 
 impl Helper {
+    /// If an argument is bytes, it reads and returns bytes.
+    pub const fn of_bytes(mut self) -> Self {
+        self.handles_bytes = true;
+        self
+    }
+
     /// The next call may give another value, or do something.
     pub const fn volatile(mut self) -> Self {
         self.evaluation = Evaluation::Volatile;
@@ -236,8 +255,13 @@ impl Helper {
         session: &Arc<dyn EvaluationContext>,
     ) -> rusqlite::Result<()> {
         let arguments = (self.fewest, self.most);
-        self.body
-            .register(db, session, self.name, arguments, self.evaluation)
+        self.body.register(
+            db,
+            session,
+            self.name,
+            arguments,
+            (self.evaluation, self.handles_bytes),
+        )
     }
 }
 
@@ -251,7 +275,7 @@ pub fn scalar(
     body: Scalar,
 ) -> rusqlite::Result<()> {
     let arguments = (arguments, arguments);
-    Body::Scalar(body).register(db, session, name, arguments, evaluation)
+    Body::Scalar(body).register(db, session, name, arguments, (evaluation, false))
 }
 
 impl Body {
@@ -261,7 +285,7 @@ impl Body {
         session: &Arc<dyn EvaluationContext>,
         name: &str,
         (fewest, most): (u8, u8),
-        evaluation: Evaluation,
+        (evaluation, handles_bytes): (Evaluation, bool),
     ) -> rusqlite::Result<()> {
         let mut flags = FunctionFlags::SQLITE_UTF8;
         if evaluation == Evaluation::Immutable {
@@ -276,13 +300,13 @@ impl Body {
                 Self::Scalar(body) => {
                     let session = session.clone();
                     db.create_scalar_function(name, arguments, flags, move |ctx| {
-                        let call = Call::new(ctx, &*session);
+                        let call = Call::new(ctx, &*session, handles_bytes);
                         call.check_arguments()?;
                         let value = body(&call)?;
                         check_long((&value).into())?;
                         Ok(match call.chosen.get() {
                             Some(i) => CallValue::Argument(i),
-                            None => CallValue::Computed(value),
+                            None => CallValue::Computed(call.finished(value)),
                         })
                     })?;
                 }

@@ -12,9 +12,21 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(5))?) else {
             return Ok(Value::Null);
         };
-        let at = number_or(ctx, 2, 1);
-        let nth = number_or(ctx, 3, 1);
-        let behind = ctx.len() > 4 && int(ctx, 4) == Some(1);
+        let (Some(at), Some(nth), Some(behind)) = (
+            number_or(ctx, 2, 1),
+            number_or(ctx, 3, 1),
+            number_or(ctx, 4, 0),
+        ) else {
+            return Ok(Value::Null);
+        };
+        if !(0..=1).contains(&behind) {
+            let message = "Incorrect arguments to regexp_instr: return_option must be 1 or 0.";
+            return Err(wrong(1210, message));
+        }
+        if at < 1 || at > value.chars().count() as i64 {
+            return Err(out_of_bounds());
+        }
+        let behind = behind == 1;
         let place = tail(&value, at).and_then(|(rest, before)| {
             let m = re.find_iter(rest).nth(nth.max(1) as usize - 1)?;
             let end = if behind { m.end() } else { m.start() };
@@ -26,6 +38,9 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let Some(value) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
+        if ctx.len() > 2 && matches!(ctx.get_raw(2), ValueRef::Null) {
+            return Ok(Value::Null);
+        }
         Ok(compiled(ctx, 1, Some(2))?
             .map_or(Value::Null, |re| Value::Integer(re.is_match(&value).into())))
     }),
@@ -35,13 +50,13 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         else {
             return Ok(Value::Null);
         };
-        let at = number_or(ctx, 3, 1);
-        let nth = number_or(ctx, 4, 0);
+        let (Some(at), Some(nth)) = (number_or(ctx, 3, 1), number_or(ctx, 4, 0)) else {
+            return Ok(Value::Null);
+        };
+        let nth = if nth < 0 { 1 } else { nth };
+        check_position(at, "regexp_replace")?;
         let Some((rest, _)) = tail(&value, at) else {
-            return Err(wrong(
-                3686,
-                "Index out of bounds in regular expression search.",
-            ));
+            return Err(out_of_bounds());
         };
         let head = &value[..value.len() - rest.len()];
         let mut builder = TextBuilder::default();
@@ -67,13 +82,15 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let (Some(value), Some(re)) = (text(ctx, 0), compiled(ctx, 1, Some(4))?) else {
             return Ok(Value::Null);
         };
-        let at = number_or(ctx, 2, 1);
-        let nth = number_or(ctx, 3, 1);
-        opt(tail(&value, at).and_then(|(rest, _)| {
-            re.find_iter(rest)
-                .nth(nth.max(1) as usize - 1)
-                .map(|m| m.as_str().to_owned())
-        }))
+        let (Some(at), Some(nth)) = (number_or(ctx, 2, 1), number_or(ctx, 3, 1)) else {
+            return Ok(Value::Null);
+        };
+        check_position(at, "regexp_substr")?;
+        let Some((rest, _)) = tail(&value, at) else {
+            return Err(out_of_bounds());
+        };
+        let part = re.find_iter(rest).nth(nth.max(1) as usize - 1);
+        opt(part.map(|m| m.as_str().to_owned()))
     }),
 ];
 
@@ -127,6 +144,12 @@ fn compiled(
     let Some(pattern) = text(ctx, i) else {
         return Ok(None);
     };
+    if (0..=i).any(|i| matches!(ctx.get_raw(i), ValueRef::Blob(_))) {
+        return Err(wrong(
+            3995,
+            "Character set 'binary' cannot be used in conjunction with 'utf8mb4_general_ci' in call to regexp_like.",
+        ));
+    }
     if pattern.is_empty() {
         return Err(wrong(3685, "Illegal argument to a regular expression."));
     }
@@ -177,6 +200,13 @@ fn build(pattern: &str, options: &str) -> Result<Regex> {
             d if d.contains("unclosed group") || d.contains("unopened group") => {
                 wrong(3691, "Mismatched parenthesis in regular expression.")
             }
+            d if d.contains("unclosed character class") => wrong(
+                3696,
+                "The regular expression contains an unclosed bracket expression.",
+            ),
+            d if d.contains("repetition operator missing expression") => {
+                wrong(3688, "Syntax error in regular expression.")
+            }
             _ => wrong(1139, &format!("Got error '{detail}' from regexp")),
         }
     })
@@ -192,8 +222,25 @@ fn tail(s: &str, position: i64) -> Option<(&str, i64)> {
     }
 }
 
-/// A number that may be left out.
-fn number_or(ctx: &Call<'_>, i: usize, otherwise: i64) -> i64 {
-    let given = (i < ctx.len()).then(|| int(ctx, i)).flatten();
-    given.unwrap_or(otherwise)
+/// A number that may be left out, of 32 bits; `None` for NULL.
+fn number_or(ctx: &Call<'_>, i: usize, otherwise: i64) -> Option<i64> {
+    match i < ctx.len() {
+        true => int(ctx, i).map(|n| i64::from(n as i32)),
+        false => Some(otherwise),
+    }
+}
+
+/// 1583 for a position before the first character.
+fn check_position(at: i64, function: &str) -> Result<()> {
+    match at < 1 {
+        true => Err(wrong(
+            1583,
+            &format!("Incorrect parameters in the call to native function '{function}'"),
+        )),
+        false => Ok(()),
+    }
+}
+
+fn out_of_bounds() -> rusqlite::Error {
+    wrong(3686, "Index out of bounds in regular expression search.")
 }

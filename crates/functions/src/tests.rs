@@ -37,7 +37,7 @@ impl EvaluationContext for Nobody {
     fn user_variable(&self, _: &str) -> Value {
         Value::Null
     }
-    fn set_user_variable(&self, _: &str, _: Value) {}
+    fn set_user_variable(&self, _: &str, _: Value, _: bool) {}
     fn sys_option(&self, _: &str) -> Option<String> {
         None
     }
@@ -151,7 +151,7 @@ fn a_replacement_has_the_groups_of_its_match() {
         assert_eq!(text.as_deref(), Ok(expected), "{new}");
     }
     for (nth, expected) in [
-        (-1, "[a][b]"),
+        (-1, "[a]b"),
         (0, "[a][b]"),
         (1, "[a]b"),
         (2, "a[b]"),

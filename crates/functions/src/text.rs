@@ -3,7 +3,7 @@
 use sqlparser::ast::{BinaryOperator, DataType};
 use tare_mysql::collation;
 
-use crate::compare::{bound, compare_lowercase, extreme, like};
+use crate::compare::{bound, extreme, like};
 use crate::prelude::*;
 use crate::search::offset;
 use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder, limited};
@@ -11,7 +11,7 @@ use crate::text_builder::{MAX_TEXT_BYTES, TextBuilder, limited};
 /// By name.
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("ascii", 1, 1, Int, |ctx| {
-        opt(text(ctx, 0).map(|s| i64::from(s.bytes().next().unwrap_or(0))))
+        opt(bytes(ctx, 0).map(|b| i64::from(b.first().copied().unwrap_or(0))))
     }),
     code("bit_length", 1, 1, Int, bit_length),
     renamed("char_length", 1, 1, Int, "length"),
@@ -19,7 +19,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     code("charset", 1, 1, Text, charset),
     code("coercibility", 1, 1, Int, coercibility),
     code("collation", 1, 1, Text, collation),
-    own("concat", 1, ANY, Text, concat),
+    own("concat", 1, ANY, Text, concat).of_bytes(),
     own("concat_ws", 2, ANY, Text, |ctx| {
         let Some(separator) = text(ctx, 0) else {
             return Ok(Value::Null);
@@ -32,28 +32,41 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             builder.push(&part);
         }
         Ok(builder.into_value())
-    }),
+    })
+    .of_bytes(),
     own("elt", 2, ANY, Text, |ctx| match int(ctx, 0) {
         Some(n) if n >= 1 && (n as usize) < ctx.len() => as_text(ctx, n as usize),
         _ => Ok(Value::Null),
-    }),
+    })
+    .of_bytes(),
     own("field", 2, ANY, Int, |ctx| {
-        let Some(what) = text(ctx, 0) else {
-            return Ok(Value::Integer(0));
+        let is_number = |i| matches!(ctx.get_raw(i), ValueRef::Real(_) | ValueRef::Integer(_));
+        let at = if (0..ctx.len()).any(is_number) {
+            let what = real(ctx, 0);
+            (1..ctx.len()).find(|&i| what.is_some() && real(ctx, i) == what)
+        } else {
+            let what = text(ctx, 0);
+            let is_same = |t: &str| match &what {
+                Some(what) if ctx.reads_bytes() => t == what,
+                Some(what) => collation::compare(t, what).is_eq(),
+                None => false,
+            };
+            (1..ctx.len()).find(|&i| text(ctx, i).is_some_and(|t| is_same(&t)))
         };
-        let at =
-            (1..ctx.len()).find(|&i| text(ctx, i).is_some_and(|t| t.eq_ignore_ascii_case(&what)));
         Ok(Value::Integer(at.unwrap_or(0) as i64))
-    }),
+    })
+    .of_bytes(),
     own("find_in_set", 2, 2, Int, |ctx| {
         let Some((what, set)) = text(ctx, 0).zip(text(ctx, 1)) else {
             return Ok(Value::Null);
         };
-        let at = set
-            .split(',')
-            .position(|part| part.eq_ignore_ascii_case(&what));
+        let at = set.split(',').position(|part| match ctx.reads_bytes() {
+            true => part == what,
+            false => collation::compare(part, &what).is_eq(),
+        });
         Ok(Value::Integer(at.map_or(0, |at| at as i64 + 1)))
-    }),
+    })
+    .of_bytes(),
     hidden("insert", 4, 4, Text, "tare_insert", |ctx| {
         let (Some(s), Some(at), Some(n), Some(new)) =
             (text(ctx, 0), int(ctx, 1), int(ctx, 2), text(ctx, 3))
@@ -73,17 +86,36 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let to = from + offset(&s[from..], n as usize);
         let parts = [&s[..from], &new, &s[to..]];
         Ok(TextBuilder::from_iter(parts).into_value())
-    }),
+    })
+    .of_bytes(),
     renamed("lcase", 1, 1, TextOf, "tare_lower"),
     renamed("length", 1, 1, Int, "octet_length"),
     // SQLite's own functions change only ASCII letters.
     hidden("lower", 1, 1, TextOf, "tare_lower", |ctx| {
-        opt(text(ctx, 0).map(|s| limited(s.to_lowercase())))
+        match ctx.get_raw(0) {
+            // Bytes have no letters.
+            ValueRef::Blob(_) => ctx.argument(0),
+            _ => opt(text(ctx, 0).map(|s| limited(s.to_lowercase()))),
+        }
     }),
     sqlites("octet_length", 1, 1, Int),
     own("ord", 1, 1, Int, |ctx| {
-        opt(text(ctx, 0).map(|s| s.chars().next().map_or(0, |c| i64::from(u32::from(c)))))
-    }),
+        // The bytes of the first character, as a number.
+        opt(text(ctx, 0).map(|s| {
+            let first = s.chars().next();
+            first.map_or(0, |c| {
+                let mut buffer = [0; 4];
+                let bytes = if ctx.reads_bytes() {
+                    buffer[0] = c as u32 as u8;
+                    &buffer[..1]
+                } else {
+                    c.encode_utf8(&mut buffer).as_bytes()
+                };
+                bytes.iter().fold(0, |n, b| n << 8 | i64::from(*b))
+            })
+        }))
+    })
+    .of_bytes(),
     own("quote", 1, 1, TextOf, |ctx| {
         let Some(s) = text(ctx, 0) else {
             return Ok("NULL".to_owned().into());
@@ -91,11 +123,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         let mut builder = TextBuilder::default();
         builder.push("'");
         let mut rest = &*s;
-        while let Some(at) = rest.find(['\\', '\'', '\0']) {
+        while let Some(at) = rest.find(['\\', '\'', '\0', '\u{1a}']) {
             builder.push(&rest[..at]);
             builder.push(match rest.as_bytes()[at] {
                 b'\\' => "\\\\",
                 b'\'' => "\\'",
+                b'\x1a' => "\\Z",
                 _ => "\\0",
             });
             rest = &rest[at + 1..];
@@ -103,7 +136,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         builder.push(rest);
         builder.push("'");
         Ok(builder.into_value())
-    }),
+    })
+    .of_bytes(),
     own("repeat", 2, 2, Text, |ctx| {
         let Some((s, n)) = text(ctx, 0).zip(int(ctx, 1)) else {
             return Ok(Value::Null);
@@ -113,7 +147,8 @@ pub(crate) static FUNCTIONS: &[Function] = &[
             true => Ok(Value::Null),
             false => Ok(s.repeat(n).into()),
         }
-    }),
+    })
+    .of_bytes(),
     hidden("replace", 3, 3, Text, "tare_replace", |ctx| {
         let (Some(s), Some(from), Some(to)) = (text(ctx, 0), text(ctx, 1), text(ctx, 2)) else {
             return Ok(Value::Null);
@@ -130,24 +165,33 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         }
         builder.push(&s[done..]);
         Ok(builder.into_value())
-    }),
+    })
+    .of_bytes(),
     own("reverse", 1, 1, Text, |ctx| {
         opt(text(ctx, 0).map(|s| s.chars().rev().collect::<String>()))
-    }),
+    })
+    .of_bytes(),
     own("soundex", 1, 1, Text, |ctx| {
         opt(text(ctx, 0).map(|s| soundex(&s)))
     }),
     own("space", 1, 1, Text, |ctx| {
-        let spaces = |n: i64| " ".repeat(n.clamp(0, MAX_TEXT_BYTES as i64) as usize);
-        opt(int(ctx, 0).map(spaces))
+        let n = int(ctx, 0).filter(|n| *n <= MAX_TEXT_BYTES as i64);
+        opt(n.map(|n| " ".repeat(n.max(0) as usize)))
     }),
     own("strcmp", 2, 2, Int, |ctx| {
         let arguments = text(ctx, 0).zip(text(ctx, 1));
-        opt(arguments.map(|(a, b)| compare_lowercase(&a, &b) as i64))
-    }),
+        opt(arguments.map(|(a, b)| match ctx.reads_bytes() {
+            true => a.cmp(&b) as i64,
+            false => collation::compare(&a, &b) as i64,
+        }))
+    })
+    .of_bytes(),
     renamed("ucase", 1, 1, TextOf, "tare_upper"),
     hidden("upper", 1, 1, TextOf, "tare_upper", |ctx| {
-        opt(text(ctx, 0).map(|s| limited(s.to_uppercase())))
+        match ctx.get_raw(0) {
+            ValueRef::Blob(_) => ctx.argument(0),
+            _ => opt(text(ctx, 0).map(|s| limited(s.to_uppercase()))),
+        }
     }),
     code("weight_string", 1, 1, Bytes, weight_string),
 ];
@@ -176,7 +220,7 @@ pub(crate) static HELPERS: &[Helper] = &[
     helper("tare_like_to", 2, 2, |ctx| {
         bound(ctx, |(_, high)| high, "\u{ffff}")
     }),
-    helper("concat_", 0, ANY, concat),
+    helper("concat_", 0, ANY, concat).of_bytes(),
     helper("tare_tuple", 0, ANY, |ctx| {
         // Rows that differ give texts that differ: each part with its length before it.
         let mut builder = TextBuilder::default();

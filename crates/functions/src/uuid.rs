@@ -8,9 +8,13 @@ use crate::prelude::*;
 pub(crate) static FUNCTIONS: &[Function] = &[
     own("bin_to_uuid", 1, 2, Text, |ctx| {
         let swap = ctx.len() == 2 && int(ctx, 1).unwrap_or(0) != 0;
-        opt(bytes(ctx, 0)
-            .and_then(|b| <[u8; 16]>::try_from(&*b).ok())
-            .map(|b| Uuid::from_bytes(unswapped(b, swap)).to_string()))
+        let Some(all) = bytes(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        match <[u8; 16]>::try_from(&*all) {
+            Ok(b) => Ok(Uuid::from_bytes(unswapped(b, swap)).to_string().into()),
+            Err(_) => Err(no_uuid(&all, "bin_to_uuid")),
+        }
     }),
     own("is_uuid", 1, 1, Int, |ctx| {
         opt(text(ctx, 0).map(|s| i64::from(uuid_bytes(&s).is_some())))
@@ -31,11 +35,24 @@ pub(crate) static FUNCTIONS: &[Function] = &[
     .volatile(),
     own("uuid_to_bin", 1, 2, Bytes, |ctx| {
         let swap = ctx.len() == 2 && int(ctx, 1).unwrap_or(0) != 0;
-        opt(text(ctx, 0)
-            .and_then(|s| uuid_bytes(&s))
-            .map(|b| swapped(b, swap).to_vec()))
+        let Some(text) = text(ctx, 0) else {
+            return Ok(Value::Null);
+        };
+        match uuid_bytes(&text) {
+            Some(b) => Ok(Value::Blob(swapped(b, swap).to_vec())),
+            None => Err(no_uuid(text.as_bytes(), "uuid_to_bin")),
+        }
     }),
 ];
+
+/// 1411.
+fn no_uuid(value: &[u8], function: &str) -> rusqlite::Error {
+    let value = quoted(value);
+    raise(SqlError::new(
+        1411,
+        format!("Incorrect string value: '{value}' for function {function}"),
+    ))
+}
 
 /// Parses a UUID with hyphens or without, in braces or not. MySQL accepts no URNs.
 fn uuid_bytes(text: &str) -> Option<[u8; 16]> {

@@ -40,6 +40,14 @@ impl Series {
         }
     }
 
+    /// ICU_VERSION(): what the server of this series has.
+    pub const fn icu_version(self) -> &'static str {
+        match self {
+            Self::V8_0 | Self::Mariadb => "60.2",
+            Self::V9_7 => "78.3",
+        }
+    }
+
     /// The server with these tables, for messages.
     pub const fn server(self) -> &'static str {
         match self {

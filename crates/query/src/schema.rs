@@ -12,7 +12,7 @@ use tare_mysql::wire::column::{Definition, WireType};
 use crate::programs::{self, Programs};
 use crate::rights::check_table;
 use tare_dialect::function::Signature;
-use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, View};
+use tare_dialect::schema::{Procedure, Routine, Schema, SystemColumn, VariableTypes, View};
 use tare_mysql::series::Series;
 use tare_rows::definition::definitions;
 use tare_rows::describe::{Meta, Table};
@@ -25,6 +25,7 @@ pub struct SystemSchema<'c> {
     databases: Databases<'c>,
     /// The session whose statement is read; `None` for a statement of the server's own.
     session: Option<&'c dyn SessionFacts>,
+    variables: Option<&'c dyn VariableTypes>,
 }
 
 /// The users' databases.
@@ -45,6 +46,7 @@ impl<'c> SystemSchema<'c> {
             programs,
             databases: Databases::Unknown,
             session: None,
+            variables: None,
         }
     }
 
@@ -54,6 +56,7 @@ impl<'c> SystemSchema<'c> {
             programs,
             databases: Databases::None,
             session: None,
+            variables: None,
         }
     }
 
@@ -63,6 +66,16 @@ impl<'c> SystemSchema<'c> {
             programs,
             databases: Databases::Of(connection),
             session: None,
+            variables: None,
+        }
+    }
+
+    /// Adds the user variables of a session.
+    #[must_use]
+    pub fn with_variables(self, variables: &'c dyn VariableTypes) -> Self {
+        Self {
+            variables: Some(variables),
+            ..self
         }
     }
 
@@ -145,6 +158,10 @@ impl Schema for SystemSchema<'_> {
 
     fn variable(&self, name: &str) -> Option<WireType> {
         variable::find_in(self.programs.series(), name).map(Variable::wire)
+    }
+
+    fn user_variable(&self, name: &str) -> Option<WireType> {
+        self.variables?.variable_type(name)
     }
 }
 

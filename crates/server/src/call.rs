@@ -28,7 +28,10 @@ pub fn call(session: &mut Session, call: &Call, bind: Bind<'_>, binary: bool) ->
     let out = procedures::run(&mut caller, call.procedure, &arguments)?;
     for ((mode, ..), variable) in call.procedure.parameters.iter().zip(&call.variables) {
         if let (Direction::Out, Some(variable), Some(value)) = (mode, variable, &out) {
-            session.state.user_variables.set(variable, value.clone());
+            session
+                .state
+                .user_variables
+                .set(variable, value.clone(), false);
         }
     }
     Ok(())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::types::Value;
+use tare::digest::{Digest, MAX_DIGEST_LENGTH, Rules, normalize_by};
 use tare_functions::{Counted, EvaluationContext};
 use tare_mysql::account::{Account, Rights};
 use tare_mysql::date::Zone;
@@ -143,8 +144,8 @@ impl EvaluationContext for SessionContext {
         self.state.user_variables.get(name)
     }
 
-    fn set_user_variable(&self, name: &str, value: Value) {
-        self.state.user_variables.set(name, value);
+    fn set_user_variable(&self, name: &str, value: Value, is_number: bool) {
+        self.state.user_variables.set(name, value, is_number);
     }
 
     fn sys_option(&self, name: &str) -> Option<String> {
@@ -165,6 +166,16 @@ impl EvaluationContext for SessionContext {
 
     fn interruption(&self) -> SqlError {
         self.state.control.interruption()
+    }
+
+    fn digest(&self, statement: &str) -> Option<(String, String)> {
+        let rules = Rules {
+            retains_positions: self.series().has_9_7_digests(),
+        };
+        let mut text = Vec::new();
+        normalize_by(rules, statement.as_bytes(), MAX_DIGEST_LENGTH, &mut text);
+        let hash = Digest::of_normalized(&text).to_string();
+        Some((hash, String::from_utf8_lossy(&text).into_owned()))
     }
 
     fn sleep(&self, seconds: f64) -> Result<bool> {

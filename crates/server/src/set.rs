@@ -22,8 +22,8 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
     for item in items {
         match item {
             SetItem::User(name, expr) => {
-                let value = prepare::evaluate(session, expr.clone())?;
-                session.state.user_variables.set(name, value);
+                let (value, is_number) = prepare::evaluate_typed(session, expr.clone())?;
+                session.state.user_variables.set(name, value, is_number);
             }
             SetItem::Names(charset, collation) => {
                 for (name, value) in set_names(charset, collation.as_deref())? {

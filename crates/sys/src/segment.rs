@@ -82,7 +82,7 @@ impl SegmentSession {
         for ((direction, ..), variable) in call.procedure.parameters.iter().zip(&call.variables) {
             if let (Direction::Out, Some(variable), Some(value)) = (direction, variable, &out) {
                 let context = self.evaluator.context();
-                context.set_user_variable(variable, value.clone());
+                context.set_user_variable(variable, value.clone(), false);
             }
         }
         Ok(Outcome::Changed(0))

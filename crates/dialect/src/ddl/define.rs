@@ -134,7 +134,7 @@ impl FromSql for TableDef {
                 ColumnOption::Null => c.nullable = true,
                 ColumnOption::NotNull => c.nullable = false,
                 ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null => c.default = None,
-                ColumnOption::Default(expr) => c.default = Some(default_text(expr)),
+                ColumnOption::Default(expr) => c.default = Some(default_text(expr, &c.column_type)),
                 ColumnOption::PrimaryKey(_) => {
                     if self.primary().is_some() {
                         return Err(Error::TwoPrimaryKeys);
@@ -279,12 +279,16 @@ pub fn view_columns(text: &str, database: &str, schema: &mut dyn Schema) -> Opti
     })
 }
 
-fn default_text(expr: &Expr) -> String {
+fn default_text(expr: &Expr, column_type: &str) -> String {
     match expr {
         Expr::Value(v) => match &v.value {
             Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => literal(s),
             Value::Number(n, _) => literal(n),
             Value::Boolean(b) => literal(if *b { "1" } else { "0" }),
+            // A bit literal is read as hexadecimal digits.
+            Value::HexStringLiteral(hex) if column_type.starts_with("bit") => {
+                format!("b'{:b}'", u64::from_str_radix(hex, 16).unwrap_or(0))
+            }
             other => other.to_string(),
         },
         Expr::UnaryOp {

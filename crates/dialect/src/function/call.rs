@@ -115,6 +115,17 @@ pub fn arguments(f: &Function) -> Vec<&Expr> {
     }
 }
 
+/// A call's nth argument, to be changed.
+pub fn argument_mut(f: &mut Function, n: usize) -> Option<&mut Expr> {
+    let FunctionArguments::List(list) = &mut f.args else {
+        return None;
+    };
+    match list.args.get_mut(n)? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Some(e),
+        _ => None,
+    }
+}
+
 fn plain(argument: &FunctionArg) -> Option<&Expr> {
     match argument {
         FunctionArg::Unnamed(FunctionArgExpr::Expr(e)) => Some(e),

@@ -1,16 +1,19 @@
 //! MySQL's functions: their names, their types, and their calls in SQLite.
 
 mod call;
+mod parameter;
 mod signature;
 
 use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-pub use self::call::{SqlCall, arguments, name_of};
+pub use self::call::{SqlCall, argument_mut, arguments, name_of};
+pub use self::parameter::{Parameter, parameter};
 pub use self::signature::{ANY, Evaluation, Form, ReturnType, Signature};
 use super::schema::Schema;
 use crate::error::near;
 use crate::name::{full_name, last_name};
+use tare_mysql::series::Series;
 
 /// The statement that a call is part of.
 #[derive(Clone, Copy)]
@@ -21,6 +24,8 @@ pub struct CallContext<'a> {
     pub exact: bool,
     /// Which functions there are.
     pub schema: &'a dyn Schema,
+    /// The server that is presented.
+    pub series: Series,
 }
 
 impl std::fmt::Debug for CallContext<'_> {
@@ -53,11 +58,15 @@ pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
     if matches!(call.args, FunctionArguments::Subquery(_)) {
         return Err(near(&written));
     }
-    let Some(function) = context.schema.function(&name) else {
+    let removed = context.series == Series::V9_7 && REMOVED.contains(&name.as_str());
+    let Some(function) = context.schema.function(&name).filter(|_| !removed) else {
         // The views of schema sys may call functions of SQLite.
         let sqlites = ["json", "json_group_array", "json_group_object"];
         if context.database == Some("sys") && sqlites.contains(&name.as_str()) {
             return Ok(Expr::Function(call));
+        }
+        if MISSING.iter().any(|prefix| name.starts_with(prefix)) {
+            return Err(Error::unsupported(format!("{}()", name.to_uppercase())));
         }
         return Err(unknown(&written, context.database));
     };
@@ -78,6 +87,43 @@ pub fn rewrite(call: Function, context: CallContext<'_>) -> Result<Expr> {
         Form::Code(write) => write(call),
     }
 }
+
+/// The functions that MySQL 9.7 no longer has.
+const REMOVED: &[&str] = &["md5", "sha", "sha1"];
+
+/// The functions of MySQL that this server has not, by the beginnings of their names.
+const MISSING: &[&str] = &[
+    "aes_",
+    "asymmetric_",
+    "can_access_",
+    "create_asymmetric_",
+    "create_dh_",
+    "create_digest",
+    "extractvalue",
+    "geomcollection",
+    "geometrycollection",
+    "get_dd_",
+    "gtid_su",
+    "internal_",
+    "json_array_insert",
+    "json_overlaps",
+    "json_schema_",
+    "json_storage_free",
+    "json_value",
+    "linestring",
+    "mbr",
+    "multilinestring",
+    "multipoint",
+    "multipolygon",
+    "point",
+    "polygon",
+    "roles_graphml",
+    "source_pos_wait",
+    "st_",
+    "updatexml",
+    "validate_password_strength",
+    "wait_for_executed_gtid_set",
+];
 
 /// Checks that only COUNT has `*`, and that no argument has a name.
 fn check_plain_arguments(name: &str, call: &Function) -> Result<()> {

@@ -7,11 +7,12 @@ use sqlparser::ast::{BinaryOperator, DataType, Expr, GroupByExpr, Select, Select
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
 use super::Rewriter;
+use super::argument::number_literally;
 use super::exact::compare::{is_comparison, operands};
 use super::exact::plan::exact_text;
 use super::rewriter::Conversion;
 use crate::error::Result;
-use crate::{node, types};
+use crate::{function, node, types};
 
 /// What decides how an operand is compared.
 pub(super) struct Side {
@@ -66,6 +67,23 @@ impl Conversion {
                 return node::replace(operand, call);
             }
             Self::Text => return node::replace(operand, |e| node::cast(e, DataType::Text)),
+            Self::Printed(single, decimals) => {
+                let call = |e| {
+                    let rest = [i64::from(single), i64::from(decimals), 0].map(node::number);
+                    node::call("tare_shown", std::iter::once(e).chain(rest).collect())
+                };
+                return node::replace(operand, call);
+            }
+            Self::BitBytes(width) => {
+                let call = |e| node::call("tare_bit_bytes", vec![e, node::number(width.into())]);
+                return node::replace(operand, call);
+            }
+            Self::Integer => "tare_int",
+            Self::Rounded(origin) => {
+                let call = |e| node::call("tare_rounded", vec![e, node::number(origin)]);
+                return node::replace(operand, call);
+            }
+            Self::Bits => "tare_word",
             Self::Exact => return node::replace(operand, exact_text),
             Self::Bytes => return node::replace(operand, |e| node::cast(e, DataType::Blob(None))),
         };
@@ -78,6 +96,16 @@ fn operand(expr: &mut Expr, i: usize) -> Option<&mut Expr> {
     match (expr, i) {
         (Expr::BinaryOp { left, .. }, 0) => Some(left),
         (Expr::BinaryOp { right, .. }, 1) => Some(right),
+        (Expr::Function(f), i) => function::argument_mut(f, i),
+        (
+            Expr::Cast { expr, .. }
+            | Expr::Convert { expr, .. }
+            | Expr::UnaryOp { expr, .. }
+            | Expr::Ceil { expr, .. }
+            | Expr::Floor { expr, .. }
+            | Expr::Extract { expr, .. },
+            0,
+        ) => Some(expr),
         (expr, i) => operands(expr)?.into_iter().nth(i),
     }
 }
@@ -87,12 +115,13 @@ fn convert_to_number(expr: &mut Expr, i: usize, later: &mut Vec<(usize, Conversi
     if let Expr::Value(v) = expr {
         let number = match &v.value {
             Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => s.trim().parse().ok(),
-            // 0x41 is 65.
-            Value::HexStringLiteral(hex) => i64::from_str_radix(hex, 16).ok(),
             _ => None,
         };
         if let Some(n) = number {
             *expr = node::number(n);
+            return;
+        }
+        if number_literally(expr) {
             return;
         }
     }
@@ -238,12 +267,7 @@ impl Rewriter<'_> {
                 let has_interval = types::is_interval(left) || types::is_interval(right);
                 // In arithmetic 0x41 is 65, a date is the number of its digits, and a text is a double.
                 for (i, side) in [left, right].into_iter().enumerate() {
-                    if let Expr::Value(v) = side.as_ref()
-                        && let Value::HexStringLiteral(hex) = &v.value
-                        && let Ok(n) = u64::from_str_radix(hex, 16)
-                    {
-                        **side = node::number(n as i64);
-                    }
+                    number_literally(side);
                     if has_interval || is_arithmetic(side) {
                         continue;
                     }
@@ -299,7 +323,7 @@ impl Rewriter<'_> {
                     ignore_case(expr);
                 }
             }
-            _ => {}
+            _ => self.read_operands(expr, later),
         }
         Ok(())
     }

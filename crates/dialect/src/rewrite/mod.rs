@@ -1,9 +1,9 @@
 //! Rewrites the tree of a statement on rows in place, until its text is SQLite's.
 
+mod argument;
 mod assign;
 mod change;
 mod compare;
-
 mod create_as_select;
 mod exact;
 mod expr;

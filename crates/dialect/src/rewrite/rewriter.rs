@@ -43,6 +43,16 @@ pub(super) enum Conversion {
     Exact,
     /// Bytes.
     Bytes,
+    /// The integer of a text's digits.
+    Integer,
+    /// A double rounded to an integer; with its origin, as for a CAST.
+    Rounded(i64),
+    /// An unsigned integer's bits.
+    Bits,
+    /// The text of a double: of a FLOAT, and with so many digits behind the point.
+    Printed(bool, u8),
+    /// The bytes of a BIT.
+    BitBytes(u8),
 }
 
 /// The conversions of the operands of the expressions that are being visited, the innermost last.
@@ -70,6 +80,8 @@ pub struct Rewriter<'a> {
     pub(super) exact_plans: Vec<Plan>,
     /// The values that this UPDATE has assigned.
     pub(super) assigned: AssignedValues,
+    /// Whether the values of the `@x := value` that are being visited are numbers, the innermost last.
+    pub(super) assigns_numbers: Vec<bool>,
     /// How many `@x := value` there have been.
     pub(super) variables_set: usize,
     /// How many columns are being visited that are read as they are stored.
@@ -95,6 +107,7 @@ impl<'a> Rewriter<'a> {
             conversions: Conversions::default(),
             exact_plans: Vec::new(),
             assigned: AssignedValues::default(),
+            assigns_numbers: Vec::new(),
             variables_set: 0,
             raw: 0,
             set_before: Vec::new(),

@@ -2,7 +2,8 @@
 
 use crate::error::{Clause, Error, Result};
 use sqlparser::ast::{
-    Expr, GroupByExpr, GroupByWithModifier, Ident, Query, Select, SelectItem, SetExpr, Value,
+    Expr, GroupByExpr, GroupByWithModifier, Ident, OrderByKind, Query, Select, SelectItem, SetExpr,
+    Value,
 };
 
 use super::Rewriter;
@@ -34,6 +35,14 @@ impl Rewriter<'_> {
             .map(|e| key(e, &select.projection))
             .collect::<Result<Vec<_>>>()?;
         let columns = columns(&select.projection)?;
+        if let Some(OrderByKind::Expressions(order)) =
+            query.order_by.as_mut().map(|order| &mut order.kind)
+        {
+            let keys = by.iter().zip(&keys);
+            order
+                .iter_mut()
+                .for_each(|o| order_by_result(&mut o.expr, &select.projection, keys.clone()));
+        }
         let mut all: Option<SetExpr> = None;
         for key_count in (0..=keys.len()).rev() {
             let level = SetExpr::Select(Box::new(level(
@@ -61,6 +70,29 @@ impl Rewriter<'_> {
         }
         Ok(())
     }
+}
+
+/// Replaces an item of the SELECT or a key in ORDER BY by the result's column: the tables are no longer visible.
+fn order_by_result<'k>(
+    expr: &mut Expr,
+    projection: &[SelectItem],
+    mut keys: impl Iterator<Item = (&'k Expr, &'k Expr)>,
+) {
+    let is_item = |item: &SelectItem| match item {
+        SelectItem::UnnamedExpr(e) | SelectItem::ExprWithAlias { expr: e, .. } => same(e, expr),
+        _ => false,
+    };
+    if !matches!(expr, Expr::CompoundIdentifier(_)) {
+        return;
+    }
+    let name = match projection.iter().position(is_item) {
+        Some(i) => format!("tare_c{i}"),
+        None => match keys.position(|(by, key)| same(by, expr) || same(key, expr)) {
+            Some(i) => format!("tare_k{i}"),
+            None => return,
+        },
+    };
+    *expr = Expr::Identifier(ident(&name));
 }
 
 /// The grouped expression; a position or an alias is resolved to the select list's item.
@@ -234,15 +266,20 @@ fn replace_keys(schema: &dyn Schema, e: &mut Expr, gone: &[Expr]) {
     }
 }
 
-/// Whether two expressions are equal, or the same column.
+/// Whether two expressions are equal, or the same column: a table's name may be left out.
 fn same(a: &Expr, b: &Expr) -> bool {
-    let last = |e: &Expr| match e {
-        Expr::Identifier(i) => Some(i.value.to_lowercase()),
-        Expr::CompoundIdentifier(parts) => parts.last().map(|p| p.value.to_lowercase()),
-        _ => None,
-    };
-    match (last(a), last(b)) {
-        (Some(a), Some(b)) => a == b,
+    fn parts(e: &Expr) -> Option<&[Ident]> {
+        match e {
+            Expr::Identifier(name) => Some(std::slice::from_ref(name)),
+            Expr::CompoundIdentifier(parts) => Some(parts),
+            _ => None,
+        }
+    }
+    match (parts(a), parts(b)) {
+        (Some(a), Some(b)) => {
+            let mut pairs = a.iter().rev().zip(b.iter().rev());
+            pairs.all(|(a, b)| a.value.eq_ignore_ascii_case(&b.value))
+        }
         (None, None) => a == b,
         _ => false,
     }

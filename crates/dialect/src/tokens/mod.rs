@@ -329,7 +329,13 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
             && !bits.is_empty()
             && bits.bytes().all(|b| matches!(b, b'0' | b'1'))
         {
-            token.token = Token::SingleQuotedByteStringLiteral(bits.to_owned());
+            token.token = Token::HexStringLiteral(hex_digits(bits));
+        }
+        if let Token::SingleQuotedByteStringLiteral(bits) = &token.token {
+            if !bits.bytes().all(|b| matches!(b, b'0' | b'1')) {
+                return Err(near(&token.token));
+            }
+            token.token = Token::HexStringLiteral(hex_digits(bits));
         }
         // sqlparser parses MOD only as a function; after an operand it is an operator.
         if after_operand && is(&token.token, "MOD") {
@@ -359,6 +365,18 @@ fn parameters(tokens: &mut [TokenWithSpan], mode: Mode) -> Result<usize> {
         }
     }
     Ok(params)
+}
+
+/// The hexadecimal digits of the bytes that a bit literal has.
+fn hex_digits(bits: &str) -> String {
+    let missing = bits.len().next_multiple_of(8) - bits.len();
+    let all: Vec<u8> = std::iter::repeat_n(b'0', missing)
+        .chain(bits.bytes())
+        .collect();
+    all.chunks(4)
+        .map(|four| four.iter().fold(0, |n, bit| n << 1 | u32::from(bit - b'0')))
+        .filter_map(|n| char::from_digit(n, 16))
+        .collect()
 }
 
 /// Takes INTO @a, @b out of a SELECT.

@@ -4,18 +4,20 @@ mod define;
 mod maintain;
 mod statement;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, near};
 use sqlparser::ast::{Expr, SelectItem};
+
+use tare_mysql::series::Series;
 
 use self::maintain::maintenance;
 use self::statement::Translation;
-use crate::admin;
 use crate::mode::Mode;
 use crate::node::query;
 use crate::plan::{Action, Command, Plan, Sql};
 use crate::read::{Reading, parse_statement, read};
 use crate::rewrite::Rewriter;
 use crate::schema::Schema;
+use crate::{absent, admin};
 use crate::{depth, hint, split};
 
 /// Reads a statement and rewrites it.
@@ -26,7 +28,54 @@ pub fn translate(
     generation: u64,
     mode: Mode,
 ) -> Result<Plan> {
-    plan(text, database, schema, generation, mode).map_err(|error| error.located_in(text))
+    plan(text, database, schema, generation, mode).map_err(|error| explained(error, text))
+}
+
+/// A syntax error with its place; of a statement that MySQL has and this server has not, what is missing.
+fn explained(error: Error, text: &str) -> Error {
+    let missing = match &error {
+        Error::Syntax(_) | Error::Unsupported(_) => absent::statement(text),
+        _ => None,
+    };
+    match missing {
+        Some(statement) => Error::unsupported(statement),
+        None => error.located_in(text),
+    }
+}
+
+/// Checks that a text is a statement, without looking up its names.
+pub fn check_syntax(text: &str, sql_mode: &str, series: Series) -> Result<()> {
+    let mut mode = Mode::of(sql_mode);
+    mode.series = series;
+    let check = || {
+        let opened = split::open_comments(text, mode.series);
+        let text = opened.as_deref().unwrap_or(text);
+        if split::is_blank(text) {
+            return Err(Error::Empty);
+        }
+        let Reading {
+            mut parser,
+            params,
+            levels,
+            ..
+        } = read(text, mode)?;
+        if params > 0 {
+            return Err(near("?"));
+        }
+        depth::with_stack(levels, || {
+            if admin::parse(&mut parser, series)?.is_none()
+                && maintenance(&mut parser, Some(""))?.is_none()
+            {
+                parse_statement(&mut parser)?;
+            }
+            Ok(())
+        })
+    };
+    match check().map_err(|error| explained(error, text)) {
+        // MySQL can parse it.
+        Err(Error::Unsupported(_)) => Ok(()),
+        result => result,
+    }
 }
 
 fn plan(

@@ -163,7 +163,8 @@ pub(super) fn extract_width(unit: &DateTimeField) -> u32 {
 pub(super) fn literal_number(e: &Expr) -> Option<i64> {
     match e {
         Expr::Value(v) => match &v.value {
-            Value::Number(n, _) => n.parse().ok(),
+            Value::Number(n, _) => n.parse::<f64>().ok().map(|x| x.round() as i64),
+            Value::Boolean(b) => Some((*b).into()),
             _ => None,
         },
         Expr::UnaryOp {

@@ -12,7 +12,7 @@ mod parameter;
 mod stored;
 
 use mysql_common::constants::ColumnFlags;
-use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, ObjectName, SetExpr, UnaryOperator};
+use sqlparser::ast::{BinaryOperator, CaseWhen, Expr, ObjectName, SetExpr, UnaryOperator, Value};
 use tare_mysql::wire::column::WireType;
 
 pub use self::cache::TypeCache;
@@ -328,6 +328,49 @@ fn of_binary(
     })
 }
 
+/// Whether an operator computes with bits.
+pub fn is_bits(op: &BinaryOperator) -> bool {
+    use BinaryOperator as Op;
+    matches!(
+        op,
+        Op::BitwiseAnd
+            | Op::BitwiseOr
+            | Op::BitwiseXor
+            | Op::PGBitwiseShiftLeft
+            | Op::PGBitwiseShiftRight
+    )
+}
+
+/// Whether an operand is bytes, and no literal, which would be a number.
+pub fn is_byte_string(expr: &Expr, names: &mut Names<'_>) -> bool {
+    !is_number_literal(expr) && is_byte_value(expr, names)
+}
+
+fn is_byte_value(expr: &Expr, names: &mut Names<'_>) -> bool {
+    of(expr, names).is_some_and(|t| is_text(&t) && is_bytes(&t))
+}
+
+fn is_number_literal(expr: &Expr) -> bool {
+    match expr {
+        Expr::Nested(inner) => is_number_literal(inner),
+        Expr::Value(v) => matches!(v.value, Value::HexStringLiteral(_)),
+        _ => false,
+    }
+}
+
+/// Whether an operator joins the bits of byte strings, not of numbers of 64 bits.
+pub fn joins_bytes(op: &BinaryOperator, left: &Expr, right: &Expr, names: &mut Names<'_>) -> bool {
+    use BinaryOperator::{PGBitwiseShiftLeft, PGBitwiseShiftRight};
+    match op {
+        PGBitwiseShiftLeft | PGBitwiseShiftRight => is_byte_string(left, names),
+        _ => {
+            is_byte_value(left, names)
+                && is_byte_value(right, names)
+                && !(is_number_literal(left) && is_number_literal(right))
+        }
+    }
+}
+
 /// Whether an operator is DIV, as parsed or as rewritten.
 pub fn is_div(op: &BinaryOperator) -> bool {
     match op {
@@ -337,10 +380,14 @@ pub fn is_div(op: &BinaryOperator) -> bool {
     }
 }
 
-/// The type of a system variable; `None` for user variables.
+/// The type of a variable.
 fn of_variable(name: &str, names: &Names<'_>) -> Option<WireType> {
-    let name = name.strip_prefix("@@")?;
-    names.schema.variable(&name.to_ascii_lowercase())
+    match name.strip_prefix("@@") {
+        Some(system) => names.schema.variable(&system.to_ascii_lowercase()),
+        None => names
+            .schema
+            .user_variable(&name.trim_start_matches('@').to_lowercase()),
+    }
 }
 
 /// The common type of expressions.

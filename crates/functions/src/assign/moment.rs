@@ -60,9 +60,6 @@ pub(super) fn to_datetime(ctx: &Call<'_>) -> Answer {
     }
 }
 
-/// The longest TIME: 838:59:59.
-const MAX_TIME_MICROS: i64 = (838 * 3600 + 59 * 60 + 59) * 1_000_000;
-
 /// Converts to a time, rounded to so many fractional digits.
 pub(super) fn to_time(ctx: &Call<'_>) -> Answer {
     let Some(value) = text(ctx, 0) else {

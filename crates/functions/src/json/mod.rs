@@ -1,6 +1,7 @@
 //! JSON functions: values in MySQL's text form, with its order of keys and its spaces.
 
 pub(crate) mod path;
+mod search;
 mod writer;
 
 use rusqlite::Result;
@@ -78,8 +79,16 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         },
     ),
     hidden("json_quote", 1, 1, Text, "tare_json_quote", |ctx| {
-        opt(argument(ctx, 0).map(|t| quoted(&t)))
+        opt(text_argument(ctx, "json_quote")?.map(|t| quoted(&t)))
     }),
+    hidden(
+        "json_search",
+        3,
+        ANY,
+        Json,
+        "tare_json_search",
+        search::search,
+    ),
     hidden(
         "json_storage_size",
         1,
@@ -100,7 +109,7 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         opt(document(ctx, 0, "json_type")?.map(|v| kind(&v).to_owned()))
     }),
     hidden("json_unquote", 1, 1, Text, "tare_json_unquote", |ctx| {
-        let Some(t) = argument(ctx, 0) else {
+        let Some(t) = text_argument(ctx, "json_unquote")? else {
             return Ok(Value::Null);
         };
         if t.starts_with('"')
@@ -116,16 +125,20 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         1,
         Int,
         "tare_json_valid",
-        |ctx| match argument(ctx, 0) {
-            Some(t) => Ok(Value::Integer(parsed(&t)?.is_some().into())),
-            None => Ok(Value::Null),
+        |ctx| match ctx.get_raw(0) {
+            ValueRef::Null => Ok(Value::Null),
+            ValueRef::Text(t) => {
+                let text = String::from_utf8_lossy(t);
+                Ok(Value::Integer(parsed(&text)?.is_some().into()))
+            }
+            _ => Ok(Value::Integer(0)),
         },
     ),
 ];
 
 /// What the dialect writes.
 pub(crate) static HELPERS: &[Helper] = &[helper("tare_json", 1, 1, |ctx| {
-    match document(ctx, 0, "cast_as_json")? {
+    match document(ctx, 0, CAST)? {
         Some(v) => Ok(text(&v)),
         None => Ok(Value::Null),
     }
@@ -157,18 +170,52 @@ pub(super) fn invalid(position: usize, function: &str) -> rusqlite::Error {
     ))
 }
 
+/// An argument that must be a text; 3064 if it is none.
+fn text_argument<'c>(
+    ctx: &'c Call<'_>,
+    function: &str,
+) -> Result<Option<std::borrow::Cow<'c, str>>> {
+    match ctx.get_raw(0) {
+        ValueRef::Integer(_) | ValueRef::Real(_) => {
+            let message = format!("Incorrect type for argument 1 in function {function}.");
+            Err(raise(SqlError::new(3064, message)))
+        }
+        _ => Ok(argument(ctx, 0)),
+    }
+}
+
+/// An argument that must be a document, or a text of one.
 pub(super) fn document(ctx: &Call<'_>, i: usize, function: &str) -> Result<Option<Json>> {
-    let Some(t) = argument(ctx, i) else {
-        return Ok(None);
+    let text = match ctx.get_raw(i) {
+        ValueRef::Null => return Ok(None),
+        ValueRef::Text(_) => argument(ctx, i).unwrap_or_default(),
+        // A cast makes a document of a number.
+        ValueRef::Integer(_) | ValueRef::Real(_) if function == CAST => {
+            argument(ctx, i).unwrap_or_default()
+        }
+        ValueRef::Integer(_) | ValueRef::Real(_) => {
+            let message = format!(
+                "Invalid data type for JSON data in argument {} to function {function}; a JSON string or JSON type is required.",
+                i + 1
+            );
+            return Err(raise(SqlError::new(3146, message)));
+        }
+        ValueRef::Blob(_) => {
+            let message = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+            return Err(raise(SqlError::new(3144, message)));
+        }
     };
-    match parsed(&t)? {
+    match parsed(&text)? {
         Some(document) => Ok(Some(document)),
         None => Err(invalid(i + 1, function)),
     }
 }
 
+/// What messages call a cast.
+const CAST: &str = "cast_as_json";
+
 /// Parses a document; `None` for an invalid one.
-fn parsed(text: &str) -> Result<Option<Json>> {
+pub(crate) fn parsed(text: &str) -> Result<Option<Json>> {
     if text.len() <= CHECK_BYTES {
         return Ok(serde_json::from_str(text).ok());
     }

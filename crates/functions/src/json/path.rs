@@ -45,17 +45,12 @@ pub(crate) static FUNCTIONS: &[Function] = &[
         Int,
         "tare_json_contains_path",
         |ctx| {
-            let (Some(doc), Some(how)) = (
+            let (Some(doc), Some(needs_all)) = (
                 document(ctx, 0, "json_contains_path")?,
-                argument(ctx, 1).map(|t| t.to_lowercase()),
+                one_or_all(ctx, 1, "json_contains_path")?,
             ) else {
                 return Ok(Value::Null);
             };
-            if how != "one" && how != "all" {
-                return Err(fail(
-                    "The oneOrAll argument to json_contains_path may take these values: 'one' or 'all'.",
-                ));
-            }
             let mut hits = 0;
             for i in 2..ctx.len() {
                 let Some(legs) = legs(ctx, i)? else {
@@ -65,10 +60,10 @@ pub(crate) static FUNCTIONS: &[Function] = &[
                 walk(&doc, &legs, &mut matches)?;
                 hits += usize::from(!matches.is_empty());
             }
-            let yes = if how == "one" {
-                hits > 0
-            } else {
+            let yes = if needs_all {
                 hits == ctx.len() - 2
+            } else {
+                hits > 0
             };
             Ok(Value::Integer(yes.into()))
         },
@@ -128,7 +123,8 @@ pub(crate) static HELPERS: &[Helper] = &[helper("tare_member_of", 2, 2, |ctx| {
 const MAX_PATH_LEGS: usize = 1000;
 
 /// One step of a path.
-enum Leg {
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Leg {
     Key(String),
     Index(usize),
     Last(usize),
@@ -217,10 +213,29 @@ fn walk<'v>(value: &'v Json, legs: &[Leg], matches: &mut Vec<&'v Json>) -> Resul
     }
 }
 
-fn legs(ctx: &Call<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
+/// Whether an argument is 'all', not 'one'; 3154 if it is neither.
+pub(super) fn one_or_all(ctx: &Call<'_>, i: usize, function: &str) -> Result<Option<bool>> {
+    let Some(how) = argument(ctx, i) else {
+        return Ok(None);
+    };
+    match &*how.to_lowercase() {
+        "one" => Ok(Some(false)),
+        "all" => Ok(Some(true)),
+        _ => Err(raise(SqlError::new(
+            3154,
+            format!("The oneOrAll argument to {function} may take these values: 'one' or 'all'."),
+        ))),
+    }
+}
+
+pub(super) fn legs(ctx: &Call<'_>, i: usize) -> Result<Option<Vec<Leg>>> {
     let Some(t) = argument(ctx, i) else {
         return Ok(None);
     };
+    if matches!(ctx.get_raw(i), ValueRef::Blob(_)) {
+        let message = "Cannot create a JSON value from a string with CHARACTER SET 'binary'.";
+        return Err(raise(SqlError::new(3144, message)));
+    }
     match path(&t) {
         Some(legs) if legs.len() > MAX_PATH_LEGS => Err(raise(SqlError::new(
             3157,

@@ -3,6 +3,7 @@
 use std::io;
 
 use serde_json::Value as Json;
+use tare_mysql::wire::value::display_real;
 
 use crate::prelude::*;
 use crate::text_builder::TextBuilder;
@@ -80,6 +81,13 @@ impl JsonWriter {
                 self.push("}")
             }
             Json::String(text) => self.string(text),
+            Json::Number(n) if n.is_f64() => {
+                let mut text = display_real(n.as_f64().unwrap_or_default());
+                if !text.contains(['.', 'e']) {
+                    text.push_str(".0");
+                }
+                self.push(&text)
+            }
             other => serde_json::to_writer(self, other).map_err(Into::into),
         }
     }

@@ -97,3 +97,45 @@ pub fn format(at: DateTime, pattern: &str) -> String {
     }
     out
 }
+
+/// TIME_FORMAT: of a time, which may be negative or of more than a day. `None` if a part of the pattern is one of a
+/// date.
+pub fn format_time(micros: i64, pattern: &str) -> Option<String> {
+    let (negative, u) = (micros < 0, micros.abs());
+    let (hour, minute, second) = (u / 3_600_000_000, u / 60_000_000 % 60, u / 1_000_000 % 60);
+    let hour12 = if hour % 12 == 0 { 12 } else { hour % 12 };
+    let half = if hour % 24 < 12 { "AM" } else { "PM" };
+    let mut out = String::new();
+    if negative {
+        out.push('-');
+    }
+    let mut chars = pattern.chars();
+    while let Some(c) = chars.next() {
+        if c != '%' {
+            out.push(c);
+            continue;
+        }
+        let Some(c) = chars.next() else { break };
+        let piece = match c {
+            'H' => format!("{hour:02}"),
+            'k' => hour.to_string(),
+            'h' | 'I' => format!("{hour12:02}"),
+            'l' => hour12.to_string(),
+            'i' => format!("{minute:02}"),
+            's' | 'S' => format!("{second:02}"),
+            'f' => format!("{:06}", u % 1_000_000),
+            'p' => half.into(),
+            'r' => format!("{hour12:02}:{minute:02}:{second:02} {half}"),
+            'T' => format!("{hour:02}:{minute:02}:{second:02}"),
+            'Y' => "0000".into(),
+            'y' | 'm' | 'd' => "00".into(),
+            'c' | 'e' => "0".into(),
+            'a' | 'b' | 'D' | 'j' | 'M' | 'U' | 'u' | 'V' | 'v' | 'W' | 'w' | 'X' | 'x' => {
+                return None;
+            }
+            other => other.to_string(),
+        };
+        out.push_str(&piece);
+    }
+    Some(out)
+}

@@ -3,6 +3,7 @@
 //! The calendar is jiff's. In addition, MySQL has zero dates, the years 0 to 9999 and TIMEs of more than a
 //! day, and parses more texts as dates.
 
+pub mod argument;
 mod civil;
 mod clock;
 mod format;
@@ -14,7 +15,7 @@ mod zone;
 
 pub use self::civil::{civil_from_days, days_from_civil, days_in_month};
 pub use self::clock::{parse_time, rounded, time_text, time_text_with};
-pub use self::format::{DAYS, MONTHS, day_name, format, month_name};
+pub use self::format::{DAYS, MONTHS, day_name, format, format_time, month_name};
 pub use self::interval::difference;
 pub use self::now::{local, now_local, now_utc, utc_offset};
 pub use self::week::{week, week_and_year};

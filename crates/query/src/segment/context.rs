@@ -223,7 +223,7 @@ impl EvaluationContext for SegmentContext {
         value.unwrap_or(Value::Null)
     }
 
-    fn set_user_variable(&self, name: &str, value: Value) {
+    fn set_user_variable(&self, name: &str, value: Value, _is_number: bool) {
         self.values().user.insert(name.to_owned(), value);
     }
 

@@ -225,7 +225,7 @@ impl Evaluator {
         match single.row {
             Some(values) => {
                 for (name, value) in names.iter().zip(values) {
-                    self.context.set_user_variable(name, value);
+                    self.context.set_user_variable(name, value, false);
                 }
             }
             None => self.context.warn(1329, NO_DATA),

@@ -20,7 +20,7 @@ impl Evaluator {
             match item {
                 SetItem::User(name, expr) => {
                     let value = self.value(expr.clone())?;
-                    self.context.set_user_variable(name, value);
+                    self.context.set_user_variable(name, value, false);
                 }
                 SetItem::Names(charset, collation) => {
                     for (name, value) in set_names(charset, collation.as_deref())? {

@@ -63,7 +63,7 @@ fn prepare_text(
     point: &tare::statement::Statement,
 ) -> Result<()> {
     let count = PreparedCount::reserve(&session.shared)?;
-    let generation = session.shared.databases.generation();
+    let generation = session.generation(text);
     let plan = prepare::translate(session, text, generation)?;
     prepare::check_preparable(&plan.action)?;
     let params = plan.params;
@@ -247,7 +247,7 @@ fn run(
 
 /// Translates a statement again if a schema has changed since.
 fn refresh(session: &mut Session, prepared: &mut PreparedStatement) -> Result<()> {
-    let generation = session.shared.databases.generation();
+    let generation = session.generation(&prepared.text);
     if prepared.plan.generation == generation {
         return Ok(());
     }

@@ -214,7 +214,7 @@ fn cached_or_translated(
     redacted: &str,
     point: &tare::statement::Statement,
 ) -> Result<CachedStatement> {
-    let generation = session.shared.databases.generation();
+    let generation = session.generation(text);
     let old = match session.statements.take(text) {
         Some(mut cached) if cached.plan.generation == generation => {
             metrics::STATEMENT_CACHE_HITS.add(1);

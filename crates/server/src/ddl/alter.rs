@@ -15,6 +15,7 @@ use tare_dialect::name::last_name;
 use tare_dialect::node;
 use tare_dialect::rewrite::conversion_call;
 use tare_store::Connection;
+use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
 use tare_store::tables::{IndexToSqlite, ToSqlite};
 
@@ -29,11 +30,13 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     def.name.clone_from(&to.table);
     let strict = session.mode().strict;
     exclusive::run(session, &from.database, |connection| {
+        let views = take_views(connection, &from.database)?;
         // SQLite changes the text of foreign keys that refer to a table that it renames.
         foreign::rename_in_place(connection, from, to)?;
         rebuild(connection, strict, to, (&def, &def), None)?;
         table::delete_definition(connection, from)?;
-        foreign::redirect_foreign_keys(connection, from, to)
+        foreign::redirect_foreign_keys(connection, from, to)?;
+        put_views_back(connection, &views)
     })
 }
 
@@ -82,6 +85,7 @@ pub fn alter(
     let strict = session.mode().strict;
     let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
     exclusive::run(session, &name.database, |connection| {
+        let views = take_views(connection, &name.database)?;
         if to != *name {
             foreign::rename_in_place(connection, name, &to)?;
             table::delete_definition(connection, name)?;
@@ -90,6 +94,7 @@ pub fn alter(
         if to != *name {
             foreign::redirect_foreign_keys(connection, name, &to)?;
         }
+        put_views_back(connection, &views)?;
         if checks_rows {
             foreign::check_rows(connection, &to)?;
         }
@@ -99,6 +104,36 @@ pub fn alter(
         });
         Ok(if retyped { rows } else { 0 })
     })
+}
+
+/// Drops a database's views, and returns the statements that create them. SQLite refuses to rename a table if any
+/// view names one that is gone, and changes the names of tables in views; MySQL does neither.
+fn take_views(connection: &mut Connection, database: &str) -> Result<Vec<String>> {
+    let db = quote(database);
+    let sql = format!("SELECT name, sql FROM {db}.sqlite_schema WHERE type = 'view'");
+    let views: Vec<(String, String)> = as_server(|| -> rusqlite::Result<_> {
+        let mut statement = connection.db().prepare(&sql)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        rows.collect()
+    })
+    .map_err(tare_store::Error::from)?;
+    let mut all = Vec::new();
+    for (name, sql) in views {
+        // SQLite stores the text without the name of the database.
+        let Some(definition) = sql.strip_prefix("CREATE VIEW ") else {
+            continue;
+        };
+        connection.batch(&format!("DROP VIEW {db}.{}", quote(&name)))?;
+        all.push(format!("CREATE VIEW {db}.{definition}"));
+    }
+    Ok(all)
+}
+
+/// Creates views that `take_views` has dropped.
+fn put_views_back(connection: &mut Connection, views: &[String]) -> Result<()> {
+    views
+        .iter()
+        .try_for_each(|create| Ok(connection.batch(create)?))
 }
 
 /// Whether MySQL copies the rows to change a type. It does not for a longer VARCHAR whose length prefix

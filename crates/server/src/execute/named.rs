@@ -32,7 +32,7 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
     let Value::Text(text) = prepare::evaluate(session, text.clone())? else {
         return Err(tare_dialect::near("NULL").into());
     };
-    let generation = session.shared.databases.generation();
+    let generation = session.generation(&text);
     let translated = prepare::translate(session, &text, generation);
     if !matches!(&translated, Err(error) if error.code == SYNTAX)
         && let Some(prepared_use) = &mut session.statements.prepared_use
@@ -60,7 +60,6 @@ pub fn prepare(session: &mut Session, name: &str, text: &Expr) -> Result<()> {
 
 /// EXECUTE name USING @a, @b.
 pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer) -> Result<()> {
-    let generation = session.shared.databases.generation();
     let mut prepared_use = PreparedUse::new("EXECUTE", name, None);
     let verb = digest_verb(session.shared.config.series, prepared_use.verb);
     let Some(named) = session.statements.named.get_mut(&prepared_use.name) else {
@@ -73,6 +72,7 @@ pub fn execute(session: &mut Session, name: &str, using: &[Expr], answer: Answer
         named.digest = Some(Digest::of(&redacted));
         named.executes = Some(Digest::with_verb(verb, &redacted));
     }
+    let generation = crate::session::generation(&session.shared, &session.state, &text);
     let digest = named.digest;
     prepared_use.text = Some(text.clone());
     prepared_use.digest = named.executes;

@@ -12,7 +12,6 @@ use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::session::SessionFacts;
-use tare_mysql::wire::column::WireType;
 use tare_query::rights;
 use tare_query::runner::StatementRunner;
 use tare_query::schema::SystemSchema;
@@ -77,7 +76,9 @@ fn plan(
     client: Option<&dyn SessionFacts>,
 ) -> Result<Plan> {
     let (mode, sys) = (session.mode(), Sys::of(session.shared.config.series));
-    let mut schema = SystemSchema::with(sys, session.connections.own()?);
+    let state = session.state.clone();
+    let schema = SystemSchema::with(sys, session.connections.own()?);
+    let mut schema = schema.with_variables(&state.user_variables);
     if let Some(facts) = client {
         schema = schema.for_client(facts);
     }
@@ -267,15 +268,29 @@ pub fn check_preparable(action: &Action) -> Result<()> {
 
 /// Evaluates an expression.
 pub fn evaluate(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<Value> {
+    Ok(evaluate_typed(session, expr)?.0)
+}
+
+/// The value of an expression, and whether it is a number.
+pub fn evaluate_typed(session: &mut Session, expr: sqlparser::ast::Expr) -> Result<(Value, bool)> {
     let database = session.state.database();
     let facts = session.connections.context.clone();
     let sys = Sys::of(session.shared.config.series);
-    let mut schema = SystemSchema::with(sys, session.connections.own()?).for_client(&*facts);
+    let schema = SystemSchema::with(sys, session.connections.own()?).for_client(&*facts);
+    let mut schema = schema.with_variables(&facts.state.user_variables);
     let sql = tare_dialect::translate::expression(expr, database.as_deref(), &mut schema)?;
+    let is_number = is_number(&sql, 0);
     start(session, &sql)?;
     let connection = session.connections.of(&sql)?;
-    Ok(connection
+    let value = connection
         .db()
         .query_row(&sql.text, [], |row| row.get(0))
-        .map_err(tare_store::Error::from)?)
+        .map_err(tare_store::Error::from)?;
+    Ok((value, is_number))
+}
+
+/// Whether a column of a result is a number.
+pub fn is_number(sql: &Sql, column: usize) -> bool {
+    let wire = sql.columns.get(column).and_then(|c| c.wire);
+    wire.is_some_and(|t| tare_dialect::types::is_number(&t))
 }

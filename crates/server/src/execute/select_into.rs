@@ -15,8 +15,9 @@ pub fn select_into(session: &mut Session, sql: &Sql, names: &[String], run: Run<
     let rows = u64::from(one.row.is_some());
     match one.row {
         Some(values) => {
-            for (name, value) in names.iter().zip(values) {
-                session.state.user_variables.set(name, value);
+            for (i, (name, value)) in names.iter().zip(values).enumerate() {
+                let is_number = prepare::is_number(sql, i);
+                session.state.user_variables.set(name, value, is_number);
             }
         }
         None => session.state.warnings.add("Warning", 1329, NO_DATA),

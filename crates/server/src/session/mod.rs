@@ -166,6 +166,12 @@ impl Session {
         result.map_err(|error| error.worded(self.shared.config.series))
     }
 
+    /// The generation of what the plan of a text depends on: the schemas, and the types of the user variables if it
+    /// may name one.
+    pub fn generation(&self, text: &str) -> u64 {
+        generation(&self.shared, &self.state, text)
+    }
+
     /// The mode that statements are translated in, by @@sql_mode and the client.
     pub fn mode(&self) -> Mode {
         let mut mode = Mode::of(&self.state.text("sql_mode").unwrap_or_default());
@@ -211,5 +217,14 @@ impl Session {
         if !self.transaction.open {
             self.tables.release();
         }
+    }
+}
+
+/// See [`Session::generation`].
+pub fn generation(shared: &Shared, state: &SessionState, text: &str) -> u64 {
+    let schemas = shared.databases.generation();
+    match text.contains('@') {
+        true => schemas.wrapping_add(state.user_variables.types_version() << 40),
+        false => schemas,
     }
 }

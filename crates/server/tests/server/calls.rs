@@ -12,7 +12,7 @@ pub const TEXTS: [(&str, [&[u8]; 3]); 8] = [
     ("members", [b"", b"a,", b""]),
     ("array", [b"[", b"1,", b"1]"]),
     ("object", [b"{\"a\":1", b",\"a\":1", b"}"]),
-    ("bytes", [b"", b"\xff", b""]),
+    ("controls", [b"", b"\x7f", b""]),
     ("spaces", [b"", b" ", b"1"]),
 ];
 

@@ -76,8 +76,8 @@ fn expressions() {
             "two|2",
         ),
         (
-            "SELECT MD5('a'), SHA1('a'), LEFT(SHA2('a', 256), 8), CRC32('a')",
-            "0cc175b9c0f1b6a831c399e269772661|86f7e437faa5a7fce15d1ddcb9eaeaea377667b8|ca978112|3904355907",
+            "SELECT LEFT(SHA2('a', 256), 8), CRC32('a')",
+            "ca978112|3904355907",
         ),
         (
             "SELECT DATABASE(), SCHEMA(), USER(), CURRENT_USER(), CONNECTION_ID() > 0, VERSION() LIKE '9.7.4-tare%'",

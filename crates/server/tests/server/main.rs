@@ -27,6 +27,7 @@ mod foreign;
 mod kill;
 mod mariadb;
 mod memory;
+mod names;
 mod objects;
 mod off;
 mod ok_packets;

@@ -183,4 +183,120 @@ fn duplicates_name_the_values_and_the_key() {
     assert_eq!(errno(&mut conn, "INSERT INTO d VALUES (8, 'z', 10)"), 1062);
     exec(&mut conn, "COMMIT");
     assert_eq!(one(&mut conn, "SELECT COUNT(*), MAX(w) FROM d"), "2|9");
+/// Statements that MySQL 9.7.4 parses (`SELECT STATEMENT_DIGEST_TEXT('...')` has no error there) and Tare has not.
+const MISSING: &[&str] = &[
+    "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'x'",
+    "RESIGNAL",
+    "GET DIAGNOSTICS @n = NUMBER",
+    "GET CURRENT DIAGNOSTICS CONDITION 1 @m = MESSAGE_TEXT",
+    "GET STACKED DIAGNOSTICS @n = NUMBER",
+    "CREATE PROCEDURE p() SELECT 1",
+    "CREATE DEFINER = 'root'@'localhost' PROCEDURE p() SELECT 1",
+    "CREATE FUNCTION f() RETURNS INT DETERMINISTIC RETURN 1",
+    "CREATE FUNCTION f RETURNS STRING SONAME 'x.so'",
+    "CREATE AGGREGATE FUNCTION f RETURNS STRING SONAME 'x.so'",
+    "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET @a = 1",
+    "CREATE DEFINER = CURRENT_USER TRIGGER IF NOT EXISTS g AFTER DELETE ON t FOR EACH ROW SET @a = 1",
+    "CREATE EVENT e ON SCHEDULE EVERY 1 HOUR DO SELECT 1",
+    "ALTER EVENT e DISABLE",
+    "ALTER PROCEDURE p COMMENT 'x'",
+    "ALTER FUNCTION f COMMENT 'x'",
+    "DROP PROCEDURE p",
+    "DROP FUNCTION f",
+    "DROP TRIGGER g",
+    "DROP EVENT e",
+    "HANDLER t OPEN",
+    "HANDLER t READ FIRST",
+    "HANDLER t CLOSE",
+    "LOAD DATA INFILE '/tmp/x' INTO TABLE t",
+    "LOAD DATA LOCAL INFILE '/tmp/x' INTO TABLE t FIELDS TERMINATED BY ','",
+    "LOAD XML INFILE '/tmp/x' INTO TABLE t",
+    "LOAD INDEX INTO CACHE t",
+    "CACHE INDEX t IN k",
+    "XA START 'x'",
+    "XA BEGIN 'x'",
+    "XA END 'x'",
+    "XA PREPARE 'x'",
+    "XA COMMIT 'x' ONE PHASE",
+    "XA ROLLBACK 'x'",
+    "XA RECOVER",
+    "CHANGE REPLICATION SOURCE TO SOURCE_HOST = 'x'",
+    "CHANGE REPLICATION FILTER REPLICATE_DO_DB = (d)",
+    "START REPLICA",
+    "STOP REPLICA",
+    "RESET REPLICA",
+    "RESET BINARY LOGS AND GTIDS",
+    "RESET PERSIST",
+    "START GROUP_REPLICATION",
+    "STOP GROUP_REPLICATION",
+    "PURGE BINARY LOGS TO 'x'",
+    "BINLOG 'x'",
+    "CLONE LOCAL DATA DIRECTORY '/tmp/x'",
+    "INSTALL PLUGIN p SONAME 'p.so'",
+    "UNINSTALL PLUGIN p",
+    "INSTALL COMPONENT 'file://c'",
+    "UNINSTALL COMPONENT 'file://c'",
+    "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')",
+    "ALTER SERVER s OPTIONS (HOST 'x')",
+    "DROP SERVER s",
+    "CREATE TABLESPACE ts ADD DATAFILE 'ts.ibd'",
+    "ALTER TABLESPACE ts RENAME TO tt",
+    "DROP TABLESPACE ts",
+    "CREATE UNDO TABLESPACE u ADD DATAFILE 'u.ibu'",
+    "ALTER UNDO TABLESPACE u SET INACTIVE",
+    "DROP UNDO TABLESPACE u",
+    "CREATE LOGFILE GROUP g ADD UNDOFILE 'x' ENGINE = NDB",
+    "ALTER LOGFILE GROUP g ADD UNDOFILE 'x' ENGINE = NDB",
+    "DROP LOGFILE GROUP g ENGINE = NDB",
+    "CREATE RESOURCE GROUP g TYPE = USER",
+    "ALTER RESOURCE GROUP g VCPU = 0",
+    "SET RESOURCE GROUP g",
+    "DROP RESOURCE GROUP g",
+    "CREATE SPATIAL REFERENCE SYSTEM 9999 NAME 'x' DEFINITION 'y'",
+    "DROP SPATIAL REFERENCE SYSTEM 9999",
+    "CREATE ROLE r",
+    "DROP ROLE r",
+    "SET ROLE NONE",
+    "SET DEFAULT ROLE NONE TO root@localhost",
+    "ALTER INSTANCE ROTATE INNODB MASTER KEY",
+    "ALTER DATABASE test READ ONLY = 0",
+    "ALTER SCHEMA test READ ONLY = 0",
+    "ALTER VIEW v AS SELECT 1",
+    "LOCK INSTANCE FOR BACKUP",
+    "UNLOCK INSTANCE",
+    "IMPORT TABLE FROM '/tmp/x.sdi'",
+    "CHECKSUM TABLE t",
+    "REPAIR TABLE t",
+    "RESTART",
+    "CREATE LIBRARY l LANGUAGE JAVASCRIPT AS $$ 1 $$",
+    "ALTER LIBRARY l COMMENT 'x'",
+    "DROP LIBRARY l",
+    "CREATE JSON RELATIONAL DUALITY VIEW v AS SELECT JSON_DUALITY_OBJECT('a': a) FROM t",
+];
+
+#[test]
+fn a_missing_statement_is_named() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in MISSING {
+        let Err(mysql::Error::MySqlError(error)) = conn.query_drop(sql) else {
+            panic!("{sql} is no error");
+        };
+        assert_eq!(error.code, 1235, "{sql}: {}", error.message);
+        // The message has the first words of the statement.
+        let name = error.message.split('\'').nth(2).unwrap_or_default();
+        let first = |text: &str| text.split([' ', '(']).next().unwrap_or_default().to_owned();
+        assert_eq!(first(name), first(sql), "{sql}: {}", error.message);
+    }
+    // Others are still syntax errors.
+    for sql in ["SIGNALS", "CREATE NONSENSE", "XA NONSENSE", "GET NONSENSE"] {
+        assert_eq!(super::support::errno(&mut conn, sql), 1064, "{sql}");
+    }
+    for sql in [
+        "SELECT ST_AsText(1)",
+        "SELECT AES_ENCRYPT('a', 'b')",
+        "SELECT GTID_SUBSET('', '')",
+    ] {
+        assert_eq!(super::support::errno(&mut conn, sql), 1235, "{sql}");
+    }
 }

@@ -103,7 +103,11 @@ fn a_timestamp_is_a_time_of_the_sessions_zone() {
     assert_eq!(read("+05:30"), "'2026-01-01 05:30:00'");
     exec(&mut conn, "SET time_zone = '+02:00'");
     let shared = "SELECT * FROM z JOIN (SELECT 1 AS id) q USING (id)";
-    assert_eq!(errno(&mut conn, shared), 1235);
+    let row = one(&mut conn, shared);
+    assert!(
+        row.starts_with("1|") && row.contains("2026-01-01 02:00:00"),
+        "{row}"
+    );
 }
 
 #[test]

@@ -3,11 +3,12 @@
 
 pub(super) mod assigned_values;
 
+use mysql_common::constants::ColumnType;
 use sqlparser::ast::{DataType, Expr, Value};
 use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, parts};
-use tare_mysql::wire::column::WireType;
+use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 use tare_mysql::wire::types::wire_of;
 
 use super::exact::Class;
@@ -22,6 +23,8 @@ pub(super) struct ValueKind {
     plain: bool,
     /// An unsigned integer that a double represents exactly.
     exact: bool,
+    /// The number of a hexadecimal literal.
+    bits: Option<u64>,
 }
 
 /// The call that converts a value to a column's type; the value itself if SQLite's affinity and constraints
@@ -66,6 +69,11 @@ pub fn conversion_call(column: &ColumnDef, value: Expr, strict: bool) -> Expr {
         "timestamp" => ("tare_to_datetime", vec![digits, 1]),
         "time" => ("tare_to_time", vec![digits]),
         "year" => ("tare_to_year", Vec::new()),
+        "bit" => (
+            "tare_to_bit",
+            vec![kind.numeric().map_or(1, |n| n.0) as i64],
+        ),
+        "json" => ("tare_to_json", Vec::new()),
         "enum" => ("tare_to_enum", Vec::new()),
         "set" => ("tare_to_set", Vec::new()),
         _ => return value,
@@ -98,6 +106,7 @@ impl Rewriter<'_> {
             wire: types::of(value, &mut self.names),
             plain: is_null || number.is_some(),
             exact: number.is_some_and(|n| n < 1 << 53),
+            bits: literal_bits(value),
         }
     }
 
@@ -112,6 +121,10 @@ impl Rewriter<'_> {
     ) -> Expr {
         let strict = self.mode.strict && !ignore;
         let definition = def.and_then(|d| d.column(column));
+        let value = match definition {
+            Some(c) => as_kind_of(c, value_kind, value, strict),
+            None => value,
+        };
         let value = match definition {
             // A DECIMAL is a text in SQLite, and a text's 0 is another year.
             Some(c)
@@ -153,6 +166,7 @@ impl Rewriter<'_> {
                     wire,
                     plain: false,
                     exact: false,
+                    bits: None,
                 };
                 self.convert_value(def, column, value_kind, value.clone(), ignore)
             })
@@ -167,6 +181,58 @@ impl Rewriter<'_> {
             names.join(", "),
             values.join(", ")
         )
+    }
+}
+
+/// A value as the kind of a column, where the value's own type does not tell it: the number of a literal of bytes, the
+/// digits of a date, the text of a double, and bytes that must be a text.
+fn as_kind_of(column: &ColumnDef, value_kind: ValueKind, value: Expr, strict: bool) -> Expr {
+    let class = Class::of(value_kind.wire);
+    let base = base_type(&column.column_type);
+    match base {
+        "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
+        | "double" | "year" | "bit" => match (value_kind.bits, class) {
+            (Some(bits), _) if bits > i64::MAX as u64 && base != "bit" => {
+                node::text(&bits.to_string())
+            }
+            (Some(bits), _) => node::bits(bits),
+            (None, Class::Moment) if base == "year" => node::call("year", vec![value]),
+            (None, Class::Moment) => node::call("tare_moment", vec![value]),
+            _ => value,
+        },
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" | "varbinary"
+        | "tinyblob" | "blob" | "mediumblob" | "longblob" | "binary"
+            if class == Class::Real =>
+        {
+            let wire = value_kind.wire.unwrap_or(WireType::double());
+            let single = wire.code == ColumnType::MYSQL_TYPE_FLOAT;
+            let rest = [i64::from(single), i64::from(wire.decimals), 0].map(node::number);
+            node::call("tare_shown", std::iter::once(value).chain(rest).collect())
+        }
+        "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext"
+            if value_kind
+                .wire
+                .is_none_or(|t| t.charset == CHARSET_BINARY && types::is_text(&t)) =>
+        {
+            let rest = [node::text(&column.name), node::number(strict.into())];
+            node::call("tare_to_text", std::iter::once(value).chain(rest).collect())
+        }
+        // A number is no JSON text.
+        "json" if class == Class::Decimal => node::call("tare_real", vec![value]),
+        _ => value,
+    }
+}
+
+/// The number of a hexadecimal literal of 64 bits at most.
+fn literal_bits(value: &Expr) -> Option<u64> {
+    match value {
+        Expr::Nested(inner) => literal_bits(inner),
+        Expr::Value(v) => match &v.value {
+            Value::HexStringLiteral(hex) if hex.is_empty() => Some(0),
+            Value::HexStringLiteral(hex) => u64::from_str_radix(hex, 16).ok(),
+            _ => None,
+        },
+        _ => None,
     }
 }
 
@@ -189,6 +255,7 @@ fn fits(column: &ColumnDef, value_kind: ValueKind, strict: bool, zoned: bool) ->
             parts(&column.column_type).fixed().is_none()
                 && (value_kind.exact || class == Class::Real && !wire.is_unsigned())
         }
+        "json" => value_kind.wire.is_some_and(|w| w.code == wire.code),
         "timestamp" if zoned => false,
         "date" | "datetime" | "timestamp" | "time" => value_kind
             .wire

@@ -75,7 +75,7 @@ fn as_number(expr: &Expr) -> Option<&str> {
 }
 
 impl Rewriter<'_> {
-    fn class(&mut self, expr: &Expr) -> Class {
+    pub(super) fn class(&mut self, expr: &Expr) -> Class {
         Class::of(types::of(expr, &mut self.names))
     }
 
@@ -164,6 +164,11 @@ impl Rewriter<'_> {
 
     fn of_operator(&mut self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Plan {
         use BinaryOperator::*;
+        if *op == Assignment {
+            let wire = types::of(right, &mut self.names);
+            self.assigns_numbers
+                .push(wire.is_some_and(|t| types::is_number(&t)));
+        }
         let bits = match op {
             BitwiseAnd => "&",
             BitwiseOr => "|",
@@ -174,13 +179,19 @@ impl Rewriter<'_> {
             _ => return Plan::default(),
         };
         if !bits.is_empty() {
-            return called(Call::Bits(bits), Wrap::Collate);
+            return match types::joins_bytes(op, left, right, &mut self.names) {
+                true => called(Call::ByteBits(bits), Wrap::None),
+                false => called(Call::Bits(bits), Wrap::Collate),
+            };
         }
         let of = (
             types::of(left, &mut self.names),
             types::of(right, &mut self.names),
         );
         let classes = (Class::of(of.0), Class::of(of.1));
+        if let Some(plan) = of_doubles(op, classes) {
+            return plan;
+        }
         // DIV computes with doubles as with DECIMALs.
         let counts = |c: Class| c.is_exact() || c == Class::Real && *op == MyIntegerDivide;
         if !counts(classes.0) || !counts(classes.1) {
@@ -261,7 +272,10 @@ impl Rewriter<'_> {
 
     fn of_sign(&mut self, op: UnaryOperator, operand: &Expr) -> Plan {
         match op {
-            UnaryOperator::BitwiseNot => called(Call::Bits("~"), Wrap::Collate),
+            UnaryOperator::BitwiseNot => match types::is_byte_string(operand, &mut self.names) {
+                true => called(Call::ByteBits("~"), Wrap::None),
+                false => called(Call::Bits("~"), Wrap::Collate),
+            },
             UnaryOperator::Minus => {
                 if let Some(n) = as_number(operand)
                     && number_literal(n).is_some()
@@ -390,7 +404,14 @@ impl Rewriter<'_> {
                 .iter()
                 .all(|c| matches!(c, Class::Text | Class::Null))
             && classes.contains(&Class::Text);
+        let compares_texts = classes.contains(&Class::Text)
+            && classes
+                .iter()
+                .all(|c| !matches!(c, Class::Moment | Class::Unknown));
         let first = classes.first().copied().unwrap_or(Class::Unknown);
+        if let Some(literal) = self.text_property(&name, expr) {
+            return called(Call::Literal(Box::new(literal)), Wrap::None);
+        }
         match name.as_str() {
             "abs" | "avg" | "round" | "sum" | "truncate" if first == Class::Text => {
                 self.doubles(expr, |c| c == Class::Text);
@@ -416,8 +437,8 @@ impl Rewriter<'_> {
             "greatest" if numbers => self.chosen_by(expr, "tare_greatest"),
             "least" if numbers => self.chosen_by(expr, "tare_least"),
             "nullif" if numbers => self.chosen_by(expr, "tare_nullif"),
-            "greatest" if texts => called(Call::Named("tare_greatest_text"), Wrap::None),
-            "least" if texts => called(Call::Named("tare_least_text"), Wrap::None),
+            "greatest" if compares_texts => called(Call::Named("tare_greatest_text"), Wrap::None),
+            "least" if compares_texts => called(Call::Named("tare_least_text"), Wrap::None),
             "nullif" if texts => called(Call::Named("tare_nullif_text"), Wrap::None),
             "if" | "ifnull" | "coalesce" | "greatest" | "least" | "nullif"
                 if classes
@@ -486,9 +507,24 @@ impl Rewriter<'_> {
     }
 }
 
+/// How doubles are added and multiplied: SQLite's result may be infinite.
+fn of_doubles(op: &BinaryOperator, classes: (Class, Class)) -> Option<Plan> {
+    let is_real = |c: Class| matches!(c, Class::Real | Class::Text);
+    let is_number = |c: Class| c.is_exact() || is_real(c);
+    let are_numbers = is_number(classes.0) && is_number(classes.1);
+    let name = match op {
+        BinaryOperator::Plus => "tare_add_real",
+        BinaryOperator::Minus => "tare_sub_real",
+        BinaryOperator::Multiply => "tare_mul_real",
+        _ => return None,
+    };
+    let computes_doubles = are_numbers && (is_real(classes.0) || is_real(classes.1));
+    computes_doubles.then(|| called(Call::Two(name), Wrap::None))
+}
+
 /// The origin of a number that is cast: 1 a column, 2 a computed value, 3 a DECIMAL, 0 anything else. MySQL reports
 /// a double that is out of range differently for each origin.
-fn origin_of(expr: &Expr) -> i64 {
+pub(super) fn origin_of(expr: &Expr) -> i64 {
     match expr {
         Expr::Nested(inner) => origin_of(inner),
         Expr::Identifier(name) => (!name.value.starts_with('@')).into(),

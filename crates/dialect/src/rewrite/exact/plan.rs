@@ -27,6 +27,8 @@ pub(super) enum Call {
     Divided(&'static str, bool, bool),
     /// A function of an operator and two operands.
     Bits(&'static str),
+    /// The same, of bytes.
+    ByteBits(&'static str),
     /// A function of one operand.
     One(&'static str),
     /// A function with the same arguments.
@@ -86,11 +88,19 @@ impl Plan {
                 Call::CountDistinct => {
                     return node::aggregate("count", true, operands(expr), Vec::new());
                 }
-                Call::Bits(op) => {
+                Call::Bits(op) | Call::ByteBits(op) => {
                     let mut all = vec![node::text(op)];
                     all.extend(operands(expr));
                     all.resize(3, number(0));
-                    return call("tare_bits", all);
+                    let of_bytes = matches!(target, Call::ByteBits(_));
+                    return call(
+                        if of_bytes {
+                            "tare_byte_bits"
+                        } else {
+                            "tare_bits"
+                        },
+                        all,
+                    );
                 }
                 Call::Two(name) | Call::One(name) => (name, Vec::new()),
                 Call::Flagged(name, yes) => (name, vec![flag(yes)]),

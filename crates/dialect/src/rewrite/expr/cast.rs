@@ -23,10 +23,15 @@ pub(super) fn cast(value: Expr, data_type: &DataType) -> Expr {
             let number = call("tare_number", vec![value]);
             call("tare_round", vec![number, node::number(scale)])
         }
-        Double(_) | DoublePrecision | Float(_) | Real => call("tare_real", vec![value]),
+        Float(_) => call("tare_float", vec![value]),
+        Double(_) | DoublePrecision | Real => call("tare_real", vec![value]),
         Date => call("date", vec![value]),
         Datetime(n) | Timestamp(n, _) => call("tare_datetime", vec![value, digits(*n)]),
         Time(n, _) => call("tare_time", vec![value, digits(*n)]),
+        Binary(Some(length)) => call(
+            "tare_bytes",
+            vec![node::cast(value, Blob(None)), digits(Some(*length))],
+        ),
         Binary(_) | Varbinary(_) => node::cast(value, Blob(None)),
         Char(Some(CharacterLength::IntegerLength { length, .. })) => call(
             "tare_substr",

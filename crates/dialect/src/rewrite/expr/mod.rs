@@ -81,6 +81,7 @@ impl Rewriter<'_> {
                         database: self.database,
                         exact: self.exact,
                         schema: &*self.names.schema,
+                        series: self.mode.series,
                     },
                 )?,
             },
@@ -221,11 +222,6 @@ fn literal(value: ValueWithSpan) -> Result<Expr> {
         | Value::DoubleQuotedString(s)
         | Value::NationalStringLiteral(s) => node::text(s),
         Value::HexStringLiteral(hex) if hex.len() % 2 == 1 => node::bytes(format!("0{hex}")),
-        Value::SingleQuotedByteStringLiteral(bits) => {
-            let n = u64::from_str_radix(bits, 2).map_err(|_| near(bits))?;
-            let n = n.to_string();
-            number_literal(&n).unwrap_or_else(|| node::digits(n))
-        }
         Value::Number(n, _) => number_literal(n).unwrap_or(Expr::Value(value)),
         _ => Expr::Value(value),
     })

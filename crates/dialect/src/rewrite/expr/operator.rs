@@ -47,7 +47,9 @@ impl Rewriter<'_> {
             BinaryOperator::Assignment => match node::user_variable_name(&left) {
                 Some(name) => {
                     self.variables_set += 1;
-                    of("tare_set_variable", name.clone(), right)
+                    let is_number = self.assigns_numbers.pop().unwrap_or_default();
+                    let is_number = node::number(is_number.into());
+                    call("tare_set_variable", vec![name.clone(), right, is_number])
                 }
                 None => return Err(near(":=")),
             },

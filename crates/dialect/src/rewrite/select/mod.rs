@@ -5,6 +5,7 @@ mod described;
 mod having;
 mod locks;
 mod named;
+mod shared;
 
 use std::ops::ControlFlow;
 
@@ -110,6 +111,9 @@ impl Rewriter<'_> {
             return Err(Error::NoTables);
         }
         self.check_unique_tables()?;
+        self.expand_shared_columns(select);
+        check_column_count(select.projection.len())?;
+        self.group_by_items(select);
         self.check_unique_columns(select)?;
         self.check_full_group_by(select)?;
         if let GroupByExpr::Expressions(by, _) = &select.group_by {

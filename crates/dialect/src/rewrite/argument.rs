@@ -1,0 +1,234 @@
+//! Arguments of functions and casts: converted to what the function reads, where their own type is another one.
+
+use mysql_common::constants::ColumnType;
+use sqlparser::ast::{BinaryOperator, DataType, Expr, UnaryOperator, Value};
+use tare_mysql::wire::column::{CHARSET_BINARY, NOT_FIXED};
+
+use super::Rewriter;
+use super::exact::{Class, origin_of};
+use super::rewriter::Conversion;
+use crate::function::{Parameter, argument_mut, arguments, name_of, parameter};
+use crate::{node, types};
+
+/// Replaces a hexadecimal or bit literal by its number. False: it is none, or its number has more than 64 bits.
+pub(super) fn number_literally(expr: &mut Expr) -> bool {
+    let Expr::Value(v) = &*expr else {
+        return match expr {
+            Expr::Nested(inner) => number_literally(inner),
+            _ => false,
+        };
+    };
+    let Value::HexStringLiteral(hex) = &v.value else {
+        return false;
+    };
+    let number = match hex.is_empty() {
+        true => Ok(0),
+        false => u64::from_str_radix(hex, 16),
+    };
+    let Ok(number) = number else { return false };
+    *expr = node::digits(number.to_string());
+    true
+}
+
+/// What a cast reads its operand as.
+pub(super) fn read_by_cast(data_type: &DataType) -> Parameter {
+    use DataType::*;
+    match data_type {
+        Signed | SignedInteger | Unsigned | UnsignedInteger | Decimal(_) | Numeric(_) | Dec(_)
+        | Double(_) | DoublePrecision | Float(_) | Real => Parameter::Cast,
+        Date | Datetime(_) => Parameter::Moment,
+        Time(..) => Parameter::Clock,
+        _ => Parameter::Text,
+    }
+}
+
+impl Rewriter<'_> {
+    /// Prepares the operands of operators, functions and casts that read numbers, bits or truth values.
+    pub(super) fn read_operands(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
+        match expr {
+            Expr::BinaryOp { left, op, right } if types::is_bits(op) => {
+                if !types::joins_bytes(op, left, right, &mut self.names) {
+                    self.read_argument(Parameter::Bits, 0, left, later);
+                    self.read_argument(Parameter::Bits, 1, right, later);
+                }
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::BitwiseNot,
+                expr,
+            } if !types::is_byte_string(expr, &mut self.names) => {
+                self.read_argument(Parameter::Bits, 0, expr, later);
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or | BinaryOperator::Xor,
+                right,
+            } => {
+                number_literally(left);
+                number_literally(right);
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::Not | UnaryOperator::BangNot,
+                expr,
+            }
+            | Expr::IsTrue(expr)
+            | Expr::IsFalse(expr)
+            | Expr::IsNotTrue(expr)
+            | Expr::IsNotFalse(expr) => {
+                number_literally(expr);
+            }
+            Expr::Case {
+                operand: None,
+                conditions,
+                ..
+            } => conditions.iter_mut().for_each(|when| {
+                number_literally(&mut when.condition);
+            }),
+            Expr::Extract { expr, .. } => self.read_argument(Parameter::Moment, 0, expr, later),
+            Expr::Function(_) => self.read_arguments(expr, later),
+            Expr::Ceil { expr, .. } | Expr::Floor { expr, .. } => {
+                self.read_argument(Parameter::Number, 0, expr, later);
+            }
+            Expr::UnaryOp {
+                op: UnaryOperator::Minus,
+                expr,
+            } => self.read_argument(Parameter::Number, 0, expr, later),
+            Expr::Cast {
+                expr, data_type, ..
+            }
+            | Expr::Convert {
+                expr,
+                data_type: Some(data_type),
+                ..
+            } => self.read_argument(read_by_cast(data_type), 0, expr, later),
+            _ => {}
+        }
+    }
+
+    /// Prepares the arguments of a call.
+    pub(super) fn read_arguments(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
+        let Expr::Function(f) = expr else { return };
+        let name = name_of(f);
+        // If one of its arguments is a number, FIELD compares all as numbers.
+        let is_text = |c| {
+            matches!(
+                c,
+                Class::Text | Class::Moment | Class::Null | Class::Unknown
+            )
+        };
+        let compares_numbers =
+            name == "field" && !arguments(f).iter().all(|e| is_text(self.class(e)));
+        let compares_texts = matches!(name.as_str(), "greatest" | "least")
+            && arguments(f).iter().any(|e| self.class(e) == Class::Text);
+        let mut n = 0;
+        while let Some(argument) = argument_mut(f, n) {
+            let mut kind = parameter(&name, n);
+            if name == "bit_count" && types::is_byte_string(argument, &mut self.names) {
+                kind = Parameter::Any;
+            }
+            if n == 0 && matches!(name.as_str(), "bin" | "conv" | "oct") {
+                // They read a text's digits; a literal of bytes is a number.
+                number_literally(argument);
+            }
+            // HEX of a number is that of its bits.
+            if name == "hex" {
+                kind = match self.class(argument) {
+                    Class::Int | Class::Big | Class::Decimal | Class::Real => Parameter::Bits,
+                    _ => Parameter::Text,
+                };
+            }
+            if n == 0 && name == "if" {
+                number_literally(argument);
+            }
+            if compares_texts {
+                kind = Parameter::Text;
+            }
+            match compares_numbers && !number_literally(argument) {
+                true => later.push((n, Conversion::Real)),
+                false => self.read_argument(kind, n, argument, later),
+            }
+            n += 1;
+        }
+    }
+
+    /// Prepares an argument: a literal is replaced now, other expressions after they are rewritten.
+    pub(super) fn read_argument(
+        &mut self,
+        kind: Parameter,
+        n: usize,
+        argument: &mut Expr,
+        later: &mut Vec<(usize, Conversion)>,
+    ) {
+        let is_number = matches!(
+            kind,
+            Parameter::Integer | Parameter::Bits | Parameter::Number | Parameter::Cast
+        );
+        if kind == Parameter::Any || is_number && number_literally(argument) {
+            return;
+        }
+        let wire = types::of(argument, &mut self.names);
+        let conversion = match (kind, Class::of(wire)) {
+            (
+                Parameter::Integer | Parameter::Bits | Parameter::Number | Parameter::Cast,
+                Class::Moment,
+            ) => Conversion::Digits,
+            (Parameter::Number, Class::Text) => Conversion::Real,
+            (Parameter::Integer | Parameter::Bits, Class::Text) => Conversion::Integer,
+            (Parameter::Integer | Parameter::Bits, Class::Real) => {
+                Conversion::Rounded(origin_of(argument))
+            }
+            (Parameter::Bits, Class::Big | Class::Decimal) => Conversion::Bits,
+            (Parameter::Moment | Parameter::Clock, Class::Decimal) => Conversion::Real,
+            (Parameter::Clock, Class::Moment)
+                if wire.is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_DATE) =>
+            {
+                Conversion::Moment
+            }
+            (Parameter::Text, Class::Real) => {
+                let is_column = self.names.column_of(argument).is_some();
+                let float = wire.is_some_and(|t| t.code == ColumnType::MYSQL_TYPE_FLOAT);
+                let decimals = wire.map_or(NOT_FIXED, |t| t.decimals);
+                Conversion::Printed(is_column && float, decimals)
+            }
+            (Parameter::Text, Class::Int) => match wire {
+                Some(t) if t.code == ColumnType::MYSQL_TYPE_BIT => {
+                    Conversion::BitBytes(t.length.clamp(1, 64).div_ceil(8) as u8)
+                }
+                _ => return,
+            },
+            _ => return,
+        };
+        later.push((n, conversion));
+    }
+
+    /// CHARSET, COLLATION and COERCIBILITY, which an argument's type determines.
+    pub(super) fn text_property(&mut self, name: &str, expr: &Expr) -> Option<Expr> {
+        if !matches!(name, "charset" | "collation" | "coercibility") {
+            return None;
+        }
+        let Expr::Function(f) = expr else { return None };
+        let arguments = arguments(f);
+        let argument = arguments.first()?;
+        let wire = types::of(argument, &mut self.names)?;
+        let is_text = types::is_text(&wire) && wire.charset != CHARSET_BINARY;
+        let is_json = wire.code == ColumnType::MYSQL_TYPE_JSON;
+        Some(match name {
+            "charset" if is_text || is_json => node::text("utf8mb4"),
+            "charset" => node::text("binary"),
+            "collation" if is_json => node::text("utf8mb4_bin"),
+            "collation" if is_text => node::text("utf8mb4_general_ci"),
+            "collation" => node::text("binary"),
+            _ => {
+                let is_variable =
+                    |e: &Expr| matches!(e, Expr::Identifier(i) if i.value.starts_with('@'));
+                node::number(match Class::of(Some(wire)) {
+                    Class::Null => 6,
+                    Class::Text if self.names.column_of(argument).is_some() => 2,
+                    Class::Text if is_variable(argument) => 3,
+                    Class::Text if is_json => 2,
+                    Class::Text => 4,
+                    _ => 5,
+                })
+            }
+        })
+    }
+}
