@@ -12,6 +12,7 @@ use crate::transaction;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::session::SessionFacts;
+use tare_mysql::wire::column::WireType;
 use tare_query::rights;
 use tare_query::runner::StatementRunner;
 use tare_query::schema::SystemSchema;

@@ -183,6 +183,8 @@ fn duplicates_name_the_values_and_the_key() {
     assert_eq!(errno(&mut conn, "INSERT INTO d VALUES (8, 'z', 10)"), 1062);
     exec(&mut conn, "COMMIT");
     assert_eq!(one(&mut conn, "SELECT COUNT(*), MAX(w) FROM d"), "2|9");
+}
+
 /// Statements that MySQL 9.7.4 parses (`SELECT STATEMENT_DIGEST_TEXT('...')` has no error there) and Tare has not.
 const MISSING: &[&str] = &[
     "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'x'",

@@ -184,6 +184,9 @@ impl Rewriter<'_> {
                 false => called(Call::Bits(bits), Wrap::Collate),
             };
         }
+        if types::is_interval(left) || types::is_interval(right) {
+            return Plan::default();
+        }
         let of = (
             types::of(left, &mut self.names),
             types::of(right, &mut self.names),
