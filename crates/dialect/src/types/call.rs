@@ -291,7 +291,10 @@ fn of_text(name: &str, binary: bool, all: &Arguments<'_>) -> WireType {
         "export_set" => {
             let one = units(&all.of(1)).max(units(&all.of(2)));
             let between = all.types.get(3).map_or(1, |_| units(&all.of(3)));
-            text(one.saturating_mul(64).saturating_add(63 * between))
+            text(
+                one.saturating_mul(64)
+                    .saturating_add(between.saturating_mul(63)),
+            )
         }
         "quote" => {
             let t = as_text(&first);
