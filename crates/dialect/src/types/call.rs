@@ -432,7 +432,7 @@ fn replaced(of: &WireType, from: &WireType, to: &WireType) -> WireType {
     };
     let old = units(from).max(1);
     let parts = t.length / one / old;
-    let more = parts.saturating_mul(new.saturating_sub(old + 1));
+    let more = parts.saturating_mul(new.saturating_sub(old.saturating_add(1)));
     let length = t.length.saturating_add(more.saturating_mul(one));
     sized(t, length.min(MAX_BLOB_BYTES))
 }
