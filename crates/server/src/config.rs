@@ -140,7 +140,10 @@ impl Config {
 
 /// What answers SHOW GLOBAL STATUS of a process, by its id. `None` if that may not be asked.
 #[derive(Clone)]
-pub struct StatusSource(pub Arc<dyn Fn(u32) -> Option<Vec<(String, String)>> + Send + Sync>);
+pub struct StatusSource(pub Arc<ReadStatus>);
+
+/// Names and values of the status variables of a process; `None`: it does not answer.
+pub type ReadStatus = dyn Fn(u32) -> Option<Vec<(String, String)>> + Send + Sync;
 
 impl fmt::Debug for StatusSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -248,7 +248,7 @@ mod tests {
         let hidden = hidden.map(str::to_owned);
         for table in modules.into_iter().chain(pragmas).chain(hidden) {
             for from in [
-                format!("{table}"),
+                table.to_string(),
                 format!("{table}('x')"),
                 format!("{table}(65538)"),
                 format!("shop.{table}"),

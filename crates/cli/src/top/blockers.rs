@@ -294,9 +294,11 @@ impl Blocked {
                     .collect()
             })
             .collect();
-        let ways: [(_, fn(&str, &str) -> bool); 2] =
-            [("GRANTED", conflicts), ("PENDING", queues_behind)];
-        for (status, excludes) in ways {
+        for status in ["GRANTED", "PENDING"] {
+            let excludes = match status {
+                "GRANTED" => conflicts,
+                _ => queues_behind,
+            };
             let mut blockers = Self::default();
             for row in &texts {
                 let [waits, holds, wanted, held, has] = &row[..] else {

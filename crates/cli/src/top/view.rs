@@ -186,7 +186,7 @@ impl View {
     pub fn silence(&self) -> Option<u64> {
         let elapsed = self.answered.elapsed();
         let is_due = elapsed > self.every + ANSWER_DELAY && !self.paused && !self.is_past();
-        is_due.then(|| elapsed.as_secs())
+        is_due.then_some(elapsed.as_secs())
     }
 
     /// Begins to wait for an answer now.

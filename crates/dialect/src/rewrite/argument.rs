@@ -46,11 +46,11 @@ impl Rewriter<'_> {
     /// Prepares the operands of operators, functions and casts that read numbers, bits or truth values.
     pub(super) fn read_operands(&mut self, expr: &mut Expr, later: &mut Vec<(usize, Conversion)>) {
         match expr {
-            Expr::BinaryOp { left, op, right } if types::is_bits(op) => {
-                if !types::joins_bytes(op, left, right, &mut self.names) {
-                    self.read_argument(Parameter::Bits, 0, left, later);
-                    self.read_argument(Parameter::Bits, 1, right, later);
-                }
+            Expr::BinaryOp { left, op, right }
+                if types::is_bits(op) && !types::joins_bytes(op, left, right, &mut self.names) =>
+            {
+                self.read_argument(Parameter::Bits, 0, left, later);
+                self.read_argument(Parameter::Bits, 1, right, later);
             }
             Expr::UnaryOp {
                 op: UnaryOperator::BitwiseNot,

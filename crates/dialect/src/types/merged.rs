@@ -104,7 +104,7 @@ fn string(code: ColumnType, values: &[&WireType]) -> WireType {
     let compares_bytes = |t: &&WireType| {
         (is_text(t) || t.code == MYSQL_TYPE_JSON) && t.flags.contains(ColumnFlags::BINARY_FLAG)
     };
-    let exact = binary || values.iter().any(|t| compares_bytes(t));
+    let exact = binary || values.iter().any(compares_bytes);
     let mut flags = ColumnFlags::empty();
     flags.set(ColumnFlags::BINARY_FLAG, exact);
     WireType {

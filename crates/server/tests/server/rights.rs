@@ -163,6 +163,9 @@ fn named_errno(conn: &mut Conn, sql: &str) -> u16 {
     }
 }
 
+/// Runs a statement, and returns its error number or 0.
+type Run = fn(&mut Conn, &str) -> u16;
+
 /// COM_STMT_PREPARE of a statement that cannot be prepared.
 const NOT_PREPARABLE: u16 = 1295;
 
@@ -200,7 +203,7 @@ fn rights_are_mysqls_for_every_kind_of_statement() {
         for grant in *grants {
             exec(&mut root, &format!("GRANT {grant} TO {account}"));
         }
-        let ways: [(&str, fn(&mut Conn, &str) -> u16); 3] = [
+        let ways: [(&str, Run); 3] = [
             ("text", errno),
             ("prepared", prepared_errno),
             ("named", named_errno),

@@ -46,7 +46,7 @@ fn contains_statements(text: &str) -> bool {
         return is_one_of(first, &COMPOUND) || tokens.next() == Some(Token::Byte(b':'));
     }
     let mut is_account = false;
-    while let Some(token) = tokens.next() {
+    for token in tokens {
         match token {
             Token::Word(word) if is_one_of(word, &PROGRAMS) => return true,
             Token::Word(word) if is_account || is_one_of(word, &BEFORE_PROGRAMS) => {}

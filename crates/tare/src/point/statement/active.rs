@@ -127,7 +127,7 @@ impl Statement {
         let is_cut = u32::from(stored.len() < text.len());
         line.change(|line| {
             store(area, stored);
-            let bytes = stored.len() as u32 | is_cut * TRUNCATED;
+            let bytes = stored.len() as u32 | (is_cut * TRUNCATED);
             line.text_bytes.store(bytes, Ordering::Relaxed);
         });
     }
