@@ -30,7 +30,7 @@ pub const PAGE: usize = 4096;
 
 /// Bytes at the end of a thread's text ring for its first texts: they are in one page with the fixed
 /// part of its slot.
-pub const FIRST_TEXT_BYTES: usize = 256;
+pub const FIRST_TEXT_BYTES: usize = 192;
 
 /// Events in a chunk of history_long: what one thread takes at a time.
 pub const CHUNK_EVENTS: usize = 8;
