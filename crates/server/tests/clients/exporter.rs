@@ -113,6 +113,8 @@ fn no_collector_of_the_exporter_fails() {
     let failed: Vec<&str> = text
         .lines()
         .filter(|l| l.starts_with("mysql_exporter_scrape_errors_total"))
+        // 9.7 no longer has their statements, SHOW SLAVE HOSTS and SHOW SLAVE STATUS.
+        .filter(|l| !l.contains("collect.slave_"))
         .collect();
     assert!(
         failed.is_empty(),
@@ -128,7 +130,6 @@ fn no_collector_of_the_exporter_fails() {
         }
     }
     assert_eq!(values.get("mysql_up"), Some(&1.0));
-    assert_eq!(values.get("mysql_exporter_last_scrape_error"), Some(&0.0));
     let durations = values
         .keys()
         .filter(|n| n.starts_with("mysql_exporter_collector_duration"));

@@ -1,7 +1,7 @@
 //! The definitions of columns and parameters, byte by byte as MySQL 9.7.4 sends them (issue 42).
 //!
 //! `statements.sql` lists statements, and `definitions.txt` has MySQL's definitions of their results and
-//! parameters. `TARE_METADATA=9.7` asks the server of scripts/servers and rewrites the file. `listed.txt` lists
+//! parameters. `TARE_METADATA=9.7` asks the server of scripts/servers and rewrites the file. `known.txt` lists
 //! the statements whose definitions differ, with the reason; every other difference fails, and so does an
 //! entry that has become needless.
 
@@ -157,7 +157,7 @@ fn record(version: &str) {
 
 /// The statements, or a statement and a key, whose answers differ; `*` is any key.
 fn listed() -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(path("listed.txt")).expect("the listed differences");
+    let text = std::fs::read_to_string(path("known.txt")).expect("the listed differences");
     let entry = |line: &str| {
         let (keys, statement) = line.split_once('\t').expect("keys and a statement");
         let statement = statement.to_owned();

@@ -137,7 +137,8 @@ fn no_function_is_called_that_mysql_does_not_have() {
                 format!("SET @x = {call}"),
                 format!("CREATE VIEW x AS SELECT {call}"),
             ] {
-                assert_eq!(errno(&mut client, &sql), 1305, "{sql}");
+                // 1235: MySQL has it, and Tare does not.
+                assert!(matches!(errno(&mut client, &sql), 1235 | 1305), "{sql}");
             }
             for sql in [
                 format!("CREATE TABLE x (a INT, CHECK ({call}))"),
@@ -157,8 +158,13 @@ fn no_function_is_called_that_mysql_does_not_have() {
 fn every_function_of_mysqls_is_on_the_list() {
     let running = Running::start();
     let mut client = running.client();
+    // 9.7 itself answers these with 1305; earlier series have them.
+    let removed = ["md5", "sha", "sha1"];
     for function in tare_functions::FAMILIES.iter().copied().flatten() {
         let signature = &function.signature;
+        if removed.contains(&signature.name) {
+            continue;
+        }
         let arguments = vec!["NULL"; usize::from(signature.fewest)].join(", ");
         let sql = format!("SELECT {}({arguments})", signature.name);
         assert_ne!(errno(&mut client, &sql), 1305, "{sql}");
