@@ -193,5 +193,5 @@ fn sys_config_is_a_table() {
         one(&mut monitor, "SELECT COUNT(*) FROM sys.sys_config"),
         "6"
     );
-    assert_eq!(errno(&mut monitor, "DELETE FROM sys.sys_config"), 1227);
+    assert_eq!(errno(&mut monitor, "DELETE FROM sys.sys_config"), 1142);
 }

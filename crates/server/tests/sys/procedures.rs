@@ -203,11 +203,9 @@ fn setups_are_changed_saved_and_listed() {
         "ps_truncate_all_tables(FALSE)",
         "ps_setup_reset_to_default(FALSE)",
     ] {
-        assert_eq!(
-            errno(&mut monitor, &format!("CALL sys.{procedure}")),
-            1227,
-            "{procedure}"
-        );
+        // 1142 of the first statement on a setup table, 1227 of others.
+        let code = errno(&mut monitor, &format!("CALL sys.{procedure}"));
+        assert!(matches!(code, 1142 | 1227), "{procedure}: {code}");
     }
     assert_eq!(
         call(&mut monitor, "CALL sys.ps_setup_show_enabled_consumers()").len(),
