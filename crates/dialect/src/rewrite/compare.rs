@@ -10,6 +10,7 @@ use super::Rewriter;
 use super::argument::number_literally;
 use super::exact::compare::{is_comparison, operands};
 use super::exact::plan::exact_text;
+use super::like::{Like, has_fixed_beginning, is_exact};
 use super::rewriter::Conversion;
 use crate::error::Result;
 use crate::{function, node, types};
@@ -21,12 +22,12 @@ pub(super) struct Side {
     /// A table's own column, which has affinity and collation in SQLite.
     stored: bool,
     /// A column of a system schema, whose bytes are texts in SQLite.
-    pub(super) system: bool,
+    system: bool,
     /// A column of a table, a view or a derived table.
     column: bool,
     literal: bool,
     /// The operand has a COLLATE, or is bytes.
-    pub(super) bytes: bool,
+    bytes: bool,
 }
 
 impl Side {
@@ -461,4 +462,22 @@ fn unify_kinds(
         return false;
     }
     !(a.is(types::is_number) || b.is(types::is_number))
+}
+
+impl Rewriter<'_> {
+    /// Plans how a LIKE is evaluated, before its parts are rewritten.
+    pub(super) fn like(&mut self, text: &Expr, pattern: &Expr) -> Like {
+        let (a, b) = (self.side(text), self.side(pattern));
+        let compares_bytes = |s: &Side| s.is(is_exact) && !s.system;
+        let exactly = a.bytes || b.bytes || compares_bytes(&a) || compares_bytes(&b);
+        let is_text = a.is(types::is_text) && !exactly;
+        let own = self
+            .names
+            .column_of(text)
+            .is_some_and(|c| c.stored && !c.system);
+        Like {
+            exactly,
+            bounded: own && is_text && has_fixed_beginning(pattern),
+        }
+    }
 }

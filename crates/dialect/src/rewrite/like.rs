@@ -5,8 +5,6 @@ use mysql_common::constants::{ColumnFlags, ColumnType};
 use sqlparser::ast::{BinaryOperator, Expr, Value};
 use tare_mysql::wire::column::{CHARSET_BINARY, WireType};
 
-use super::compare::Side;
-use super::rewriter::Rewriter;
 use crate::node::{self, binary, call, nested};
 use crate::types;
 
@@ -14,13 +12,13 @@ use crate::types;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Like {
     /// Case and accents count.
-    exactly: bool,
+    pub exactly: bool,
     /// The text is a table's column, and the pattern begins with a character, so that an index can be used.
-    bounded: bool,
+    pub bounded: bool,
 }
 
 /// Whether texts of this type are compared byte by byte.
-fn is_exact(t: &WireType) -> bool {
+pub(super) fn is_exact(t: &WireType) -> bool {
     let has_collation = matches!(
         t.code,
         ColumnType::MYSQL_TYPE_VAR_STRING | ColumnType::MYSQL_TYPE_STRING
@@ -31,7 +29,7 @@ fn is_exact(t: &WireType) -> bool {
 }
 
 /// Whether a pattern is constant while a statement runs, and may begin with a character.
-fn begins(pattern: &Expr) -> bool {
+pub(super) fn has_fixed_beginning(pattern: &Expr) -> bool {
     let Expr::Value(v) = pattern else {
         return false;
     };
@@ -41,24 +39,6 @@ fn begins(pattern: &Expr) -> bool {
         }
         Value::Placeholder(_) => true,
         _ => false,
-    }
-}
-
-impl Rewriter<'_> {
-    /// Plans how a LIKE is evaluated, before its parts are rewritten.
-    pub(super) fn like(&mut self, text: &Expr, pattern: &Expr) -> Like {
-        let (a, b) = (self.side(text), self.side(pattern));
-        let compares_bytes = |s: &Side| s.is(is_exact) && !s.system;
-        let exactly = a.bytes || b.bytes || compares_bytes(&a) || compares_bytes(&b);
-        let is_text = a.is(types::is_text) && !exactly;
-        let own = self
-            .names
-            .column_of(text)
-            .is_some_and(|c| c.stored && !c.system);
-        Like {
-            exactly,
-            bounded: own && is_text && begins(pattern),
-        }
     }
 }
 
