@@ -145,7 +145,6 @@ impl ServerOptions {
     }
 
     /// A server of this machine, by its socket or its port.
-    #[cfg(feature = "terminal")]
     pub fn local(socket: Option<PathBuf>, port: Option<u16>) -> Self {
         Self {
             host: port.map(|_| "127.0.0.1".to_owned()),

@@ -79,7 +79,6 @@ impl Target {
     }
 
     /// A server of this machine, by its socket or its port.
-    #[cfg(feature = "terminal")]
     pub fn local(socket: Option<PathBuf>, port: Option<u16>) -> Self {
         Self {
             pid: None,

@@ -30,7 +30,7 @@ fn digest(ctx: &Call<'_>, function: &str, part: fn(String, String) -> String) ->
         Some((hash, text)) => Ok(part(hash, text).into()),
         None => Err(raise(SqlError::new(
             1235,
-            format!("This version of Tare doesn't yet support '{function} without a server'"),
+            format!("This version of Tare doesn't yet support '{function}' here"),
         ))),
     }
 }

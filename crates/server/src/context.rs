@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rusqlite::types::Value;
-use tare::digest::{Digest, MAX_DIGEST_LENGTH, Rules, normalize_by};
+use tare::digest::hash_and_text;
 use tare_functions::{Counted, EvaluationContext};
 use tare_mysql::account::{Account, Rights};
 use tare_mysql::date::Zone;
@@ -169,13 +169,7 @@ impl EvaluationContext for SessionContext {
     }
 
     fn digest(&self, statement: &str) -> Option<(String, String)> {
-        let rules = Rules {
-            retains_positions: self.series().has_9_7_digests(),
-        };
-        let mut text = Vec::new();
-        normalize_by(rules, statement.as_bytes(), MAX_DIGEST_LENGTH, &mut text);
-        let hash = Digest::of_normalized(&text).to_string();
-        Some((hash, String::from_utf8_lossy(&text).into_owned()))
+        hash_and_text(statement, self.series().has_9_7_digests())
     }
 
     fn sleep(&self, seconds: f64) -> Result<bool> {

@@ -5,6 +5,7 @@ pub mod format;
 mod grant;
 mod listener;
 mod process;
+#[cfg(any(feature = "history", feature = "terminal"))]
 pub mod row_locks;
 pub mod sampling;
 pub mod status;
@@ -20,6 +21,7 @@ pub use listener::connect_to_listener;
 use tare_client::SessionKind;
 
 use self::grant::explain_refusal;
+#[cfg(any(feature = "history", feature = "terminal"))]
 use self::row_locks::RowLockReader;
 use crate::exit::{FAILED, Failure};
 use crate::output::{Cell, Rows};
@@ -79,6 +81,7 @@ impl ObservedServer {
     }
 
     /// A reader of row locks that the target's own tables do not have; `None` if they have all.
+    #[cfg(any(feature = "history", feature = "terminal"))]
     pub fn row_locks(&self) -> Option<RowLockReader> {
         match (self.about.product, self.about.pid) {
             (Product::Tare, pid) => {

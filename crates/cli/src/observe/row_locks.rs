@@ -163,6 +163,7 @@ impl RowLockReader {
     }
 
     /// Why the last query failed.
+    #[cfg(feature = "terminal")]
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use tare_image::{Image, Recognition, Release, Server, has_server_name};
+use tare_image::{Image, Recognition, Server, has_server_name};
 
 /// Options that name the data directory: mysqld's and Tare's.
 const DATA_OPTIONS: [&str; 2] = ["--datadir", "--data"];
@@ -30,7 +30,8 @@ pub fn version(pid: u32) -> Option<String> {
 }
 
 /// The release of the MySQL or MariaDB server in a process's program file.
-pub fn server_release(pid: u32) -> Option<Release> {
+#[cfg(any(feature = "history", feature = "terminal"))]
+pub fn server_release(pid: u32) -> Option<tare_image::Release> {
     Some(recognise(Path::new(&format!("/proc/{pid}/exe")))?.release)
 }
 

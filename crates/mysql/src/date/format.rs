@@ -42,8 +42,7 @@ pub fn month_name(at: DateTime) -> &'static str {
 /// DATE_FORMAT.
 pub fn format(at: DateTime, pattern: &str) -> String {
     let (hour, minute, second, micros) = at.clock();
-    let seconds = i64::from(hour) * 3600 + i64::from(minute) * 60 + i64::from(second);
-    let micros = seconds * 1_000_000 + i64::from(micros);
+    let micros = ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros;
     let expanded = expand(pattern, |letter| {
         clock_part(micros, letter).or_else(|| Some(date_part(at, letter)))
     });

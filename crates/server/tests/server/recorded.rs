@@ -240,6 +240,7 @@ fn prepare_execute_and_deallocate_have_their_own_digests() {
 }
 
 /// The expected classes and digests are MySQL 9.7.4's.
+#[cfg(feature = "instrument")]
 #[test]
 fn statements_that_fail_have_the_class_of_their_kind() {
     let running = Running::start();

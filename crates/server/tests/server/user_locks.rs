@@ -4,7 +4,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::support::{Running, TIMEOUT, code, errno, exec, one, rows};
+#[cfg(feature = "instrument")]
+use super::support::rows;
+use super::support::{Running, TIMEOUT, code, errno, exec, one};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 

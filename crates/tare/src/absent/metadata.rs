@@ -43,4 +43,8 @@ impl MetadataLock {
     /// Does nothing.
     #[inline(always)]
     pub fn publish(&mut self, _: LockType, _: LockDuration, _: LockStatus) {}
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn republish(&mut self, _: LockType, _: LockDuration, _: LockStatus) {}
 }

@@ -24,6 +24,16 @@ pub(crate) fn with_verb<'t>(verb: &str, text: &'t str) -> Cow<'t, str> {
     }
 }
 
+/// The digest of a statement in hexadecimal digits, and its text, for STATEMENT_DIGEST. `None`: Tare was built without
+/// instrumentation. `retains_positions`: as in [`Rules`].
+pub fn hash_and_text(statement: &str, retains_positions: bool) -> Option<(String, String)> {
+    let mut text = Vec::new();
+    let rules = Rules { retains_positions };
+    normalize_by(rules, statement.as_bytes(), MAX_DIGEST_LENGTH, &mut text);
+    let hash = Digest::of_normalized(&text).to_string();
+    Some((hash, String::from_utf8_lossy(&text).into_owned()))
+}
+
 pub(crate) use statements::first_statement;
 
 pub use hash::{Digest, FAST_HASH_LIMIT, MAX_DIGEST_LENGTH, fast_hash};
