@@ -197,7 +197,7 @@ pub struct Scheduler {
     /// Whether threads can be read at all.
     is_readable: bool,
     moment: u64,
-    random: u64,
+    random: fastrand::Rng,
 }
 
 impl Scheduler {
@@ -217,7 +217,7 @@ impl Scheduler {
             open: HashMap::new(),
             may_read_system_calls: true,
             moment: 0,
-            random: u64::from(std::process::id()),
+            random: fastrand::Rng::new(),
         }
     }
 
@@ -254,7 +254,7 @@ impl Scheduler {
             true => self.task(os_id).unwrap_or_default(),
             false => TaskReading::default(),
         };
-        let state = State::new(&reading, has_wait, self.draw());
+        let state = State::new(&reading, has_wait, self.random.f64());
         let number = reading.system_call.filter(|_| state == State::Blocked);
         Activity {
             state,
@@ -306,15 +306,6 @@ impl Scheduler {
             cpu_share: None,
             moment: self.moment,
         })
-    }
-
-    /// A random number from 0 to 1 (splitmix64).
-    fn draw(&mut self) -> f64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.random;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -493,12 +484,5 @@ mod tests {
         // Inside a wait, the wait has a name already.
         let waits = scheduler.read(7, true);
         assert_eq!((waits.state, waits.system_call), (State::Waiting, None));
-    }
-
-    #[test]
-    fn draws_are_uniform() {
-        let mut scheduler = Scheduler::new(std::process::id());
-        let mean = (0..10_000).map(|_| scheduler.draw()).sum::<f64>() / 10_000.0;
-        assert!((mean - 0.5).abs() < 0.02, "{mean}");
     }
 }
