@@ -1,4 +1,4 @@
-//! The definitions of columns and parameters, byte by byte as MySQL 9.7.4 sends them (issue 42).
+//! The definitions of columns and parameters, byte by byte as MySQL 9.7.4 sends them.
 //!
 //! `statements.sql` lists statements, and `definitions.txt` has MySQL's definitions of their results and
 //! parameters. `TARE_METADATA=9.7` asks the server of scripts/servers and rewrites the file. `known.txt` lists

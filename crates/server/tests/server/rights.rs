@@ -1,5 +1,9 @@
 //! Every kind of statement, by six accounts, as text and prepared: the error numbers are those of MySQL 9.7.4,
-//! and do not depend on what the account may not see.
+//! and do not depend on what the account may not see. `rights.tsv` has MySQL's numbers of the text; this rewrites them:
+//!
+//!     TARE_REGENERATE=1 scripts/servers run 9.7 cargo test -p tare-server --test server rights_are_mysqls
+
+use std::path::Path;
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
@@ -25,7 +29,16 @@ const GRANTS: [(&str, &[&str]); 6] = [
     ("all", &["ALL ON *.*"]),
 ];
 
-/// Where this server differs: a part of the statement, its error number here instead of MySQL's, and why.
+/// What the same accounts are granted in MySQL, too: here one privilege stands for a level.
+const MORE_GRANTS: [(&str, &str); 5] = [
+    ("system", "SELECT ON sys.*"),
+    ("system", "SELECT ON mysql.*"),
+    ("system", "EXECUTE ON sys.*"),
+    ("settings", "INSERT, DELETE, DROP ON performance_schema.*"),
+    ("all", "GRANT OPTION ON *.*"),
+];
+
+/// Where this server differs: a part of the statement, MySQL's error number, the one here, and why.
 const DIFFERENT: &[(&str, u16, u16, &str)] = &[
     (
         "shop.missing",
@@ -135,9 +148,47 @@ const DATABASE: &[&str] = &[
     "CREATE VIEW shop.v AS SELECT a FROM shop.t",
 ];
 
-fn connect(running: &Running, user: &str) -> Conn {
-    let options = socket_options(&running.socket());
+fn connect(socket: &Path, user: &str) -> Conn {
+    let options = socket_options(socket);
     Conn::new(options.user(Some(user)).pass(Some("p"))).expect(user)
+}
+
+fn create_account(root: &mut Conn, account: &str, grants: &[&str]) {
+    exec(root, &format!("CREATE USER '{account}' IDENTIFIED BY 'p'"));
+    for grant in grants {
+        exec(root, &format!("GRANT {grant} TO '{account}'"));
+    }
+}
+
+/// Runs the statements on the MySQL server at a socket, and writes its error numbers.
+fn record(socket: &Path) {
+    let mut root = Conn::new(socket_options(socket).user(Some("root"))).expect("root");
+    let mut lines: Vec<String> = MYSQLS.lines().map(str::to_owned).collect();
+    for line in &mut lines[1..] {
+        line.truncate(line.find('\t').expect("a tab"));
+    }
+    for (account, grants) in GRANTS {
+        DATABASE.iter().for_each(|sql| exec(&mut root, sql));
+        let more = MORE_GRANTS.iter().filter(|(of, _)| *of == account);
+        let grants: Vec<&str> = grants
+            .iter()
+            .copied()
+            .chain(more.map(|more| more.1))
+            .collect();
+        create_account(&mut root, account, &grants);
+        let mut conn = connect(socket, account);
+        for line in &mut lines[1..] {
+            let sql = line.split('\t').next().unwrap_or_default();
+            let number = errno(&mut conn, sql);
+            let _ = errno(&mut conn, "UNLOCK TABLES");
+            if conn.ping().is_err() {
+                conn = connect(socket, account);
+            }
+            line.push_str(&format!("\t{number}"));
+        }
+    }
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/server/rights.tsv");
+    std::fs::write(path, lines.join("\n") + "\n").expect("written");
 }
 
 /// Runs a statement by COM_STMT_PREPARE and COM_STMT_EXECUTE.
@@ -171,6 +222,10 @@ const NOT_PREPARABLE: u16 = 1295;
 
 #[test]
 fn rights_are_mysqls_for_every_kind_of_statement() {
+    if std::env::var_os("TARE_REGENERATE").is_some() {
+        let socket = std::env::var_os("TARE_TEST_MYSQL").expect("the socket of a MySQL 9.7");
+        return record(Path::new(&socket));
+    }
     let running = Running::start();
     let mut root = running.root();
     let mut lines = MYSQLS.lines();
@@ -196,13 +251,7 @@ fn rights_are_mysqls_for_every_kind_of_statement() {
     assert!(statements.len() > 150);
     let mut wrong = Vec::new();
     for (at, (account, grants)) in GRANTS.iter().enumerate() {
-        exec(
-            &mut root,
-            &format!("CREATE USER {account} IDENTIFIED BY 'p'"),
-        );
-        for grant in *grants {
-            exec(&mut root, &format!("GRANT {grant} TO {account}"));
-        }
+        create_account(&mut root, account, grants);
         let ways: [(&str, Run); 3] = [
             ("text", errno),
             ("prepared", prepared_errno),
@@ -210,7 +259,7 @@ fn rights_are_mysqls_for_every_kind_of_statement() {
         ];
         for (way, run) in ways {
             DATABASE.iter().for_each(|sql| exec(&mut root, sql));
-            let mut conn = connect(&running, account);
+            let mut conn = connect(&running.socket(), account);
             for (sql, numbers) in &statements {
                 let actual = run(&mut conn, sql);
                 let is_other = |(part, of, here, _): &&(&str, u16, u16, &str)| {
@@ -226,7 +275,7 @@ fn rights_are_mysqls_for_every_kind_of_statement() {
                     ));
                 }
                 if *sql == "USE shop" && actual == 0 {
-                    conn = connect(&running, account);
+                    conn = connect(&running.socket(), account);
                 }
                 let _ = errno(&mut conn, "UNLOCK TABLES");
             }
@@ -241,7 +290,7 @@ fn a_refusal_does_not_reveal_whether_a_table_exists() {
     let mut root = running.client();
     exec(&mut root, "CREATE TABLE t (a INT)");
     exec(&mut root, "CREATE USER u IDENTIFIED BY 'p'");
-    let mut conn = connect(&running, "u");
+    let mut conn = connect(&running.socket(), "u");
     for shape in [
         "SELECT a FROM {}",
         "SELECT missing FROM {}",
@@ -298,7 +347,7 @@ fn sessions_of_others_are_visible_only_with_process() {
         for grant in grants {
             exec(&mut root, &format!("GRANT {grant} TO {account}"));
         }
-        let mut conn = connect(&running, account);
+        let mut conn = connect(&running.socket(), account);
         let sees_all = ["process", "all"].contains(&account);
         for list in lists {
             let rows = all_of(&mut conn, list);

@@ -122,9 +122,19 @@ pub fn tcp_options(port: u16, user: &str, password: Option<&str>) -> OptsBuilder
 
 /// Runs a statement that must succeed.
 pub fn exec(conn: &mut Conn, sql: &str) {
+    run(conn, sql).unwrap_or_else(|e| panic!("{sql}: {e}"));
+}
+
+/// Runs a statement and reads all of its rows, among which an error may come: `query_drop` ignores that one.
+fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
     use mysql::prelude::Queryable;
-    conn.query_drop(sql)
-        .unwrap_or_else(|e| panic!("{sql}: {e}"));
+    let mut results = conn.query_iter(sql)?;
+    while let Some(rows) = results.iter() {
+        for row in rows {
+            row?;
+        }
+    }
+    Ok(())
 }
 
 /// The one value of a query, as text; `NULL` for NULL.
@@ -165,8 +175,7 @@ pub fn runs(conn: &mut Conn, id: &str) -> bool {
 
 /// The error number that a statement fails with; 0 when it does not.
 pub fn errno(conn: &mut Conn, sql: &str) -> u16 {
-    use mysql::prelude::Queryable;
-    code(conn.query_drop(sql))
+    code(run(conn, sql))
 }
 
 /// The error number of a result; 0 is success.
