@@ -1,4 +1,4 @@
-//! Statements of MySQL that this server has not. Without this list they would be syntax errors.
+//! Statements of MySQL that this server does not have. Without this list they would be syntax errors.
 
 /// Their first words. An object that CREATE, ALTER or DROP names may have other words before it.
 const STATEMENTS: &[&str] = &[
@@ -92,10 +92,10 @@ const STATEMENTS: &[&str] = &[
     "XA START",
 ];
 
-/// Words of a statement that are looked at: a definer and other properties stand before an object.
+/// The first words of a statement that are read: a definer and other properties come before an object.
 const MAX_WORDS: usize = 24;
 
-/// The name of the statement that a text is, if this server has not got it.
+/// The name of the statement that a text is, if this server does not have it.
 pub(crate) fn statement(text: &str) -> Option<&'static str> {
     let words = words(text);
     let begins = |words: &[String], name: &str| {

@@ -87,26 +87,29 @@ struct OwnNames {
     modules: HashSet<String>,
 }
 
-/// The names of a connection to which nothing was added.
-fn own_names() -> &'static OwnNames {
-    static NAMES: OnceLock<OwnNames> = OnceLock::new();
-    NAMES.get_or_init(|| {
-        let read = |list: &str| -> rusqlite::Result<HashSet<String>> {
-            let db = Connection::open_in_memory()?;
-            let mut names = db.prepare(&format!("SELECT lower(name) FROM {list}"))?;
-            names.query_map([], |row| row.get(0))?.collect()
-        };
-        // Without memory for a connection there is none whose statements are checked.
-        OwnNames {
-            functions: read("pragma_function_list").unwrap_or_default(),
-            modules: read("pragma_module_list").unwrap_or_default(),
-        }
-    })
+/// The names of a connection to which nothing was added. Until they are read, nothing is allowed.
+static OWN_NAMES: OnceLock<OwnNames> = OnceLock::new();
+
+fn read_own_names() -> rusqlite::Result<()> {
+    if OWN_NAMES.get().is_some() {
+        return Ok(());
+    }
+    let read = |list: &str| -> rusqlite::Result<HashSet<String>> {
+        let db = Connection::open_in_memory()?;
+        let mut names = db.prepare(&format!("SELECT lower(name) FROM {list}"))?;
+        names.query_map([], |row| row.get(0))?.collect()
+    };
+    let names = OwnNames {
+        functions: read("pragma_function_list")?,
+        modules: read("pragma_module_list")?,
+    };
+    OWN_NAMES.get_or_init(|| names);
+    Ok(())
 }
 
 /// Checks the statements of a connection from now on.
 pub(crate) fn install(db: &mut Connection) -> rusqlite::Result<()> {
-    own_names();
+    read_own_names()?;
     db.authorizer(Some(|context: AuthContext<'_>| {
         match is_allowed(AUTHOR.get(), &context) {
             true => Authorization::Allow,
@@ -147,7 +150,8 @@ fn is_allowed(author: Author, context: &AuthContext<'_>) -> bool {
 
 fn is_function_allowed(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    FUNCTIONS.contains(&name.as_str()) || !own_names().functions.contains(&name)
+    let is_own = |own: &OwnNames| own.functions.contains(&name);
+    FUNCTIONS.contains(&name.as_str()) || OWN_NAMES.get().is_some_and(|own| !is_own(own))
 }
 
 /// Whether a client's statement may read a table. Modules have their tables in the connection's own database.
@@ -172,7 +176,9 @@ fn is_internal(table: &str) -> bool {
     table.starts_with("sqlite_")
         || table.starts_with("pragma_")
         || table == DEFINITIONS_TABLE
-        || own_names().modules.contains(&table)
+        || OWN_NAMES
+            .get()
+            .is_none_or(|own| own.modules.contains(&table))
 }
 
 #[cfg(test)]
