@@ -17,6 +17,18 @@ use crate::session::Session;
 /// "Duplicate entry".
 const DUPLICATE: u16 = 1062;
 
+/// Calls in translated statements that do something, so that the statement must not run again.
+const CALLS_WITH_EFFECT: [&str; 8] = [
+    "benchmark(",
+    "get_lock(",
+    "last_insert_id(",
+    "release_all_locks(",
+    "release_lock(",
+    "sleep(",
+    "tare_set_variable(",
+    "uuid_short(",
+];
+
 /// The error with the key's name and the row's values; any other error as it is.
 pub fn describe(
     session: &mut Session,
@@ -71,9 +83,11 @@ fn find_values(
     index: &IndexDef,
     bind: Bind<'_>,
 ) -> Option<String> {
+    let lower = sql.text.to_ascii_lowercase();
     let can_report = sql.text.starts_with("INSERT INTO ")
         && sql.text.contains(" VALUES ")
-        && !sql.text.contains(" ON CONFLICT ");
+        && !sql.text.contains(" ON CONFLICT ")
+        && !CALLS_WITH_EFFECT.iter().any(|call| lower.contains(call));
     if !can_report {
         return None;
     }

@@ -183,9 +183,13 @@ fn duplicates_name_the_values_and_the_key() {
     assert_eq!(errno(&mut conn, "INSERT INTO d VALUES (8, 'z', 10)"), 1062);
     exec(&mut conn, "COMMIT");
     assert_eq!(one(&mut conn, "SELECT COUNT(*), MAX(w) FROM d"), "2|9");
+    // It runs once: the lock is taken once.
+    let locking = "INSERT INTO d VALUES (1, 'a', GET_LOCK('once', 0))";
+    assert_eq!(errno(&mut conn, locking), 1062);
+    assert_eq!(one(&mut conn, "SELECT RELEASE_ALL_LOCKS()"), "1");
 }
 
-/// Statements that MySQL 9.7.4 parses (`SELECT STATEMENT_DIGEST_TEXT('...')` has no error there) and Tare has not.
+/// Statements that MySQL 9.7.4 parses (`SELECT STATEMENT_DIGEST_TEXT('...')` has no error there) and Tare does not have.
 const MISSING: &[&str] = &[
     "SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'x'",
     "RESIGNAL",
