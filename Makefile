@@ -36,7 +36,7 @@ build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB se
 	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-psi
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
-test: check deps lint unit loom ## everything that must pass, `check` and `lint` included (under 25 minutes on 2 cores)
+test: check deps lint unit loom ## everything that must pass, `check` and `lint` included (under 30 minutes on 2 cores)
 	@scripts/left-out $(UNIT_LOG)
 	@cat $(LEFT_OUT_SERVERS)
 
