@@ -18,6 +18,7 @@ pub mod classes;
 pub mod digests;
 pub mod discover;
 pub mod error;
+pub mod estimate;
 pub mod events;
 pub mod fine;
 mod freeze;
