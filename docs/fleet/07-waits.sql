@@ -1,7 +1,13 @@
--- What do active sessions wait for? Those without a wait run.
-SELECT COALESCE(wait, 'runs') AS waits_for, ROUND(100 * SUM(seconds) / SUM(SUM(seconds)) OVER (), 1) AS percent
-FROM samples
-WHERE date = '2026-11-22'
-GROUP BY wait
-ORDER BY percent DESC, waits_for
+-- What do active sessions do? They run, want a CPU, wait for something, or are blocked elsewhere. A thread in a
+-- wait may run. Where the scheduler's word is not known, a session without a wait is unknown.
+SELECT activity, ROUND(100 * SUM(seconds) / SUM(SUM(seconds)) OVER (), 1) AS percent
+FROM (
+    SELECT CASE WHEN state IN ('on cpu', 'waiting for cpu', 'blocked elsewhere') THEN state
+                ELSE COALESCE(wait, 'unknown') END AS activity,
+           seconds
+    FROM samples
+    WHERE date = '2026-11-22'
+) activities
+GROUP BY activity
+ORDER BY percent DESC, activity
 LIMIT 10

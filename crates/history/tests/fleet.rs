@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use day::{
-    BLOCKED, DEPLOYED, DEPLOYMENT, Day, FILES, NEW, ROW_BLOCKED, SLOW_AT_FIRST, STATEMENTS, WAITS,
-    digest, host,
+    BLOCKED, DEPLOYED, DEPLOYMENT, Day, FILES, NEW, ROW_BLOCKED, SLOW_AT_FIRST, SPINS_UNTIL,
+    STATEMENTS, WAITS, digest, host,
 };
 use serde_json::{Value, json};
 use tare_history::ROW_LOCK_WAIT;
+use tare_reader::scheduler::State;
 
 const HOSTS: usize = 4;
 const DAY: Day = Day {
@@ -166,19 +167,27 @@ fn expected() -> BTreeMap<&'static str, Vec<Value>> {
     };
     expected.insert("06-active-sessions", (0..24).map(active).collect());
 
-    // One of four threads always runs, and one runs except in the hours in which it is blocked.
+    // Of four threads, one has no state, one waits, one is in each state for some hours, and one spins at first.
     let all = hours(|_| true);
-    let lock = hours(|hour| hour == BLOCKED);
-    let row_lock = hours(|hour| hour == ROW_BLOCKED);
-    let percent = |hours: f64| rounded(25.0 * hours / all, 1);
-    let waits = vec![
-        json!(["runs", percent(2.0 * all - lock - row_lock)]),
-        json!([WAITS[0].0, 25.0]),
-        json!([WAITS[1].0, 25.0]),
-        json!([WAITS[2].0, percent(lock)]),
-        json!([ROW_LOCK_WAIT, percent(row_lock)]),
+    let in_state = |state: State| hours(|hour| day::state(hour) == Some(state));
+    let spins = hours(|hour| hour < SPINS_UNTIL);
+    let mut waits = [
+        (
+            "unknown",
+            all + in_state(State::Unknown) + hours(|hour| day::state(hour).is_none()),
+        ),
+        (State::OnCpu.name(), spins + in_state(State::OnCpu)),
+        (State::WaitingForCpu.name(), in_state(State::WaitingForCpu)),
+        (State::Blocked.name(), in_state(State::Blocked)),
+        (WAITS[0].0, all),
+        (WAITS[1].0, all - spins),
+        (WAITS[2].0, hours(|hour| hour == BLOCKED)),
+        (ROW_LOCK_WAIT, hours(|hour| hour == ROW_BLOCKED)),
     ];
-    expected.insert("07-waits", waits);
+    waits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
+    let percent = |hours: f64| rounded(25.0 * hours / all, 1);
+    let waits = waits.map(|(activity, hours)| json!([activity, percent(hours)]));
+    expected.insert("07-waits", waits.to_vec());
 
     let recorded = |number: usize| (0..24).filter(|h| DAY.records(number, *h)).count() as u64;
     let mut errors: Vec<Value> = (0..HOSTS)

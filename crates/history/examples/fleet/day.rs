@@ -4,6 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use tare_reader::scheduler::State;
+
 use tare_history::{Error, GrowthRow, Moment, ROW_LOCK_WAIT, SUMS, Sample, Text, Writer};
 
 /// 2026-11-22 00:00 of UTC.
@@ -21,6 +23,8 @@ pub const SLOW_AT_FIRST: usize = 1;
 pub const BLOCKED: u64 = 14;
 /// The hour in which thread 3 waits for a row lock of thread 9, which is idle.
 pub const ROW_BLOCKED: u64 = 16;
+/// Until this hour thread 4 runs, although it is inside a wait.
+pub const SPINS_UNTIL: u64 = 9;
 /// The hour that the last host did not record.
 pub const GAP: u64 = 5;
 
@@ -243,8 +247,25 @@ fn samples(hour: u64) -> Vec<Sample> {
         thread(2, "app", 0, Some(WAITS[0].0)),
         Sample {
             blocker,
+            state: state(hour),
             ..thread(3, "app", 1, lock)
         },
-        thread(4, "report", 5, Some(WAITS[1].0)),
+        // It spins.
+        Sample {
+            state: (hour < SPINS_UNTIL).then_some(State::OnCpu),
+            ..thread(4, "report", 5, Some(WAITS[1].0))
+        },
     ]
+}
+
+/// The state of thread 3 in an hour.
+pub fn state(hour: u64) -> Option<State> {
+    match hour {
+        BLOCKED | ROW_BLOCKED => Some(State::Waiting),
+        0..4 => None,
+        4..8 => Some(State::Unknown),
+        8..12 => Some(State::WaitingForCpu),
+        12..18 => Some(State::Blocked),
+        _ => Some(State::OnCpu),
+    }
 }
