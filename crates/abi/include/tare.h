@@ -490,6 +490,7 @@ enum tare_connection_type {
     TARE_BACKGROUND = 0, TARE_TCP_IP = 1, TARE_TLS = 2, TARE_UNIX_SOCKET = 3
 };
 void tare_thread_set_connection_type(int type);
+/* A session has the number of the thread that has entered it; set it only where another one works for it. */
 void tare_thread_set_os_id(uint64_t id);
 /* Attributes that the client gave, "key=value" lines. */
 void tare_thread_set_attributes(const char *lines);

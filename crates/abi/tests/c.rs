@@ -1,5 +1,6 @@
 //! Compiles C and C++ programs against libtare, links them both ways, runs them, and reads their segments.
 
+mod active;
 mod totals;
 
 use std::io::{BufRead, BufReader};

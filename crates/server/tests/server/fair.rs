@@ -73,6 +73,10 @@ fn statements_that_sleep_do_not_stop_the_pool() {
         assert!(since.elapsed() < TIMEOUT, "all of them run");
         thread::sleep(Duration::from_millis(20));
     }
+    // Each session has the thread that works for it, so that the scheduler can be asked about it.
+    let threads = "SELECT COUNT(DISTINCT THREAD_OS_ID) FROM performance_schema.threads \
+                   WHERE PROCESSLIST_INFO LIKE 'SELECT SLEEP%'";
+    assert_eq!(one(&mut conn, threads), "40");
     let ids = super::support::all_of(
         &mut conn,
         "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP%'",
@@ -84,6 +88,21 @@ fn statements_that_sleep_do_not_stop_the_pool() {
         assert!(sleeper.join().expect("ends"), "it is killed");
     }
     assert!(since.elapsed() < TIMEOUT);
+}
+
+#[test]
+fn an_idle_session_of_the_pool_has_no_thread() {
+    let running = Running::pool();
+    let (mut idle, mut conn) = (running.root(), running.root());
+    let id = one(&mut idle, "SELECT CONNECTION_ID()");
+    let of_idle = format!(
+        "SELECT COUNT(*) FROM performance_schema.threads WHERE PROCESSLIST_ID = {id} AND THREAD_OS_ID IS NULL"
+    );
+    let since = Instant::now();
+    while one(&mut conn, &of_idle) != "1" {
+        assert!(since.elapsed() < TIMEOUT, "its thread has left it");
+        thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]

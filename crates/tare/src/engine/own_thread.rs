@@ -8,8 +8,8 @@ use super::hot;
 
 /// Runs `work` on a thread of Tare's own, which receives no signals of the host and is invisible to
 /// readers. It is created without std, which first allocates memory on a new thread, and so would give
-/// it a slot.
-pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) {
+/// it a slot. False if the system starts no thread.
+pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) -> bool {
     /// Enough for the thread-local storage of a large host, and for the host's functions that the
     /// thread calls.
     const STACK_BYTES: usize = 1024 * 1024;
@@ -39,6 +39,7 @@ pub(super) fn start(name: &'static CStr, work: impl FnOnce() + Send + 'static) {
         // SAFETY: from `into_raw` above; the thread that would own it does not exist.
         drop(unsafe { Box::from_raw(work) });
     }
+    is_started
 }
 
 /// A thread's name and what it does.

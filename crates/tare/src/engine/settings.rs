@@ -110,9 +110,16 @@ pub fn watch() {
         let _busy = hot::busy();
         engine(NOW.generation.load(Ordering::Relaxed)).map(|engine| Arc::clone(&engine))
     };
-    match running {
-        Some(engine) => own_thread::start(c"tare-settings", move || wait_for_changes(&engine)),
-        None => WATCHES.store(false, Ordering::Relaxed),
+    let Some(engine) = running else {
+        return WATCHES.store(false, Ordering::Relaxed);
+    };
+    let flags = &engine.view.control().host;
+    flags.fetch_or(host::FOLLOWS, Ordering::SeqCst);
+    let followed = Arc::clone(&engine);
+    match own_thread::start(c"tare-settings", move || wait_for_changes(&followed)) {
+        // From here on, and not only when the thread has got a processor.
+        true => report_active(&engine),
+        false => _ = flags.fetch_and(!host::FOLLOWS, Ordering::SeqCst),
     }
 }
 

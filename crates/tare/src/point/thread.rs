@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 
 use tare_layout::shared::Lost;
 use tare_layout::sizes;
-use tare_layout::slot::{ATTRIBUTE_BYTES, Command, LIVE};
+use tare_layout::slot::{ATTRIBUTE_BYTES, Command, LIVE, Slot};
 
 use crate::class::Class;
 use crate::engine::hot::{self, local, local_of_statements};
@@ -300,7 +300,7 @@ impl ThreadSession {
         }
     }
 
-    fn slot(&self) -> Option<&'static tare_layout::slot::Slot> {
+    fn slot(&self) -> Option<&'static Slot> {
         // SAFETY: as above.
         unsafe { self.local.as_ref() }.map(|local| local.slot)
     }
@@ -325,16 +325,19 @@ impl ThreadSession {
         }
     }
 
-    /// Makes the session the calling thread's, until the guard is dropped.
+    /// Makes the session the calling thread's, until the guard is dropped. Meanwhile the session has the
+    /// thread's number in the operating system.
     #[inline]
     pub fn enter(&mut self) -> Entered<'_> {
         let generation = NOW.generation.load(Ordering::Relaxed);
         if self.generation() != u64::from(generation) {
             self.renew();
         }
-        let before = (!self.local.is_null()).then(|| {
-            // SAFETY: not null: made by `renew` and owned by the session.
-            hot::enter_session(self.local, unsafe { (*self.local).key })
+        // SAFETY: null, or made by `renew` and owned by the session.
+        let before = unsafe { self.local.as_ref() }.map(|local| {
+            let os_id = hot::os_thread_id();
+            local.slot.os_id.store(os_id, Ordering::Relaxed);
+            (hot::enter_session(self.local, local.key), local.slot)
         });
         Entered {
             before,
@@ -384,14 +387,16 @@ impl Drop for ThreadSession {
 #[must_use = "the session is left when this is dropped"]
 #[derive(Debug)]
 pub struct Entered<'a> {
-    before: Option<hot::Before>,
+    before: Option<(hot::Before, &'static Slot)>,
     thread: PhantomData<(&'a mut ThreadSession, *const (), Cell<()>)>,
 }
 
 impl Drop for Entered<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(before) = self.before.take() {
+        if let Some((before, slot)) = self.before.take() {
+            // No thread of the system works for it now.
+            slot.os_id.store(0, Ordering::Relaxed);
             hot::leave_session(before);
         }
     }
