@@ -338,10 +338,18 @@ pub fn check_consumers(observed: &mut ObservedServer) -> Result<Option<String>, 
     if let Some(reason) = observed.about.explain_empty_page() {
         return Err(Failure::new(FAILED, reason));
     }
-    const OFF: &str = "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN \
-                       ('events_statements_current', 'events_stages_current', 'events_waits_current', \
-                       'global_instrumentation', 'thread_instrumentation')";
-    let rows = match observed.rows(OFF) {
+    // At the level `active` threads store what they do, whichever other consumers are on.
+    let needed = match observe::sampling::Sampling::query(observed)?.is_active() {
+        true => "'global_instrumentation'",
+        false => {
+            "'events_statements_current', 'events_stages_current', 'events_waits_current', \
+             'global_instrumentation', 'thread_instrumentation'"
+        }
+    };
+    let off = format!(
+        "SELECT NAME FROM performance_schema.setup_consumers WHERE ENABLED = 'NO' AND NAME IN ({needed})"
+    );
+    let rows = match observed.rows(&off) {
         Ok(rows) => rows,
         // Without this privilege, sampling fails with a message.
         Err(QueryError::Refused(_)) => return Ok(None),

@@ -25,6 +25,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::iterator::exfiltrator::origin::Origin;
 use signal_hook::low_level::siginfo::Cause;
 use signal_hook::low_level::signal_name;
+use tare_image::OPTIONS_VARIABLE;
 use tare_layout::header::{Header, LIVE};
 use tare_reader::discover;
 use tare_reader::process::{Stat, stat_line};
@@ -68,8 +69,9 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 
-    /// Sample events: every (the default), 1/N (what happens in windows of time that are an N-th of it),
-    /// "budget P %", or active (keep what each thread does now, and count statements only). For servers that Tare instruments; of other programs, set it with tare sql
+    /// Sample events: every (the default here; tare door install uses active), 1/N (what happens in windows of
+    /// time that are an N-th of it), "budget P %", or active (keep what each thread does now, and count statements
+    /// only). For servers that Tare instruments; of other programs, set it with tare sql
     #[arg(long, value_name = "RULE", value_parser = sampling)]
     sampling: Option<tare::Rule>,
 
@@ -109,8 +111,6 @@ const LAST_SCAN_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The path of the command's segment; read by the engine.
 const SEGMENT_VARIABLE: &str = "TARE_SEGMENT";
-/// Options for the engine in a server, one per line.
-const OPTIONS_VARIABLE: &str = "TARE_OPTIONS";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let broken = |what: &str, error: io::Error| {

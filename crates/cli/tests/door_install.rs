@@ -29,6 +29,7 @@ fn create_system(program: &str) -> Directory {
         "usr/lib/systemd/system/mariadb.service",
         &format!(
             "[Service]\nType=notify\nUser=mysql\nProtectHome=true\nEnvironment=LD_PRELOAD=/lib/x86_64-linux-gnu/libm.so.6\n\
+             Environment=TZ=UTC 'TARE_OPTIONS=digests_size=321'\n\
              ExecStart=/bin/sh -c \"set -f; \\\n exec {program} $MYSQLD_OPTS\"\n"
         ),
     );
@@ -66,18 +67,30 @@ impl Drop for Process {
     }
 }
 
+/// The variables of a drop-in, with systemd's escapes replaced.
+fn variables(drop_in: &str) -> Vec<(String, String)> {
+    let lines = drop_in
+        .lines()
+        .filter_map(|line| line.strip_prefix("Environment=\"")?.strip_suffix('"'));
+    let variable = |line: &str| {
+        let (name, value) = line.split_once('=').expect("NAME=VALUE");
+        let value = value.replace("\\n", "\n").replace("%%", "%");
+        (name.to_owned(), value)
+    };
+    lines.map(variable).collect()
+}
+
 /// Starts the unit's program as systemd does: with the drop-in's environment and a socket to notify.
 fn start(directory: &Directory, drop_in: &str, options: &Path) -> (Process, UnixDatagram) {
     let notify = directory.path().join("notify");
     let socket = UnixDatagram::bind(&notify).expect("a socket");
-    let preload = drop_in.split_once("LD_PRELOAD=").expect("it preloads").1;
     let mut line = command_line(Version::Mariadb, directory.path());
     assert_eq!(line[1], "--no-defaults");
     line[1] = format!("--defaults-file={}", options.display());
     let script = format!("exec {}", line.join(" "));
     let child = Command::new("/bin/sh")
         .args(["-c", &script])
-        .env("LD_PRELOAD", preload.trim_end().trim_end_matches('"'))
+        .envs(variables(drop_in))
         .env("NOTIFY_SOCKET", &notify)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -110,6 +123,10 @@ fn an_installed_engine_records_and_systemd_is_notified() {
     let text = fs::read_to_string(&drop_in).expect("the drop-in");
     let preload = format!("\"LD_PRELOAD={library}:/lib/x86_64-linux-gnu/libm.so.6\"");
     assert!(text.contains(&preload), "{text}");
+    // The level comes before the unit's own options.
+    let level = r#"Environment="TARE_OPTIONS=sampling=active\ndigests_size=321""#;
+    assert!(text.contains(level), "{text}");
+    assert!(done.stdout.contains("its level is active"), "{done:?}");
 
     create_data_directory(Version::Mariadb, directory.path());
     let (mut running, notified) = start(&directory, &text, &options);
@@ -125,12 +142,24 @@ fn an_installed_engine_records_and_systemd_is_notified() {
         }
     }
     let pid = running.0.id().to_string();
-    let statement = "SELECT COUNT(*) > 5 AS n FROM performance_schema.threads";
+    let statement = "SELECT COUNT(*) > 5 AS n, (SELECT GROUP_CONCAT(DISTINCT sampling) FROM tare.setup_sampling) AS level, \
+                     @@performance_schema_digests_size AS digests FROM performance_schema.threads";
     let done = finish(&mut directory.tare(["sql", "--pid", &pid, "-e", statement]));
-    assert_eq!(done.stdout, "n\n1\n", "{done:?}");
+    let row = "n\tlevel\tdigests\n1\tactive\t321\n";
+    assert_eq!(done.stdout, row, "{done:?}");
     kill(running.0.id(), Signal::TERM);
     let status = wait_for("its end", || running.0.try_wait().expect("our child"));
     assert!(status.success(), "{status:?}");
+
+    // Another level, in systemd's spelling.
+    let mut words = vec!["--server", &program, "--library", &library];
+    words.extend(["--sampling", "budget 1 %"]);
+    let done = run_door(&directory, "install", &words);
+    assert_eq!(done.code, Some(0), "{done:?}");
+    assert!(!done.stdout.contains("its level is active"), "{done:?}");
+    let text = fs::read_to_string(&drop_in).expect("the drop-in");
+    let level = r#"Environment="TARE_OPTIONS=digests_size=321\nsampling=budget 1 %%""#;
+    assert!(text.contains(level), "{text}");
 
     let done = run_door(&directory, "remove", &[]);
     assert_eq!(done.code, Some(0), "{done:?}");

@@ -13,7 +13,8 @@ mod table;
 
 pub use elf::{Image, ImageError, Symbol, unmangled};
 pub use protocol::{
-    CHECK_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, has_server_name, is_short_lived,
+    CHECK_VARIABLE, OPTIONS_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, has_server_name,
+    is_short_lived,
 };
 pub use release::{Recognition, Release, Server};
 pub use table::{Table, TableError};

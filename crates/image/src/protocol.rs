@@ -14,6 +14,9 @@ pub const REQUIRE_VARIABLE: &str = "TARE_PSI_REQUIRE";
 /// and exits.
 pub const CHECK_VARIABLE: &str = "TARE_PSI_CHECK";
 
+/// The engine's options in a server, one per line.
+pub const OPTIONS_VARIABLE: &str = "TARE_OPTIONS";
+
 /// The exit code of a server that does not start because of [`REQUIRE_VARIABLE`], and of a `tare run` that
 /// does not start one; MySQL and MariaDB themselves use 1 and 2.
 pub const REFUSED: u8 = 4;

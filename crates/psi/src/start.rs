@@ -2,6 +2,7 @@
 
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
 use std::io::Write as _;
+use tare_image::OPTIONS_VARIABLE;
 use tare_image::options::UserOptions;
 
 use crate::door::frequent::FREQUENT_NUMBERS;
@@ -37,8 +38,6 @@ impl BuiltIn {
     };
 }
 
-/// The variable with the engine's options of `tare run`, as lines NAME=VALUE.
-const OPTIONS: &str = "TARE_OPTIONS";
 /// The limit of classes: a server has more instruments than the default.
 const MAX_CLASSES: usize = 3072;
 
@@ -55,7 +54,7 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
         // The server itself reports an option that is wrong; one that Tare lacks is the server's own.
         let _ = config.option(&name, value);
     }
-    let options = std::env::var(OPTIONS).unwrap_or_default();
+    let options = std::env::var(OPTIONS_VARIABLE).unwrap_or_default();
     for line in options.lines().filter(|line| !line.trim().is_empty()) {
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
         match (name.trim(), value.trim().to_ascii_lowercase().as_str()) {

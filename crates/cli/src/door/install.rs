@@ -1,7 +1,7 @@
 //! `tare door`: loads Tare's engine into a server that systemd starts.
 //!
-//! A drop-in of the server's unit preloads the library. The unit's command is not changed, so that
-//! Type=notify works. An option file switches the server's instruments on.
+//! A drop-in of the server's unit preloads the library and sets the level. The unit's command is not changed,
+//! so that Type=notify works. An option file switches the server's instruments on.
 
 use std::ffi::OsString;
 use std::fs;
@@ -10,10 +10,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use tare_image::{Image, PRELOAD, Recognition, has_server_name};
+use tare::Rule;
+use tare_image::{Image, OPTIONS_VARIABLE, PRELOAD, Recognition};
 
-use super::{check_library, find, options};
+use super::{check_library, find, options, unit};
 use crate::exit::{FAILED, Failure, NOT_SERVED};
+use crate::serve_options::sampling;
 
 /// Put Tare's engine into the MySQL or MariaDB server that systemd starts
 ///
@@ -21,6 +23,10 @@ use crate::exit::{FAILED, Failure, NOT_SERVED};
 /// libtare_psi.so, and an option file that switches the server's instruments on. It checks first
 /// that Tare can serve this server. `tare door remove` removes both files. Each prints what it did.
 /// The server itself is not restarted.
+///
+/// The engine starts with the level active, which is cheap enough to stay on: each thread keeps what it
+/// does now, and only statements are counted, in total. tare record, live and top sample that. Levels
+/// change while the server runs, with UPDATE tare.setup_sampling, or at its start, with --sampling.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -48,6 +54,11 @@ struct Install {
     /// Path of libtare_psi.so [default: TARE_PSI_LIBRARY, in tare's directory, or in ../lib]
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
+
+    /// What the server records from its start on: active (what each thread does now; statements in total),
+    /// every (each event), 1/N or "budget P %" [default: active, or what TARE_OPTIONS of the unit says]
+    #[arg(long, value_name = "RULE", value_parser = sampling)]
+    sampling: Option<Rule>,
 }
 
 #[derive(clap::Args)]
@@ -75,7 +86,8 @@ const HELP: &str = "\
 Examples:
   tare door install mariadb
   systemctl restart mariadb
-  tare sql -e 'SELECT * FROM sys.waits_global_by_latency LIMIT 5'
+  tare live                                   # as the server's user or root
+  tare door install mariadb --sampling every  # count every event from the start on
   tare door remove mariadb
 
 Exit code: 4 when Tare cannot instrument the server; nothing is written then.";
@@ -94,6 +106,12 @@ const UNITS: [&str; 4] = [
 const ADMINISTRATOR_UNITS: &str = UNITS[0];
 /// The default option files of distributions' packages.
 const OPTION_FILES: [&str; 2] = ["etc/my.cnf", "etc/mysql/my.cnf"];
+
+/// The default level.
+const ACTIVE: &str = "sampling=active";
+const LEVEL_MESSAGE: &str = "its level is active: what each thread does now is kept for tare record, live and top, \
+     and only statements are counted, in total. To count every event: tare door install with --sampling every, \
+     or while it runs: tare sql -e \"UPDATE tare.setup_sampling SET sampling = 'every'\"";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     match &args.action {
@@ -177,13 +195,13 @@ fn included_directories(text: &str) -> Vec<String> {
 
 fn install(install: &Install) -> Result<(), Failure> {
     let installation = &install.installation;
-    let (unit, text) = installation.read_unit()?;
-    let program = match (&install.server, server_program(&text)) {
+    let (name, text) = installation.read_unit()?;
+    let program = match (&install.server, unit::server_program(&text)) {
         (Some(program), _) => program.clone(),
         (None, Some(program)) => installation.root.join(program.trim_start_matches('/')),
         (None, None) => {
             return Err(failed(format!(
-                "{unit} starts no mysqld or mariadbd; name it with --server"
+                "{name} starts no mysqld or mariadbd; name it with --server"
             )));
         }
     };
@@ -200,9 +218,11 @@ fn install(install: &Install) -> Result<(), Failure> {
         }
     };
     let library = find::library(install.library.as_deref()).map_err(failed)?;
-    check_readable(&library, &unit, &text)?;
-    let directory = installation.drop_ins(&unit);
-    let preload = preload_list(&library, &text, &directory)?;
+    check_readable(&library, &name, &text)?;
+    let directory = installation.drop_ins(&name);
+    let texts = read_units(text, &directory);
+    let preload = preload_list(&library, &texts)?;
+    let engine = engine_options(install.sampling, unit::variable(&texts, OPTIONS_VARIABLE));
     check_library(&program, &OsString::from(&preload)).map_err(refused)?;
     let options_file = installation.option_directory()?.join(OPTION_FILE);
     // So that Tare's own options of an earlier install are not taken for the user's.
@@ -223,15 +243,20 @@ fn install(install: &Install) -> Result<(), Failure> {
         &options_file,
         &format!("{heading}[mysqld]\n{}", lines.collect::<String>()),
     )?;
+    let variables = unit::environment_line(PRELOAD, &preload)
+        + &unit::environment_line(OPTIONS_VARIABLE, &engine);
     write(
         &directory.join(DROP_IN),
-        &format!("{heading}[Service]\nEnvironment=\"{PRELOAD}={preload}\"\n"),
+        &format!("{heading}[Service]\n{variables}"),
     )?;
     installation.reload()?;
     print_message(&format!(
         "{server} gets Tare's engine at its next start: systemctl restart {}",
-        unit.trim_end_matches(".service")
+        name.trim_end_matches(".service")
     ));
+    if engine.lines().any(|line| line == ACTIVE) {
+        print_message(LEVEL_MESSAGE);
+    }
     Ok(())
 }
 
@@ -256,19 +281,6 @@ fn remove(installation: &Installation) -> Result<(), Failure> {
         unit.trim_end_matches(".service")
     ));
     Ok(())
-}
-
-/// The server that a unit starts, directly or by a shell command.
-fn server_program(unit: &str) -> Option<&str> {
-    let joined = unit
-        .lines()
-        .skip_while(|line| !line.starts_with("ExecStart="));
-    let mut words = joined
-        .take_while(|line| {
-            !line.is_empty() && (line.starts_with("ExecStart=") || !line.contains("Exec"))
-        })
-        .flat_map(|line| line.split(|c: char| c.is_whitespace() || "\"'=;`".contains(c)));
-    words.find(|word| word.starts_with('/') && has_server_name(Path::new(word)))
 }
 
 /// Fails if the server's user cannot load the library.
@@ -299,35 +311,60 @@ fn check_readable(library: &Path, unit: &str, text: &str) -> Result<(), Failure>
     Ok(())
 }
 
-/// The value of LD_PRELOAD: the library before those of the unit and its drop-ins.
-fn preload_list(library: &Path, unit: &str, drop_ins: &Path) -> Result<String, Failure> {
-    let mut texts = vec![unit.to_owned()];
+/// The texts of the unit and of its drop-ins that are not Tare's, in the order in which systemd reads them.
+fn read_units(unit: String, drop_ins: &Path) -> Vec<String> {
     let mut files: Vec<PathBuf> = fs::read_dir(drop_ins)
         .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
         .unwrap_or_default();
+    files.retain(|file| file.file_name().is_some_and(|name| name != DROP_IN));
     files.sort();
     let others = files
         .iter()
-        .filter(|file| file.file_name().is_some_and(|name| name != DROP_IN));
-    texts.extend(others.filter_map(|file| fs::read_to_string(file).ok()));
-    let assignment = format!("{PRELOAD}=");
-    let theirs = texts
-        .iter()
-        .flat_map(|text| text.lines())
-        .filter(|line| line.trim_start().starts_with("Environment="))
-        .filter_map(|line| line.split_once(&assignment))
-        .filter_map(|(_, value)| value.split(['"', '\'', ' ']).next())
-        .next_back();
+        .filter_map(|file| fs::read_to_string(file).ok());
+    [unit].into_iter().chain(others).collect()
+}
+
+/// The value of LD_PRELOAD: the library before those of the unit and its drop-ins.
+fn preload_list(library: &Path, texts: &[String]) -> Result<String, Failure> {
     let own = library.to_string_lossy();
     if own.contains([' ', ':', '"', '%']) {
         return Err(failed(format!(
             "{own} cannot be preloaded, because of a sign in its path"
         )));
     }
-    Ok(match theirs {
+    Ok(match unit::variable(texts, PRELOAD) {
         Some(theirs) if !theirs.is_empty() => format!("{own}:{theirs}"),
         _ => own.into_owned(),
     })
+}
+
+/// The value of TARE_OPTIONS: the level, and the options of the unit and its drop-ins. Of two levels the engine
+/// takes the last: `sampling` if it is given, then the unit's, then the default.
+fn engine_options(sampling: Option<Rule>, theirs: Option<String>) -> String {
+    let theirs = theirs.filter(|theirs| !theirs.is_empty());
+    match (sampling, theirs) {
+        (Some(rule), theirs) => {
+            // systemd replaces specifiers, which begin with this sign.
+            let rule = format!("sampling={rule}").replace('%', "%%");
+            theirs
+                .into_iter()
+                .chain([rule])
+                .collect::<Vec<_>>()
+                .join("\n")
+        }
+        (None, Some(theirs)) if theirs.lines().any(sets_sampling) => theirs,
+        (None, theirs) => [ACTIVE.to_owned()]
+            .into_iter()
+            .chain(theirs)
+            .collect::<Vec<_>>()
+            .join("\n"),
+    }
+}
+
+/// Whether an option NAME=VALUE of the engine is a level: of all event types, or of one.
+fn sets_sampling(option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or_default();
+    name.contains("sampling")
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {
@@ -365,23 +402,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_unit_names_its_server() {
-        let debian = "[Service]\nType=notify\nExecStartPre=/usr/bin/install -d /run/mysqld\nExecStart=/bin/sh -c \"set -f; \
-                      VAR= || \\\n exec /usr/sbin/mariadbd $MYSQLD_OPTS $VAR\"\nExecStartPost=/etc/mysql/debian-start\n";
-        assert_eq!(server_program(debian), Some("/usr/sbin/mariadbd"));
-        let oracle = "[Service]\nExecStart=/usr/sbin/mysqld $MYSQLD_OPTS\nRestart=on-failure\n";
-        assert_eq!(server_program(oracle), Some("/usr/sbin/mysqld"));
-        assert_eq!(
-            server_program("[Service]\nExecStart=/usr/sbin/nginx\n"),
-            None
-        );
-        assert_eq!(
-            server_program("[Service]\nExecStart=/bin/true\nExecStop=/usr/sbin/mysqld --stop\n"),
-            None
-        );
-    }
-
-    #[test]
     fn included_directories_are_listed() {
         let text = "[client-server]\nsocket = /run/s\n!includedir /etc/mysql/conf.d/\n!includedir /etc/mysql/mariadb.conf.d/\n";
         assert_eq!(
@@ -393,9 +413,9 @@ mod tests {
     #[test]
     fn the_units_own_preloads_stay() {
         let library = Path::new("/usr/local/lib/libtare_psi.so");
-        let nowhere = Path::new("/nonexistent");
-        let preload =
-            |unit: &str| preload_list(library, unit, nowhere).map_err(|failure| failure.message);
+        let preload = |unit: &str| {
+            preload_list(library, &[unit.to_owned()]).map_err(|failure| failure.message)
+        };
         assert_eq!(
             preload("[Service]\n"),
             Ok("/usr/local/lib/libtare_psi.so".into())
@@ -405,5 +425,26 @@ mod tests {
             preload(unit),
             Ok("/usr/local/lib/libtare_psi.so:/usr/lib/libjemalloc.so.2".into())
         );
+    }
+
+    #[test]
+    fn the_default_level_yields_to_the_units_and_to_the_option() {
+        let options = |rule: Option<&str>, theirs: Option<&str>| {
+            let rule = rule.map(|rule| Rule::parse(rule).expect("a rule"));
+            engine_options(rule, theirs.map(str::to_owned))
+        };
+        assert_eq!(options(None, None), "sampling=active");
+        assert_eq!(options(None, Some("")), "sampling=active");
+        let both = "sampling=active\nlock_timing=every";
+        assert_eq!(options(None, Some("lock_timing=every")), both);
+        let theirs = "lock_timing=every\nsampling=1/16";
+        assert_eq!(options(None, Some(theirs)), theirs);
+        assert_eq!(
+            options(None, Some("sampling_wait=1/4")),
+            "sampling_wait=1/4"
+        );
+        assert_eq!(options(Some("every"), None), "sampling=every");
+        let given = "lock_timing=every\nsampling=1/16\nsampling=budget 1 %%";
+        assert_eq!(options(Some("budget 1 %"), Some(theirs)), given);
     }
 }

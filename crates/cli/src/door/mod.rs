@@ -5,11 +5,13 @@
 //! |---|---|
 //! | options | options that switch the server's instruments on and size its own buffers to zero |
 //! | install | `tare door`: files that load the engine into a server that systemd starts |
+//! | unit | systemd's unit files: the program that a unit starts, the variables that it sets |
 //! | find | programs on PATH, the server of mysqld_safe, libtare_psi.so |
 
 mod find;
 pub mod install;
 mod options;
+mod unit;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::calibrate::Host;
 use super::sample::{Meter, Meters, statements};
 use crate::observe::format;
+use crate::observe::sampling::ACTIVE;
 use crate::observe::table::{Side, lines};
 
 /// The number of instruments in the table.
@@ -166,6 +167,12 @@ impl Report {
     /// The line that marks events as estimates, if something is sampled.
     fn sampling_line(&self) -> Option<String> {
         let rules = self.sampling.as_ref()?;
+        if rules == ACTIVE {
+            return Some(format!(
+                "level            {rules}: statements are counted, in total; waits and stages are stored, which is not \
+                 in the costs below"
+            ));
+        }
         Some(format!(
             "sampled          {rules}: events are estimates, costs are of those observed"
         ))

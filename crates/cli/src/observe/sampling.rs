@@ -5,6 +5,21 @@ use super::{ObservedServer, Product, QueryError, integer, text};
 /// The query that reads them.
 pub const QUERY: &str = "SELECT event_type, sampling, one_in FROM tare.setup_sampling";
 
+/// The rule of the level at which only statements are counted, in total (docs/active.md).
+pub const ACTIVE: &str = "active";
+
+/// What is not counted at the level `active`, and how to count it if the program still runs.
+pub fn active_note(is_live: bool) -> String {
+    let note = "the level active counts only statements, in total";
+    match is_live {
+        true => format!("{note}. To count every event: {COUNT_EVERY}"),
+        false => note.to_owned(),
+    }
+}
+
+/// The statement that ends the level `active`.
+pub const COUNT_EVERY: &str = "UPDATE tare.setup_sampling SET sampling = 'every'";
+
 /// A rule that is not `every`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Rule {
@@ -14,9 +29,13 @@ struct Rule {
 }
 
 impl Rule {
+    fn is_active(&self) -> bool {
+        self.rule == ACTIVE
+    }
+
     fn summary(&self) -> String {
         // The rule of a budget does not contain the current sampling period.
-        match self.rule.starts_with("1/") {
+        match self.rule.starts_with("1/") || self.is_active() {
             true => self.rule.clone(),
             false => format!("{}, now 1/{}", self.rule, self.one_in),
         }
@@ -71,7 +90,12 @@ impl Sampling {
         !self.rules.is_empty()
     }
 
-    /// The rule for events of this type, if they are sampled.
+    /// Whether the level is `active`, which is that of all event types.
+    pub fn is_active(&self) -> bool {
+        self.rules.iter().any(Rule::is_active)
+    }
+
+    /// The rule for events of this type, if their counts are estimates.
     #[cfg(any(test, feature = "terminal"))]
     pub fn rule(&self, event_type: &str) -> Option<String> {
         // The rule for waits applies to idle.
@@ -81,7 +105,7 @@ impl Sampling {
             event_type
         };
         let mut rules = self.rules.iter();
-        let rule = rules.find(|rule| rule.event_type == event_type)?;
+        let rule = rules.find(|rule| rule.event_type == event_type && !rule.is_active())?;
         Some(rule.summary())
     }
 
@@ -119,5 +143,12 @@ mod tests {
         assert_eq!(some.summary(), "wait budget 1 %, now 1/7");
         assert_eq!(some.rule("idle").as_deref(), Some("budget 1 %, now 1/7"));
         assert_eq!(some.rule("statement"), None);
+        assert!(!some.is_active());
+        let active = of(&[("stage", "active", 1), ("wait", "active", 1)]);
+        assert_eq!(
+            (active.summary().as_str(), active.is_active()),
+            ("active", true)
+        );
+        assert_eq!(active.rule("wait"), None, "nothing is estimated");
     }
 }

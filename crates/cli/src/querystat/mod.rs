@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::exit::{FAILED, Failure};
-use crate::observe::{ObservedServer, Product, QueryError, format};
+use crate::observe::{ObservedServer, Product, QueryError, format, sampling};
 use crate::sql::Target;
 use follow::EnabledConsumers;
 use watch::Watch;
@@ -181,9 +181,14 @@ fn advice(watch: &Watch) -> Option<String> {
     } else {
         "a histogram of latencies, "
     };
+    let change = match watch.is_active {
+        true => format!("end the level active: {}", sampling::COUNT_EVERY),
+        false => "use --switch-on, or run \
+             UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ('events_statements_current', 'events_statements_history_long')"
+            .to_owned(),
+    };
     Some(format!(
-        "For {latencies}hits and misses, and pre-emption, statements must be followed one by one: use --switch-on, or run \
-         UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ('events_statements_current', 'events_statements_history_long')"
+        "For {latencies}hits and misses, and pre-emption, statements must be followed one by one: {change}"
     ))
 }
 

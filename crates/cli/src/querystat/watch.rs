@@ -10,6 +10,7 @@ use super::histogram::Histogram;
 use super::report::{Report, Scheduling, Sum};
 use super::switches::Switches;
 use super::totals::Totals;
+use crate::observe::sampling::Sampling;
 use crate::observe::{ObservedServer, Product, QueryError, integer};
 
 /// A server's threads and their context switches.
@@ -28,6 +29,8 @@ struct Scheduler {
 pub struct Watch {
     /// The server.
     pub observed: ObservedServer,
+    /// Whether the level is `active`.
+    pub is_active: bool,
     own_thread: Option<u64>,
     began: Instant,
     first: Totals,
@@ -43,7 +46,12 @@ impl Watch {
     pub fn start(mut observed: ObservedServer) -> Result<Self, QueryError> {
         let own_thread = super::follow::own_thread(&mut observed)?;
         let has_cache = super::follow::has_query_cache(&mut observed)?;
-        let follower = Follower::start(&mut observed, own_thread, has_cache)?;
+        let is_active = Sampling::query(&mut observed)?.is_active();
+        // The level `active` stores no event.
+        let follower = match is_active {
+            true => None,
+            false => Follower::start(&mut observed, own_thread, has_cache)?,
+        };
         let scheduler = match &follower {
             None => Err("the server does not record individual statements".to_owned()),
             Some(_) => Scheduler::start(&mut observed, own_thread)?,
@@ -56,6 +64,7 @@ impl Watch {
         }
         Ok(Self {
             observed,
+            is_active,
             own_thread,
             began: now,
             first: totals.clone(),

@@ -13,6 +13,7 @@ use super::source::{Answer, HISTORY_ENDS, Place, Source, in_utc};
 use super::view::{Order, arrange};
 use crate::exit::{FAILED, Failure};
 use crate::observe::QueryError;
+use crate::observe::sampling::ACTIVE;
 use crate::observe::table::lines;
 
 /// Integers below this are exact as floats.
@@ -195,7 +196,8 @@ impl Batch {
             Some(ms) => format!(" until {} UTC", in_utc(ms)),
             None => String::new(),
         };
-        let sampled = match &answer.sampling {
+        let sampled = match answer.sampling.as_deref() {
+            Some(ACTIVE) => format!(", level: {ACTIVE}"),
             Some(rules) => format!(", sampled: {rules}"),
             None => String::new(),
         };

@@ -16,6 +16,7 @@ use super::sparks;
 use super::theme::{BOLD, DIM, Level, REVERSED};
 use super::view::View;
 use crate::observe::format;
+use crate::observe::sampling::ACTIVE;
 
 /// The lines that are neither rows nor notes: headline, servers, pages, sums, heads and keys.
 const FIXED_LINES: u16 = 6;
@@ -70,8 +71,12 @@ fn headline(view: &View) -> Line<'static> {
         Span::raw(format!("  {}  {when}", format::line(&view.headline))),
     ];
     if let Some(rules) = view.answer().and_then(|answer| answer.sampling.as_ref()) {
+        let label = match rules.as_str() {
+            ACTIVE => " LEVEL ACTIVE ".to_owned(),
+            rules => format!(" SAMPLED {rules} "),
+        };
         spans.push(Span::raw("  "));
-        spans.push(Span::styled(format!(" SAMPLED {rules} "), REVERSED));
+        spans.push(Span::styled(label, REVERSED));
     }
     if let Some(seconds) = view.silence() {
         spans.push(Span::raw("  "));

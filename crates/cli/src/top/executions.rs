@@ -10,6 +10,7 @@ use tare_mysql::secret::redact;
 use super::drills::EXECUTIONS;
 use super::prepared::is_prepared;
 use super::snapshot::{Key, Row, Snapshot, growth};
+use crate::observe::sampling;
 use crate::observe::{ObservedServer, QueryError, format, integer, sql_literal, text};
 use crate::output::Cell;
 
@@ -40,8 +41,13 @@ pub struct DrillDown {
 const OF_PREPARED: &str =
     "a prepared statement has no digest here, so its executions are not in the histories";
 
-/// Reads the executions of the statement with these keys: its schema and its digest.
-pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, QueryError> {
+/// Reads the executions of the statement with these keys: its schema and its digest. The level `active`
+/// records none.
+pub fn read(
+    observed: &mut ObservedServer,
+    keys: &Key,
+    is_active: bool,
+) -> Result<DrillDown, QueryError> {
     let compare = |column: &str, key: Option<&Option<String>>| match key.and_then(Option::as_ref) {
         Some(key) => format!("{column} = {}", sql_literal(key)),
         None => format!("{column} IS NULL"),
@@ -63,6 +69,13 @@ pub fn read(observed: &mut ObservedServer, keys: &Key) -> Result<DrillDown, Quer
         compare("SCHEMA_NAME", keys.first())
     );
     let (statement, sample) = read_texts(observed, &of_summary)?;
+    if is_active {
+        let level = sampling::active_note(observed.about.was_live);
+        return Ok(DrillDown {
+            rows: Vec::new(),
+            notes: statement.into_iter().chain(sample).chain([level]).collect(),
+        });
+    }
     let consumers = read_consumers(observed)?;
     let history = |kind: &str| {
         let on = |name: &String| consumers.contains(name);

@@ -8,12 +8,13 @@ const CONSUMERS: &str =
 const INSTRUMENTS: &str = "SELECT COUNT(*) FROM performance_schema.setup_instruments WHERE ENABLED = 'YES' AND NAME LIKE ";
 
 /// What is off that this page needs, and the statement that switches it on. `None` if all is on, or if
-/// this account lacks the privilege to query it.
+/// this account lacks the privilege to query it. At the level `active` only one consumer makes a difference.
 pub fn find_disabled(
     observed: &mut ObservedServer,
     sheet: &Sheet,
+    is_active: bool,
 ) -> Result<Option<String>, QueryError> {
-    match query_disabled(observed, sheet) {
+    match query_disabled(observed, sheet, is_active) {
         Err(QueryError::Refused(_)) => Ok(None),
         other => other,
     }
@@ -22,12 +23,13 @@ pub fn find_disabled(
 fn query_disabled(
     observed: &mut ObservedServer,
     sheet: &Sheet,
+    is_active: bool,
 ) -> Result<Option<String>, QueryError> {
     if sheet.instruments.is_empty() {
         return Ok(None);
     }
     let mut names = vec![sql_literal("global_instrumentation")];
-    if !sheet.consumer.is_empty() {
+    if !sheet.consumer.is_empty() && !is_active {
         names.push(sql_literal(sheet.consumer));
     }
     let rows = observed.rows(&format!("{CONSUMERS}({})", names.join(", ")))?;
@@ -35,6 +37,9 @@ fn query_disabled(
         return Ok(Some(format!(
             "nothing is counted: the consumer {name} is off: UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = '{name}'"
         )));
+    }
+    if is_active {
+        return Ok(None);
     }
     let pattern = sheet.instruments;
     let rows = observed.rows(&format!("{INSTRUMENTS}{}", sql_literal(pattern)))?;

@@ -273,8 +273,10 @@ impl Sampler {
                 "the program has ended; these were its last figures".into(),
             ));
         }
+        let sampling = Sampling::query(&mut self.observed)?;
         if place.sheet.from.is_empty() {
-            let drill_down = executions::read(&mut self.observed, &place.keys)?;
+            let is_active = sampling.is_active();
+            let drill_down = executions::read(&mut self.observed, &place.keys, is_active)?;
             return Ok(Answer {
                 rows: drill_down.rows,
                 seconds: None,
@@ -296,7 +298,6 @@ impl Sampler {
         let query = prepared::query(about, place.sheet, place.sheet.query(&place.keys, recent));
         let has_prepared = prepared::has_prepared(about, place.sheet);
         let rows = self.observed.rows(&query)?;
-        let sampling = Sampling::query(&mut self.observed)?;
         let errors = match sampling.is_on() {
             true => Errors::query(&mut self.observed, place.sheet)?,
             false => Errors::default(),
@@ -330,7 +331,11 @@ impl Sampler {
                 .map(|rule| errors::note(place.sheet, rule)),
         );
         if rows.is_empty() {
-            notes.push(self.explain_no_rows(place, now.rows.is_empty())?);
+            let is_unread = now.rows.is_empty();
+            notes.extend(self.explain_no_rows(place, is_unread, sampling.is_active())?);
+        }
+        if sampling.is_active() {
+            notes.push(sampling::active_note(self.observed.about.was_live));
         }
         if matches!(place.sheet.drill, Drill::Executions) && self.lacks_prepared()? {
             notes.push(prepared::place_note(has_prepared).into());
@@ -349,16 +354,21 @@ impl Sampler {
         })
     }
 
-    /// Why a page has no row; `is_unread`: the server has none either.
-    fn explain_no_rows(&mut self, place: &Place, is_unread: bool) -> Result<String, QueryError> {
+    /// Why a page has no row, if it is not the level `active`; `is_unread`: the server has none either.
+    fn explain_no_rows(
+        &mut self,
+        place: &Place,
+        is_unread: bool,
+        is_active: bool,
+    ) -> Result<Option<String>, QueryError> {
         // This works for a saved segment, too.
-        Ok(
-            match idle::find_disabled(&mut self.observed, place.sheet)? {
-                Some(off) => off,
-                None if is_unread && !place.sheet.hint.is_empty() => place.sheet.hint.to_owned(),
-                None => "nothing happened in this interval".to_owned(),
-            },
-        )
+        let off = idle::find_disabled(&mut self.observed, place.sheet, is_active)?;
+        Ok(match off {
+            Some(off) => Some(off),
+            None if is_active => None,
+            None if is_unread && !place.sheet.hint.is_empty() => Some(place.sheet.hint.to_owned()),
+            None => Some("nothing happened in this interval".to_owned()),
+        })
     }
 
     /// Whether this server's digests lack executions of prepared statements. Once true, it stays true.

@@ -1,0 +1,90 @@
+//! What the tools say of a server at the level `active`: that only statements are counted, and the statement
+//! that ends the level. Consumers and instruments make no difference then.
+
+mod support;
+
+use mysql::prelude::Queryable;
+use support::server::{Server, Work};
+use support::{CommandResult, Directory, finish};
+
+const END: &str = "UPDATE tare.setup_sampling SET sampling = 'every'";
+const PAGES: [&str; 9] = [
+    "statements",
+    "waits",
+    "stages",
+    "files",
+    "tables",
+    "locks",
+    "threads",
+    "memory",
+    "prepared",
+];
+
+/// Runs a tool on a server.
+fn run(server: &Server, words: &[&str]) -> CommandResult {
+    let directory = Directory::new("level-active");
+    let socket = server.socket().to_str().expect("UTF-8").to_owned();
+    let history = directory.path().join("history");
+    let mut command = directory.tare([words[0], "--dsn", &socket]);
+    if words[0] == "record" {
+        command.arg("--dir").arg(&history);
+    }
+    let finished = finish(command.args(&words[1..]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    finished
+}
+
+fn top(server: &Server, page: &str) -> String {
+    run(
+        server,
+        &["top", "--batch", "1", "-i", "0.3", "--page", page],
+    )
+    .stdout
+}
+
+#[test]
+fn tools_name_the_level_and_not_what_it_switches_off() {
+    let server = Server::tare(&["--sampling", "active"]);
+    let _work = Work::start(server.socket());
+    let mut conn = server.connect();
+    for page in PAGES {
+        let text = top(&server, page);
+        let title = text.lines().next().expect("a title");
+        assert!(title.ends_with(", level: active"), "{text}");
+        assert_eq!(text.matches(END).count(), 1, "{text}");
+        assert!(!text.contains("performance_schema.setup_"), "{text}");
+        assert!(!text.contains("estimates"), "{text}");
+    }
+    let recorded = run(&server, &["record", "--for", "0.3"]);
+    assert!(!recorded.stderr.contains("consumers"), "{recorded:?}");
+    let watched = run(&server, &["querystat", "--for", "0.5"]).stdout;
+    assert!(watched.contains(END), "{watched}");
+    assert!(!watched.contains("setup_consumers"), "{watched}");
+    let explained = run(&server, &["explain", "-i", "0.5"]).stdout;
+    assert!(
+        explained.contains("\nlevel            active: "),
+        "{explained}"
+    );
+
+    // With this consumer off nothing is stored at this level either.
+    const GLOBAL: &str = "WHERE NAME = 'global_instrumentation'";
+    let switch = "UPDATE performance_schema.setup_consumers SET ENABLED =";
+    conn.query_drop(format!("{switch} 'NO' {GLOBAL}"))
+        .expect("switched");
+    let recorded = run(&server, &["record", "--for", "0.3"]);
+    let lacks = "'global_instrumentation')";
+    assert!(recorded.stderr.contains(lacks), "{recorded:?}");
+    assert!(!recorded.stderr.contains("_current"), "{recorded:?}");
+    let waits = top(&server, "waits");
+    assert!(waits.contains("global_instrumentation is off"), "{waits}");
+    conn.query_drop(format!("{switch} 'YES' {GLOBAL}"))
+        .expect("switched");
+
+    conn.query_drop(END).expect("switched");
+    for page in PAGES {
+        let text = top(&server, page);
+        assert!(!text.contains("active") && !text.contains(END), "{text}");
+    }
+    let recorded = run(&server, &["record", "--for", "0.3"]);
+    assert!(recorded.stderr.contains("_current"), "{recorded:?}");
+}
