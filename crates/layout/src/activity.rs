@@ -102,14 +102,26 @@ impl Activity {
         }
     }
 
-    /// Reads the statement and, with `read_text`, its text. `None`: the writer changed them in each of a
-    /// few tries, or died while it did.
+    /// Ends the outermost statement. The sequence does not change: see [`Activity::read`].
+    #[inline(always)]
+    pub fn end(&self, now: u64) {
+        self.statement.store(0, Ordering::Relaxed);
+        // Pairs with the first fence in `read`: a reader of this time also reads that no statement runs.
+        self.began.store(now, Ordering::Release);
+    }
+
+    /// Reads the statement and, with `read_text`, its text. Its class is 0 if it ended meanwhile. `None`: the
+    /// writer changed them in each of a few tries, or died while it did.
     pub fn read<T>(&self, read_text: impl Fn(&Statement) -> T) -> Option<(Statement, T)> {
         for _ in 0..MAX_READ_TRIES {
             let sequence = self.sequence.load(Ordering::Acquire);
             if sequence.is_multiple_of(2) {
-                let statement = self.statement();
+                let mut statement = self.statement();
                 let text = read_text(&statement);
+                fence(Ordering::Acquire);
+                // It may have ended, or been refined, which does not change the sequence.
+                statement.class = self.statement.load(Ordering::Relaxed);
+                // A class of the next statement is not read with this sequence.
                 fence(Ordering::Acquire);
                 if self.sequence.load(Ordering::Relaxed) == sequence {
                     return Some((statement, text));
@@ -277,6 +289,9 @@ mod tests {
             now.class
         });
         assert_eq!(read.map(|(_, class)| class), Some(6));
+        // It ends while the text is read.
+        let read = line.read(|_| line.end(2000));
+        assert_eq!(read.map(|(now, ())| now.class), Some(0));
         line.clear();
         assert_eq!(line.read(|_| ()), Some((Statement::default(), ())));
     }

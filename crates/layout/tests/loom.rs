@@ -6,6 +6,7 @@
 use loom::sync::Arc;
 use loom::thread;
 
+use tare_layout::activity::{Activity, Statement};
 use tare_layout::primitive::{AtomicU64, Ordering};
 use tare_layout::seqlock::Record;
 
@@ -135,6 +136,35 @@ fn a_record_publishes_what_was_written_before() {
             assert_eq!(pair.0.load(Ordering::Relaxed), 5);
         }
         writer.join().unwrap();
+    });
+}
+
+/// What a thread does now. The end of a statement does not change the sequence.
+#[test]
+fn a_statement_of_now_is_read_completely_or_not_at_all() {
+    let statement = |class: u32| Statement {
+        class,
+        began: u64::from(class) * 10,
+        depth: class,
+        ..Statement::default()
+    };
+    loom::model(move || {
+        let line = Arc::new(Activity::default());
+        line.change(|line| line.set(statement(1)));
+        let writer = thread::spawn({
+            let line = line.clone();
+            move || {
+                line.end(11);
+                line.change(|line| line.set(statement(2)));
+            }
+        });
+        if let Some((read, ())) = line.read(|_| ())
+            && read.class != 0
+        {
+            assert_eq!(read, statement(read.class), "a mixture of two statements");
+        }
+        writer.join().unwrap();
+        assert_eq!(line.read(|_| ()), Some((statement(2), ())));
     });
 }
 

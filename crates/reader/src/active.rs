@@ -167,10 +167,14 @@ pub(crate) fn active_statement(
         return None;
     }
     let area = view.active_text(number);
-    // Without the text, if the line was being changed when its writer died.
+    // Without text and time, if the line is being changed, or was when its writer died: they may be of two
+    // statements.
     let (statement, text) = match slot.activity.read(|statement| area_text(area, statement)) {
         Some((statement, text)) => (statement, text),
-        None => (slot.activity.statement(), None),
+        None => {
+            let torn = slot.activity.statement();
+            (activity::Statement { began: 0, ..torn }, None)
+        }
     };
     (statement.class != 0).then(|| RunningStatement {
         head: Head {
@@ -217,7 +221,7 @@ fn active_wait(slot: &Slot, thread: u64) -> Option<(Wait, u64)> {
 fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<RunningStatement> {
     let depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
     let innermost = depth.min(STATEMENT_DEPTH).checked_sub(1)?;
-    let words = view.statements(number)[innermost].read()?;
+    let words = at::read(&view.statements(number)[innermost])?;
     let head = Head::of(&words);
     if head.end_id.is_some() || split(words[word::THREAD]).0 != id {
         return None;

@@ -226,8 +226,7 @@ fn leave(local: &Local, level: usize, now: u64) {
     local.statements.set(level);
     let line = &local.slot.activity;
     if level == 0 {
-        line.statement.store(0, Ordering::Relaxed);
-        line.began.store(now, Ordering::Relaxed);
+        line.end(now);
         return;
     }
     let outer = local.outer_statements[level].get();
