@@ -76,6 +76,8 @@ pub mod transaction {
 
 /// Further words of a statement.
 pub mod statement {
+    use crate::primitive::{Ordering, fence};
+
     /// Bits 0-31 digest id (0 = none), 32-63 the digest table's generation.
     pub const DIGEST: usize = 6;
     /// Position of the text in the thread's text ring, in bytes ever written.
@@ -101,6 +103,33 @@ pub mod statement {
     /// Bytes of stored text, of [`TEXT_AND_PROGRAM`].
     pub const fn text_bytes(word: u64) -> usize {
         (word & (TRUNCATED - 1)) as usize
+    }
+
+    /// A consistent copy of a record. Position and length of the text are [set](set_text) after publishing,
+    /// maybe twice, and the length is 0 in between.
+    pub fn read(record: &super::Statement) -> Option<[u64; 32]> {
+        for _ in 0..MAX_READ_TRIES {
+            let words = record.read()?;
+            let is_same = |word: usize| record.word(word) == words[word];
+            if is_same(TEXT_AT) && is_same(TEXT_AND_PROGRAM) {
+                return Some(words);
+            }
+        }
+        None
+    }
+
+    const MAX_READ_TRIES: usize = 4;
+
+    /// Sets position and length of the text, and the program; the caller is the record's only writer.
+    #[inline(always)]
+    pub fn set_text(record: &super::Statement, at: u64, length: u64, program: u32) {
+        let program = (program as u64) << 32;
+        record.set(TEXT_AND_PROGRAM, program);
+        // Pairs with the fence in `Record::read`, as does the next one.
+        fence(Ordering::Release);
+        record.set(TEXT_AT, at);
+        fence(Ordering::Release);
+        record.set(TEXT_AND_PROGRAM, program | length);
     }
 
     /// Id of the stored program, of [`TEXT_AND_PROGRAM`].

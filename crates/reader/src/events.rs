@@ -447,10 +447,10 @@ impl<'a> Events<'a> {
     }
 }
 
-/// Reads a record and its texts again until the record is the same before and after.
-fn with_text<const N: usize, T>(record: &Record<N>, read: impl Fn(&[u64; N]) -> T) -> Option<T> {
+/// Reads a statement and its texts again until the record is the same before and after.
+fn with_text<T>(record: &event::Statement, read: impl Fn(&[u64; 32]) -> T) -> Option<T> {
     for _ in 0..4 {
-        let words = record.read()?;
+        let words = event::statement::read(record)?;
         let value = read(&words);
         fence(Ordering::Acquire);
         let same = |i: usize| record.word(i) == words[i];

@@ -148,7 +148,7 @@ fn read(view: View<'_>, number: usize) -> Thread {
 /// The text of the outermost statement, while it runs.
 fn running_text(view: View<'_>, slot: usize, depth: usize) -> Option<Arc<str>> {
     let record = &view.statements(slot)[0];
-    let running = (depth > 0).then(|| record.read()).flatten()?;
+    let running = (depth > 0).then(|| at::read(record)).flatten()?;
     if Packed::unpack(running[word::PACKED]).span != 0 {
         return None;
     }

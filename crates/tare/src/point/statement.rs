@@ -455,9 +455,7 @@ impl Statement {
         }
         let position = text::append(local, &text.as_bytes()[..cut]);
         let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
-        record.set(at::TEXT_AT, position);
-        let program = u64::from(self.program) << 32;
-        record.set(at::TEXT_AND_PROGRAM, program | length);
+        at::set_text(record, position, length, self.program);
     }
 
     /// Sets its default schema, if that is not the thread's.
