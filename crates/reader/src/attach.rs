@@ -102,7 +102,15 @@ impl Segment {
     fn of_path(path: PathBuf) -> Result<Self, AttachError> {
         let file = open(&path)?;
         let writer = writer_of(&path, &file)?;
-        Self::of_file(path, file, writer)
+        let segment = Self::of_file(path.clone(), file, writer)?;
+        if segment.is_copy_of_live() {
+            // Its process may just have begun to write: a copy of what changes is of no one moment.
+            let file = open(&path)?;
+            if let running @ Writer::Runs { .. } = writer_of(&path, &file)? {
+                return Self::of_file(path, file, running);
+            }
+        }
+        Ok(segment)
     }
 
     fn of_file(path: PathBuf, file: File, writer: Writer) -> Result<Self, AttachError> {
@@ -137,6 +145,12 @@ impl Segment {
             writable: OnceLock::new(),
             writer,
         })
+    }
+
+    /// Whether it was copied from a segment that no process was found to write, and that nobody has ended.
+    fn is_copy_of_live(&self) -> bool {
+        let state = self.view().header().state.load(Ordering::Acquire);
+        matches!(self.writer, Writer::Ended) && state == LIVE
     }
 
     /// The path that opened it.

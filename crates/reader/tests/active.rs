@@ -13,7 +13,6 @@ use std::thread;
 use support::Running;
 use tare::sync::Mutex;
 use tare::{Config, Operation, Rule};
-use tare_layout::activity::TEXTS;
 use tare_layout::class::{Counter, counter_cell};
 use tare_layout::control::host::FOLLOWS;
 use tare_layout::line::{COUNT, SUM};
@@ -228,85 +227,6 @@ fn the_wait_for_a_lock_is_in_the_line() {
         drop(held);
     });
     assert_eq!(row(&running, LOCK.name()).0, 0, "nothing was counted");
-}
-
-/// A text that says how long it is: a character of its own and its length, then that character.
-fn marked(character: char, length: usize) -> String {
-    let mut text = format!("{character}{length:08}");
-    text.extend(std::iter::repeat_n(
-        character,
-        length.saturating_sub(text.len()),
-    ));
-    text
-}
-
-/// Checks a text that was stored from one of [`marked`].
-fn check_marked(text: &str, is_cut: bool, character: char, limit: usize) {
-    assert!(text.starts_with(character), "{text:.20} of {character}");
-    let length: usize = text[1..9].parse().expect("a length");
-    assert_eq!(text.len(), length.min(limit));
-    assert_eq!(is_cut, length > limit);
-    assert!(text[9..].chars().all(|other| other == character), "{text}");
-}
-
-#[test]
-fn a_text_is_never_torn() {
-    const WRITERS: usize = 4;
-    let running = start(Rule::Active);
-    let limit = running.segment.view().geometry().limits.sql_text_bytes;
-    let (query, other) = (running.class(QUERY.name()), running.class(OTHER.name()));
-    let samples: u64 = match std::env::var_os("TARE_TEST_LONG") {
-        Some(_) => 10_000_000,
-        None => 200_000,
-    };
-    let done = AtomicBool::new(false);
-    let ended = AtomicU64::new(0);
-    thread::scope(|scope| {
-        for writer in 0..WRITERS {
-            let (done, ended) = (&done, &ended);
-            scope.spawn(move || {
-                // From 10 bytes to 1 MB, the short ones much more often.
-                let lengths = [10, 17, 64, 300, 1000, 1023, 1024, 1025, 3000, 1 << 20];
-                let texts: Vec<(String, String)> = lengths
-                    .iter()
-                    .map(|length| (marked('q', *length), marked('o', length / 2 + 10)))
-                    .collect();
-                let mut round = writer;
-                while !done.load(Ordering::Relaxed) {
-                    let (outer, inner) = &texts[round % 100 % texts.len()];
-                    let statement = tare::statement::start(&QUERY);
-                    statement.text(outer);
-                    if round % 3 == 0 {
-                        let nested = tare::statement::start(&OTHER);
-                        nested.text(inner);
-                    }
-                    drop(statement);
-                    ended.fetch_add(1 + u64::from(round % 3 == 0), Ordering::Relaxed);
-                    round += 1;
-                }
-            });
-        }
-        let (mut read, mut with_text) = (0, 0);
-        while read < samples {
-            for thread in active_threads(running.segment.view()).active {
-                let statement = thread.statement.expect("a statement");
-                read += 1;
-                let Some(text) = statement.text else { continue };
-                with_text += 1;
-                let class = statement.head.class;
-                match class == query {
-                    true => check_marked(&text, statement.is_cut, 'q', limit),
-                    false => {
-                        assert_eq!(class, other);
-                        assert!(text.starts_with('o') && text.len() <= limit * TEXTS);
-                    }
-                }
-            }
-        }
-        done.store(true, Ordering::Relaxed);
-        assert!(with_text > samples / 100, "{with_text} of {read}");
-    });
-    assert_eq!(row(&running, ROW).0, ended.load(Ordering::Relaxed));
 }
 
 /// One of everything, with two rows.
