@@ -41,10 +41,7 @@ pub fn is_supported(charset: &str) -> bool {
 pub fn check(charset: &str) -> Result<()> {
     match is_supported(charset) {
         true => Ok(()),
-        false => Err(SqlError::new(
-            1115,
-            format!("Unknown character set: '{charset}'"),
-        )),
+        false => Err(unknown_charset(charset)),
     }
 }
 
@@ -138,6 +135,53 @@ pub fn text_charset(name: &str, collation: Option<u16>) -> TextCharset {
         collation: named.unwrap_or_else(|| default.map_or(255, |c| c.id as u16)),
         character_bytes,
     }
+}
+
+/// MySQL's collations.
+fn foreign_collations() -> impl Iterator<Item = ForeignCollation<'static>> {
+    let ids = (1..=u16::from(u8::MAX) + 100).map(CollationId::from);
+    ids.filter(|id| *id != CollationId::UNKNOWN_COLLATION_ID)
+        .map(ForeignCollation::resolve)
+}
+
+/// 1115 unless MySQL has a character set of this name.
+pub fn check_name(charset: &str) -> Result<()> {
+    let name = long_name(charset);
+    match foreign_collations().any(|c| c.charset().eq_ignore_ascii_case(&name)) {
+        true => Ok(()),
+        false => Err(unknown_charset(charset)),
+    }
+}
+
+/// 1273 unless MySQL has a collation of this name, and 1253 if it is of another character set.
+pub fn check_collation(collation: &str, charset: Option<&str>) -> Result<()> {
+    let name = long_name(collation);
+    let is_named = |c: &ForeignCollation<'_>| c.collation().eq_ignore_ascii_case(&name);
+    let Some(own) = foreign_collations().find(is_named) else {
+        let message = format!("Unknown collation: '{collation}'");
+        return Err(SqlError::new(1273, message));
+    };
+    match charset {
+        Some(charset) if !own.charset().eq_ignore_ascii_case(&long_name(charset)) => {
+            let message =
+                format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'");
+            Err(SqlError::new(1253, message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A name with `utf8mb3` for the older `utf8`.
+fn long_name(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    match lower.strip_prefix("utf8") {
+        Some(rest) if !rest.starts_with("mb") => format!("utf8mb3{rest}"),
+        _ => lower,
+    }
+}
+
+fn unknown_charset(charset: &str) -> SqlError {
+    SqlError::new(1115, format!("Unknown character set: '{charset}'"))
 }
 
 /// The character set of a collation.

@@ -139,6 +139,10 @@ impl Parts {
                 None if self.base == "float" => Some((12, None)),
                 None => Some((22, None)),
             },
+            "bit" => {
+                let bits = self.inside.as_deref().and_then(|n| n.trim().parse().ok());
+                Some((bits.unwrap_or(1), None))
+            }
             "decimal" | "numeric" => {
                 let mut numbers = self.inside.as_deref().unwrap_or("10,0").split(',');
                 let mut next = || numbers.next().and_then(|n| n.trim().parse().ok());

@@ -3,6 +3,8 @@
 use rusqlite::ffi;
 use tare_mysql::error::SqlError;
 
+use crate::tables::CHECK_PREFIX;
+
 /// The name of a column that SQLite does not resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownColumn<'m> {
@@ -35,7 +37,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
             );
         }
         ffi::SQLITE_CONSTRAINT_CHECK => {
-            let name = message.rsplit(": ").next().unwrap_or(message);
+            let name = message.split_once(": ").map_or(message, |(_, name)| name);
             // A constraint for strict mode: see `tables::sqlite`.
             if let Some((code, column)) = name.strip_prefix("tare:").and_then(|n| n.split_once(':'))
             {
@@ -45,6 +47,7 @@ pub(super) fn from_sqlite(code: i32, message: &str) -> SqlError {
                     _ => SqlError::data_truncated(column),
                 };
             }
+            let name = name.strip_prefix(CHECK_PREFIX).unwrap_or(name);
             return SqlError::new(3819, format!("Check constraint '{name}' is violated."));
         }
         _ => {}

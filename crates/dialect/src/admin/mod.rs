@@ -4,7 +4,7 @@ mod account;
 mod request;
 mod set;
 mod show;
-mod words;
+pub(crate) mod words;
 
 use crate::error::{Result, at, near};
 use sqlparser::ast::ObjectName;

@@ -7,14 +7,14 @@ use sqlparser::tokenizer::Token;
 
 use crate::read;
 
-pub(super) fn word(parser: &Parser<'_>) -> String {
+pub(crate) fn word(parser: &Parser<'_>) -> String {
     match &parser.peek_token().token {
         Token::Word(w) if w.quote_style.is_none() => w.value.to_ascii_uppercase(),
         _ => String::new(),
     }
 }
 
-pub(super) fn take(parser: &mut Parser<'_>, expected: &str) -> bool {
+pub(crate) fn take(parser: &mut Parser<'_>, expected: &str) -> bool {
     let is_next = word(parser) == expected;
     if is_next {
         parser.next_token();
@@ -22,7 +22,7 @@ pub(super) fn take(parser: &mut Parser<'_>, expected: &str) -> bool {
     is_next
 }
 
-pub(super) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
+pub(crate) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
     if take(parser, expected) {
         Ok(())
     } else {
@@ -30,7 +30,7 @@ pub(super) fn need(parser: &mut Parser<'_>, expected: &str) -> Result<()> {
     }
 }
 
-pub(super) fn any<'w>(parser: &mut Parser<'_>, words: &[&'w str]) -> Option<&'w str> {
+pub(crate) fn any<'w>(parser: &mut Parser<'_>, words: &[&'w str]) -> Option<&'w str> {
     let next = word(parser);
     let hit = words.iter().find(|w| **w == next).copied();
     if hit.is_some() {
@@ -39,19 +39,19 @@ pub(super) fn any<'w>(parser: &mut Parser<'_>, words: &[&'w str]) -> Option<&'w 
     hit
 }
 
-pub(super) fn name(parser: &mut Parser<'_>) -> Result<ObjectName> {
+pub(crate) fn name(parser: &mut Parser<'_>) -> Result<ObjectName> {
     parser.parse_object_name(false).map_err(Error::from)
 }
 
-pub(super) fn identifier(parser: &mut Parser<'_>) -> Result<Ident> {
+pub(crate) fn identifier(parser: &mut Parser<'_>) -> Result<Ident> {
     parser.parse_identifier().map_err(Error::from)
 }
 
-pub(super) fn expr(parser: &mut Parser<'_>) -> Result<Expr> {
+pub(crate) fn expr(parser: &mut Parser<'_>) -> Result<Expr> {
     read::with_interruption(parser.parse_expr())
 }
 
-pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {
+pub(crate) fn text(parser: &mut Parser<'_>) -> Result<String> {
     match parser.next_token().token {
         Token::SingleQuotedString(s) | Token::DoubleQuotedString(s) => Ok(s),
         Token::Word(w) => Ok(w.value),
@@ -60,7 +60,7 @@ pub(super) fn text(parser: &mut Parser<'_>) -> Result<String> {
 }
 
 /// A text in quotes: not a name without them.
-pub(super) fn quoted(parser: &mut Parser<'_>) -> Result<String> {
+pub(crate) fn quoted(parser: &mut Parser<'_>) -> Result<String> {
     match parser.peek_token().token {
         Token::SingleQuotedString(_) | Token::DoubleQuotedString(_) => text(parser),
         _ => Err(at(&parser.peek_token())),

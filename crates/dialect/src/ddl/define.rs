@@ -2,15 +2,16 @@
 
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{
-    ColumnOption, CreateTable, CreateTableOptions, DataType, Expr, IndexColumn, SetExpr, SqlOption,
-    Statement, TableConstraint, Value,
+    CheckConstraint, ColumnOption, CreateTable, CreateTableOptions, DataType, Expr, Ident,
+    IndexColumn, SetExpr, SqlOption, Statement, TableConstraint, Value,
 };
-use tare_mysql::error::SqlError;
+use tare_mysql::charset;
 use tare_mysql::real::Real;
-use tare_mysql::table::{ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
-use tare_mysql::types::base_type;
+use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
+use tare_mysql::types::{base_type, is_text};
 use tare_mysql::wire::value::format_real;
 
+use super::options;
 use super::types::type_text;
 use crate::depth;
 use crate::function::name_of;
@@ -63,8 +64,11 @@ pub trait FromSql: Sized {
     /// Adds a column as it is written.
     fn add_column(&mut self, column: &sqlparser::ast::ColumnDef) -> Result<()>;
 
-    /// Adds an index or a foreign key.
+    /// Adds an index, a foreign key or a CHECK constraint.
     fn add_constraint(&mut self, constraint: &TableConstraint) -> Result<()>;
+
+    /// Applies options of the table.
+    fn apply_options(&mut self, options: &[SqlOption]) -> Result<()>;
 }
 
 impl FromSql for TableDef {
@@ -82,14 +86,11 @@ impl FromSql for TableDef {
     }
 
     fn from_create_as(create: &CreateTable) -> Result<Self> {
-        if is_of_performance_schema(create) {
-            return Err(SqlError::invalid_usage().into());
-        }
         let mut def = Self {
             name: last_name(&create.name),
-            comment: table_comment(create),
             ..Self::default()
         };
+        def.apply_options(table_options(create))?;
         for column in &create.columns {
             def.add_column(column)?;
         }
@@ -123,7 +124,8 @@ impl FromSql for TableDef {
             ..ColumnDef::default()
         };
         c.binary = base_type(&c.column_type).ends_with("binary")
-            || base_type(&c.column_type).ends_with("blob");
+            || base_type(&c.column_type).ends_with("blob")
+            || self.binary && is_text(&c.column_type);
         let index = |name: &str, unique| IndexDef {
             name: name.into(),
             unique,
@@ -146,7 +148,8 @@ impl FromSql for TableDef {
                 ColumnOption::OnUpdate(_) => c.on_update_now = true,
                 ColumnOption::Collation(name) => {
                     let name = last_name(name);
-                    c.binary = name.ends_with("_bin") || name == "binary" || name.ends_with("_cs");
+                    charset::check_collation(&name, None)?;
+                    c.binary = options::is_binary(&name);
                 }
                 ColumnOption::DialectSpecific(tokens) => {
                     let text: Vec<String> = tokens
@@ -164,8 +167,15 @@ impl FromSql for TableDef {
                     f.columns = vec![column.name.clone()];
                     self.add_constraint(&TableConstraint::ForeignKey(f))?;
                 }
-                ColumnOption::Check(check) => self.checks.push(check.expr.to_string()),
-                ColumnOption::CharacterSet(_) | ColumnOption::Invisible => {}
+                ColumnOption::Check(check) => {
+                    let name = option.name.as_ref().or(check.name.as_ref());
+                    self.checks.push(check_def(check, name));
+                }
+                ColumnOption::CharacterSet(name) => {
+                    charset::check_name(&last_name(name))?;
+                    c.binary &= !is_text(&c.column_type);
+                }
+                ColumnOption::Invisible => {}
                 other => return Err(Error::unsupported(other)),
             }
         }
@@ -227,13 +237,27 @@ impl FromSql for TableDef {
                         .map_or_else(|| "NO ACTION".into(), ToString::to_string),
                 });
             }
-            TableConstraint::Check(check) => self.checks.push(check.expr.to_string()),
+            TableConstraint::Check(check) => {
+                self.checks.push(check_def(check, check.name.as_ref()))
+            }
             TableConstraint::FulltextOrSpatial(_) => {
                 return Err(Error::unsupported("FULLTEXT and SPATIAL indexes"));
             }
             other => return Err(Error::unsupported(other)),
         }
         Ok(())
+    }
+
+    fn apply_options(&mut self, options: &[SqlOption]) -> Result<()> {
+        options::apply(self, options)
+    }
+}
+
+fn check_def(check: &CheckConstraint, name: Option<&Ident>) -> CheckDef {
+    CheckDef {
+        name: name.map_or_else(String::new, |name| name.value.clone()),
+        condition: check.expr.to_string(),
+        is_ignored: check.enforced == Some(false),
     }
 }
 
@@ -279,16 +303,20 @@ pub fn view_columns(text: &str, database: &str, schema: &mut dyn Schema) -> Opti
     })
 }
 
-fn default_text(expr: &Expr, column_type: &str) -> String {
+/// A column's default as it is stored.
+pub fn default_text(expr: &Expr, column_type: &str) -> String {
+    let is_bit = base_type(column_type) == "bit";
+    let number = |text: &str| match text.parse::<u64>() {
+        Ok(n) if is_bit => format!("b'{n:b}'"),
+        _ => literal(text),
+    };
     match expr {
         Expr::Value(v) => match &v.value {
             Value::SingleQuotedString(s) | Value::DoubleQuotedString(s) => literal(s),
-            Value::Number(n, _) => literal(n),
-            Value::Boolean(b) => literal(if *b { "1" } else { "0" }),
+            Value::Number(n, _) => number(n),
+            Value::Boolean(b) => number(if *b { "1" } else { "0" }),
             // A bit literal is read as hexadecimal digits.
-            Value::HexStringLiteral(hex) if column_type.starts_with("bit") => {
-                format!("b'{:b}'", u64::from_str_radix(hex, 16).unwrap_or(0))
-            }
+            Value::HexStringLiteral(hex) => bytes_text(hex, column_type),
             other => other.to_string(),
         },
         Expr::UnaryOp {
@@ -302,6 +330,24 @@ fn default_text(expr: &Expr, column_type: &str) -> String {
     }
 }
 
+/// A default of bytes: a number for numbers, and characters for texts.
+fn bytes_text(hex: &str, column_type: &str) -> String {
+    let bytes: Vec<u8> = hex
+        .as_bytes()
+        .chunks(2)
+        .filter_map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
+        .collect();
+    let number = || u64::from_str_radix(hex, 16).ok();
+    let text = match base_type(column_type) {
+        "bit" => number().map(|n| format!("b'{n:b}'")),
+        "date" | "datetime" | "json" | "time" | "timestamp" => None,
+        kind if kind.ends_with("binary") || kind.ends_with("blob") => None,
+        _ if is_text(column_type) => String::from_utf8(bytes).ok().map(|text| literal(&text)),
+        _ => number().map(|n| literal(&n.to_string())),
+    };
+    text.unwrap_or_else(|| format!("X'{hex}'"))
+}
+
 /// The functions that return the current time.
 const NOW_FUNCTIONS: [&str; 4] = ["current_timestamp", "now", "localtime", "localtimestamp"];
 
@@ -312,26 +358,4 @@ fn table_options(create: &CreateTable) -> &[SqlOption] {
         | CreateTableOptions::Options(o) => o.as_slice(),
         _ => &[],
     }
-}
-
-/// Whether ENGINE names performance_schema, which has no tables of users. All other engines are SQLite.
-fn is_of_performance_schema(create: &CreateTable) -> bool {
-    table_options(create).iter().any(|option| match option {
-        SqlOption::NamedParenthesizedList(option) => {
-            option.key.value.eq_ignore_ascii_case("engine")
-                && (option.name.as_ref())
-                    .is_some_and(|name| name.value.eq_ignore_ascii_case("performance_schema"))
-        }
-        _ => false,
-    })
-}
-
-fn table_comment(create: &CreateTable) -> String {
-    use sqlparser::ast::CommentDef;
-    for option in table_options(create) {
-        if let SqlOption::Comment(CommentDef::WithEq(text) | CommentDef::WithoutEq(text)) = option {
-            return text.clone();
-        }
-    }
-    String::new()
 }

@@ -1,12 +1,14 @@
 //! Changes of the schema.
 
 mod define;
+mod options;
 mod types;
 
-pub use self::define::{FromSql, definition, view_columns};
+pub use self::define::{FromSql, default_text, definition, view_columns};
+pub use self::options::collation;
 
 use crate::error::Result;
-use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, TableConstraint};
+use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, SqlOption, TableConstraint};
 use tare_mysql::table::TableDef;
 
 use crate::name::resolve;
@@ -49,6 +51,39 @@ impl Maintenance {
             Self::Check => "check",
         }
     }
+}
+
+/// An operation of ALTER TABLE.
+#[derive(Debug, Clone)]
+pub enum AlterOperation {
+    /// One that sqlparser reads.
+    Parsed(AlterTableOperation),
+    /// COMMENT, ENGINE and other options of the table.
+    Options(Vec<SqlOption>),
+    /// CONVERT TO CHARACTER SET: the character set and the collation.
+    Convert(Vec<SqlOption>),
+    /// RENAME INDEX.
+    RenameIndex {
+        /// Its name.
+        from: String,
+        /// Its new name.
+        to: String,
+    },
+    /// DROP CHECK.
+    DropCheck(String),
+    /// DROP CONSTRAINT.
+    DropConstraint(String),
+    /// ALTER CHECK ... ENFORCED.
+    EnforceCheck {
+        /// The constraint.
+        name: String,
+        /// Whether rows are checked.
+        is_enforced: bool,
+    },
+    /// ENABLE KEYS and DISABLE KEYS.
+    SwitchKeys,
+    /// FORCE and others that change nothing here.
+    Nothing,
 }
 
 /// A change.
@@ -122,7 +157,7 @@ pub enum Ddl {
         /// Which.
         name: TableName,
         /// How.
-        operations: Vec<AlterTableOperation>,
+        operations: Vec<AlterOperation>,
     },
     /// CREATE INDEX.
     CreateIndex {

@@ -9,7 +9,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 pub use self::place::COMPOSITE_UNITS;
 use self::place::{
-    TokenContext, after_table, closing, in_cast, is, is_call, is_name, unit_follows, upper,
+    TokenContext, after_table, closing, in_cast, is, is_after_text_type, is_call, is_name,
+    unit_follows, upper,
 };
 use crate::error::{Error, Result, near};
 use crate::grammar::{DIV, SOUNDS_LIKE};
@@ -152,6 +153,12 @@ impl Pass {
                     let name = w.value.clone();
                     self.function(&name);
                 }
+                // A name in such quotes has them replaced already.
+                Token::DoubleQuotedString(text) if self.context.in_definition() => {
+                    let text = text.clone();
+                    self.put(Token::SingleQuotedString(text));
+                    self.at += 1;
+                }
                 _ => self.copy_token(0),
             };
         };
@@ -284,6 +291,26 @@ impl Pass {
                 self.put(Token::make_keyword("CHARACTER"));
                 self.put(Token::make_keyword("SET"));
                 self.at += 1;
+            }
+            // `CHAR(36) BINARY` is of the character set's binary collation.
+            "BINARY" if self.context.in_columns() && is_after_text_type(&self.tokens, self.at) => {
+                self.put(Token::make_keyword("COLLATE"));
+                self.put(plain("utf8mb4_bin"));
+                self.at += 1;
+            }
+            "ENGINE" if self.context.in_definition() => {
+                let has_equals = usize::from(*self.ahead(1) == Token::Eq);
+                let name = match self.ahead(1 + has_equals) {
+                    Token::SingleQuotedString(name) | Token::DoubleQuotedString(name) => {
+                        Some(name.clone())
+                    }
+                    _ => None,
+                };
+                self.copy_token(0);
+                if let Some(name) = name {
+                    self.at += has_equals;
+                    self.function(&name);
+                }
             }
             "DIV" => {
                 self.put(Token::CustomBinaryOperator(DIV.into()));

@@ -183,7 +183,7 @@ impl TokenContext {
     }
 
     /// Whether the statement defines columns: there `CHAR(10)` is a type.
-    fn in_definition(&self) -> bool {
+    pub(super) fn in_definition(&self) -> bool {
         self.defines
     }
 
@@ -191,6 +191,66 @@ impl TokenContext {
     pub(super) fn in_columns(&self) -> bool {
         self.defines && (!self.open.is_empty() || self.alters)
     }
+}
+
+/// Whether the word after `i` is an attribute of a text's type: `CHAR(36) BINARY`, `TEXT CHARACTER SET utf8mb4 BINARY`.
+pub(super) fn is_after_text_type(tokens: &[TokenWithSpan], i: usize) -> bool {
+    const TYPES: [&str; 13] = [
+        "CHAR",
+        "CHARACTER",
+        "VARCHAR",
+        "VARYING",
+        "VARCHARACTER",
+        "NCHAR",
+        "NVARCHAR",
+        "TINYTEXT",
+        "TEXT",
+        "MEDIUMTEXT",
+        "LONGTEXT",
+        "ENUM",
+        "SET",
+    ];
+    let is_type = |token: &Token| TYPES.iter().any(|word| is(token, word));
+    let Some(last) = i.checked_sub(1) else {
+        return false;
+    };
+    match &tokens[last].token {
+        Token::RParen => {
+            let open = opening(tokens, last);
+            open.checked_sub(1)
+                .is_some_and(|before| is_type(&tokens[before].token))
+        }
+        // The name of a character set.
+        Token::Word(_) if last > 1 && is_charset(tokens, last - 1) => true,
+        token => {
+            is_type(token)
+                && !(last > 0 && is(token, "SET") && is(&tokens[last - 1].token, "CHARACTER"))
+        }
+    }
+}
+
+/// Whether CHARACTER SET or CHARSET ends at `i`.
+fn is_charset(tokens: &[TokenWithSpan], i: usize) -> bool {
+    is(&tokens[i].token, "CHARSET")
+        || is(&tokens[i].token, "SET") && i > 0 && is(&tokens[i - 1].token, "CHARACTER")
+}
+
+/// Where the parenthesis that is closed at `close` is open.
+fn opening(tokens: &[TokenWithSpan], close: usize) -> usize {
+    let mut depth = 0;
+    for i in (0..=close).rev() {
+        match tokens[i].token {
+            Token::RParen => depth += 1,
+            Token::LParen => {
+                depth -= 1;
+                if depth == 0 {
+                    return i;
+                }
+            }
+            _ => {}
+        }
+    }
+    0
 }
 
 /// `CAST(x AS CHAR ...`, `CONVERT(x, CHAR ...`

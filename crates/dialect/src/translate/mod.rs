@@ -1,5 +1,6 @@
 //! Translates a statement's text into a plan.
 
+mod alter;
 mod define;
 mod maintain;
 mod statement;
@@ -65,6 +66,7 @@ pub fn check_syntax(text: &str, sql_mode: &str, series: Series) -> Result<()> {
         depth::with_stack(levels, || {
             if admin::parse(&mut parser, series)?.is_none()
                 && maintenance(&mut parser, Some(""))?.is_none()
+                && alter::parse(&mut parser)?.is_none()
             {
                 parse_statement(&mut parser)?;
             }
@@ -151,14 +153,19 @@ fn read_plan(
     }
     let action = match maintenance(&mut parser, database)? {
         Some(action) => action,
-        None => Translation {
-            text,
-            database,
-            schema,
-            mode,
-            doubles: into.doubles,
+        None => {
+            let mut translation = Translation {
+                text,
+                database,
+                schema,
+                mode,
+                doubles: into.doubles,
+            };
+            match alter::parse(&mut parser)? {
+                Some((name, operations)) => translation.alter(&name, operations)?,
+                None => translation.named(parse_statement(&mut parser)?)?,
+            }
         }
-        .named(parse_statement(&mut parser)?)?,
     };
     let command = Command::of(&action);
     let action = match action {

@@ -12,7 +12,7 @@ use sqlparser::ast::{Query, Visit, Visitor, visit_expressions, visit_relations};
 
 use crate::admin::{Filter, Format, Show, What};
 use crate::clauses::Names;
-use crate::ddl::{Ddl, TableName};
+use crate::ddl::{AlterOperation, Ddl, TableName};
 use crate::mode::Mode;
 use crate::name::{self, full_name, last_name};
 use crate::plan::{Action, Change};
@@ -97,13 +97,6 @@ impl Translation<'_> {
                 ddl(Ddl::Truncate(self.name(&table.name)?))
             }
             Statement::RenameTable(renames) => ddl(Ddl::Rename(self.renamed(&renames)?)),
-            Statement::AlterTable(alter) => {
-                check_functions(&alter.operations, self.schema)?;
-                ddl(Ddl::Alter {
-                    name: self.name(&alter.name)?,
-                    operations: alter.operations,
-                })
-            }
             Statement::CreateFunction(_)
             | Statement::CreateProcedure { .. }
             | Statement::CreateTrigger(_) => {
@@ -111,6 +104,21 @@ impl Translation<'_> {
             }
             other => ddl(self.definition(other)?),
         })
+    }
+
+    /// ALTER TABLE.
+    pub(super) fn alter(
+        &mut self,
+        name: &ObjectName,
+        operations: Vec<AlterOperation>,
+    ) -> Result<Action> {
+        for operation in &operations {
+            if let AlterOperation::Parsed(operation) = operation {
+                check_functions(operation, self.schema)?;
+            }
+        }
+        let name = self.name(name)?;
+        Ok(ddl(Ddl::Alter { name, operations }))
     }
 
     pub(super) fn rewriter(&mut self) -> Rewriter<'_> {

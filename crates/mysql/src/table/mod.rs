@@ -55,6 +55,17 @@ pub struct ForeignKeyDef {
     pub on_update: String,
 }
 
+/// A CHECK constraint.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CheckDef {
+    /// Its name; empty until [`TableDef::settle`] gives it one.
+    pub name: String,
+    /// Its condition, as SQL.
+    pub condition: String,
+    /// NOT ENFORCED: rows may violate it.
+    pub is_ignored: bool,
+}
+
 /// A table or view.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TableDef {
@@ -68,10 +79,16 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// Its foreign keys.
     pub foreign_keys: Vec<ForeignKeyDef>,
-    /// CHECK constraints, as SQL.
-    pub checks: Vec<String>,
+    /// Its CHECK constraints.
+    pub checks: Vec<CheckDef>,
     /// Its comment.
     pub comment: String,
+    /// Whether texts of columns that name no collation compare byte by byte.
+    pub binary: bool,
+    /// The storage engine that a statement names.
+    pub engine: Option<String>,
+    /// The number that a statement sets for AUTO_INCREMENT to give next.
+    pub next_id: Option<u64>,
 }
 
 /// How large a table is.
@@ -127,6 +144,12 @@ impl ColumnDef {
         }
     }
 
+    /// The number of a default of bits: `b'101'`.
+    pub fn bits_default(&self) -> Option<u64> {
+        let bits = self.default.as_deref()?.strip_prefix("b'")?;
+        u64::from_str_radix(bits.strip_suffix('\'')?, 2).ok()
+    }
+
     /// The default without the quotes of a literal: Default in SHOW COLUMNS and
     /// information_schema.columns.
     pub fn plain_default(&self) -> Option<String> {
@@ -142,9 +165,10 @@ impl ColumnDef {
 }
 
 impl TableDef {
-    /// Completes the definition: columns of a primary key become NOT NULL, and each foreign key gets an index
-    /// that begins with its columns.
+    /// Completes the definition: columns of a primary key become NOT NULL, each foreign key gets an index
+    /// that begins with its columns. CHECK constraints get names, by which they are sorted.
     pub fn settle(&mut self) {
+        self.name_checks();
         for key in self.foreign_keys.clone() {
             let begins = |i: &IndexDef| {
                 let all = key.columns.iter().zip(&i.columns);
@@ -189,6 +213,18 @@ impl TableDef {
             }
         }
         Ok(())
+    }
+
+    /// Gives CHECK constraints without a name `t_chk_1` and so on.
+    fn name_checks(&mut self) {
+        let prefix = format!("{}_chk_", self.name);
+        let number = |check: &CheckDef| check.name.strip_prefix(&prefix)?.parse::<u32>().ok();
+        let mut last = self.checks.iter().filter_map(number).max().unwrap_or(0);
+        for check in self.checks.iter_mut().filter(|check| check.name.is_empty()) {
+            last += 1;
+            check.name = format!("{prefix}{last}");
+        }
+        self.checks.sort_by_key(|check| check.name.to_lowercase());
     }
 
     /// The primary key.

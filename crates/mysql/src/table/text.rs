@@ -27,8 +27,11 @@ impl TableDef {
         let mut lines = Vec::new();
         for column in &self.columns {
             let mut line = format!("  {} {}", q(&column.name), kind(&column.column_type));
-            if column.binary && is_text(&column.column_type) {
-                line.push_str(" COLLATE utf8mb4_bin");
+            match (column.binary, self.binary) {
+                _ if !is_text(&column.column_type) => {}
+                (true, _) => line.push_str(" COLLATE utf8mb4_bin"),
+                (false, true) => line.push_str(" CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci"),
+                (false, false) => {}
             }
             if !column.nullable {
                 line.push_str(" NOT NULL");
@@ -82,13 +85,24 @@ impl TableDef {
             lines.push(line);
         }
         for check in &self.checks {
-            lines.push(format!("  CHECK ({check})"));
+            let mut line = format!(
+                "  CONSTRAINT {} CHECK ({})",
+                q(&check.name),
+                check.condition
+            );
+            if check.is_ignored {
+                line.push_str(" /*!80016 NOT ENFORCED */");
+            }
+            lines.push(line);
         }
         let mut sql = format!(
             "CREATE TABLE {} (\n{}\n) ENGINE=SQLite DEFAULT CHARSET=utf8mb4",
             q(&self.name),
             lines.join(",\n")
         );
+        if self.binary {
+            sql.push_str(" COLLATE=utf8mb4_bin");
+        }
         if !self.comment.is_empty() {
             let _ = write!(sql, " COMMENT={}", literal(&self.comment));
         }

@@ -5,7 +5,7 @@ use tare_mysql::series::Series::V9_7;
 
 use super::all_tables::{AnyTable, schemas, tables_of};
 use super::engine::spaces;
-use super::statistics::{check_name, unique_keys};
+use super::statistics::unique_keys;
 use crate::cell::Cell;
 use crate::describe::{Column, Spec, Table, col, null};
 use crate::filter::Filter;
@@ -192,13 +192,13 @@ fn checks(view: &View, filter: &Filter) -> Vec<(RowNames, String)> {
         if !admit.admits_name(&database.name) {
             continue;
         }
-        rows.extend(table.checks.iter().enumerate().map(|(i, clause)| {
+        rows.extend(table.checks.iter().map(|check| {
             let named = RowNames {
                 schema: database.name.clone(),
                 table: table.name.clone(),
-                name: check_name(&table.name, i),
+                name: check.name.clone(),
             };
-            (named, format!("({clause})"))
+            (named, format!("({})", check.condition))
         }));
     }
     rows
@@ -212,7 +212,7 @@ static CHECK_CONSTRAINTS: Spec<(RowNames, String)> = Spec::new(
     &[&[
         catalog("CONSTRAINT_CATALOG"),
         col("CONSTRAINT_SCHEMA", "varchar(64)", "The database.", |r: &(RowNames, String)| r.0.schema.as_str().into()),
-        col("CONSTRAINT_NAME", "varchar(64)", "The name that MySQL generates: others are not stored.", |r| r.0.name.as_str().into()),
+        col("CONSTRAINT_NAME", "varchar(64)", "The constraint.", |r| r.0.name.as_str().into()),
         col("CHECK_CLAUSE", "longtext", "The expression.", |r| r.1.as_str().into()),
     ]],
     |view, filter| Ok(Box::new(checks(view, filter).into_iter())),

@@ -185,6 +185,7 @@ struct Constraint {
     table: String,
     name: String,
     kind: &'static str,
+    is_enforced: bool,
 }
 
 /// Database, table and name of each primary and unique key.
@@ -194,20 +195,16 @@ pub(super) fn unique_keys(view: &View) -> Vec<(String, String, String)> {
     firsts.map(|p| (p.schema, p.table, p.index)).collect()
 }
 
-/// What MySQL calls the CHECK constraints of a table that have no name of their own, from the first on.
-pub(super) fn check_name(table: &str, at: usize) -> String {
-    format!("{table}_chk_{}", at + 1)
-}
-
 fn checks(view: &View, filter: &Filter) -> Vec<Constraint> {
     let mut constraints = Vec::new();
     for (database, table) in tables_of(view, filter) {
         if let AnyTable::User(table) = table {
-            constraints.extend((0..table.checks.len()).map(|i| Constraint {
+            constraints.extend(table.checks.iter().map(|check| Constraint {
                 schema: database.name.clone(),
                 table: table.name.clone(),
-                name: check_name(&table.name, i),
+                name: check.name.clone(),
                 kind: "CHECK",
+                is_enforced: !check.is_ignored,
             }));
         }
     }
@@ -228,6 +225,7 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
                 "UNIQUE"
             },
             name: p.index,
+            is_enforced: true,
         })
         .collect();
     let foreign = foreign_keys(view, filter).into_iter();
@@ -236,6 +234,7 @@ fn constraints(view: &View, filter: &Filter) -> Vec<Constraint> {
         table,
         name: key.name,
         kind: "FOREIGN KEY",
+        is_enforced: true,
     }));
     // MySQL has them since 8.0.16.
     if view.source.series().has_checks() {
@@ -252,7 +251,7 @@ const CONSTRAINT_COLUMNS: &[Column<Constraint>] = &[
     col("TABLE_SCHEMA", "varchar(64)", "The database.", |r| r.schema.as_str().into()),
     col("TABLE_NAME", "varchar(64)", "The table.", |r| r.table.as_str().into()),
     col("CONSTRAINT_TYPE", "varchar(11)", "PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK.", |r| r.kind.into()),
-    col("ENFORCED", "varchar(3)", "Always YES.", |_| Cell::text("YES")).since(Series::V9_7),
+    col("ENFORCED", "varchar(3)", "Whether rows are checked: YES or NO.", |r: &Constraint| Cell::yes_no(r.is_enforced)).since(Series::V9_7),
 ];
 
 static TABLE_CONSTRAINTS: Spec<Constraint> = Spec::new(

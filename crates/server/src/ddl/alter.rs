@@ -4,13 +4,12 @@ use sqlparser::ast::{
     AlterColumnOperation, AlterTableOperation, Expr, MySQLColumnPosition, RenameTableNameKind,
 };
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::table::{ColumnDef, TableDef, literal};
-use tare_mysql::types::{base_type, parts};
+use tare_mysql::table::{ColumnDef, TableDef};
+use tare_mysql::types::{base_type, is_text, parts};
 
-use super::{exclusive, foreign, table};
+use super::{constraint, engine, exclusive, foreign, table};
 use crate::session::Session;
-use tare_dialect::ddl::FromSql;
-use tare_dialect::ddl::TableName;
+use tare_dialect::ddl::{AlterOperation, FromSql, TableName, collation, default_text};
 use tare_dialect::name::last_name;
 use tare_dialect::node;
 use tare_dialect::rewrite::conversion_call;
@@ -27,7 +26,7 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
         .as_ref()
         .clone();
     table::note_existing(&mut session.connections, to, false)?;
-    def.name.clone_from(&to.table);
+    constraint::follow_rename(&mut def, &to.table);
     let strict = session.mode().strict;
     exclusive::run(session, &from.database, |connection| {
         let views = take_views(connection, &from.database)?;
@@ -57,7 +56,7 @@ pub fn add_last_index(session: &mut Session, name: &TableName, def: &TableDef) -
 pub fn alter(
     session: &mut Session,
     name: &TableName,
-    operations: &[AlterTableOperation],
+    operations: &[AlterOperation],
 ) -> Result<u64> {
     let old = table::require(&mut session.connections, name)?;
     if old.view.is_some() {
@@ -68,19 +67,29 @@ pub fn alter(
     }
     let mut def = old.as_ref().clone();
     // The old column that each new column is copied from.
-    let mut sources: Vec<Option<String>> =
-        def.columns.iter().map(|c| Some(c.name.clone())).collect();
+    let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
+    let mut sources = own.clone();
+    (def.engine, def.next_id) = (None, None);
+    constraint::change(&mut def, operations)?;
     for operation in operations {
-        change(&mut def, &mut sources, operation)?;
+        change(session, &mut def, &mut sources, operation)?;
     }
-    def.check_indexes()?;
     foreign::check_drop_columns(session.connections.own()?, name, &old, &def, &sources)?;
+    def.settle();
+    def.check_indexes()?;
+    constraint::check_names(session.connections.own()?, &name.database, &old, &def)?;
+    engine::check_altered(session, &def)?;
     let to = TableName {
         database: name.database.clone(),
         table: def.name.clone(),
     };
     if to != *name {
         table::note_existing(&mut session.connections, &to, false)?;
+    } else if sources == own && def.next_id.is_none() && has_same_form(&old, &def) {
+        return exclusive::run(session, &name.database, |connection| {
+            table::save_definition(connection, &name.database, &def)?;
+            Ok(0)
+        });
     }
     let strict = session.mode().strict;
     let checks_rows = def.foreign_keys != old.foreign_keys && foreign::has_checks(&session.state);
@@ -102,8 +111,14 @@ pub fn alter(
             let before = source.as_deref().and_then(|name| old.column(name));
             before.is_some_and(|before| copies_rows(&before.column_type, &column.column_type))
         });
-        Ok(if retyped { rows } else { 0 })
+        let copies = retyped || constraint::copies_rows(&old, &def);
+        Ok(if copies { rows } else { 0 })
     })
+}
+
+/// Whether two definitions are the same table in SQLite.
+fn has_same_form(a: &TableDef, b: &TableDef) -> bool {
+    a.to_sqlite("", &a.name) == b.to_sqlite("", &b.name)
 }
 
 /// Drops a database's views, and returns the statements that create them. SQLite refuses to rename a table if any
@@ -190,12 +205,19 @@ fn rebuild(
         quote(&name.table)
     ))?;
     let rows = connection.changes();
+    let next_id = match def.auto_increment() {
+        Some(_) => Some(table::next_id(connection, name)?),
+        None => None,
+    };
     connection.batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
     connection.batch(&format!(
         "ALTER TABLE {db}.{} RENAME TO {}",
         quote(&scratch),
         quote(&def.name)
     ))?;
+    if next_id.is_some() {
+        table::set_next_id(connection, name, next_id.max(def.next_id))?;
+    }
     for index in def.indexes.iter().filter(|i| i.name != "PRIMARY") {
         connection.batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
     }
@@ -282,8 +304,39 @@ fn column_position(def: &TableDef, name: &str) -> Result<usize> {
         .ok_or_else(|| SqlError::new(1054, format!("Unknown column '{name}' in '{}'", def.name)))
 }
 
-/// Applies one operation of ALTER TABLE to the definition.
+/// Applies an operation of ALTER TABLE to the definition, unless [`constraint::change`] has done so.
 fn change(
+    session: &Session,
+    def: &mut TableDef,
+    sources: &mut Vec<Option<String>>,
+    operation: &AlterOperation,
+) -> Result<()> {
+    match operation {
+        AlterOperation::Parsed(operation) => change_parsed(def, sources, operation)?,
+        AlterOperation::Options(options) => def.apply_options(options)?,
+        AlterOperation::Convert(options) => {
+            let binary = collation(options)?.unwrap_or_default();
+            def.binary = binary;
+            for column in def.columns.iter_mut().filter(|c| is_text(&c.column_type)) {
+                column.binary = binary;
+            }
+        }
+        AlterOperation::SwitchKeys => {
+            let message = "Table storage engine for '{}' doesn't have this option";
+            let message = message.replace("{}", &def.name);
+            session.state.warnings.add("Note", 1031, message);
+        }
+        AlterOperation::RenameIndex { .. }
+        | AlterOperation::DropCheck(_)
+        | AlterOperation::DropConstraint(_)
+        | AlterOperation::EnforceCheck { .. }
+        | AlterOperation::Nothing => {}
+    }
+    Ok(())
+}
+
+/// Applies an operation that sqlparser reads.
+fn change_parsed(
     def: &mut TableDef,
     sources: &mut Vec<Option<String>>,
     operation: &AlterTableOperation,
@@ -360,25 +413,12 @@ fn change(
         Op::DropForeignKey { name, .. } => drop_foreign_key(def, &name.value)?,
         Op::RenameTable { table_name } => {
             let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
-            def.name = last_name(name);
+            constraint::follow_rename(def, &last_name(name));
         }
-        Op::Algorithm { .. }
-        | Op::Lock { .. }
-        | Op::AutoIncrement { .. }
-        | Op::SetOptionsParens { .. } => {}
-        other => table_option(other)?,
+        Op::Algorithm { .. } | Op::Lock { .. } => {}
+        other => return Err(SqlError::unsupported(format!("ALTER TABLE ... {other}"))),
     }
     Ok(())
-}
-
-/// An option of the table: accepted if it has no effect here, otherwise refused.
-fn table_option(operation: &AlterTableOperation) -> Result<()> {
-    let text = operation.to_string();
-    let word = text.split_whitespace().next().unwrap_or("").to_uppercase();
-    match word.as_str() {
-        "ENGINE" | "COMMENT" | "ROW_FORMAT" | "DEFAULT" | "CHARSET" | "COLLATE" => Ok(()),
-        _ => Err(SqlError::unsupported(format!("ALTER TABLE ... {text}"))),
-    }
 }
 
 fn drop_foreign_key(def: &mut TableDef, name: &str) -> Result<()> {
@@ -438,10 +478,8 @@ fn alter_column(def: &mut TableDef, name: &str, op: &AlterColumnOperation) -> Re
     let at = column_position(def, name)?;
     match op {
         AlterColumnOperation::SetDefault { value } => {
-            def.columns[at].default = Some(match value {
-                sqlparser::ast::Expr::Value(v) => literal(v.value.to_string().trim_matches('\'')),
-                other => format!("({other})"),
-            })
+            let column = &mut def.columns[at];
+            column.default = Some(default_text(value, &column.column_type));
         }
         AlterColumnOperation::DropDefault => def.columns[at].default = None,
         other => return Err(SqlError::unsupported(other)),

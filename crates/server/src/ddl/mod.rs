@@ -1,8 +1,10 @@
 //! Changes of the schema. Each commits the open transaction first, as in MySQL, and is one transaction.
 
 mod alter;
+mod constraint;
 mod create_as_select;
 mod database;
+mod engine;
 mod exclusive;
 mod foreign;
 mod maintain;
@@ -96,7 +98,9 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             def,
             if_not_exists,
         } => {
+            engine::check_created(session, def)?;
             if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
+                constraint::check_new_names(session.connections.own()?, &name.database, def)?;
                 exclusive::run(session, &name.database, |c| table::create(c, name, def))?;
                 table::warn_of_deprecated(&session.connections.context, def);
             }
@@ -110,7 +114,7 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
                 let mut def = table::require(&mut session.connections, like)?
                     .as_ref()
                     .clone();
-                def.name.clone_from(&name.table);
+                constraint::leave_names(&mut def, &name.table);
                 exclusive::run(session, &name.database, |c| table::create(c, name, &def))?;
                 table::warn_of_deprecated(&session.connections.context, &def);
             }
@@ -121,7 +125,9 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             rows,
             if_not_exists,
         } => {
+            engine::check_created(session, def)?;
             if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
+                constraint::check_new_names(session.connections.own()?, &name.database, def)?;
                 return create_as_select::create(session, name, def, rows).map(Some);
             }
         }

@@ -61,7 +61,40 @@ pub fn create(connection: &mut Connection, name: &TableName, def: &TableDef) -> 
     for sql in def.to_sqlite(&name.database, &name.table) {
         connection.batch(&sql)?;
     }
+    set_next_id(
+        connection,
+        name,
+        def.next_id.filter(|_| def.auto_increment().is_some()),
+    )?;
     save_definition(connection, &name.database, def)
+}
+
+/// The number that AUTO_INCREMENT of a table gives next.
+pub fn next_id(connection: &Connection, name: &TableName) -> Result<u64> {
+    let last = format!(
+        "SELECT coalesce(max(seq), 0) FROM {}.sqlite_sequence WHERE name = {}",
+        quote(&name.database),
+        literal(&name.table)
+    );
+    Ok(as_server(|| connection.number(&last))? as u64 + 1)
+}
+
+/// Sets the number that AUTO_INCREMENT gives next, unless larger ones are there.
+pub fn set_next_id(
+    connection: &mut Connection,
+    name: &TableName,
+    next_id: Option<u64>,
+) -> Result<()> {
+    let Some(next_id) = next_id else {
+        return Ok(());
+    };
+    let last = i64::try_from(next_id.saturating_sub(1)).unwrap_or(i64::MAX);
+    let last = last.max(self::next_id(connection, name)? as i64 - 1);
+    let (db, table) = (quote(&name.database), literal(&name.table));
+    Ok(connection.batch(&format!(
+        "DELETE FROM {db}.sqlite_sequence WHERE name = {table}; \
+         INSERT INTO {db}.sqlite_sequence (name, seq) VALUES ({table}, {last})"
+    ))?)
 }
 
 /// Warns of deprecated types in a table that was created, as MySQL 8.0.17 and later do.

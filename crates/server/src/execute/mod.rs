@@ -24,7 +24,7 @@ use super::session::Session;
 use super::show;
 use super::status::Counter;
 use sqlparser::ast::AlterTableOperation;
-use tare_dialect::ddl::Ddl;
+use tare_dialect::ddl::{AlterOperation, Ddl};
 use tare_dialect::plan::{Action, Change, Plan};
 use tare_mysql::error::{DISK_FULL, Result};
 use tare_mysql::memory;
@@ -149,9 +149,7 @@ fn info(action: &Action, affected: u64, warnings: u16) -> String {
         _ => return String::new(),
     };
     let copies = match ddl {
-        Ddl::Alter { operations, .. } => operations
-            .iter()
-            .any(|operation| !matches!(operation, AlterTableOperation::RenameTable { .. })),
+        Ddl::Alter { operations, .. } => operations.iter().any(|operation| !has_no_info(operation)),
         Ddl::CreateIndex { .. } | Ddl::DropIndex { .. } => true,
         Ddl::CreateAs { .. } => warnings == 0,
         _ => false,
@@ -159,6 +157,16 @@ fn info(action: &Action, affected: u64, warnings: u16) -> String {
     match copies {
         true => format!("Records: {affected}  Duplicates: 0  Warnings: {warnings}"),
         false => String::new(),
+    }
+}
+
+/// Whether MySQL has no words about an ALTER TABLE of this operation only.
+fn has_no_info(operation: &AlterOperation) -> bool {
+    match operation {
+        AlterOperation::Parsed(operation) => {
+            matches!(operation, AlterTableOperation::RenameTable { .. })
+        }
+        other => matches!(other, AlterOperation::SwitchKeys),
     }
 }
 

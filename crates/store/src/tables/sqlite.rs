@@ -10,6 +10,9 @@ use tare_mysql::types::{base_type, is_integer, is_text, parts};
 use super::types::{is_exact, sqlite_type};
 use crate::connection::quote;
 
+/// What the name of a CHECK constraint begins with in SQLite.
+pub(crate) const CHECK_PREFIX: &str = "check:";
+
 /// A table as SQLite has it.
 pub trait ToSqlite {
     /// The SQLite statements that create the table in a database, under a name.
@@ -77,8 +80,10 @@ impl ToSqlite for TableDef {
                 let _ = write!(sql, ", {word} ({})", list(&primary.columns));
             }
         }
-        for check in &self.checks {
-            let _ = write!(sql, ", CHECK ({check})");
+        for check in self.checks.iter().filter(|check| !check.is_ignored) {
+            // The prefix tells it from the constraints of `value_check`.
+            let name = quote(&format!("{CHECK_PREFIX}{}", check.name));
+            let _ = write!(sql, ", CONSTRAINT {name} CHECK ({})", check.condition);
         }
         for key in &self.foreign_keys {
             let _ = write!(
@@ -184,6 +189,9 @@ fn sqlite_default(column: &ColumnDef, default: &str) -> String {
             "timestamp" => "datetime('now')".into(),
             _ => "datetime('now', 'localtime')".into(),
         };
+    }
+    if let Some(bits) = column.bits_default() {
+        return (bits as i64).to_string();
     }
     let exact = is_exact(&column.column_type)
         .then(|| column.plain_default())

@@ -40,6 +40,9 @@ impl Rewriter<'_> {
                 clause: Clause::FieldList,
             });
         };
+        if let Some(bits) = definition.bits_default() {
+            return Ok(Some(node::number(bits as i64)));
+        }
         Ok(Some(match &definition.default {
             Some(default) if default == "CURRENT_TIMESTAMP" => now(definition),
             Some(default) => node::stored_default(default.replace("\\\\", "\\")),

@@ -1,0 +1,60 @@
+//! The storage engines that statements name. All tables are SQLite's.
+
+use tare_mysql::error::{Result, SqlError};
+use tare_mysql::table::TableDef;
+
+use crate::session::Session;
+
+/// The engine of all tables.
+const OWN: &str = "SQLite";
+
+/// Names of engines of MySQL's that tools write, and of MariaDB's.
+const KNOWN: &[&str] = &[
+    "ARCHIVE",
+    "BLACKHOLE",
+    "CSV",
+    "HEAP",
+    "InnoDB",
+    "INNOBASE",
+    "MEMORY",
+    "MERGE",
+    "MRG_MYISAM",
+    "MyISAM",
+];
+const OF_MARIADB: &[&str] = &["Aria", "MRG_MyISAM", "SEQUENCE"];
+
+/// 1286 if the engine of a new table is unknown; without NO_ENGINE_SUBSTITUTION a warning.
+pub fn check_created(session: &Session, def: &TableDef) -> Result<()> {
+    if !check(session, def)? {
+        let message = format!("Using storage engine {OWN} for table '{}'", def.name);
+        session.state.warnings.add("Warning", 1266, message);
+    }
+    Ok(())
+}
+
+/// The same of ALTER TABLE, where the table keeps its engine.
+pub fn check_altered(session: &Session, def: &TableDef) -> Result<()> {
+    check(session, def).map(|_| ())
+}
+
+/// Whether the engine is known, or none is named.
+fn check(session: &Session, def: &TableDef) -> Result<bool> {
+    let Some(engine) = &def.engine else {
+        return Ok(true);
+    };
+    let is = |known: &&str| known.eq_ignore_ascii_case(engine);
+    let of_mariadb = session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(|k| is(&k));
+    if is(&OWN) || of_mariadb || KNOWN.iter().any(|k| is(&k)) {
+        return Ok(true);
+    }
+    let message = format!("Unknown storage engine '{engine}'");
+    let sql_mode = session.state.text("sql_mode").unwrap_or_default();
+    if sql_mode
+        .split(',')
+        .any(|mode| mode == "NO_ENGINE_SUBSTITUTION")
+    {
+        return Err(SqlError::new(1286, message));
+    }
+    session.state.warnings.add("Warning", 1286, message);
+    Ok(false)
+}
