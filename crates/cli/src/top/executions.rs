@@ -9,7 +9,8 @@ use tare_mysql::secret::redact;
 
 use super::drills::EXECUTIONS;
 use super::prepared::is_prepared;
-use super::snapshot::{Key, Row, Snapshot, growth};
+use super::sheet::Measure;
+use super::snapshot::{Figure, Key, Row, Snapshot, growth};
 use crate::observe::sampling;
 use crate::observe::{ObservedServer, QueryError, format, integer, sql_literal, text};
 use crate::output::Cell;
@@ -57,11 +58,12 @@ pub fn read(
         compare("DIGEST", keys.get(1)),
         compare("CURRENT_SCHEMA", keys.first())
     );
+    let notes_only = |notes: Vec<String>| {
+        let rows = Vec::new();
+        Ok(DrillDown { rows, notes })
+    };
     if is_prepared(keys) {
-        return Ok(DrillDown {
-            rows: Vec::new(),
-            notes: vec![OF_PREPARED.to_owned()],
-        });
+        return notes_only(vec![OF_PREPARED.to_owned()]);
     }
     let of_summary = format!(
         "{} AND {}",
@@ -71,10 +73,7 @@ pub fn read(
     let (statement, sample) = read_texts(observed, &of_summary)?;
     if is_active {
         let level = sampling::active_note(observed.about.was_live);
-        return Ok(DrillDown {
-            rows: Vec::new(),
-            notes: statement.into_iter().chain(sample).chain([level]).collect(),
-        });
+        return notes_only(statement.into_iter().chain(sample).chain([level]).collect());
     }
     let consumers = read_consumers(observed)?;
     let history = |kind: &str| {
@@ -89,14 +88,8 @@ pub fn read(
     let mut notes: Vec<String> = statement.into_iter().collect();
     let mut answer: Vec<Vec<Cell>> = Vec::new();
     let Some(statements) = history("statements") else {
-        return Ok(DrillDown {
-            rows: Vec::new(),
-            notes: (notes
-                .into_iter()
-                .chain(sample)
-                .chain([switch_on("statements")]))
-            .collect(),
-        });
+        notes.extend(sample.into_iter().chain([switch_on("statements")]));
+        return notes_only(notes);
     };
     let query = format!(
         "{STATEMENTS}{statements} WHERE {statement_predicate} AND END_EVENT_ID IS NOT NULL ORDER BY TIMER_START DESC LIMIT {MAX_EXECUTIONS}"
@@ -108,10 +101,7 @@ pub fn read(
         notes.push(format!(
             "{statements} has no execution of it now; under load it keeps little: drill down again"
         ));
-        return Ok(DrillDown {
-            rows: Vec::new(),
-            notes,
-        });
+        return notes_only(notes);
     }
     let sum = |at: usize| {
         executions
@@ -143,15 +133,18 @@ pub fn read(
     }
     let snapshot = Snapshot::new(&EXECUTIONS, answer, Instant::now());
     let mut rows = growth(&EXECUTIONS, None, &snapshot);
-    // Shares of the statement's time, because events overlap.
-    let share = EXECUTIONS.find(|kind| kind == super::sheet::Measure::Share);
-    for row in &mut rows {
-        if let (Some(at), true) = (share, time > 0) {
-            row.figures[at] =
-                super::snapshot::Figure::Number(row.figures[0].number() / time as f64);
+    fill_shares(&mut rows, time);
+    Ok(DrillDown { rows, notes })
+}
+
+/// Fills in each event's share of the statement's time, in place of that of all events, which overlap.
+fn fill_shares(rows: &mut [Row], time: i128) {
+    let share = EXECUTIONS.find(|kind| kind == Measure::Share);
+    if let (Some(at), true) = (share, time > 0) {
+        for row in rows {
+            row.figures[at] = Figure::Number(row.figures[0].number() / time as f64);
         }
     }
-    Ok(DrillDown { rows, notes })
 }
 
 /// The stages or waits of the executions, by name: time, number, kind and name.
