@@ -80,14 +80,14 @@ pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
     }
     let mut other = ObservedServer::open(target.clone())?;
     let row_locks = row_locks(other.row_locks(), None);
-    let pid = find_process(&mut other);
+    let pid = find_threads(&mut other);
     let session = SessionClient(other.into_session());
     Ok(Box::new(ServerSource::new(session, row_locks, pid)))
 }
 
-/// The server's process, or why it is not known.
-pub fn find_process(server: &mut ObservedServer) -> Result<u32, String> {
-    match server.find_process() {
+/// The process whose threads serve the server's sessions, or why they are not known.
+pub fn find_threads(server: &mut ObservedServer) -> Result<u32, String> {
+    match server.find_threads() {
         Ok(pid) => pid,
         Err(QueryError::Refused(why) | QueryError::Lost(why)) => Err(why),
     }

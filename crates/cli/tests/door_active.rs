@@ -199,6 +199,50 @@ fn check(version: Version) {
     server.stop();
 }
 
+/// In MariaDB's pool a session's statements run on one thread after another.
+#[test]
+fn a_session_of_a_pool_has_the_thread_that_serves_it() {
+    let pool = ["--thread-handling=pool-of-threads", "--thread-pool-size=1"];
+    let server = Server::start(Version::Mariadb, Engine::Sampled("active"), &pool);
+    let observer = Observer::of(&server);
+    let mut connection = server.connect();
+    let mut others: Vec<Conn> = (0..4).map(|_| server.connect()).collect();
+    for _ in 0..3 {
+        let ids: Vec<u32> = others.iter().map(Conn::connection_id).collect();
+        let computing: Vec<_> = (others.drain(..))
+            .map(|other| start(other, "SELECT BENCHMARK(100000000000, MD5('x'))"))
+            .collect();
+        let mut threads: Vec<u64> = (ids.iter())
+            .map(|&id| {
+                let running = || Some(observer.thread(id)?.os_id);
+                let thread = support::wait_for("its statement", running);
+                let before = cpu_ticks(&server, thread);
+                // A thread that does not compute would wait until the server ends.
+                support::wait_for("its CPU time", || {
+                    (cpu_ticks(&server, thread) > before).then_some(thread)
+                })
+            })
+            .collect();
+        threads.sort_unstable();
+        threads.dedup();
+        assert_eq!(threads.len(), ids.len(), "one for each");
+        for id in ids {
+            run(&mut connection, &[&format!("KILL QUERY {id}")]);
+        }
+        others.extend(computing.into_iter().map(|one| one.join().expect("ended")));
+    }
+    server.stop();
+}
+
+/// The CPU time in user mode of a thread of the server, in ticks.
+fn cpu_ticks(server: &Server, thread: u64) -> u64 {
+    let stat = format!("/proc/{}/task/{thread}/stat", server.pid);
+    let stat = std::fs::read_to_string(stat).expect("the thread lives");
+    let fields = stat.rsplit_once(')').expect("a name").1;
+    let utime = fields.split_whitespace().nth(11).expect("utime");
+    utime.parse().expect("a number")
+}
+
 #[test]
 fn mysql_9_7() {
     check(Version::Mysql97);

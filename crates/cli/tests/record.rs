@@ -189,6 +189,58 @@ fn a_sample_of_a_lock_wait_names_the_holder() {
     waiting.join().expect("ends").expect("inserts");
 }
 
+/// MariaDB names the thread of a session twice. In a pool of threads neither is true.
+#[test]
+fn a_stock_mariadb_names_the_thread_of_a_session_unless_it_has_a_pool() {
+    let server = Server::mariadb(&["--performance-schema=ON"]);
+    let mut conn = server.connect();
+    conn.query_drop("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'")
+        .expect("switched");
+    let sleeper = sleeper(&server);
+    let questions: Vec<&str> = (tare_history::questions())
+        .filter(|question| question.contains("THREAD_OS_ID") || question.contains("p.TID"))
+        .collect();
+    assert_eq!(questions.len(), 2);
+    let ids = wait_for("a sleeping session", || {
+        let ids = (questions.iter()).map(|question| {
+            let rows: Vec<mysql::Row> = conn.query(question).expect(question);
+            let mut of_sleeper = rows.into_iter().filter(|row| {
+                let text: Option<String> = row.get(11).expect("a text");
+                text.is_some_and(|text| text.starts_with("SELECT SLEEP"))
+            });
+            of_sleeper.next()?.get::<Option<u64>, _>(19)?
+        });
+        ids.collect::<Option<Vec<u64>>>()
+    });
+    let pid = server.pid();
+    assert_eq!(ids[0], ids[1]);
+    assert!(
+        Path::new(&format!("/proc/{pid}/task/{}", ids[0])).exists() && ids[0] != u64::from(pid)
+    );
+    let id: u64 = conn
+        .query_first(
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SELECT SLEEP%'",
+        )
+        .expect("answers")
+        .expect("runs");
+    conn.query_drop(format!("KILL {id}")).expect("killed");
+    sleeper.join().expect("ends");
+
+    let server = Server::mariadb(&[
+        "--performance-schema=ON",
+        "--thread-handling=pool-of-threads",
+    ]);
+    let directory = Directory::new("record-pool");
+    let socket = server.socket().to_str().expect("UTF-8");
+    let mut record = directory.tare(["record", "--for", "0.3s", "--dsn", socket, "--dir"]);
+    let finished = finish(record.arg(directory.path().join("history")));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished.stderr.contains("thread_handling=pool-of-threads"),
+        "{finished:?}"
+    );
+}
+
 #[test]
 fn a_server_without_performance_schema_is_refused() {
     let directory = Directory::new("record-silent");

@@ -29,7 +29,7 @@ mod writer;
 
 /// The queries of a recorder, for tools that exclude them.
 pub fn questions() -> impl Iterator<Item = &'static str> {
-    growth::questions().chain([server::QUESTION, server::QUESTION_WITH_OS_ID])
+    growth::questions().chain(server::QUESTIONS)
 }
 
 pub use batch::Value;

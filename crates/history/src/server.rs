@@ -11,7 +11,7 @@ use crate::row_locks::{RowLocks, mark, may_wait};
 use crate::sample::{Moment, Sample, Source, sampled_text};
 
 macro_rules! question {
-    ($os_id:literal) => {
+    ($os_id:literal, $join:literal) => {
         concat!(
             "\
 SELECT t.THREAD_ID, t.NAME, t.PROCESSLIST_ID, t.PROCESSLIST_USER, t.PROCESSLIST_HOST, t.PROCESSLIST_DB, \
@@ -24,7 +24,9 @@ FROM performance_schema.threads t \
 LEFT JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID AND s.END_EVENT_ID IS NULL \
 LEFT JOIN performance_schema.events_stages_current g ON g.THREAD_ID = t.THREAD_ID AND g.END_EVENT_ID IS NULL \
 LEFT JOIN performance_schema.events_waits_current w ON w.THREAD_ID = t.THREAD_ID AND w.END_EVENT_ID IS NULL \
-AND w.EVENT_NAME <> 'idle' \
+AND w.EVENT_NAME <> 'idle' ",
+            $join,
+            "\
 WHERE (s.THREAD_ID IS NOT NULL OR w.THREAD_ID IS NOT NULL) \
 AND (t.PROCESSLIST_ID IS NULL OR t.PROCESSLIST_ID <> CONNECTION_ID()) \
 ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' DESC, w.EVENT_ID DESC"
@@ -33,35 +35,56 @@ ORDER BY t.THREAD_ID, s.EVENT_ID DESC, w.EVENT_NAME LIKE 'wait/lock/metadata/%' 
 }
 
 /// The query, for any server that has MySQL's performance_schema.
-pub const QUESTION: &str = question!("NULL");
+const QUESTION: &str = question!("NULL", "");
 
-/// The same with the id that each thread has in the operating system, for MySQL 5.7, MariaDB 10.5 and later.
-pub const QUESTION_WITH_OS_ID: &str = question!("t.THREAD_OS_ID");
+/// The same with the id that each thread has in the operating system.
+const QUESTIONS_WITH_OS_ID: [&str; 2] = [
+    // MySQL 5.7, MariaDB 10.5 and later.
+    question!("t.THREAD_OS_ID", ""),
+    // MariaDB before 10.5. A session in a pool of threads has 0.
+    question!(
+        "p.TID",
+        "LEFT JOIN information_schema.PROCESSLIST p ON p.ID = t.PROCESSLIST_ID "
+    ),
+];
+
+/// All of them.
+pub const QUESTIONS: [&str; 3] = [QUESTION, QUESTIONS_WITH_OS_ID[0], QUESTIONS_WITH_OS_ID[1]];
 
 /// A server that is sampled.
 pub struct ServerSource<A> {
     server: A,
     row_locks: Box<dyn RowLocks>,
     scheduler: Result<Scheduler, String>,
+    /// Of [`QUESTIONS_WITH_OS_ID`], those that the server has not refused.
+    with_os_id: &'static [&'static str],
 }
 
 impl<A: Query> ServerSource<A> {
     /// The source of a connected server. `row_locks` name sessions by their THREAD_IDs. `pid` is the server's
-    /// process, or why it is not known.
+    /// process, or why its threads are not known.
     pub fn new(server: A, row_locks: Box<dyn RowLocks>, pid: Result<u32, String>) -> Self {
         Self {
             server,
             row_locks,
             scheduler: pid.map(Scheduler::new),
+            with_os_id: &QUESTIONS_WITH_OS_ID,
         }
     }
 
     /// The rows of active threads, with their ids in the operating system if states can be known.
     fn query(&mut self) -> Result<Answer, QueryError> {
-        if self.scheduler.is_ok() {
-            match self.server.query(QUESTION_WITH_OS_ID) {
-                Err(QueryError::Refused(why)) => self.scheduler = Err(why),
+        let mut refusal = None;
+        while let (true, Some((question, others))) =
+            (self.scheduler.is_ok(), self.with_os_id.split_first())
+        {
+            let why = match self.server.query(question) {
+                Err(QueryError::Refused(why)) => refusal.get_or_insert(why).clone(),
                 answer => return answer,
+            };
+            self.with_os_id = others;
+            if others.is_empty() {
+                self.scheduler = Err(why);
             }
         }
         self.server.query(QUESTION)
@@ -136,6 +159,8 @@ fn sample(row: &[Option<String>]) -> Option<(Sample, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use tare_reader::scheduler::State;
+
     use super::*;
 
     #[test]
@@ -161,6 +186,46 @@ mod tests {
             ("SELECT 'x'", "SELECT 'x'"),
         ] {
             assert_eq!(text_of(sql).as_deref(), Some(expected));
+        }
+    }
+    /// Refuses questions with a text, and answers others with a row of the calling thread.
+    struct Server(Vec<&'static str>);
+
+    impl Query for Server {
+        fn query(&mut self, sql: &str) -> Result<Answer, QueryError> {
+            if let Some(unknown) = self.0.iter().find(|column| sql.contains(**column)) {
+                return Err(QueryError::Refused(format!("Unknown column {unknown}")));
+            }
+            let mut row = vec![None; 20];
+            row[0] = Some("7".to_owned());
+            row[7] = Some("statement/sql/select".to_owned());
+            // PID/task/TID.
+            let thread = std::fs::read_link("/proc/thread-self").expect("this thread");
+            let os_id = thread.file_name().and_then(|id| id.to_str());
+            row[19] = (!sql.contains(", NULL FROM")).then(|| os_id.expect("a number").to_owned());
+            Ok(vec![row])
+        }
+    }
+
+    #[test]
+    fn the_thread_of_a_session_comes_from_the_column_that_the_server_has() {
+        for (refused, is_known) in [
+            (&[][..], true),
+            (&["THREAD_OS_ID"][..], true),
+            (&["THREAD_OS_ID", "p.TID"][..], false),
+        ] {
+            let server = Server(refused.to_vec());
+            let row_locks = Box::new(crate::NoRowLocks);
+            let mut source = ServerSource::new(server, row_locks, Ok(std::process::id()));
+            for _ in 0..2 {
+                let moment = source.read_moment().expect("answers");
+                let state = moment.samples[0].state;
+                assert_eq!(state.is_some(), is_known, "{refused:?}: {state:?}");
+                assert_ne!(state, Some(State::Unknown), "{refused:?}");
+            }
+            let why = source.unknown_states();
+            assert_eq!(why.is_none(), is_known, "{why:?}");
+            assert!(why.is_none_or(|why| why == "Unknown column THREAD_OS_ID"));
         }
     }
 }

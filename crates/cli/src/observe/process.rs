@@ -7,7 +7,27 @@ use tare_client::process;
 
 use super::{ObservedServer, Product, QueryError};
 
+/// The threads of MariaDB's and Percona Server's pool serve sessions in turn.
+const POOL: &str = "pool-of-threads";
+
 impl ObservedServer {
+    /// The process whose threads the server names for its sessions, or a sentence that says why they are not
+    /// known. A stock server with a pool of threads does not name them: its THREAD_OS_ID is that of the thread
+    /// on which the session logged in (MariaDB 10.11 and 11.4).
+    pub fn find_threads(&mut self) -> Result<Result<u32, String>, QueryError> {
+        let process = self.find_process()?;
+        if process.is_err() || self.about.product == Product::Tare {
+            return Ok(process);
+        }
+        match self.text("SELECT @@thread_handling") {
+            Ok(Some(handling)) if handling == POOL => Ok(Err(format!(
+                "with thread_handling={POOL} the server does not say which thread serves a session"
+            ))),
+            Ok(_) | Err(QueryError::Refused(_)) => Ok(process),
+            Err(lost) => Err(lost),
+        }
+    }
+
     /// Its process id, or a sentence that says why it is not known.
     pub fn find_process(&mut self) -> Result<Result<u32, String>, QueryError> {
         if self.about.product == Product::Tare {

@@ -151,7 +151,7 @@ impl Scheduler {
         observed: &mut ObservedServer,
         own_thread: Option<u64>,
     ) -> Result<Result<Self, String>, QueryError> {
-        let pid = match observed.find_process()? {
+        let pid = match observed.find_threads()? {
             Ok(pid) => pid,
             Err(why) => return Ok(Err(why)),
         };
@@ -160,7 +160,7 @@ impl Scheduler {
             Err(QueryError::Refused(_)) => {
                 let server = observed.about.server();
                 return Ok(Err(format!(
-                    "{server} does not say which thread of the system runs a thread (THREAD_OS_ID, from MySQL 5.7 on)"
+                    "{server} does not say which thread of the system runs a thread (THREAD_OS_ID, from MySQL 5.7 and MariaDB 10.5 on, or MariaDB's TID)"
                 )));
             }
             Err(lost) => return Err(lost),
@@ -233,7 +233,14 @@ impl Scheduler {
 }
 
 fn threads(observed: &mut ObservedServer) -> Result<HashMap<u64, u32>, QueryError> {
-    let rows = observed.rows("SELECT THREAD_ID, THREAD_OS_ID FROM performance_schema.threads WHERE THREAD_OS_ID IS NOT NULL")?;
+    const OS_IDS: &str = "SELECT THREAD_ID, THREAD_OS_ID FROM performance_schema.threads WHERE THREAD_OS_ID IS NOT NULL";
+    /// MariaDB before 10.5.
+    const TIDS: &str = "SELECT t.THREAD_ID, p.TID FROM performance_schema.threads t \
+                        JOIN information_schema.PROCESSLIST p ON p.ID = t.PROCESSLIST_ID WHERE p.TID > 0";
+    let rows = match observed.rows(OS_IDS) {
+        Err(QueryError::Refused(_)) => observed.rows(TIDS)?,
+        answer => answer?,
+    };
     Ok(rows
         .iter()
         .filter_map(|row| {

@@ -143,7 +143,7 @@ impl Recording {
                 own.push(other.about.connection_id);
                 let own = Some(Arc::clone(&self.others));
                 let row_locks = metrics_source::row_locks(other.row_locks(), own);
-                let pid = metrics_source::find_process(&mut other);
+                let pid = metrics_source::find_threads(&mut other);
                 let session = SessionClient(other.into_session());
                 Box::new(ServerSource::new(session, row_locks, pid))
             }

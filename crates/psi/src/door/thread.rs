@@ -137,8 +137,12 @@ unsafe fn attach(place: *mut Thread) {
     thread::set_of_host(place.cast());
     // SAFETY: rule 8 (null, or from `new_record`).
     match unsafe { place.as_ref() } {
-        // SAFETY: `attach` of another or `delete_*` leaves it before it is freed.
-        Some(thread) => unsafe { thread.session.stay() },
+        Some(record) => {
+            // In a pool another thread may have had it before.
+            record.session.set_os_id(thread::os_id());
+            // SAFETY: `attach` of another or `delete_*` leaves it before it is freed.
+            unsafe { record.session.stay() }
+        }
         None => thread::leave_session(),
     }
 }
