@@ -52,7 +52,7 @@ pub struct RunningStatement {
     pub head: Head,
     /// Its digest, and the generation of the digest table that has the digest; 0 = none yet.
     pub digest: (u32, u32),
-    /// Its text, if it has no digest yet.
+    /// Its text.
     pub text: Option<Arc<str>>,
     /// Whether its text was longer.
     pub is_cut: bool,
@@ -228,13 +228,10 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
     }
     let digest = (words[at::DIGEST] as u32, (words[at::DIGEST] >> 32) as u32);
     let length = at::text_bytes(words[at::TEXT_AND_PROGRAM]);
-    let text = (digest.0 == 0)
-        .then(|| ring_text(view, number, words[at::TEXT_AT], length))
-        .flatten();
     Some(RunningStatement {
         head,
         digest,
-        text,
+        text: ring_text(view, number, words[at::TEXT_AT], length),
         is_cut: words[at::TEXT_AND_PROGRAM] & at::TRUNCATED != 0,
     })
 }

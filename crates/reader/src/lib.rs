@@ -34,6 +34,7 @@ pub mod row_locks;
 mod rules;
 pub mod sampling;
 pub mod scheduler;
+pub mod sessions;
 mod settings;
 pub mod sources;
 mod system_call;

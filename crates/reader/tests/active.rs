@@ -6,8 +6,8 @@ mod support;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use support::Running;
@@ -18,6 +18,7 @@ use tare_layout::control::host::FOLLOWS;
 use tare_layout::line::{COUNT, SUM};
 use tare_layout::sampling::GROUPS;
 use tare_reader::scheduler::{Scheduler, State};
+use tare_reader::sessions::{Session, SessionReader};
 use tare_reader::{ActiveThread, Segment, Target, active_threads};
 
 tare::classes! {
@@ -227,6 +228,72 @@ fn the_wait_for_a_lock_is_in_the_line() {
         drop(held);
     });
     assert_eq!(row(&running, LOCK.name()).0, 0, "nothing was counted");
+}
+
+/// The session that runs `text`, as soon as it is in `wait`.
+fn wait_for_session(reader: &mut SessionReader, text: &str, wait: &str) -> Session {
+    loop {
+        let active = reader.read().active;
+        let is_it = |session: &&Session| {
+            session.text().map(|text| &**text) == Some(text)
+                && session.wait.as_deref() == Some(wait)
+        };
+        if let Some(session) = active.iter().find(is_it) {
+            return session.clone();
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn sessions_have_names_at_every_level() {
+    for rule in [Rule::Active, Rule::Every] {
+        let _running = start(rule);
+        let descriptor = tare::descriptor().expect("runs");
+        let segment = Arc::new(Segment::own(descriptor).expect("attaches"));
+        let mut reader = SessionReader::new(segment);
+        let lock = Mutex::new(&LOCK, ());
+        let held = lock.lock();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // The reader did not know these names when it began.
+                tare::thread::register(&WORKER);
+                tare::thread::set_account("bob", "10.0.0.7");
+                tare::thread::set_processlist_id(8);
+                tare::thread::set_db("stock");
+                let statement = tare::statement::start(&QUERY);
+                statement.text("SELECT 'locked'");
+                tare::stage::set(&STEP);
+                drop(lock.lock());
+            });
+            let session = wait_for_session(&mut reader, "SELECT 'locked'", LOCK.name());
+            drop(held);
+            assert_eq!(session.instrument.as_deref(), Some(WORKER.name()));
+            assert_eq!(session.processlist_id, Some(8));
+            assert_eq!(session.user.as_deref(), Some("bob"));
+            assert_eq!(session.host.as_deref(), Some("10.0.0.7"));
+            assert_eq!(session.schema.as_deref(), Some("stock"));
+            assert_eq!(session.command, Some("Daemon"));
+            assert_eq!(session.statement.as_deref(), Some(QUERY.name()));
+            assert_eq!(session.stage.as_deref(), Some(STEP.name()));
+            assert_eq!(session.operation, Some("lock"));
+            assert!(
+                session.statement_ns.is_some()
+                    && session.wait_ns.is_some_and(|ns| ns > 0) == (rule == Rule::Every)
+            );
+            let address = session.object.expect("the lock's address");
+            assert!(address.starts_with("0x"), "{address}");
+            assert!(session.activity.is_some());
+        });
+        let statement = tare::statement::start(&QUERY);
+        statement.text("SELECT 'read'");
+        let file = tare::file::Instance::open(&FILE, "/now/file");
+        let read = file.wait(Operation::Read);
+        let session = wait_for_session(&mut reader, "SELECT 'read'", FILE.name());
+        assert_eq!(session.object.as_deref(), Some("/now/file"));
+        drop((read, statement));
+        assert!(reader.read().active.is_empty());
+    }
 }
 
 /// One of everything, with two rows.
