@@ -12,6 +12,7 @@
 #![deny(unsafe_code)]
 
 pub mod active;
+pub mod activity_log;
 pub mod actors;
 pub mod attach;
 pub mod classes;

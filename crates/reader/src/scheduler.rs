@@ -115,7 +115,7 @@ impl Accounting {
 }
 
 /// The kernel adds the CPU time of a thread that runs at its ticks, which are at most this far apart.
-const TICK: Duration = Duration::from_millis(20);
+pub(crate) const TICK: Duration = Duration::from_millis(20);
 
 /// Threads whose files stay open; those of others are opened each time.
 const MAX_OPEN: usize = 200;

@@ -16,7 +16,7 @@ fn heading(out: &mut String, schema: &str) {
         }
         "tare" => {
             "What MySQL has no table for: lock contention, histograms of all event types, the cost of each instrument, \
-             the attached segments, and setup_timers, which MySQL has had up to 5.7."
+             active sessions, the attached segments, and setup_timers, which MySQL has had up to 5.7."
         }
         "information_schema" => "Metadata of databases, tables, columns and routines.",
         "sys" => {

@@ -9,6 +9,7 @@
 //! sort as negative: no count reaches it, and a time in picoseconds does after 106 days of one
 //! wait.
 
+pub mod active;
 pub mod cell;
 mod column;
 pub mod cost;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tare_mysql::session::SessionFacts;
 use tare_mysql::variable::Scope;
 use tare_reader::Segment;
+use tare_reader::activity_log::ActivityLog;
 
 use crate::extension::Extension;
 use crate::options::Options;
@@ -61,6 +62,11 @@ impl Database {
 pub trait Source: SessionFacts {
     /// The segment that the tables read; `None` = performance schema is off.
     fn segment(&self) -> Option<Arc<Segment>> {
+        None
+    }
+
+    /// The samples of active sessions; `None` if the source takes none.
+    fn activity_log(&self) -> Option<&Arc<ActivityLog>> {
         None
     }
 

@@ -143,6 +143,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
     &[&CONTENTION_BY_NAME, &HISTOGRAM_BY_NAME, &SEGMENTS],
     crate::cost::TABLES,
     crate::sampling::TABLES,
+    crate::active::TABLES,
 ];
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! [`Server::start`] serves a [`Config`].
 
 mod accounts;
+mod activity;
 mod answer;
 mod blocking;
 mod call;
@@ -81,6 +82,7 @@ impl Server {
                 .name("attach_watch".into())
                 .spawn(move || observed::watch(&own))
                 .map_err(StartError::Thread)?;
+            shared.activity.0.begin().map_err(StartError::Thread)?;
         }
         shared.keeper.start().map_err(StartError::Thread)?;
         let acceptor = std::thread::Builder::new()

@@ -15,6 +15,8 @@ tare::classes! {
     pub static THREAD_POOL_POLLER: Thread = "thread/tare/pool_poller", singleton;
     /// Ends statements whose time is over, or whose client has gone.
     pub static THREAD_KEEPER: Thread = "thread/tare/statement_keeper", singleton;
+    /// Samples active sessions.
+    pub static THREAD_ACTIVITY_LOG: Thread = "thread/tare/activity_log", singleton;
 
     /// A session waits for its client.
     pub static IDLE: Idle = "idle", enabled, user;

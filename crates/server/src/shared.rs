@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 use super::accounts::Accounts;
+use super::activity::Activity;
 use super::certificate::TlsStatus;
 use super::config::Config;
 use super::host_cache::HostCache;
@@ -99,6 +100,8 @@ pub struct Shared {
     pub started: Instant,
     /// The segment that the system schemas read.
     pub observed: Arc<Observed>,
+    /// Samples of active sessions.
+    pub activity: Activity,
     /// Whether it is shutting down.
     pub stopping: AtomicBool,
     /// Requests a shutdown.

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tare_mysql::session::SessionFacts;
 use tare_mysql::variable::Scope;
+use tare_reader::activity_log::ActivityLog;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
 use tare_rows::server::{
@@ -29,6 +30,10 @@ fn variables<N: Into<String>>(all: impl IntoIterator<Item = (N, String)>) -> Vec
 impl Source for SessionContext {
     fn segment(&self) -> Option<Arc<tare_reader::Segment>> {
         self.shared.observed.segment()
+    }
+
+    fn activity_log(&self) -> Option<&Arc<ActivityLog>> {
+        Some(&self.shared.activity.0)
     }
 
     fn variables(&self, scope: Scope) -> Vec<Variable> {

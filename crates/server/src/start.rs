@@ -14,6 +14,7 @@ use tare_mysql::error::names::ERRORS;
 use tare_mysql::series::Series;
 
 use super::accounts::Accounts;
+use super::activity::Activity;
 use super::certificate;
 use super::config::{Config, DEFAULT_PORT, InstrumentValue};
 use super::host_cache::HostCache;
@@ -156,6 +157,7 @@ pub fn prepare(mut config: Config) -> Result<Parts, StartError> {
         hosts: HostCache::default(),
         telemetry: Telemetry::with_sizes(&config.sizes),
         started: Instant::now(),
+        activity: Activity::new(observed.clone(), config.series.has_9_7_digests()),
         observed,
         stopping: AtomicBool::new(false),
         stop,

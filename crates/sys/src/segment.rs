@@ -10,7 +10,7 @@ use tare_mysql::series::Series;
 use tare_query::programs::Programs;
 use tare_query::result::Rows;
 use tare_query::runner::StatementRunner;
-use tare_query::segment::{Evaluator, Outcome};
+use tare_query::segment::{DigestFn, Evaluator, Outcome};
 use tare_reader::Segment;
 
 use crate::Sys;
@@ -25,13 +25,13 @@ pub struct SegmentSession {
 }
 
 impl SegmentSession {
-    /// On a segment that is attached. The options of schema sys are the defaults, and what is changed
+    /// On a segment that is attached. `digest` computes digests of statements. The options of schema sys are the defaults, and what is changed
     /// in sys_config holds for this session.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
-    pub fn open(segment: Arc<Segment>) -> Result<Self> {
-        Self::open_with(Some(segment), Sys::of(Series::default()))
+    pub fn open(segment: Arc<Segment>, digest: DigestFn) -> Result<Self> {
+        Self::open_with(Some(segment), Sys::of(Series::default()), digest)
     }
 
     /// On the tables that these programs have in place of a segment's, and nothing else.
@@ -39,13 +39,17 @@ impl SegmentSession {
     /// # Errors
     /// SQLite's, where it has no memory.
     pub fn with_programs(programs: &'static dyn Programs) -> Result<Self> {
-        Self::open_with(None, programs)
+        Self::open_with(None, programs, |_, _| None)
     }
 
-    fn open_with(segment: Option<Arc<Segment>>, programs: &'static dyn Programs) -> Result<Self> {
+    fn open_with(
+        segment: Option<Arc<Segment>>,
+        programs: &'static dyn Programs,
+        digest: DigestFn,
+    ) -> Result<Self> {
         let options = Arc::new(SysConfig::load(None));
         Ok(Self {
-            evaluator: Evaluator::open(segment, programs, options)?,
+            evaluator: Evaluator::open(segment, programs, options, digest)?,
             procedures: ProcedureState::default(),
         })
     }

@@ -27,7 +27,7 @@ impl Local {
 
     /// A session on an attached segment.
     pub fn new(segment: Arc<Segment>) -> Result<Self, Failure> {
-        let session = tare_sys::segment::SegmentSession::open(segment);
+        let session = tare_sys::segment::SegmentSession::open(segment, tare::digest::hash_and_text);
         session
             .map(Self)
             .map_err(|error| Failure::new(FAILED, format!("cannot evaluate SQL: {error}")))

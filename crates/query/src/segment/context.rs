@@ -9,10 +9,12 @@ use rusqlite::types::Value;
 use tare_dialect::Mode;
 use tare_functions::{Counted, EvaluationContext};
 use tare_mysql::error::Result;
+use tare_mysql::secret::redact;
 use tare_mysql::series::Series;
 use tare_mysql::session::{SessionFacts, Warning};
 use tare_mysql::variable::{self, Scope, find};
 use tare_reader::Segment;
+use tare_reader::activity_log::{ActivityLog, Subject};
 use tare_rows::defaults;
 use tare_rows::extension::Extension;
 use tare_rows::options::Options;
@@ -26,12 +28,37 @@ use crate::result::owned;
 /// The most warnings of one statement.
 const MAX_WARNINGS: usize = 64;
 
+/// Computes a statement's digest, in hexadecimal digits, and its text. With `true`, positions in ORDER BY and GROUP BY
+/// are retained.
+pub type DigestFn = fn(&str, bool) -> Option<(String, String)>;
+
+/// The sessions of a segment, for their samples.
+struct SegmentSessions {
+    segment: Arc<Segment>,
+    digest: DigestFn,
+    series: Series,
+}
+
+impl Subject for SegmentSessions {
+    fn segment(&self) -> Option<Arc<Segment>> {
+        Some(self.segment.clone())
+    }
+
+    fn normalize(&self, statement: &str) -> Option<String> {
+        let digest = (self.digest)(&redact(statement), self.series.has_9_7_digests());
+        digest.map(|(_, text)| text)
+    }
+}
+
 /// A session on a segment, or on a history.
 pub(super) struct SegmentContext {
     /// `None` on a history.
     pub(super) segment: Option<Arc<Segment>>,
     programs: &'static dyn Programs,
     options: Arc<dyn Options + Send + Sync>,
+    digest: DigestFn,
+    /// `None` on a history.
+    activity: Option<Arc<ActivityLog>>,
     values: Mutex<Values>,
 }
 
@@ -65,8 +92,18 @@ impl SegmentContext {
         segment: Option<Arc<Segment>>,
         programs: &'static dyn Programs,
         options: Arc<dyn Options + Send + Sync>,
+        digest: DigestFn,
     ) -> Self {
+        let activity = segment.clone().map(|segment| {
+            ActivityLog::new(SegmentSessions {
+                segment,
+                digest,
+                series: programs.series(),
+            })
+        });
         Self {
+            digest,
+            activity,
             segment,
             programs,
             options,
@@ -151,6 +188,10 @@ impl SessionFacts for SegmentContext {
 impl Source for SegmentContext {
     fn segment(&self) -> Option<Arc<Segment>> {
         self.segment.clone()
+    }
+
+    fn activity_log(&self) -> Option<&Arc<ActivityLog>> {
+        self.activity.as_ref()
     }
 
     fn variables(&self, scope: Scope) -> Vec<Variable> {
@@ -239,6 +280,10 @@ impl EvaluationContext for SegmentContext {
 
     fn sql_mode(&self) -> String {
         self.text("sql_mode").unwrap_or_default()
+    }
+
+    fn digest(&self, statement: &str) -> Option<(String, String)> {
+        (self.digest)(statement, self.series().has_9_7_digests())
     }
 
     fn sleep(&self, seconds: f64) -> Result<bool> {

@@ -18,7 +18,7 @@ use tare_reader::Segment;
 use tare_rows::options::Options;
 use tare_store::{Client, Connection, Control, Databases};
 
-use super::context::SegmentContext;
+use super::context::{DigestFn, SegmentContext};
 use crate::explain::{self, Line};
 use crate::programs::{Programs, system_ddl_error};
 use crate::result::Rows;
@@ -70,7 +70,8 @@ impl Client for NoClient {
 }
 
 impl Evaluator {
-    /// Opens an evaluator; without a segment, `programs` has all tables. `options` are schema sys's.
+    /// Opens an evaluator; without a segment, `programs` has all tables. `options` are schema sys's. `digest` is for
+    /// STATEMENT_DIGEST, and for samples of active sessions.
     ///
     /// # Errors
     /// SQLite's, where it has no memory.
@@ -78,9 +79,10 @@ impl Evaluator {
         segment: Option<Arc<Segment>>,
         programs: &'static dyn Programs,
         options: Arc<dyn Options + Send + Sync>,
+        digest: DigestFn,
     ) -> Result<Self> {
         tare_store::sqlite::configure();
-        let context = Arc::new(SegmentContext::new(segment, programs, options));
+        let context = Arc::new(SegmentContext::new(segment, programs, options, digest));
         let evaluation: Arc<dyn EvaluationContext> = context.clone();
         let control = Arc::new(Control::new(Arc::new(NoClient)));
         let databases = Arc::new(Databases::none());

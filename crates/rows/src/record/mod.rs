@@ -1,6 +1,7 @@
 //! The rows of events, threads, objects and digests: what a snapshot gives, and what performance_schema's
 //! tables describe. Plain data without dependencies.
 
+pub mod active;
 pub mod digest;
 pub mod event;
 pub mod file;

@@ -3,6 +3,7 @@
 //! A table is read when it is first scanned, and stays as it is for the statement: a second scan (a join
 //! with itself, a subquery) has the same rows.
 
+pub(crate) mod active;
 mod actors;
 mod connections;
 mod costs;
@@ -25,9 +26,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tare_mysql::error::SqlError;
+use tare_reader::activity_log::Moment;
 use tare_reader::{Classes, Histogram, Names, Segment, Sources, Thread as Slot};
 
 use crate::record::Rows;
+use crate::record::active::ActiveSession;
 use crate::record::digest::Digest;
 use crate::record::stage::Stage;
 use crate::record::statement::Statement;
@@ -92,6 +95,8 @@ pub struct Snapshot {
     digests_read: Once<tare_reader::Digest>,
     statement_histogram: OnceLock<Box<tare_reader::FineHistogram>>,
     row_locks: OnceLock<Arc<tare_reader::row_locks::RowLocks>>,
+    active_sessions: Once<ActiveSession>,
+    moments: Once<Arc<Moment>>,
 }
 
 impl Snapshot {
@@ -116,6 +121,8 @@ impl Snapshot {
             digests_read: OnceLock::new(),
             statement_histogram: OnceLock::new(),
             row_locks: OnceLock::new(),
+            active_sessions: OnceLock::new(),
+            moments: OnceLock::new(),
         }
     }
 

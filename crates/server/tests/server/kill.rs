@@ -4,9 +4,9 @@
 
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::support::{Raw, Running, TIMEOUT, code, errno, exec, one, runs};
+use super::support::{Raw, Running, TIMEOUT, code, errno, exec, one, runs, until};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
@@ -85,14 +85,6 @@ const ENDLESS: [&str; 9] = [
     // A write to a client that reads nothing: the result has 64 GB.
     "SELECT REPEAT('x', 64000) FROM n a, n b",
 ];
-
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let since = Instant::now();
-    while !is_so() {
-        assert!(since.elapsed() < TIMEOUT, "{what}");
-        thread::sleep(Duration::from_millis(2));
-    }
-}
 
 /// A client that has sent a statement and read nothing of the answer.
 fn sent(running: &Running, sql: &str) -> Raw {

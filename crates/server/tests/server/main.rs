@@ -11,6 +11,7 @@ use tare_mysql::memory::CountingAllocator;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator<System> = CountingAllocator(System);
 
+mod active;
 mod alter;
 mod auth;
 mod calls;

@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{Raw, Running, code, errno, exec, one, rows};
+use super::support::{Raw, Running, code, errno, exec, one, rows, until};
 
 const MIB: usize = 1 << 20;
 
@@ -17,15 +17,6 @@ fn limited() -> Running {
 fn held(conn: &mut mysql::Conn) -> usize {
     let status = rows(conn, "SHOW GLOBAL STATUS LIKE 'Global_connection_memory'");
     status[0][1].parse::<usize>().expect("a number") / MIB
-}
-
-/// Waits until a condition holds.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let since = std::time::Instant::now();
-    while !is_so() {
-        assert!(since.elapsed() < super::support::TIMEOUT, "{what}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
 }
 
 /// Runs statements until one is refused. Returns its error number, and how many were accepted.

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql::{Conn, OptsBuilder};
 use tare_server::{Config, Server, ThreadHandling};
@@ -165,6 +165,15 @@ pub fn rows(conn: &mut Conn, sql: &str) -> Vec<Vec<String>> {
 /// A query's rows, each as one text.
 pub fn all_of(conn: &mut Conn, sql: &str) -> Vec<String> {
     rows(conn, sql).into_iter().map(|r| r.join("|")).collect()
+}
+
+/// Waits until a condition holds.
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let since = Instant::now();
+    while !is_so() {
+        assert!(since.elapsed() < TIMEOUT, "{what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
 }
 
 /// Whether a connection runs a statement.
