@@ -28,7 +28,10 @@ pub struct Activity {
     pub stage: AtomicU32,
     /// Number of statements that run, one inside the other.
     pub depth: AtomicU32,
-    _reserved: [AtomicU64; 3],
+    /// Read by the thread only: in which period of the host's level it last entered a stage, and began a
+    /// statement.
+    pub periods: [AtomicU32; 2],
+    _reserved: [AtomicU64; 2],
 }
 
 #[cfg(not(loom))]
@@ -137,6 +140,9 @@ impl Activity {
         self.change(|line| line.set(Statement::default()));
         self.wait.store(0, Ordering::Relaxed);
         self.stage.store(0, Ordering::Relaxed);
+        for period in &self.periods {
+            period.store(0, Ordering::Relaxed);
+        }
     }
 }
 
@@ -195,6 +201,12 @@ impl Waiting {
             | (class as u64 & CLASS_MASK) << CLASS_AT
             | (operation as u64 & OPERATION_MASK) << OPERATION_AT
             | object & ((TYPE_MASK << TYPE_AT) | 0xffff_ffff)
+    }
+
+    /// A word of [`numbered`](Self::numbered) without operation, with this one.
+    #[inline(always)]
+    pub const fn with_operation(word: u64, operation: u8) -> u64 {
+        word | (operation as u64) << OPERATION_AT
     }
 
     /// Whether a word is of a wait for a metadata lock. A thread that waits for one sleeps on a condition,

@@ -87,7 +87,7 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
         class(Kind::TableIo, built_in.table_io),
         class(Kind::TableLock, built_in.table_lock),
     ) {
-        door_table::set_classes(table::Classes { io, lock });
+        door_table::set_classes::<S>(table::Classes { io, lock });
     }
     if let Some(class) = class(Kind::MetadataLock, built_in.metadata) {
         metadata::set_class(class);

@@ -4,19 +4,24 @@ use std::ffi::{c_char, c_int, c_void};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use engine::active::Waiting;
+use engine::host_lock;
 use engine::socket::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation};
 
+use super::active;
 use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use super::keys;
 
 /// What the server stores for a socket.
 #[derive(Debug)]
 #[repr(C)]
-struct Socket {
+pub(super) struct Socket {
     /// The byte that newer servers read before they call: see [`super::flagged`].
     is_enabled: u8,
+    /// The word of a wait for a socket of its class at the level `active`.
+    word: u64,
     instance: Instance,
     /// Whether its thread waits for the client, which counts as idle time, not as a wait.
     is_idle: AtomicBool,
@@ -91,6 +96,7 @@ pub unsafe extern "C" fn init_socket(
         }
         give(Socket {
             is_enabled: 1,
+            word: Waiting::numbered(host_lock::class_number(instrument.class), 0, 0),
             instance,
             is_idle: AtomicBool::new(false),
         })
@@ -127,28 +133,23 @@ pub unsafe extern "C" fn start_socket_wait(
     unsafe { begin(state, socket, operation, file, line) }
 }
 
-/// [`start_socket_wait`] at the level `active`, where the server's reports of idle sockets rest.
-#[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn start_socket_wait_active(
-    state: *mut c_void,
-    socket: *mut c_void,
-    operation: c_int,
-    _bytes: usize,
-    file: *const c_char,
-    line: u32,
-) -> *mut c_void {
-    // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    match unsafe { socket.cast::<Socket>().as_ref() } {
-        // SAFETY: rule 8 (the arguments are passed on).
-        Some(socket) => unsafe { begin(state, socket, operation, file, line) },
-        None => NONE,
+impl Socket {
+    /// The word of a wait at the level `active`, 0 = unknown.
+    #[inline(always)]
+    pub(super) fn word_of(&self, operation: c_int) -> u64 {
+        match (OPERATIONS.get(operation as usize), self.instance.known_id()) {
+            (Some(&operation), id @ 1..) => {
+                Waiting::with_operation(self.word | u64::from(id), operation as u8)
+            }
+            _ => 0,
+        }
     }
 }
 
 /// # Safety
 /// As [`start_socket_wait`].
 #[inline(always)]
-unsafe fn begin(
+pub(super) unsafe fn begin(
     state: *mut c_void,
     socket: &Socket,
     operation: c_int,
@@ -168,7 +169,8 @@ unsafe fn begin(
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_socket_wait(locker: *mut c_void, bytes: usize) {
-    if locker.is_null() {
+    // SAFETY: rule 2 (the event ends here).
+    if locker.is_null() || unsafe { active::try_end(locker) } {
         return;
     }
     let learn = |wait: &mut Wait| {

@@ -54,10 +54,15 @@ impl Locker {
 
 const _: () = assert!(size_of::<Locker>() <= 256);
 
+/// `None` for a statement that began at the level `active`, which needs no more than [`active`] does.
+///
 /// # Safety
 /// `locker` is NULL or came from [`get_thread_statement_locker`] and has not ended.
 #[inline(always)]
 pub(super) unsafe fn locker_at<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
+    if active::is_outermost(locker) {
+        return None;
+    }
     // SAFETY: rule 8 (NULL, or a locker that has not ended).
     unsafe { locker.cast::<Locker>().as_mut() }
 }
@@ -89,8 +94,10 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     state
 }
 
+/// Changes the class of a statement that is not [`active::is_outermost`].
+#[inline(never)]
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn refine_statement(locker: *mut c_void, key: u32) -> *mut c_void {
+pub(super) unsafe extern "C" fn refine_exact(locker: *mut c_void, key: u32) -> *mut c_void {
     // SAFETY: rule 2 (the event has not ended).
     let Some(running) = (unsafe { locker_at(locker) }) else {
         return NONE;
@@ -135,8 +142,10 @@ pub unsafe extern "C" fn start_statement(
     }
 }
 
+/// Sets the text of a statement that is not [`active::is_outermost`].
+#[inline(never)]
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn set_statement_text<S: Interface>(
+pub(super) unsafe extern "C" fn set_text_exact<S: Interface>(
     locker: *mut c_void,
     statement: *const c_char,
     length: u32,
@@ -266,8 +275,10 @@ pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
     }
 }
 
+/// Ends a statement that is not [`active::is_outermost`].
+#[inline(never)]
 #[unsafe(link_section = "tare_hot")]
-pub unsafe extern "C" fn end_statement<S: Interface>(
+pub(super) unsafe extern "C" fn end_exact<S: Interface>(
     locker: *mut c_void,
     diagnostics: *const c_void,
 ) {

@@ -7,15 +7,24 @@ use engine::table::{Classes, Handle, Table};
 use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
+use super::active;
 use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use crate::interface::Interface;
 use crate::interface::text::text;
 
 static CLASSES: OnceLock<Classes> = OnceLock::new();
+/// The server's own locks by number.
+static LOCKS: OnceLock<fn(i32) -> Option<TableLock>> = OnceLock::new();
 
-/// Sets the classes of tables.
-pub fn set_classes(classes: Classes) {
+/// Sets the classes of tables, and the server's own locks by number.
+pub fn set_classes<S: Interface>(classes: Classes) {
     let _ = CLASSES.set(classes);
+    let _ = LOCKS.set(S::table_lock);
+}
+
+/// The server's own lock with this number.
+pub(super) fn internal_lock(number: i32) -> Option<TableLock> {
+    LOCKS.get().and_then(|lock| lock(number))
 }
 
 const _: () = assert!(size_of::<Wait>() <= 64);
@@ -77,7 +86,7 @@ pub unsafe extern "C" fn open_table(share: *mut c_void, _identity: *const c_void
     catch_panic(NONE, || give(table.open()))
 }
 
-unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
+pub(super) unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { table.cast::<Handle>().as_mut() }
 }
@@ -112,7 +121,7 @@ pub unsafe extern "C" fn close_table(_share: *mut c_void, table: *mut c_void) {
     drop(catch_panic(None, || unsafe { take_back::<Handle>(table) }));
 }
 
-const OPERATIONS: [Operation; 4] = [
+pub(super) const OPERATIONS: [Operation; 4] = [
     Operation::Fetch,
     Operation::Insert,
     Operation::Update,
@@ -146,9 +155,28 @@ pub unsafe extern "C" fn start_table_io_wait(
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_io_wait(locker: *mut c_void, rows: u64) {
-    if !locker.is_null() {
-        // SAFETY: rule 2 (the event ends here).
+    // SAFETY: rule 2 (the event ends here).
+    if !locker.is_null() && !unsafe { active::try_end(locker) } {
+        // SAFETY: as above.
         unsafe { end_wait(locker, |wait| wait.rows(rows)) };
+    }
+}
+
+/// The operation of a wait for the storage engine's lock; 0 = for the server's own.
+const EXTERNAL: c_int = 1;
+
+/// The lock that a call waits for. `by_number`: the server's own locks.
+#[inline(always)]
+pub(super) fn lock_of(
+    operation: c_int,
+    flags: usize,
+    by_number: fn(i32) -> Option<TableLock>,
+) -> Option<TableLock> {
+    match (operation, flags as c_int) {
+        (0, kind) => by_number(kind),
+        (EXTERNAL, libc::F_RDLCK) => Some(TableLock::ReadExternal),
+        (EXTERNAL, libc::F_WRLCK) => Some(TableLock::WriteExternal),
+        _ => None,
     }
 }
 
@@ -165,17 +193,12 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
     let Some(handle) = (unsafe { handle_at(table) }) else {
         return NONE;
     };
-    let lock = match (operation, flags as c_int) {
-        (0, kind) => S::table_lock(kind),
-        (1, libc::F_RDLCK) => Some(TableLock::ReadExternal),
-        (1, libc::F_WRLCK) => Some(TableLock::WriteExternal),
-        (1, libc::F_UNLCK) => {
-            handle.unlocked();
-            None
-        }
-        _ => None,
+    if operation == EXTERNAL && flags as c_int == libc::F_UNLCK {
+        handle.unlocked();
+    }
+    let Some(lock) = lock_of(operation, flags, S::table_lock) else {
+        return NONE;
     };
-    let Some(lock) = lock else { return NONE };
     // SAFETY: rule 4 (`file` is a C string).
     let source = unsafe { source(file, line) };
     let begin = || {
@@ -189,8 +212,9 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
 
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_lock_wait(locker: *mut c_void) {
-    if !locker.is_null() {
-        // SAFETY: rule 2 (the event ends here).
+    // SAFETY: rule 2 (the event ends here).
+    if !locker.is_null() && !unsafe { active::try_end(locker) } {
+        // SAFETY: as above.
         unsafe { end_wait(locker, |_| {}) };
     }
 }

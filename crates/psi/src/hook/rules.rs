@@ -11,7 +11,7 @@
 use engine::Kind;
 use engine::settings::Active;
 
-use crate::door::{metadata, stage, table};
+use crate::door::{active, metadata, stage, table};
 
 /// When a call rests, and what happens then.
 #[derive(Clone, Copy, Debug)]
@@ -109,6 +109,11 @@ pub fn rule(name: &str) -> Option<Rule> {
     };
     // A wait, which threads keep at the level `active`.
     let waits = |kind| begins(Active::of(kind).or(Active::MOMENTS));
+    // The same by another function there.
+    let waits_by = |kind, function| Rule {
+        at_active: AtActive::Function(function),
+        ..begins(Active::of(kind))
+    };
     let about_statement = || Rule {
         at_active: AtActive::Rests,
         ..rests(Active::ALL)
@@ -137,10 +142,12 @@ pub fn rule(name: &str) -> Option<Rule> {
         "get_thread_file_name_locker"
         | "get_thread_file_stream_locker"
         | "get_thread_file_descriptor_locker" => rests(Active::of(Kind::File).or(Active::MOMENTS)),
-        "start_socket_wait" => waits(Kind::Socket),
+        "start_socket_wait" => waits_by(Kind::Socket, active::start_socket_wait as *const ()),
         "set_socket_state" | "set_socket_thread_owner" => rests(Active::of(Kind::Socket)),
-        "start_table_io_wait" => waits(Kind::TableIo),
-        "start_table_lock_wait" => waits(Kind::TableLock),
+        "start_table_io_wait" => waits_by(Kind::TableIo, active::start_table_io_wait as *const ()),
+        "start_table_lock_wait" => {
+            waits_by(Kind::TableLock, active::start_table_lock_wait as *const ())
+        }
         "unlock_table" | "unbind_table" => of_tables(),
         "rebind_table" => Rule {
             returns: Returns::Third,
@@ -157,11 +164,15 @@ pub fn rule(name: &str) -> Option<Rule> {
                 Active::of(Kind::Stage),
                 stage::start_stage_unobserved as *const (),
             )),
+            at_active: AtActive::Function(active::start_stage as *const ()),
             ..resumes(stage::start_stage_resumed as *const ())
         },
         "end_stage" => resumes(stage::end_stage_resumed as *const ()),
         "get_current_stage_progress" => rests(STAGE),
-        "get_thread_statement_locker" => rests(STATEMENT),
+        "get_thread_statement_locker" => Rule {
+            at_active: AtActive::Function(active::get_thread_statement_locker as *const ()),
+            ..rests(STATEMENT)
+        },
         "get_thread_transaction_locker" => begins(Active::of(Kind::Transaction)),
         "memory_alloc" => rests(Active::of(Kind::Memory)),
         // As long as no memory was counted, every key is 0.

@@ -123,9 +123,9 @@ functions! {
     "end_stage" => stage::end_stage;
 
     "get_thread_statement_locker" => statement::get_thread_statement_locker;
-    "refine_statement" => statement::refine_statement;
+    "refine_statement" => active::refine_statement;
     "start_statement" => statement::start_statement;
-    "set_statement_text" => statement::set_statement_text::<S>;
+    "set_statement_text" => active::set_statement_text::<S>;
     "set_statement_lock_time" => statement::set_statement_lock_time;
     "set_statement_rows_sent" => statement::set_statement_rows_sent;
     "set_statement_rows_examined" => statement::set_statement_rows_examined;
@@ -142,7 +142,7 @@ functions! {
     "inc_statement_sort_scan" => statement::inc_statement_sort_scan;
     "set_statement_no_index_used" => statement::set_statement_no_index_used;
     "set_statement_no_good_index_used" => statement::set_statement_no_good_index_used;
-    "end_statement" => statement::end_statement::<S>;
+    "end_statement" => active::end_statement::<S>;
     "digest_start" => statement::digest_start;
     "digest_end" => statement::digest_end::<S>;
 

@@ -31,13 +31,14 @@ enum Mode {
 }
 
 /// The data that a point reads first. Without a destructor it can be read at any time in a thread's
-/// life.
+/// life. What most points read is in its first cache line.
+#[repr(C, align(64))]
 struct Hot {
     generation: Cell<u32>,
+    mode: Cell<Mode>,
     local: Cell<*const Local>,
     /// The line of the local's slot, for points that write nothing else; null = there is no local.
     activity: Cell<*const Activity>,
-    mode: Cell<Mode>,
     /// The thread's class when it attaches.
     class: Cell<Option<&'static Class>>,
     /// The thread that created this one.
@@ -65,9 +66,9 @@ impl Hot {
     const fn new() -> Self {
         Self {
             generation: Cell::new(0),
+            mode: Cell::new(Mode::New),
             local: Cell::new(ptr::null()),
             activity: Cell::new(ptr::null()),
-            mode: Cell::new(Mode::New),
             class: Cell::new(None),
             parent: Cell::new(0),
             sessions: Cell::new(0),

@@ -144,6 +144,8 @@ pub(crate) struct Rings {
     pub transactions: &'static [event::Transaction],
     pub text: &'static [AtomicU64],
     pub active_text: &'static [AtomicU64],
+    /// Bytes of a text that are stored there.
+    pub active_text_bytes: usize,
     pub long_waits: &'static [event::Wait],
     pub long_stages: &'static [event::Stage],
 }

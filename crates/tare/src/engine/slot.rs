@@ -121,6 +121,7 @@ impl Local {
                 transactions: view.ring_transactions(number),
                 text: view.text_ring(number),
                 active_text: view.active_text(number),
+                active_text_bytes: (engine.sql_text_bytes).min(8 * view.active_text(number).len()),
                 long_waits: view.long_waits(),
                 long_stages: view.long_stages(),
             },

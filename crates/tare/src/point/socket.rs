@@ -67,6 +67,12 @@ impl Instance {
         }
     }
 
+    /// Its number, 0 = it has none yet. Valid until Tare is stopped.
+    #[inline(always)]
+    pub fn known_id(&self) -> u32 {
+        self.id.load(Ordering::Relaxed) as u32
+    }
+
     /// Its entry in the segment that records now, if it has one.
     #[inline]
     fn entry<'a>(&self, local: &'a Local) -> Option<&'a Socket> {

@@ -30,6 +30,8 @@ use tare_layout::Kind;
 mod active;
 mod counters;
 
+pub use active::Outermost;
+
 /// A running statement. When it is dropped, it ends, and with it the thread's stage.
 #[must_use = "the statement ends when this is dropped"]
 pub struct Statement {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tare_layout::activity::Waiting;
 use tare_layout::control::effective;
 use tare_layout::object::{self, part, target};
 use tare_layout::sampling::WAIT;
@@ -175,6 +176,7 @@ impl Table {
             generation: 0,
             index: 0,
             entry: std::ptr::null(),
+            words: local().map_or([0; 2], |local| self.0.words(local)),
         };
         handle.bound()
     }
@@ -209,6 +211,13 @@ impl NamedTable {
         let tagged = local.key >> 32 << 32 | u64::from(id);
         self.id.store(tagged, Ordering::Relaxed);
         id
+    }
+
+    /// The words of its waits at the level `active`: for its rows, and for a lock.
+    fn words(&self, local: &Local) -> [u64; 2] {
+        let object = target::object(self.id(local), 0);
+        [self.classes.io, self.classes.lock]
+            .map(|class| Waiting::numbered(local.number(class), 0, object))
     }
 
     #[inline]
@@ -275,6 +284,8 @@ pub struct Handle {
     index: u32,
     /// The entry, null = the table was full.
     entry: *const object::TableHandle,
+    /// See [`NamedTable::words`]; 0 = unknown.
+    words: [u64; 2],
 }
 
 // SAFETY: the pointer is to atomics in a segment, and is only used through a local that keeps that
@@ -287,6 +298,19 @@ impl Handle {
     /// Its table.
     pub fn table(&self) -> &Table {
         &self.table
+    }
+
+    /// The [word](crate::active::Waiting) of a wait for its rows, without operation; 0 = unknown. Valid until
+    /// Tare is stopped.
+    #[inline(always)]
+    pub fn word_of_io(&self) -> u64 {
+        self.words[0]
+    }
+
+    /// The same of a wait for one of its locks.
+    #[inline(always)]
+    pub fn word_of_lock(&self) -> u64 {
+        self.words[1]
     }
 
     /// As [`Table::io`].

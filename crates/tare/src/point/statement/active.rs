@@ -7,7 +7,7 @@
 use std::ptr;
 use std::sync::atomic::Ordering;
 
-use tare_layout::activity::{self, TRUNCATED};
+use tare_layout::activity::{self, Activity, TRUNCATED};
 use tare_layout::class::{Counter, EventType, counter_cell};
 use tare_layout::control::effective;
 use tare_layout::name::pack;
@@ -17,10 +17,11 @@ use tare_layout::slot::STATEMENT_DEPTH;
 
 use super::Statement;
 use crate::class::Class;
-use crate::engine::active;
-use crate::engine::hot::attached;
+use crate::engine::hot::{self, attached};
 use crate::engine::local::Local;
 use crate::engine::settings;
+use crate::engine::{active, clock};
+use crate::point::active::{First, is_settled};
 use crate::point::{stage, transaction};
 
 /// In the bits of a statement: it has failed.
@@ -119,17 +120,9 @@ impl Statement {
         let Some(local) = self.active_local() else {
             return;
         };
-        let line = &local.slot.activity;
-        let at = line.text_at.load(Ordering::Relaxed) as usize;
+        let at = local.slot.activity.text_at.load(Ordering::Relaxed) as usize;
         let area = local.rings.active_text.get(at / 8..).unwrap_or(&[]);
-        let limit = local.engine.sql_text_bytes.min(8 * area.len());
-        let stored = &text[..text.len().min(limit)];
-        let is_cut = u32::from(stored.len() < text.len());
-        line.change(|line| {
-            store(area, stored);
-            let bytes = stored.len() as u32 | (is_cut * TRUNCATED);
-            line.text_bytes.store(bytes, Ordering::Relaxed);
-        });
+        set_text(local, area, text);
     }
 
     /// Notes that it has failed.
@@ -189,6 +182,100 @@ impl Statement {
     }
 }
 
+/// The outermost statement of a thread at the level `active`: for a host that switches what its own points
+/// call, and gives it a place. Its class, start and text are in the thread's line.
+#[derive(Debug)]
+pub struct Outermost {
+    line: *const Activity,
+    bits: u8,
+}
+
+impl Outermost {
+    /// Begins a statement of the class with this number. `None`: nothing was done, because another one runs,
+    /// or it is the thread's first in this period, or is not timed by the counter: call
+    /// [`start_number_at`](super::start_number_at), and then [`note_period`](crate::active::note_period) if
+    /// it [is active](Statement::is_active).
+    #[inline(always)]
+    pub fn begin(number: u16, period: u32) -> Option<Self> {
+        let local = attached()?;
+        let line = &local.slot.activity;
+        let bits = local.bits(local.number(&active::STATEMENT)) & BITS;
+        if bits != effective::COUNT | effective::TIME
+            || local.statements.get() != 0
+            || !is_settled(line, First::Statement, period)
+        {
+            return None;
+        }
+        local.statements.set(1);
+        let new = activity::Statement {
+            class: number.into(),
+            began: clock::cycles(),
+            depth: 1,
+            ..activity::Statement::default()
+        };
+        line.change(|line| line.set(new));
+        Some(Self { line, bits })
+    }
+
+    /// Its line, if it is the thread's innermost statement.
+    #[inline(always)]
+    fn line(&self) -> Option<&Activity> {
+        hot::activity()
+            .filter(|line| ptr::eq(*line, self.line) && line.depth.load(Ordering::Relaxed) == 1)
+    }
+
+    /// The local of its thread, if it is its innermost statement.
+    #[inline(always)]
+    fn local<'a>(&self) -> Option<&'a Local> {
+        attached()
+            .filter(|local| ptr::eq(&local.slot.activity, self.line) && local.statements.get() == 1)
+    }
+
+    /// Changes its class.
+    #[inline(always)]
+    pub fn refine(&self, number: u16) {
+        if let Some(line) = self.line() {
+            line.statement.store(number.into(), Ordering::Relaxed);
+        }
+    }
+
+    /// Stores its text, which may be no UTF-8, as far as there is space.
+    #[inline(always)]
+    pub fn text(&self, text: &[u8]) {
+        if let Some(local) = self.local() {
+            set_text(local, local.rings.active_text, text);
+        }
+    }
+
+    /// Ends it, whatever the level is now.
+    #[inline(always)]
+    pub fn end(&self, has_failed: bool) {
+        let Some(local) = self.local() else { return };
+        let line = &local.slot.activity;
+        let now = clock::cycles();
+        stage::end_of(local, now);
+        if local.autocommit.depth.get() == 1 {
+            transaction::end_of_statement(local, now, has_failed);
+        }
+        let start = line.began.load(Ordering::Relaxed);
+        count(local, self.bits, start, now, has_failed);
+        leave(local, 0, now);
+    }
+}
+
+/// Stores the text of the innermost statement in its part of the area.
+#[inline(always)]
+fn set_text(local: &Local, area: &[AtomicU64], text: &[u8]) {
+    let limit = local.rings.active_text_bytes.min(8 * area.len());
+    let stored = &text[..text.len().min(limit)];
+    let is_cut = u32::from(stored.len() < text.len());
+    local.slot.activity.change(|line| {
+        store(area, stored);
+        let bytes = stored.len() as u32 | (is_cut * TRUNCATED);
+        line.text_bytes.store(bytes, Ordering::Relaxed);
+    });
+}
+
 /// Stores bytes in words.
 #[inline(always)]
 fn store(area: &[AtomicU64], bytes: &[u8]) {
@@ -207,6 +294,15 @@ fn store(area: &[AtomicU64], bytes: &[u8]) {
 #[inline(always)]
 fn count(local: &Local, bits: u8, start: u64, now: u64, has_failed: bool) {
     let class = local.number(&active::STATEMENT);
+    let by_counter = effective::TIME | effective::OTHER_CLOCK;
+    if bits & by_counter == effective::TIME
+        && !has_failed
+        && local
+            .try_time_fast(class, 0, now.wrapping_sub(start), 1)
+            .is_some()
+    {
+        return;
+    }
     let Some(row) = local.complete_row(class) else {
         return;
     };

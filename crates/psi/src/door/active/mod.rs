@@ -1,5 +1,6 @@
-//! Calls at the level `active` (docs/active.md): waits for mutexes and rwlocks, which are the most frequent
-//! ones. They replace those of other levels while it is the level ([`crate::hook`]), and check nothing.
+//! Calls at the level `active` (docs/active.md). They replace those of other levels while it is the level
+//! ([`crate::hook`]), and check nothing. They are in a section of their own, because the fewer lines of code
+//! a statement runs through, the less it costs (docs/overhead.md).
 //!
 //! A wait that begins here stores the word of the outer wait in the state that the server lends. Its locker
 //! is the state's address with bit 0 set, so that its end is recognised at every level.
@@ -12,7 +13,17 @@ use engine::active::{self, Waiting};
 use super::exchange::NONE;
 use super::lock::{TaggedWord, resolve};
 use super::{flagged, mutex, rwlock};
+
+mod other_waits;
+mod stage;
+mod statement;
+
 use crate::interface::word::{is_free, is_mutex_free_as};
+pub(crate) use other_waits::{start_socket_wait, start_table_io_wait, start_table_lock_wait};
+pub(crate) use stage::start_stage;
+pub(crate) use statement::{
+    end_statement, get_thread_statement_locker, is_outermost, refine_statement, set_statement_text,
+};
 
 /// In the address of a locker: the wait began here.
 const BEGAN_ACTIVE: usize = 1;
@@ -36,6 +47,16 @@ unsafe fn begin(
             word => word,
         },
     };
+    // SAFETY: as above.
+    unsafe { begin_word(state, word) }
+}
+
+/// Stores the word of a wait.
+///
+/// # Safety
+/// `state` has 8 bytes.
+#[inline(always)]
+unsafe fn begin_word(state: *mut c_void, word: u64) -> *mut c_void {
     let Some(outer) = active::begin_wait(word) else {
         return NONE;
     };
@@ -74,7 +95,7 @@ pub(super) unsafe fn try_end(locker: *mut c_void) -> bool {
     true
 }
 
-#[unsafe(link_section = "tare_hot")]
+#[unsafe(link_section = "tare_active")]
 pub unsafe extern "C" fn start_mutex_wait(
     state: *mut c_void,
     mutex: *mut c_void,
@@ -95,7 +116,7 @@ pub unsafe extern "C" fn start_mutex_wait(
 }
 
 /// `start_rwlock_rdwait` and `start_rwlock_wrwait`.
-#[unsafe(link_section = "tare_hot")]
+#[unsafe(link_section = "tare_active")]
 pub unsafe extern "C" fn start_rwlock_wait(
     state: *mut c_void,
     rwlock: *mut c_void,
@@ -115,7 +136,7 @@ pub unsafe extern "C" fn start_rwlock_wait(
 }
 
 /// [`start_mutex_wait`] of servers that read a byte of the object: see [`flagged`].
-#[unsafe(link_section = "tare_hot")]
+#[unsafe(link_section = "tare_active")]
 pub unsafe extern "C" fn start_flagged_mutex_wait(
     state: *mut c_void,
     record: *mut c_void,
@@ -128,7 +149,7 @@ pub unsafe extern "C" fn start_flagged_mutex_wait(
 }
 
 /// [`start_rwlock_wait`] of these servers.
-#[unsafe(link_section = "tare_hot")]
+#[unsafe(link_section = "tare_active")]
 pub unsafe extern "C" fn start_flagged_rwlock_wait(
     state: *mut c_void,
     record: *mut c_void,
@@ -142,7 +163,7 @@ pub unsafe extern "C" fn start_flagged_rwlock_wait(
 
 /// The function that replaces another one while the level is `active`.
 pub(crate) fn replacement(function: *const ()) -> Option<*const ()> {
-    let pairs: [(*const (), *const ()); 5] = [
+    let pairs: [(*const (), *const ()); 4] = [
         (mutex::start_mutex_wait as _, start_mutex_wait as _),
         (rwlock::start_rwlock_wait as _, start_rwlock_wait as _),
         (
@@ -152,10 +173,6 @@ pub(crate) fn replacement(function: *const ()) -> Option<*const ()> {
         (
             flagged::start_rwlock_wait as _,
             start_flagged_rwlock_wait as _,
-        ),
-        (
-            super::socket::start_socket_wait as _,
-            super::socket::start_socket_wait_active as _,
         ),
     ];
     let pair = pairs.into_iter().find(|(of, _)| *of == function);
