@@ -10,6 +10,7 @@ use crate::growth::Growth;
 use crate::query::{Query, QueryError};
 use crate::retention::Retention;
 use crate::sample::Source;
+use crate::schedule::Schedule;
 use crate::writer::Writer;
 
 /// Options of a recorder.
@@ -105,15 +106,11 @@ impl<'a> Recorder<'a> {
         notify: &mut dyn FnMut(Event),
     ) -> Result<EndReason, Error> {
         let began = Instant::now();
-        let (mut written, mut settled, mut last_moment) = (began, began, began);
-        let every = Duration::from_secs_f64(1.0 / self.options.rate);
+        let (mut written, mut settled) = (began, began);
+        let mut schedule = Schedule::new(self.options.rate);
         let mut ended = self.record_growth(server, notify).err();
-        let mut number = 0u32;
         while ended.is_none() {
-            // A random time in its share, so that sampling does not resonate with periodic work.
-            let share = every.mul_f64(f64::from(number) + fastrand::f64());
-            number += 1;
-            if !self.wait_until(began + share, began) {
+            if !self.wait_until(schedule.next(Instant::now()), began) {
                 ended = Some(EndReason::Stopped);
                 break;
             }
@@ -123,13 +120,12 @@ impl<'a> Recorder<'a> {
                     self.sampling.took += start.elapsed();
                     self.sampling.moments += 1;
                     self.sampling.samples += moment.samples.len() as u64;
-                    self.writer.add_moment(&moment, start - last_moment)?;
+                    self.writer.add_moment(&moment, schedule.represent(start))?;
                 }
                 Err(QueryError::Lost(why) | QueryError::Refused(why)) => {
                     ended = Some(EndReason::Lost(why));
                 }
             }
-            last_moment = start;
             if written.elapsed() >= self.options.write_every {
                 ended = ended.or(self.record_growth(server, notify).err());
                 self.notify_written(written.elapsed(), notify);

@@ -68,7 +68,7 @@ pub static MOMENTS: Table = Table {
     columns: &[
         AT,
         SERVER,
-        column("seconds", Type::Double, "Seconds since the previous moment, which this one represents."),
+        column("seconds", Type::Double, "Seconds that the moment represents: its interval, and those before it without a moment."),
         column("threads", Type::Long, "Threads that exist; NULL if the server is read by SQL."),
         column("active", Type::Long, "Threads that ran a statement or waited: the rows of samples."),
     ],

@@ -45,11 +45,11 @@ impl Writer {
         })
     }
 
-    /// Adds a moment, which represents the time since the previous one.
+    /// Adds a moment, which represents so much time.
     ///
     /// # Errors
     /// [`Error`]: the disk is full, for instance.
-    pub fn add_moment(&mut self, moment: &Moment, since: Duration) -> Result<(), Error> {
+    pub fn add_moment(&mut self, moment: &Moment, represented: Duration) -> Result<(), Error> {
         let hour = Hour::of(moment.at);
         if hour != self.hour || self.samples.rows() > MAX_SAMPLES {
             self.write()?;
@@ -57,7 +57,7 @@ impl Writer {
         }
         let at = Value::Long(Some(micros(moment.at)));
         let server = Value::Text(Some(&self.server));
-        let seconds = Value::Double(since.as_secs_f64());
+        let seconds = Value::Double(represented.as_secs_f64());
         let count = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
         let active = Some(moment.samples.len() as u64);
         self.moments

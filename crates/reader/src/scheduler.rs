@@ -117,6 +117,13 @@ impl Accounting {
 /// The kernel adds the CPU time of a thread that runs at its ticks, which are at most this far apart.
 pub(crate) const TICK: Duration = Duration::from_millis(20);
 
+/// The share of CPU time is that since a reading at least this long ago: the kernel adds the time without a CPU
+/// only when the thread gets one. Before there is such a reading, one that is a [`TICK`] old is used.
+const SHARE_PERIOD: Duration = Duration::from_millis(250);
+
+/// The accounting of a thread that sleeps is read when it wakes, or when the last reading is older than this.
+const MAX_AGE: Duration = Duration::from_secs(1);
+
 /// Threads whose files stay open; those of others are opened each time.
 const MAX_OPEN: usize = 200;
 
@@ -126,10 +133,10 @@ struct Task {
     sleep: File,
     /// Whether `sleep` is `syscall`; otherwise it is `stat`.
     has_system_call: bool,
-    before: Accounting,
-    /// When `before` was read; `None`: it is of the thread's start.
-    read: Option<Instant>,
-    cpu_share: Option<f64>,
+    /// The reading from which the share counts; `None`: from the thread's start.
+    before: Option<Accounting>,
+    /// A later one, from which the share will count, and its time.
+    next: Option<(Accounting, Instant)>,
     /// The number of the moment at which the thread was last read.
     moment: u64,
 }
@@ -137,26 +144,38 @@ struct Task {
 impl Task {
     /// Reads the thread; `None` if it has ended, or may not be read.
     fn read(&mut self, buffer: &mut [u8]) -> Option<TaskReading> {
-        let accounting = match &self.schedstat {
-            Some(file) => Accounting::parse(read_text(file, buffer)?),
-            None => None,
-        };
-        let age = self.read.map(|read| read.elapsed());
-        if age.is_none_or(|age| age >= TICK) {
-            self.cpu_share = accounting.map(|now| now.cpu_share(self.before));
-            self.before = accounting.unwrap_or_default();
-            self.read = Some(Instant::now());
-        }
         let text = read_text(&self.sleep, buffer)?;
         let (is_asleep, system_call) = match self.has_system_call {
             true => parse_system_call(text),
             false => (Stat::parse(text).map(|stat| stat.is_asleep()), None),
         };
+        // Of a thread that sleeps, the share is not used.
+        let age = self.next.map(|(_, at)| at.elapsed());
+        let cpu_share = match is_asleep {
+            Some(true) if age.is_some_and(|age| age < MAX_AGE) => None,
+            _ => self.read_share(age, buffer)?,
+        };
         Some(TaskReading {
             is_asleep,
             system_call,
-            cpu_share: self.cpu_share,
+            cpu_share,
         })
+    }
+
+    /// Reads the share of CPU time, if the kernel counts it. `age`: of the later reading.
+    fn read_share(&mut self, age: Option<Duration>, buffer: &mut [u8]) -> Option<Option<f64>> {
+        let Some(file) = &self.schedstat else {
+            return Some(None);
+        };
+        let Some(now) = Accounting::parse(read_text(file, buffer)?) else {
+            return Some(None);
+        };
+        let period = self.before.map_or(TICK, |_| SHARE_PERIOD);
+        if age.is_none_or(|age| age >= period) {
+            self.before = self.next.map(|(before, _)| before);
+            self.next = Some((now, Instant::now()));
+        }
+        Some(Some(now.cpu_share(self.before.unwrap_or_default())))
     }
 }
 
@@ -301,9 +320,8 @@ impl Scheduler {
                 Some(file) => file,
                 None => File::open(directory.join("stat")).ok()?,
             },
-            before: Accounting::default(),
-            read: None,
-            cpu_share: None,
+            before: None,
+            next: None,
             moment: self.moment,
         })
     }

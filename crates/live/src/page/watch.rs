@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tare_history::{Answer, QueryError};
+use tare_history::{Answer, QueryError, Schedule};
 
 use super::timeline::Timeline;
 use crate::proc::{cpu_seconds, resident_bytes};
@@ -71,9 +71,8 @@ const MAX_TEXTS_PER_QUERY: usize = 100;
 pub struct Watch {
     shared: Shared,
     open: Open,
-    every: Duration,
+    schedule: Schedule,
     target: Option<WatchTarget>,
-    last_moment: Instant,
     /// The time that sampling took since the cost was updated.
     took: Duration,
     last_cost: Instant,
@@ -98,9 +97,8 @@ impl Watch {
         Self {
             shared,
             open,
-            every: Duration::from_secs_f64(1.0 / rate),
+            schedule: Schedule::new(rate),
             target: None,
-            last_moment: Instant::now(),
             took: Duration::ZERO,
             last_cost: Instant::now(),
             before: Sums::default(),
@@ -111,13 +109,8 @@ impl Watch {
 
     /// Runs until the page has gone.
     pub fn run(mut self, requests: &Receiver<SqlRequest>) {
-        let began = Instant::now();
-        let mut moment = 0u32;
         loop {
-            // A random time in its share, so that sampling does not resonate with periodic work.
-            let share = self.every.mul_f64(f64::from(moment) + fastrand::f64());
-            moment = moment.wrapping_add(1);
-            let next = began + share;
+            let next = self.schedule.next(Instant::now());
             loop {
                 let left = next.saturating_duration_since(Instant::now());
                 match requests.recv_timeout(left) {
@@ -153,7 +146,7 @@ impl Watch {
                 error: None,
             });
             self.target = Some(target);
-            self.last_moment = Instant::now();
+            self.schedule.skip(Instant::now());
             self.before = Sums::default();
             self.update_cost()?;
         }
@@ -163,12 +156,8 @@ impl Watch {
         let start = Instant::now();
         let moment = target.source.read_moment().map_err(reason)?;
         self.took += start.elapsed();
-        let seconds = (start - self.last_moment).as_secs_f64();
-        self.last_moment = start;
-        // The first moment represents no time.
-        if seconds > 0.0 {
-            lock(&self.shared).timeline.add(&moment, seconds);
-        }
+        let seconds = self.schedule.represent(start).as_secs_f64();
+        lock(&self.shared).timeline.add(&moment, seconds);
         let digests = moment
             .samples
             .into_iter()
