@@ -224,6 +224,11 @@ fn check_ddl(facts: &dyn SessionFacts, ddl: &Ddl) -> Result<()> {
         Ddl::CreateDatabase { name, .. } | Ddl::DropDatabase { name, .. } => {
             return Err(database_denied(facts, name));
         }
+        Ddl::DropProgram { database, .. } => {
+            let own = facts.database();
+            let database = database.clone().or(own).unwrap_or_default();
+            return Err(database_denied(facts, &database));
+        }
         Ddl::CreateTable { .. } | Ddl::CreateLike { .. } | Ddl::CreateAs { .. } => "CREATE",
         Ddl::CreateView { .. } => "CREATE VIEW",
         Ddl::Drop { .. } | Ddl::Truncate(_) => "DROP",

@@ -5,6 +5,7 @@ use tare_mysql::error::{Result, SqlError};
 use tare_reader::metrics::Action;
 
 use crate::context::SessionContext;
+use crate::ddl::engine;
 use crate::execute::prepare;
 use crate::session::Session;
 use crate::transaction;
@@ -38,6 +39,13 @@ pub fn set(session: &mut Session, items: &[SetItem]) -> Result<()> {
                     Some(expr) => Some(prepare::evaluate(session, expr.clone())?),
                     None => None,
                 };
+                if let (
+                    "default_storage_engine" | "default_tmp_storage_engine",
+                    Some(Value::Text(engine)),
+                ) = (name.as_str(), &value)
+                {
+                    engine::check_name(session, engine)?;
+                }
                 let value = match metric_action(name) {
                     Some(action) => Some(Value::Text(set_monitor(
                         session, *scope, name, action, value,

@@ -3,7 +3,8 @@
 use rusqlite::ffi;
 use tare_mysql::error::SqlError;
 
-use crate::tables::CHECK_PREFIX;
+/// What the name of a CHECK constraint of a table begins with in SQLite: it tells it from those that check values.
+pub(crate) const CHECK_PREFIX: &str = "check:";
 
 /// The name of a column that SQLite does not resolve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

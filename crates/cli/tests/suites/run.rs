@@ -50,6 +50,11 @@ const GRANT_TEST: &str = "INSERT INTO mysql.db (Host, Db, User, Select_priv, Ins
 /// The harness reads all tables before each test, which opens those of the server's Performance Schema.
 const OPEN_TABLES: &str = "SELECT COUNT(column_type) FROM information_schema.columns WHERE table_schema = 'performance_schema'";
 
+/// Sets the harness's format of EXPLAIN, which `tare serve` has no option for. MariaDB has no such variable.
+fn set_explain_format(conn: &mut mysql::Conn) {
+    let _ = conn.query_drop("SET GLOBAL explain_format = 'TRADITIONAL'");
+}
+
 struct Server {
     child: Child,
     socket: PathBuf,
@@ -133,6 +138,7 @@ impl Server {
                 conn.query_drop("CREATE DATABASE IF NOT EXISTS test")
                     .and_then(|()| conn.query_drop("CREATE DATABASE mtr"))
                     .map_err(|e| format!("the databases test and mtr: {e}"))?;
+                set_explain_format(&mut conn);
                 if host != Host::Tare {
                     conn.query_drop(GRANT_TEST)
                         .and_then(|()| conn.query_drop("FLUSH PRIVILEGES"))
@@ -178,6 +184,7 @@ fn start_tables(flavor: &Flavor, directory: &Directory) -> Result<(Child, PathBu
                 let _ = child.wait();
                 return Err(format!("the database test: {e}"));
             }
+            set_explain_format(&mut conn);
             return Ok((child, socket, pid));
         }
         let ended = child.try_wait().expect("it is our child");

@@ -44,6 +44,8 @@ pub enum Filter {
 /// How EXPLAIN answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
+    /// The session's @@explain_format.
+    Default,
     /// Rows.
     Traditional,
     /// FORMAT=JSON.

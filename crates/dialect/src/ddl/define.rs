@@ -2,10 +2,11 @@
 
 use crate::error::{Error, Result, near};
 use sqlparser::ast::{
-    CheckConstraint, ColumnOption, CreateTable, CreateTableOptions, DataType, Expr, Ident,
-    IndexColumn, SetExpr, SqlOption, Statement, TableConstraint, Value,
+    CheckConstraint, ColumnOption, ColumnOptionDef, CreateTable, CreateTableOptions, DataType,
+    Expr, Ident, IndexColumn, SetExpr, SqlOption, Statement, TableConstraint, Value,
 };
 use tare_mysql::charset;
+use tare_mysql::error::SqlError;
 use tare_mysql::real::Real;
 use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::{base_type, is_text};
@@ -178,6 +179,13 @@ impl FromSql for TableDef {
                 ColumnOption::Invisible => {}
                 other => return Err(Error::unsupported(other)),
             }
+        }
+        let is_null = |option: &ColumnOptionDef| matches!(&option.option, ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null);
+        if !c.nullable && column.options.iter().any(is_null)
+            || c.auto_increment && c.default.is_some()
+        {
+            let message = format!("Invalid default value for '{}'", c.name);
+            return Err(SqlError::new(1067, message).into());
         }
         // A DOUBLE(6,2) shows two digits of its default.
         let real = Real::of(&c.column_type).filter(|r| r.digits.is_some());

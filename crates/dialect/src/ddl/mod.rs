@@ -7,6 +7,7 @@ mod types;
 pub use self::define::{FromSql, default_text, definition, view_columns};
 pub use self::options::collation;
 
+use crate::admin::Program;
 use crate::error::Result;
 use sqlparser::ast::{AlterTableOperation, ColumnDef, ObjectName, SqlOption, TableConstraint};
 use tare_mysql::table::TableDef;
@@ -152,6 +153,17 @@ pub enum Ddl {
         /// Views, not tables.
         view: bool,
     },
+    /// DROP PROCEDURE, FUNCTION, TRIGGER, EVENT.
+    DropProgram {
+        /// What it is.
+        program: Program,
+        /// Its database; `None` is the session's.
+        database: Option<String>,
+        /// Its name.
+        name: String,
+        /// IF EXISTS.
+        if_exists: bool,
+    },
     /// ALTER TABLE.
     Alter {
         /// Which.
@@ -195,9 +207,10 @@ impl Ddl {
             | Self::Truncate(name) => vec![name],
             Self::Rename(pairs) => pairs.iter().flat_map(|(from, to)| [from, to]).collect(),
             Self::Drop { names, .. } => names.iter().collect(),
-            Self::CreateDatabase { .. } | Self::DropDatabase { .. } | Self::Maintain(..) => {
-                Vec::new()
-            }
+            Self::CreateDatabase { .. }
+            | Self::DropDatabase { .. }
+            | Self::DropProgram { .. }
+            | Self::Maintain(..) => Vec::new(),
         }
     }
 }

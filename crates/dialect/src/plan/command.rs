@@ -50,8 +50,12 @@ commands! {
     DeleteMulti "delete_multi"
     Do "do"
     DropDb "drop_db"
+    DropEvent "drop_event"
+    DropFunction "drop_function"
     DropIndex "drop_index"
+    DropProcedure "drop_procedure"
     DropTable "drop_table"
+    DropTrigger "drop_trigger"
     DropUser "drop_user"
     DropView "drop_view"
     EmptyQuery "empty_query"
@@ -219,6 +223,12 @@ impl Command {
                 Ddl::CreateView { .. } => Self::CreateView,
                 Ddl::Drop { view: true, .. } => Self::DropView,
                 Ddl::Drop { .. } => Self::DropTable,
+                Ddl::DropProgram { program, .. } => match program {
+                    Program::Routine(Routine::Procedure) => Self::DropProcedure,
+                    Program::Routine(Routine::Function) => Self::DropFunction,
+                    Program::Trigger => Self::DropTrigger,
+                    Program::Event => Self::DropEvent,
+                },
                 Ddl::Alter { .. } => Self::AlterTable,
                 Ddl::CreateIndex { .. } => Self::CreateIndex,
                 Ddl::DropIndex { .. } => Self::DropIndex,

@@ -15,6 +15,7 @@ use self::place::{
 use crate::error::{Error, Result, near};
 use crate::grammar::{DIV, SOUNDS_LIKE};
 use crate::mode::Mode;
+use tare_mysql::error::SqlError;
 
 /// What happens to a row of CREATE TABLE ... SELECT whose unique key exists already.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -87,6 +88,7 @@ pub fn prepare(
         first.token = Token::make_keyword("SELECT");
         into.nowhere = true;
     }
+    explain_format(&mut tokens)?;
     let mut tokens = several_tables(tokens);
     encryption(&mut tokens)?;
     into.doubles = doubles(&mut tokens);
@@ -440,6 +442,37 @@ fn into(tokens: &mut Vec<TokenWithSpan>) -> Into {
         tokens.drain(at..end);
     }
     into
+}
+
+/// Writes the format of EXPLAIN as sqlparser reads it. 1791: MySQL has no such format.
+fn explain_format(tokens: &mut [TokenWithSpan]) -> Result<()> {
+    let is_word = |at: usize, word: &str| tokens.get(at).is_some_and(|t| is(&t.token, word));
+    if !["EXPLAIN", "DESCRIBE", "DESC"]
+        .iter()
+        .any(|word| is_word(0, word))
+    {
+        return Ok(());
+    }
+    let at = 1 + usize::from(is_word(1, "ANALYZE"));
+    let has_equals = tokens.get(at + 1).is_some_and(|t| t.token == Token::Eq);
+    if !is_word(at, "FORMAT") || !has_equals {
+        return Ok(());
+    }
+    if is_word(at + 2, "TRADITIONAL") {
+        tokens[at + 2].token = Token::make_keyword("TEXT");
+        return Ok(());
+    }
+    match tokens.get(at + 2).map(|t| &t.token) {
+        Some(Token::Word(w))
+            if !["JSON", "TREE"]
+                .iter()
+                .any(|f| w.value.eq_ignore_ascii_case(f)) =>
+        {
+            let message = format!("Unknown EXPLAIN format name: '{}'", w.value);
+            Err(SqlError::new(1791, message).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Takes [DEFAULT] ENCRYPTION = 'N' out of CREATE DATABASE, where dumps of MySQL 8.0.16 and later have it.

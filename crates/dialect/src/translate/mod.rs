@@ -3,6 +3,7 @@
 mod alter;
 mod define;
 mod maintain;
+mod program;
 mod statement;
 
 use crate::error::{Error, Result, near};
@@ -67,6 +68,7 @@ pub fn check_syntax(text: &str, sql_mode: &str, series: Series) -> Result<()> {
             if admin::parse(&mut parser, series)?.is_none()
                 && maintenance(&mut parser, Some(""))?.is_none()
                 && alter::parse(&mut parser)?.is_none()
+                && program::parse(&mut parser)?.is_none()
             {
                 parse_statement(&mut parser)?;
             }
@@ -163,7 +165,10 @@ fn read_plan(
             };
             match alter::parse(&mut parser)? {
                 Some((name, operations)) => translation.alter(&name, operations)?,
-                None => translation.named(parse_statement(&mut parser)?)?,
+                None => match program::parse(&mut parser)? {
+                    Some(ddl) => Action::Ddl(Box::new(ddl)),
+                    None => translation.named(parse_statement(&mut parser)?)?,
+                },
             }
         }
     };

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use crate::error::{Error, Result, near};
 use sqlparser::ast::AnalyzeFormatKind::{Assignment, Keyword};
 use sqlparser::ast::{
-    AnalyzeFormat, Expr, Insert, ObjectName, RenameTable, Statement, TableObject,
+    AnalyzeFormat, Expr, Insert, ObjectName, RenameTable, Statement, TableObject, Value,
 };
 use sqlparser::ast::{Query, Visit, Visitor, visit_expressions, visit_relations};
 
@@ -77,7 +77,8 @@ impl Translation<'_> {
                         Format::Tree
                     }
                     _ if analyze => Format::Tree,
-                    _ => Format::Traditional,
+                    None => Format::Default,
+                    Some(_) => Format::Traditional,
                 };
                 self.explain(*statement, format)?
             }
@@ -142,7 +143,11 @@ impl Translation<'_> {
     }
 
     fn explain(&mut self, statement: Statement, format: Format) -> Result<Action> {
-        let lookup = lookup::of(&statement, self.database, self.schema).map(Box::new);
+        // What a parameter looks up is not known.
+        let lookup = match has_parameters(&statement) {
+            true => None,
+            false => lookup::of(&statement, self.database, self.schema).map(Box::new),
+        };
         let (Action::Rows(mut sql) | Action::Write(mut sql, _)) = self.statement(statement)? else {
             return Err(near("EXPLAIN"));
         };
@@ -230,6 +235,16 @@ pub(super) fn check_functions(definitions: &impl Visit, schema: &dyn Schema) -> 
             name,
         }),
     }
+}
+
+fn has_parameters(statement: &Statement) -> bool {
+    let is_parameter = |expr: &Expr| match expr {
+        Expr::Value(value) if matches!(value.value, Value::Placeholder(_)) => {
+            ControlFlow::Break(())
+        }
+        _ => ControlFlow::Continue(()),
+    };
+    visit_expressions(statement, is_parameter).is_break()
 }
 
 fn ddl(ddl: Ddl) -> Action {

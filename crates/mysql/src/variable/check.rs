@@ -104,7 +104,9 @@ impl Variable {
             _ => {}
         }
         if name == "sql_mode" {
-            return modes(&text).ok_or_else(|| self.wrong(&text));
+            // MariaDB's variable is another record, whose default has a mode of MariaDB's.
+            let is_mariadb = self.default.contains("NO_AUTO_CREATE_USER");
+            return modes(&text, is_mariadb).map_err(|mode| self.wrong(mode));
         }
         if name.starts_with("character_set_") {
             let charset = text.to_ascii_lowercase();

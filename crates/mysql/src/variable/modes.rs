@@ -1,7 +1,6 @@
 //! @@sql_mode.
 
-/// The modes of @@sql_mode, in MySQL's order. The first [`BITS`] have the bits of the number; those that MySQL
-/// refuses have no name.
+/// The modes of @@sql_mode, by the bits of the number; those that MySQL refuses have no name.
 const MODES: &[&str] = &[
     "REAL_AS_FLOAT",
     "PIPES_AS_CONCAT",
@@ -36,23 +35,28 @@ const MODES: &[&str] = &[
     "NO_ENGINE_SUBSTITUTION",
     "PAD_CHAR_TO_FULL_LENGTH",
     "TIME_TRUNCATE_FRACTIONAL",
-    // Of 5.7 and MariaDB: clients set them, and nothing here depends on them.
-    "NO_AUTO_CREATE_USER",
-    "NO_FIELD_OPTIONS",
-    "NO_KEY_OPTIONS",
-    "NO_TABLE_OPTIONS",
 ];
-const BITS: usize = 33;
 
 /// Modes in which a text means something else, and which are not implemented: a client that escapes texts for
 /// NO_BACKSLASH_ESCAPES would be open to injection. IGNORE_SPACE needs nothing: spaces after a function's name
 /// are always allowed.
 const UNSUPPORTED: [&str; 2] = ["NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE"];
 
-/// A list of modes as MySQL prints it: in capitals, with implied modes. `None` if one is unknown or unsupported.
-pub fn modes(text: &str) -> Option<String> {
+/// Modes of MySQL 5.7 and MariaDB, which MariaDB's clients set, and on which nothing here depends.
+const OF_MARIADB: [&str; 4] = [
+    "NO_AUTO_CREATE_USER",
+    "NO_FIELD_OPTIONS",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+];
+
+/// A list of modes as MySQL prints it: in capitals, with implied modes.
+///
+/// # Errors
+/// The first mode that is unknown or unsupported.
+pub fn modes(text: &str, is_mariadb: bool) -> Result<String, &str> {
     if let Ok(bits) = text.parse::<u64>() {
-        return modes_of_bits(bits);
+        return modes_of_bits(bits).ok_or(text);
     }
     let mut all: Vec<&str> = Vec::new();
     let mut add = |mode: &'static str| {
@@ -61,11 +65,11 @@ pub fn modes(text: &str) -> Option<String> {
         }
     };
     for mode in text.split(',').map(str::trim).filter(|m| !m.is_empty()) {
-        let mode = MODES.iter().find(|m| m.eq_ignore_ascii_case(mode))?;
-        if UNSUPPORTED.contains(mode) {
-            return None;
-        }
-        match *mode {
+        let of_mariadb = OF_MARIADB.iter().filter(|_| is_mariadb);
+        let mut known = MODES.iter().chain(of_mariadb);
+        let known = known.find(|m| m.eq_ignore_ascii_case(mode) && !UNSUPPORTED.contains(m));
+        let mode: &'static str = known.ok_or(mode)?;
+        match mode {
             "ANSI" => [
                 "REAL_AS_FLOAT",
                 "PIPES_AS_CONCAT",
@@ -89,23 +93,20 @@ pub fn modes(text: &str) -> Option<String> {
         }
         add(mode);
     }
-    let position = |mode: &&str| MODES.iter().position(|m| m == mode);
+    let position = |mode: &&str| MODES.iter().position(|m| m == mode).unwrap_or(MODES.len());
     all.sort_by_key(position);
-    Some(all.join(","))
+    Ok(all.join(","))
 }
 
 /// [`modes`] of a number.
 fn modes_of_bits(bits: u64) -> Option<String> {
-    if bits >> BITS != 0 {
+    if bits >> MODES.len() != 0 {
         return None;
     }
-    let set = MODES[..BITS]
-        .iter()
-        .enumerate()
-        .filter(|(i, _)| bits >> i & 1 == 1);
+    let set = MODES.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
     let names: Vec<&str> = set.map(|(_, name)| *name).collect();
     (!names.contains(&"")).then_some(())?;
-    modes(&names.join(","))
+    modes(&names.join(","), false).ok()
 }
 
 /// The warnings that MySQL gives of modes that were set: code and message.
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn modes_are_in_mysqls_order() {
-        let list = |text| modes(text).expect(text);
+        let list = |text| modes(text, false).expect(text);
         assert_eq!(
             list("no_zero_date,ANSI_QUOTES,NO_ZERO_DATE"),
             "ANSI_QUOTES,NO_ZERO_DATE"
@@ -145,32 +146,39 @@ mod tests {
             list("ANSI"),
             "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"
         );
-        assert_eq!(modes("NONSENSE"), None);
+        assert_eq!(modes("NO_ZERO_DATE, NONSENSE", false), Err("NONSENSE"));
         // As numbers: 9.7.4 has the same values.
         assert_eq!(list("0"), "");
         assert_eq!(list("2097184"), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES");
         assert_eq!(list("262144"), list("ANSI"));
         assert_eq!(list("134217728"), list("TRADITIONAL"));
         for refused in ["256", "1048576", "8589934592"] {
-            assert_eq!(modes(refused), None, "{refused}");
+            assert_eq!(modes(refused, false), Err(refused));
         }
     }
 
     #[test]
     fn modes_that_are_not_obeyed_are_refused() {
         for mode in MODES.iter().filter(|mode| !mode.is_empty()) {
-            assert_eq!(modes(mode).is_none(), UNSUPPORTED.contains(mode), "{mode}");
+            assert_eq!(
+                modes(mode, false).is_err(),
+                UNSUPPORTED.contains(mode),
+                "{mode}"
+            );
             let list = format!("{mode},no_backslash_escapes");
-            assert_eq!(modes(&list), None, "{list}");
+            assert!(modes(&list, false).is_err(), "{list}");
+        }
+        for mode in OF_MARIADB {
+            assert_eq!(modes(mode, false), Err(mode));
+            assert_eq!(modes(mode, true).as_deref(), Ok(mode));
         }
         // What mysqldump and mariadb-dump set.
         for dump in [
             "",
             "NO_AUTO_VALUE_ON_ZERO",
             "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
-            "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION",
         ] {
-            assert!(modes(dump).is_some(), "{dump}");
+            assert!(modes(dump, false).is_ok(), "{dump}");
         }
     }
 
@@ -178,7 +186,7 @@ mod tests {
     #[test]
     fn strict_mode_and_the_modes_of_dates_belong_together() {
         let codes = |text| {
-            let modes = modes(text).expect(text);
+            let modes = modes(text, false).expect(text);
             warnings(&modes).map(|(code, _)| code).collect::<Vec<_>>()
         };
         for (modes, warned) in [

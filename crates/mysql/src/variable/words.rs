@@ -8,6 +8,7 @@ fn words(name: &str) -> Option<&'static [&'static str]> {
     Some(match name {
         "binlog_format" => &["MIXED", "STATEMENT", "ROW"],
         "binlog_row_image" => &["MINIMAL", "NOBLOB", "FULL"],
+        "explain_format" => &["TRADITIONAL", "TRADITIONAL_STRICT", "TREE", "JSON"],
         "group_replication_consistency" => &[
             "EVENTUAL",
             "BEFORE_ON_PRIMARY_FAILOVER",

@@ -14,6 +14,7 @@ use crate::execute::prepare::{self, Answer, Run};
 use crate::points;
 use crate::session::{Client, Columns, PreparedCount, PreparedStatement, Session, Tally};
 use crate::status::{Counter, Request};
+use tare_dialect::admin::What;
 use tare_dialect::plan::Action;
 use tare_mysql::error::{Result, SYNTAX, SqlError};
 use tare_mysql::memory;
@@ -226,10 +227,14 @@ fn run(
         }
         Ok(())
     };
+    // SQLite's plan does not depend on the values.
+    let is_explain =
+        matches!(&plan.action, Action::Show(show) if matches!(show.what, What::Explain(..)));
     if !matches!(
         plan.action,
         Action::Rows(_) | Action::Write(..) | Action::Call(_)
-    ) && params > 0
+    ) && !is_explain
+        && params > 0
     {
         return Err(SqlError::unsupported("parameters in this statement"));
     }

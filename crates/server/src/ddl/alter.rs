@@ -7,7 +7,7 @@ use tare_mysql::error::{Result, SqlError};
 use tare_mysql::table::{ColumnDef, TableDef};
 use tare_mysql::types::{base_type, is_text, parts};
 
-use super::{constraint, engine, exclusive, foreign, table};
+use super::{constraint, default, engine, exclusive, foreign, table};
 use crate::session::Session;
 use tare_dialect::ddl::{AlterOperation, FromSql, TableName, collation, default_text};
 use tare_dialect::name::last_name;
@@ -79,6 +79,7 @@ pub fn alter(
     def.check_indexes()?;
     constraint::check_names(session.connections.own()?, &name.database, &old, &def)?;
     engine::check_altered(session, &def)?;
+    default::settle(session, &mut def, Some(&old))?;
     let to = TableName {
         database: name.database.clone(),
         table: def.name.clone(),

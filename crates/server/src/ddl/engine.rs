@@ -37,24 +37,37 @@ pub fn check_altered(session: &Session, def: &TableDef) -> Result<()> {
     check(session, def).map(|_| ())
 }
 
+/// 1286 if an engine is unknown.
+pub fn check_name(session: &Session, engine: &str) -> Result<()> {
+    let is = |known: &&str| known.eq_ignore_ascii_case(engine);
+    let of_mariadb = session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(|k| is(k));
+    match is(&OWN) || of_mariadb || KNOWN.iter().any(|k| is(k)) {
+        true => Ok(()),
+        false => Err(SqlError::new(
+            1286,
+            format!("Unknown storage engine '{engine}'"),
+        )),
+    }
+}
+
 /// Whether the engine is known, or none is named.
 fn check(session: &Session, def: &TableDef) -> Result<bool> {
     let Some(engine) = &def.engine else {
         return Ok(true);
     };
-    let is = |known: &&str| known.eq_ignore_ascii_case(engine);
-    let of_mariadb = session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(|k| is(&k));
-    if is(&OWN) || of_mariadb || KNOWN.iter().any(|k| is(&k)) {
+    let Err(unknown) = check_name(session, engine) else {
         return Ok(true);
-    }
-    let message = format!("Unknown storage engine '{engine}'");
+    };
     let sql_mode = session.state.text("sql_mode").unwrap_or_default();
     if sql_mode
         .split(',')
         .any(|mode| mode == "NO_ENGINE_SUBSTITUTION")
     {
-        return Err(SqlError::new(1286, message));
+        return Err(unknown);
     }
-    session.state.warnings.add("Warning", 1286, message);
+    session
+        .state
+        .warnings
+        .add("Warning", unknown.code, unknown.message);
     Ok(false)
 }

@@ -4,10 +4,12 @@ mod alter;
 mod constraint;
 mod create_as_select;
 mod database;
-mod engine;
+mod default;
+pub mod engine;
 mod exclusive;
 mod foreign;
 mod maintain;
+mod program;
 mod table;
 
 use tare::{LockDuration, LockType, Namespace};
@@ -101,8 +103,10 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             engine::check_created(session, def)?;
             if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
                 constraint::check_new_names(session.connections.own()?, &name.database, def)?;
-                exclusive::run(session, &name.database, |c| table::create(c, name, def))?;
-                table::warn_of_deprecated(&session.connections.context, def);
+                let mut def = def.clone();
+                default::settle(session, &mut def, None)?;
+                exclusive::run(session, &name.database, |c| table::create(c, name, &def))?;
+                table::warn_of_deprecated(&session.connections.context, &def);
             }
         }
         Ddl::CreateLike {
@@ -142,6 +146,12 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
             if_exists,
             view,
         } => table::drop(session, names, *if_exists, *view)?,
+        Ddl::DropProgram {
+            program,
+            database,
+            name,
+            if_exists,
+        } => program::drop(session, *program, database.as_deref(), name, *if_exists)?,
         Ddl::Alter { name, operations } => {
             return alter::alter(session, name, operations).map(Some);
         }

@@ -119,6 +119,9 @@ pub fn start(session: &mut Session, sql: &Sql) -> Result<()> {
         }
     }
     if session.transaction.open {
+        if !sql.databases.is_empty() || sql.writes.is_some() {
+            session.transaction.is_hidden = false;
+        }
         if session.transaction.expects_write
             && !session.transaction.read_only
             && let Some(database) = sql.databases.first()

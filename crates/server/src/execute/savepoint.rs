@@ -13,6 +13,7 @@ pub fn set(session: &mut Session, name: &str) -> Result<()> {
             return Ok(());
         }
         transaction::begin(session, false)?;
+        session.transaction.is_hidden = true;
     }
     let depth = session.transaction.savepoints.len();
     let sql = format!("SAVEPOINT {}", sqlite_name(depth));

@@ -9,6 +9,8 @@ use crate::state::SessionState;
 pub struct Transaction {
     /// A transaction is open, by BEGIN or autocommit=0.
     pub open: bool,
+    /// It began with a savepoint, and has used no table so far: clients do not see it.
+    pub is_hidden: bool,
     /// READ ONLY.
     pub read_only: bool,
     /// The transaction has written.
@@ -33,6 +35,7 @@ impl Transaction {
         let is = |name: &str| state.text(name).as_deref() == Some("ON");
         Self {
             open: false,
+            is_hidden: false,
             read_only: false,
             wrote: false,
             point: None,
@@ -47,7 +50,12 @@ impl Transaction {
     /// The status flags of answers.
     pub fn status(&self) -> StatusFlags {
         let mut status = StatusFlags::empty();
-        status.set(StatusFlags::SERVER_STATUS_IN_TRANS, self.open);
+        let is_visible = self.open && !self.is_hidden;
+        status.set(StatusFlags::SERVER_STATUS_IN_TRANS, is_visible);
+        status.set(
+            StatusFlags::SERVER_STATUS_IN_TRANS_READONLY,
+            is_visible && self.read_only,
+        );
         status.set(StatusFlags::SERVER_STATUS_AUTOCOMMIT, self.autocommit);
         status
     }
@@ -65,6 +73,7 @@ impl Transaction {
     /// Ends it, after a commit or a rollback.
     pub fn end(&mut self) {
         self.open = false;
+        self.is_hidden = false;
         self.read_only = false;
         self.wrote = false;
         self.point = None;

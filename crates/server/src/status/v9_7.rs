@@ -13,19 +13,19 @@ use crate::tls_sessions::{MAX_SESSIONS, Sessions};
 use tare_store::metrics::PAGE_BYTES;
 
 /// Statements that this server does not have: they are refused before they are counted.
-const REFUSED: &str = "alter_db alter_event alter_function alter_instance alter_library alter_procedure \
-    alter_resource_group alter_server alter_tablespace alter_user_default_role assign_to_keycache \
-    binlog change_repl_filter change_replication_source clone create_event create_function \
-    create_library create_masking_policy create_procedure create_resource_group create_role \
-    create_server create_spatial_reference_system create_trigger create_udf drop_event \
-    drop_function drop_library drop_masking_policy drop_procedure drop_resource_group drop_role \
-    drop_server drop_spatial_reference_system drop_trigger get_diagnostics grant_roles \
-    group_replication_start group_replication_stop ha_close ha_open ha_read import \
-    install_component install_plugin load lock_instance preload_keys purge purge_before_date \
-    repair replica_start replica_stop reset resignal restart revoke_roles set_resource_group \
-    set_role show_create_library show_create_masking_policy show_library_status show_parse_tree \
-    show_relaylog_events signal stmt_fetch uninstall_component uninstall_plugin unlock_instance \
-    xa_commit xa_end xa_prepare xa_recover xa_rollback xa_start";
+const REFUSED: &str = "alter_db alter_event alter_function alter_instance alter_library \
+    alter_procedure alter_resource_group alter_server alter_tablespace alter_user_default_role \
+    assign_to_keycache binlog change_repl_filter change_replication_source clone create_event \
+    create_function create_library create_masking_policy create_procedure create_resource_group \
+    create_role create_server create_spatial_reference_system create_trigger create_udf \
+    drop_library drop_masking_policy drop_resource_group drop_role drop_server \
+    drop_spatial_reference_system get_diagnostics grant_roles group_replication_start \
+    group_replication_stop ha_close ha_open ha_read import install_component install_plugin load \
+    lock_instance preload_keys purge purge_before_date repair replica_start replica_stop reset \
+    resignal restart revoke_roles set_resource_group set_role show_create_library \
+    show_create_masking_policy show_library_status show_parse_tree show_relaylog_events signal \
+    stmt_fetch uninstall_component uninstall_plugin unlock_instance xa_commit xa_end xa_prepare \
+    xa_recover xa_rollback xa_start";
 
 /// Counters of statements that 9.7 renames: the old and the new name.
 const RENAMED: [(&str, &str); 3] = [

@@ -10,6 +10,7 @@ const EFFECTIVE: &[&str] = &[
     "autocommit",
     "connection_memory_limit",
     "cte_max_recursion_depth",
+    "explain_format",
     "foreign_key_checks",
     "global_connection_memory_limit",
     "identity",

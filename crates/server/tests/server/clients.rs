@@ -91,7 +91,7 @@ fn mariadb_lists_what_exists() {
         ("SHOW TABLE STATUS LIKE 'a'", vec!["SQLite"]),
         ("SHOW CREATE DATABASE test", vec!["CREATE DATABASE `test`"]),
         (
-            "EXPLAIN SELECT * FROM a WHERE x = 1",
+            "EXPLAIN FORMAT=TRADITIONAL SELECT * FROM a WHERE x = 1",
             vec!["| ref ", "| u "],
         ),
         (

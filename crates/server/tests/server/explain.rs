@@ -5,7 +5,8 @@ use super::support::{Running, errno, exec, one, rows};
 
 /// type, possible_keys, key, key_len, ref, filtered and Extra.
 fn explained(conn: &mut mysql::Conn, of: &str) -> String {
-    let row = rows(conn, &format!("EXPLAIN SELECT COUNT(*) FROM {of}")).remove(0);
+    let explain = format!("EXPLAIN FORMAT=TRADITIONAL SELECT COUNT(*) FROM {of}");
+    let row = rows(conn, &explain).remove(0);
     [4, 5, 6, 7, 8, 10, 11].map(|at| row[at].as_str()).join(" ")
 }
 

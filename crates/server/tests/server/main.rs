@@ -20,6 +20,7 @@ mod clients;
 mod columns;
 mod constructs;
 mod create_as_select;
+mod defaults;
 mod depth;
 mod described;
 mod dialect;

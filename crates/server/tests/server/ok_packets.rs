@@ -258,3 +258,48 @@ fn ok_packets_have_mysqls_ids_and_words() {
         assert_eq!(ok(&mut raw, sql), answer, "{sql}");
     }
 }
+
+/// The status flags of a statement's OK packet.
+fn status(raw: &mut Raw, sql: &str) -> u16 {
+    raw.query(sql);
+    let packet = raw.read().expect("an answer");
+    let mut rest = packet
+        .strip_prefix(&[0])
+        .unwrap_or_else(|| panic!("{sql}: {packet:?}"));
+    let _ = (number(&mut rest), number(&mut rest));
+    u16::from_le_bytes([rest[0], rest[1]])
+}
+
+/// A transaction is visible to clients from the first table on that it uses. 1: in a transaction, 2: autocommit,
+/// 0x2000: the transaction is read-only.
+#[test]
+fn a_savepoint_begins_no_transaction_that_clients_see() {
+    let running = Running::start();
+    let mut raw = Raw::root(&running);
+    ok(&mut raw, "USE test");
+    ok(&mut raw, "CREATE TABLE x (a INT PRIMARY KEY)");
+    for (sql, flags) in [
+        ("BEGIN", 3),
+        ("COMMIT", 2),
+        ("SAVEPOINT a", 2),
+        ("SET autocommit = 0", 0),
+        ("SAVEPOINT a", 0),
+        ("DO 1", 0),
+        ("ROLLBACK TO a", 0),
+        ("RELEASE SAVEPOINT a", 0),
+        ("SAVEPOINT a", 0),
+        ("INSERT INTO x VALUES (1)", 1),
+        ("ROLLBACK TO a", 1),
+        ("ROLLBACK", 0),
+        ("INSERT INTO x VALUES (1)", 1),
+        ("COMMIT", 0),
+        ("SET autocommit = 1", 2),
+        ("START TRANSACTION READ ONLY", 0x2003),
+        ("SAVEPOINT s", 0x2003),
+        ("COMMIT", 2),
+        ("START TRANSACTION WITH CONSISTENT SNAPSHOT", 3),
+        ("COMMIT", 2),
+    ] {
+        assert_eq!(status(&mut raw, sql), flags, "{sql}");
+    }
+}

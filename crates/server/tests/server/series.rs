@@ -136,7 +136,8 @@ fn every_variable_of_9_7_exists() {
         one(&mut conn, "SELECT @@connection_memory_chunk_size"),
         "8192"
     );
-    let refused = "SET SESSION explain_format = 'TREE'";
+    assert_eq!(one(&mut conn, "SELECT @@explain_format"), "TREE");
+    let refused = "SET SESSION explain_format = 'NONSENSE'";
     assert_eq!(errno(&mut conn, refused), 1231);
     let update = one(&mut conn, "SELECT @@version_with_update");
     assert!(update.starts_with("9.7.4.0-tare-"), "{update}");

@@ -47,7 +47,7 @@ fn forms_have_mysqls_headings() {
         ("SHOW RELAYLOG EVENTS", "Log_name", 6),
         ("SHOW PROFILE ALL FOR QUERY 1", "Status", 2),
         ("SHOW WARNINGS LIMIT 1", "Level", 3),
-        ("EXPLAIN SELECT * FROM t", "id", 12),
+        ("EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t", "id", 12),
         ("DESC t v", "Field", 6),
     ] {
         let result = conn
@@ -118,23 +118,23 @@ fn plans_have_mysqls_columns() {
     );
     for (sql, expected) in [
         (
-            "EXPLAIN SELECT * FROM t WHERE id = 1",
+            "EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t WHERE id = 1",
             vec!["1|SIMPLE|t|NULL|const|PRIMARY|PRIMARY|NULL|const|1|100.00|NULL"],
         ),
         (
-            "EXPLAIN SELECT * FROM t WHERE k = 1",
+            "EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t WHERE k = 1",
             vec!["1|SIMPLE|t|NULL|ref|kk|kk|NULL|const|NULL|100.00|NULL"],
         ),
         (
-            "EXPLAIN SELECT * FROM t WHERE k > 1",
+            "EXPLAIN FORMAT=TRADITIONAL SELECT * FROM t WHERE k > 1",
             vec!["1|SIMPLE|t|NULL|range|kk|kk|NULL|NULL|NULL|100.00|NULL"],
         ),
         (
-            "EXPLAIN SELECT v FROM t ORDER BY v",
+            "EXPLAIN FORMAT=TRADITIONAL SELECT v FROM t ORDER BY v",
             vec!["1|SIMPLE|t|NULL|ALL|NULL|NULL|NULL|NULL|NULL|100.00|Using filesort"],
         ),
         (
-            "EXPLAIN SELECT 1",
+            "EXPLAIN FORMAT=TRADITIONAL SELECT 1",
             vec!["1|SIMPLE|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|NULL|No tables used"],
         ),
     ] {

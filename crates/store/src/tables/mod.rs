@@ -9,7 +9,6 @@ mod types;
 
 pub(crate) use self::load::timestamps;
 pub use self::load::{ReadDefinition, Tables, load};
-pub(crate) use self::sqlite::CHECK_PREFIX;
 pub use self::sqlite::{IndexToSqlite, ToSqlite};
 
 /// The table that stores definitions.

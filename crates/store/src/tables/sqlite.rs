@@ -9,9 +9,7 @@ use tare_mysql::types::{base_type, is_integer, is_text, parts};
 
 use super::types::{is_exact, sqlite_type};
 use crate::connection::quote;
-
-/// What the name of a CHECK constraint begins with in SQLite.
-pub(crate) const CHECK_PREFIX: &str = "check:";
+use crate::words::CHECK_PREFIX;
 
 /// A table as SQLite has it.
 pub trait ToSqlite {
@@ -81,7 +79,6 @@ impl ToSqlite for TableDef {
             }
         }
         for check in self.checks.iter().filter(|check| !check.is_ignored) {
-            // The prefix tells it from the constraints of `value_check`.
             let name = quote(&format!("{CHECK_PREFIX}{}", check.name));
             let _ = write!(sql, ", CONSTRAINT {name} CHECK ({})", check.condition);
         }
