@@ -28,7 +28,7 @@ use signal_hook::low_level::signal_name;
 use tare_image::OPTIONS_VARIABLE;
 use tare_layout::header::{Header, LIVE};
 use tare_reader::discover;
-use tare_reader::process::{Stat, stat_line};
+use tare_reader::process::{Stat, children, stat_line};
 
 use crate::door;
 use crate::exit::{CANNOT_EXECUTE, Failure, KILLED, NOT_FOUND, NOT_SERVED, RUN_FAILED};
@@ -532,9 +532,8 @@ fn exists(pid: u32) -> bool {
 
 /// The start time in a /proc/PID/stat, in ticks.
 fn started(stat: &str) -> Option<u64> {
-    let stat = Stat::parse(stat)?;
-    let ended = matches!(stat.state(), Some('Z' | 'X')) && stat.threads().is_none_or(|n| n <= 1);
-    if ended { None } else { stat.start_ticks() }
+    let stat = Stat::parse(stat).filter(|stat| !stat.has_ended())?;
+    stat.start_ticks()
 }
 
 /// Every process below `root`.
@@ -543,17 +542,7 @@ fn descendants(root: u32) -> Vec<u32> {
     let mut next = 0;
     while let Some(&pid) = pids.get(next) {
         next += 1;
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-            continue;
-        };
-        for task in tasks.flatten() {
-            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            pids.extend(
-                children
-                    .split_whitespace()
-                    .filter_map(|n| n.parse::<u32>().ok()),
-            );
-        }
+        pids.extend(children(pid));
     }
     pids.remove(0);
     pids

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use tare_client::process::cpu_seconds;
+use tare_reader::process::{self, cpu_seconds, stat_line};
 
 use crate::cell::{Cpu, MachineCpu};
 
@@ -26,19 +26,15 @@ pub struct Stat {
 
 /// Reads /proc/PID/stat, which a zombie has, too; `None` if there is no such process.
 pub fn stat(pid: u32) -> Option<Stat> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The command, in parentheses, may hold anything; proc(5) numbers the fields from 1 and it is the
-    // second.
-    let fields: Vec<&str> = text[text.rfind(')')? + 1..].split_whitespace().collect();
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    let ticks = rustix::param::clock_ticks_per_second() as f64;
+    let line = stat_line(pid).ok()?;
+    let stat = process::Stat::parse(&line)?;
     Some(Stat {
-        user: field(14)? as f64 / ticks,
-        system: field(15)? as f64 / ticks,
-        children_user: field(16)? as f64 / ticks,
-        children_system: field(17)? as f64 / ticks,
-        virtual_kib: field(23)? / 1024,
-        resident_kib: field(24)? * rustix::param::page_size() as u64 / 1024,
+        user: stat.seconds(14)?,
+        system: stat.seconds(15)?,
+        children_user: stat.seconds(16)?,
+        children_system: stat.seconds(17)?,
+        virtual_kib: stat.number(23)? / 1024,
+        resident_kib: stat.number(24)? * rustix::param::page_size() as u64 / 1024,
     })
 }
 
@@ -235,8 +231,6 @@ pub fn with_command(text: &str) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use tare_client::process::is_running;
-
     use super::*;
 
     #[test]
@@ -253,7 +247,6 @@ mod tests {
         let stat = stat(pid).expect("we run");
         assert!(stat.resident_kib > 0 && stat.virtual_kib >= stat.resident_kib);
         assert!(!switches(pid).is_empty());
-        assert!(is_running(pid) && !is_running(u32::MAX >> 1));
     }
 
     #[test]

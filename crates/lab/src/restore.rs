@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use tare_client::Dsn;
-use tare_client::process::is_running;
+use tare_reader::process::is_running;
 
 use crate::connection::Connection;
 

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
-use tare_client::process::is_running;
+use tare_reader::process::is_running;
 
 use crate::proc;
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tare_client::process;
+use tare_reader::process;
 use tare_layout::control::CONSUMERS;
 
 use crate::exit::{FAILED, Failure};

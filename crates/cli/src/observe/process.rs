@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use tare_client::process;
+use tare_reader::process::is_running;
 
 use super::{ObservedServer, Product, QueryError};
 
@@ -34,7 +35,7 @@ impl ObservedServer {
             return Ok(self
                 .about
                 .pid
-                .filter(|pid| process::is_running(*pid))
+                .filter(|pid| is_running(*pid))
                 .ok_or_else(|| "its process does not run on this machine".to_owned()));
         }
         let Ok(Some(dsn)) = self.target.server() else {
@@ -54,7 +55,7 @@ impl ObservedServer {
             .ok()
             .and_then(|pid| pid.trim().parse().ok());
         Ok(pid
-            .filter(|pid| process::is_running(*pid))
+            .filter(|pid| is_running(*pid))
             .ok_or_else(|| format!("its pid file {file} names no process of this machine")))
     }
 }

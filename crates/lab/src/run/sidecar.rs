@@ -106,13 +106,15 @@ impl Program {
 
 #[cfg(test)]
 mod tests {
+    use tare_reader::process::{Stat, stat_line};
+
     use super::*;
     use crate::recipe::Recipe;
 
     /// The state of a process in /proc (R, S, T and so on); `None` if it does not exist.
     fn state(pid: &str) -> Option<char> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit(") ").next()?.chars().next()
+        let line = stat_line(pid.parse().ok()?).ok()?;
+        Stat::parse(&line)?.state()
     }
 
     #[track_caller]

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use tare_history::{Moment, Query, QueryError, Sample, State};
+use tare_reader::process::cpu_seconds;
 
 use super::questions::{QUESTIONS, digests, digests_sql, number};
 use super::text::{Families, Type};
-use crate::proc::{cpu_seconds, resident_bytes};
+use crate::proc::resident_bytes;
 use crate::target::{Open, WatchTarget};
 
 /// Collects the metrics of a server.
@@ -90,7 +91,7 @@ impl Collector {
         let labels = [("name", &*target.name), ("version", &*target.version)];
         to.of("tare_target", Type::Info, "The observed server.")
             .push(labels, 1.0);
-        if let Some(cpu) = target.pid.and_then(|pid| cpu_seconds(&pid.to_string())) {
+        if let Some(cpu) = target.pid.and_then(cpu_seconds) {
             let help = "CPU time of the server's process.";
             to.of("tare_server_cpu_seconds", Type::Counter, help)
                 .push([], cpu);
@@ -112,7 +113,7 @@ impl Collector {
             "What asking for metrics took.",
         )
         .push([], self.took);
-        if let Some(cpu) = cpu_seconds("self") {
+        if let Some(cpu) = cpu_seconds(std::process::id()) {
             let help = "CPU time of the process that tells these metrics.";
             to.of("process_cpu_seconds", Type::Counter, help)
                 .push([], cpu);

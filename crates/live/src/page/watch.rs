@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tare_history::{Answer, QueryError, Schedule};
+use tare_reader::process::cpu_seconds;
 
 use super::timeline::Timeline;
-use crate::proc::{cpu_seconds, resident_bytes};
+use crate::proc::resident_bytes;
 use crate::target::{Open, WatchTarget};
 
 /// The current data of the page.
@@ -227,8 +228,8 @@ impl Watch {
             return Ok(());
         };
         let mut now = Sums {
-            own: cpu_seconds("self"),
-            server: (target.pid).and_then(|pid| cpu_seconds(&pid.to_string())),
+            own: cpu_seconds(std::process::id()),
+            server: target.pid.and_then(cpu_seconds),
             instrumentation: None,
         };
         if target.is_tare {
