@@ -11,8 +11,9 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::attach::Segment;
-use crate::scheduler::{State, TICK};
+use crate::scheduler::State;
 use crate::sessions::{Session, SessionReader};
+use crate::task::TICK;
 
 /// Moments per second.
 pub const RATE: u32 = 10;

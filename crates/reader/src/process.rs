@@ -91,8 +91,15 @@ pub fn cpu_seconds(pid: u32) -> Option<f64> {
     Some(mapping::cpu_time(pid)?.as_secs_f64())
 }
 
-/// The children of a process, of all its threads. A process that ends meanwhile may hide another one. Empty if
-/// the kernel does not list children (CONFIG_PROC_CHILDREN).
+/// The resident memory of a process in bytes: field 2 of its statm, in pages.
+pub fn resident_bytes(pid: u32) -> Option<u64> {
+    let statm = fs::read_to_string(format!("{PROC}/{pid}/statm")).ok()?;
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * rustix::param::page_size() as u64)
+}
+
+/// The children of a process, of all its threads. A process that ends meanwhile may hide another one.
+/// Empty if the kernel does not list children (CONFIG_PROC_CHILDREN).
 pub fn children(pid: u32) -> Vec<u32> {
     children_of(Path::new(PROC), pid)
 }
@@ -103,7 +110,10 @@ pub(crate) fn children_of(proc: &Path, pid: u32) -> Vec<u32> {
     let mut children = Vec::new();
     for task in tasks.into_iter().flatten().flatten() {
         let line = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-        children.extend(line.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        children.extend(
+            line.split_whitespace()
+                .filter_map(|pid| pid.parse::<u32>().ok()),
+        );
     }
     children
 }
@@ -130,7 +140,8 @@ mod tests {
     #[test]
     fn a_zombie_has_ended_unless_other_threads_run() {
         let has_ended = |state: char, threads: u32| {
-            let line = format!("7 (x) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 55 0 0");
+            let line =
+                format!("7 (x) {state} 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 {threads} 0 55 0 0");
             Stat::parse(&line).expect("fields").has_ended()
         };
         assert!(has_ended('Z', 1) && has_ended('X', 0));
@@ -141,6 +152,7 @@ mod tests {
     fn this_process_runs_and_uses_cpu_time() {
         let own = std::process::id();
         assert!(is_running(own) && !is_running(u32::MAX >> 1));
+        assert!(resident_bytes(own) > Some(0) && resident_bytes(u32::MAX >> 1).is_none());
         let before = cpu_seconds(own).expect("it runs");
         let mut x = 0u64;
         while cpu_seconds(own).expect("it runs") - before < 0.03 {
@@ -149,7 +161,10 @@ mod tests {
         // stat has at least what was used before it was read, in ticks of 10 ms.
         let line = stat_line(own).expect("it runs");
         let stat = Stat::parse(&line).expect("fields");
-        let in_stat = stat.seconds(14).zip(stat.seconds(15)).map(|(user, system)| user + system);
+        let in_stat = stat
+            .seconds(14)
+            .zip(stat.seconds(15))
+            .map(|(user, system)| user + system);
         assert!(in_stat >= Some(before), "{in_stat:?} {before}");
         assert_eq!((cpu_seconds(0), cpu_seconds(u32::MAX >> 1)), (None, None));
     }

@@ -1,21 +1,17 @@
 //! What the scheduler says of threads that run a statement, from /proc: running, or asleep, and where.
 //!
-//! A thread is asked for at each moment of sampling, so its files stay open. `schedstat` has the thread's CPU
-//! time and the time for which it was ready to run without a CPU. Whether it sleeps is in `syscall`, with the
-//! system call, if this process may read it (ptrace rights); otherwise in `stat`.
+//! `task.rs` has the files that are read.
 
 use std::collections::HashMap;
-use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use tare_layout::View;
 
 use crate::active::{ActiveThread, active_thread};
-use crate::process::Stat;
 use crate::system_call;
+use crate::task::{CpuShare, Sleep, TaskFiles};
 
 /// What a thread does at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +56,7 @@ impl State {
 
     /// The state of a thread that the scheduler says this of. `draw`: a random number from 0 to 1.
     fn new(task: &TaskReading, has_wait: bool, draw: f64) -> Self {
-        match (task.is_asleep, task.cpu_share) {
+        match (task.sleep.is_asleep, task.cpu_share) {
             (Some(true), _) if has_wait => Self::Waiting,
             (Some(true), _) => Self::Blocked,
             (Some(false), Some(share)) if draw < share => Self::OnCpu,
@@ -79,127 +75,45 @@ pub struct Activity {
     pub system_call: Option<Arc<str>>,
 }
 
-/// What the kernel says of a thread.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct TaskReading {
-    /// Whether it sleeps.
-    is_asleep: Option<bool>,
-    /// The number of the system call in which it sleeps; -1: it sleeps in none, for instance for a page.
-    system_call: Option<i64>,
-    /// Of the time in which it could run lately, the share in which it did.
-    cpu_share: Option<f64>,
-}
-
-/// CPU time and time without a CPU of a thread since its start, in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Accounting {
-    cpu: u64,
-    delay: u64,
-}
-
-impl Accounting {
-    /// Reads schedstat; `None` if the kernel counts nothing.
-    fn parse(text: &str) -> Option<Self> {
-        let mut fields = text.split_ascii_whitespace().map(str::parse::<u64>);
-        let mut next = || fields.next()?.ok();
-        let (cpu, delay, slices) = (next()?, next()?, next()?);
-        (slices != 0).then_some(Self { cpu, delay })
-    }
-
-    /// The share of CPU time in what was added since `before`. A thread that got no CPU time waited for one.
-    fn cpu_share(self, before: Self) -> f64 {
-        let cpu = self.cpu.saturating_sub(before.cpu) as f64;
-        let delay = self.delay.saturating_sub(before.delay) as f64;
-        if cpu == 0.0 { 0.0 } else { cpu / (cpu + delay) }
-    }
-}
-
-/// The kernel adds the CPU time of a thread that runs at its ticks, which are at most this far apart.
-pub(crate) const TICK: Duration = Duration::from_millis(20);
-
-/// The share of CPU time is that since a reading at least this long ago: the kernel adds the time without a CPU
-/// only when the thread gets one. Before there is such a reading, one that is a [`TICK`] old is used.
-const SHARE_PERIOD: Duration = Duration::from_millis(250);
-
-/// The accounting of a thread that sleeps is read when it wakes, or when the last reading is older than this.
-const MAX_AGE: Duration = Duration::from_secs(1);
-
 /// Threads whose files stay open; those of others are opened each time.
 const MAX_OPEN: usize = 200;
 
 /// A thread of the process whose files are open.
 struct Task {
-    schedstat: Option<File>,
-    sleep: File,
-    /// Whether `sleep` is `syscall`; otherwise it is `stat`.
-    has_system_call: bool,
-    /// The reading from which the share counts; `None`: from the thread's start.
-    before: Option<Accounting>,
-    /// A later one, from which the share will count, and its time.
-    next: Option<(Accounting, Instant)>,
+    files: TaskFiles,
+    share: CpuShare,
     /// The number of the moment at which the thread was last read.
     moment: u64,
 }
 
 impl Task {
-    /// Reads the thread; `None` if it has ended, or may not be read.
-    fn read(&mut self, buffer: &mut [u8]) -> Option<TaskReading> {
-        let text = read_text(&self.sleep, buffer)?;
-        let (is_asleep, system_call) = match self.has_system_call {
-            true => parse_system_call(text),
-            false => (Stat::parse(text).map(|stat| stat.is_asleep()), None),
+    /// Reads the thread's share of CPU time, if it is used.
+    fn complete(&mut self, sleep: Sleep) -> io::Result<TaskReading> {
+        let cpu_share = match self.share.is_needed(sleep) {
+            true => self.share.update(self.files.read_accounting()?),
+            false => None,
         };
-        // Of a thread that sleeps, the share is not used.
-        let age = self.next.map(|(_, at)| at.elapsed());
-        let cpu_share = match is_asleep {
-            Some(true) if age.is_some_and(|age| age < MAX_AGE) => None,
-            _ => self.read_share(age, buffer)?,
-        };
-        Some(TaskReading {
-            is_asleep,
-            system_call,
-            cpu_share,
-        })
-    }
-
-    /// Reads the share of CPU time, if the kernel counts it. `age`: of the later reading.
-    fn read_share(&mut self, age: Option<Duration>, buffer: &mut [u8]) -> Option<Option<f64>> {
-        let Some(file) = &self.schedstat else {
-            return Some(None);
-        };
-        let Some(now) = Accounting::parse(read_text(file, buffer)?) else {
-            return Some(None);
-        };
-        let period = self.before.map_or(TICK, |_| SHARE_PERIOD);
-        if age.is_none_or(|age| age >= period) {
-            self.before = self.next.map(|(before, _)| before);
-            self.next = Some((now, Instant::now()));
-        }
-        Some(Some(now.cpu_share(self.before.unwrap_or_default())))
+        Ok(TaskReading { sleep, cpu_share })
     }
 }
 
-/// Reads `syscall`: whether the thread sleeps, and in which system call.
-fn parse_system_call(text: &str) -> (Option<bool>, Option<i64>) {
-    let first = text.split_ascii_whitespace().next().unwrap_or_default();
-    match (first, first.parse()) {
-        ("running", _) => (Some(false), None),
-        (_, Ok(number)) => (Some(true), Some(number)),
-        _ => (None, None),
-    }
+/// What the kernel says of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct TaskReading {
+    /// Whether it sleeps, and in which system call.
+    pub sleep: Sleep,
+    /// Of the time in which it could run lately, the share in which it did.
+    pub cpu_share: Option<f64>,
 }
 
-/// A file's text, as far as the buffer holds it.
-fn read_text<'b>(file: &File, buffer: &'b mut [u8]) -> Option<&'b str> {
-    let length = file.read_at(buffer, 0).ok()?;
-    // Only the name of a program, which comes early in stat, may be anything but ASCII.
-    let end =
-        std::str::from_utf8(&buffer[..length]).map_or_else(|error| error.valid_up_to(), str::len);
-    match end == length {
-        true => std::str::from_utf8(&buffer[..length]).ok(),
-        false => {
-            let name_end = buffer[..length].iter().rposition(|byte| *byte == b')')?;
-            std::str::from_utf8(&buffer[name_end..length]).ok()
+impl TaskReading {
+    /// What the thread does, which is or is not inside a wait.
+    pub fn activity(&self, has_wait: bool, random: &mut fastrand::Rng) -> Activity {
+        let state = State::new(self, has_wait, random.f64());
+        let number = self.sleep.system_call.filter(|_| state == State::Blocked);
+        Activity {
+            state,
+            system_call: number.map(system_call::name),
         }
     }
 }
@@ -273,57 +187,31 @@ impl Scheduler {
             true => self.task(os_id).unwrap_or_default(),
             false => TaskReading::default(),
         };
-        let state = State::new(&reading, has_wait, self.random.f64());
-        let number = reading.system_call.filter(|_| state == State::Blocked);
-        Activity {
-            state,
-            system_call: number.map(system_call::name),
-        }
+        reading.activity(has_wait, &mut self.random)
     }
 
     fn task(&mut self, os_id: u64) -> Option<TaskReading> {
-        let mut buffer = [0; 1024];
         if let Some(task) = self.open.get_mut(&os_id) {
             task.moment = self.moment;
-            if let Some(reading) = task.read(&mut buffer) {
+            let sleep = task.files.read_sleep();
+            if let Ok(reading) = sleep.and_then(|sleep| task.complete(sleep)) {
                 return Some(reading);
             }
             // The thread has ended, and another one may have its id.
             self.open.remove(&os_id);
         }
-        let mut task = self.open_task(os_id)?;
-        let reading = match task.read(&mut buffer) {
-            None if task.has_system_call => {
-                // Opening is allowed where reading is not.
-                self.may_read_system_calls = false;
-                task = self.open_task(os_id)?;
-                task.read(&mut buffer)
-            }
-            reading => reading,
+        let directory = self.process.join("task").join(os_id.to_string());
+        let (files, sleep) = TaskFiles::open(&directory, &mut self.may_read_system_calls).ok()?;
+        let mut task = Task {
+            files,
+            share: CpuShare::default(),
+            moment: self.moment,
         };
+        let reading = task.complete(sleep).ok();
         if self.open.len() < MAX_OPEN {
             self.open.insert(os_id, task);
         }
         reading
-    }
-
-    fn open_task(&mut self, os_id: u64) -> Option<Task> {
-        let directory = self.process.join("task").join(os_id.to_string());
-        let system_call = match self.may_read_system_calls {
-            true => File::open(directory.join("syscall")).ok(),
-            false => None,
-        };
-        Some(Task {
-            schedstat: File::open(directory.join("schedstat")).ok(),
-            has_system_call: system_call.is_some(),
-            sleep: match system_call {
-                Some(file) => file,
-                None => File::open(directory.join("stat")).ok()?,
-            },
-            before: None,
-            next: None,
-            moment: self.moment,
-        })
     }
 }
 
@@ -351,11 +239,11 @@ mod tests {
     use super::*;
 
     fn task(is_asleep: Option<bool>, cpu_share: Option<f64>) -> TaskReading {
-        TaskReading {
+        let sleep = Sleep {
             is_asleep,
             system_call: None,
-            cpu_share,
-        }
+        };
+        TaskReading { sleep, cpu_share }
     }
 
     #[test]
@@ -380,31 +268,6 @@ mod tests {
             assert_eq!(state, expected, "{is_asleep:?} {share:?} {has_wait} {draw}");
             assert_eq!(State::from_name(state.name()), Some(state));
         }
-    }
-
-    #[test]
-    fn shares_come_from_what_was_added() {
-        let at = |cpu, delay| Accounting { cpu, delay };
-        assert_eq!(at(50, 10).cpu_share(at(20, 0)), 0.75);
-        assert_eq!(at(50, 10).cpu_share(at(50, 10)), 0.0, "it got no CPU time");
-        assert_eq!(at(50, 10).cpu_share(at(50, 0)), 0.0);
-        assert_eq!(at(5, 0).cpu_share(at(50, 10)), 0.0, "of another thread");
-        assert_eq!(Accounting::parse("70 30 2\n"), Some(at(70, 30)));
-        for nothing in ["0 0 0\n", "", "70 30", "x 1 2"] {
-            assert_eq!(Accounting::parse(nothing), None, "{nothing}");
-        }
-    }
-
-    #[test]
-    fn the_system_call_of_a_thread_implies_that_it_sleeps() {
-        let futex = "202 0x7f0 0x80 0x0 0x0 0x0 0x0 0x7ffd 0x7f1\n";
-        assert_eq!(parse_system_call(futex), (Some(true), Some(202)));
-        assert_eq!(parse_system_call("running\n"), (Some(false), None));
-        assert_eq!(
-            parse_system_call("-1 0x7ffd 0x7f1\n"),
-            (Some(true), Some(-1))
-        );
-        assert_eq!(parse_system_call(""), (None, None));
     }
 
     /// A directory like /proc/PID, which is removed at the end.

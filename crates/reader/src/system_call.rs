@@ -1,4 +1,4 @@
-//! Names of the system calls in which a server's threads sleep.
+//! Names of the system calls in which threads sleep.
 
 use std::sync::Arc;
 
@@ -21,7 +21,14 @@ names! {
     recvfrom SYS_recvfrom recvmsg SYS_recvmsg sendto SYS_sendto sendmsg SYS_sendmsg
     accept SYS_accept accept4 SYS_accept4 connect SYS_connect
     rt_sigtimedwait SYS_rt_sigtimedwait wait4 SYS_wait4 semtimedop SYS_semtimedop
-    mmap SYS_mmap munmap SYS_munmap madvise SYS_madvise mprotect SYS_mprotect
+    mmap SYS_mmap munmap SYS_munmap madvise SYS_madvise mprotect SYS_mprotect brk SYS_brk mremap SYS_mremap
+    waitid SYS_waitid rt_sigsuspend SYS_rt_sigsuspend restart_syscall SYS_restart_syscall
+    semop SYS_semop msgrcv SYS_msgrcv msgsnd SYS_msgsnd futex_waitv SYS_futex_waitv
+    epoll_pwait2 SYS_epoll_pwait2 recvmmsg SYS_recvmmsg sendmmsg SYS_sendmmsg
+    sendfile SYS_sendfile splice SYS_splice copy_file_range SYS_copy_file_range
+    getdents64 SYS_getdents64 statx SYS_statx newfstatat SYS_newfstatat fstat SYS_fstat truncate SYS_truncate
+    mkdirat SYS_mkdirat ioctl SYS_ioctl getrandom SYS_getrandom sched_yield SYS_sched_yield
+    clone SYS_clone clone3 SYS_clone3 execve SYS_execve exit SYS_exit exit_group SYS_exit_group
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -33,6 +40,11 @@ const OLD_NAMES: &[(i64, &str)] = &[
     (libc::SYS_unlink, "unlink"),
     (libc::SYS_rename, "rename"),
     (libc::SYS_pause, "pause"),
+    (libc::SYS_vfork, "vfork"),
+    (libc::SYS_fork, "fork"),
+    (libc::SYS_stat, "stat"),
+    (libc::SYS_lstat, "lstat"),
+    (libc::SYS_mkdir, "mkdir"),
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const OLD_NAMES: &[(i64, &str)] = &[];

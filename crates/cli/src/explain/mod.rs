@@ -14,8 +14,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use tare_reader::process;
 use tare_layout::control::CONSUMERS;
+use tare_reader::process;
 
 use crate::exit::{FAILED, Failure};
 use crate::observe::sampling::Sampling;

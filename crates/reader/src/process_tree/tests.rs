@@ -1,0 +1,168 @@
+//! Processes in a directory like /proc.
+
+use super::*;
+
+/// A directory like /proc, which is removed at the end.
+struct Proc(PathBuf);
+
+impl Proc {
+    fn new(name: &str) -> Self {
+        let directory = format!("tare-tree-{}-{name}", std::process::id());
+        let proc = Self(std::env::temp_dir().join(directory));
+        proc.write("loadavg", "0.00 0.00 0.00 1/2 7\n");
+        proc
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("created");
+        fs::write(path, text).expect("written");
+    }
+
+    /// A process with threads whose ids follow its own, and with children.
+    fn process(&self, pid: u32, parent: u32, start: u64, threads: u32, children: &str) {
+        let stat = format!(
+            "{pid} (pg) S {parent} 1 1 0 -1 0 0 0 0 0 3 4 0 0 20 0 {threads} 0 {start} 0 0"
+        );
+        self.write(&format!("{pid}/stat"), &stat);
+        self.write(
+            &format!("{pid}/status"),
+            &format!("Tgid:\t{pid}\nUid:\t5\t5\t5\t5\n"),
+        );
+        for id in pid..pid + threads {
+            self.write(&format!("{pid}/task/{id}/schedstat"), "100 10 1\n");
+            self.write(&format!("{pid}/task/{id}/syscall"), "running\n");
+            self.write(&format!("{pid}/task/{id}/comm"), "worker\n");
+        }
+        self.write(&format!("{pid}/task/{pid}/children"), children);
+    }
+
+    fn remove(&self, path: &str) {
+        fs::remove_dir_all(self.0.join(path)).expect("removed");
+    }
+
+    /// The kernel has started a process or thread.
+    fn start_any(&self, id: u32) {
+        self.write("loadavg", &format!("0.00 0.00 0.00 1/2 {id}\n"));
+    }
+
+    fn tree(&self, pid: u32) -> ProcessTree {
+        ProcessTree::below(&self.0, pid).expect("it runs")
+    }
+}
+
+impl Drop for Proc {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pids(tree: &ProcessTree) -> Vec<u32> {
+    tree.processes().keys().copied().collect()
+}
+
+#[test]
+fn an_id_that_is_used_again_is_another_process() {
+    let proc = Proc::new("reuse");
+    proc.process(10, 1, 500, 1, "20 30");
+    proc.process(20, 10, 600, 1, "40");
+    proc.process(30, 10, 600, 1, "");
+    proc.process(40, 20, 600, 1, "");
+    let mut tree = proc.tree(10);
+    assert_eq!(pids(&tree), [10, 20, 30, 40]);
+    // 20 has ended, and another process has its id. Its child belongs to another parent now.
+    proc.process(10, 1, 500, 1, "30");
+    proc.process(20, 1, 700, 1, "");
+    proc.process(40, 1, 600, 1, "");
+    proc.start_any(20);
+    tree.read().expect("it runs");
+    assert_eq!(pids(&tree), [10, 30, 40]);
+    // A child that took the id of an ended one is observed from its start.
+    proc.process(30, 10, 900, 2, "");
+    proc.start_any(30);
+    let threads = tree.read().expect("it runs");
+    let of_child: Vec<u64> = (threads.iter())
+        .filter(|thread| thread.process_id == 30)
+        .map(|thread| thread.usage.cpu_ns)
+        .collect();
+    assert_eq!(of_child, [100, 100]);
+    // An id that a list of children has, and another parent.
+    proc.process(10, 1, 500, 1, "30 50");
+    proc.process(50, 1, 900, 1, "");
+    proc.start_any(50);
+    tree.read().expect("it runs");
+    assert_eq!(pids(&tree), [10, 30, 40]);
+    // The process itself.
+    proc.process(10, 1, 501, 1, "30");
+    proc.start_any(10);
+    assert!(matches!(tree.read(), Err(ProcessError::Ended { pid: 10 })));
+}
+
+#[test]
+fn open_files_and_threads_are_bounded() {
+    let proc = Proc::new("bounds");
+    let threads = MAX_OPEN as u32 + 50;
+    proc.process(10, 1, 500, threads, "");
+    assert_eq!((max_open(None), max_open(Some(1024))), (MAX_OPEN, MAX_OPEN));
+    assert_eq!((max_open(Some(100)), max_open(Some(20))), (9, 0));
+    let mut tree = proc.tree(10);
+    tree.max_open = MAX_OPEN;
+    for thread in tree.threads.values_mut() {
+        thread.files = None;
+    }
+    tree.open = 0;
+    let open = |tree: &ProcessTree| {
+        let files = tree
+            .threads
+            .values()
+            .filter(|thread| thread.files.is_some());
+        (tree.open, files.count())
+    };
+    assert_eq!(tree.read().expect("it runs").len(), threads as usize);
+    assert_eq!(open(&tree), (MAX_OPEN, MAX_OPEN));
+    for id in 11..10 + threads {
+        proc.remove(&format!("10/task/{id}"));
+    }
+    proc.start_any(9);
+    assert_eq!(tree.read().expect("it runs").len(), 1);
+    assert_eq!((open(&tree), tree.threads.len()), ((1, 1), 1));
+}
+
+#[test]
+fn a_thread_that_has_not_run_for_long_is_idle() {
+    let proc = Proc::new("idle");
+    proc.process(10, 1, 500, 1, "");
+    proc.write("10/task/10/syscall", "202 0x0\n");
+    let mut tree = proc.tree(10);
+    let mut read = |is_old: bool| {
+        if is_old {
+            let thread = tree.threads.get_mut(&10).expect("it runs");
+            thread.last_ran = Instant::now().checked_sub(IDLE_AFTER).expect("time");
+        }
+        let threads = tree.read().expect("it runs");
+        (threads[0].is_idle, threads[0].usage.cpu_ns)
+    };
+    assert_eq!(read(false), (false, 0), "it is new to the observer");
+    assert_eq!(read(true), (true, 0));
+    proc.write("10/task/10/schedstat", "130 10 2\n");
+    assert_eq!(read(true), (false, 30));
+    proc.write("10/task/10/syscall", "running\n");
+    assert_eq!(read(true), (false, 30), "it runs now");
+}
+
+#[test]
+fn without_the_right_to_read_system_calls_the_kernels_function_takes_their_place() {
+    let proc = Proc::new("wchan");
+    proc.process(10, 1, 500, 1, "");
+    fs::remove_file(proc.0.join("10/task/10/syscall")).expect("removed");
+    proc.write(
+        "10/task/10/stat",
+        "10 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 500 0 0",
+    );
+    proc.write("10/task/10/wchan", "futex_wait_queue");
+    let mut tree = proc.tree(10);
+    let threads = tree.read().expect("it runs");
+    let activity = &threads[0].activity;
+    assert_eq!(activity.state, State::Blocked);
+    assert_eq!(activity.system_call.as_deref(), Some("futex_wait_queue"));
+}
