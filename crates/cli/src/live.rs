@@ -13,6 +13,7 @@ use tare_live::Live;
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source;
 use crate::observe::ObservedServer;
+use crate::processes;
 use crate::record::{check_consumers, check_sampling, rate, time};
 use crate::sql::Target;
 
@@ -22,7 +23,7 @@ use crate::sql::Target;
 /// users, hosts, schemas, files and tables behind them, who blocks whom, and what Tare costs. Click
 /// to filter, drag to select time. For a program that uses Tare, or a server behind tare run, it reads
 /// shared memory, and the server executes nothing. It queries any other server (--dsn) in SQL, one
-/// statement for each moment.
+/// statement for each moment. Of a program that does not use Tare (--pid) it displays the threads.
 ///
 /// Open the printed address: it has a token, without which every request is refused. The page changes
 /// nothing and needs nothing from the network.
@@ -78,15 +79,12 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let target = match args.history.is_none() || is_named {
         true => {
             // Report problems here, and not in the page.
-            let mut observed = ObservedServer::open(args.target.clone())?;
-            check_sampling(&mut *metrics_source::source(&args.target)?)?;
-            if let Some(line) = check_consumers(&mut observed)? {
+            if let Some(line) = check(&args.target)? {
                 eprintln!("tare: {line}");
             }
             let usual = if args.target.is_segment() { 10.0 } else { 1.0 };
-            let target = args.target.clone();
-            let open = Box::new(move || metrics_source::open(&target));
-            Some((open as tare_live::Open, args.rate.unwrap_or(usual)))
+            let open = metrics_source::reopening(args.target.clone());
+            Some((open, args.rate.unwrap_or(usual)))
         }
         false => None,
     };
@@ -101,6 +99,16 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     println!("Open {address}");
     signals.forever().next();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Checks that a target can be sampled. Returns remarks.
+fn check(target: &Target) -> Result<Option<String>, Failure> {
+    if let Some(source) = metrics_source::process_source(target)? {
+        return Ok(Some(processes::describe(source.tree())));
+    }
+    let mut observed = ObservedServer::open(target.clone())?;
+    check_sampling(&mut *metrics_source::source(target)?)?;
+    check_consumers(&mut observed)
 }
 
 /// Reads the end of a history.

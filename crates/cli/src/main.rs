@@ -21,6 +21,8 @@ mod manual;
 mod metrics_source;
 mod observe;
 mod output;
+#[cfg(any(feature = "history", feature = "terminal"))]
+mod processes;
 mod ps;
 mod querystat;
 #[cfg(feature = "history")]

@@ -1,11 +1,12 @@
-//! Opens a segment or server for `tare record`, `tare live` and `--metrics`, whose crates know neither.
+//! Opens a segment, server or process for `tare record`, `tare live` and `--metrics`, whose crates know none of them.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use tare_history::{
-    Answer, NoRowLocks, Query, RowLockWait, RowLocks, SegmentSource, ServerSource, Source,
+    Answer, NoRowLocks, ProcessSource, Query, RowLockWait, RowLocks, SegmentSource, ServerSource,
+    Source,
 };
 use tare_live::{Figures, Metrics, Open, WatchTarget};
 use tare_reader::Segment;
@@ -13,6 +14,7 @@ use tare_reader::Segment;
 use crate::exit::{FAILED, Failure};
 use crate::observe::row_locks::RowLockReader;
 use crate::observe::{self, ObservedServer, Product, QueryError};
+use crate::processes;
 use crate::ps::process;
 use crate::sql::{Local, SqlSession, Target, local};
 
@@ -72,6 +74,14 @@ fn segment_source(segment: Arc<Segment>) -> Box<dyn Source> {
     Box::new(SegmentSource::new(segment, row_locks(reader, None)))
 }
 
+/// The source of samples of a process without a segment, if the target is one.
+pub fn process_source(target: &Target) -> Result<Option<ProcessSource>, Failure> {
+    let pid = target.process_without_segment();
+    pid.map(ProcessSource::new)
+        .transpose()
+        .map_err(processes::failure)
+}
+
 /// The source of samples: a segment, or a server on a connection of its own.
 pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
     if target.is_segment() {
@@ -93,9 +103,34 @@ pub fn find_threads(server: &mut ObservedServer) -> Result<u32, String> {
     }
 }
 
+/// Opens a target of the command line, also again after it was lost. A process that has ended does not come
+/// back: another one may have its id.
+pub fn reopening(target: Target) -> Open {
+    let mut process = None;
+    Box::new(move || {
+        if let Some(name) = &process {
+            return Err(format!("{name} has ended"));
+        }
+        let opened = open(&target)?;
+        process = opened.server.is_none().then(|| opened.name.clone());
+        Ok(opened)
+    })
+}
+
 /// Opens a target of the command line.
-pub fn open(target: &Target) -> Result<WatchTarget, String> {
+fn open(target: &Target) -> Result<WatchTarget, String> {
     let message = |failure: Failure| failure.message;
+    if let Some(source) = process_source(target).map_err(message)? {
+        let (pid, _) = source.tree().root();
+        return Ok(WatchTarget {
+            pid: Some(pid),
+            is_tare: false,
+            name: processes::name(source.tree()),
+            version: process::version(pid).unwrap_or_default(),
+            source: Box::new(source),
+            server: None,
+        });
+    }
     let source = source(target).map_err(message)?;
     let mut observed = ObservedServer::open(target.clone()).map_err(message)?;
     let pid = observed.find_process().ok().and_then(Result::ok);
@@ -109,7 +144,7 @@ pub fn open(target: &Target) -> Result<WatchTarget, String> {
         is_tare: observed.about.product == Product::Tare,
         name: observed.about.name.clone(),
         version: server.unwrap_or_else(|| observed.about.version.clone()),
-        server: Box::new(SessionClient(observed.into_session())),
+        server: Some(Box::new(SessionClient(observed.into_session()))),
     })
 }
 
@@ -135,7 +170,7 @@ pub fn open_segment(segment: Option<Arc<Segment>>) -> Result<WatchTarget, String
         source,
         pid: Some(pid),
         is_tare: true,
-        server: Box::new(server),
+        server: Some(Box::new(server)),
     })
 }
 

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-use tare_history::{EndReason, Event, Options, Recorder, Retention, Sampling, Source};
+use tare_history::{EndReason, Event, Options, Query, Recorder, Retention, Sampling, Source};
 use tare_live::Figures;
 
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, MetricsOptions, SessionClient};
 use crate::observe::{self, ObservedServer, QueryError};
+use crate::processes;
 use crate::sql::Target;
 
 /// Record what a server's sessions do, in Parquet files
@@ -21,7 +22,8 @@ use crate::sql::Target;
 /// ten seconds it also records the growth of digests, waits, files, tables, users, errors, memory and
 /// status variables. For a program that uses Tare, or a server behind tare run, it reads shared
 /// memory, and the server executes nothing. It queries any other server (--dsn) in SQL, one statement
-/// for each moment, and prints the cost of that.
+/// for each moment, and prints the cost of that. Of a program that does not use Tare (--pid) it records
+/// the threads, with states, CPU and system calls (docs/processes.md).
 ///
 /// Complete files appear in DIR/TABLE/date=/hour=/host=/, where DuckDB reads them as tables;
 /// docs/history.md describes them. A kill loses at most ten seconds, and the next tare record with
@@ -143,9 +145,8 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     let mut connection = Connection::open(args)?;
     let is_segment = args.target.is_segment();
     let figures = Arc::new(Figures::default());
-    let again = args.target.clone();
     (args.metrics).start(
-        Box::new(move || metrics_source::open(&again)),
+        metrics_source::reopening(args.target.clone()),
         Some(Arc::clone(&figures)),
     )?;
     let began = Instant::now();
@@ -177,7 +178,10 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         }
         let ended = recorder.record(
             &mut *connection.source,
-            &mut connection.client,
+            connection
+                .client
+                .as_mut()
+                .map(|client| client as &mut dyn Query),
             &mut |event| match event {
                 Event::Refused(kind, why) if is_first => {
                     eprintln!("tare: growth of kind {kind} is not recorded: {why}")
@@ -255,10 +259,11 @@ fn wait_for_server(
     }
 }
 
-/// An open server or segment.
+/// An open server, segment or process.
 struct Connection {
     source: Box<dyn Source>,
-    client: SessionClient,
+    /// `None` for a process without a segment.
+    client: Option<SessionClient>,
     server: String,
     warnings: Vec<String>,
 }
@@ -266,6 +271,17 @@ struct Connection {
 impl Connection {
     /// Opens the target, and checks that it can be sampled.
     fn open(args: &Args) -> Result<Self, Failure> {
+        if let Some(source) = metrics_source::process_source(&args.target)? {
+            let mut warnings = vec![processes::describe(source.tree())];
+            warnings.extend(source.unknown_states());
+            let (_, program) = source.tree().root();
+            return Ok(Self {
+                server: args.server.clone().unwrap_or_else(|| program.to_owned()),
+                source: Box::new(source),
+                client: None,
+                warnings,
+            });
+        }
         let mut observed = ObservedServer::open(args.target.clone())?;
         let server = match &args.server {
             Some(name) => name.clone(),
@@ -281,7 +297,7 @@ impl Connection {
         );
         Ok(Self {
             source,
-            client: SessionClient(observed.into_session()),
+            client: Some(SessionClient(observed.into_session())),
             server,
             warnings,
         })

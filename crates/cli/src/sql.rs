@@ -56,7 +56,8 @@ pub struct Args {
 /// The target of a query; at most one of them.
 #[derive(clap::Args, Clone, Debug)]
 pub struct Target {
-    /// The program with this process id
+    /// The program with this process id. tare top, record and live also observe one that does not use Tare, with
+    /// all processes below it: threads, their states and CPU
     #[arg(long, value_name = "N", conflicts_with = "segment")]
     pid: Option<u32>,
 
@@ -137,7 +138,14 @@ impl Target {
         self.pid.is_some()
     }
 
-    /// Whether a segment is read.
+    /// The process of --pid, if it runs and has no segment. Its threads are observed through /proc.
+    #[cfg(any(feature = "history", feature = "terminal"))]
+    pub fn process_without_segment(&self) -> Option<u32> {
+        let pid = self.pid.filter(|_| !self.server.is_given())?;
+        crate::processes::has_no_segment(pid).then_some(pid)
+    }
+
+    /// Whether no server is queried, but a segment or a process.
     pub fn is_segment(&self) -> bool {
         !self.server.is_given()
     }

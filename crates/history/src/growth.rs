@@ -64,6 +64,31 @@ pub struct GrowthRow {
     pub value: Option<i64>,
 }
 
+/// A row of counters that a source has itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Total {
+    kind: &'static str,
+    name: String,
+    sums: [Option<u64>; SUMS],
+}
+
+impl Total {
+    /// A row, whose sums `fill` fills.
+    pub fn new(
+        kind: &'static str,
+        name: &str,
+        fill: impl FnOnce(&mut [Option<u64>; SUMS]),
+    ) -> Self {
+        let mut sums = [None; SUMS];
+        fill(&mut sums);
+        Self {
+            kind,
+            name: name.to_owned(),
+            sums,
+        }
+    }
+}
+
 /// The text of a new digest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text {
@@ -138,6 +163,16 @@ impl Growth {
         }
         self.started = true;
         Ok((grown, texts))
+    }
+
+    /// The growth of a source's own counters since the last call.
+    pub fn since_totals(&mut self, totals: Vec<Total>) -> Vec<GrowthRow> {
+        let rows = totals.into_iter();
+        let grown =
+            rows.filter_map(|total| self.row(total.kind, None, total.name, (total.sums, None)));
+        let grown = grown.collect();
+        self.started = true;
+        grown
     }
 
     fn row(

@@ -2,10 +2,10 @@
 //! counters, in Parquet files that other engines read. `docs/history.md` describes the files.
 //!
 //! ```text
-//! segment ---- segment.rs \
-//!                          recorder.rs -> writer.rs -> batch.rs -> run.rs -> DIR/TABLE/.../*.parquet
-//! server (SQL) - server.rs /   growth.rs                         retention.rs removes the oldest
-//!                                            past.rs and scan.rs read them back
+//! segment ------ segment.rs \
+//! process ------ process.rs  recorder.rs -> writer.rs -> batch.rs -> run.rs -> DIR/TABLE/.../*.parquet
+//! server (SQL) - server.rs  /   growth.rs                         retention.rs removes the oldest
+//!                                             past.rs and scan.rs read them back
 //! ```
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod error;
 mod growth;
 mod hour;
 mod past;
+mod process;
 mod query;
 mod recorder;
 mod retention;
@@ -35,8 +36,9 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 
 pub use batch::Value;
 pub use error::Error;
-pub use growth::{GrowthRow, SUMS, Text};
+pub use growth::{GrowthRow, SUMS, Text, Total};
 pub use past::{Past, Record};
+pub use process::ProcessSource;
 pub use query::{Answer, Query, QueryError};
 pub use recorder::{EndReason, Event, Options, Recorder, Sampling};
 pub use retention::Retention;

@@ -318,6 +318,7 @@ impl NamedRow<'_> {
             state: self.text("state").and_then(|name| State::from_name(&name)),
             system_call: self.text("system_call"),
             is_exact: self.long("is_exact").map(|is| is != 0),
+            process_id: self.unsigned("process_id"),
         }
     }
 }

@@ -95,20 +95,21 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// Records until it is stopped or the server has gone.
+    /// Records until it is stopped or the server has gone. Growth is that of the server's counters, or of the
+    /// source's own if there is no server.
     ///
     /// # Errors
     /// [`Error`]: for instance, the disk is full. Files that were written before stay.
     pub fn record(
         mut self,
         source: &mut dyn Source,
-        server: &mut dyn Query,
+        mut server: Option<&mut dyn Query>,
         notify: &mut dyn FnMut(Event),
     ) -> Result<EndReason, Error> {
         let began = Instant::now();
         let (mut written, mut settled) = (began, began);
         let mut schedule = Schedule::new(self.options.rate);
-        let mut ended = self.record_growth(server, notify).err();
+        let mut ended = self.record_growth(source, &mut server, notify).err();
         while ended.is_none() {
             if !self.wait_until(schedule.next(Instant::now()), began) {
                 ended = Some(EndReason::Stopped);
@@ -127,7 +128,7 @@ impl<'a> Recorder<'a> {
                 }
             }
             if written.elapsed() >= self.options.write_every {
-                ended = ended.or(self.record_growth(server, notify).err());
+                ended = ended.or(self.record_growth(source, &mut server, notify).err());
                 self.notify_written(written.elapsed(), notify);
                 self.writer.write()?;
                 written = Instant::now();
@@ -138,7 +139,7 @@ impl<'a> Recorder<'a> {
             }
         }
         // The last growth counts, too.
-        let _ = self.record_growth(server, notify);
+        let _ = self.record_growth(source, &mut server, notify);
         self.notify_written(written.elapsed(), notify);
         self.writer.write()?;
         self.writer.end()?;
@@ -168,13 +169,17 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Queries growth and adds it to the rows.
+    /// Reads growth and adds it to the rows.
     fn record_growth(
         &mut self,
-        server: &mut dyn Query,
+        source: &mut dyn Source,
+        server: &mut Option<&mut dyn Query>,
         notify: &mut dyn FnMut(Event),
     ) -> Result<(), EndReason> {
-        let answer = self.growth.since(server);
+        let answer = match server {
+            Some(server) => self.growth.since(&mut **server),
+            None => Ok((self.growth.since_totals(source.read_totals()), Vec::new())),
+        };
         for (kind, why) in self.growth.refused() {
             notify(Event::Refused(kind, why));
         }

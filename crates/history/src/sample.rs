@@ -6,9 +6,10 @@ use std::time::SystemTime;
 use tare_mysql::secret::redact;
 use tare_reader::scheduler::State;
 
+use crate::growth::Total;
 use crate::query::QueryError;
 
-/// A thread that runs a statement or waits. The columns of table `samples`.
+/// A thread that is not idle. The columns of table `samples`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// The thread's id.
@@ -49,12 +50,14 @@ pub struct Sample {
     pub wait_ns: Option<u64>,
     /// The thread that holds the object.
     pub blocker: Option<u64>,
-    /// What it does, if it runs a statement and its server's process is on this machine.
+    /// What it does, if it runs a statement or has no statements, and its process is on this machine.
     pub state: Option<State>,
     /// The system call in which it sleeps outside of any wait.
     pub system_call: Option<Arc<str>>,
     /// Whether the server counts all events exactly now.
     pub is_exact: Option<bool>,
+    /// The thread's process, if processes without a segment are observed.
+    pub process_id: Option<u64>,
 }
 
 /// The text of a statement as samples have it: without passwords. MariaDB removes none itself.
@@ -73,13 +76,18 @@ pub struct Moment {
     pub samples: Vec<Sample>,
 }
 
-/// A server or segment that can be sampled.
+/// A server, a segment or processes that can be sampled.
 pub trait Source {
     /// Samples all threads.
     ///
     /// # Errors
     /// [`QueryError`]: the connection is lost, or the server refuses the query.
     fn read_moment(&mut self) -> Result<Moment, QueryError>;
+
+    /// Reads counters that the source has itself, and no server.
+    fn read_totals(&mut self) -> Vec<Total> {
+        Vec::new()
+    }
 
     /// Why the states of threads are unknown, if they are.
     fn unknown_states(&self) -> Option<String> {

@@ -70,7 +70,7 @@ pub static MOMENTS: Table = Table {
         SERVER,
         column("seconds", Type::Double, "Seconds that the moment represents: its interval, and those before it without a moment."),
         column("threads", Type::Long, "Threads that exist; NULL if the server is read by SQL."),
-        column("active", Type::Long, "Threads that ran a statement or waited: the rows of samples."),
+        column("active", Type::Long, "The rows of samples: threads that ran a statement or waited."),
     ],
 };
 
@@ -78,14 +78,14 @@ pub static MOMENTS: Table = Table {
 #[rustfmt::skip] // One column, one line.
 pub static SAMPLES: Table = Table {
     name: "samples",
-    doc: "A thread that ran a statement or waited at a moment.",
+    doc: "A thread that ran a statement or waited at a moment, or a thread of a process that does not use Tare.",
     by_hour: true,
     columns: &[
         AT,
         SERVER,
         column("seconds", Type::Double, "Seconds that the moment represents. Their sum is the time in this state."),
-        column("thread_id", Type::Long, "threads.THREAD_ID."),
-        column("thread", Type::Text, "Name of the thread's instrument."),
+        column("thread_id", Type::Long, "threads.THREAD_ID; the id in the operating system, if the process does not use Tare."),
+        column("thread", Type::Text, "Name of the thread's instrument, or of the thread."),
         column("connection_id", Type::Long, "threads.PROCESSLIST_ID; NULL for a background thread."),
         column("user", Type::Text, "Its account's user."),
         column("client", Type::Text, "Its account's host."),
@@ -103,9 +103,10 @@ pub static SAMPLES: Table = Table {
         column("object", Type::Text, "The file, table or address it waits for."),
         column("wait_ns", Type::Long, "For how long it has waited, in nanoseconds; NULL if it is not timed."),
         column("blocker", Type::Long, "THREAD_ID of the holder of what it waits for, if known."),
-        column("state", Type::Text, "If it runs a statement: on cpu, waiting for cpu, waiting, blocked elsewhere, unknown."),
+        column("state", Type::Text, "If it runs a statement, or its process does not use Tare: on cpu, waiting for cpu, waiting, blocked elsewhere, unknown."),
         column("system_call", Type::Text, "The system call in which it is blocked elsewhere, if known."),
         column("is_exact", Type::Long, "1 if the server counts all events exactly now, 0 if not; NULL if read by SQL."),
+        column("process_id", Type::Long, "The thread's process, if it does not use Tare."),
     ],
 };
 
@@ -119,7 +120,7 @@ pub static GROWTH: Table = Table {
         AT,
         SERVER,
         column("seconds", Type::Double, "Seconds since the previous reading."),
-        column("kind", Type::Text, "digest, statement, wait, stage, file, table, index, user, error, memory, cost, metric."),
+        column("kind", Type::Text, "digest, statement, wait, stage, file, table, index, user, error, memory, cost, metric; cpu, run delay, io, process."),
         column("schema", Type::Text, "Schema of a digest, table or index."),
         column("name", Type::Text, "Its digest or name."),
         column("count", Type::Long, "Number of events."),

@@ -125,6 +125,7 @@ impl SegmentSource {
             state: session.activity.as_ref().map(|activity| activity.state),
             system_call: session.activity.and_then(|activity| activity.system_call),
             is_exact: Some(is_exact(segment.view())),
+            process_id: None,
         }
     }
 }

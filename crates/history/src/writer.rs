@@ -89,6 +89,7 @@ impl Writer {
                 Value::Text(sample.state.map(State::name)),
                 Value::Text(sample.system_call.as_deref()),
                 count(sample.is_exact.map(u64::from)),
+                count(sample.process_id),
             ]);
         }
         Ok(())

@@ -109,7 +109,7 @@ fn record(options: Options, moments: u32, apart: Duration) -> Result<EndReason, 
         apart,
         stop: &stop,
     };
-    Recorder::start(options, &stop)?.record(&mut source, &mut Counting(0), &mut |_| ())
+    Recorder::start(options, &stop)?.record(&mut source, Some(&mut Counting(0)), &mut |_| ())
 }
 
 /// The files of a table, in order.
@@ -255,7 +255,7 @@ fn the_oldest_hours_of_a_host_go_first() {
     };
     let recorder = Recorder::start(options(root), &stop).expect("starts");
     recorder
-        .record(&mut source, &mut Counting(0), &mut |_| ())
+        .record(&mut source, Some(&mut Counting(0)), &mut |_| ())
         .expect("records");
     let other = files(root, "moments").remove(0);
     let of_other = other

@@ -10,7 +10,6 @@
 
 mod metrics;
 mod page;
-mod proc;
 mod target;
 mod web;
 

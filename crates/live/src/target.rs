@@ -1,11 +1,11 @@
-//! A server or a segment that is watched.
+//! A server, a segment or a process that is watched.
 
 use tare_history::{Query, Source};
 
-/// An open server or segment.
+/// An open server, segment or process.
 pub struct WatchTarget {
-    /// Answers SQL.
-    pub server: Box<dyn Query>,
+    /// Answers SQL; `None`: a process without a segment is observed.
+    pub server: Option<Box<dyn Query>>,
     /// The source of samples.
     pub source: Box<dyn Source>,
     /// The server's process, if it is known and runs on this machine.

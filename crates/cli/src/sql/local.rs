@@ -88,6 +88,9 @@ pub fn attach(target: Target) -> Result<Segment, Failure> {
     Segment::attach(target).map_err(|error| {
         let advice = match error {
             AttachError::Several { .. } => "\n`tare ps` says which is which",
+            AttachError::NoSegment { .. } => {
+                "; tare top, record and live observe threads without a segment"
+            }
             _ => "",
         };
         Failure::new(NO_SEGMENT, format!("{error}{advice}"))

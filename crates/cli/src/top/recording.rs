@@ -9,7 +9,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
-use tare_history::{EndReason, Options, Recorder, Retention, ServerSource, Source};
+use tare_history::{EndReason, Options, Query, Recorder, Retention, ServerSource, Source};
 
 use super::source::Others;
 use crate::exit::{FAILED, Failure};
@@ -129,29 +129,8 @@ impl Recording {
 
     fn record(&self, stop: &AtomicBool, report: &dyn Fn(String)) -> Result<EndReason, End> {
         let unreachable = |failure: Failure| End::Unreachable(failure.message);
-        let mut observed = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
         let is_segment = self.target.is_segment();
-        let mut own = vec![observed.about.connection_id];
-        let server = match &self.server {
-            Some(name) => name.clone(),
-            None => server_name(&mut observed).map_err(unreachable)?,
-        };
-        let mut source: Box<dyn Source> = match is_segment {
-            true => metrics_source::source(&self.target).map_err(unreachable)?,
-            false => {
-                let mut other = ObservedServer::open(self.target.clone()).map_err(unreachable)?;
-                own.push(other.about.connection_id);
-                let own = Some(Arc::clone(&self.others));
-                let row_locks = metrics_source::row_locks(other.row_locks(), own);
-                let pid = metrics_source::find_threads(&mut other);
-                let session = SessionClient(other.into_session());
-                Box::new(ServerSource::new(session, row_locks, pid))
-            }
-        };
-        if let Ok(mut others) = self.others.lock() {
-            others.clear();
-            others.extend(own.into_iter().filter(|_| !is_segment));
-        }
+        let (server, mut source, mut client) = self.open().map_err(unreachable)?;
         let uname = rustix::system::uname();
         let options = Options {
             directory: self.directory.clone(),
@@ -174,9 +153,43 @@ impl Recording {
             Recorder::start(options, stop).map_err(unwritten)?
         };
         report(words);
-        let mut client = SessionClient(observed.into_session());
+        let client = client.as_mut().map(|client| client as &mut dyn Query);
         // Growth that this server lacks is left out silently.
-        (recorder.record(&mut *source, &mut client, &mut |_| {})).map_err(unwritten)
+        (recorder.record(&mut *source, client, &mut |_| {})).map_err(unwritten)
+    }
+
+    /// Opens the target: its name in the files, the source of samples, and the session for growth.
+    fn open(&self) -> Result<(String, Box<dyn Source>, Option<SessionClient>), Failure> {
+        if let Some(source) = metrics_source::process_source(&self.target)? {
+            let (_, program) = source.tree().root();
+            let server = self.server.clone().unwrap_or_else(|| program.to_owned());
+            return Ok((server, Box::new(source), None));
+        }
+        let mut observed = ObservedServer::open(self.target.clone())?;
+        let is_segment = self.target.is_segment();
+        let mut own = vec![observed.about.connection_id];
+        let server = match &self.server {
+            Some(name) => name.clone(),
+            None => server_name(&mut observed)?,
+        };
+        let source: Box<dyn Source> = match is_segment {
+            true => metrics_source::source(&self.target)?,
+            false => {
+                let mut other = ObservedServer::open(self.target.clone())?;
+                own.push(other.about.connection_id);
+                let own = Some(Arc::clone(&self.others));
+                let row_locks = metrics_source::row_locks(other.row_locks(), own);
+                let threads = metrics_source::find_threads(&mut other);
+                let session = SessionClient(other.into_session());
+                Box::new(ServerSource::new(session, row_locks, threads))
+            }
+        };
+        if let Ok(mut others) = self.others.lock() {
+            others.clear();
+            others.extend(own.into_iter().filter(|_| !is_segment));
+        }
+        let client = SessionClient(observed.into_session());
+        Ok((server, source, Some(client)))
     }
 }
 

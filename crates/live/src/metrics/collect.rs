@@ -4,11 +4,10 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use tare_history::{Moment, Query, QueryError, Sample, State};
-use tare_reader::process::cpu_seconds;
+use tare_reader::process::{cpu_seconds, resident_bytes};
 
 use super::questions::{QUESTIONS, digests, digests_sql, number};
 use super::text::{Families, Type};
-use crate::proc::resident_bytes;
 use crate::target::{Open, WatchTarget};
 
 /// Collects the metrics of a server.
@@ -75,19 +74,23 @@ impl Collector {
         let moment = target.source.read_moment().map_err(|error| match error {
             QueryError::Lost(why) | QueryError::Refused(why) => why,
         })?;
-        let mut queries = Queries {
-            server: &mut *target.server,
-            refused: &mut self.refused,
-        };
-        for question in &QUESTIONS {
-            if target.is_tare || !question.is_tare {
-                queries.put(question.sql, to, question.take)?;
+        if let Some(server) = &mut target.server {
+            let mut queries = Queries {
+                server: &mut **server,
+                refused: &mut self.refused,
+            };
+            for question in &QUESTIONS {
+                if target.is_tare || !question.is_tare {
+                    queries.put(question.sql, to, question.take)?;
+                }
             }
+            queries.put(&self.digests, to, digests)?;
+            let connections = queries.rows(CONNECTIONS)?;
+            let connections = (connections.iter().flatten()).map(|row| number(row, 0));
+            sessions(&moment, connections.sum(), to);
+        } else {
+            threads(&moment, to);
         }
-        queries.put(&self.digests, to, digests)?;
-        let connections = queries.rows(CONNECTIONS)?;
-        let connections = (connections.iter().flatten()).map(|row| number(row, 0));
-        sessions(&moment, connections.sum(), to);
         let labels = [("name", &*target.name), ("version", &*target.version)];
         to.of("tare_target", Type::Info, "The observed server.")
             .push(labels, 1.0);
@@ -118,10 +121,10 @@ impl Collector {
             to.of("process_cpu_seconds", Type::Counter, help)
                 .push([], cpu);
         }
-        if let Some(bytes) = resident_bytes() {
+        if let Some(bytes) = resident_bytes(std::process::id()) {
             let help = "Memory of the process that tells these metrics.";
             to.of("process_resident_memory_bytes", Type::Gauge, help)
-                .push([], bytes);
+                .push([], bytes as f64);
         }
     }
 }
@@ -202,6 +205,25 @@ fn sessions(moment: &Moment, connections: f64, to: &mut Families) {
         "For how long the session has waited that another one's lock blocks longest; 0: none is.";
     to.of("tare_blocked_seconds", Type::Gauge, help)
         .push([], longest.unwrap_or(0) as f64 / 1e9);
+}
+
+/// Threads of a process without a segment, by state.
+fn threads(moment: &Moment, to: &mut Families) {
+    let help = "Threads by state, if the process does not use Tare: idle ones have not run for ten seconds.";
+    let family = to.of("tare_threads", Type::Gauge, help);
+    let idle = moment
+        .threads
+        .unwrap_or(0)
+        .saturating_sub(moment.samples.len() as u64);
+    family.push([("state", "idle")], idle as f64);
+    for state in State::ALL
+        .into_iter()
+        .filter(|state| *state != State::Waiting)
+    {
+        let samples = moment.samples.iter();
+        let count = samples.filter(|sample| sample.state == Some(state)).count();
+        family.push([("state", state.name())], count as f64);
+    }
 }
 
 #[cfg(test)]

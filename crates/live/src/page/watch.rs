@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tare_history::{Answer, QueryError, Schedule};
-use tare_reader::process::cpu_seconds;
+use tare_reader::process::{cpu_seconds, resident_bytes};
 
 use super::timeline::Timeline;
-use crate::proc::resident_bytes;
 use crate::target::{Open, WatchTarget};
 
 /// The current data of the page.
@@ -33,6 +32,8 @@ pub struct TargetStatus {
     pub name: String,
     /// Why the target does not answer.
     pub error: Option<String>,
+    /// Whether it is a process that does not use Tare.
+    pub is_process: bool,
 }
 
 /// Costs, as shares of one processor unless stated otherwise.
@@ -136,15 +137,22 @@ impl Watch {
 
     fn answer(&mut self, sql: &str) -> Result<Answer, String> {
         let target = self.target.as_mut().ok_or("the server does not answer")?;
-        target.server.query(sql).map_err(reason)
+        let server = target
+            .server
+            .as_mut()
+            .ok_or("the process does not use Tare")?;
+        server.query(sql).map_err(reason)
     }
 
     fn take_sample(&mut self) -> Result<(), String> {
         if self.target.is_none() {
             let target = (self.open)()?;
             lock(&self.shared).target = Some(TargetStatus {
-                name: format!("{} {}", target.name, target.version),
+                name: format!("{} {}", target.name, target.version)
+                    .trim_end()
+                    .to_owned(),
                 error: None,
+                is_process: target.server.is_none(),
             });
             self.target = Some(target);
             self.schedule.skip(Instant::now());
@@ -191,7 +199,11 @@ impl Watch {
         let list: Vec<String> = (digests.iter().filter(is_digest))
             .map(|digest| format!("'{digest}'"))
             .collect();
-        let (Some(target), false) = (&mut self.target, list.is_empty()) else {
+        let server = self
+            .target
+            .as_mut()
+            .and_then(|target| target.server.as_mut());
+        let (Some(server), false) = (server, list.is_empty()) else {
             return Ok(());
         };
         // The summary has a text once an execution has ended; until then, the running thread has it.
@@ -200,7 +212,7 @@ impl Watch {
                 "SELECT DIGEST, DIGEST_TEXT FROM performance_schema.events_statements_{table} WHERE DIGEST IN ({})",
                 list.join(", ")
             );
-            match target.server.query(&sql) {
+            match server.query(&sql) {
                 Ok(rows) => {
                     let mut data = lock(&self.shared);
                     for row in rows {
@@ -232,10 +244,8 @@ impl Watch {
             server: target.pid.and_then(cpu_seconds),
             instrumentation: None,
         };
-        if target.is_tare {
-            let sum = target
-                .server
-                .query("SELECT SUM(sum_cost) FROM tare.cost_by_event_name");
+        if let Some(server) = target.server.as_mut().filter(|_| target.is_tare) {
+            let sum = server.query("SELECT SUM(sum_cost) FROM tare.cost_by_event_name");
             match sum {
                 Ok(rows) => {
                     let text = rows.first().and_then(|row| row.first()?.as_deref());
@@ -252,7 +262,7 @@ impl Watch {
         lock(&self.shared).cost = Cost {
             sampling: (within > 0.0).then(|| self.took.as_secs_f64() / within),
             own: grew(now.own, self.before.own).map(|cpu| cpu / within.max(1e-3)),
-            bytes: resident_bytes(),
+            bytes: resident_bytes(std::process::id()).map(|bytes| bytes as f64),
             instrumentation: instrumentation.zip(server).map(|(cost, cpu)| cost / cpu),
         };
         self.before = now;
