@@ -498,3 +498,35 @@ fn take_picture(page: &mut Browser, name: &str, (width, height): (u32, u32), dar
     page.evaluate("scrollTo(0, 0)");
     page.write_screenshot(&Path::new(&to).join(name));
 }
+
+#[test]
+fn a_process_without_tare_has_threads_and_no_statements() {
+    let directory = Directory::new("live-process");
+    let sleeper = Process::start(std::process::Command::new("sleep").arg("3600"));
+    let pid = sleeper.pid().to_string();
+    let live = Live::start(&directory, &["--pid", &pid, "--rate", "50"]);
+    let state = wait_for("a thread", || {
+        let state = live.json("/api/state?last=60000");
+        (!listed(&state, "thread").is_empty()).then_some(state)
+    });
+    assert_eq!(state["target"], format!("sleep ({pid})"));
+    assert_eq!(
+        state["lists"],
+        serde_json::json!(["thread", "process", "wait"])
+    );
+    assert_eq!(state["title"], "Average active threads");
+    assert_eq!(
+        (listed(&state, "thread"), listed(&state, "process")),
+        (vec!["sleep".to_owned()], vec![pid])
+    );
+    assert_eq!(listed(&state, "wait"), ["(blocked in clock_nanosleep)"]);
+    assert!(listed(&state, "sql").is_empty());
+    drop(sleeper);
+    wait_for("its end", || {
+        let state = live.json("/api/state?last=60000");
+        let error = state["error"].as_str();
+        error
+            .is_some_and(|why| why.ends_with("has ended"))
+            .then_some(())
+    });
+}

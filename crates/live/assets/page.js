@@ -3,7 +3,7 @@
 "use strict";
 (() => {
 
-const NAMES = { sql: "Statements", wait: "Waits", user: "Users", host: "Hosts", schema: "Schemas", file: "Files", table: "Tables", stage: "Stages" };
+const NAMES = { sql: "Statements", wait: "Waits", user: "Users", host: "Hosts", schema: "Schemas", file: "Files", table: "Tables", stage: "Stages", thread: "Threads", process: "Processes" };
 const element = (id) => document.getElementById(id);
 
 // What is displayed: `last` milliseconds up to now, or from..to; filters by dimension; one statement.
@@ -125,7 +125,8 @@ function draw(statement) {
   }
   drawCurve();
   drawBlocking();
-  const tops = Object.keys(NAMES).map((name) => ranking(name, state.tops[name] || [], state.sampled));
+  element("curve-title").textContent = state.title;
+  const tops = state.lists.map((name) => ranking(name, state.tops[name] || [], state.sampled));
   preserveFocus(() => element("tops").replaceChildren(...tops));
 }
 

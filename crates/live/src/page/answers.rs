@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 use tare_history::Answer;
 
-use super::timeline::{CLASSES, Curve, DIMENSIONS, Filter, Row, Top};
+use super::class::CLASSES;
+use super::timeline::{Curve, DIMENSIONS, Filter, Row, Top};
 use super::watch::PageData;
 
 /// The most rows of a list.
@@ -18,6 +19,25 @@ const MAX_POINTS: i64 = 300;
 /// The lengths of a step in seconds.
 const STEPS: [i64; 12] = [1, 2, 5, 10, 15, 30, 60, 120, 300, 900, 3600, 86_400];
 
+/// The lists of a page of sessions, and of one of a process that does not use Tare, in their order.
+const SESSION_LISTS: &[&str] = &[
+    "sql", "wait", "user", "host", "schema", "file", "table", "stage",
+];
+const PROCESS_LISTS: &[&str] = &["thread", "process", "wait"];
+
+/// The lists of the page. A history is one of processes if it has no statements, but threads.
+fn lists(data: &PageData, has_rows: impl Fn(&str) -> bool) -> &'static [&'static str] {
+    let is_process = match &data.target {
+        Some(target) => target.is_process,
+        None => has_rows("thread") && !has_rows("sql"),
+    };
+    if is_process {
+        PROCESS_LISTS
+    } else {
+        SESSION_LISTS
+    }
+}
+
 /// The state of the page for a range of time.
 pub fn state(data: &PageData, filter: &Filter) -> Value {
     let timeline = &data.timeline;
@@ -27,6 +47,9 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
         let rows: Vec<Value> = top.iter().map(|top| of_top(data, at, top)).collect();
         ((*name).to_owned(), Value::from(rows))
     });
+    let tops = serde_json::Map::from_iter(tops);
+    let has_rows = |name: &str| tops[name].as_array().is_some_and(|rows| !rows.is_empty());
+    let lists = lists(data, has_rows);
     let cost = &data.cost;
     json!({
         "target": data.target.as_ref().map(|target| &target.name),
@@ -38,7 +61,9 @@ pub fn state(data: &PageData, filter: &Filter) -> Value {
         "classes": CLASSES,
         "sampled": timeline.observed_seconds(filter.from, filter.to),
         "curve": of_curve(&timeline.curve(filter, step)),
-        "tops": serde_json::Map::from_iter(tops),
+        "title": if lists == PROCESS_LISTS { "Average active threads" } else { "Average active sessions" },
+        "lists": lists,
+        "tops": tops,
         "blocking": blocking(data, filter),
         "cost": {
             "sampling": cost.sampling, "own": cost.own, "bytes": cost.bytes, "instrumentation": cost.instrumentation,

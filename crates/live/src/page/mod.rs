@@ -1,6 +1,7 @@
 //! The live page. `docs/live.md` describes it.
 
 mod answers;
+mod class;
 mod site;
 mod timeline;
 mod watch;

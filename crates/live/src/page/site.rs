@@ -7,7 +7,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, SystemTime};
 
 use super::answers;
-use super::timeline::{CLASSES, DIMENSIONS, Filter, millis};
+use super::class::CLASSES;
+use super::timeline::{DIMENSIONS, Filter, millis};
 use super::watch::{Shared, SqlRequest, lock};
 use crate::web::{Request, Response, Site};
 

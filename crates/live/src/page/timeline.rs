@@ -5,36 +5,16 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use tare_history::{Moment, ROW_LOCK_WAIT, Sample, State};
+use tare_history::{Moment, Sample};
+
+use super::class::{CLASSES, class, wait_key};
 
 /// The dimensions of samples, as requests name them.
-pub const DIMENSIONS: [&str; 8] = [
-    "sql", "wait", "user", "host", "schema", "file", "table", "stage",
+pub const DIMENSIONS: [&str; 10] = [
+    "sql", "wait", "user", "host", "schema", "file", "table", "stage", "thread", "process",
 ];
 
-/// What sessions do, as the page names it: waits by class, and states without a wait.
-pub const CLASSES: [&str; 11] = [
-    "CPU",
-    "Table I/O",
-    "File I/O",
-    "Network",
-    "Lock",
-    "Row lock",
-    "Synch",
-    "Other",
-    "Waiting for a CPU",
-    "Blocked elsewhere",
-    "Unknown",
-];
-
-/// Positions in [`CLASSES`].
-const ON_CPU: usize = 0;
-const OTHER: usize = 7;
-const WAITING_FOR_CPU: usize = 8;
-const BLOCKED: usize = 9;
-const UNKNOWN: usize = 10;
-
-/// The most samples, of about 120 bytes each.
+/// The most samples, of about 130 bytes each.
 const MAX_ROWS: usize = 400_000;
 
 /// The most moments: nearly three hours at ten per second.
@@ -156,45 +136,6 @@ pub fn millis(time: SystemTime) -> i64 {
     since.as_millis() as i64
 }
 
-/// The class of a sample. A thread in a wait may run: a wait for a table lasts while its row is computed.
-pub fn class(sample: &Sample) -> usize {
-    match (sample.state, sample.wait.as_deref()) {
-        (Some(State::OnCpu), _) => ON_CPU,
-        (Some(State::WaitingForCpu), _) => WAITING_FOR_CPU,
-        (Some(State::Blocked), _) => BLOCKED,
-        (_, Some(wait)) => class_of_wait(wait),
-        (_, None) => UNKNOWN,
-    }
-}
-
-/// The name of what a sample's thread does: its wait, or why it is in none.
-fn wait_key(sample: &Sample, class: usize) -> String {
-    match (class, &sample.wait, &sample.system_call) {
-        (ON_CPU, ..) => "(on CPU)".to_owned(),
-        (WAITING_FOR_CPU, ..) => "(waiting for a CPU)".to_owned(),
-        (BLOCKED, _, Some(call)) => format!("(blocked in {call})"),
-        (BLOCKED, ..) => "(blocked elsewhere)".to_owned(),
-        (_, Some(wait), _) => wait.to_string(),
-        (_, None, _) => "(unknown: on CPU or blocked)".to_owned(),
-    }
-}
-
-/// The class of a wait.
-fn class_of_wait(wait: &str) -> usize {
-    const BEGINNINGS: [(&str, usize); 6] = [
-        ("wait/io/table/", 1),
-        ("wait/io/file/", 2),
-        ("wait/io/socket/", 3),
-        (ROW_LOCK_WAIT, 5),
-        ("wait/lock/", 4),
-        ("wait/synch/", 6),
-    ];
-    let beginning = BEGINNINGS
-        .iter()
-        .find(|(begins, _)| wait.starts_with(begins));
-    beginning.map_or(OTHER, |(_, class)| *class)
-}
-
 impl Timeline {
     /// Adds a moment with its samples, which represent so many seconds.
     pub fn add(&mut self, moment: &Moment, seconds: f64) {
@@ -233,11 +174,13 @@ impl Timeline {
             (1, None, Some(name)) => Some(name.to_owned()),
             _ => None,
         };
-        // The best name of what the thread runs.
+        // The best name of what the thread runs. A process that does not use Tare has only threads.
+        let thread = sample.thread.as_deref();
+        let process = sample.process_id.map(|pid| pid.to_string());
         let sql = (sample.digest.as_deref())
             .or(sample.text.as_deref())
             .or(sample.statement.as_deref())
-            .or(sample.thread.as_deref());
+            .or(thread.filter(|_| process.is_none()));
         let of_dimension = [
             sql,
             Some(&*wait),
@@ -247,6 +190,8 @@ impl Timeline {
             object.filter(|_| class == 2),
             table.as_deref(),
             sample.stage.as_deref(),
+            thread.filter(|_| process.is_some()),
+            process.as_deref(),
         ];
         let texts = &mut self.texts;
         let mut id = |text: Option<&str>| text.map_or(0, |text| texts.id(text));
@@ -398,6 +343,8 @@ impl Timeline {
 mod tests {
     use std::time::Duration;
 
+    use tare_history::State;
+
     use super::*;
 
     fn sample(thread: u64, wait: Option<&str>, sql: &str) -> Sample {
@@ -454,82 +401,6 @@ mod tests {
     }
 
     #[test]
-    fn each_sample_has_its_class() {
-        let table = Some("wait/io/table/sql/handler");
-        for (state, wait, class_name, key) in [
-            (None, None, "Unknown", "(unknown: on CPU or blocked)"),
-            (
-                Some(State::Unknown),
-                None,
-                "Unknown",
-                "(unknown: on CPU or blocked)",
-            ),
-            (
-                Some(State::Unknown),
-                table,
-                "Table I/O",
-                "wait/io/table/sql/handler",
-            ),
-            (Some(State::OnCpu), table, "CPU", "(on CPU)"),
-            (Some(State::OnCpu), None, "CPU", "(on CPU)"),
-            (
-                Some(State::WaitingForCpu),
-                None,
-                "Waiting for a CPU",
-                "(waiting for a CPU)",
-            ),
-            (
-                Some(State::Blocked),
-                None,
-                "Blocked elsewhere",
-                "(blocked in futex)",
-            ),
-            (
-                Some(State::Waiting),
-                table,
-                "Table I/O",
-                "wait/io/table/sql/handler",
-            ),
-            (
-                None,
-                Some("wait/lock/metadata/sql/mdl"),
-                "Lock",
-                "wait/lock/metadata/sql/mdl",
-            ),
-            (
-                Some(State::Waiting),
-                Some(ROW_LOCK_WAIT),
-                "Row lock",
-                ROW_LOCK_WAIT,
-            ),
-            (
-                None,
-                Some("wait/synch/mutex/innodb/x"),
-                "Synch",
-                "wait/synch/mutex/innodb/x",
-            ),
-            (None, Some("idle"), "Other", "idle"),
-        ] {
-            let sample = Sample {
-                state,
-                wait: wait.map(Into::into),
-                system_call: Some("futex".into()),
-                ..Sample::default()
-            };
-            let class = class(&sample);
-            assert_eq!(
-                (CLASSES[class], &*wait_key(&sample, class)),
-                (class_name, key)
-            );
-        }
-        let blocked = Sample {
-            state: Some(State::Blocked),
-            ..Sample::default()
-        };
-        assert_eq!(wait_key(&blocked, BLOCKED), "(blocked elsewhere)");
-    }
-
-    #[test]
     fn selected_samples_are_summed_by_class() {
         let timeline = timeline();
         let top = timeline.top(&all(), 0, 10);
@@ -543,6 +414,33 @@ mod tests {
         assert_eq!(timeline.rows(&filter).count(), 0);
         assert_eq!(timeline.top(&all(), 0, 1).len(), 1);
         assert_eq!(timeline.observed_seconds(10_000, 12_000), 2.0);
+    }
+
+    #[test]
+    fn a_process_without_statements_has_threads() {
+        let mut timeline = Timeline::default();
+        let sample = Sample {
+            thread_id: 8,
+            process_id: Some(7),
+            thread: Some("worker".into()),
+            state: Some(State::Blocked),
+            system_call: Some("futex".into()),
+            ..Sample::default()
+        };
+        timeline.add_sample(1, 1.0, &sample);
+        let of = |name: &str| {
+            let dimension = DIMENSIONS.iter().position(|of| *of == name).expect(name);
+            let top = timeline.top(&all(), dimension, 9);
+            top.into_iter().map(|top| top.key).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (of("thread"), of("process")),
+            (vec!["worker".into()], vec!["7".into()])
+        );
+        assert_eq!(
+            (of("wait"), of("sql")),
+            (vec!["(blocked in futex)".into()], vec![])
+        );
     }
 
     #[test]
