@@ -110,6 +110,9 @@ impl Batch {
                     }
                 }
                 Err(QueryError::Refused(why)) => return Err(Failure::new(FAILED, why)),
+                Err(QueryError::Lost(why)) if !sampler.may_return() => {
+                    return Err(Failure::new(FAILED, why));
+                }
                 Err(QueryError::Lost(why)) => {
                     eprintln!("tare: connection lost: {why}; waiting for the server");
                     loop {
@@ -220,6 +223,7 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::super::pages::PAGES;
+    use super::super::processes::PROCESS_PAGES;
     use super::*;
 
     #[test]
@@ -227,7 +231,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/top.md");
         let text = std::fs::read_to_string(path).expect("docs/top.md");
         let text = text.replace("\n  ", " ");
-        let lacks: Vec<_> = (PAGES.iter().map(fields))
+        let lacks: Vec<_> = (PAGES.iter().chain(&PROCESS_PAGES).map(fields))
             .filter(|line| !text.contains(&format!("{line}\n")))
             .collect();
         assert!(lacks.is_empty(), "docs/top.md lacks:\n{}", lacks.join("\n"));

@@ -9,7 +9,6 @@ use ratatui::widgets::{Clear, Paragraph, Wrap};
 use super::grid;
 use super::keys::HELP;
 use super::mouse::ClickAreas;
-use super::pages::PAGES;
 use super::sheet::Measure;
 use super::source::in_utc;
 use super::sparks;
@@ -118,13 +117,14 @@ fn server_tabs(view: &mut View, area: Rect) -> Line<'static> {
 
 /// The tabs of pages with their keys. If not all names fit, only the current page has its name.
 fn page_tabs(view: &mut View, area: Rect) -> Line<'static> {
+    let pages = view.pages();
     let tab = |number: usize, is_named: bool| {
-        let name = if is_named { PAGES[number].name } else { "" };
+        let name = if is_named { pages[number].name } else { "" };
         format!(" {} {name} ", number + 1)
     };
-    let all: usize = (0..PAGES.len()).map(|number| tab(number, true).len()).sum();
+    let all: usize = (0..pages.len()).map(|number| tab(number, true).len()).sum();
     let (mut spans, mut left) = (Vec::new(), area.x);
-    for number in 0..PAGES.len() {
+    for number in 0..pages.len() {
         let is_current = number == view.tab();
         let style = if is_current { REVERSED } else { Style::new() };
         let text = tab(number, is_current || all <= area.width.into());

@@ -5,7 +5,6 @@ use std::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::kill::{Kill, KillScope};
-use super::pages::PAGES;
 use super::source::Request;
 use super::view::View;
 
@@ -33,7 +32,7 @@ pub const HELP: [(&str, &str); 20] = [
     ),
     (
         "i",
-        "threads: hide sessions that run nothing and the server's own threads, or show them",
+        "threads: hide sessions that run nothing and the server's own threads, or show them; of a program without Tare: those that got no CPU",
     ),
     (
         "p, Space",
@@ -111,12 +110,14 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
     match key.code {
         KeyCode::Char('q') => return Effect::Quit,
         KeyCode::Char('?' | 'h') | KeyCode::F(1) => view.help = true,
-        KeyCode::Char(digit @ '1'..='9') => {
+        KeyCode::Char(digit @ '1'..='9')
+            if (digit as usize - '1' as usize) < view.pages().len() =>
+        {
             return open(Some(view.turn(digit as usize - '1' as usize)));
         }
         KeyCode::Tab | KeyCode::Right => return open(Some(view.turn(view.tab() + 1))),
         KeyCode::BackTab | KeyCode::Left => {
-            return open(Some(view.turn(view.tab() + PAGES.len() - 1)));
+            return open(Some(view.turn(view.tab() + view.pages().len() - 1)));
         }
         KeyCode::Up | KeyCode::Char('k') => view.step(-1),
         KeyCode::Down | KeyCode::Char('j') => view.step(1),

@@ -18,6 +18,7 @@ mod own;
 mod pages;
 mod poller;
 mod prepared;
+mod processes;
 #[cfg(feature = "history")]
 mod recording;
 #[cfg(feature = "history")]
@@ -43,6 +44,7 @@ use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use signal_hook::low_level::emulate_default_handler;
+use tare_reader::ProcessTree;
 
 use crate::config;
 use crate::exit::{FAILED, Failure};
@@ -50,6 +52,7 @@ use crate::observe::ObservedServer;
 use crate::sql::Target;
 use batch::Batch;
 use pages::PAGES;
+use processes::{PROCESS_PAGES, ProcessSampler};
 use screen::Server;
 use sheet::Sheet;
 use source::{Others, Sampler, Source};
@@ -69,7 +72,8 @@ use view::Order;
 /// out. Blocked sessions come first, with their blockers; K and X kill a statement or a session,
 /// after confirmation. When the server goes away, the screen says so and waits for it.
 ///
-/// --history displays a history instead of a server.
+/// --history displays a history instead of a server. --pid of a program that does not use Tare displays
+/// its threads and the processes below it, from /proc (docs/processes.md).
 ///
 /// Several servers have a tab each. Servers may have names: ~/.config/tare/config.toml.
 #[derive(clap::Args)]
@@ -90,9 +94,9 @@ pub struct Args {
     #[arg(short, long, value_name = "SECONDS", default_value = "3", value_parser = crate::observe::parse_interval)]
     interval: Duration,
 
-    /// The first page
-    #[arg(long, value_name = "PAGE", default_value = "statements", value_parser = PossibleValuesParser::new(PAGES.iter().map(|page| page.name)))]
-    page: String,
+    /// The first page [default: statements; threads of a program that does not use Tare]
+    #[arg(long, value_name = "PAGE", value_parser = PossibleValuesParser::new(page_names()))]
+    page: Option<String>,
 
     /// Print this many intervals as plain text instead of using the screen
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -161,7 +165,11 @@ Exit code: 1 when the server does not answer, 3 when there is no segment, or mor
 from.";
 
 pub fn main(args: &Args) -> Result<ExitCode, Failure> {
-    let page = page(&args.page);
+    let pages = match args.servers.is_empty() && args.target.process_without_segment().is_some() {
+        true => &PROCESS_PAGES[..],
+        false => &PAGES[..],
+    };
+    let page = find_page(args.page.as_deref(), pages)?;
     let is_printed = args.batch.is_some() || args.format.is_some();
     if !is_printed && !std::io::stdout().is_terminal() {
         let message = "tare top needs a terminal; --batch N prints N intervals without one";
@@ -202,7 +210,7 @@ fn name(server: &str, args: &Args) -> String {
 /// Prints intervals.
 fn print(args: &Args, page: &'static Sheet, target: &Target) -> Result<(), Failure> {
     let others = Others::default();
-    let sampler = connect(target, &others)?;
+    let sampler = connect(target, &others, true)?;
     #[cfg(feature = "history")]
     let _recordings = {
         let mut recordings = recording::Recordings::default();
@@ -243,7 +251,15 @@ fn batch(args: &Args, page: &'static Sheet) -> Batch {
 }
 
 /// Connects to a server.
-fn connect(target: &Target, others: &Others) -> Result<Source, Failure> {
+fn connect(target: &Target, others: &Others, is_printed: bool) -> Result<Source, Failure> {
+    if let Some(pid) = target.process_without_segment() {
+        let tree = ProcessTree::new(pid).map_err(crate::processes::failure)?;
+        if is_printed {
+            eprintln!("tare: {}", crate::processes::describe(&tree));
+        }
+        let sampler = ProcessSampler::new(tree, !is_printed);
+        return Ok(Source::Processes(Box::new(sampler)));
+    }
     let observed = ObservedServer::open(target.clone())?;
     Ok(Source::Live(Box::new(Sampler::new(
         observed,
@@ -298,7 +314,7 @@ fn watch(
         let others = Others::default();
         let opened = {
             let (target, others) = (target.clone(), Others::clone(&others));
-            move || connect(&target, &others)
+            move || connect(&target, &others, false)
         };
         // One of several servers may be unreachable at first.
         let sampler = if is_only { Some(opened()?) } else { None };
@@ -341,9 +357,28 @@ fn emulate_signal(signal: Option<i32>) -> Result<(), Failure> {
     }
 }
 
-fn page(name: &str) -> &'static Sheet {
-    PAGES
+/// The names of all pages.
+fn page_names() -> Vec<&'static str> {
+    let mut names: Vec<_> = PAGES
         .iter()
-        .find(|page| page.name == name)
-        .unwrap_or(&PAGES[0])
+        .chain(&PROCESS_PAGES)
+        .map(|page| page.name)
+        .collect();
+    // Both kinds of pages have threads.
+    let mut before = std::collections::HashSet::new();
+    names.retain(|name| before.insert(*name));
+    names
+}
+
+/// The page of a name among those that the target has; by default the first.
+fn find_page(name: Option<&str>, pages: &'static [Sheet]) -> Result<&'static Sheet, Failure> {
+    let Some(name) = name else {
+        return Ok(&pages[0]);
+    };
+    let page = pages.iter().find(|page| page.name == name);
+    page.ok_or_else(|| {
+        let names: Vec<_> = pages.iter().map(|page| page.name).collect();
+        let message = format!("there is no page {name} here, but {}", names.join(", "));
+        Failure::new(2, message)
+    })
 }

@@ -4,12 +4,23 @@ use super::drills::{
     AVERAGE, BLOCKED_BY, BLOCKS, CONNECTION, ERROR, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE,
     STAGE_BY_THREAD, TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
 };
+use super::processes::PROCESS_PAGES;
 use super::sheet::{Drill, Measure, Sheet, Since, col, hidden, sheet};
 
 /// The pages, in the order of their keys, `1` to `9`.
 pub static PAGES: [Sheet; 9] = [
     STATEMENTS, WAITS, STAGES, FILES, TABLES, LOCKS, THREADS, MEMORY, PREPARED,
 ];
+
+/// The pages among which a page is: those of a server, or of processes.
+pub fn pages_with(sheet: &'static Sheet) -> &'static [Sheet] {
+    let is_process_page = PROCESS_PAGES.iter().any(|page| std::ptr::eq(page, sheet));
+    if is_process_page {
+        &PROCESS_PAGES
+    } else {
+        &PAGES
+    }
+}
 
 /// The query of errors of waits and stages.
 const BY_INSTRUMENT: &str = "SELECT event_name, count_error FROM tare.sampling_by_instrument";
@@ -296,10 +307,11 @@ mod tests {
 
     #[test]
     fn every_page_can_be_sorted_and_has_one_column_that_takes_what_is_left() {
-        for sheet in PAGES
-            .iter()
-            .chain([&EXECUTIONS, &TABLE_BY_INDEX, &THREAD_EVENTS])
-        {
+        for sheet in (PAGES.iter().chain(&PROCESS_PAGES)).chain([
+            &EXECUTIONS,
+            &TABLE_BY_INDEX,
+            &THREAD_EVENTS,
+        ]) {
             assert!(
                 !sheet.columns[sheet.by_time()].kind.is_key(),
                 "{}",

@@ -11,6 +11,7 @@ use ratatui::backend::TestBackend;
 use super::draw::draw;
 use super::drills::{EXECUTIONS, LOCK_HOLDERS, TABLE_BY_INDEX, THREAD_EVENTS, WAIT_BY_THREAD};
 use super::pages::PAGES;
+use super::processes::PROCESS_PAGES;
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Snapshot, growth};
 use super::source::{Answer, Update};
@@ -104,6 +105,7 @@ fn sheets() -> Vec<(String, &'static Sheet)> {
         &THREAD_EVENTS,
         &WAIT_BY_THREAD,
     ];
+    let of_process = |page: &'static Sheet| (format!("{} of a process", page.name), page);
     let below = below
         .iter()
         .map(|sheet| (format!("{} of a {}", sheet.name, sheet.of), *sheet));
@@ -111,6 +113,7 @@ fn sheets() -> Vec<(String, &'static Sheet)> {
         .iter()
         .map(|page| (page.name.to_owned(), page))
         .chain(below)
+        .chain(PROCESS_PAGES.iter().map(of_process))
         .collect()
 }
 

@@ -8,6 +8,7 @@ use tare_rows::time::timestamp;
 use super::errors::Errors;
 use super::kill::Kill;
 use super::load::{Load, LoadReader};
+use super::processes::ProcessSampler;
 #[cfg(feature = "history")]
 use super::replay::Replay;
 use super::sheet::{Drill, Measure, Sheet};
@@ -107,6 +108,8 @@ impl Answer {
 pub enum Source {
     /// A server, or a segment.
     Live(Box<Sampler>),
+    /// A process without a segment, and the processes below it.
+    Processes(Box<ProcessSampler>),
     /// A history.
     #[cfg(feature = "history")]
     Past(Box<Replay>),
@@ -117,6 +120,7 @@ impl Source {
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
         match self {
             Self::Live(sampler) => sampler.sample(place),
+            Self::Processes(sampler) => sampler.sample(place),
             #[cfg(feature = "history")]
             Self::Past(replay) => replay.sample(place),
         }
@@ -126,6 +130,7 @@ impl Source {
     pub fn load(&mut self) -> Result<Option<Load>, QueryError> {
         match self {
             Self::Live(sampler) => sampler.load(),
+            Self::Processes(_) => Ok(None),
             #[cfg(feature = "history")]
             Self::Past(replay) => replay.load(),
         }
@@ -134,7 +139,7 @@ impl Source {
     /// Advances a history by an interval of this length.
     pub fn advance(&mut self, every: Duration) {
         match self {
-            Self::Live(_) => {}
+            Self::Live(_) | Self::Processes(_) => {}
             #[cfg(feature = "history")]
             Self::Past(replay) => {
                 replay.set_length(every);
@@ -148,7 +153,7 @@ impl Source {
     /// The time between two answers, for intervals of this length.
     pub fn pace(&self, every: Duration) -> Duration {
         match self {
-            Self::Live(_) => every,
+            Self::Live(_) | Self::Processes(_) => every,
             #[cfg(feature = "history")]
             Self::Past(_) => every.min(Duration::from_secs(3)),
         }
@@ -157,7 +162,7 @@ impl Source {
     /// Moves so many intervals forward in a history.
     pub fn step(&mut self, intervals: i64) {
         match self {
-            Self::Live(_) => {}
+            Self::Live(_) | Self::Processes(_) => {}
             #[cfg(feature = "history")]
             Self::Past(replay) => replay.step(intervals),
         }
@@ -167,13 +172,14 @@ impl Source {
 
     /// Whether this is a history.
     pub fn is_past(&self) -> bool {
-        !matches!(self, Self::Live(_))
+        !matches!(self, Self::Live(_) | Self::Processes(_))
     }
 
     /// Executes a KILL and returns a message about the outcome.
     pub fn kill(&mut self, kill: &Kill) -> String {
         match self {
             Self::Live(sampler) => sampler.kill(kill),
+            Self::Processes(_) => format!("{}: a process has no sessions", kill.statement()),
             #[cfg(feature = "history")]
             Self::Past(_) => format!("{}: that is the past", kill.statement()),
         }
@@ -183,15 +189,23 @@ impl Source {
     pub fn processors(&mut self) -> Option<f64> {
         match self {
             Self::Live(sampler) => sampler.processors(),
+            Self::Processes(_) => None,
             #[cfg(feature = "history")]
             Self::Past(_) => None,
         }
+    }
+
+    /// Whether it may answer again after it was lost.
+    pub fn may_return(&self) -> bool {
+        !matches!(self, Self::Processes(_))
     }
 
     /// Connects anew, after the server was lost.
     pub fn reopen(&mut self) -> Result<(), String> {
         match self {
             Self::Live(sampler) => sampler.reopen(),
+            // Another process may have its id by now.
+            Self::Processes(_) => Err("the process has ended".into()),
             #[cfg(feature = "history")]
             Self::Past(_) => Ok(()),
         }
@@ -201,6 +215,7 @@ impl Source {
     pub fn headline(&self) -> String {
         match self {
             Self::Live(sampler) => sampler.headline(),
+            Self::Processes(sampler) => sampler.headline(),
             #[cfg(feature = "history")]
             Self::Past(replay) => replay.headline(),
         }

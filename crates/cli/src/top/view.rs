@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::kill::Kill;
 use super::load::LoadHistory;
 use super::mouse::ClickAreas;
-use super::pages::PAGES;
+use super::pages::pages_with;
 use super::sheet::{Drill, Measure, Sheet};
 use super::snapshot::{Figure, Key, Row};
 use super::source::{Answer, Place, Update};
@@ -124,10 +124,17 @@ impl View {
 
     /// The number of the page among the tabs.
     pub fn tab(&self) -> usize {
-        PAGES
-            .iter()
-            .position(|page| page.name == self.path[0].sheet.name)
+        let name = self.path[0].sheet.name;
+        let pages = self.pages().iter();
+        pages
+            .map(|page| page.name)
+            .position(|page| page == name)
             .unwrap_or(0)
+    }
+
+    /// The pages: those of a server, or of processes.
+    pub fn pages(&self) -> &'static [Sheet] {
+        pages_with(self.path[0].sheet)
     }
 
     /// The order of the rows.
@@ -221,7 +228,8 @@ impl View {
 
     /// Turns to a page.
     pub fn turn(&mut self, page: usize) -> Place {
-        self.path = vec![Place::page(&PAGES[page % PAGES.len()])];
+        let pages = self.pages();
+        self.path = vec![Place::page(&pages[page % pages.len()])];
         self.reset_rows()
     }
 
@@ -315,6 +323,10 @@ fn is_idle(sheet: &Sheet, row: &Row) -> bool {
         "Binlog Dump",
         "Binlog Dump GTID",
     ];
+    // A thread or process that does not use Tare is idle if it got no CPU.
+    if let Some(slices) = sheet.column("SLICES") {
+        return row.figures[slices].number() == 0.0;
+    }
     let (Some(command), Some(connection)) = (sheet.column("COMMAND"), sheet.column("CONN")) else {
         return false;
     };
@@ -376,6 +388,7 @@ pub fn arrange<'a>(sheet: &Sheet, rows: &'a [Row], order: Order, filter: &str) -
 
 #[cfg(test)]
 mod tests {
+    use super::super::pages::PAGES;
     use super::*;
 
     #[test]
