@@ -13,9 +13,9 @@ use crate::status::Counter;
 use tare_dialect::plan::Sql;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
-use tare_store::Databases;
 use tare_store::metrics as locks;
 use tare_store::write_lock::WriteGuard;
+use tare_store::{Control, Databases};
 
 /// SQLite's only isolation level.
 const SERIALIZABLE: Mode = Mode {
@@ -73,17 +73,29 @@ fn acquire_write_lock_now(session: &Session, database: &str) -> Result<WriteGuar
 
 /// Queues a transaction that reads now and probably writes later as a writer: after another session's
 /// write its snapshot would be too old for a write. Other writers do not wait for it.
-pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str) {
-    if locks.has(database) {
+///
+/// It queues once: after its first read its snapshot does not change, whatever it waits for.
+pub fn queue_as_writer(
+    databases: &Databases,
+    locks: &mut Locks,
+    control: &Control,
+    database: &str,
+) {
+    if locks.has(database) || locks.has_missed(database) {
         return;
     }
     let writers = databases.write_lock(database);
     let mut lock = MetadataLock::new(&points::MDL, Namespace::Schema, database, "");
+    let holds = !locks.is_empty();
     let guard = writers.try_expect().or_else(|| {
+        // Whoever has that lock may wait for one of this session's.
+        if holds {
+            return None;
+        }
         let _waits = crate::blocking::mark_blocked();
         tare::stage::set(&points::WAITING_FOR_COMMIT);
         let wait = lock.wait(LockType::Exclusive, LockDuration::Transaction);
-        let guard = writers.expect();
+        let guard = writers.expect(|| control.must_stop());
         drop(wait);
         guard
     });
@@ -91,6 +103,8 @@ pub fn queue_as_writer(databases: &Databases, locks: &mut Locks, database: &str)
         lock.granted(LockType::Exclusive, LockDuration::Transaction);
         let guard = guard.with_metadata_lock(lock);
         locks.transaction.add(database, guard);
+    } else {
+        locks.miss(database);
     }
 }
 
@@ -234,7 +248,7 @@ pub fn roll_back(session: &mut Session) {
 }
 
 fn end_transaction(session: &mut Session) {
-    session.locks.transaction.clear();
+    session.locks.end_transaction();
     session.transaction.end();
     session.tables.release();
 }

@@ -15,6 +15,17 @@ use tare::sync::{Condvar, Mutex};
 /// How long a writer waits for a transaction that has only read: it would have written by now.
 pub const GRACE_PERIOD: Duration = Duration::from_millis(10);
 
+/// How long a transaction that reads now and may write later waits for another such one. An idle one costs it
+/// this time.
+const READER_PERIOD: Duration = Duration::from_millis(50);
+
+/// How long a transaction that reads now and may write later waits for one that has written. If it reads
+/// meanwhile, its snapshot is too old for a write, and its work is lost.
+const WRITER_PERIOD: Duration = Duration::from_millis(250);
+
+/// How long it waits for all of them. Other than a writer, it can go on without the lock.
+const EXPECT_PERIOD: Duration = Duration::from_secs(1);
+
 /// The number of the last guard. A session may have a guard whose lock was taken from it, and another one.
 static LAST_GUARD: AtomicU64 = AtomicU64::new(0);
 
@@ -145,16 +156,29 @@ impl WriteLock {
         holder.is_none().then(|| self.grant(&mut holder, true))
     }
 
-    /// The same, and waits for at most [`GRACE_PERIOD`].
-    pub fn expect(self: &Arc<Self>) -> Option<WriteGuard> {
+    /// The same, and waits as long as the lock passes from one transaction to the next: for each that only reads
+    /// at most [`READER_PERIOD`], for each that writes [`WRITER_PERIOD`], together [`EXPECT_PERIOD`]. `stop` as in
+    /// [`acquire`](Self::acquire).
+    pub fn expect(self: &Arc<Self>, mut stop: impl FnMut() -> bool) -> Option<WriteGuard> {
         let mut holder = self.holder.lock();
-        let since = Instant::now();
-        while holder.is_some() {
-            let left = GRACE_PERIOD.saturating_sub(since.elapsed());
-            if left.is_zero() {
+        let began = Instant::now();
+        let (mut since, mut before) = (began, None);
+        while let Some(now) = &*holder {
+            let present = Some((now.guard, now.expects));
+            if present != before {
+                (since, before) = (Instant::now(), present);
+            }
+            let period = match now.expects {
+                true => READER_PERIOD,
+                false => WRITER_PERIOD,
+            };
+            let left = period.saturating_sub(since.elapsed());
+            let left = left.min(EXPECT_PERIOD.saturating_sub(began.elapsed()));
+            if left.is_zero() || stop() {
                 return None;
             }
-            self.left.wait_for(&mut holder, left);
+            self.left
+                .wait_for(&mut holder, left.min(STOP_CHECK_INTERVAL));
         }
         Some(self.grant(&mut holder, true))
     }
@@ -181,28 +205,30 @@ mod tests {
     #[test]
     fn a_writer_takes_the_lock_of_an_expectation_but_not_of_a_writer() {
         let lock = Arc::new(WriteLock::default());
-        let reader = lock.expect().expect("nobody has it");
+        let reader = lock.expect(|| false).expect("nobody has it");
         let (writer, _) = lock.acquire(Duration::from_secs(20), || false);
         let writer = writer.expect("a reader gives way");
         assert!(!reader.confirm(), "the reader has lost it");
         drop(reader);
         assert!(lock.try_acquire().is_none(), "the writer still has it");
-        assert!(lock.expect().is_none());
+        assert!(lock.expect(|| false).is_none());
         assert!(
             lock.acquire(Duration::from_millis(30), || false)
                 .0
                 .is_none()
         );
         assert!(lock.acquire(Duration::from_secs(20), || true).0.is_none());
+        assert!(lock.expect(|| true).is_none(), "it has to stop");
         drop(writer);
-        let reader = lock.expect().expect("free again");
+        let reader = lock.expect(|| false).expect("free again");
+        assert!(lock.expect(|| false).is_none(), "an idle one stays");
         assert!(lock.try_acquire().is_none());
         drop(
             lock.try_acquire_from_readers()
                 .expect("a reader gives way at once"),
         );
         assert!(!reader.confirm());
-        let reader = lock.expect().expect("free again");
+        let reader = lock.expect(|| false).expect("free again");
         assert!(reader.confirm());
         assert!(lock.try_acquire_from_readers().is_none(), "it writes");
         assert!(

@@ -126,7 +126,8 @@ pub fn start(session: &mut Session, sql: &Sql) -> Result<()> {
             && !session.transaction.read_only
             && let Some(database) = sql.databases.first()
         {
-            transaction::queue_as_writer(&session.shared.databases, &mut session.locks, database);
+            let databases = &session.shared.databases;
+            transaction::queue_as_writer(databases, &mut session.locks, &session.control, database);
         }
     } else if !session.transaction.autocommit && (!sql.databases.is_empty() || sql.writes.is_some())
     {

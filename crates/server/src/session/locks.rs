@@ -38,6 +38,8 @@ pub struct Locks {
     pub transaction: WriteLocks,
     /// Locks of LOCK TABLES ... WRITE.
     pub tables: WriteLocks,
+    /// Databases for which the transaction has queued as a writer, and was not granted the lock in time.
+    missed: Vec<String>,
 }
 
 impl Locks {
@@ -49,6 +51,22 @@ impl Locks {
     /// Confirms that the session holds the lock of a database. Returns whether it does.
     pub fn confirm(&mut self, database: &str) -> bool {
         self.tables.has(database) || self.transaction.confirm(database)
+    }
+
+    /// Remembers that the transaction reads a database without its lock.
+    pub fn miss(&mut self, database: &str) {
+        self.missed.push(database.to_owned());
+    }
+
+    /// Whether the transaction reads a database without its lock, although it queued for it.
+    pub fn has_missed(&self, database: &str) -> bool {
+        self.missed.iter().any(|name| name == database)
+    }
+
+    /// Releases the transaction's locks.
+    pub fn end_transaction(&mut self) {
+        self.transaction.clear();
+        self.missed.clear();
     }
 
     /// Whether no database is locked.

@@ -177,6 +177,35 @@ fn a_reading_transaction_does_not_stop_writers() {
 }
 
 #[test]
+fn a_transaction_queues_as_a_writer_once() {
+    let running = Running::start();
+    let (mut reader, mut writer) = (running.client(), running.client());
+    exec(&mut reader, "CREATE TABLE t (n INT)");
+    for sql in ["BEGIN", "INSERT INTO t VALUES (1)", "COMMIT"] {
+        exec(&mut reader, sql);
+    }
+    exec(&mut writer, "BEGIN");
+    exec(&mut writer, "INSERT INTO t VALUES (2)");
+    let thread = one(&mut reader, "SELECT PS_CURRENT_THREAD_ID()");
+    let waits = format!(
+        "SELECT COUNT_STAR FROM performance_schema.events_waits_summary_by_thread_by_event_name \
+         WHERE EVENT_NAME = 'wait/lock/metadata/sql/mdl' AND THREAD_ID = {thread}"
+    );
+    let mut monitor = running.root();
+    assert_eq!(one(&mut monitor, &waits), "0");
+    // Of both transactions the first read waits for the writer, and has an event.
+    for transaction in ["1", "2"] {
+        exec(&mut reader, "BEGIN");
+        for _ in 0..3 {
+            assert_eq!(one(&mut reader, "SELECT COUNT(*) FROM t"), "1");
+        }
+        assert_eq!(one(&mut monitor, &waits), transaction);
+        exec(&mut reader, "ROLLBACK");
+    }
+    exec(&mut writer, "COMMIT");
+}
+
+#[test]
 fn recursive_queries_end_at_their_limits() {
     let running = Running::start();
     let mut conn = running.client();
