@@ -1,0 +1,412 @@
+//! The MySQL door at the level `active`: samples say of every moment what a session does, and their shares of
+//! time are those that the exact level counts.
+
+#[path = "support/servers.rs"]
+mod servers;
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mysql::prelude::Queryable;
+use tare_history::{NoRowLocks, Sample, Schedule, SegmentSource, Source, State};
+use tare_reader::estimate::{Estimate, Moments};
+use tare_reader::{Segment, Target};
+
+use servers::{Engine, Server, Version, run};
+
+/// Samples of sessions while they run statements.
+struct Observer {
+    source: SegmentSource,
+    rate: f64,
+}
+
+impl Observer {
+    fn new(server: &Server, rate: f64) -> Self {
+        let segment = Segment::attach(Target::Pid(server.pid)).expect("attached");
+        Self {
+            source: SegmentSource::new(Arc::new(segment), Box::new(NoRowLocks)),
+            rate,
+        }
+    }
+
+    /// Samples for so long; `each` gets each session and the seconds that the sample represents.
+    fn sample(&mut self, time: Duration, mut each: impl FnMut(&Sample, f64)) -> Shares {
+        let mut schedule = Schedule::new(self.rate);
+        let mut shares = Shares::default();
+        let began = Instant::now();
+        while began.elapsed() < time {
+            let next = schedule.next(Instant::now());
+            thread::sleep(next.saturating_duration_since(Instant::now()));
+            let now = Instant::now();
+            let moment = self.source.read_moment().expect("it runs");
+            let (at, seconds) = (
+                now.duration_since(began).as_secs_f64(),
+                schedule.represent(now).as_secs_f64(),
+            );
+            shares.waits.begin(at, seconds);
+            shares.statements.begin(at, seconds);
+            let of_sessions =
+                |sample: &&Sample| sample.connection_id.is_some() && sample.statement.is_some();
+            for sample in moment.samples.iter().filter(of_sessions) {
+                each(sample, seconds);
+                let name = |name: &Option<Arc<str>>| name.as_deref().unwrap_or("none").to_owned();
+                // A wait for a table contains others, which sums have twice.
+                let wait = Some(name(&sample.wait)).filter(|wait| !wait.contains("/table/"));
+                shares.waits.add(wait.unwrap_or_else(|| "none".to_owned()));
+                shares.statements.add(name(&sample.statement));
+            }
+        }
+        shares
+    }
+}
+
+#[derive(Default)]
+struct Shares {
+    waits: Moments<String>,
+    statements: Moments<String>,
+}
+
+/// Threads that repeat statements until they are stopped.
+struct Load {
+    stop: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Load {
+    fn start(server: &Server, clients: usize, statements: impl Fn(usize) -> Vec<String>) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads = (0..clients).map(|client| {
+            let mut connection = server.connect();
+            let (stop, statements) = (Arc::clone(&stop), statements(client));
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    for statement in &statements {
+                        // One that is killed at the end has failed.
+                        let _ended = connection.query_drop(statement);
+                    }
+                }
+            })
+        });
+        Self {
+            threads: threads.collect(),
+            stop,
+        }
+    }
+
+    fn end(self, server: &Server) {
+        self.stop.store(true, Ordering::Relaxed);
+        let mut connection = server.connect();
+        while self.threads.iter().any(|thread| !thread.is_finished()) {
+            let ids: Vec<u64> = connection
+                .query("SELECT ID FROM information_schema.PROCESSLIST WHERE TIME >= 0 AND ID <> CONNECTION_ID() AND USER = 'root'")
+                .expect("a list");
+            for id in ids {
+                // It may have ended.
+                let _killed = connection.query_drop(format!("KILL QUERY {id}"));
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        for thread in self.threads {
+            thread.join().expect("no panic");
+        }
+    }
+}
+
+fn processors() -> usize {
+    thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// Sessions that compute, sleep, wait for a row and commit: each moment has one of four states, and each state
+/// is the right one.
+fn check_states(version: Version) {
+    if version.is_left_out() {
+        return;
+    }
+    let options = [
+        "--sync-binlog=1",
+        "--innodb-flush-log-at-trx-commit=1",
+        "--log-bin=binlog",
+        "--server-id=1",
+    ];
+    let server = Server::start(version, Engine::Sampled("active"), &options);
+    let mut root = server.connect();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE truth",
+            "CREATE TABLE truth.t (a BIGINT PRIMARY KEY, b BIGINT) ENGINE = InnoDB",
+            "CREATE TABLE truth.log (a BIGINT PRIMARY KEY AUTO_INCREMENT, b VARCHAR(200)) ENGINE = InnoDB",
+            "INSERT INTO truth.t VALUES (1, 1), (2, 2)",
+            "BEGIN",
+            "UPDATE truth.t SET b = 3 WHERE a = 1",
+        ],
+    );
+    const COMPUTES: &str = "SELECT BENCHMARK(1000000000000, 1 + 1)";
+    const SLEEPS: &str = "SELECT SLEEP(1000)";
+    const WAITS: &str = "UPDATE truth.t SET b = b + 1 WHERE a = 1";
+    const INSERTS: &str = "INSERT INTO truth.log (b) VALUES (REPEAT('x', 200))";
+    let load =
+        |clients, statement: &str| Load::start(&server, clients, |_| vec![statement.to_owned()]);
+    let loads = [
+        load(2 * processors(), COMPUTES),
+        load(1, SLEEPS),
+        load(1, WAITS),
+        load(6, INSERTS),
+    ];
+    let mut observer = Observer::new(&server, 100.0);
+    let (mut states, mut blocked, mut named) = (BTreeMap::new(), 0_u32, 0_u32);
+    let mut check = |sample: &Sample, _: f64| {
+        let text = sample.text.as_deref().unwrap_or_default();
+        let state = sample.state.expect("it runs a statement");
+        assert_ne!(state, State::Unknown, "{sample:?}");
+        *states
+            .entry((text.to_owned(), state.name()))
+            .or_insert(0_u32) += 1;
+        if state == State::Blocked {
+            blocked += 1;
+            named += u32::from(sample.stage.is_some() && sample.system_call.is_some());
+        }
+    };
+    observer.sample(Duration::from_secs(6), &mut check);
+    let of = |text: &str| -> BTreeMap<&str, u32> {
+        let of = states.iter().filter(|((of, _), _)| of == text);
+        of.map(|((_, state), count)| (*state, *count)).collect()
+    };
+    println!("{version}: {states:#?}");
+    let asleep = [State::Waiting.name(), State::Blocked.name()];
+    let running = [State::OnCpu.name(), State::WaitingForCpu.name()];
+    let sum = |text, wanted: &[&str]| -> u32 {
+        let counts = of(text);
+        wanted.iter().filter_map(|state| counts.get(state)).sum()
+    };
+    // A session that computes never sleeps, except where it begins; one that
+    // sleeps or waits for a row is in a wait with a name, except where it begins.
+    for (text, wanted) in [
+        (COMPUTES, &running[..]),
+        (SLEEPS, &asleep[..1]),
+        (WAITS, &asleep[..1]),
+    ] {
+        let (right, all) = (sum(text, wanted), of(text).values().sum::<u32>());
+        assert!(all > 20, "{text}: {all}");
+        assert!(
+            f64::from(right) >= 0.95 * f64::from(all),
+            "{text}: {:?}",
+            of(text)
+        );
+    }
+    assert!(
+        f64::from(named) >= 0.99 * f64::from(blocked),
+        "{named} of {blocked}"
+    );
+    run(&mut root, &["ROLLBACK"]);
+    loads.into_iter().for_each(|load| load.end(&server));
+    server.stop();
+}
+
+#[test]
+fn every_moment_has_its_state_in_mysql_5_7() {
+    check_states(Version::Mysql57);
+}
+
+#[test]
+fn every_moment_has_its_state_in_mariadb_10_11() {
+    check_states(Version::Mariadb);
+}
+
+/// Seconds that sessions have spent in waits and in statements, as the exact level counts them.
+fn exact(server: &Server) -> [BTreeMap<String, f64>; 2] {
+    let read = |table: &str, condition: &str| {
+        let rows = server.tare(&format!(
+            "SELECT EVENT_NAME AS name, SUM(SUM_TIMER_WAIT) / 1e12 AS seconds \
+             FROM performance_schema.{table} JOIN performance_schema.threads USING (THREAD_ID) \
+             WHERE PROCESSLIST_ID IS NOT NULL AND {condition} GROUP BY EVENT_NAME"
+        ));
+        let of = |row: &serde_json::Map<String, serde_json::Value>| {
+            let seconds = servers::json_text(&row["seconds"]).parse().unwrap_or(0.0);
+            (servers::json_text(&row["name"]), seconds)
+        };
+        rows.iter().map(of).collect()
+    };
+    [
+        read(
+            "events_waits_summary_by_thread_by_event_name",
+            "EVENT_NAME <> 'idle' AND EVENT_NAME NOT LIKE '%/table/%'",
+        ),
+        read("events_statements_summary_by_thread_by_event_name", "1 = 1"),
+    ]
+}
+
+struct Sysbench(Child);
+
+impl Sysbench {
+    fn start(server: &Server, workload: &str, threads: usize) -> Self {
+        let socket = format!(
+            "--mysql-socket={}",
+            server.directory.path().join("mysql.sock").display()
+        );
+        let threads = format!("--threads={threads}");
+        let command = |action| {
+            let mut command = Command::new("sysbench");
+            command
+                .args([
+                    workload,
+                    &socket,
+                    "--mysql-user=root",
+                    "--mysql-db=sbtest",
+                    "--tables=2",
+                ])
+                .args([
+                    "--table-size=10000",
+                    "--time=0",
+                    "--db-ps-mode=disable",
+                    &threads,
+                    action,
+                ])
+                .stdout(Stdio::null());
+            command
+        };
+        let mut root = server.connect();
+        run(
+            &mut root,
+            &["DROP DATABASE IF EXISTS sbtest", "CREATE DATABASE sbtest"],
+        );
+        assert!(
+            command("prepare")
+                .status()
+                .expect("sysbench runs")
+                .success()
+        );
+        Self(command("run").spawn().expect("sysbench runs"))
+    }
+}
+
+impl Drop for Sysbench {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Exact and active in turn, of one load: shares of the time of sessions, in percent, with the standard error
+/// of those that were sampled.
+fn compare(server: &Server, turns: usize, time: Duration) -> Vec<(String, f64, f64, f64)> {
+    let set = |level: &str| {
+        server.tare(&format!(
+            "UPDATE tare.setup_sampling SET sampling = '{level}'"
+        ));
+        // Statements of the level before end.
+        thread::sleep(Duration::from_millis(500));
+    };
+    let mut observer = Observer::new(server, 100.0);
+    let mut sums = [BTreeMap::<String, f64>::new(), BTreeMap::new()];
+    let mut sampled: Vec<Shares> = Vec::new();
+    for _ in 0..turns {
+        set("every");
+        let before = exact(server);
+        thread::sleep(time);
+        for (at, now) in exact(server).into_iter().enumerate() {
+            for (name, seconds) in now {
+                let gain = seconds - before[at].get(&name).copied().unwrap_or(0.0);
+                *sums[at].entry(name).or_default() += gain;
+            }
+        }
+        set("active");
+        sampled.push(observer.sample(time, |_, _| ()));
+    }
+    let [waits, statements] = &sums;
+    let total: f64 = statements.values().sum();
+    let mut rows = Vec::new();
+    let of = |shares: &Moments<String>, name: &str| -> Estimate {
+        let mut all = shares.shares();
+        let of = all.find(|(of, _)| *of == name);
+        of.map(|(_, share)| share).unwrap_or_default()
+    };
+    let names: BTreeSet<&String> = waits.keys().chain(statements.keys()).collect();
+    for name in names {
+        let (exact, choose): (_, fn(&Shares) -> &Moments<String>) = match waits.get(name) {
+            Some(seconds) => (seconds / total, |shares| &shares.waits),
+            None => (statements[name] / total, |shares| &shares.statements),
+        };
+        let estimates: Vec<Estimate> = sampled.iter().map(|one| of(choose(one), name)).collect();
+        let n = estimates.len() as f64;
+        let share = estimates.iter().map(|one| one.value).sum::<f64>() / n;
+        let variance: f64 = estimates.iter().map(|one| one.standard_error.powi(2)).sum();
+        if exact > 0.005 || share > 0.005 {
+            rows.push((
+                name.clone(),
+                100.0 * exact,
+                100.0 * share,
+                100.0 * variance.sqrt() / n,
+            ));
+        }
+    }
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    rows
+}
+
+/// Prints shares of exact and active in turn, for each load, and compares those of loads that an exact level
+/// does not change much: see docs/results/2026-11-28-active-truth.
+fn check_shares(version: Version) {
+    if version.is_left_out() {
+        return;
+    }
+    let seconds = |name: &str, default| {
+        let set = std::env::var(name).ok().and_then(|text| text.parse().ok());
+        set.unwrap_or(default)
+    };
+    let turns = seconds("TARE_TEST_TURNS", 4) as usize;
+    let time = Duration::from_secs(seconds("TARE_TEST_SECONDS", 20));
+    let server = Server::start(
+        version,
+        Engine::Tare,
+        &["--innodb-flush-log-at-trx-commit=1"],
+    );
+    let mut root = server.connect();
+    run(
+        &mut root,
+        &[
+            "CREATE DATABASE truth",
+            "CREATE TABLE truth.t (a BIGINT PRIMARY KEY, b BIGINT) ENGINE = InnoDB",
+            "INSERT INTO truth.t VALUES (1, 1), (2, 2)",
+        ],
+    );
+    // The largest difference beyond four standard errors.
+    let report = |load: &str| -> f64 {
+        let rows = compare(&server, turns, time).into_iter();
+        let differences = rows.map(|(name, exact, active, error)| {
+            println!("{version} | {load} | {name} | {exact:.2} | {active:.2} | {error:.2}");
+            (active - exact).abs() - 4.0 * error
+        });
+        differences.fold(0.0, f64::max)
+    };
+    for (workload, threads) in [("oltp_read_only", 4), ("oltp_read_write", 8)] {
+        let _load = Sysbench::start(&server, workload, threads);
+        report(workload);
+    }
+    let load = Load::start(&server, 6, |_| {
+        vec!["UPDATE truth.t SET b = b + SLEEP(0.005) WHERE a = 1".to_owned()]
+    });
+    let mut worst = report("row lock");
+    load.end(&server);
+    let load = Load::start(&server, 2 * processors(), |_| {
+        vec![
+            "SELECT BENCHMARK(300000, MD5('x'))".to_owned(),
+            "DO BENCHMARK(100000, MD5('y'))".to_owned(),
+        ]
+    });
+    worst = worst.max(report("twice as many busy sessions as processors"));
+    load.end(&server);
+    server.stop();
+    assert!(worst <= 1.0, "{worst} points beyond four standard errors");
+}
+
+#[test]
+#[ignore = "make test-long runs it: 12 minutes"]
+fn shares_are_the_exact_ones_in_mysql_5_7() {
+    check_shares(Version::Mysql57);
+}
