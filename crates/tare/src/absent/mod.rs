@@ -98,6 +98,16 @@ pub mod idle {
     pub fn start(class: &crate::class::Class) -> Wait {
         wait::start(class, tare_layout::event::Operation::Idle)
     }
+
+    /// No moment.
+    #[inline(always)]
+    pub fn now() -> u64 {
+        0
+    }
+
+    /// Does nothing.
+    #[inline(always)]
+    pub fn ended_at(_: u64) {}
 }
 
 /// An instance that is not recorded.

@@ -47,6 +47,7 @@ impl Statement {
         text_only(&str);
         prepared(&str, &Digest);
         prepared_with_verb(&str, &str, &Digest);
+        digest_by_shape(&str, &str);
         remove_digest();
         executes(&Prepared);
         prepares(&Prepared);

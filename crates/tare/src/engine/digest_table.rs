@@ -16,7 +16,7 @@ use super::clock;
 use super::counted::StatementCounters;
 use super::fine::Place;
 use super::state::{Engine, lock};
-use crate::digest::{self, Digest, Extent};
+use crate::digest::{self, Digest, Extent, Rules};
 
 /// The digests to evict next are chosen once per this fraction of all, because choosing reads every
 /// bank's index.
@@ -73,6 +73,45 @@ fn clear<'a>(cells: impl IntoIterator<Item = &'a AtomicU64>) {
     }
 }
 
+/// The texts of a new digest.
+#[derive(Clone, Copy)]
+pub(super) enum DigestText<'t> {
+    /// A statement, and the verb in front of it.
+    Statement(&'t str, &'t str),
+    /// The host's own normalised text, and a statement that has it.
+    Shape(&'t str, &'t str),
+}
+
+impl DigestText<'_> {
+    /// The text of the column DIGEST_TEXT.
+    fn normalize(self, rules: Rules, limit: usize) -> (Vec<u8>, Extent) {
+        match self {
+            Self::Statement(verb, text) => {
+                let mut normalized = Vec::with_capacity(limit);
+                let statement = digest::with_verb(verb, text);
+                let extent =
+                    digest::normalize_by(rules, statement.as_bytes(), limit, &mut normalized);
+                (normalized, extent)
+            }
+            Self::Shape(shape, _) => {
+                let fitting = floor_boundary(shape, limit);
+                let extent = match fitting < shape.len() {
+                    true => Extent::Truncated,
+                    false => Extent::Complete,
+                };
+                (shape.as_bytes()[..fitting].to_vec(), extent)
+            }
+        }
+    }
+
+    /// The statement.
+    fn sample(&self) -> &str {
+        match self {
+            Self::Statement(_, text) | Self::Shape(_, text) => text,
+        }
+    }
+}
+
 impl Engine {
     /// Finds or creates a digest in this generation of the table; number 0 if the table is full.
     pub(super) fn find_digest(
@@ -80,8 +119,7 @@ impl Engine {
         generation: u32,
         schema: u32,
         digest: &Digest,
-        verb: &str,
-        text: &str,
+        text: DigestText,
     ) -> DigestRef {
         let words: [u64; 4] = std::array::from_fn(|i| hash_word(digest, i));
         let find = || self.lookup(generation, schema, words);
@@ -108,7 +146,7 @@ impl Engine {
             eviction.victims.push(id);
             return none;
         };
-        let incarnation = self.fill_digest(id, generation, schema, words, (verb, text));
+        let incarnation = self.fill_digest(id, generation, schema, words, text);
         self.view.digest_index()[place].store(state(generation, u64::from(id)), Ordering::Release);
         DigestRef {
             id,
@@ -373,7 +411,7 @@ impl Engine {
         generation: u32,
         schema: u32,
         hash: [u64; 4],
-        (verb, text): (&str, &str),
+        text: DigestText,
     ) -> u32 {
         let row = self.view.digest(id as usize);
         let before = row.state.load(Ordering::Relaxed);
@@ -391,10 +429,7 @@ impl Engine {
         row.schema.store(schema, Ordering::Relaxed);
         row.generation.store(generation, Ordering::Relaxed);
         let limit = self.view.geometry().limits.digest_text_bytes;
-        let mut normalized = Vec::with_capacity(limit);
-        let statement = digest::with_verb(verb, text);
-        let rules = self.digest_rules;
-        let extent = digest::normalize_by(rules, statement.as_bytes(), limit, &mut normalized);
+        let (normalized, extent) = text.normalize(self.digest_rules, limit);
         store_bytes(self.view.digest_text(id as usize), &normalized);
         row.text_length
             .store(normalized.len() as u32, Ordering::Relaxed);
@@ -404,7 +439,7 @@ impl Engine {
         row.first_seen.store(now, Ordering::Relaxed);
         self.clear_shared(id);
         row.sample_wait.store(0, Ordering::Relaxed);
-        self.fill_sample(id, text, false, now, 0);
+        self.fill_sample(id, text.sample(), false, now, 0);
         row.state
             .store(state(incarnation, READY), Ordering::Release);
         incarnation

@@ -12,7 +12,7 @@ use tare_layout::shared::Lost;
 
 use super::counted::StatementCounters;
 use super::digest_cache::Key;
-use super::digest_table::{DigestRef, hash_word};
+use super::digest_table::{DigestRef, DigestText, hash_word};
 use super::fine::Place;
 use super::hot::attached;
 use super::local::Local;
@@ -72,8 +72,12 @@ impl Local {
             bump(&bank.cut_digests, 1);
         }
         let digest = Digest::of_normalized(&cache.text);
-        self.engine
-            .find_digest(generation, schema, &digest, verb, text)
+        self.engine.find_digest(
+            generation,
+            schema,
+            &digest,
+            DigestText::Statement(verb, text),
+        )
     }
 
     /// The digest that a host computed earlier.
@@ -88,8 +92,23 @@ impl Local {
         let generation = self.engine.digest_generation();
         let key = Key::of_digest(hash_word(digest, 0), schema);
         self.cached(Some(key), generation, || {
-            self.engine
-                .find_digest(generation, schema, digest, verb, text)
+            self.engine.find_digest(
+                generation,
+                schema,
+                digest,
+                DigestText::Statement(verb, text),
+            )
+        })
+    }
+
+    /// The digest with this text, which the host normalised; `text`: a statement that has it.
+    pub fn digest_of_shape(&self, shape: &str, text: &str, schema: u32) -> DigestRef {
+        let generation = self.engine.digest_generation();
+        let key = Key::of_tokens(digest::fast_hash(shape.as_bytes()), shape.len(), schema);
+        self.cached(key, generation, || {
+            let digest = Digest::of_normalized(shape.as_bytes());
+            let texts = DigestText::Shape(shape, text);
+            self.engine.find_digest(generation, schema, &digest, texts)
         })
     }
 

@@ -90,4 +90,14 @@ impl Local {
             0
         });
     }
+
+    /// Sets the end of an idle time, for the statement that follows. A setting that was changed since then
+    /// applies to events that begin later.
+    pub fn set_idle_end(&self, moment: u64) {
+        self.forget_stale_edges();
+        if moment > self.settings_from.get() {
+            self.edge.set(moment);
+            self.idle_end.set(moment);
+        }
+    }
 }

@@ -29,6 +29,7 @@ use tare_layout::Kind;
 
 mod active;
 mod counters;
+mod shape;
 
 pub use active::Outermost;
 

@@ -1,0 +1,16 @@
+//! Statements of another language than SQL, which the host normalises.
+
+use tare_layout::control::effective;
+
+use super::Statement;
+
+impl Statement {
+    /// Sets its digest by its normalised text, as the column DIGEST_TEXT shows it. `text`: the statement.
+    pub fn digest_by_shape(&self, shape: &str, text: &str) {
+        let Some(local) = self.local() else { return };
+        if self.bits.get() & effective::DIGEST != 0 {
+            let schema = self.schema.get();
+            self.set_digest(local, local.digest_of_shape(shape, text, schema));
+        }
+    }
+}
