@@ -2,19 +2,23 @@
 //! functions are. Nothing in the file is trusted further than it can be checked. Only [`options`] runs the
 //! program, which then prints the options from its option files.
 //!
-//! It has two users: `tare run` decides whether to preload libtare_psi.so, and that library, inside the server,
-//! finds where to write its jumps.
+//! It has three users: `tare run` decides which library to preload, libtare_psi.so, inside the server, finds where
+//! to write its jumps, and libtare_any.so leaves programs alone that use Tare themselves.
 
 mod elf;
+mod linkage;
 pub mod options;
+mod preload;
 mod protocol;
 mod release;
 mod table;
 
 pub use elf::{Image, ImageError, Symbol, unmangled};
+pub use linkage::Linkage;
+pub use preload::unset_preload;
 pub use protocol::{
-    CHECK_VARIABLE, OPTIONS_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, has_server_name,
-    is_short_lived,
+    CHECK_VARIABLE, OPTIONS_VARIABLE, PRELOAD, REFUSED, REQUIRE_VARIABLE, has_redis_name,
+    has_server_name, is_launcher, is_short_lived, short_name,
 };
 pub use release::{Recognition, Release, Server};
 pub use table::{Table, TableError};

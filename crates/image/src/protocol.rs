@@ -57,6 +57,62 @@ pub fn has_server_name(path: &Path) -> bool {
     name.is_some_and(|name| name == "mysqld" || name == "mariadbd")
 }
 
+/// Programs that start another one. They are not observed, and the program that they start inherits the
+/// library.
+const LAUNCHERS: [&str; 32] = [
+    "ash",
+    "bash",
+    "busybox",
+    "catatonit",
+    "chrt",
+    "dash",
+    "dumb-init",
+    "env",
+    "fish",
+    "gosu",
+    "ionice",
+    "ksh",
+    "mksh",
+    "nice",
+    "nohup",
+    "numactl",
+    "runuser",
+    "setpriv",
+    "setsid",
+    "sh",
+    "start-stop-daemon",
+    "stdbuf",
+    "su",
+    "su-exec",
+    "sudo",
+    "taskset",
+    "time",
+    "timeout",
+    "tini",
+    "unshare",
+    "xargs",
+    "zsh",
+];
+
+/// Whether a program's file is one that starts another program in its place.
+pub fn is_launcher(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| LAUNCHERS.contains(&name))
+}
+
+/// The part of a program's name that its instruments' names have: `redis` of `redis-server`.
+pub fn short_name(path: &Path) -> String {
+    let name = path
+        .file_name()
+        .map_or("".into(), |name| name.to_string_lossy());
+    name.strip_suffix("-server").unwrap_or(&name).to_owned()
+}
+
+/// Whether a program of this short name reads commands as Redis does.
+pub fn has_redis_name(short_name: &str) -> bool {
+    matches!(short_name, "redis" | "valkey" | "keydb" | "redict")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,10 @@
 //! The process that has loaded the library.
 
-use std::ffi::{CStr, OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use tare_image::Image;
 use tare_image::options::UserOptions;
-use tare_image::{Image, PRELOAD};
 
 /// A program and its process.
 pub struct Host {
@@ -47,19 +46,8 @@ impl Host {
 
     /// Removes this library from the environment that child processes inherit.
     pub fn unset_preload_for_children(&self) {
-        let Some(value) = std::env::var_os(PRELOAD) else {
-            return;
-        };
-        let own = own_file();
-        let rest = without(&value, &own);
         // SAFETY: before `main` this is the only thread, so no other reads the environment.
-        unsafe {
-            if rest.is_empty() {
-                std::env::remove_var(PRELOAD);
-            } else {
-                std::env::set_var(PRELOAD, rest);
-            }
-        }
+        unsafe { tare_image::unset_preload() };
     }
 
     /// The user's options of the Performance Schema.
@@ -72,53 +60,5 @@ impl Host {
     /// Whether it will end without serving a client.
     pub fn is_short_lived(&self) -> bool {
         tare_image::is_short_lived(std::env::args_os().skip(1))
-    }
-}
-
-/// A list of libraries without one of them. Spaces or colons separate names (ld.so(8)).
-fn without(list: &OsStr, own: &Path) -> OsString {
-    let is_own = |name: &[u8]| Path::new(OsStr::from_bytes(name)).file_name() == own.file_name();
-    let names = list.as_bytes().split(|byte| matches!(byte, b' ' | b':'));
-    let rest: Vec<&[u8]> = names
-        .filter(|name| !name.is_empty() && !is_own(name))
-        .collect();
-    OsString::from_vec(rest.join(&b':'))
-}
-
-/// The file that this code was loaded from.
-fn own_file() -> PathBuf {
-    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-    let here = own_file as *const ();
-    // SAFETY: `info` is only read if the call says that it was filled; its name lives as long as the library,
-    // which is never unloaded.
-    unsafe {
-        if libc::dladdr(here.cast(), info.as_mut_ptr()) == 0 {
-            return PathBuf::new();
-        }
-        let name = info.assume_init().dli_fname;
-        if name.is_null() {
-            return PathBuf::new();
-        }
-        PathBuf::from(OsStr::from_bytes(CStr::from_ptr(name).to_bytes()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_this_library_is_removed_from_the_preload() {
-        let own = Path::new("/usr/lib/libtare_psi.so");
-        let without_own = |list: &str| without(OsStr::new(list), own).into_string().expect("ASCII");
-        assert_eq!(without_own("/usr/lib/libtare_psi.so"), "");
-        assert_eq!(
-            without_own("/a/libjemalloc.so.2:/usr/lib/libtare_psi.so"),
-            "/a/libjemalloc.so.2"
-        );
-        assert_eq!(
-            without_own("libtare_psi.so libfoo.so  libbar.so"),
-            "libfoo.so:libbar.so"
-        );
     }
 }
