@@ -29,11 +29,12 @@ deps: ## install what `make test` uses on Debian 12: servers, clients, compilers
 deps-demo deps-weigh:
 	@scripts/deps $(@:deps-%=%)
 
-# The door's library as it is packaged, as one unit: what a statement executes of it takes fewer lines and pages.
+# The libraries that programs preload, as they are packaged, as one unit: what a statement executes of them takes
+# fewer lines and pages.
 as_packaged = CARGO_PROFILE_$(1)_LTO=fat CARGO_PROFILE_$(1)_CODEGEN_UNITS=1
-build: ## build target/release/tare, and libtare_psi.so for MySQL and MariaDB servers
+build: ## build target/release/tare, libtare_psi.so for MySQL and MariaDB servers, and libtare_any.so for other programs
 	$(CARGO) build --release -p tare-cli
-	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-psi
+	$(call as_packaged,RELEASE) $(CARGO) build --release -p tare-psi -p tare-any
 
 # Lint is part of the tests: what CI refuses, `make test` refuses.
 test: check deps lint unit loom ## everything that must pass, `check` and `lint` included (under 30 minutes on 2 cores)
@@ -47,7 +48,7 @@ check: style ## format, clippy and unit tests, for work between commits (two min
 unit: deps ## all tests, with and without instrumentation, without the checks of `lint`
 	@mkdir -p target
 	@scripts/servers-left-out $(LEFT_OUT_SERVERS)
-	$(CARGO) build -p tare-psi
+	$(CARGO) build -p tare-psi -p tare-any
 	TARE_LEFT_OUT="$$(scripts/servers-left-out --names $(LEFT_OUT_SERVERS))" \
 		$(CARGO) test --workspace --no-fail-fast 2>&1 | tee $(UNIT_LOG)
 	$(CARGO) test -p tare --no-default-features --no-fail-fast 2>&1 | tee -a $(UNIT_LOG)
@@ -132,7 +133,7 @@ fuzz: ## fuzz with libFuzzer for bytes that break segments, packets, statements 
 
 package: ## build .deb packages in target/packages: tools, door, C library
 	@scripts/deps package
-	$(CARGO) build --profile dist -p tare-cli -p tare-psi -p tare-abi
+	$(CARGO) build --profile dist -p tare-cli -p tare-psi -p tare-any -p tare-abi
 	@scripts/package
 
 PREFIX ?= /usr/local

@@ -50,6 +50,9 @@ use crate::serve_options::sampling;
 /// not by its name. Before your options, `tare run` adds options that turn its instruments on and
 /// size its own buffers to zero. A server that Tare does not know starts unchanged, and one line
 /// says why.
+///
+/// Of any other program that uses the GNU C library dynamically, files, sockets, polls, sleeps and
+/// threads are recorded, and of Redis and Valkey also their commands. One line says what is recorded.
 #[derive(clap::Args)]
 #[command(after_help = HELP)]
 pub struct Args {
@@ -65,7 +68,8 @@ pub struct Args {
     #[arg(long, value_name = "PATH")]
     server: Option<PathBuf>,
 
-    /// Path of libtare_psi.so [default: TARE_PSI_LIBRARY, in tare's directory, or in ../lib]
+    /// Path of libtare_psi.so or libtare_any.so [default: TARE_PSI_LIBRARY or TARE_ANY_LIBRARY, in tare's
+    /// directory, or in ../lib]
     #[arg(long, value_name = "PATH")]
     library: Option<PathBuf>,
 
@@ -90,6 +94,7 @@ Examples:
   tare run -- ./myserver --port 8080
   tare run --segment /var/tmp/myserver.segment -- ./myserver
   tare run -- mysqld --defaults-file=/etc/mysql/my.cnf
+  tare run -- redis-server /etc/redis/redis.conf
   tare run --require -- mysqld_safe --datadir=/srv/mysql
   tare run --sampling 1/16 -- mysqld --defaults-file=/etc/mysql/my.cnf
 

@@ -264,13 +264,14 @@ fn a_saved_segment_is_never_overwritten() {
 #[test]
 fn only_a_server_is_sampled_from_its_start() {
     let directory = Directory::new("sampled");
-    let refused = finish(&mut directory.tare(["run", "--sampling", "1/16", "--", "true"]));
+    let refused =
+        finish(&mut directory.tare(["run", "--sampling", "1/16", "--", "sh", "-c", "true"]));
     assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(
         refused.stderr.contains("SET sampling = '1/16'"),
         "what to do instead: {refused:?}"
     );
-    let wrong = finish(&mut directory.tare(["run", "--sampling", "16", "--", "true"]));
+    let wrong = finish(&mut directory.tare(["run", "--sampling", "16", "--", "sh", "-c", "true"]));
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     assert!(wrong.stderr.contains("every, 1/N"), "{wrong:?}");
 }

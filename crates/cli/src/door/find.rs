@@ -1,13 +1,27 @@
-//! Finds programs on PATH, the server of a script, and libtare_psi.so.
+//! Finds programs on PATH, the server of a script, and the libraries to preload.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-/// The variable with the library's path, if it is neither next to `tare` nor in ../lib.
-const LIBRARY_VARIABLE: &str = "TARE_PSI_LIBRARY";
+/// A library that programs preload.
+pub struct Library {
+    name: &'static str,
+    /// The variable with its path, if it is neither next to `tare` nor in ../lib.
+    variable: &'static str,
+}
 
-const LIBRARY: &str = "libtare_psi.so";
+/// The library for MySQL and MariaDB servers.
+pub const PSI: Library = Library {
+    name: "libtare_psi.so",
+    variable: "TARE_PSI_LIBRARY",
+};
+
+/// The library for other programs.
+pub const ANY: Library = Library {
+    name: "libtare_any.so",
+    variable: "TARE_ANY_LIBRARY",
+};
 
 /// Paths of the server below its base directory, in distributions and tarballs.
 const SERVER_PATHS: [&str; 6] = [
@@ -39,7 +53,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 }
 
 /// Finds a program as execvp(3) does.
-fn find_on_path(program: &OsStr) -> Option<PathBuf> {
+pub fn find_on_path(program: &OsStr) -> Option<PathBuf> {
     let is_program = |path: &Path| {
         path.metadata()
             .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
@@ -84,10 +98,11 @@ fn server_of_mysqld_safe(script: &Path, arguments: &[OsString]) -> Option<PathBu
         .find(|path| path.is_file())
 }
 
-/// The path of libtare_psi.so: as given, next to this program, in ../lib or in ../lib/tare.
-pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
-    let variable = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
-    if let Some(path) = named.map(Path::to_owned).or(variable) {
+/// The path of a library: as given, next to this program, in ../lib or in ../lib/tare.
+pub fn library(library: &Library, named: Option<&Path>) -> Result<PathBuf, String> {
+    let Library { name, variable } = library;
+    let path = std::env::var_os(variable).map(PathBuf::from);
+    if let Some(path) = named.map(Path::to_owned).or(path) {
         // Absolute, because the server may change its working directory.
         return path
             .canonicalize()
@@ -99,10 +114,10 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
     let directory = own.as_deref().and_then(Path::parent);
     let candidates = directory.map(|directory| {
         [
-            directory.join(LIBRARY),
-            directory.join("../lib").join(LIBRARY),
+            directory.join(name),
+            directory.join("../lib").join(name),
             // Packages install it here, so that no program links with it.
-            directory.join("../lib/tare").join(LIBRARY),
+            directory.join("../lib/tare").join(name),
         ]
     });
     candidates
@@ -111,7 +126,7 @@ pub fn library(named: Option<&Path>) -> Result<PathBuf, String> {
         .find_map(|path| path.canonicalize().ok())
         .ok_or_else(|| {
             format!(
-                "{LIBRARY} is neither in tare's directory nor in ../lib; name it with --library PATH or {LIBRARY_VARIABLE}"
+                "{name} is neither in tare's directory nor in ../lib; name it with --library PATH or {variable}"
             )
         })
 }

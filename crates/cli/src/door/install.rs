@@ -217,7 +217,7 @@ fn install(install: &Install) -> Result<(), Failure> {
             )));
         }
     };
-    let library = find::library(install.library.as_deref()).map_err(failed)?;
+    let library = find::library(&find::PSI, install.library.as_deref()).map_err(failed)?;
     check_readable(&library, &name, &text)?;
     let directory = installation.drop_ins(&name);
     let texts = read_units(text, &directory);

@@ -1,24 +1,27 @@
-//! `tare run` of a MySQL or MariaDB server: recognises the server, and starts it with Tare's engine behind its
-//! Performance Schema.
+//! `tare run`: recognises a MySQL or MariaDB server, and starts it with Tare's engine behind its Performance
+//! Schema. Other programs start with a library that observes them from outside.
 //!
 //! | file | contents |
 //! |---|---|
 //! | options | options that switch the server's instruments on and size its own buffers to zero |
 //! | install | `tare door`: files that load the engine into a server that systemd starts |
 //! | unit | systemd's unit files: the program that a unit starts, the variables that it sets |
-//! | find | programs on PATH, the server of mysqld_safe, libtare_psi.so |
+//! | find | programs on PATH, the server of mysqld_safe, the libraries |
+//! | any | other programs |
 
+mod any;
 mod find;
 pub mod install;
 mod options;
 mod unit;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tare_image::{
-    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, has_server_name, is_short_lived,
+    CHECK_VARIABLE, Image, PRELOAD, REQUIRE_VARIABLE, Recognition, has_redis_name, has_server_name,
+    is_short_lived, short_name,
 };
 
 use crate::exit::{Failure, NOT_SERVED};
@@ -30,7 +33,7 @@ pub struct Requirements {
     pub require: bool,
     /// The server that a script starts.
     pub server: Option<PathBuf>,
-    /// The path of libtare_psi.so.
+    /// The path of the library.
     pub library: Option<PathBuf>,
 }
 
@@ -52,24 +55,38 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, F
     let arguments = command[1..].to_vec();
     match prepare(command, requirements) {
         Ok(Some(plan)) => Ok(plan),
-        Ok(None) if requirements.require => Err(Failure::new(
+        Ok(None) if requirements.require && !is_redis(&command[0]) => Err(Failure::new(
             NOT_SERVED,
             format!(
-                "{} is not a MySQL or MariaDB server; if it is a script that starts one, name the server with --server PATH",
+                "{} is not a MySQL, MariaDB, Redis or Valkey server; if it is a script that starts one, name the server with --server PATH",
                 command[0].to_string_lossy()
             ),
         )),
-        Ok(None) => Ok(Plan {
-            arguments,
-            ..Plan::default()
-        }),
+        Ok(None) => match any::plan(command, requirements) {
+            Ok(plan) => Ok(plan.unwrap_or(Plan {
+                arguments,
+                ..Plan::default()
+            })),
+            Err(why) if requirements.require => Err(Failure::new(NOT_SERVED, why)),
+            Err(why) => Ok(unchanged(arguments, &why)),
+        },
         Err(why) if requirements.require => Err(Failure::new(NOT_SERVED, why)),
-        Err(why) => Ok(Plan {
-            arguments,
-            remarks: vec![format!("{why}; it starts unchanged")],
-            ..Plan::default()
-        }),
+        Err(why) => Ok(unchanged(arguments, &why)),
     }
+}
+
+/// The plan of a program that Tare does not instrument.
+fn unchanged(arguments: Vec<OsString>, why: &str) -> Plan {
+    Plan {
+        arguments,
+        remarks: vec![format!("{why}; it starts unchanged")],
+        ..Plan::default()
+    }
+}
+
+/// Whether a command's name is that of Redis or Valkey.
+fn is_redis(command: &OsStr) -> bool {
+    has_redis_name(&short_name(Path::new(command)))
 }
 
 /// `None` if the command is no server. The error says why a server starts unchanged.
@@ -107,7 +124,7 @@ fn prepare(command: &[OsString], requirements: &Requirements) -> Result<Option<P
             "{name}: its options contain {off}, so it registers no instruments"
         ));
     }
-    let library = find::library(requirements.library.as_deref())?;
+    let library = find::library(&find::PSI, requirements.library.as_deref())?;
     let preload = preload_list(&library)?;
     check_library(&path, &preload)?;
     // A script of the user's own may not accept the server's options.
@@ -146,7 +163,7 @@ fn check_library(program: &Path, preload: &OsString) -> Result<(), String> {
     }
 }
 
-/// The value of LD_PRELOAD: libtare_psi.so before the user's own libraries.
+/// The value of LD_PRELOAD: Tare's library before the user's own libraries.
 fn preload_list(library: &Path) -> Result<OsString, String> {
     let mut list = library.as_os_str().to_owned();
     // ld.so(8) splits the list at spaces and colons, which cannot be escaped.

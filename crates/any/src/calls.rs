@@ -1,0 +1,79 @@
+//! The border between the program and Tare: recursion, errno and panics.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+struct Thread {
+    /// Whether the thread runs Tare's code. What it calls then is Tare's own, or a signal handler's.
+    is_inside: Cell<bool>,
+    /// When its last poll returned, 0 = it has not polled.
+    woken: Cell<u64>,
+}
+
+thread_local! {
+    // Without a destructor, so that it can be used at any time in a thread's life.
+    static THREAD: Thread = const {
+        Thread {
+            is_inside: Cell::new(false),
+            woken: Cell::new(0),
+        }
+    };
+}
+
+/// When the last poll of any thread returned.
+static WOKEN: AtomicU64 = AtomicU64::new(0);
+
+/// The thread is inside of Tare until this is dropped. errno is then as before.
+struct Inside {
+    errno: c_int,
+}
+
+impl Drop for Inside {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the address of the calling thread's errno.
+        unsafe { *libc::__errno_location() = self.errno };
+        THREAD.with(|thread| thread.is_inside.set(false));
+    }
+}
+
+/// Runs code of Tare on a thread of the program. `None`: Tare does not record, the thread is inside already,
+/// or the code panicked.
+#[inline]
+pub fn observe<T>(body: impl FnOnce() -> T) -> Option<T> {
+    if !engine::is_running() {
+        return None;
+    }
+    if THREAD.with(|thread| thread.is_inside.replace(true)) {
+        return None;
+    }
+    let _inside = Inside {
+        // SAFETY: the address of the calling thread's errno.
+        errno: unsafe { *libc::__errno_location() },
+    };
+    catch_unwind(AssertUnwindSafe(body)).ok()
+}
+
+/// Runs code of Tare whose own calls must not be observed, whether or not the engine records.
+pub fn run_unobserved(body: impl FnOnce()) {
+    THREAD.with(|thread| thread.is_inside.set(true));
+    let _ = catch_unwind(AssertUnwindSafe(body));
+    THREAD.with(|thread| thread.is_inside.set(false));
+}
+
+/// Records that the thread's poll has returned: what it reads now arrived by this moment.
+pub fn set_woken(moment: u64) {
+    THREAD.with(|thread| thread.woken.set(moment));
+    WOKEN.store(moment, Ordering::Relaxed);
+}
+
+/// When the thread's poll returned, or, for a thread that does not poll, the last poll of another thread that
+/// passes on what arrives. 0 = nobody has polled.
+pub fn woken() -> u64 {
+    match THREAD.with(|thread| thread.woken.get()) {
+        0 => WOKEN.load(Ordering::Relaxed),
+        woken => woken,
+    }
+}

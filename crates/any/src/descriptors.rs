@@ -1,0 +1,121 @@
+//! What is open under each file descriptor.
+//!
+//! A descriptor that the program opened by a call that is not observed has no entry, and its operations are
+//! not recorded.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use engine::wait::Wait;
+use engine::{Operation, file, socket};
+
+use crate::resp::client::Client;
+
+/// Descriptors from this number on are not recorded.
+pub const MAX_DESCRIPTORS: usize = 65_536;
+
+/// What is open.
+pub enum Object {
+    /// A file.
+    File(file::Instance),
+    /// A socket; a connection of a client has a session, if its protocol is read.
+    Socket(socket::Instance, Option<Box<Client>>),
+}
+
+/// An entry of the table. It is created when its number is first used and lives as long as the process, so
+/// that one thread can close a descriptor while another one reads it.
+#[derive(Default)]
+pub struct Descriptor {
+    object: Mutex<Option<Object>>,
+}
+
+static TABLE: [AtomicPtr<Descriptor>; MAX_DESCRIPTORS] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_DESCRIPTORS];
+
+/// A read or a write, or another operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Read from a file, receive from a socket.
+    In,
+    /// Write to a file, send to a socket.
+    Out,
+    /// Another operation.
+    Other(Operation),
+}
+
+impl Access {
+    fn of_file(self) -> Operation {
+        match self {
+            Self::In => Operation::Read,
+            Self::Out => Operation::Write,
+            Self::Other(operation) => operation,
+        }
+    }
+
+    fn of_socket(self) -> Operation {
+        match self {
+            Self::In => Operation::Recv,
+            Self::Out => Operation::Send,
+            Self::Other(operation) => operation,
+        }
+    }
+}
+
+/// The entry of a descriptor, if one was ever created.
+#[inline(always)]
+pub fn get(descriptor: c_int) -> Option<&'static Descriptor> {
+    let place = TABLE.get(usize::try_from(descriptor).ok()?)?;
+    // SAFETY: null, or an entry of `put`, which is never freed.
+    unsafe { place.load(Ordering::Acquire).as_ref() }
+}
+
+/// Records what was opened under a descriptor. Returns what was recorded there before.
+pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
+    let place = TABLE.get(usize::try_from(descriptor).ok()?)?;
+    if place.load(Ordering::Acquire).is_null() {
+        let new = Box::into_raw(Box::<Descriptor>::default());
+        let order = Ordering::AcqRel;
+        if place
+            .compare_exchange(std::ptr::null_mut(), new, order, Ordering::Acquire)
+            .is_err()
+        {
+            // SAFETY: just created, and another thread was first, so it is nobody's.
+            drop(unsafe { Box::from_raw(new) });
+        }
+    }
+    get(descriptor)?.lock().replace(object)
+}
+
+/// Removes what is recorded under a descriptor.
+pub fn take(descriptor: c_int) -> Option<Object> {
+    get(descriptor)?.lock().take()
+}
+
+impl Descriptor {
+    /// Locks what is open.
+    pub fn lock(&self) -> MutexGuard<'_, Option<Object>> {
+        self.object.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Object {
+    /// Begins an operation. That of a client's connection belongs to the client's session.
+    pub fn wait(&mut self, access: Access) -> Wait {
+        match self {
+            Self::File(file) => file.wait(access.of_file()),
+            Self::Socket(socket, None) => socket.wait(access.of_socket()),
+            Self::Socket(socket, Some(client)) => {
+                client.in_session(|_| socket.wait(access.of_socket()))
+            }
+        }
+    }
+
+    /// The client whose connection it is, if its protocol is read.
+    pub fn client(&mut self) -> Option<&mut Client> {
+        match self {
+            Self::Socket(_, client) => client.as_deref_mut(),
+            Self::File(_) => None,
+        }
+    }
+}

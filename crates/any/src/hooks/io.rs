@@ -1,0 +1,273 @@
+//! Reading, writing and changing what is open.
+
+use std::ffi::{c_int, c_void};
+
+use engine::Operation;
+use libc::{iovec, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t, timespec};
+
+use super::{Running, hooks, moved_bytes};
+use crate::descriptors::Access;
+
+/// Runs a call that moves bytes between a descriptor and one buffer.
+#[inline(always)]
+fn with_buffer(
+    descriptor: c_int,
+    access: Access,
+    buffer: *const c_void,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let running = Running::begin(descriptor, access);
+    let result = call();
+    let bytes = moved_bytes(result);
+    running.end(bytes, |client| {
+        let length = bytes.unwrap_or(0) as usize;
+        if length != 0 && !buffer.is_null() {
+            // SAFETY: rule 3 (the call moved as many bytes of the buffer).
+            client.moved(access, unsafe {
+                std::slice::from_raw_parts(buffer.cast(), length)
+            });
+        }
+    });
+    result
+}
+
+/// The same with several buffers.
+#[inline(always)]
+fn with_vector(
+    descriptor: c_int,
+    access: Access,
+    (vector, count): (*const iovec, usize),
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let running = Running::begin(descriptor, access);
+    let result = call();
+    let bytes = moved_bytes(result);
+    running.end(bytes, |client| {
+        let mut rest = bytes.unwrap_or(0) as usize;
+        for at in 0..count {
+            if rest == 0 {
+                break;
+            }
+            // SAFETY: rule 3 (the call read `count` elements, and moved bytes of these buffers in order).
+            let part = unsafe {
+                let part = vector.add(at).read();
+                std::slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len.min(rest))
+            };
+            rest -= part.len();
+            if !part.is_empty() {
+                client.moved(access, part);
+            }
+        }
+    });
+    result
+}
+
+/// The same with a message.
+#[inline(always)]
+fn with_message(
+    descriptor: c_int,
+    access: Access,
+    message: *const msghdr,
+    call: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    if message.is_null() {
+        return call();
+    }
+    // SAFETY: rule 2 (not NULL: the C library reads it).
+    let vector = unsafe { ((*message).msg_iov.cast_const(), (*message).msg_iovlen) };
+    with_vector(descriptor, access, vector, call)
+}
+
+/// Runs a call that moves several messages.
+#[inline(always)]
+fn with_messages(
+    descriptor: c_int,
+    access: Access,
+    messages: *const mmsghdr,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    let running = Running::begin(descriptor, access);
+    let result = call();
+    let count = usize::try_from(result).unwrap_or(0);
+    // SAFETY: rule 3 (the call has filled as many).
+    let lengths = (0..count).map(|at| u64::from(unsafe { (*messages.add(at)).msg_len }));
+    let bytes = moved_bytes(result as isize).map(|_| lengths.sum());
+    running.end(bytes, |client| client.lose_track());
+    result
+}
+
+/// Runs a call that moves no bytes of the program's memory.
+#[inline(always)]
+fn without_buffer<T>(descriptor: c_int, operation: Operation, call: impl FnOnce() -> T) -> T {
+    let running = Running::begin(descriptor, Access::Other(operation));
+    let result = call();
+    running.end(None, |_| {});
+    result
+}
+
+use Access::{In, Out};
+
+hooks! {
+    fn read(fd: c_int, buffer: *mut c_void, count: size_t) -> ssize_t {
+        |call| with_buffer(fd, In, buffer, call)
+    }
+    fn __read_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t) -> ssize_t {
+        |call| with_buffer(fd, In, buffer, call)
+    }
+    fn pread(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t) -> ssize_t {
+        |call| with_buffer(fd, In, buffer, call)
+    }
+    fn pread64(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t) -> ssize_t {
+        |call| with_buffer(fd, In, buffer, call)
+    }
+    fn __pread_chk(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t, size: size_t) -> ssize_t {
+        |call| with_buffer(fd, In, buffer, call)
+    }
+    fn __pread64_chk(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t, size: size_t) -> ssize_t {
+        |call| with_buffer(fd, In, buffer, call)
+    }
+    fn recv(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
+        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+    }
+    fn __recv_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int) -> ssize_t {
+        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+    }
+    fn recvfrom(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t {
+        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+    }
+    fn __recvfrom_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t {
+        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+    }
+    fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+        |call| with_message(fd, In, peeked(message.cast(), flags).cast(), call)
+    }
+    fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: u32, flags: c_int, timeout: *mut timespec) -> c_int {
+        |call| with_messages(fd, In, messages, call)
+    }
+    fn readv(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
+        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
+    }
+    fn preadv(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
+    }
+    fn preadv64(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
+    }
+    fn preadv2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
+        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
+    }
+    fn preadv64v2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
+        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
+    }
+    fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
+        |call| with_buffer(fd, Out, buffer, call)
+    }
+    fn pwrite(fd: c_int, buffer: *const c_void, count: size_t, at: off_t) -> ssize_t {
+        |call| with_buffer(fd, Out, buffer, call)
+    }
+    fn pwrite64(fd: c_int, buffer: *const c_void, count: size_t, at: off_t) -> ssize_t {
+        |call| with_buffer(fd, Out, buffer, call)
+    }
+    fn send(fd: c_int, buffer: *const c_void, count: size_t, flags: c_int) -> ssize_t {
+        |call| with_buffer(fd, Out, buffer, call)
+    }
+    fn sendto(fd: c_int, buffer: *const c_void, count: size_t, flags: c_int, to: *const sockaddr, length: socklen_t) -> ssize_t {
+        |call| with_buffer(fd, Out, buffer, call)
+    }
+    fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+        |call| with_message(fd, Out, message, call)
+    }
+    fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: u32, flags: c_int) -> c_int {
+        |call| with_messages(fd, Out, messages, call)
+    }
+    fn writev(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
+        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
+    }
+    fn pwritev(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
+    }
+    fn pwritev64(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
+    }
+    fn pwritev2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
+        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
+    }
+    fn pwritev64v2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
+        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
+    }
+    fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
+        |call| send_file(to, call)
+    }
+    fn sendfile64(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
+        |call| send_file(to, call)
+    }
+    fn fsync(fd: c_int) -> c_int {
+        |call| without_buffer(fd, Operation::Sync, call)
+    }
+    fn fdatasync(fd: c_int) -> c_int {
+        |call| without_buffer(fd, Operation::Sync, call)
+    }
+    fn sync_file_range(fd: c_int, at: off_t, count: off_t, flags: u32) -> c_int {
+        |call| without_buffer(fd, Operation::Sync, call)
+    }
+    fn ftruncate(fd: c_int, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::ChangeSize, call)
+    }
+    fn ftruncate64(fd: c_int, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::ChangeSize, call)
+    }
+    fn fallocate(fd: c_int, mode: c_int, at: off_t, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::ChangeSize, call)
+    }
+    fn fallocate64(fd: c_int, mode: c_int, at: off_t, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::ChangeSize, call)
+    }
+    fn posix_fallocate(fd: c_int, at: off_t, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::ChangeSize, call)
+    }
+    fn posix_fallocate64(fd: c_int, at: off_t, size: off_t) -> c_int {
+        |call| without_buffer(fd, Operation::ChangeSize, call)
+    }
+    fn lseek(fd: c_int, at: off_t, whence: c_int) -> off_t {
+        |call| without_buffer(fd, Operation::Seek, call)
+    }
+    fn lseek64(fd: c_int, at: off_t, whence: c_int) -> off_t {
+        |call| without_buffer(fd, Operation::Seek, call)
+    }
+    fn fstat(fd: c_int, into: *mut c_void) -> c_int {
+        |call| without_buffer(fd, Operation::FStat, call)
+    }
+    fn fstat64(fd: c_int, into: *mut c_void) -> c_int {
+        |call| without_buffer(fd, Operation::FStat, call)
+    }
+    fn __fxstat(version: c_int, fd: c_int, into: *mut c_void) -> c_int {
+        |call| without_buffer(fd, Operation::FStat, call)
+    }
+    fn __fxstat64(version: c_int, fd: c_int, into: *mut c_void) -> c_int {
+        |call| without_buffer(fd, Operation::FStat, call)
+    }
+    fn flock(fd: c_int, operation: c_int) -> c_int {
+        |call| without_buffer(fd, Operation::FileLock, call)
+    }
+    fn shutdown(fd: c_int, how: c_int) -> c_int {
+        |call| without_buffer(fd, Operation::Shutdown, call)
+    }
+}
+
+/// The buffer of a receiving call, NULL if the call leaves the bytes in the socket (MSG_PEEK): they come
+/// again.
+fn peeked(buffer: *mut c_void, flags: c_int) -> *const c_void {
+    match flags & libc::MSG_PEEK {
+        0 => buffer,
+        _ => std::ptr::null(),
+    }
+}
+
+/// Runs a call that sends a file, whose bytes nobody sees.
+#[inline(always)]
+fn send_file(to: c_int, call: impl FnOnce() -> ssize_t) -> ssize_t {
+    let running = Running::begin(to, Out);
+    let result = call();
+    running.end(moved_bytes(result), |client| client.lose_track());
+    result
+}

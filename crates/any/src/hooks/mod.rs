@@ -1,0 +1,89 @@
+//! The functions that the program calls in place of the C library's.
+//!
+//! | file | functions |
+//! |---|---|
+//! | io | those that read, write and change what is open |
+//! | open | those that open, close, delete and rename files |
+//! | sockets | those that make connections |
+//! | polls | those that wait for something to do |
+//! | threads | those that start and name threads |
+
+mod io;
+mod open;
+mod polls;
+mod sockets;
+mod threads;
+
+pub use sockets::Address;
+
+use std::ffi::c_int;
+use std::mem::ManuallyDrop;
+
+use engine::wait::Wait;
+
+use crate::calls::observe;
+use crate::descriptors::{self, Access, Descriptor};
+use crate::resp::client::Client;
+
+/// Declares functions of the C library. `|call|` calls the C library's own, with the same arguments.
+macro_rules! hooks {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty { |$call:ident| $body:expr })*) => {$(
+        #[unsafe(no_mangle)]
+        #[allow(missing_docs, reason = "the C library's")]
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+            let real = $crate::real::real!($name: unsafe extern "C-unwind" fn($($type),*) -> $result);
+            // SAFETY: rule 2 (the arguments are passed on).
+            let $call = || unsafe { real($($argument),*) };
+            $body
+        }
+    )*};
+}
+pub(crate) use hooks;
+
+/// An operation that runs. It has no destructor: rule 5.
+struct Running(Option<(&'static Descriptor, ManuallyDrop<Wait>)>);
+
+impl Running {
+    /// Begins an operation on a descriptor, if what is open there is recorded.
+    #[inline]
+    fn begin(descriptor: c_int, access: Access) -> Self {
+        let begun = descriptors::get(descriptor).and_then(|entry| {
+            observe(|| {
+                let wait = entry.lock().as_mut()?.wait(access);
+                Some((entry, ManuallyDrop::new(wait)))
+            })?
+        });
+        Self(begun)
+    }
+
+    /// Ends it. `bytes`: how many were moved, if it moves bytes. `moved` is called with the client whose
+    /// connection it is.
+    #[inline]
+    fn end(self, bytes: Option<u64>, moved: impl FnOnce(&mut Client)) {
+        let Some((entry, wait)) = self.0 else {
+            return;
+        };
+        observe(|| {
+            let mut wait = ManuallyDrop::into_inner(wait);
+            if let Some(bytes) = bytes {
+                wait.bytes(bytes);
+            }
+            let mut object = entry.lock();
+            let client = object.as_mut().and_then(|object| object.client());
+            match client {
+                None => drop(wait),
+                Some(client) => {
+                    client.in_session(|_| drop(wait));
+                    if bytes.is_some() {
+                        moved(client);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// The number of bytes that a call moved; `None` = it failed.
+fn moved_bytes(result: isize) -> Option<u64> {
+    u64::try_from(result).ok()
+}

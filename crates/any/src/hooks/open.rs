@@ -1,0 +1,343 @@
+//! Opening, closing, deleting and renaming files.
+
+use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::fs;
+use std::mem::ManuallyDrop;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use engine::wait::{self, Wait};
+use engine::{Class, Operation, file};
+use libc::{FILE, mode_t};
+
+use super::hooks;
+use crate::calls::observe;
+use crate::descriptors::{self, Access, Object};
+use crate::names::classes;
+use crate::real::real;
+
+/// What a descriptor has open, by /proc: a file's path. `None`: it is no file.
+fn path_of(descriptor: c_int) -> Option<PathBuf> {
+    let path = fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
+    // `pipe:[17]`, `anon_inode:[eventpoll]`.
+    path.is_absolute().then_some(path)
+}
+
+/// The path of a file that is not open: its directory without symbolic links, and its name.
+///
+/// # Safety
+/// `path` is NULL or a C string.
+unsafe fn resolve(directory: c_int, path: *const c_char) -> Option<PathBuf> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: the caller passes a C string.
+    let path = Path::new(OsStr::from_bytes(
+        unsafe { CStr::from_ptr(path) }.to_bytes(),
+    ));
+    let base = match directory {
+        _ if path.is_absolute() => PathBuf::new(),
+        libc::AT_FDCWD => std::env::current_dir().ok()?,
+        directory => path_of(directory)?,
+    };
+    let full = base.join(path);
+    let name = full.file_name()?;
+    Some(fs::canonicalize(full.parent()?).ok()?.join(name))
+}
+
+/// Runs a call that opens the file of this path, and returns its descriptor.
+#[inline(always)]
+fn open_file(path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
+    let begun = begin(path);
+    let descriptor = call();
+    record(descriptor, begun);
+    descriptor
+}
+
+/// An operation on a file that is not open yet.
+type Opening = Option<(&'static Class, ManuallyDrop<Wait>)>;
+
+/// Begins to open a file. Its class depends only on its name.
+fn begin(path: *const c_char) -> Opening {
+    if path.is_null() {
+        return None;
+    }
+    observe(|| {
+        // SAFETY: rule 2 (a C string).
+        let path = unsafe { CStr::from_ptr(path) }.to_string_lossy();
+        let class = classes()?.file(&path);
+        Some((
+            class,
+            ManuallyDrop::new(wait::start(class, Operation::Open)),
+        ))
+    })?
+}
+
+/// Records the file that a descriptor has open, and ends the wait in which it was opened.
+fn record(descriptor: c_int, begun: Opening) {
+    observe(|| {
+        let mut wait = begun.map(|(class, wait)| (class, ManuallyDrop::into_inner(wait)));
+        if descriptor < 0 {
+            return;
+        }
+        let before = match (path_of(descriptor), classes()) {
+            (Some(path), Some(classes)) => {
+                let path = path.to_string_lossy();
+                let class = classes.file(&path);
+                let instance = file::Instance::open(class, &path);
+                if let Some((begun_as, wait)) = &mut wait
+                    && std::ptr::eq(*begun_as, class)
+                {
+                    wait.about_file(&instance);
+                }
+                descriptors::put(descriptor, Object::File(instance))
+            }
+            _ => descriptors::take(descriptor),
+        };
+        drop((wait, before));
+    });
+}
+
+/// Runs a call that opens a file a second time, and returns its new descriptor.
+#[inline(always)]
+fn duplicate(call: impl FnOnce() -> c_int) -> c_int {
+    let descriptor = call();
+    record(descriptor, None);
+    descriptor
+}
+
+/// Runs a call that returns a descriptor of something that is not recorded.
+#[inline(always)]
+pub(super) fn open_other(call: impl FnOnce() -> c_int) -> c_int {
+    let descriptor = call();
+    forget(descriptor);
+    descriptor
+}
+
+/// Forgets what was recorded under a descriptor, which has something else open by now.
+pub(super) fn forget(descriptor: c_int) {
+    if descriptors::get(descriptor).is_some() {
+        observe(|| drop(descriptors::take(descriptor)));
+    }
+}
+
+/// Runs a call that closes a descriptor.
+#[inline(always)]
+fn close_with<T>(descriptor: c_int, call: impl FnOnce() -> T) -> T {
+    // Before the call: another thread may get the number as soon as it is free.
+    let closed = descriptors::get(descriptor).and_then(|_| {
+        observe(|| {
+            let mut object = descriptors::take(descriptor)?;
+            let wait = object.wait(Access::Other(Operation::Close));
+            Some(ManuallyDrop::new((object, wait)))
+        })?
+    });
+    let result = call();
+    if let Some(closed) = closed {
+        observe(|| {
+            let (mut object, wait) = ManuallyDrop::into_inner(closed);
+            match object.client() {
+                Some(client) => client.in_session(|_| drop(wait)),
+                None => drop(wait),
+            }
+        });
+    }
+    result
+}
+
+/// Runs a call that deletes the file that `path` finds.
+fn delete(path: impl FnOnce() -> Option<PathBuf>, call: impl FnOnce() -> c_int) -> c_int {
+    let begun = observe(|| {
+        let path = path()?;
+        let path = path.to_string_lossy();
+        let class = classes()?.file(&path);
+        let wait = wait::start(class, Operation::Delete);
+        Some(ManuallyDrop::new((class, path.into_owned(), wait)))
+    });
+    let result = call();
+    if let Some(Some(begun)) = begun {
+        observe(|| {
+            let (class, path, wait) = ManuallyDrop::into_inner(begun);
+            drop(wait);
+            if result == 0 {
+                file::Instance::deleted(class, &path);
+            }
+        });
+    }
+    result
+}
+
+/// Runs a call that renames a file.
+fn rename_with(
+    paths: impl FnOnce() -> Option<(PathBuf, PathBuf)>,
+    call: impl FnOnce() -> c_int,
+) -> c_int {
+    type Begun = (&'static Class, &'static Class, String, String, Wait);
+    let begun = observe(|| -> Option<ManuallyDrop<Begun>> {
+        let (from, to) = paths()?;
+        let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
+        let classes = classes()?;
+        let (class, other) = (classes.file(&from), classes.file(&to));
+        let wait = wait::start(class, Operation::Rename);
+        Some(ManuallyDrop::new((
+            class,
+            other,
+            from.into_owned(),
+            to.into_owned(),
+            wait,
+        )))
+    });
+    let result = call();
+    if let Some(Some(begun)) = begun {
+        observe(|| {
+            let (class, other, from, to, wait) = ManuallyDrop::into_inner(begun);
+            drop(wait);
+            match result {
+                0 if std::ptr::eq(class, other) => file::Instance::renamed(class, &from, &to),
+                0 => file::Instance::deleted(class, &from),
+                _ => {}
+            }
+        });
+    }
+    result
+}
+
+/// Declares functions that open a file, whose last parameter is only read with O_CREAT or O_TMPFILE.
+macro_rules! opening {
+    ($($name:ident($($argument:ident: $type:ty),*), $path:ident;)*) => {$(
+        #[unsafe(no_mangle)]
+        #[allow(missing_docs, reason = "the C library's")]
+        pub unsafe extern "C-unwind" fn $name($($argument: $type,)* mode: mode_t) -> c_int {
+            let real = real!($name: unsafe extern "C-unwind" fn($($type,)* ...) -> c_int);
+            // SAFETY: rule 2 (the arguments are passed on; whether there is a mode, the real function knows).
+            open_file($path, || unsafe { real($($argument,)* mode) })
+        }
+    )*};
+}
+
+opening! {
+    open(path: *const c_char, flags: c_int), path;
+    open64(path: *const c_char, flags: c_int), path;
+    openat(directory: c_int, path: *const c_char, flags: c_int), path;
+    openat64(directory: c_int, path: *const c_char, flags: c_int), path;
+}
+
+/// Runs a call that opens a stream.
+#[inline(always)]
+fn open_stream(path: *const c_char, call: impl FnOnce() -> *mut FILE) -> *mut FILE {
+    let begun = begin(path);
+    let stream = call();
+    let descriptor = match stream.is_null() {
+        true => -1,
+        // SAFETY: an open stream.
+        false => unsafe { libc::fileno(stream) },
+    };
+    record(descriptor, begun);
+    stream
+}
+
+hooks! {
+    fn __open_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
+    fn __open64_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
+    fn __openat_2(directory: c_int, path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
+    fn __openat64_2(directory: c_int, path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
+    fn creat(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
+    fn creat64(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
+    fn mkstemp(template: *mut c_char) -> c_int { |call| open_file(template, call) }
+    fn mkstemp64(template: *mut c_char) -> c_int { |call| open_file(template, call) }
+    fn mkostemp(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
+    fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
+    fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE { |call| open_stream(path, call) }
+    fn fopen64(path: *const c_char, mode: *const c_char) -> *mut FILE { |call| open_stream(path, call) }
+    fn dup(fd: c_int) -> c_int { |call| duplicate(call) }
+    fn dup2(fd: c_int, to: c_int) -> c_int { |call| duplicate(call) }
+    fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int { |call| duplicate(call) }
+    fn close(fd: c_int) -> c_int { |call| close_with(fd, call) }
+    fn fclose(stream: *mut FILE) -> c_int {
+        // SAFETY: rule 2 (an open stream).
+        |call| close_with(unsafe { libc::fileno(stream) }, call)
+    }
+    fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
+        |call| {
+            let result = call();
+            // CLOSE_RANGE_CLOEXEC closes none.
+            if result == 0 && flags & 4 == 0 {
+                forget_range(first, last);
+            }
+            result
+        }
+    }
+    fn closefrom(first: c_int) -> () {
+        |call| {
+            call();
+            forget_range(first.max(0) as u32, u32::MAX);
+        }
+    }
+    fn unlink(path: *const c_char) -> c_int {
+        // SAFETY: rule 2 (a C string).
+        |call| delete(|| unsafe { resolve(libc::AT_FDCWD, path) }, call)
+    }
+    fn unlinkat(directory: c_int, path: *const c_char, flags: c_int) -> c_int {
+        |call| match flags & libc::AT_REMOVEDIR {
+            // SAFETY: rule 2 (a C string).
+            0 => delete(|| unsafe { resolve(directory, path) }, call),
+            _ => call(),
+        }
+    }
+    fn remove(path: *const c_char) -> c_int {
+        // SAFETY: rule 2 (a C string).
+        |call| delete(|| unsafe { resolve(libc::AT_FDCWD, path) }, call)
+    }
+    fn rename(from: *const c_char, to: *const c_char) -> c_int {
+        |call| rename_with(|| {
+            // SAFETY: rule 2 (C strings).
+            unsafe { Some((resolve(libc::AT_FDCWD, from)?, resolve(libc::AT_FDCWD, to)?)) }
+        }, call)
+    }
+    fn renameat(from_directory: c_int, from: *const c_char, to_directory: c_int, to: *const c_char) -> c_int {
+        |call| rename_with(|| {
+            // SAFETY: rule 2 (C strings).
+            unsafe { Some((resolve(from_directory, from)?, resolve(to_directory, to)?)) }
+        }, call)
+    }
+    fn renameat2(from_directory: c_int, from: *const c_char, to_directory: c_int, to: *const c_char, flags: u32) -> c_int {
+        |call| match flags & libc::RENAME_EXCHANGE {
+            0 => rename_with(|| {
+                // SAFETY: rule 2 (C strings).
+                unsafe { Some((resolve(from_directory, from)?, resolve(to_directory, to)?)) }
+            }, call),
+            // Both files stay.
+            _ => call(),
+        }
+    }
+    fn epoll_create(size: c_int) -> c_int { |call| open_other(call) }
+    fn epoll_create1(flags: c_int) -> c_int { |call| open_other(call) }
+    fn eventfd(value: u32, flags: c_int) -> c_int { |call| open_other(call) }
+    fn timerfd_create(clock: c_int, flags: c_int) -> c_int { |call| open_other(call) }
+    fn signalfd(fd: c_int, mask: *const libc::sigset_t, flags: c_int) -> c_int { |call| open_other(call) }
+    fn inotify_init() -> c_int { |call| open_other(call) }
+    fn inotify_init1(flags: c_int) -> c_int { |call| open_other(call) }
+    fn memfd_create(name: *const c_char, flags: u32) -> c_int { |call| open_other(call) }
+    fn pipe(both: *mut c_int) -> c_int { |call| open_pair(both, call) }
+    fn pipe2(both: *mut c_int, flags: c_int) -> c_int { |call| open_pair(both, call) }
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int) -> c_int { |call| open_pair(both, call) }
+}
+
+/// Runs a call that opens two descriptors of something that is not recorded.
+#[inline(always)]
+fn open_pair(both: *const c_int, call: impl FnOnce() -> c_int) -> c_int {
+    let result = call();
+    if result == 0 {
+        for at in 0..2 {
+            // SAFETY: rule 3 (the call has written two numbers).
+            forget(unsafe { both.add(at).read() });
+        }
+    }
+    result
+}
+
+fn forget_range(first: u32, last: u32) {
+    for descriptor in first..=last.min(descriptors::MAX_DESCRIPTORS as u32) {
+        forget(descriptor as c_int);
+    }
+}

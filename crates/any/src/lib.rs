@@ -1,0 +1,58 @@
+//! Tare's engine in a program that knows nothing of it: `libtare_any.so` is preloaded, and defines functions
+//! of the C library in front of the C library's own. Each calls the real function and records what it did.
+//!
+//! docs/anyserver.md describes what is recorded and what is not.
+//!
+//! | module | what it has |
+//! |---|---|
+//! | hooks | the functions that the program calls: files, sockets, polls and sleeps, threads |
+//! | start | recognises the program, starts the engine, reads options |
+//! | resp | the protocol of Redis and Valkey: commands, replies, sessions |
+//! | descriptors | what is open under each file descriptor |
+//! | names | classes of instruments, by the program's name |
+//! | calls | whether the calling thread is inside of Tare; errno; panics |
+//! | real | the C library's own functions |
+//!
+//! A module uses those in lines below its own.
+//!
+//! # Safety
+//!
+//! The program calls the `extern "C-unwind"` functions as the C library declares them. The SAFETY comments of
+//! this crate cite these rules:
+//!
+//! 1. A function that `real!` finds under a name has the type that the C library declares for this name.
+//! 2. The arguments are those of the C library's function, and are passed on unchanged. The program fulfils
+//!    what that function requires of them.
+//! 3. After a call that succeeded, the memory that it read or wrote is readable for as many bytes as it
+//!    returned, until the program's call returns.
+//! 4. A C string that a successful call was given is readable up to its zero.
+//! 5. A thread's cancellation (pthread_cancel) unwinds from within a real function. No value with a
+//!    destructor lives in a frame around such a call.
+
+// The contract of the `extern "C-unwind"` functions is the C library's: see above.
+#![allow(clippy::missing_safety_doc)]
+
+mod calls;
+mod descriptors;
+mod hooks;
+mod names;
+mod real;
+mod resp;
+mod start;
+
+/// Memory of Tare's own. The program's malloc cannot be used: a signal handler may call a function of
+/// [`hooks`] while the thread that it interrupted is inside of malloc.
+#[global_allocator]
+static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+/// The dynamic linker runs it before `main` when the library is preloaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn() = constructor;
+
+extern "C" fn constructor() {
+    // In the program of this crate's tests there is nothing to observe.
+    if !cfg!(test) {
+        start::open();
+    }
+}

@@ -1,0 +1,275 @@
+//! Classes of instruments. Their names contain the program's name, so they are created at start.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use engine::{Class, Kind};
+
+/// The classes of a program.
+pub struct Classes {
+    program: String,
+    /// Files, by [`FileKind`].
+    files: Vec<&'static Class>,
+    pub tcp_listener: &'static Class,
+    pub unix_listener: &'static Class,
+    pub client: &'static Class,
+    pub outgoing: &'static Class,
+    pub idle: &'static Class,
+    pub sleep: &'static Class,
+    pub session: &'static Class,
+    main: &'static Class,
+    worker: &'static Class,
+    /// Classes of threads that the program has named.
+    threads: Mutex<HashMap<String, &'static Class>>,
+}
+
+/// The most names of threads that get a class of their own.
+const MAX_THREAD_CLASSES: usize = 64;
+
+static CLASSES: OnceLock<Classes> = OnceLock::new();
+
+/// The program's classes; `None` before the start.
+#[inline]
+pub fn classes() -> Option<&'static Classes> {
+    CLASSES.get()
+}
+
+/// Creates the classes of a program of this name.
+pub fn create(program: &str) -> &'static Classes {
+    CLASSES.get_or_init(|| Classes::new(program))
+}
+
+/// A class that lives as long as the process.
+pub fn create_class(kind: Kind, name: String, documentation: &'static str) -> &'static Class {
+    let class = Class::new(kind, Box::leak(name.into_boxed_str()), documentation);
+    Box::leak(Box::new(class))
+}
+
+/// What a file is for: the last part of its instrument's name, its documentation, and the ends of the names
+/// of such files.
+struct FileKind {
+    name: &'static str,
+    documentation: &'static str,
+    ends: &'static [&'static str],
+}
+
+/// The first one whose end fits applies. The last one has all other files.
+const FILE_KINDS: [FileKind; 9] = [
+    FileKind {
+        name: "appendonly",
+        documentation: "Files with a log of all changes.",
+        ends: &[".aof"],
+    },
+    FileKind {
+        name: "manifest",
+        documentation: "Lists of the files of a log of all changes.",
+        ends: &[".manifest"],
+    },
+    FileKind {
+        name: "snapshot",
+        documentation: "Snapshots of all data.",
+        ends: &[".rdb"],
+    },
+    FileKind {
+        name: "config",
+        documentation: "Configuration files.",
+        ends: &[".conf", ".cnf", ".ini", ".acl", ".yaml", ".yml", ".toml"],
+    },
+    FileKind {
+        name: "log",
+        documentation: "Logs.",
+        ends: &[".log", ".err"],
+    },
+    FileKind {
+        name: "pid",
+        documentation: "Files with the number of the process.",
+        ends: &[".pid"],
+    },
+    FileKind {
+        name: "library",
+        documentation: "Shared libraries.",
+        ends: &[".so"],
+    },
+    FileKind {
+        name: "system",
+        documentation: "Files of /proc, /sys and /dev.",
+        ends: &[],
+    },
+    FileKind {
+        name: "data",
+        documentation: "All other files.",
+        ends: &[],
+    },
+];
+const SYSTEM: usize = FILE_KINDS.len() - 2;
+const DATA: usize = FILE_KINDS.len() - 1;
+
+/// Index in [`FILE_KINDS`] of the file with this path.
+fn file_kind(path: &str) -> usize {
+    if ["/proc/", "/sys/", "/dev/"]
+        .iter()
+        .any(|top| path.starts_with(top))
+    {
+        return SYSTEM;
+    }
+    let name = Path::new(path)
+        .file_name()
+        .map_or("", |name| name.to_str().unwrap_or(""));
+    let ends_so = |kind: &FileKind| kind.ends.iter().any(|end| name.ends_with(end));
+    match FILE_KINDS.iter().position(ends_so) {
+        Some(kind) => kind,
+        // Shared libraries with a version.
+        None if name.contains(".so.") => FILE_KINDS
+            .iter()
+            .position(|kind| kind.name == "library")
+            .unwrap_or(DATA),
+        None => DATA,
+    }
+}
+
+impl Classes {
+    fn new(program: &str) -> Self {
+        let wait = |kind, path: &str, documentation| {
+            create_class(kind, format!("wait/io/{path}"), documentation)
+        };
+        let socket = |name: &str, documentation| {
+            wait(
+                Kind::Socket,
+                &format!("socket/{program}/{name}"),
+                documentation,
+            )
+        };
+        let thread = |name: &str, documentation| {
+            create_class(
+                Kind::Thread,
+                format!("thread/{program}/{name}"),
+                documentation,
+            )
+        };
+        let files = FILE_KINDS.iter().map(|kind| {
+            wait(
+                Kind::File,
+                &format!("file/{program}/{}", kind.name),
+                kind.documentation,
+            )
+        });
+        let session = Class::new(
+            Kind::Thread,
+            Box::leak(format!("thread/{program}/client").into_boxed_str()),
+            "Sessions of clients.",
+        );
+        Self {
+            files: files.collect(),
+            tcp_listener: socket(
+                "server_tcpip_socket",
+                "Sockets on which the program listens.",
+            ),
+            unix_listener: socket(
+                "server_unix_socket",
+                "Unix sockets on which the program listens.",
+            ),
+            client: socket("client_connection", "Connections of clients."),
+            outgoing: socket(
+                "outgoing_connection",
+                "Connections that the program opened.",
+            ),
+            idle: create_class(
+                Kind::Idle,
+                "idle".into(),
+                "Threads that wait for something to do.",
+            ),
+            sleep: create_class(
+                Kind::Cond,
+                format!("wait/synch/cond/{program}/sleep"),
+                "Sleeps.",
+            ),
+            session: Box::leak(Box::new(session.user())),
+            main: thread("main", "The first thread."),
+            worker: thread("worker", "Threads without a name."),
+            threads: Mutex::default(),
+            program: program.to_owned(),
+        }
+    }
+
+    /// The program's name.
+    pub fn program(&self) -> &str {
+        &self.program
+    }
+
+    /// The class of the file with this path.
+    pub fn file(&self, path: &str) -> &'static Class {
+        self.files[file_kind(path)]
+    }
+
+    /// Registers all classes, so that setup_instruments lists them before their first event.
+    pub fn register(&self) {
+        for class in &self.files {
+            class.register();
+        }
+        for class in [
+            self.tcp_listener,
+            self.unix_listener,
+            self.client,
+            self.outgoing,
+            self.idle,
+            self.sleep,
+        ] {
+            class.register();
+        }
+        for class in [self.session, self.main, self.worker] {
+            class.register();
+        }
+    }
+
+    /// The class of the program's first thread.
+    pub fn main(&self) -> &'static Class {
+        self.main
+    }
+
+    /// The class of threads that have no name yet.
+    pub fn worker(&self) -> &'static Class {
+        self.worker
+    }
+
+    /// The class of threads with this name.
+    pub fn thread(&self, name: &str) -> &'static Class {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(class) = threads.get(name) {
+            return class;
+        }
+        if name.is_empty() || threads.len() >= MAX_THREAD_CLASSES {
+            return self.worker;
+        }
+        let class = create_class(
+            Kind::Thread,
+            format!("thread/{}/{name}", self.program),
+            "Threads of this name.",
+        );
+        threads.insert(name.to_owned(), class);
+        class
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_classified_by_their_names() {
+        let kind = |path| FILE_KINDS[file_kind(path)].name;
+        assert_eq!(
+            kind("/var/lib/redis/appendonlydir/appendonly.aof.1.incr.aof"),
+            "appendonly"
+        );
+        assert_eq!(
+            kind("/var/lib/redis/appendonlydir/appendonly.aof.manifest"),
+            "manifest"
+        );
+        assert_eq!(kind("/var/lib/redis/temp-17.rdb"), "snapshot");
+        assert_eq!(kind("/usr/lib/libssl.so.3"), "library");
+        assert_eq!(kind("/proc/self/smaps"), "system");
+        assert_eq!(kind("/var/lib/app/table.42"), "data");
+        assert_eq!(kind(""), "data");
+    }
+}

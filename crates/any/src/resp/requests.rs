@@ -1,0 +1,300 @@
+//! Reads requests: arrays of bulk strings, or lines.
+
+use std::mem;
+
+/// Bytes of an argument that are stored.
+const MAX_ARGUMENT_BYTES: usize = 128;
+/// Arguments that are stored.
+const MAX_ARGUMENTS: usize = 64;
+/// The longest line that the server accepts (PROTO_INLINE_MAX_SIZE).
+const MAX_LINE_BYTES: usize = 64 * 1024;
+
+/// A request, cut.
+#[derive(Debug, Default)]
+pub struct Request {
+    bytes: Vec<u8>,
+    /// Where each stored argument ends in `bytes`, and whether it was longer.
+    ends: Vec<(u32, bool)>,
+    count: usize,
+}
+
+impl Request {
+    /// The number of arguments, the command's name included.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The number of arguments that are stored.
+    pub fn stored(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The first bytes of an argument; empty = it is not stored.
+    pub fn argument(&self, number: usize) -> &[u8] {
+        let Some(&(end, _)) = self.ends.get(number) else {
+            return &[];
+        };
+        let start = number
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before].0);
+        &self.bytes[start as usize..end as usize]
+    }
+
+    /// Whether an argument is longer than what is stored of it.
+    pub fn is_cut(&self, number: usize) -> bool {
+        self.ends.get(number).is_none_or(|&(_, is_cut)| is_cut)
+    }
+
+    /// An argument that is stored in full, as text.
+    pub fn text(&self, number: usize) -> Option<&str> {
+        match self.is_cut(number) {
+            true => None,
+            false => std::str::from_utf8(self.argument(number)).ok(),
+        }
+    }
+
+    /// Appends a part of the last argument, as far as there is space.
+    fn append(&mut self, part: &[u8]) {
+        if self.count > self.ends.len() {
+            return;
+        }
+        let before = self.ends.iter().rev().nth(1).map_or(0, |&(end, _)| end);
+        if let Some((end, is_cut)) = self.ends.last_mut() {
+            let space = MAX_ARGUMENT_BYTES - (*end - before) as usize;
+            let stored = part.len().min(space);
+            self.bytes.extend_from_slice(&part[..stored]);
+            *end += stored as u32;
+            *is_cut |= stored < part.len();
+        }
+    }
+
+    fn begin_argument(&mut self) {
+        self.count += 1;
+        if self.count <= MAX_ARGUMENTS {
+            self.ends.push((self.bytes.len() as u32, false));
+        }
+    }
+
+    /// A request of these arguments.
+    #[cfg(test)]
+    pub fn of(arguments: &[&str]) -> Self {
+        let mut request = Self::default();
+        for argument in arguments {
+            request.begin_argument();
+            request.append(argument.as_bytes());
+        }
+        request
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    /// Before a request.
+    #[default]
+    Start,
+    /// In the number of an array's elements.
+    Count,
+    /// Before the `$` of an argument.
+    Argument,
+    /// In the length of an argument.
+    Length,
+    /// In an argument, of which so many bytes are left.
+    Bulk(u64),
+    /// In the line end behind an argument.
+    End(u8),
+    /// In a line.
+    Line,
+}
+
+/// What a connection sends is no request: TLS, the cluster's bus.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NotRequests;
+
+/// Reads requests from parts of any size.
+#[derive(Debug, Default)]
+pub struct Parser {
+    state: State,
+    number: u64,
+    is_negative: bool,
+    /// Arguments that are left.
+    left: u64,
+    line: Vec<u8>,
+    request: Request,
+}
+
+impl Parser {
+    /// Reads the next bytes, and calls `done` with each request that they complete.
+    pub fn read(
+        &mut self,
+        mut part: &[u8],
+        mut done: impl FnMut(Request),
+    ) -> Result<(), NotRequests> {
+        while let Some(&byte) = part.first() {
+            match self.state {
+                State::Bulk(left) => {
+                    let length = part.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+                    self.request.append(&part[..length]);
+                    part = &part[length..];
+                    self.state = match left - length as u64 {
+                        0 => State::End(2),
+                        left => State::Bulk(left),
+                    };
+                    continue;
+                }
+                State::Start if byte == b'*' => self.begin_number(State::Count),
+                State::Start | State::Line => {
+                    self.state = State::Line;
+                    let end = part.iter().position(|&byte| byte == b'\n');
+                    let line = &part[..end.unwrap_or(part.len())];
+                    if line.contains(&0) || self.line.len() + line.len() > MAX_LINE_BYTES {
+                        return Err(NotRequests);
+                    }
+                    self.line.extend_from_slice(line);
+                    part = &part[line.len()..];
+                    if end.is_some() {
+                        part = &part[1..];
+                        self.end_line(&mut done)?;
+                    }
+                    continue;
+                }
+                State::Argument if byte == b'$' => self.begin_number(State::Length),
+                State::Argument => return Err(NotRequests),
+                State::Count | State::Length => match byte {
+                    b'0'..=b'9' => {
+                        self.number = self
+                            .number
+                            .saturating_mul(10)
+                            .saturating_add(u64::from(byte - b'0'));
+                    }
+                    b'-' => self.is_negative = true,
+                    b'\r' => {}
+                    b'\n' => self.end_number(),
+                    _ => return Err(NotRequests),
+                },
+                State::End(2) => self.state = State::End(1),
+                State::End(_) => self.end_argument(&mut done),
+            }
+            part = &part[1..];
+        }
+        Ok(())
+    }
+
+    fn begin_number(&mut self, state: State) {
+        (self.state, self.number, self.is_negative) = (state, 0, false);
+    }
+
+    fn end_number(&mut self) {
+        match self.state {
+            State::Count if self.number == 0 || self.is_negative => self.state = State::Start,
+            State::Count => {
+                self.left = self.number;
+                self.state = State::Argument;
+            }
+            _ => {
+                self.request.begin_argument();
+                self.state = match self.number {
+                    0 => State::End(2),
+                    length => State::Bulk(length),
+                };
+            }
+        }
+    }
+
+    fn end_argument(&mut self, done: &mut impl FnMut(Request)) {
+        self.left -= 1;
+        self.state = State::Argument;
+        if self.left == 0 {
+            self.state = State::Start;
+            done(mem::take(&mut self.request));
+        }
+    }
+
+    fn end_line(&mut self, done: &mut impl FnMut(Request)) -> Result<(), NotRequests> {
+        self.state = State::Start;
+        let line = mem::take(&mut self.line);
+        let is_text = |&byte: &u8| byte >= b' ' || byte.is_ascii_whitespace();
+        if !line.iter().all(is_text) {
+            return Err(NotRequests);
+        }
+        for word in line
+            .split(|byte| byte.is_ascii_whitespace())
+            .filter(|word| !word.is_empty())
+        {
+            self.request.begin_argument();
+            self.request.append(word);
+        }
+        if self.request.count != 0 {
+            done(mem::take(&mut self.request));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The requests in these bytes, read in parts of this size.
+    fn requests(bytes: &[u8], size: usize) -> Result<Vec<Vec<String>>, NotRequests> {
+        let (mut parser, mut all) = (Parser::default(), Vec::new());
+        for part in bytes.chunks(size) {
+            parser.read(part, |request| {
+                let arguments = 0..request.stored();
+                all.push(
+                    arguments
+                        .map(|at| String::from_utf8_lossy(request.argument(at)).into_owned())
+                        .collect(),
+                );
+            })?;
+        }
+        Ok(all)
+    }
+
+    #[test]
+    fn parts_of_any_size_give_the_same_requests() {
+        let bytes = b"*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n*0\r\nPING  x\r\n\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$0\r\n\r\n*1\r\n$4\r\nQUIT\r\n";
+        let expected = [
+            vec!["GET", "a\r\nb"],
+            vec!["PING", "x"],
+            vec!["SET", "k", ""],
+            vec!["QUIT"],
+        ];
+        for size in 1..=bytes.len() {
+            let all = requests(bytes, size).expect("requests");
+            assert_eq!(all, expected, "parts of {size}");
+        }
+    }
+
+    #[test]
+    fn long_arguments_are_cut_and_counted() {
+        let value = "x".repeat(1000);
+        let mut bytes = format!("*102\r\n$3\r\nSET\r\n$1000\r\n{value}\r\n").into_bytes();
+        for _ in 0..100 {
+            bytes.extend_from_slice(b"$1\r\ny\r\n");
+        }
+        for size in [1, 100, bytes.len()] {
+            let mut parser = Parser::default();
+            let mut counted = Vec::new();
+            for part in bytes.chunks(size) {
+                let read = parser.read(part, |request| {
+                    assert_eq!(
+                        request.argument(1),
+                        "x".repeat(MAX_ARGUMENT_BYTES).as_bytes()
+                    );
+                    assert!(request.is_cut(1) && !request.is_cut(0) && request.text(1).is_none());
+                    counted.push((request.count(), request.stored()));
+                });
+                assert_eq!(read, Ok(()));
+            }
+            assert_eq!(counted, [(102, MAX_ARGUMENTS)]);
+        }
+    }
+
+    #[test]
+    fn other_protocols_are_recognised() {
+        let hello = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
+        assert_eq!(requests(&hello, 11), Err(NotRequests));
+        assert_eq!(requests(b"RCmb\0\0\x01", 7), Err(NotRequests));
+        assert_eq!(requests(b"*1\r\nGET\r\n", 20), Err(NotRequests));
+    }
+}

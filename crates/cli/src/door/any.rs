@@ -1,0 +1,73 @@
+//! `tare run` of a program that is no MySQL or MariaDB server: libtare_any.so observes its calls of the C
+//! library, and the commands of Redis and Valkey.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use tare_image::{Linkage, PRELOAD, has_redis_name, is_launcher, short_name};
+
+use super::{Plan, Requirements, find, preload_list};
+
+/// What is recorded of each program, and what is not.
+const CALLS: &str = "files, sockets, polls, sleeps and threads";
+const UNSEEN: &str = "io_uring, calls within the C library such as fwrite's, and child processes";
+
+/// Plans the start of a program. `None`: it starts unchanged, and there is nothing to say about it.
+///
+/// # Errors
+/// Why the program starts unchanged.
+pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<Plan>, String> {
+    let Some(path) = find::find_on_path(&command[0]) else {
+        // The start says so.
+        return Ok(None);
+    };
+    let name = path.display();
+    // Names such as /bin/sh are links to a shell.
+    let program = path.canonicalize().unwrap_or_else(|_| path.clone());
+    let starts_another = is_launcher(&path) || is_launcher(&program);
+    match Linkage::of(&program) {
+        Linkage::Gnu => {}
+        Linkage::Tare => return Ok(None),
+        // A script's interpreter may be anything.
+        Linkage::Unknown => return Ok(None),
+        Linkage::Static => {
+            return Err(format!(
+                "{name} is linked statically, so that no library can be preloaded"
+            ));
+        }
+        Linkage::OtherLibrary => {
+            return Err(format!("{name} uses another C library than GNU's"));
+        }
+    }
+    let library = match find::library(&find::ANY, requirements.library.as_deref()) {
+        Ok(library) => library,
+        Err(_) if starts_another => return Ok(None),
+        Err(error) => return Err(format!("{name}: {error}")),
+    };
+    let mut plan = Plan {
+        arguments: command[1..].to_vec(),
+        environment: vec![(PRELOAD, preload_list(&library)?)],
+        ..Plan::default()
+    };
+    if !starts_another {
+        plan.remarks.push(remark(&path));
+        plan.serves = Some(file_name(&path));
+    }
+    Ok(Some(plan))
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name()
+        .map_or(String::new(), |name| name.to_string_lossy().into_owned())
+}
+
+/// What is recorded of a program, in a line.
+fn remark(path: &Path) -> String {
+    let name = file_name(path);
+    match has_redis_name(&short_name(path)) {
+        true => format!(
+            "{name}: commands with users and databases, {CALLS} are recorded; not commands within scripts, TLS, {UNSEEN}"
+        ),
+        false => format!("{name}: {CALLS} are recorded; not {UNSEEN}"),
+    }
+}

@@ -1,0 +1,579 @@
+//! `tare run` of programs that know nothing of Tare: Redis, and a small program.
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use serde_json::Value as Json;
+use support::{Directory, Process, TARE, finish, wait_for};
+
+/// libtare_any.so of this build.
+fn library() -> PathBuf {
+    let directory = Path::new(TARE).parent().expect("in target/debug");
+    ["deps/libtare_any.so", "libtare_any.so"]
+        .map(|name| directory.join(name))
+        .into_iter()
+        .filter(|path| path.exists())
+        .max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok())
+        .expect("libtare_any.so is not built; run: cargo build -p tare-any")
+}
+
+/// A reply.
+#[derive(Clone, Debug, PartialEq)]
+enum Reply {
+    Nothing,
+    Text(Vec<u8>),
+    Error(String),
+    Number(i64),
+    List(Vec<Reply>),
+}
+
+impl Reply {
+    fn text(&self) -> String {
+        match self {
+            Self::Text(text) => String::from_utf8_lossy(text).into_owned(),
+            other => panic!("{other:?} is no text"),
+        }
+    }
+}
+
+fn ok() -> Reply {
+    Reply::Text(b"OK".to_vec())
+}
+
+/// A client of Redis.
+struct Client {
+    writer: UnixStream,
+    reader: BufReader<UnixStream>,
+}
+
+fn encode(arguments: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
+    for argument in arguments {
+        bytes.extend_from_slice(format!("${}\r\n", argument.len()).as_bytes());
+        bytes.extend_from_slice(argument);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}
+
+/// A command line, of words without spaces.
+fn words(line: &str) -> Vec<u8> {
+    let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
+    encode(&words)
+}
+
+impl Client {
+    fn send(&mut self, bytes: &[u8]) {
+        self.writer.write_all(bytes).expect("written");
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).expect("a line");
+        assert!(line.ends_with("\r\n"), "the server closed the connection");
+        line.truncate(line.len() - 2);
+        line
+    }
+
+    fn read(&mut self) -> Reply {
+        let line = self.line();
+        let (kind, rest) = line.split_at(1);
+        let number = || rest.parse::<i64>().expect("a number");
+        match kind {
+            "+" => Reply::Text(rest.into()),
+            "-" => Reply::Error(rest.into()),
+            ":" => Reply::Number(number()),
+            "_" => Reply::Nothing,
+            "$" if number() < 0 => Reply::Nothing,
+            "$" => {
+                let mut bytes = vec![0; number() as usize + 2];
+                self.reader.read_exact(&mut bytes).expect("bytes");
+                bytes.truncate(bytes.len() - 2);
+                Reply::Text(bytes)
+            }
+            "*" if number() < 0 => Reply::Nothing,
+            "*" | ">" => Reply::List((0..number()).map(|_| self.read()).collect()),
+            "%" => Reply::List((0..2 * number()).map(|_| self.read()).collect()),
+            _ => panic!("{line}"),
+        }
+    }
+
+    /// The reply to a command line.
+    fn call(&mut self, line: &str) -> Reply {
+        self.send(&words(line));
+        self.read()
+    }
+
+    /// Calls of each command, by the server itself: executed and rejected ones.
+    fn command_statistics(&mut self) -> BTreeMap<String, u64> {
+        let info = self.call("INFO commandstats").text();
+        let lines = info
+            .lines()
+            .filter_map(|line| line.strip_prefix("cmdstat_"));
+        let parse = |line: &str| {
+            let (name, fields) = line.split_once(':').expect("a name");
+            let field = |name: &str| {
+                let mut fields = fields.split(',').filter_map(|field| field.split_once('='));
+                let value = fields.find(|(field, _)| *field == name);
+                value.map_or(0, |(_, value)| value.parse::<u64>().expect("a count"))
+            };
+            (name.to_owned(), field("calls") + field("rejected_calls"))
+        };
+        lines.map(parse).collect()
+    }
+}
+
+/// redis-server under `tare run`.
+struct Redis {
+    directory: Directory,
+    run: Process,
+    pid: u32,
+}
+
+impl Redis {
+    fn start(options: &[&str], server_options: &[&str]) -> Self {
+        let directory = Directory::new("redis");
+        let socket = directory.path().join("socket");
+        let log = std::fs::File::create(directory.path().join("log")).expect("a log");
+        let mut command = directory.tare(["run", "--require", "--library"]);
+        command
+            .arg(library())
+            .args(options)
+            .args(["--", "redis-server", "--port", "0"]);
+        command
+            .arg("--unixsocket")
+            .arg(&socket)
+            .args(["--save", "", "--pidfile", "pid"]);
+        command
+            .arg("--dir")
+            .arg(directory.path())
+            .args(server_options);
+        let run = Process::start_on(command.stderr(log), Stdio::null());
+        let pid = wait_for("redis-server to listen", || {
+            let mut client = try_connect(&socket)?;
+            let info = client.call("INFO server").text();
+            let line = info
+                .lines()
+                .find_map(|line| line.strip_prefix("process_id:"))?;
+            line.trim().parse().ok()
+        });
+        Self {
+            directory,
+            run,
+            pid,
+        }
+    }
+
+    fn connect(&self) -> Client {
+        try_connect(&self.directory.path().join("socket")).expect("connected")
+    }
+
+    /// The rows of a statement, by `tare sql`.
+    fn rows(&self, sql: &str) -> Vec<Json> {
+        let pid = self.pid.to_string();
+        rows(&self.directory, &["--pid", &pid], sql)
+    }
+
+    /// Runs a statement without rows, by `tare sql`.
+    fn execute(&self, sql: &str) {
+        let mut command = self.directory.tare(["sql", "-e", sql, "--pid"]);
+        let finished = finish(command.arg(self.pid.to_string()));
+        assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
+    }
+
+    fn statements(&self) -> BTreeMap<String, u64> {
+        statements(&self.rows(STATEMENTS))
+    }
+
+    fn number(&self, sql: &str) -> u64 {
+        number(&self.rows(sql)[0])
+    }
+}
+
+const STATEMENTS: &str = "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS name, COUNT_STAR AS n \
+    FROM performance_schema.events_statements_summary_global_by_event_name \
+    WHERE COUNT_STAR > 0 AND EVENT_NAME LIKE 'statement/redis/%'";
+
+fn rows(directory: &Directory, target: &[&str], sql: &str) -> Vec<Json> {
+    let mut command = directory.tare(["sql", "--format", "json"]);
+    let finished = finish(command.args(target).args(["-e", sql]));
+    assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
+    let rows: Json = serde_json::from_str(&finished.stdout).expect("JSON");
+    rows.as_array().expect("rows").clone()
+}
+
+/// The only value of a row, a number.
+fn number(row: &Json) -> u64 {
+    let value = row
+        .as_object()
+        .and_then(|row| row.values().next())
+        .expect("a value");
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
+    text.parse().expect("a number")
+}
+
+fn statements(rows: &[Json]) -> BTreeMap<String, u64> {
+    let count = |row: &Json| {
+        let name = row["name"].as_str().expect("a name").to_owned();
+        (name, row["n"].as_u64().expect("a count"))
+    };
+    rows.iter().map(count).collect()
+}
+
+fn try_connect(socket: &Path) -> Option<Client> {
+    let writer = UnixStream::connect(socket).ok()?;
+    let reader = BufReader::new(writer.try_clone().expect("cloned"));
+    Some(Client { writer, reader })
+}
+
+/// Commands of every form that the protocol has.
+fn run_commands(redis: &Redis) {
+    let mut client = redis.connect();
+    for number in 0..200 {
+        assert_eq!(client.call(&format!("SET user:{number} x")), ok());
+        assert_eq!(
+            client.call(&format!("GET user:{number}")),
+            Reply::Text(b"x".into())
+        );
+    }
+    // Pipelines, whose parts end anywhere.
+    let pipeline: Vec<u8> = (0..500)
+        .flat_map(|number| words(&format!("INCRBY n {number}")))
+        .collect();
+    for part in pipeline.chunks(777) {
+        client.send(part);
+    }
+    let mut sum = 0;
+    for number in 0..500 {
+        sum += number;
+        assert_eq!(client.read(), Reply::Number(sum));
+    }
+    // Errors: executed, rejected and unknown ones.
+    for line in [
+        "INCR user:1",
+        "GET",
+        "LPUSH user:1 x",
+        "NOSUCH command",
+        "CONFIG nosuch",
+        "SELECT 99",
+    ] {
+        assert!(matches!(client.call(line), Reply::Error(_)), "{line}");
+    }
+    // Lines in place of arrays.
+    client.send(b"PING\r\n\r\n  ECHO hello\r\n");
+    assert_eq!(
+        (client.read().text(), client.read().text()),
+        ("PONG".into(), "hello".into())
+    );
+    // Transactions: executed, with an error within; discarded; aborted; refused by a watched key.
+    client.call("MULTI");
+    for line in ["SET t 1", "INCR user:1", "GET t"] {
+        assert_eq!(client.call(line), Reply::Text(b"QUEUED".into()));
+    }
+    assert!(matches!(client.call("EXEC"), Reply::List(replies) if replies.len() == 3));
+    client.send(&[words("MULTI"), words("SET t 2"), words("DISCARD")].concat());
+    client.send(
+        &[
+            words("MULTI"),
+            words("SET t"),
+            words("GET t"),
+            words("EXEC"),
+        ]
+        .concat(),
+    );
+    let replies: Vec<Reply> = (0..7).map(|_| client.read()).collect();
+    assert!(matches!(replies[6], Reply::Error(_)), "{replies:?}");
+    client.call("WATCH t");
+    redis.connect().call("SET t 3");
+    client.send(&[words("MULTI"), words("GET t"), words("EXEC")].concat());
+    assert_eq!(
+        [client.read(), client.read(), client.read()][2],
+        Reply::Nothing
+    );
+    // No replies, and commands that wait.
+    client.send(&[words("CLIENT REPLY SKIP"), words("SET t 4"), words("GET t")].concat());
+    assert_eq!(client.read(), Reply::Text(b"4".into()));
+    client.send(&words("BLPOP queue 0"));
+    assert_eq!(redis.connect().call("RPUSH queue job"), Reply::Number(1));
+    assert!(matches!(client.read(), Reply::List(_)));
+    // Scripts, messages and RESP3.
+    client.send(&encode(&[b"EVAL", b"return {1, 'two'}", b"0"]));
+    assert!(matches!(client.read(), Reply::List(_)));
+    client.call("SUBSCRIBE c");
+    assert_eq!(redis.connect().call("PUBLISH c hello"), Reply::Number(1));
+    assert!(matches!(client.read(), Reply::List(_)), "the message");
+    client.send(&words("PING"));
+    client.read();
+    let mut new = redis.connect();
+    new.call("HELLO 3 SETNAME worker");
+    new.call("HGETALL nothing");
+    new.call("SUBSCRIBE c");
+    redis.connect().call("PUBLISH c hello");
+    new.read();
+    new.call("GET t");
+    // What is no command of Redis: the first bytes of TLS.
+    redis
+        .connect()
+        .send(&[0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3, b'\r', b'\n']);
+}
+
+#[test]
+fn counts_are_the_servers_own() {
+    let redis = Redis::start(&[], &["--appendonly", "yes"]);
+    run_commands(&redis);
+    let own = redis.connect().command_statistics();
+    let mut recorded = redis.statements();
+    // The server counts the last INFO after it has answered; unknown commands have no row there.
+    recorded.entry("info".into()).and_modify(|n| *n -= 1);
+    assert_eq!(recorded.remove("other"), Some(1), "NOSUCH");
+    recorded.remove("config");
+    assert_eq!(recorded, own);
+    // Every error that a client got, within transactions as well.
+    let sql = "SELECT SUM(SUM_ERRORS) AS n FROM performance_schema.events_statements_summary_global_by_event_name \
+               WHERE EVENT_NAME LIKE 'statement/redis/%'";
+    assert_eq!(redis.number(sql), 6 + 1 + 1 + 1);
+    // The log of all changes has its file and its name; each change was written once.
+    let sql = "SELECT SUM_NUMBER_OF_BYTES_WRITE AS n FROM performance_schema.file_summary_by_instance \
+               WHERE EVENT_NAME = 'wait/io/file/redis/appendonly' AND FILE_NAME LIKE '%.incr.aof'";
+    let log = redis
+        .directory
+        .path()
+        .join("appendonlydir/appendonly.aof.1.incr.aof");
+    let size = log.metadata().expect("the log").len();
+    assert_eq!(redis.number(sql), size);
+}
+
+#[test]
+fn texts_users_and_databases_are_recorded() {
+    let redis = Redis::start(&[], &[]);
+    redis.execute("UPDATE performance_schema.setup_consumers SET ENABLED = 'YES'");
+    let mut client = redis.connect();
+    client.send(&encode(&[
+        b"ACL",
+        b"SETUSER",
+        b"alice",
+        b"on",
+        b">geheim",
+        b"allkeys",
+        b"allcommands",
+    ]));
+    assert_eq!(client.read(), ok());
+    client.call("AUTH alice geheim");
+    client.call("SELECT 3");
+    client.call("CLIENT SETNAME worker-7");
+    client.call("SET user:1234:name x");
+    client.send(&words("BLPOP queue:17 0"));
+    let sql = "SELECT t.PROCESSLIST_USER AS user, t.PROCESSLIST_DB AS db, t.PROCESSLIST_COMMAND AS command, \
+               s.EVENT_NAME AS name, s.SQL_TEXT AS text, s.DIGEST_TEXT AS digest, a.ATTR_VALUE AS client \
+               FROM performance_schema.threads t \
+               JOIN performance_schema.events_statements_current s ON s.THREAD_ID = t.THREAD_ID \
+               JOIN performance_schema.session_account_connect_attrs a ON a.PROCESSLIST_ID = t.PROCESSLIST_ID \
+               WHERE t.TYPE = 'FOREGROUND' AND a.ATTR_NAME = 'program_name' AND s.EVENT_NAME = 'statement/redis/blpop'";
+    let sql = sql.replace("session_account_connect_attrs", "session_connect_attrs");
+    let row = wait_for("the command to run", || redis.rows(&sql).pop());
+    let expected = serde_json::json!({
+        "user": "alice", "db": "db3", "command": "Query", "name": "statement/redis/blpop",
+        "text": "BLPOP queue:17 0", "digest": "BLPOP queue:? ?", "client": "worker-7",
+    });
+    assert_eq!(row, expected);
+    let sql = "SELECT DIGEST_TEXT AS name, COUNT_STAR AS n FROM performance_schema.events_statements_summary_by_digest \
+               WHERE SCHEMA_NAME = 'db3' AND DIGEST_TEXT LIKE 'SET%'";
+    assert_eq!(
+        statements(&redis.rows(sql)),
+        BTreeMap::from([("SET user:?:name ?".into(), 1)])
+    );
+    // No text has the password.
+    let texts = |pattern: &str| {
+        let sql = format!(
+            "SELECT COUNT(*) AS n FROM performance_schema.events_statements_history_long \
+             WHERE SQL_TEXT LIKE '{pattern}' OR DIGEST_TEXT LIKE '{pattern}'"
+        );
+        redis.number(&sql)
+    };
+    assert_eq!(
+        (
+            texts("ACL SETUSER ..."),
+            texts("AUTH ..."),
+            texts("%geheim%")
+        ),
+        (1, 1, 0)
+    );
+    redis.connect().call("RPUSH queue:17 x");
+    client.read();
+}
+
+#[test]
+fn values_are_unchanged_and_children_do_not_disturb() {
+    let redis = Redis::start(&[], &["--appendonly", "yes"]);
+    let mut client = redis.connect();
+    let value = |size: usize| -> Vec<u8> { (0..size).map(|at| (at * 31 + size) as u8).collect() };
+    let sizes = [
+        0, 1, 2, 127, 128, 129, 1_000, 16_383, 16_384, 65_537, 1_000_000,
+    ];
+    let before = redis.statements();
+    for round in 0..3 {
+        // The server forks while it answers.
+        let save = ["BGREWRITEAOF", "BGSAVE", "PING"][round];
+        wait_for("an earlier child to end", || {
+            (!matches!(client.call(save), Reply::Error(_))).then_some(())
+        });
+        for size in sizes {
+            let (key, value) = (format!("k{size}"), value(size));
+            client.send(
+                &[
+                    encode(&[b"SET", key.as_bytes(), &value]),
+                    encode(&[b"GET", key.as_bytes()]),
+                ]
+                .concat(),
+            );
+            assert_eq!(client.read(), ok());
+            assert!(
+                client.read() == Reply::Text(value),
+                "a value of {size} bytes"
+            );
+        }
+    }
+    wait_for("the children to end", || {
+        let info = client.call("INFO persistence").text();
+        let has_saved =
+            info.contains("rdb_bgsave_in_progress:0") && info.contains("aof_rewrite_in_progress:0");
+        (has_saved && redis.directory.path().join("dump.rdb").exists()).then_some(())
+    });
+    let after = redis.statements();
+    let gained = |name: &str| after[name] - before.get(name).unwrap_or(&0);
+    let expected = 3 * sizes.len() as u64;
+    assert_eq!((gained("set"), gained("get")), (expected, expected));
+    assert_eq!(client.command_statistics()["set"], after["set"]);
+}
+
+#[test]
+fn a_killed_server_leaves_its_segment() {
+    let mut redis = Redis::start(&[], &[]);
+    let mut client = redis.connect();
+    for number in 0..100 {
+        client.call(&format!("SET k{number} x"));
+    }
+    client.send(&words("BLPOP nothing 0"));
+    wait_for("the command to run", || {
+        let sql = "SELECT COUNT(*) AS n FROM performance_schema.events_statements_current \
+                   WHERE SQL_TEXT = 'BLPOP nothing 0' AND END_EVENT_ID IS NULL";
+        (redis.number(sql) == 1).then_some(())
+    });
+    support::signal(redis.pid, "KILL");
+    redis.run.wait();
+    let saved = redis
+        .directory
+        .path()
+        .join(format!("tare-{}.segment", redis.pid));
+    let saved = ["--segment", saved.to_str().expect("UTF-8")];
+    let counted = statements(&rows(&redis.directory, &saved, STATEMENTS));
+    assert_eq!(counted["set"], 100);
+}
+
+#[test]
+fn a_thousand_connections_have_sessions_of_their_own() {
+    let redis = Redis::start(&[], &["--maxclients", "2000"]);
+    let mut clients: Vec<Client> = (0..1_000).map(|_| redis.connect()).collect();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(&words(&format!("SET k{number} x")));
+    }
+    for client in &mut clients {
+        assert_eq!(client.read(), ok());
+    }
+    let sessions = "SELECT COUNT(*) AS n FROM performance_schema.threads WHERE TYPE = 'FOREGROUND'";
+    assert_eq!(redis.number(sessions), 1_000);
+    assert_eq!(redis.statements()["set"], 1_000);
+    drop(clients);
+    wait_for("the sessions to end", || {
+        (redis.number(sessions) == 0).then_some(())
+    });
+    assert_eq!(redis.statements()["set"], 1_000);
+}
+
+#[test]
+fn every_level_records_and_serves() {
+    for rule in ["active", "1/2", "budget 1 %"] {
+        let redis = Redis::start(&["--sampling", rule], &[]);
+        let mut client = redis.connect();
+        for number in 0..300 {
+            assert_eq!(client.call(&format!("SET k{number} x")), ok());
+        }
+        let counted = redis.number(
+            "SELECT SUM(COUNT_STAR) AS n FROM performance_schema.events_statements_summary_global_by_event_name",
+        );
+        assert!(counted >= 300, "{rule}: {counted}");
+        // Off: nothing is counted, and the server answers.
+        redis.execute("UPDATE tare.setup_sampling SET SAMPLING = 'every'");
+        redis.execute("UPDATE performance_schema.setup_instruments SET ENABLED = 'NO'");
+        let before = redis.statements();
+        assert_eq!(client.call("SET k x"), ok());
+        assert_eq!(redis.statements(), before, "{rule}");
+    }
+}
+
+#[test]
+fn files_of_any_program_are_recorded() {
+    let directory = Directory::new("dd");
+    std::fs::write(directory.path().join("from.log"), vec![b'x'; 40_960]).expect("written");
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    run.arg(library()).args([
+        "--",
+        "dd",
+        "if=from.log",
+        "of=to.conf",
+        "bs=4096",
+        "conv=fsync",
+    ]);
+    let finished = finish(&mut run);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stderr
+            .contains("dd: files, sockets, polls, sleeps and threads are recorded"),
+        "{finished:?}"
+    );
+    assert_eq!(
+        std::fs::read(directory.path().join("to.conf")).expect("copied"),
+        vec![b'x'; 40_960]
+    );
+    let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, EVENT_NAME AS class, COUNT_READ AS r, \
+               COUNT_WRITE AS w, SUM_NUMBER_OF_BYTES_READ + SUM_NUMBER_OF_BYTES_WRITE AS bytes \
+               FROM performance_schema.file_summary_by_instance \
+               WHERE FILE_NAME LIKE '%/from.log' OR FILE_NAME LIKE '%/to.conf' ORDER BY 1";
+    let expected = serde_json::json!([
+        // The last read finds the end.
+        {"name": "from.log", "class": "wait/io/file/dd/log", "r": 11, "w": 0, "bytes": 40_960},
+        {"name": "to.conf", "class": "wait/io/file/dd/config", "r": 0, "w": 10, "bytes": 40_960},
+    ]);
+    assert_eq!(
+        Json::from(rows(&directory, &["--segment", "segment"], sql)),
+        expected
+    );
+    let sql = "SELECT COUNT_STAR AS n FROM performance_schema.events_waits_summary_global_by_event_name \
+               WHERE EVENT_NAME = 'wait/io/file/dd/config'";
+    let operations = number(&rows(&directory, &["--segment", "segment"], sql)[0]);
+    assert!(operations >= 12, "open, ten writes and fsync: {operations}");
+}
+
+#[test]
+fn a_launcher_passes_the_library_on() {
+    let directory = Directory::new("launcher");
+    let script = "echo preload=$LD_PRELOAD; exec dd if=/dev/zero of=x bs=10 count=3";
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    run.arg(library()).args(["--", "sh", "-c", script]);
+    let finished = finish(&mut run);
+    assert!(finished.stdout.contains("libtare_any.so"), "{finished:?}");
+    let sql = "SELECT SUM_NUMBER_OF_BYTES_WRITE AS n FROM performance_schema.file_summary_by_instance \
+               WHERE EVENT_NAME = 'wait/io/file/dd/data' AND FILE_NAME LIKE '%/x'";
+    assert_eq!(
+        number(&rows(&directory, &["--segment", "segment"], sql)[0]),
+        30
+    );
+}
