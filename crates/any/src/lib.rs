@@ -50,6 +50,16 @@ static MEMORY: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn() = constructor;
 
+/// The dynamic linker runs it when the program ends by itself.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static DESTRUCTOR: extern "C" fn() = destructor;
+
+extern "C" fn destructor() {
+    // `None`: a signal handler has ended the program, in the middle of Tare's code.
+    calls::observe(engine::stop);
+}
+
 extern "C" fn constructor() {
     // In the program of this crate's tests there is nothing to observe.
     if !cfg!(test) {

@@ -77,7 +77,8 @@ fn an_orphan_is_left_running() {
 #[test]
 fn a_command_without_a_segment_gets_a_message() {
     let directory = Directory::new("none");
-    let finished = finish(&mut directory.tare(["run", "--segment", "x.segment", "--", "true"]));
+    let finished =
+        finish(&mut directory.tare(["run", "--segment", "x.segment", "--", "sh", "-c", "true"]));
     assert_eq!(finished.code, Some(0));
     assert!(
         finished.stderr.contains("no segment was written to"),

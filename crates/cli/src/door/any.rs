@@ -39,7 +39,10 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
             return Err(format!("{name} uses another C library than GNU's"));
         }
     }
-    let library = match find::library(&find::ANY, requirements.library.as_deref()) {
+    // The library that --library names may be the other one.
+    let named = requirements.library.as_deref();
+    let named = named.filter(|path| path.file_name() != Some(find::PSI.name.as_ref()));
+    let library = match find::library(&find::ANY, named) {
         Ok(library) => library,
         Err(_) if starts_another => return Ok(None),
         Err(error) => return Err(format!("{name}: {error}")),

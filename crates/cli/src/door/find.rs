@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// A library that programs preload.
 pub struct Library {
-    name: &'static str,
+    /// The name of its file.
+    pub name: &'static str,
     /// The variable with its path, if it is neither next to `tare` nor in ../lib.
     variable: &'static str,
 }
