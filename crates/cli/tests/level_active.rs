@@ -5,7 +5,7 @@ mod support;
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work};
-use support::{CommandResult, Directory, finish};
+use support::{CommandResult, Directory, finish, wait_for};
 
 const END: &str = "UPDATE tare.setup_sampling SET sampling = 'every'";
 const PAGES: [&str; 9] = [
@@ -55,6 +55,34 @@ fn tools_name_the_level_and_not_what_it_switches_off() {
         assert!(!text.contains("performance_schema.setup_"), "{text}");
         assert!(!text.contains("estimates"), "{text}");
     }
+    let waits = top(&server, "waits");
+    assert!(
+        waits.contains("threads (7) has what each session does now"),
+        "{waits}"
+    );
+    // A session that is asleep in each answer.
+    let mut sleeper = server.connect();
+    let sleeps = std::thread::spawn(move || {
+        // A statement that was killed has failed.
+        let _killed = sleeper.query_drop("SELECT SLEEP(1000)");
+    });
+    let id = wait_for("the sleeper", || {
+        let sql = "SELECT processlist_id FROM tare.active_sessions WHERE sql_text = 'SELECT SLEEP(1000)' \
+                   AND state IN ('waiting', 'blocked elsewhere')";
+        conn.query_first::<u64, _>(sql).expect("rows")
+    });
+    let threads = top(&server, "threads");
+    let line = threads.lines().find(|line| line.contains("SLEEP(1000)"));
+    let line = line.unwrap_or_else(|| panic!("{threads}"));
+    let does = line.split("Query").nth(1).expect("a command");
+    let does = does.trim_start_matches(|c: char| !c.is_alphabetic());
+    assert!(
+        does.starts_with("waiting: wait/synch/cond/")
+            || does.starts_with("blocked elsewhere: User sleep "),
+        "{line}"
+    );
+    conn.query_drop(format!("KILL {id}")).expect("killed");
+    sleeps.join().expect("the sleeper");
     let recorded = run(&server, &["record", "--for", "0.3"]);
     assert!(!recorded.stderr.contains("consumers"), "{recorded:?}");
     let watched = run(&server, &["querystat", "--for", "0.5"]).stdout;

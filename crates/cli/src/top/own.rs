@@ -49,6 +49,7 @@ fn is_own(digest: &str) -> bool {
     static QUERIES: OnceLock<Vec<String>> = OnceLock::new();
     let queries = QUERIES.get_or_init(|| {
         let mut sheets: Vec<&Sheet> = PAGES.iter().collect();
+        sheets.extend(PAGES.iter().filter_map(|page| page.at_active));
         sheets.extend(PAGES.iter().filter_map(|page| match page.drill {
             Drill::To(sheet) => Some(sheet),
             _ => None,

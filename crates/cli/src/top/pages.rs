@@ -5,7 +5,7 @@ use super::drills::{
     STAGE_BY_THREAD, TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
 };
 use super::processes::PROCESS_PAGES;
-use super::sheet::{Drill, Measure, Sheet, Since, col, hidden, sheet};
+use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
 
 /// The pages, in the order of their keys, `1` to `9`.
 pub static PAGES: [Sheet; 9] = [
@@ -168,35 +168,62 @@ const LOCKS: Sheet = Sheet {
     )
 };
 
+/// The threads, and the statements that each of them has run.
+macro_rules! from_threads {
+    ($more:literal) => {
+        concat!(
+            "FROM performance_schema.threads AS t LEFT JOIN (SELECT THREAD_ID, SUM(COUNT_STAR) AS C, SUM(SUM_TIMER_WAIT) AS W \
+             FROM performance_schema.events_statements_summary_by_thread_by_event_name WHERE COUNT_STAR > 0 GROUP BY THREAD_ID) AS s \
+             ON s.THREAD_ID = t.THREAD_ID",
+            $more
+        )
+    };
+}
+
+/// The columns of threads, with the expression for what each does.
+const fn thread_columns(state_and_statement: &'static str) -> [Column; 13] {
+    [
+        col("TIME", "COALESCE(s.W, 0)", Measure::Time, 10),
+        SHARE,
+        col("CALLS", "COALESCE(s.C, 0)", Measure::Count, 8),
+        col("THREAD", "t.THREAD_ID", Measure::KeyNumber, 7),
+        CONNECTION,
+        BLOCKED_BY,
+        BLOCKS,
+        col("USER", "t.PROCESSLIST_USER", Measure::Text, 10),
+        col("HOST", "t.PROCESSLIST_HOST", Measure::Text, 12),
+        col("DB", "t.PROCESSLIST_DB", Measure::Text, 10),
+        col("COMMAND", "t.PROCESSLIST_COMMAND", Measure::Text, 8),
+        FOR,
+        col("STATE, STATEMENT", state_and_statement, Measure::Text, 0),
+    ]
+}
+
 const THREADS: Sheet = Sheet {
     has_idle_rows: true,
     first: "BLOCKED BY",
     drill: Drill::To(&THREAD_EVENTS),
+    at_active: Some(&ACTIVE_THREADS),
     ..sheet(
         "threads",
-        "FROM performance_schema.threads AS t LEFT JOIN (SELECT THREAD_ID, SUM(COUNT_STAR) AS C, SUM(SUM_TIMER_WAIT) AS W \
-         FROM performance_schema.events_statements_summary_by_thread_by_event_name WHERE COUNT_STAR > 0 GROUP BY THREAD_ID) AS s \
-         ON s.THREAD_ID = t.THREAD_ID",
-        &[
-            col("TIME", "COALESCE(s.W, 0)", Measure::Time, 10),
-            SHARE,
-            col("CALLS", "COALESCE(s.C, 0)", Measure::Count, 8),
-            col("THREAD", "t.THREAD_ID", Measure::KeyNumber, 7),
-            CONNECTION,
-            BLOCKED_BY,
-            BLOCKS,
-            col("USER", "t.PROCESSLIST_USER", Measure::Text, 10),
-            col("HOST", "t.PROCESSLIST_HOST", Measure::Text, 12),
-            col("DB", "t.PROCESSLIST_DB", Measure::Text, 10),
-            col("COMMAND", "t.PROCESSLIST_COMMAND", Measure::Text, 8),
-            FOR,
-            col(
-                "STATE, STATEMENT",
-                "COALESCE(NULLIF(CONCAT(COALESCE(t.PROCESSLIST_STATE, ''), ' ', LEFT(COALESCE(t.PROCESSLIST_INFO, ''), 200)), ' '), t.NAME)",
-                Measure::Text,
-                0,
-            ),
-        ],
+        from_threads!(""),
+        &thread_columns(
+            "COALESCE(NULLIF(CONCAT(COALESCE(t.PROCESSLIST_STATE, ''), ' ', LEFT(COALESCE(t.PROCESSLIST_INFO, ''), 200)), ' '), t.NAME)",
+        ),
+    )
+};
+
+/// The columns of [`THREADS`] at the level `active`: the state of a thread that runs a statement, the wait in which it
+/// sleeps, or else its stage.
+static ACTIVE_THREADS: Sheet = Sheet {
+    ..sheet(
+        "threads",
+        from_threads!(" LEFT JOIN tare.active_sessions AS a ON a.thread_id = t.THREAD_ID"),
+        &thread_columns(
+            "CASE WHEN a.thread_id IS NULL THEN COALESCE(NULLIF(t.PROCESSLIST_STATE, ''), t.NAME) ELSE CONCAT_WS(' ', CONCAT(a.state, ':'), \
+             CASE a.state WHEN 'waiting' THEN CONCAT_WS(' ', a.wait, NULLIF(CONCAT_WS('.', a.object_schema, a.object_name), '')) \
+             ELSE CONCAT_WS(' ', SUBSTRING_INDEX(a.stage, '/', -1), a.system_call) END, LEFT(a.sql_text, 200)) END",
+        ),
     )
 };
 

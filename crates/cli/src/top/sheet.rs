@@ -134,6 +134,8 @@ pub struct Sheet {
     pub errors: &'static str,
     /// Whether the growth of rows with equal texts is added up.
     pub merges: bool,
+    /// What is queried instead at the level `active`, for the same columns.
+    pub at_active: Option<&'static Sheet>,
 }
 
 /// A column.
@@ -190,6 +192,7 @@ pub(super) const fn sheet(
         estimated: "",
         errors: "",
         merges: false,
+        at_active: None,
     }
 }
 

@@ -310,7 +310,9 @@ impl Sampler {
             .as_ref()
             .map(|before| before.at.elapsed().as_secs() + 2);
         let about = &self.observed.about;
-        let query = prepared::query(about, place.sheet, place.sheet.query(&place.keys, recent));
+        let at_active = place.sheet.at_active.filter(|_| sampling.is_active());
+        let queried = at_active.unwrap_or(place.sheet);
+        let query = prepared::query(about, place.sheet, queried.query(&place.keys, recent));
         let has_prepared = prepared::has_prepared(about, place.sheet);
         let rows = self.observed.rows(&query)?;
         let errors = match sampling.is_on() {
@@ -380,7 +382,7 @@ impl Sampler {
         let off = idle::find_disabled(&mut self.observed, place.sheet, is_active)?;
         Ok(match off {
             Some(off) => Some(off),
-            None if is_active => None,
+            None if is_active => Some("threads (7) has what each session does now".to_owned()),
             None if is_unread && !place.sheet.hint.is_empty() => Some(place.sheet.hint.to_owned()),
             None => Some("nothing happened in this interval".to_owned()),
         })
