@@ -9,6 +9,8 @@ mod client_options;
 mod config;
 mod defaults;
 mod door;
+#[cfg(feature = "history")]
+mod exact;
 mod exit;
 mod explain;
 #[cfg(feature = "history")]

@@ -7,9 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
-use tare_history::{EndReason, Event, Options, Query, Recorder, Retention, Sampling, Source};
+use tare_history::{
+    EndReason, Event, ExactWindows, Options, Query, Recorder, Retention, Sampling, Source,
+};
 use tare_live::Figures;
 
+use crate::exact::ExactOptions;
 use crate::exit::{FAILED, Failure};
 use crate::metrics_source::{self, MetricsOptions, SessionClient};
 use crate::observe::{self, ObservedServer, QueryError};
@@ -71,6 +74,9 @@ pub struct Args {
     max_bytes: Option<u64>,
 
     #[command(flatten)]
+    exact: ExactOptions,
+
+    #[command(flatten)]
     metrics: MetricsOptions,
 
     /// Print every ten seconds how many rows were written, and the cost of sampling
@@ -83,6 +89,7 @@ Examples:
   tare record --dir /var/lib/tare/history
   tare record --pid 4711 --rate 100 --keep 7d --keep-size 10G --dir history
   tare record --dsn /run/mysqld/mysqld.sock --dir history --for 10m
+  tare record --dir history --exact-when 'active_sessions > 2 * cpus for 5s' --exact-for 10s --budget 1%
   duckdb -c \"SELECT wait, SUM(seconds) FROM 'history/samples/**/*.parquet' GROUP BY wait\"
 
 A server that stops is waited for, unless it was named by --pid.
@@ -142,6 +149,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
     }
     // A limit of the file size is an error of the write then, as a full disk is.
     signal_hook::flag::register(SIGXFSZ, Arc::default()).map_err(|e| failed(&e))?;
+    args.exact.rule(&args.target)?;
     let mut connection = Connection::open(args)?;
     let is_segment = args.target.is_segment();
     let figures = Arc::new(Figures::default());
@@ -176,6 +184,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
         for line in &connection.warnings {
             eprintln!("tare: {line}");
         }
+        let recorder = recorder.with_windows(connection.windows.take());
         let ended = recorder.record(
             &mut *connection.source,
             connection
@@ -187,6 +196,7 @@ pub fn main(args: &Args) -> Result<ExitCode, Failure> {
                     eprintln!("tare: growth of kind {kind} is not recorded: {why}")
                 }
                 Event::Refused(..) => {}
+                Event::Window(line) => eprintln!("tare: {line}"),
                 Event::Written(sampling) => {
                     figures.add(&sampling);
                     if args.verbose || (is_first && !is_segment) {
@@ -265,6 +275,7 @@ struct Connection {
     /// `None` for a process without a segment.
     client: Option<SessionClient>,
     server: String,
+    windows: Option<ExactWindows>,
     warnings: Vec<String>,
 }
 
@@ -272,6 +283,7 @@ impl Connection {
     /// Opens the target, and checks that it can be sampled.
     fn open(args: &Args) -> Result<Self, Failure> {
         if let Some(source) = metrics_source::process_source(&args.target)? {
+            args.exact.check_none()?;
             let mut warnings = vec![processes::describe(source.tree())];
             warnings.extend(source.unknown_states());
             let (_, program) = source.tree().root();
@@ -279,6 +291,7 @@ impl Connection {
                 server: args.server.clone().unwrap_or_else(|| program.to_owned()),
                 source: Box::new(source),
                 client: None,
+                windows: None,
                 warnings,
             });
         }
@@ -295,8 +308,14 @@ impl Connection {
                 .unknown_states()
                 .map(|why| format!("{UNKNOWN_STATES}: {why}")),
         );
+        let windows = args.exact.windows(&args.target, &*source)?;
+        let windows = windows.map(|(windows, warning)| {
+            warnings.extend(warning);
+            windows
+        });
         Ok(Self {
             source,
+            windows,
             client: Some(SessionClient(observed.into_session())),
             server,
             warnings,

@@ -33,6 +33,7 @@ fn write(history: &Path, host: &str, is_ended: bool) {
         let moment = Moment {
             at: at(step * 10),
             threads: Some(5),
+            is_exact: Some(true),
             samples: vec![sample(1), sample(2)],
         };
         writer
@@ -46,7 +47,7 @@ fn write(history: &Path, host: &str, is_ended: bool) {
             grown("file", None, "/data/shop/orders.ibd", &file),
             grown("cost", None, "wait/synch/mutex/a", &[10, 70_000]),
         ];
-        writer.add_growth(&grown, &texts, at(step * 10), 10.0);
+        writer.add_growth(&grown, &texts, at(step * 10), (10.0, Some(true)));
         texts.clear();
         if step % 60 == 59 {
             writer.write().expect("a piece");

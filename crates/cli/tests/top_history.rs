@@ -39,6 +39,7 @@ fn write(history: &Path, host: &str, server: &str) {
             let moment = Moment {
                 at: at(step * 10 - 5 + half * 5),
                 threads: Some(5),
+                is_exact: Some(true),
                 samples: vec![sample(1), sample(2)],
             };
             writer
@@ -52,7 +53,7 @@ fn write(history: &Path, host: &str, server: &str) {
             grown("statement", None, "statement/sql/select", &statement),
             grown("wait", None, "wait/synch/mutex/a", &[step, step * 1000]),
         ];
-        writer.add_growth(&grown, &texts, at(step * 10), 10.0);
+        writer.add_growth(&grown, &texts, at(step * 10), (10.0, Some(true)));
         texts.clear();
     }
     writer.write().expect("a piece");

@@ -11,6 +11,7 @@
 
 mod batch;
 mod error;
+mod exact;
 mod growth;
 mod hour;
 mod past;
@@ -36,6 +37,7 @@ pub fn questions() -> impl Iterator<Item = &'static str> {
 
 pub use batch::Value;
 pub use error::Error;
+pub use exact::{Condition, Due, ExactRule, ExactWindows, Metric};
 pub use growth::{GrowthRow, SUMS, Text, Total};
 pub use past::{Past, Record};
 pub use process::ProcessSource;

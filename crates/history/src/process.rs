@@ -37,6 +37,7 @@ impl Source for ProcessSource {
         Ok(Moment {
             at,
             threads: Some(threads.len() as u64),
+            is_exact: None,
             samples: active.map(sample).collect(),
         })
     }

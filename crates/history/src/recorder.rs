@@ -6,10 +6,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::Error;
+use crate::exact::{Due, ExactWindows};
 use crate::growth::Growth;
 use crate::query::{Query, QueryError};
 use crate::retention::Retention;
-use crate::sample::Source;
+use crate::sample::{Moment, Source};
 use crate::schedule::Schedule;
 use crate::writer::Writer;
 
@@ -43,6 +44,13 @@ pub enum EndReason {
     Lost(String),
 }
 
+impl From<QueryError> for EndReason {
+    fn from(error: QueryError) -> Self {
+        let (QueryError::Lost(why) | QueryError::Refused(why)) = error;
+        Self::Lost(why)
+    }
+}
+
 /// An event of a recorder.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
@@ -50,6 +58,8 @@ pub enum Event {
     Refused(&'static str, String),
     /// Rows were written.
     Written(Sampling),
+    /// An exact window was opened, ended or refused: a line for the log.
+    Window(String),
 }
 
 /// The cost of sampling since the last event of this kind.
@@ -75,6 +85,9 @@ pub struct Recorder<'a> {
     writer: Writer,
     growth: Growth,
     last_growth: Instant,
+    /// Whether the server has counted all events exactly since the last growth.
+    is_exact: Option<bool>,
+    windows: Option<ExactWindows>,
     sampling: Sampling,
 }
 
@@ -90,9 +103,17 @@ impl<'a> Recorder<'a> {
             writer: Writer::start(&options.directory, &options.host, &options.server, now)?,
             growth: Growth::default(),
             last_growth: Instant::now(),
+            is_exact: None,
+            windows: None,
             sampling: Sampling::default(),
             options,
         })
+    }
+
+    /// Opens exact windows.
+    #[must_use]
+    pub fn with_windows(self, windows: Option<ExactWindows>) -> Self {
+        Self { windows, ..self }
     }
 
     /// Records until it is stopped or the server has gone. Growth is that of the server's counters, or of the
@@ -122,10 +143,11 @@ impl<'a> Recorder<'a> {
                     self.sampling.moments += 1;
                     self.sampling.samples += moment.samples.len() as u64;
                     self.writer.add_moment(&moment, schedule.represent(start))?;
+                    ended = self
+                        .follow_level(&moment, source, &mut server, notify)
+                        .err();
                 }
-                Err(QueryError::Lost(why) | QueryError::Refused(why)) => {
-                    ended = Some(EndReason::Lost(why));
-                }
+                Err(error) => ended = Some(error.into()),
             }
             if written.elapsed() >= self.options.write_every {
                 ended = ended.or(self.record_growth(source, &mut server, notify).err());
@@ -139,11 +161,65 @@ impl<'a> Recorder<'a> {
             }
         }
         // The last growth counts, too.
+        let _ = self.end_window(source, &mut server, notify);
         let _ = self.record_growth(source, &mut server, notify);
         self.notify_written(written.elapsed(), notify);
         self.writer.write()?;
         self.writer.end()?;
         Ok(ended.unwrap_or(EndReason::Stopped))
+    }
+
+    /// Opens and ends exact windows. Growth is recorded at each change of the level.
+    fn follow_level(
+        &mut self,
+        moment: &Moment,
+        source: &mut dyn Source,
+        server: &mut Option<&mut dyn Query>,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<(), EndReason> {
+        if self.is_exact.is_some_and(|is| Some(is) != moment.is_exact) {
+            self.record_growth(source, server, notify)?;
+        }
+        self.is_exact = moment.is_exact;
+        let (Some(windows), Some(sql)) = (&mut self.windows, server.as_mut()) else {
+            return Ok(());
+        };
+        match windows.follow(moment, &mut **sql, &mut |line| notify(Event::Window(line)))? {
+            Due::Nothing => Ok(()),
+            Due::Open => self.open_window(source, server, notify),
+            Due::End => self.end_window(source, server, notify),
+        }
+    }
+
+    fn open_window(
+        &mut self,
+        source: &mut dyn Source,
+        server: &mut Option<&mut dyn Query>,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<(), EndReason> {
+        self.record_growth(source, server, notify)?;
+        if let (Some(windows), Some(sql)) = (&mut self.windows, server.as_mut()) {
+            windows.open(&mut **sql, &mut |line| notify(Event::Window(line)))?;
+            self.is_exact = Some(windows.is_exact());
+        }
+        Ok(())
+    }
+
+    fn end_window(
+        &mut self,
+        source: &mut dyn Source,
+        server: &mut Option<&mut dyn Query>,
+        notify: &mut dyn FnMut(Event),
+    ) -> Result<(), EndReason> {
+        let open = self.windows.as_mut().filter(|windows| windows.is_open());
+        let (Some(windows), Some(sql)) = (open, server.as_mut()) else {
+            return Ok(());
+        };
+        let ended = windows.end(&mut **sql, &mut |line| notify(Event::Window(line)));
+        let is_exact = windows.is_exact();
+        self.record_growth(source, server, notify)?;
+        self.is_exact = Some(is_exact);
+        Ok(ended?)
     }
 
     /// Reports the cost of sampling in this time.
@@ -187,11 +263,12 @@ impl<'a> Recorder<'a> {
             Ok((grown, texts)) => {
                 let seconds = self.last_growth.elapsed().as_secs_f64();
                 self.last_growth = Instant::now();
+                let meanwhile = (seconds, self.is_exact);
                 self.writer
-                    .add_growth(&grown, &texts, SystemTime::now(), seconds);
+                    .add_growth(&grown, &texts, SystemTime::now(), meanwhile);
                 Ok(())
             }
-            Err(QueryError::Lost(why) | QueryError::Refused(why)) => Err(EndReason::Lost(why)),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use tare_mysql::secret::redact;
+use tare_reader::Segment;
 use tare_reader::scheduler::State;
 
 use crate::growth::Total;
@@ -54,7 +55,7 @@ pub struct Sample {
     pub state: Option<State>,
     /// The system call in which it sleeps outside of any wait.
     pub system_call: Option<Arc<str>>,
-    /// Whether the server counts all events exactly now.
+    /// As the moment's.
     pub is_exact: Option<bool>,
     /// The thread's process, if processes without a segment are observed.
     pub process_id: Option<u64>,
@@ -72,6 +73,8 @@ pub struct Moment {
     pub at: SystemTime,
     /// The number of threads.
     pub threads: Option<u64>,
+    /// Whether the server counts all events exactly now; `None` if it is read by SQL.
+    pub is_exact: Option<bool>,
     /// The active threads.
     pub samples: Vec<Sample>,
 }
@@ -87,6 +90,11 @@ pub trait Source {
     /// Reads counters that the source has itself, and no server.
     fn read_totals(&mut self) -> Vec<Total> {
         Vec::new()
+    }
+
+    /// The segment that is sampled.
+    fn attached(&self) -> Option<&Arc<Segment>> {
+        None
     }
 
     /// Why the states of threads are unknown, if they are.

@@ -71,6 +71,7 @@ pub static MOMENTS: Table = Table {
         column("seconds", Type::Double, "Seconds that the moment represents: its interval, and those before it without a moment."),
         column("threads", Type::Long, "Threads that exist; NULL if the server is read by SQL."),
         column("active", Type::Long, "The rows of samples: threads that ran a statement or waited."),
+        column("is_exact", Type::Long, "1 if the server counts all events exactly now, 0 if not; NULL if read by SQL."),
     ],
 };
 
@@ -134,6 +135,7 @@ pub static GROWTH: Table = Table {
         column("bytes_read", Type::Long, "Bytes read; of memory: allocated."),
         column("bytes_written", Type::Long, "Bytes written; of memory: freed."),
         column("value", Type::Long, "The current value, if it has one: bytes in use, a status variable."),
+        column("is_exact", Type::Long, "1 if the server counted all events exactly meanwhile, 0 if not; NULL if read by SQL."),
     ],
 };
 

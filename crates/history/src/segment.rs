@@ -148,8 +148,13 @@ impl Source for SegmentSource {
         Ok(Moment {
             at: sessions.at,
             threads: Some(sessions.threads as u64),
+            is_exact: Some(is_exact(self.segment().view())),
             samples,
         })
+    }
+
+    fn attached(&self) -> Option<&Arc<Segment>> {
+        Some(self.sessions.segment())
     }
 
     fn unknown_states(&self) -> Option<String> {
@@ -158,7 +163,7 @@ impl Source for SegmentSource {
 }
 
 /// Whether all waits and stages are counted.
-fn is_exact(view: View<'_>) -> bool {
+pub(crate) fn is_exact(view: View<'_>) -> bool {
     let is_every = |group: &usize| view.control().rule(*group) == Rule::Every;
     [WAIT, STAGE].iter().all(is_every)
 }

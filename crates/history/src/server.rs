@@ -116,6 +116,7 @@ impl<A: Query> Source for ServerSource<A> {
         Ok(Moment {
             at,
             threads: None,
+            is_exact: None,
             samples,
         })
     }

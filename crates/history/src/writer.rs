@@ -60,8 +60,14 @@ impl Writer {
         let seconds = Value::Double(represented.as_secs_f64());
         let count = |n: Option<u64>| Value::Long(n.map(|n| n as i64));
         let active = Some(moment.samples.len() as u64);
-        self.moments
-            .push([at, server, seconds, count(moment.threads), count(active)]);
+        self.moments.push([
+            at,
+            server,
+            seconds,
+            count(moment.threads),
+            count(active),
+            count(moment.is_exact.map(u64::from)),
+        ]);
         for sample in &moment.samples {
             self.samples.push([
                 at,
@@ -95,13 +101,13 @@ impl Writer {
         Ok(())
     }
 
-    /// Adds the growth of so many seconds, and texts of digests.
+    /// Adds the growth of so many seconds, in which all events were counted or not, and texts of digests.
     pub fn add_growth(
         &mut self,
         grown: &[GrowthRow],
         texts: &[Text],
         now: SystemTime,
-        seconds: f64,
+        (seconds, is_exact): (f64, Option<bool>),
     ) {
         let at = Value::Long(Some(micros(now)));
         let server = Value::Text(Some(&self.server));
@@ -126,6 +132,7 @@ impl Writer {
                 sum(8),
                 sum(9),
                 Value::Long(row.value),
+                Value::Long(is_exact.map(i64::from)),
             ]);
         }
         for text in texts {

@@ -57,6 +57,7 @@ impl Source for Moments<'_> {
         Ok(Moment {
             at: self.at,
             threads: Some(7),
+            is_exact: Some(true),
             samples: vec![sample(1), sample(2)],
         })
     }

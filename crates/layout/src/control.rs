@@ -126,6 +126,9 @@ pub mod table {
     pub const LONG: usize = 2;
 }
 
+/// The longest exact window: ten minutes.
+pub const MAX_EXACT_WINDOW_NS: u64 = 600_000_000_000;
+
 /// The fixed part of the control region.
 #[repr(C, align(64))]
 #[derive(Debug, Default)]
@@ -199,6 +202,10 @@ pub struct Control {
     pub active: AtomicU32,
     /// The class of statements in whose row they are counted then, 0 = none; written by the host.
     pub active_class: AtomicU32,
+    /// When the exact window ends that a reader opened, in nanoseconds of CLOCK_MONOTONIC; 0 = there is none.
+    /// While there is one, every event is counted, whatever `active`, `sampling` and `budgets` are. Who
+    /// changes it from 0 owns the window. The host ends one whose time is over.
+    pub exact_until: AtomicU64,
 }
 
 #[cfg(not(loom))]
@@ -243,11 +250,64 @@ impl Control {
 
     /// Whether threads keep what they do now, and no event is counted.
     pub fn is_active(&self) -> bool {
+        self.returns_to_active() && !self.has_exact_window()
+    }
+
+    /// Whether the level is `active`, also during an exact window.
+    pub fn returns_to_active(&self) -> bool {
         self.active.load(Ordering::SeqCst) != 0
+    }
+
+    /// Whether an exact window is open.
+    pub fn has_exact_window(&self) -> bool {
+        self.exact_until.load(Ordering::SeqCst) != 0
+    }
+
+    /// Whether a thread of the host has to follow the time: to open windows of sampling, or to end an exact
+    /// window.
+    pub fn needs_follower(&self) -> bool {
+        self.is_sampling() || self.returns_to_active()
+    }
+
+    /// Opens an exact window if there is none. Effective bytes must be [recomputed](Controls::recompute) then.
+    pub fn open_exact_window(&self, until: u64) -> bool {
+        let order = Ordering::SeqCst;
+        let opened = self.exact_until.compare_exchange(0, until, order, order);
+        if opened.is_ok() {
+            self.change_sampling();
+        }
+        opened.is_ok()
+    }
+
+    /// Ends the exact window that ends at this time, if it is still open: the rules from before apply again.
+    /// Effective bytes must be [recomputed](Controls::recompute) then.
+    pub fn end_exact_window(&self, until: u64) -> bool {
+        let order = Ordering::SeqCst;
+        let ended =
+            until != 0 && (self.exact_until.compare_exchange(until, 0, order, order)).is_ok();
+        if ended {
+            self.restore_weights();
+            self.change_sampling();
+        }
+        ended
+    }
+
+    /// Sets the bits in `weighed` that were cleared while an exact window was open.
+    fn restore_weights(&self) {
+        for group in 0..GROUPS {
+            let is_estimated = self.sampling[group].load(Ordering::SeqCst) > 1
+                || self.budgets[group].load(Ordering::SeqCst) != 0;
+            if is_estimated {
+                self.weighed.fetch_or(1 << group, Ordering::SeqCst);
+            }
+        }
     }
 
     /// The sampling rule of a group.
     pub fn rule(&self, group: usize) -> Rule {
+        if self.has_exact_window() {
+            return Rule::Every;
+        }
         if self.is_active() {
             return Rule::Active;
         }
@@ -258,9 +318,10 @@ impl Control {
     }
 
     /// Sets the sampling rule of a group. [`Rule::Active`] is the level of all groups, and every other rule
-    /// ends it: the groups then have their rules from before. Effective bytes must be
-    /// [recomputed](Controls::recompute) then.
+    /// ends it: the groups then have their rules from before. Each rule ends an exact window. Effective bytes
+    /// must be [recomputed](Controls::recompute) then.
     pub fn set_rule(&self, group: usize, rule: Rule) {
+        self.end_exact_window(self.exact_until.load(Ordering::SeqCst));
         let is_active = u32::from(rule == Rule::Active);
         self.active.store(is_active, Ordering::SeqCst);
         let (n, budget) = match rule {
@@ -403,8 +464,7 @@ impl Controls<'_> {
             bits |= effective::WEIGHED;
         }
         let is_followed = self.control.host.load(Ordering::SeqCst) & host::FOLLOWS != 0;
-        let follows_windows = self.control.is_sampling() || self.control.is_active();
-        if kind == Kind::Statement && !is_followed && follows_windows {
+        if kind == Kind::Statement && !is_followed && self.control.needs_follower() {
             bits |= effective::SAMPLED;
         }
         bits

@@ -29,7 +29,7 @@ static SETUP_SAMPLING: Spec<SamplingSetting> = Spec::new(
      the level of all types: nothing is counted but statements in total, and each thread keeps what it does now.",
     &[&[
         col("event_type", "varchar(64)", "The event type.", |r: &SamplingSetting| r.event_type.into()),
-        col("sampling", "varchar(64)", "`every`, `1/N`, `budget P %` or `active`; can be updated.", |r| r.sampling.as_str().into()),
+        col("sampling", "varchar(64)", "`every`, `1/N`, `budget P %` or `active`; can be updated. `every, then active`: an exact window is open.", |r| r.sampling.as_str().into()),
         col("one_in", U64, "N at present.", |r| r.one_in.into()),
     ]],
     |view, _| view.snapshot.sampling_settings(),

@@ -118,6 +118,7 @@ impl Day {
                 let moment = Moment {
                     at: at(hour * 3600 + second),
                     threads: Some(40),
+                    is_exact: Some(true),
                     samples: samples(hour),
                 };
                 writer.add_moment(&moment, Duration::from_secs(self.moments))?;
@@ -125,7 +126,12 @@ impl Day {
             for minute in (0..60).step_by(self.growth as usize) {
                 let when = at(hour * 3600 + minute * 60);
                 let seconds = (self.growth * 60) as f64;
-                writer.add_growth(&self.grown(number, hour), &texts, when, seconds);
+                writer.add_growth(
+                    &self.grown(number, hour),
+                    &texts,
+                    when,
+                    (seconds, Some(true)),
+                );
                 texts.clear();
             }
             writer.write()?;

@@ -246,6 +246,7 @@ mod tests {
         let moment = Moment {
             at: std::time::SystemTime::now(),
             threads: None,
+            is_exact: None,
             samples: vec![
                 sample(None, None, 0),
                 sample(Some("wait/io/file/x"), None, 9_000_000_000_000),

@@ -375,6 +375,7 @@ mod tests {
                 &Moment {
                     at,
                     threads: None,
+                    is_exact: None,
                     samples,
                 },
                 1.0,

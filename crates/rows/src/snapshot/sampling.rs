@@ -16,6 +16,9 @@ use super::{RowsResult, Snapshot, WriteResult, none};
 use crate::describe::Change;
 use crate::sampling::{Decision, Estimate, InstrumentEstimate, SamplingSetting};
 
+/// The rule while an exact window is open.
+pub(super) const EXACT_WINDOW: &str = "every, then active";
+
 impl Snapshot {
     /// tare.setup_sampling.
     pub fn sampling_settings(&self) -> RowsResult<SamplingSetting> {
@@ -26,8 +29,15 @@ impl Snapshot {
         let row = |(group, event_type): (usize, &'static str)| SamplingSetting {
             id: group as u32,
             event_type,
-            sampling: control.rule(group).to_string(),
-            one_in: u64::from(control.sampling[group].load(Ordering::Relaxed).max(1)),
+            sampling: match control.has_exact_window() {
+                // Another text than any rule, so that UPDATE changes it to each.
+                true => EXACT_WINDOW.to_owned(),
+                false => control.rule(group).to_string(),
+            },
+            one_in: match control.has_exact_window() {
+                true => 1,
+                false => u64::from(control.sampling[group].load(Ordering::Relaxed).max(1)),
+            },
         };
         let rows: Vec<SamplingSetting> = GROUP_NAMES.into_iter().enumerate().map(row).collect();
         Ok(Box::new(rows.into_iter()))

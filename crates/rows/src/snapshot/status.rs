@@ -16,6 +16,7 @@ use tare_mysql::variable::find_in;
 use tare_reader::classes::text;
 
 use super::host::Host;
+use super::sampling::EXACT_WINDOW;
 use super::{RowsResult, Snapshot, none};
 use crate::record::segment::SegmentInfo;
 use crate::source::Variable;
@@ -436,9 +437,12 @@ impl Snapshot {
     }
 }
 
-/// `OFF`, `active`, or the rule of each event type that is sampled.
+/// `OFF`, `active`, an exact window, or the rule of each event type that is sampled.
 fn sampling(host: &Host) -> String {
     let control = host.view().control();
+    if control.has_exact_window() {
+        return EXACT_WINDOW.to_owned();
+    }
     if control.is_active() {
         return Rule::Active.to_string();
     }

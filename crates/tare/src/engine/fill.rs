@@ -87,7 +87,7 @@ impl Engine {
         if sampling.rules.contains(&Rule::Active) {
             control.set_rule(0, Rule::Active);
         }
-        if control.is_sampling() || control.is_active() {
+        if control.needs_follower() {
             self.view.controls().recompute(|_| None);
         }
     }

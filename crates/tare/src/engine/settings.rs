@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tare_layout::Kind;
-use tare_layout::control::{GLOBAL, THREAD, host};
+use tare_layout::control::{GLOBAL, MAX_EXACT_WINDOW_NS, THREAD, host};
 use tare_layout::sampling::{GROUPS, STAGE, TRANSACTION, WAIT};
 
 use super::running::{self, NOW, engine};
@@ -288,6 +288,8 @@ fn wait_for_changes(engine: &Arc<Engine>) {
 /// The state of the thread that follows changes.
 struct ChangeFollower {
     windows: Windows,
+    /// When the exact window ends that was last read, 0 = there was none.
+    exact_until: u64,
     /// The changes that were followed last.
     changes: Option<u32>,
 }
@@ -296,13 +298,14 @@ impl ChangeFollower {
     fn begin(engine: &Engine, is_limited: bool) -> Self {
         let control = engine.view.control();
         control.host.fetch_or(host::FOLLOWS, Ordering::SeqCst);
-        if control.is_sampling() || control.is_active() {
+        if control.needs_follower() {
             // Statements no longer check whether a thread opens windows.
             let controls = engine.view.controls();
             controls.recompute(|class| engine.kind_of(class));
         }
         Self {
             windows: Windows::new(engine, is_limited),
+            exact_until: 0,
             changes: None,
         }
     }
@@ -310,6 +313,7 @@ impl ChangeFollower {
     /// Follows changes, and does what is due. Returns when there will be more to do, if ever.
     fn step(&mut self, engine: &Engine, now: u64) -> Option<u64> {
         let control = engine.view.control();
+        let exact_end = self.follow_exact_window(engine, now);
         let changes = control.changes.load(Ordering::SeqCst);
         let is_news = self.changes != Some(changes);
         if is_news {
@@ -320,7 +324,29 @@ impl ChangeFollower {
             self.changes = Some(changes);
             control.followed.store(changes, Ordering::SeqCst);
         }
-        due
+        due.into_iter().chain(exact_end).min()
+    }
+
+    /// Ends an exact window whose time is over, and returns when an open one ends. A reader that is killed
+    /// leaves its window open, or has changed `exact_until` and nothing else.
+    fn follow_exact_window(&mut self, engine: &Engine, now: u64) -> Option<u64> {
+        let control = engine.view.control();
+        let before = std::mem::replace(
+            &mut self.exact_until,
+            control.exact_until.load(Ordering::SeqCst),
+        );
+        // A time that is too far ahead is of another clock.
+        let is_over = self.exact_until <= now || self.exact_until - now > MAX_EXACT_WINDOW_NS;
+        let has_ended = is_over && control.end_exact_window(self.exact_until);
+        if has_ended {
+            self.exact_until = 0;
+        }
+        if has_ended || self.exact_until != before {
+            let controls = engine.view.controls();
+            controls.recompute(|class| engine.kind_of(class));
+            control.changes.fetch_add(1, Ordering::SeqCst);
+        }
+        (self.exact_until != 0).then_some(self.exact_until)
     }
 }
 

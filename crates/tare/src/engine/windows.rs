@@ -113,7 +113,8 @@ impl Windows {
             self.end_early(engine, now);
             self.begin(engine, now, now);
         }
-        if self.version == 0 || engine.view.control().is_active() {
+        let control = engine.view.control();
+        if self.version == 0 || control.is_active() || control.has_exact_window() {
             return None;
         }
         let mut due = self.windows(engine, now);
@@ -183,7 +184,7 @@ impl Windows {
     /// Begins a stratum that was to begin at `planned`, unless nothing is sampled.
     fn begin(&mut self, engine: &Engine, planned: u64, now: u64) {
         let control = engine.view.control();
-        let rates = match control.is_active() {
+        let rates = match control.is_active() || control.has_exact_window() {
             true => [1; GROUPS],
             false => {
                 (control.sampling.each_ref()).map(|n| n.load(Ordering::SeqCst).clamp(1, MAX_RATE))

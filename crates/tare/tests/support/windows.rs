@@ -45,6 +45,17 @@ impl Clock {
         }
     }
 
+    /// The present time.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Follows what a reader has changed.
+    pub fn follow(&mut self) {
+        self.due = 0;
+        self.pass(0);
+    }
+
     /// Advances until a window is open, or none is.
     pub fn until(&mut self, is_open: bool) {
         while self.windows.is_open() != is_open {
@@ -57,8 +68,7 @@ impl Clock {
         let control = tare.view.control();
         control.set_rule(group, rule);
         tare.recompute();
-        self.due = 0;
-        self.pass(0);
+        self.follow();
     }
 
     /// Of all types that are observed in windows.
