@@ -145,13 +145,18 @@ pub fn check(facts: &dyn SessionFacts, action: &Action) -> Result<()> {
 }
 
 /// Whether the account may read the columns of a table, by default of the session's database. Everybody may
-/// read those of system schemas.
+/// read those of system schemas, except of mysql and sys.
 ///
 /// # Errors
 /// 1142.
 pub fn check_columns(facts: &dyn SessionFacts, given: &Option<String>, table: &str) -> Result<()> {
     match given.clone().or_else(|| facts.database()) {
-        Some(name) if !is_system_schema(&name) => check_table(facts, "SELECT", (&name, table)),
+        Some(name)
+            if !is_system_schema(&name)
+                || ["mysql", "sys"].contains(&name.to_ascii_lowercase().as_str()) =>
+        {
+            check_table(facts, "SELECT", (&name, table))
+        }
         _ => Ok(()),
     }
 }

@@ -18,6 +18,10 @@ fn default_clause(meta: &Meta) -> String {
     let p = parts(meta.column_type);
     let null = if meta.nullable { "" } else { " NOT NULL" };
     match (meta.default, meta.nullable, p.base.as_str()) {
+        // A function, which is no text.
+        (Some(default), _, "timestamp") if default.starts_with("CURRENT_TIMESTAMP") => {
+            format!("{null} DEFAULT {default}")
+        }
         (Some(default), ..) => format!("{null} DEFAULT '{default}'"),
         (None, true, "timestamp") => " NULL DEFAULT NULL".into(),
         (None, true, base) if base.ends_with("text") => String::new(),

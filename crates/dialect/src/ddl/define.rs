@@ -261,10 +261,18 @@ impl FromSql for TableDef {
     }
 }
 
+/// The condition of a CHECK, without parentheses around all of it.
+fn check_text(expr: &Expr) -> String {
+    match expr {
+        Expr::Nested(inner) => check_text(inner),
+        condition => condition.to_string(),
+    }
+}
+
 fn check_def(check: &CheckConstraint, name: Option<&Ident>) -> CheckDef {
     CheckDef {
         name: name.map_or_else(String::new, |name| name.value.clone()),
-        condition: check.expr.to_string(),
+        condition: check_text(&check.expr),
         is_ignored: check.enforced == Some(false),
     }
 }

@@ -5,6 +5,7 @@ mod text;
 pub use self::text::{identifier, literal};
 
 use crate::error::{Result, SqlError};
+use crate::types::parts;
 
 /// A column.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -129,18 +130,26 @@ impl ColumnDef {
         default.is_some_and(|d| d.starts_with("CURRENT_TIMESTAMP"))
     }
 
+    /// CURRENT_TIMESTAMP with as many digits as the column has.
+    fn now_text(&self) -> String {
+        match parts(&self.column_type).fraction() {
+            Some(digits) if digits > 0 => format!("CURRENT_TIMESTAMP({digits})"),
+            _ => "CURRENT_TIMESTAMP".into(),
+        }
+    }
+
     /// Extra in SHOW COLUMNS and information_schema.columns.
-    pub fn extra(&self) -> &'static str {
+    pub fn extra(&self) -> String {
         let is_generated = self
             .default
             .as_deref()
             .is_some_and(|d| d == "CURRENT_TIMESTAMP" || d.starts_with('('));
         match (self.auto_increment, is_generated, self.on_update_now) {
-            (true, ..) => "auto_increment",
-            (_, true, true) => "DEFAULT_GENERATED on update CURRENT_TIMESTAMP",
-            (_, true, false) => "DEFAULT_GENERATED",
-            (_, false, true) => "on update CURRENT_TIMESTAMP",
-            _ => "",
+            (true, ..) => "auto_increment".into(),
+            (_, true, true) => format!("DEFAULT_GENERATED on update {}", self.now_text()),
+            (_, true, false) => "DEFAULT_GENERATED".into(),
+            (_, false, true) => format!("on update {}", self.now_text()),
+            _ => String::new(),
         }
     }
 
@@ -158,6 +167,7 @@ impl ColumnDef {
             .strip_prefix('\'')
             .and_then(|d| d.strip_suffix('\''));
         Some(match inside {
+            _ if self.is_now() => self.now_text(),
             Some(inside) => inside.replace("''", "'").replace("\\\\", "\\"),
             None => default.to_owned(),
         })
@@ -165,8 +175,9 @@ impl ColumnDef {
 }
 
 impl TableDef {
-    /// Completes the definition: columns of a primary key become NOT NULL, each foreign key gets an index
-    /// that begins with its columns. CHECK constraints get names, by which they are sorted.
+    /// Completes the definition: columns of a primary key become NOT NULL, each foreign key gets an index that
+    /// begins with its columns, and indexes name the columns in the table's case. CHECK constraints get names, by
+    /// which they are sorted.
     pub fn settle(&mut self) {
         self.name_checks();
         for key in self.foreign_keys.clone() {
@@ -183,6 +194,12 @@ impl TableDef {
             let free = !self.indexes.iter().any(|i| i.name == key.name);
             let name = (given && free).then(|| key.name.clone());
             self.add_index(name, false, key.columns);
+        }
+        for name in self.indexes.iter_mut().flat_map(|i| &mut i.columns) {
+            let mut columns = self.columns.iter();
+            if let Some(column) = columns.find(|c| c.name.eq_ignore_ascii_case(name)) {
+                name.clone_from(&column.name);
+            }
         }
         if let Some(primary) = self.primary().map(|p| p.columns.clone()) {
             for column in &mut self.columns {
@@ -247,7 +264,8 @@ impl TableDef {
     /// Adds an index; without a name it gets its first column's, numbered when that is taken.
     pub fn add_index(&mut self, name: Option<String>, unique: bool, columns: Vec<String>) {
         let name = name.unwrap_or_else(|| {
-            let base = columns.first().cloned().unwrap_or_default();
+            let first = columns.first().map(String::as_str).unwrap_or_default();
+            let base = self.column(first).map_or(first, |c| &c.name).to_owned();
             let taken = |n: &str| self.indexes.iter().any(|i| i.name.eq_ignore_ascii_case(n));
             (1..)
                 .map(|n| {

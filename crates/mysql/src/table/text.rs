@@ -8,27 +8,38 @@ use crate::series::Series;
 use crate::types::{base_type, is_text};
 
 impl TableDef {
-    /// SHOW CREATE TABLE, as a database stores it.
+    /// The statement that creates it, as a database stores it.
     pub fn to_mysql(&self) -> String {
-        self.format(|column_type| Cow::Borrowed(column_type))
+        self.format(None)
     }
 
     /// SHOW CREATE TABLE of a series.
     pub fn to_mysql_of(&self, series: Series) -> String {
-        self.format(|column_type| series.with_width(column_type))
+        self.format(Some(series))
     }
 
-    fn format(&self, kind: impl Fn(&str) -> Cow<'_, str>) -> String {
+    fn format(&self, series: Option<Series>) -> String {
+        let is_mysql = series.is_some_and(|series| !series.is_mariadb());
+        let kind = |column_type| match series {
+            Some(series) => series.with_width(column_type),
+            None => Cow::Borrowed(column_type),
+        };
         let q = identifier;
         let list = |columns: &[String]| columns.iter().map(|c| q(c)).collect::<Vec<_>>().join(",");
         if let Some(select) = &self.view {
-            return format!("CREATE VIEW {} AS {select}", q(&self.name));
+            // SHOW CREATE names the rights that it is read with.
+            let rights = match series {
+                Some(_) => "ALGORITHM=UNDEFINED DEFINER=`root`@`localhost` SQL SECURITY DEFINER ",
+                None => "",
+            };
+            return format!("CREATE {rights}VIEW {} AS {select}", q(&self.name));
         }
         let mut lines = Vec::new();
         for column in &self.columns {
             let mut line = format!("  {} {}", q(&column.name), kind(&column.column_type));
             match (column.binary, self.binary) {
                 _ if !is_text(&column.column_type) => {}
+                (true, _) if is_mysql => line.push_str(" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
                 (true, _) => line.push_str(" COLLATE utf8mb4_bin"),
                 (false, true) => line.push_str(" CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci"),
                 (false, false) => {}
@@ -40,6 +51,9 @@ impl TableDef {
                 line.push_str(" NULL");
             }
             match &column.default {
+                Some(_) if column.is_now() => {
+                    let _ = write!(line, " DEFAULT {}", column.now_text());
+                }
                 Some(default) => {
                     let _ = write!(line, " DEFAULT {default}");
                 }
@@ -52,7 +66,7 @@ impl TableDef {
                 None => {}
             }
             if column.on_update_now {
-                line.push_str(" ON UPDATE CURRENT_TIMESTAMP");
+                let _ = write!(line, " ON UPDATE {}", column.now_text());
             }
             if column.auto_increment {
                 line.push_str(" AUTO_INCREMENT");
@@ -85,24 +99,26 @@ impl TableDef {
             lines.push(line);
         }
         for check in &self.checks {
-            let mut line = format!(
-                "  CONSTRAINT {} CHECK ({})",
-                q(&check.name),
-                check.condition
-            );
+            let condition = match is_mysql {
+                true => format!("({})", check.condition),
+                false => check.condition.clone(),
+            };
+            let mut line = format!("  CONSTRAINT {} CHECK ({condition})", q(&check.name));
             if check.is_ignored {
                 line.push_str(" /*!80016 NOT ENFORCED */");
             }
             lines.push(line);
         }
+        let collation = match (self.binary, is_mysql) {
+            (true, _) => " COLLATE=utf8mb4_bin",
+            (false, true) => " COLLATE=utf8mb4_0900_ai_ci",
+            (false, false) => "",
+        };
         let mut sql = format!(
-            "CREATE TABLE {} (\n{}\n) ENGINE=SQLite DEFAULT CHARSET=utf8mb4",
+            "CREATE TABLE {} (\n{}\n) ENGINE=SQLite DEFAULT CHARSET=utf8mb4{collation}",
             q(&self.name),
             lines.join(",\n")
         );
-        if self.binary {
-            sql.push_str(" COLLATE=utf8mb4_bin");
-        }
         if !self.comment.is_empty() {
             let _ = write!(sql, " COMMENT={}", literal(&self.comment));
         }

@@ -1,6 +1,6 @@
 //! Accounts, and what they may do.
 
-use tare_mysql::account::Account;
+use tare_mysql::account::{Account, Rights};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::{MONITOR, ROOT};
 
@@ -97,9 +97,33 @@ fn account(runner: &dyn StatementRunner, of: Option<&(String, String)>) -> Optio
     })
 }
 
+/// The account of schema sys's views. Nobody can log in as it, so it is in no list of accounts.
+const SYS: (&str, &str) = ("mysql.sys", "localhost");
+
+/// What MySQL grants it.
+const SYS_GRANTS: [&str; 4] = [
+    "GRANT USAGE ON *.* TO `mysql.sys`@`localhost`",
+    "GRANT AUDIT_ABORT_EXEMPT,FIREWALL_EXEMPT,SYSTEM_USER ON *.* TO `mysql.sys`@`localhost`",
+    "GRANT TRIGGER ON `sys`.* TO `mysql.sys`@`localhost`",
+    "GRANT SELECT ON `sys`.`sys_config` TO `mysql.sys`@`localhost`",
+];
+
+/// Whether the account of schema sys's views is meant.
+fn is_sys(of: Option<&(String, String)>) -> bool {
+    of.is_some_and(|(user, host)| user == SYS.0 && host.eq_ignore_ascii_case(SYS.1))
+}
+
 /// SHOW GRANTS.
 pub fn grants(runner: &mut dyn StatementRunner, of: Option<&(String, String)>) -> Result<Rows> {
-    let Some(account) = account(runner, of) else {
+    let account = account(runner, of);
+    if account.is_none() && is_sys(of) {
+        let mut rows = Rows::new(&["Grants for mysql.sys@localhost"]);
+        SYS_GRANTS
+            .iter()
+            .for_each(|line| rows.push([(*line).into()]));
+        return Ok(rows);
+    }
+    let Some(account) = account else {
         let (user, host) = of
             .cloned()
             .unwrap_or_else(|| runner.context().current_account());
@@ -118,7 +142,17 @@ pub fn grants(runner: &mut dyn StatementRunner, of: Option<&(String, String)>) -
 
 /// SHOW CREATE USER.
 pub fn show_user(runner: &mut dyn StatementRunner, of: Option<&(String, String)>) -> Result<Rows> {
-    let Some(account) = account(runner, of) else {
+    let account = account(runner, of).or_else(|| {
+        is_sys(of).then(|| Account {
+            user: SYS.0.into(),
+            host: SYS.1.into(),
+            plugin: "caching_sha2_password".into(),
+            rights: Rights::NONE,
+            ssl: false,
+            locked: true,
+        })
+    });
+    let Some(account) = account else {
         let (user, host) = of.cloned().unwrap_or_default();
         return Err(SqlError::new(
             1396,
@@ -131,8 +165,8 @@ pub fn show_user(runner: &mut dyn StatementRunner, of: Option<&(String, String)>
     let mut rows = Rows::new(&[&format!("CREATE USER for {user}@{host}")]);
     // The stored hash of the password is not displayed.
     rows.push([format!(
-        "CREATE USER '{user}'@'{host}' IDENTIFIED WITH '{plugin}' REQUIRE {require} PASSWORD EXPIRE DEFAULT \
-         ACCOUNT {lock} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT"
+        "CREATE USER `{user}`@`{host}` IDENTIFIED WITH '{plugin}' REQUIRE {require} PASSWORD EXPIRE DEFAULT \
+         ACCOUNT {lock} PASSWORD HISTORY DEFAULT PASSWORD REUSE INTERVAL DEFAULT PASSWORD REQUIRE CURRENT DEFAULT"
     )
     .into()]);
     Ok(rows)

@@ -98,7 +98,7 @@ pub fn columns(
             c.nullable,
             key,
             c.plain_default(),
-            c.extra(),
+            &c.extra(),
             DEFAULT_COLLATION,
             &c.comment,
         );

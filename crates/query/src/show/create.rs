@@ -20,9 +20,10 @@ pub fn create_text(
         });
     }
     let (_, def) = names::user_table(runner, database, table)?;
+    let series = runner.programs().series();
     Ok(match def.view {
-        Some(_) => view_rows(&def.name, def.to_mysql(), "utf8mb4_general_ci"),
-        None => table_rows(&def.name, def.to_mysql_of(runner.programs().series())),
+        Some(_) => view_rows(&def.name, def.to_mysql_of(series), "utf8mb4_0900_ai_ci"),
+        None => table_rows(&def.name, def.to_mysql_of(series)),
     })
 }
 

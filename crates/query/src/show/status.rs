@@ -121,7 +121,7 @@ fn of_user(runner: &mut dyn StatementRunner, rows: &mut Rows, database: &str) ->
             created.into(),
             None::<String>.into(),
             None::<String>.into(),
-            (!view).then_some("utf8mb4_general_ci").into(),
+            (!view).then_some("utf8mb4_0900_ai_ci").into(),
             None::<i64>.into(),
             "".into(),
             comment.into(),

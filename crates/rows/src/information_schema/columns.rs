@@ -125,7 +125,8 @@ fn catalog_row(
             k.columns().to_vec(),
         )
     };
-    let collation = meta.own_collation().unwrap_or(&database.collation);
+    let collation = meta.own_collation().or(table.collation());
+    let collation = collation.unwrap_or(&database.collation);
     Row {
         schema: database.name.clone(),
         collation: collation.into(),
@@ -167,7 +168,7 @@ fn user_rows(database: &Database, table: &TableDef, rights: Rights, series: Seri
         column_type: series.with_width(&column.column_type).into_owned(),
         parts: types::parts(&column.column_type),
         key: key_of(&column.name, keys()),
-        extra: column.extra().into(),
+        extra: column.extra(),
         privileges: match rights.all {
             true => ALL_PRIVILEGES,
             false => "select",

@@ -7,6 +7,7 @@ pub mod engine;
 pub mod extensions;
 pub mod keywords;
 pub mod metrics;
+pub mod partitions;
 pub mod processlist;
 pub mod routines;
 pub mod schemata;
@@ -24,6 +25,7 @@ pub static TABLES: &[&[&dyn Table]] = &[
     metrics::TABLES,
     engine::TABLES,
     extensions::TABLES,
+    partitions::TABLES,
     processlist::TABLES,
     schemata::TABLES,
     statistics::TABLES,

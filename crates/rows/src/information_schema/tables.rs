@@ -31,7 +31,7 @@ impl Sizes {
     }
 }
 
-struct Row {
+pub(super) struct Row {
     sizes: Arc<Sizes>,
     schema: String,
     collation: String,
@@ -69,7 +69,7 @@ impl Row {
     }
 
     /// A figure of its pages.
-    fn pages(&self, of: impl Fn(Size) -> u64) -> Cell<'_> {
+    pub(super) fn pages(&self, of: impl Fn(Size) -> u64) -> Cell<'_> {
         match self.is_virtual() {
             true => 0u64.into(),
             false => Cell::opt(self.size().map(of)),
@@ -84,7 +84,11 @@ impl Row {
         }
     }
 
-    fn name(&self) -> &str {
+    pub(super) fn schema(&self) -> Cell<'_> {
+        self.schema.as_str().into()
+    }
+
+    pub(super) fn name(&self) -> &str {
         match &self.table {
             AnyTable::User(table) => &table.name,
             AnyTable::Catalog(table) => table.name(),
@@ -132,7 +136,7 @@ impl Row {
         })
     }
 
-    fn table_rows(&self) -> Cell<'_> {
+    pub(super) fn table_rows(&self) -> Cell<'_> {
         match &self.table {
             AnyTable::User(_) => Cell::opt(self.size().map(|size| size.rows)),
             AnyTable::Catalog(t) if self.is_virtual() && t.schema() != "information_schema" => {
@@ -147,11 +151,26 @@ impl Row {
         Cell::opt(counts.then(|| self.figures().next_id.unwrap_or(1)))
     }
 
-    fn create_time(&self) -> Cell<'_> {
+    pub(super) fn create_time(&self) -> Cell<'_> {
         match &self.table {
             AnyTable::User(_) => Cell::opt(self.figures().created.map(|at| local(at).text_with(0))),
             AnyTable::Catalog(_) => self.started.as_str().into(),
         }
+    }
+
+    /// As SHOW CREATE VIEW prints it.
+    fn security(&self) -> Cell<'_> {
+        Cell::text(match self.user() {
+            Some(_) => "DEFINER",
+            None => "INVOKER",
+        })
+    }
+
+    fn definer(&self) -> Cell<'_> {
+        Cell::text(match self.user() {
+            Some(_) => "root@localhost",
+            None => "mysql.sys@localhost",
+        })
     }
 
     fn comment(&self) -> &str {
@@ -179,11 +198,11 @@ impl Row {
     }
 }
 
-const BIG: &str = "bigint(21) unsigned";
+pub(super) const BIG: &str = "bigint(21) unsigned";
 /// MySQL's type of ROW_FORMAT.
 const FORMAT: &str = "enum('Fixed','Dynamic','Compressed','Redundant','Compact','Paged')";
 
-fn bytes_per_row(size: Size) -> u64 {
+pub(super) fn bytes_per_row(size: Size) -> u64 {
     size.data_bytes.checked_div(size.rows).unwrap_or(0)
 }
 
@@ -212,7 +231,7 @@ const COLUMNS: &[Column<Row>] = &[
     null("TABLE_COMMENT", "text", "The comment; VIEW for a view; for schema tare, what the table shows.", |r| r.comment().into()),
 ];
 
-fn rows(view: &View, filter: &Filter) -> Vec<Row> {
+pub(super) fn rows(view: &View, filter: &Filter) -> Vec<Row> {
     let started = datetime(view.snapshot.started());
     let mut sizes: Vec<Arc<Sizes>> = Vec::new();
     let row = |(database, table): (crate::source::Database, AnyTable)| {
@@ -261,8 +280,8 @@ const VIEW_COLUMNS: &[Column<Row>] = &[
     null("VIEW_DEFINITION", "longtext", "The view's SELECT.", |r| Cell::opt(r.definition())),
     col("CHECK_OPTION", "enum('NONE','LOCAL','CASCADED')", "Always NONE.", |_| Cell::text("NONE")),
     col("IS_UPDATABLE", "enum('NO','YES')", "Always NO.", |_| Cell::text("NO")),
-    null("DEFINER", "varchar(93)", "Always root: views belong to root.", |_| Cell::text("root@localhost")),
-    null("SECURITY_TYPE", "varchar(7)", "Always INVOKER.", |_| Cell::text("INVOKER")),
+    null("DEFINER", "varchar(93)", "mysql.sys for a view of sys, else root.", Row::definer),
+    null("SECURITY_TYPE", "varchar(7)", "INVOKER for a view of sys, else DEFINER.", Row::security),
     col("CHARACTER_SET_CLIENT", "varchar(64)", "Always utf8mb4.", |_| Cell::text("utf8mb4")),
     col("COLLATION_CONNECTION", "varchar(64)", "The database's collation.", |r| r.collation.as_str().into()),
 ];

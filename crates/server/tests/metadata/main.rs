@@ -75,7 +75,7 @@ impl<'t> Template<'t> {
 /// The tables of the system schemas.
 fn tables(conn: &mut Conn) -> Vec<String> {
     let query = "SELECT CONCAT(TABLE_SCHEMA, '.', TABLE_NAME) FROM information_schema.TABLES \
-                 WHERE TABLE_SCHEMA IN ('performance_schema', 'information_schema', 'sys') ORDER BY 1";
+                 WHERE TABLE_SCHEMA IN ('performance_schema', 'information_schema', 'mysql', 'sys') ORDER BY 1";
     support::all_of(conn, query)
 }
 

@@ -192,8 +192,8 @@ fn constraints_have_names_by_which_they_are_dropped() {
     assert_eq!(
         constraints(&mut conn, "t"),
         [
-            "CONSTRAINT `pos` CHECK (a > 0)",
-            "CONSTRAINT `t_chk_1` CHECK (a < 1000)"
+            "CONSTRAINT `pos` CHECK ((a > 0))",
+            "CONSTRAINT `t_chk_1` CHECK ((a < 1000))"
         ]
     );
     check(
@@ -261,19 +261,19 @@ fn constraints_have_names_by_which_they_are_dropped() {
     assert_eq!(
         constraints(&mut conn, "t"),
         [
-            "CONSTRAINT `p2` CHECK (a > 2)",
-            "CONSTRAINT `t_chk_1` CHECK (a < 60)"
+            "CONSTRAINT `p2` CHECK ((a > 2))",
+            "CONSTRAINT `t_chk_1` CHECK ((a < 60))"
         ]
     );
     assert_eq!(
         constraints(&mut conn, "t4"),
-        ["CONSTRAINT `t4_chk_1` CHECK (a > 3) /*!80016 NOT ENFORCED */"]
+        ["CONSTRAINT `t4_chk_1` CHECK ((a > 3)) /*!80016 NOT ENFORCED */"]
     );
     assert_eq!(
         constraints(&mut conn, "t5"),
         [
-            "CONSTRAINT `t5_chk_1` CHECK (a > 2)",
-            "CONSTRAINT `t5_chk_2` CHECK (a < 60)"
+            "CONSTRAINT `t5_chk_1` CHECK ((a > 2))",
+            "CONSTRAINT `t5_chk_2` CHECK ((a < 60))"
         ]
     );
     let enforced = "SELECT GROUP_CONCAT(CONSTRAINT_NAME, ' ', ENFORCED ORDER BY CONSTRAINT_NAME) \

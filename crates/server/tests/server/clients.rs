@@ -68,7 +68,7 @@ fn mariadb_lists_what_exists() {
         ),
         (
             "SHOW CREATE VIEW v",
-            vec!["CREATE VIEW `v` AS SELECT x FROM a"],
+            vec!["SQL SECURITY DEFINER VIEW `v` AS SELECT x FROM a"],
         ),
         (
             "SHOW INDEX FROM a",

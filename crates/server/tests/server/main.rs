@@ -39,6 +39,7 @@ mod recorded;
 mod refused;
 mod rights;
 mod rows;
+mod schema_objects;
 mod select;
 mod series;
 mod session_limits;

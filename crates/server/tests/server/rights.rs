@@ -52,6 +52,7 @@ const DIFFERENT: &[(&str, u16, u16, &str)] = &[
         1044,
         "existence is a secret here, too",
     ),
+    ("INTO mysql.", 0, 1142, "schema mysql is read-only"),
     ("CHECKSUM TABLE", 0, 1235, "not there"),
     ("CHECKSUM TABLE", 1142, 1235, "not there"),
     ("SHOW BINARY LOGS", 0, 1381, "there is no log"),
