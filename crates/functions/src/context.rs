@@ -97,15 +97,8 @@ pub(crate) static HELPERS: &[Helper] = &[
         let Some(stored) = text(ctx, 0) else {
             return Ok(Value::Null);
         };
-        let fraction = stored.split_once('.').map_or(0, |(_, f)| f.len());
-        let zone = ctx.session.zone();
-        Ok(match DateTime::parse(&stored) {
-            // The zero date has no time zone.
-            Some(utc) if !zone.is_utc() && !stored.starts_with("0000") => {
-                zone.local(utc).text_with(fraction as i64).into()
-            }
-            _ => Value::Text(stored.into_owned()),
-        })
+        let local = ctx.session.zone().local_text(&stored);
+        Ok(Value::Text(local.unwrap_or_else(|| stored.into_owned())))
     }),
     // The third argument is whether the value is a number.
     helper("tare_set_variable", 3, 3, |ctx| {

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use rusqlite::types::Value;
 use tare_dialect::Mode;
-use tare_mysql::date::Zone;
 use tare_mysql::error::SqlError;
 use tare_mysql::session::SessionFacts;
 
@@ -52,10 +51,6 @@ pub trait EvaluationContext: SessionFacts + Debug {
     fn instrument_default(&self, name: &str, timed: bool) -> bool;
     /// @@sql_mode, as text.
     fn sql_mode(&self) -> String;
-    /// @@time_zone.
-    fn zone(&self) -> Zone {
-        Zone::system()
-    }
     /// 1365: warns of a division by zero if @@sql_mode has ERROR_FOR_DIVISION_BY_ZERO; returns whether.
     fn divided_by_zero(&self) -> bool {
         let warns = self.sql_mode().contains("ERROR_FOR_DIVISION_BY_ZERO");

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::account::{Account, Rights};
+use crate::date::Zone;
 use crate::schema::{LOCALHOST, ROOT};
 use crate::series::Series;
 use crate::table::{Figures, TableDef};
@@ -47,6 +48,10 @@ pub trait SessionFacts: Send + Sync {
     /// The accounts that the session may see.
     fn accounts(&self) -> Vec<Account> {
         Vec::new()
+    }
+    /// @@time_zone.
+    fn zone(&self) -> Zone {
+        Zone::system()
     }
     /// The default database.
     fn database(&self) -> Option<String> {

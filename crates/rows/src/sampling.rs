@@ -152,7 +152,7 @@ static GOVERNOR: Spec<Decision> = Spec::new(
     "What the governor of sampling decided: the last 256 changes of N of event types that have a budget.",
     &[&[
         col("decision", U64, "Its number.", |r: &Decision| r.number.into()),
-        col("decided", "timestamp(6)", "When it was made, in UTC.", |r| crate::time::timestamp(r.at_us).into()),
+        col("decided", "timestamp(6)", "When it was made.", |r| crate::time::timestamp(r.at_us).into()),
         col("event_type", "varchar(64)", "The event type.", |r| r.event_type.into()),
         col("reason", "varchar(64)", "Why N was changed.", |r| r.reason.into()),
         col("one_in_before", U64, "N before.", |r| r.rates[0].into()),

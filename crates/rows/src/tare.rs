@@ -69,7 +69,7 @@ const SEGMENT: &[Column<SegmentInfo>] = &[
     col("program", "varchar(256)", "The program of that process.", |r| r.program.as_str().into()),
     col("layout_version", "int(10) unsigned", "The version of the segment's layout.", |r| r.layout_version.into()),
     col("state", "enum('live','stopped','dead')", "The writer's state; dead: it ended without stopping the engine.", |r| r.state.into()),
-    col("started", "timestamp(6)", "When recording began, in UTC.", |r| crate::time::timestamp(r.started_us).into()),
+    col("started", "timestamp(6)", "When recording began.", |r| crate::time::timestamp(r.started_us).into()),
     null("uptime_s", "double", "Seconds since recording began; NULL once the writer has ended.", |r| Cell::opt(r.uptime_s)),
     null("resident_bytes", U64, "Resident memory of the segment, in bytes.", |r| Cell::opt(r.resident_bytes)),
     col("address_bytes", U64, "Address space of the segment, in bytes.", |r| r.address_bytes.into()),

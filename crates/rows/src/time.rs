@@ -1,4 +1,5 @@
-//! Moments as MySQL prints them, in UTC.
+//! Moments in UTC, as MySQL prints them. Where a statement reads a TIMESTAMP, crates/query converts it to the
+//! session's time zone.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -31,6 +31,10 @@ pub struct SessionContext {
 }
 
 impl SessionFacts for SessionContext {
+    fn zone(&self) -> Zone {
+        self.state.zone()
+    }
+
     fn series(&self) -> Series {
         self.shared.config.series
     }
@@ -158,10 +162,6 @@ impl EvaluationContext for SessionContext {
 
     fn sql_mode(&self) -> String {
         self.state.text("sql_mode").unwrap_or_default()
-    }
-
-    fn zone(&self) -> Zone {
-        self.state.zone()
     }
 
     fn interruption(&self) -> SqlError {

@@ -67,6 +67,16 @@ impl Zone {
         DateTime::from_total(utc.total() + self.offset(seconds) * 1_000_000, true)
     }
 
+    /// A moment of UTC in this zone, as text with as many digits; `None` if the text stays as it is. The zero
+    /// date has no zone.
+    pub fn local_text(&self, utc: &str) -> Option<String> {
+        if self.is_utc() || utc.starts_with("0000") {
+            return None;
+        }
+        let digits = utc.split_once('.').map_or(0, |(_, digits)| digits.len());
+        Some(self.local(DateTime::parse(utc)?).text_with(digits as i64))
+    }
+
     /// A time of this zone in UTC. If a clock shows it twice, the first one; if a clock skips it, as much later.
     pub fn utc(&self, local: DateTime) -> DateTime {
         let (year, month, day) = local.civil();

@@ -39,7 +39,9 @@ impl TableDef {
             let mut line = format!("  {} {}", q(&column.name), kind(&column.column_type));
             match (column.binary, self.binary) {
                 _ if !is_text(&column.column_type) => {}
-                (true, _) if is_mysql => line.push_str(" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"),
+                (true, _) if is_mysql => {
+                    line.push_str(" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin")
+                }
                 (true, _) => line.push_str(" COLLATE utf8mb4_bin"),
                 (false, true) => line.push_str(" CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci"),
                 (false, false) => {}

@@ -14,6 +14,7 @@ use rusqlite::vtab::{
     VTabConnection, VTabCursor, VTabKind, sqlite3_vtab, sqlite3_vtab_cursor,
 };
 use rusqlite::{Error, Result};
+use tare_mysql::date::Zone;
 use tare_mysql::error::SqlError;
 use tare_rows::cell::Cell;
 use tare_rows::describe::{Change, Meta, Scan, Table};
@@ -29,6 +30,8 @@ pub(super) struct CatalogTable {
     base: sqlite3_vtab,
     table: &'static dyn Table,
     columns: Vec<Meta>,
+    /// Which columns are TIMESTAMPs; `None` if no column is.
+    timestamps: Option<Arc<[bool]>>,
     state: Arc<State>,
 }
 
@@ -38,6 +41,9 @@ pub(super) struct CatalogCursor {
     base: sqlite3_vtab_cursor,
     table: &'static dyn Table,
     state: Arc<State>,
+    timestamps: Option<Arc<[bool]>>,
+    /// The session's time zone while the scan runs, if it converts a TIMESTAMP.
+    zone: Option<Zone>,
     scan: Option<Box<dyn Scan>>,
     eof: bool,
 }
@@ -129,6 +135,9 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
             .find(&lossy(database), &lossy(name))
             .ok_or_else(|| Error::ModuleError(format!("no table {}", lossy(name))))?;
         let columns = table.columns();
+        let is_timestamp = |meta: &Meta| meta.column_type.starts_with("timestamp");
+        let timestamps = columns.iter().any(is_timestamp);
+        let timestamps = timestamps.then(|| columns.iter().map(is_timestamp).collect());
         let schema = CString::new(types::sqlite_schema(table))?;
         let base = sqlite3_vtab::default();
         Ok((
@@ -137,6 +146,7 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
                 base,
                 table,
                 columns,
+                timestamps,
                 state,
             },
         ))
@@ -195,6 +205,8 @@ unsafe impl<'vtab> VTab<'vtab> for CatalogTable {
             base: sqlite3_vtab_cursor::default(),
             table: self.table,
             state: self.state.clone(),
+            timestamps: self.timestamps.clone(),
+            zone: None,
             scan: None,
             eof: true,
         })
@@ -365,6 +377,8 @@ unsafe impl VTabCursor for CatalogCursor {
             filter.use_columns(bits);
         }
         let (table, state) = (self.table, &self.state);
+        let zone = self.timestamps.as_ref().map(|_| state.source().zone());
+        self.zone = zone.filter(|zone| !zone.is_utc());
         let (scan, eof) = catch_panic(table, || {
             let mut scan = table.scan(&state.view(), &filter).map_err(raise)?;
             let eof = !scan.advance().map_err(raise)?;
@@ -395,11 +409,29 @@ unsafe impl VTabCursor for CatalogCursor {
             return ctx.set_result(Null);
         };
         let column = usize::try_from(i).unwrap_or(usize::MAX);
-        catch_panic(self.table, || ctx.set_result(SqliteCell(scan.cell(column))))
+        catch_panic(self.table, || {
+            let cell = scan.cell(column);
+            match self.local_text(column, &cell) {
+                Some(text) => ctx.set_result(text),
+                None => ctx.set_result(SqliteCell(cell)),
+            }
+        })
     }
 
     fn rowid(&self) -> Result<i64> {
         Ok(self.scan.as_ref().map_or(0, |scan| scan.rowid()))
+    }
+}
+
+impl CatalogCursor {
+    /// A TIMESTAMP in the session's time zone; `None` if the cell is as the session reads it.
+    fn local_text(&self, column: usize, cell: &Cell<'_>) -> Option<String> {
+        let zone = self.zone.as_ref()?;
+        let is_timestamp = self.timestamps.as_ref()?.get(column)?;
+        match cell {
+            Cell::Text(utc) if *is_timestamp => zone.local_text(utc),
+            _ => None,
+        }
     }
 }
 

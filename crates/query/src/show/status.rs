@@ -1,6 +1,6 @@
 //! SHOW TABLE STATUS.
 
-use tare_mysql::date::local;
+use tare_mysql::date::DateTime;
 use tare_mysql::error::Result;
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::Size;
@@ -93,6 +93,7 @@ fn of_system(programs: &dyn Programs, rows: &mut Rows, database: &str) {
 /// The tables and views of a user's database.
 fn of_user(runner: &mut dyn StatementRunner, rows: &mut Rows, database: &str) -> Result<()> {
     let figures = runner.context().figures(database);
+    let zone = runner.context().zone();
     for def in names::definitions(runner, database)? {
         let view = def.view.is_some();
         let own = figures.get(&def.name).filter(|_| !view);
@@ -100,7 +101,9 @@ fn of_user(runner: &mut dyn StatementRunner, rows: &mut Rows, database: &str) ->
         let bytes = |of: fn(&Size) -> u64| own.size.as_ref().map(|s| of(s) as i64);
         let counts = !view && def.auto_increment().is_some();
         let next = counts.then(|| own.next_id.unwrap_or(1) as i64);
-        let created = own.created.map(|at| local(at).text_with(0));
+        let created = own
+            .created
+            .map(|at| zone.local(DateTime::from_local(at, 0)).text_with(0));
         let (engine, comment) = if view {
             (None, "VIEW")
         } else {

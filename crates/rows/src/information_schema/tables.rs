@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use tare_mysql::date::local;
 use tare_mysql::schema::TARE;
 use tare_mysql::table::{Figures, Size, TableDef};
 
@@ -13,7 +12,7 @@ use crate::describe::{Column, Meta, Spec, Table, col, null};
 use crate::filter::Filter;
 use crate::show;
 use crate::source::Source;
-use crate::time::datetime;
+use crate::time::{datetime, timestamp_of_seconds};
 use crate::view::View;
 
 /// The sizes of the tables of a database, which are counted at the first use.
@@ -153,7 +152,12 @@ impl Row {
 
     pub(super) fn create_time(&self) -> Cell<'_> {
         match &self.table {
-            AnyTable::User(_) => Cell::opt(self.figures().created.map(|at| local(at).text_with(0))),
+            AnyTable::User(_) => {
+                let created = self.figures().created;
+                Cell::opt(
+                    created.map(|at| timestamp_of_seconds(at.max(0).unsigned_abs() * 1_000_000)),
+                )
+            }
             AnyTable::Catalog(_) => self.started.as_str().into(),
         }
     }

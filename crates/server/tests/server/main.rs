@@ -51,6 +51,7 @@ mod statements;
 mod status;
 mod support;
 mod sysbench;
+mod system_times;
 mod tls;
 mod transactions;
 mod upgrade;
