@@ -39,6 +39,15 @@ pub(crate) static HELPERS: &[Helper] = &[
             matches!(ctx.get_raw(0), ValueRef::Null).into(),
         ))
     }),
+    // Warns of a row that INSERT IGNORE leaves out: the key, and the values.
+    helper("tare_ignored", 2, ANY, |ctx| {
+        let key = text(ctx, 0).unwrap_or_default();
+        let values: Vec<_> = (1..ctx.len()).filter_map(|i| text(ctx, i)).collect();
+        let message = format!("Duplicate entry '{}' for key '{key}'", values.join("-"));
+        ctx.session.warn(1062, &message);
+        Ok(Value::Integer(0))
+    })
+    .volatile(),
     // Reports the values of a row that another one conflicts with.
     helper("tare_duplicate", 1, ANY, |ctx| {
         let values: Vec<_> = (0..ctx.len()).filter_map(|i| text(ctx, i)).collect();

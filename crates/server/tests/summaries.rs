@@ -335,3 +335,48 @@ fn truncating_connections_removes_ended_ones() {
         assert_eq!(waits("user", "USER"), ["alice 3", "bob 4"]);
     });
 }
+
+/// Memory that was allocated while its instrument was off, or by another thread, and freed while it is on.
+#[test]
+fn memory_in_use_is_never_negative() {
+    let r = start(Config::everything());
+    let switch = |enabled: &str| {
+        r.execute(&format!(
+            "UPDATE performance_schema.setup_instruments SET ENABLED = '{enabled}' \
+             WHERE NAME = 'memory/test/buffer'"
+        ))
+        .expect("an instrument is switched");
+    };
+    let barrier = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let barrier = &barrier;
+        scope.spawn(move || {
+            tare::thread::register(&WORKER);
+            tare::thread::set_account("alice", "h1");
+            barrier.wait();
+            tare::memory::allocated(&MEMORY, 155_360);
+            barrier.wait();
+            barrier.wait();
+            tare::memory::freed(&MEMORY, 155_360);
+            barrier.wait();
+            // It lives until its row is read.
+            barrier.wait();
+        });
+        switch("NO");
+        barrier.wait();
+        barrier.wait();
+        switch("YES");
+        barrier.wait();
+        barrier.wait();
+        for scope in ["global", "by_thread", "by_account", "by_user", "by_host"] {
+            let columns = "COUNT_FREE || ' ' || CURRENT_COUNT_USED || ' ' || LOW_COUNT_USED || ' ' || \
+                           CURRENT_NUMBER_OF_BYTES_USED || ' ' || LOW_NUMBER_OF_BYTES_USED";
+            let freed = format!(
+                "SELECT {columns} FROM performance_schema.memory_summary_{scope}_by_event_name \
+                 WHERE EVENT_NAME = 'memory/test/buffer' AND COUNT_FREE > 0"
+            );
+            assert_eq!(r.rows(&freed), ["1 0 0 0 0"], "{scope}");
+        }
+        barrier.wait();
+    });
+}

@@ -39,8 +39,11 @@ pub struct Sql {
     pub counts_updates: bool,
     /// The rows that VALUES of an INSERT or REPLACE lists; 0 if it inserts a SELECT's.
     pub listed_rows: usize,
-    /// The table whose rows are replaced: REPLACE.
-    pub replaces: Option<String>,
+    /// The table that is written to.
+    pub target: Option<String>,
+    /// Of each row that VALUES lists, whether AUTO_INCREMENT gives its number. Empty unless only some are given one:
+    /// then the statement returns the numbers.
+    pub generated_ids: Vec<bool>,
     /// INSERT or REPLACE of a SELECT's rows, UPDATE or DELETE with several tables: commands of their own in
     /// MySQL.
     pub joined: bool,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::TableDef;
+use super::{ForeignKeyDef, TableDef};
 use crate::series::Series;
 use crate::types::{base_type, is_text};
 
@@ -86,19 +86,7 @@ impl TableDef {
             });
         }
         for key in &self.foreign_keys {
-            let mut line = format!(
-                "  CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
-                q(&key.name),
-                list(&key.columns),
-                q(&key.table),
-                list(&key.referred)
-            );
-            for (word, action) in [("DELETE", &key.on_delete), ("UPDATE", &key.on_update)] {
-                if action != "NO ACTION" {
-                    let _ = write!(line, " ON {word} {action}");
-                }
-            }
-            lines.push(line);
+            lines.push(format!("  {}", key.to_mysql()));
         }
         for check in &self.checks {
             let condition = match is_mysql {
@@ -125,6 +113,29 @@ impl TableDef {
             let _ = write!(sql, " COMMENT={}", literal(&self.comment));
         }
         sql
+    }
+}
+
+impl ForeignKeyDef {
+    /// The constraint as SHOW CREATE TABLE and errors have it.
+    pub fn to_mysql(&self) -> String {
+        let list = |columns: &[String]| {
+            let columns: Vec<String> = columns.iter().map(|c| identifier(c)).collect();
+            columns.join(",")
+        };
+        let mut text = format!(
+            "CONSTRAINT {} FOREIGN KEY ({}) REFERENCES {} ({})",
+            identifier(&self.name),
+            list(&self.columns),
+            identifier(&self.table),
+            list(&self.referred)
+        );
+        for (word, action) in [("DELETE", &self.on_delete), ("UPDATE", &self.on_update)] {
+            if action != "NO ACTION" {
+                let _ = write!(text, " ON {word} {action}");
+            }
+        }
+        text
     }
 }
 

@@ -66,9 +66,9 @@ pub fn modes(text: &str, is_mariadb: bool) -> Result<String, &str> {
     };
     for mode in text.split(',').map(str::trim).filter(|m| !m.is_empty()) {
         let of_mariadb = OF_MARIADB.iter().filter(|_| is_mariadb);
-        let mut known = MODES.iter().chain(of_mariadb);
-        let known = known.find(|m| m.eq_ignore_ascii_case(mode) && !UNSUPPORTED.contains(m));
-        let mode: &'static str = known.ok_or(mode)?;
+        let mut all_modes = MODES.iter().chain(of_mariadb);
+        let matching = all_modes.find(|m| m.eq_ignore_ascii_case(mode) && !UNSUPPORTED.contains(m));
+        let mode: &'static str = matching.ok_or(mode)?;
         match mode {
             "ANSI" => [
                 "REAL_AS_FLOAT",

@@ -512,7 +512,9 @@ pub(super) fn file_io(clock: &Clock, row: &[Cells]) -> Io {
 fn memory_sums(_: &Clock, _: Kind, row: &[Cells]) -> Memory {
     use memory as at;
     let [high, low] = [row[0], row[1]];
-    let balance = |alloc: usize, free: usize| high[alloc].wrapping_sub(high[free]) as i64;
+    // Below zero after frees of memory that was allocated while the instrument was off, or by another thread: MySQL
+    // counts neither.
+    let balance = |alloc: usize, free: usize| (high[alloc].wrapping_sub(high[free]) as i64).max(0);
     let count = balance(at::ALLOC_COUNT, at::FREE_COUNT);
     let bytes = balance(at::ALLOC_BYTES, at::FREE_BYTES);
     // Marks of single banks add up to bounds, as MySQL's of single threads do: memory freed by

@@ -9,7 +9,7 @@ use crate::session::Session;
 const OWN: &str = "SQLite";
 
 /// Names of engines of MySQL's that tools write, and of MariaDB's.
-const KNOWN: &[&str] = &[
+const ENGINES: &[&str] = &[
     "ARCHIVE",
     "BLACKHOLE",
     "CSV",
@@ -39,9 +39,10 @@ pub fn check_altered(session: &Session, def: &TableDef) -> Result<()> {
 
 /// 1286 if an engine is unknown.
 pub fn check_name(session: &Session, engine: &str) -> Result<()> {
-    let is = |known: &&str| known.eq_ignore_ascii_case(engine);
-    let of_mariadb = session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(|k| is(k));
-    match is(&OWN) || of_mariadb || KNOWN.iter().any(|k| is(k)) {
+    let is = |name: &&str| name.eq_ignore_ascii_case(engine);
+    let of_mariadb =
+        session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(|name| is(name));
+    match is(&OWN) || of_mariadb || ENGINES.iter().any(|name| is(name)) {
         true => Ok(()),
         false => Err(SqlError::new(
             1286,

@@ -7,9 +7,9 @@ use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::series::Series;
 use tare_mysql::table::{IndexDef, TableDef};
-use tare_store::StatementId;
 use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
+use tare_store::{Cursor, StatementId};
 
 use super::prepare::{Bind, ensure_prepared};
 use crate::session::Session;
@@ -18,7 +18,7 @@ use crate::session::Session;
 const DUPLICATE: u16 = 1062;
 
 /// Calls in translated statements that do something, so that the statement must not run again.
-const CALLS_WITH_EFFECT: [&str; 8] = [
+pub(super) const CALLS_WITH_EFFECT: [&str; 8] = [
     "benchmark(",
     "get_lock(",
     "last_insert_id(",
@@ -102,12 +102,7 @@ fn find_values(
     ));
     let connection = session.connections.own().ok()?;
     as_server(|| connection.batch("SAVEPOINT tare_duplicate")).ok()?;
-    let mut statement = None;
-    let result = run(session, &reporting, &mut statement, bind);
-    if let Some(id) = statement {
-        session.connections.close(id);
-    }
-    session.release();
+    let result = run_again(session, &reporting, bind, |_| ());
     let connection = session.connections.own().ok()?;
     // Without the savepoint a second run without a conflict would change rows.
     as_server(|| connection.batch("ROLLBACK TO tare_duplicate; RELEASE tare_duplicate")).ok()?;
@@ -117,11 +112,28 @@ fn find_values(
         .map(|e| e.message)
 }
 
+/// Runs a statement again, and passes each row that it returns.
+pub(super) fn run_again(
+    session: &mut Session,
+    sql: &Sql,
+    bind: Bind<'_>,
+    mut on_row: impl FnMut(&Cursor<'_>),
+) -> Result<()> {
+    let mut statement = None;
+    let result = run(session, sql, &mut statement, bind, &mut on_row);
+    if let Some(id) = statement {
+        session.connections.close(id);
+    }
+    session.release();
+    result
+}
+
 fn run(
     session: &mut Session,
     sql: &Sql,
     statement: &mut Option<StatementId>,
     bind: Bind<'_>,
+    on_row: &mut dyn FnMut(&Cursor<'_>),
 ) -> Result<()> {
     let id = ensure_prepared(
         &mut session.connections,
@@ -131,6 +143,8 @@ fn run(
     )?;
     let mut cursor = session.connections.with(id)?.run(id)?;
     bind(&mut cursor)?;
-    while cursor.step()? {}
+    while cursor.step()? {
+        on_row(&cursor);
+    }
     Ok(())
 }

@@ -6,6 +6,7 @@ pub mod columns;
 pub mod count;
 mod duplicate;
 pub mod flush;
+mod foreign_key;
 mod interruption;
 mod locks;
 mod named;

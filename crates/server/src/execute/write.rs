@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
-use super::duplicate;
 use super::prepare::{self, Bind, Run};
+use super::{duplicate, foreign_key};
 use crate::metrics;
 use crate::points;
 use crate::session::{Connections, Rows, Session, Uses};
@@ -13,6 +13,7 @@ use tare_functions::Counted;
 use tare_mysql::error::{Result, SqlError};
 use tare_mysql::schema::is_system_schema;
 use tare_mysql::table::TableDef;
+use tare_mysql::wire::value::Value;
 use tare_query::runner::StatementRunner as _;
 use tare_store::write_lock::WriteGuard;
 use tare_store::{ReplaceCounter, ReplaceCounts, StatementId};
@@ -28,6 +29,8 @@ struct Outcome {
     /// The rows that a REPLACE has deleted.
     replaced: ReplaceCounts,
     last_id: i64,
+    /// The numbers that the statement returns.
+    ids: Vec<i64>,
 }
 
 /// INSERT, REPLACE, UPDATE, DELETE.
@@ -66,9 +69,12 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     let done = match result {
         Ok(done) => done,
         Err(error) => {
-            let error = match system {
-                true => apply_mode(&session.connections, error),
-                false => duplicate::describe(session, sql, change, run.bind, error),
+            let error = match (system, error.code) {
+                (true, _) => apply_mode(&session.connections, error),
+                (false, foreign_key::VIOLATED) => {
+                    foreign_key::describe(session, sql, change, run.bind, error)
+                }
+                (false, _) => duplicate::describe(session, sql, change, run.bind, error),
             };
             drop(guard);
             return Err(transaction::handle_error(session, error));
@@ -132,13 +138,18 @@ fn step(
     let wait = uses.and_then(|uses| session.tables.begin(uses));
     let connection = session.connections.with(id)?;
     let mut rows = Rows::default();
+    let mut ids = Vec::new();
     let (result, replaced) = {
         let mut cursor = connection.run(id)?;
         bind(&mut cursor)?;
         let counting = (change == Change::Replace).then(|| cursor.count_replaced());
         let done = loop {
             match cursor.step() {
-                Ok(true) => {}
+                Ok(true) => {
+                    if let Value::Int(id) = cursor.value(0) {
+                        ids.push(id);
+                    }
+                }
                 Ok(false) => break Ok(()),
                 Err(e) => break Err(e),
             }
@@ -168,13 +179,14 @@ fn step(
         changed: rows.affected,
         replaced,
         last_id,
+        ids,
     })
 }
 
 /// Whether MySQL's REPLACE updates an existing row instead of deleting it, and therefore does not count an
 /// unchanged one: if the table has exactly one unique key, and no other table refers to it.
 fn updates_in_place(connections: &mut Connections, sql: &Sql) -> bool {
-    let (Some(database), Some(table)) = (&sql.writes, &sql.replaces) else {
+    let (Some(database), Some(table)) = (&sql.writes, &sql.target) else {
         return false;
     };
     let Ok(connection) = connections.own() else {
@@ -219,7 +231,7 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
     };
     let inserted = done.changed.saturating_sub(updated);
     let insert_id = match matches!(change, Change::Insert | Change::Replace) && sql.creates_ids {
-        true => insert_id(&session.state, inserted, done),
+        true => insert_id(&session.state, sql, inserted, done),
         false => None,
     };
     // LAST_INSERT_ID(expr) in a statement that generates none.
@@ -231,9 +243,14 @@ fn answer(session: &mut Session, sql: &Sql, change: Change, done: &Outcome, more
 
 /// The id of the OK packet: the first that the statement generated, which LAST_INSERT_ID() then returns, or the
 /// last that it gave.
-fn insert_id(state: &SessionState, inserted: u64, done: &Outcome) -> Option<i64> {
+fn insert_id(state: &SessionState, sql: &Sql, inserted: u64, done: &Outcome) -> Option<i64> {
     if inserted == 0 {
         return None;
+    }
+    let generated = done.ids.iter().zip(&sql.generated_ids);
+    if let Some((first, _)) = generated.into_iter().find(|(_, generated)| **generated) {
+        state.set_last_insert_id(*first);
+        return Some(*first);
     }
     if state.take_count(Counted::GivenId) >= inserted {
         return Some(done.last_id);

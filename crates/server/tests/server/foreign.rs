@@ -1,5 +1,7 @@
 //! DDL and the foreign keys of other tables (issue 16).
 
+use mysql::prelude::Queryable;
+
 use super::support::{Running, errno, exec, one};
 
 /// A parent with two rows, and a child with ON DELETE CASCADE.
@@ -75,4 +77,83 @@ fn a_list_of_tables_is_dropped_atomically() {
     exec(&mut conn, "CREATE TABLE a (id INT PRIMARY KEY)");
     assert_eq!(errno(&mut conn, "DROP TABLE a, missing"), 1051);
     assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM a"), "0");
+}
+
+/// The errors that ORMs read. The expected answers are MySQL 9.7.4's.
+#[test]
+fn errors_name_the_key_and_its_table() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        "CREATE TABLE par (id INT PRIMARY KEY)",
+        "CREATE TABLE ch (id INT PRIMARY KEY, p INT, CONSTRAINT fk FOREIGN KEY (p) REFERENCES par (id) \
+         ON DELETE RESTRICT ON UPDATE CASCADE)",
+        "CREATE TABLE ch2 (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES par (id))",
+        "CREATE TABLE ch3 (id INT PRIMARY KEY, p INT, q INT, FOREIGN KEY (p) REFERENCES par (id) ON DELETE SET NULL, \
+         CONSTRAINT fq FOREIGN KEY (q) REFERENCES par (id) ON DELETE CASCADE ON UPDATE SET NULL)",
+        "INSERT INTO par VALUES (1), (2)",
+        "INSERT INTO ch VALUES (1, 1)",
+        "INSERT INTO ch2 VALUES (1, 2)",
+        "INSERT INTO ch3 VALUES (1, 1, 1)",
+    ] {
+        exec(&mut conn, sql);
+    }
+    let fk = "(`test`.`ch`, CONSTRAINT `fk` FOREIGN KEY (`p`) REFERENCES `par` (`id`) ON DELETE RESTRICT ON UPDATE CASCADE)";
+    let second =
+        "(`test`.`ch2`, CONSTRAINT `ch2_ibfk_1` FOREIGN KEY (`p`) REFERENCES `par` (`id`))";
+    let fq = "(`test`.`ch3`, CONSTRAINT `fq` FOREIGN KEY (`q`) REFERENCES `par` (`id`) ON DELETE CASCADE ON UPDATE SET NULL)";
+    let third = "(`test`.`ch3`, CONSTRAINT `ch3_ibfk_1` FOREIGN KEY (`p`) REFERENCES `par` (`id`) ON DELETE SET NULL)";
+    for (sql, code, key) in [
+        ("INSERT INTO ch VALUES (2, 7)", 1452, fk),
+        ("INSERT INTO ch SELECT 8, 88", 1452, fk),
+        (
+            "INSERT INTO ch VALUES (1, 2) ON DUPLICATE KEY UPDATE p = 88",
+            1452,
+            fk,
+        ),
+        ("REPLACE INTO ch VALUES (1, 77)", 1452, fk),
+        ("UPDATE ch SET p = 5", 1452, fk),
+        ("INSERT INTO ch3 VALUES (2, 1, 7)", 1452, fq),
+        ("INSERT INTO ch3 VALUES (2, 7, 7)", 1452, third),
+        (
+            "INSERT INTO ch3 VALUES (3, NULL, NULL), (2, 1, 7), (4, 8, 1)",
+            1452,
+            fq,
+        ),
+        ("DELETE FROM par WHERE id = 1", 1451, fk),
+        ("DELETE FROM par WHERE id = 2", 1451, second),
+        ("UPDATE par SET id = 9 WHERE id = 2", 1451, second),
+    ] {
+        let what = match code {
+            1451 => "Cannot delete or update a parent row",
+            _ => "Cannot add or update a child row",
+        };
+        match conn.query_drop(sql) {
+            Err(mysql::Error::MySqlError(e)) => assert_eq!(
+                (e.code, e.message),
+                (
+                    code,
+                    format!("{what}: a foreign key constraint fails {key}")
+                ),
+                "{sql}"
+            ),
+            other => panic!("{sql}: {other:?}"),
+        }
+    }
+    let prepared = conn
+        .prep("INSERT INTO ch3 VALUES (?, ?, ?)")
+        .expect("prepared");
+    let error = conn.exec_drop(&prepared, (5, 1, 7)).expect_err("no parent");
+    assert!(error.to_string().contains(fq), "{error}");
+    // Nothing has changed, in a transaction either.
+    exec(&mut conn, "BEGIN");
+    exec(&mut conn, "INSERT INTO ch VALUES (5, 1)");
+    assert_eq!(errno(&mut conn, "INSERT INTO ch3 VALUES (2, 1, 7)"), 1452);
+    assert_eq!(errno(&mut conn, "DELETE FROM par WHERE id = 1"), 1451);
+    exec(&mut conn, "COMMIT");
+    let counts =
+        "SELECT (SELECT COUNT(*) FROM par), (SELECT COUNT(*) FROM ch), (SELECT COUNT(*) FROM ch3)";
+    assert_eq!(one(&mut conn, counts), "2|2|1");
+    // Keys are still checked at once.
+    assert_eq!(errno(&mut conn, "INSERT INTO ch VALUES (6, 66)"), 1452);
 }

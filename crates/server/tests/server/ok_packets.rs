@@ -1,7 +1,7 @@
 //! What an OK packet says beside its kind: affected rows, the id, and the words about rows. The expected answers
 //! are MySQL 9.7.4's.
 
-use super::support::{Raw, Running};
+use super::support::{Raw, Running, exec, one, rows};
 
 /// A length-encoded integer of less than 64 KiB.
 fn number(packet: &mut &[u8]) -> u64 {
@@ -301,5 +301,95 @@ fn a_savepoint_begins_no_transaction_that_clients_see() {
         ("COMMIT", 2),
     ] {
         assert_eq!(status(&mut raw, sql), flags, "{sql}");
+    }
+}
+
+/// Statements that give some rows a number and let AUTO_INCREMENT give others one, and LAST_INSERT_ID() after them.
+#[test]
+fn the_first_generated_number_is_the_statements() {
+    let running = Running::start();
+    let mut raw = Raw::root(&running);
+    let mut conn = running.client();
+    ok(&mut raw, "USE test");
+    ok(
+        &mut raw,
+        "CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, n INT)",
+    );
+    ok(&mut raw, "CREATE TABLE last (id INT)");
+    for (values, first, last) in [
+        ("(NULL, 1), (10, 2), (NULL, 3)", 1, 1),
+        ("(20, 4), (NULL, 5)", 21, 21),
+        ("(NULL, 6), (30, 7)", 22, 22),
+        ("(40, 8), (41, 9)", 41, 22),
+        ("(50, 10), (45, 11)", 45, 22),
+        ("(DEFAULT, 12), (0, 13)", 51, 51),
+        ("(0, 14), (60, 15), (DEFAULT, 16)", 53, 53),
+        ("(-5, 17), (NULL, 18)", 62, 62),
+    ] {
+        let sql = format!("INSERT INTO a (id, n) VALUES {values}");
+        let rows = values.matches('(').count();
+        let expected = format!("{rows} {first} Records: {rows}  Duplicates: 0  Warnings: 0");
+        assert_eq!(ok(&mut raw, &sql), expected, "{sql}");
+        ok(&mut raw, "DELETE FROM last");
+        ok(&mut raw, "INSERT INTO last SELECT LAST_INSERT_ID()");
+        assert_eq!(
+            one(&mut conn, "SELECT id FROM last"),
+            last.to_string(),
+            "{sql}"
+        );
+    }
+}
+
+/// Rows that INSERT IGNORE leaves out are warnings with their values and keys.
+#[test]
+fn ignored_rows_are_warnings() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        "CREATE TABLE a (id INT PRIMARY KEY AUTO_INCREMENT, n INT, UNIQUE KEY (n))",
+        "INSERT INTO a (n) VALUES (1), (2)",
+        "CREATE TABLE k (a INT, b INT, c VARCHAR(9), PRIMARY KEY (a, b), UNIQUE KEY uc (c))",
+        "INSERT INTO k VALUES (1, 2, 'x')",
+    ] {
+        exec(&mut conn, sql);
+    }
+    for (sql, affected, warnings) in [
+        (
+            "INSERT IGNORE INTO a (n) VALUES (1), (14), (2), (15)",
+            2,
+            &["'1' for key 'a.n'", "'2' for key 'a.n'"][..],
+        ),
+        (
+            "INSERT IGNORE INTO a (id, n) VALUES (1, 77), (NULL, 16)",
+            1,
+            &["'1' for key 'a.PRIMARY'"],
+        ),
+        (
+            "INSERT IGNORE INTO k VALUES (1, 2, 'y'), (3, 4, 'x'), (5, 6, 'z')",
+            1,
+            &["'1-2' for key 'k.PRIMARY'", "'x' for key 'k.uc'"],
+        ),
+        (
+            "INSERT IGNORE INTO k VALUES (1, 2, 'x')",
+            0,
+            &["'1-2' for key 'k.PRIMARY'"],
+        ),
+        (
+            "INSERT IGNORE INTO k SELECT 1, 2, 'q' UNION ALL SELECT 7, 8, 'r'",
+            1,
+            &["'1-2' for key 'k.PRIMARY'"],
+        ),
+    ] {
+        exec(&mut conn, sql);
+        assert_eq!(conn.affected_rows(), affected, "{sql}");
+        let expected: Vec<String> = warnings
+            .iter()
+            .map(|entry| format!("Warning|1062|Duplicate entry {entry}"))
+            .collect();
+        let found: Vec<String> = rows(&mut conn, "SHOW WARNINGS")
+            .iter()
+            .map(|row| row.join("|"))
+            .collect();
+        assert_eq!(found, expected, "{sql}");
     }
 }

@@ -89,8 +89,8 @@ impl ToSqlite for TableDef {
                 list(&key.columns),
                 quote(&key.table),
                 list(&key.referred),
-                key.on_delete,
-                key.on_update
+                action(&key.on_delete),
+                action(&key.on_update)
             );
         }
         sql.push(')');
@@ -113,6 +113,15 @@ impl ToSqlite for TableDef {
                 .filter(|c| !is_exact(&c.column_type)),
             _ => None,
         }
+    }
+}
+
+/// What SQLite does with the rows that refer to a row. RESTRICT is NO ACTION in MySQL, and SQLite can put off only
+/// the latter.
+fn action(written: &str) -> &str {
+    match written {
+        "RESTRICT" => "NO ACTION",
+        other => other,
     }
 }
 

@@ -44,6 +44,7 @@ impl Rewriter<'_> {
                     other => other,
                 })?;
             self.sql.writes = Some(target.database.clone());
+            self.sql.target = Some(target.table.clone());
             self.sql.joined = true;
             let selection = match delete.selection.take() {
                 Some(mut selection) => {
@@ -70,6 +71,7 @@ impl Rewriter<'_> {
         };
         let target = self.target("DELETE", &one.relation)?;
         self.sql.writes = Some(target.database.clone());
+        self.sql.target = Some(target.table.clone());
         let tail = self.some_rows(
             &target,
             delete.selection.take(),

@@ -31,6 +31,7 @@ impl Rewriter<'_> {
         }
         let target = self.target("UPDATE", &update.table.relation)?;
         self.sql.writes = Some(target.database.clone());
+        self.sql.target = Some(target.table.clone());
         let or = match update.or {
             Some(_) => " OR IGNORE",
             None => "",
@@ -210,6 +211,7 @@ impl Rewriter<'_> {
         let def = self.names.definition(&target.database, &target.table);
         let ignore = update.or.is_some();
         self.sql.writes = Some(target.database.clone());
+        self.sql.target = Some(target.table.clone());
         let selection = match update.selection.take() {
             Some(mut selection) => {
                 self.visit(&mut selection)?;

@@ -11,7 +11,9 @@ use crate::name::{ident, last_name, quote};
 use crate::rewrite::Rewriter;
 use crate::rewrite::change::{differs, is_certain};
 use crate::scope::{Column, Relation, Scope};
-use crate::walk;
+use crate::{node, walk};
+use tare_mysql::series::Series;
+use tare_mysql::table::IndexDef;
 
 /// SQLite's name of the row that was refused.
 const EXCLUDED: &str = "excluded";
@@ -104,6 +106,30 @@ impl Rewriter<'_> {
             ],
         }
     }
+}
+
+/// The clauses of IGNORE: a row that conflicts with one that is there changes nothing, and is a warning.
+pub(super) fn ignored(target: &Target<'_>, series: Series) -> String {
+    let Some(def) = target.def.filter(|def| def.view.is_none()) else {
+        return String::new();
+    };
+    let clause = |index: &IndexDef| {
+        let key = match series {
+            Series::V9_7 => format!("{}.{}", target.table, index.name),
+            _ => index.name.clone(),
+        };
+        let columns: Vec<String> = index.columns.iter().map(|c| quote(c)).collect();
+        let given: Vec<String> = columns.iter().map(|c| format!("{EXCLUDED}.{c}")).collect();
+        let first = columns.first()?;
+        Some(format!(
+            " ON CONFLICT ({}) DO UPDATE SET {first} = {first} WHERE tare_ignored({}, {})",
+            columns.join(", "),
+            node::text(&key),
+            given.join(", ")
+        ))
+    };
+    let unique = def.indexes.iter().filter(|index| index.unique);
+    unique.filter_map(clause).collect()
 }
 
 /// Error 1235 if a value names a column of the SELECT, which is not visible in the update clause of SQLite.

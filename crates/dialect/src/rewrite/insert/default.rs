@@ -117,6 +117,6 @@ impl Target<'_> {
 }
 
 /// Whether it is the word DEFAULT.
-fn is_default(expr: &Expr) -> bool {
+pub(super) fn is_default(expr: &Expr) -> bool {
     matches!(expr, Expr::Identifier(d) if d.quote_style.is_none() && d.value.eq_ignore_ascii_case("DEFAULT"))
 }

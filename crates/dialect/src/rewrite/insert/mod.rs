@@ -84,7 +84,7 @@ impl Rewriter<'_> {
             ignore: insert.ignore,
         };
         self.sql.writes = Some(target.database.clone());
-        self.sql.replaces = insert.replace_into.then(|| target.table.clone());
+        self.sql.target = Some(target.table.clone());
         self.sql.creates_ids = target.auto().is_some();
         target.check_columns_exist()?;
         if self.mode.strict && !insert.ignore {
@@ -105,6 +105,9 @@ impl Rewriter<'_> {
             SetExpr::Values(values) => values.rows.len(),
             _ => 0,
         };
+        if insert.on.is_none() && !insert.ignore {
+            self.sql.generated_ids = target.generated_ids(&source);
+        }
         let rows = self.rows(&target, *source)?;
         self.sql.joined = matches!(rows, Rows::Selected(_));
         let word = if insert.replace_into {
@@ -115,7 +118,21 @@ impl Rewriter<'_> {
         let or = if insert.ignore { " OR IGNORE" } else { "" };
         let into = format!("{word}{or} INTO {}", target.sql());
         self.sql.text = match (insert.on.take(), rows) {
-            (None, Rows::Listed(rows) | Rows::Selected(rows)) => format!("{into} {rows}"),
+            (None, rows) if insert.ignore => {
+                let clauses = conflict::ignored(&target, self.mode.series);
+                match rows {
+                    Rows::Selected(rows) if !clauses.is_empty() => {
+                        format!("{into} SELECT * FROM ({rows}) WHERE true{clauses}")
+                    }
+                    Rows::Listed(rows) | Rows::Selected(rows) => format!("{into} {rows}{clauses}"),
+                }
+            }
+            (None, Rows::Listed(rows) | Rows::Selected(rows)) => {
+                match target.auto().filter(|_| !self.sql.generated_ids.is_empty()) {
+                    Some(column) => format!("{into} {rows} RETURNING {}", quote(column)),
+                    None => format!("{into} {rows}"),
+                }
+            }
             (Some(OnInsert::DuplicateKeyUpdate(assignments)), rows) => {
                 let rows = match rows {
                     Rows::Listed(rows) => rows,

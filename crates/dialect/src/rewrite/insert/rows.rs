@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use sqlparser::ast::{Expr, Ident, Query, SetExpr, Value, Values};
 
 use super::Target;
+use super::default::is_default;
 use crate::node;
 use crate::rewrite::Rewriter;
 
@@ -108,6 +109,35 @@ impl Target<'_> {
     fn is_nullable(&self, column: &str) -> bool {
         let column = self.def.and_then(|def| def.column(column));
         column.is_none_or(|c| c.nullable)
+    }
+}
+
+impl Target<'_> {
+    /// Of each row that VALUES lists, whether its number is written as NULL, DEFAULT or 0; none if all rows are
+    /// alike.
+    pub(super) fn generated_ids(&self, source: &Query) -> Vec<bool> {
+        let (Some(auto), SetExpr::Values(values)) = (self.auto(), source.body.as_ref()) else {
+            return Vec::new();
+        };
+        let mut columns = self.columns().into_iter();
+        let Some(at) = columns.position(|column| column.eq_ignore_ascii_case(auto)) else {
+            return Vec::new();
+        };
+        let is_generated = |cell: &Expr| match cell {
+            Expr::Value(v) => match &v.value {
+                Value::Number(n, _) => n.parse::<i64>() == Ok(0),
+                value => *value == Value::Null,
+            },
+            cell => is_default(cell),
+        };
+        let rows = values.rows.iter();
+        let all: Vec<bool> = rows
+            .map(|row| row.get(at).is_some_and(is_generated))
+            .collect();
+        match all.iter().all(|generated| *generated == all[0]) {
+            true => Vec::new(),
+            false => all,
+        }
     }
 }
 
