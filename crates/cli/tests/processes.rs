@@ -99,12 +99,14 @@ fn seconds<'a>(rows: impl IntoIterator<Item = &'a Value>) -> f64 {
 
 /// CPU time of this process's thread of a name, in nanoseconds.
 fn cpu_ns(name: &str) -> u64 {
-    let tasks = fs::read_dir("/proc/self/task").expect("its threads");
-    let mut tasks = tasks.map(|task| task.expect("a thread").path());
     let of_name = |task: &PathBuf| {
         fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim_end() == name)
     };
-    let task = tasks.find(of_name).expect("it runs");
+    // A new thread sets its name itself.
+    let task = wait_for(name, || {
+        let tasks = fs::read_dir("/proc/self/task").expect("its threads");
+        tasks.flatten().map(|task| task.path()).find(of_name)
+    });
     let text = fs::read_to_string(task.join("schedstat")).expect("it runs");
     text.split(' ')
         .next()
