@@ -282,6 +282,12 @@ impl ProcessTree {
         self.cpu.read(&self.proc, running);
     }
 
+    /// What a thread has used since the observation began, with its I/O up to the last call of
+    /// [`Self::read_usages`].
+    pub fn usage(&self, thread_id: u32) -> Option<Usage> {
+        self.threads.get(&thread_id).map(|thread| thread.usage)
+    }
+
     /// What the threads of each name have used since the observation began.
     pub fn usage_by_name(&self) -> impl Iterator<Item = (&str, &Usage)> {
         self.by_name.iter()

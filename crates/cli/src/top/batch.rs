@@ -223,7 +223,7 @@ impl Batch {
 #[cfg(test)]
 mod tests {
     use super::super::pages::PAGES;
-    use super::super::processes::PROCESS_PAGES;
+    use super::super::process_pages::PROCESS_PAGES;
     use super::*;
 
     #[test]

@@ -18,6 +18,7 @@ mod own;
 mod pages;
 mod poller;
 mod prepared;
+mod process_pages;
 mod processes;
 #[cfg(feature = "history")]
 mod recording;
@@ -52,7 +53,8 @@ use crate::observe::ObservedServer;
 use crate::sql::Target;
 use batch::Batch;
 use pages::PAGES;
-use processes::{PROCESS_PAGES, ProcessSampler};
+use process_pages::PROCESS_PAGES;
+use processes::ProcessSampler;
 use screen::Server;
 use sheet::Sheet;
 use source::{Others, Sampler, Source};

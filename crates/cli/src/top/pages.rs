@@ -4,7 +4,7 @@ use super::drills::{
     AVERAGE, BLOCKED_BY, BLOCKS, CONNECTION, ERROR, FOR, LOCK_HOLDERS, MEMORY_BY_THREAD, SHARE,
     STAGE_BY_THREAD, TABLE_BY_INDEX, THREAD_EVENTS, TIME, WAIT_BY_THREAD,
 };
-use super::processes::PROCESS_PAGES;
+use super::process_pages::PROCESS_PAGES;
 use super::sheet::{Column, Drill, Measure, Sheet, Since, col, hidden, sheet};
 
 /// The pages, in the order of their keys, `1` to `9`.

@@ -1,63 +1,17 @@
-//! The pages of a process that does not use Tare, read from /proc: its threads, and the processes below it.
+//! Reads the pages of a process that does not use Tare from /proc: its threads, and the processes below it.
 
 use std::collections::HashMap;
 use std::time::Instant;
 
 use tare_reader::{ProcessTree, ThreadActivity, Usage};
 
-use super::drills::SHARE;
-use super::sheet::{Measure, Sheet, col, sheet};
+use super::process_pages::PROCESS_PAGES;
+use super::sheet::Sheet;
 use super::snapshot::{Snapshot, growth};
 use super::source::{Answer, Place};
 use crate::observe::QueryError;
 use crate::output::Cell;
 use crate::processes;
-
-/// The pages, in the order of their keys.
-pub static PROCESS_PAGES: [Sheet; 2] = [THREADS, PROCESSES];
-
-// The second argument of a column names a field, for `thread_cell` and `process_cell`.
-const THREADS: Sheet = Sheet {
-    has_idle_rows: true,
-    ..sheet(
-        "threads",
-        "",
-        &[
-            col("CPU", "cpu", Measure::Time, 10),
-            SHARE,
-            col("DELAY", "delay", Measure::Time, 10),
-            col("SLICES", "slices", Measure::Count, 8),
-            col("READ", "read", Measure::Bytes, 10),
-            col("WRITTEN", "written", Measure::Bytes, 10),
-            col("PROCESS", "process", Measure::KeyNumber, 8),
-            col("THREAD", "thread", Measure::KeyNumber, 8),
-            col("STATE", "state", Measure::Text, 17),
-            col("CALL", "call", Measure::Text, 16),
-            col("NAME", "name", Measure::Text, 0),
-        ],
-    )
-};
-
-const PROCESSES: Sheet = Sheet {
-    has_idle_rows: true,
-    ..sheet(
-        "processes",
-        "",
-        &[
-            col("CPU", "cpu", Measure::Time, 10),
-            SHARE,
-            col("DELAY", "delay", Measure::Time, 10),
-            col("SLICES", "slices", Measure::Count, 8),
-            col("READ", "read", Measure::Bytes, 10),
-            col("WRITTEN", "written", Measure::Bytes, 10),
-            col("MEMORY", "memory", Measure::GaugeBytes, 10),
-            col("THREADS", "threads", Measure::Gauge, 7),
-            col("PARENT", "parent", Measure::Gauge, 8),
-            col("PROCESS", "process", Measure::KeyNumber, 8),
-            col("NAME", "name", Measure::Text, 0),
-        ],
-    )
-};
 
 /// Reads processes, and compares with the last reading.
 pub struct ProcessSampler {
@@ -79,9 +33,12 @@ impl ProcessSampler {
 
     /// Reads a page.
     pub fn sample(&mut self, place: &Place) -> Result<Answer, QueryError> {
-        self.tree.read_usages();
         let threads = self.tree.read();
-        let threads = threads.map_err(|error| QueryError::Lost(error.to_string()))?;
+        let mut threads = threads.map_err(|error| QueryError::Lost(error.to_string()))?;
+        self.tree.read_usages();
+        for thread in &mut threads {
+            thread.usage = self.tree.usage(thread.thread_id).unwrap_or(thread.usage);
+        }
         let sheet = place.sheet;
         let rows = match std::ptr::eq(sheet, &raw const PROCESS_PAGES[1]) {
             true => self.process_rows(sheet, &threads),

@@ -11,7 +11,7 @@ use ratatui::backend::TestBackend;
 use super::draw::draw;
 use super::drills::{EXECUTIONS, LOCK_HOLDERS, TABLE_BY_INDEX, THREAD_EVENTS, WAIT_BY_THREAD};
 use super::pages::PAGES;
-use super::processes::PROCESS_PAGES;
+use super::process_pages::PROCESS_PAGES;
 use super::sheet::{Measure, Sheet};
 use super::snapshot::{Snapshot, growth};
 use super::source::{Answer, Update};
