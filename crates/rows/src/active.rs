@@ -40,7 +40,7 @@ static ACTIVE_SESSIONS: Spec<ActiveSession> = Spec::new(
         null("object_name", "varchar(512)", "The file, table or address for which it waits.", |r| text(&r.object_name)),
         col("state", STATES, "What the scheduler says: on a CPU, waiting for one, or asleep inside a wait or elsewhere.", |r| r.state.name().into()),
         null("system_call", "varchar(64)", "The system call in which it is blocked elsewhere, if the kernel says so.", |r| text(&r.system_call)),
-        null("statement_started", "timestamp(6)", "When the statement began, in UTC.", |r| Cell::opt(r.started.map(timestamp_of))),
+        null("statement_started", "timestamp(6)", "When the statement began.", |r| Cell::opt(r.started.map(timestamp_of))),
     ]],
     |view, _| view.snapshot.active_sessions(&*view.source),
 )
@@ -55,7 +55,7 @@ static HISTORY: Spec<SessionSample> = Spec::new(
      observer in this program takes them, with --attach-pid from the start, else from the first statement that reads a \
      table of samples. If samples need more than 64 MiB, the oldest are dropped.",
     &[&[
-        col("sampled_at", "timestamp(6)", "When, in UTC.", |r: &SessionSample| timestamp_of(r.moment.at).into()),
+        col("sampled_at", "timestamp(6)", "When it was taken.", |r: &SessionSample| timestamp_of(r.moment.at).into()),
         col("seconds", "double", "The time that the sample represents. A sum of seconds is time.", |r| Cell::Real(r.moment.seconds)),
         col("thread_id", U64, "The thread.", |r| r.sample().thread_id.into()),
         null("processlist_id", U64, "Its connection; NULL for a background thread.", |r| Cell::opt(r.sample().processlist_id)),
