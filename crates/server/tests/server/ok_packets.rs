@@ -386,10 +386,10 @@ fn ignored_rows_are_warnings() {
             .iter()
             .map(|entry| format!("Warning|1062|Duplicate entry {entry}"))
             .collect();
-        let found: Vec<String> = rows(&mut conn, "SHOW WARNINGS")
+        let reported: Vec<String> = rows(&mut conn, "SHOW WARNINGS")
             .iter()
             .map(|row| row.join("|"))
             .collect();
-        assert_eq!(found, expected, "{sql}");
+        assert_eq!(reported, expected, "{sql}");
     }
 }
