@@ -159,7 +159,7 @@ fn a_recorder_samples_all_threads_of_a_process_and_of_its_children() {
         assert!(
             of_thread
                 .iter()
-                .all(|row| row["process_id"].to_string() == pid)
+                .all(|row| row["process_id"].as_u64() == pid.parse().ok())
         );
     }
     let spins: Vec<&Value> = samples
@@ -170,7 +170,8 @@ fn a_recorder_samples_all_threads_of_a_process_and_of_its_children() {
     let runs = |row: &&Value| row["state"] == "on cpu" || row["state"] == "waiting for cpu";
     assert!(spins.iter().all(runs), "a thread that spins never sleeps");
     // Processes that live for 50 ms.
-    let is_child = |row: &&Value| row["thread"] == "sleep" && row["process_id"].to_string() != pid;
+    let is_child =
+        |row: &&Value| row["thread"] == "sleep" && row["process_id"].as_u64() != pid.parse().ok();
     let children: Vec<u64> = (samples.iter().filter(is_child))
         .map(|row| row["process_id"].as_u64().expect("an id"))
         .collect();
@@ -319,7 +320,10 @@ fn top_has_threads_and_processes() {
     );
     let processes = top(&directory, &pid, "processes");
     let rows = processes["rows"].as_array().expect("rows");
-    let of_pid = |pid: &str| rows.iter().find(|row| row["process"].to_string() == pid);
+    let of_pid = |pid: &str| {
+        rows.iter()
+            .find(|row| row["process"].as_u64() == pid.parse().ok())
+    };
     let sleeps = of_pid(&child.pid().to_string()).expect("a child");
     assert_eq!(
         (sleeps["name"].as_str(), sleeps["parent"].to_string()),

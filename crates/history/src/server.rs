@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn the_thread_of_a_session_comes_from_the_column_that_the_server_has() {
-        for (refused, is_known) in [
+        for (refused, has_states) in [
             (&[][..], true),
             (&["THREAD_OS_ID"][..], true),
             (&["THREAD_OS_ID", "p.TID"][..], false),
@@ -221,11 +221,11 @@ mod tests {
             for _ in 0..2 {
                 let moment = source.read_moment().expect("answers");
                 let state = moment.samples[0].state;
-                assert_eq!(state.is_some(), is_known, "{refused:?}: {state:?}");
+                assert_eq!(state.is_some(), has_states, "{refused:?}: {state:?}");
                 assert_ne!(state, Some(State::Unknown), "{refused:?}");
             }
             let why = source.unknown_states();
-            assert_eq!(why.is_none(), is_known, "{why:?}");
+            assert_eq!(why.is_none(), has_states, "{why:?}");
             assert!(why.is_none_or(|why| why == "Unknown column THREAD_OS_ID"));
         }
     }

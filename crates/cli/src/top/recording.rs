@@ -99,6 +99,9 @@ impl Recordings {
     }
 }
 
+/// An open target: its name in the files, the source of samples, and the session for growth.
+type Opened = (String, Box<dyn Source>, Option<SessionClient>);
+
 impl Recording {
     /// Records until `stop` is set. Waits for a lost server.
     fn run(&self, stop: &AtomicBool, report: &dyn Fn(String)) {
@@ -158,8 +161,8 @@ impl Recording {
         (recorder.record(&mut *source, client, &mut |_| {})).map_err(unwritten)
     }
 
-    /// Opens the target: its name in the files, the source of samples, and the session for growth.
-    fn open(&self) -> Result<(String, Box<dyn Source>, Option<SessionClient>), Failure> {
+    /// Opens the target.
+    fn open(&self) -> Result<Opened, Failure> {
         if let Some(source) = metrics_source::process_source(&self.target)? {
             let (_, program) = source.tree().root();
             let server = self.server.clone().unwrap_or_else(|| program.to_owned());

@@ -32,10 +32,10 @@ pub(super) fn apply(def: &mut TableDef, options: &[SqlOption]) -> Result<()> {
                 }
                 def.engine = engine;
             }
-            SqlOption::KeyValue { key, value } if key.value == "ENCRYPTION" => {
-                if !text_of(value).eq_ignore_ascii_case("n") {
-                    return Err(Error::unsupported("ENCRYPTION of a table"));
-                }
+            SqlOption::KeyValue { key, value }
+                if key.value == "ENCRYPTION" && !text_of(value).eq_ignore_ascii_case("n") =>
+            {
+                return Err(Error::unsupported("ENCRYPTION of a table"));
             }
             SqlOption::KeyValue { key, value } if key.value == "AUTO_INCREMENT" => {
                 def.next_id = Some(text_of(value).parse().map_err(|_| near(value))?);

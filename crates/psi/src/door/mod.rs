@@ -28,6 +28,7 @@ pub mod frequent;
 pub mod identity;
 pub mod idle;
 pub mod keys;
+pub(crate) mod level;
 pub mod limited;
 pub mod lock;
 mod lock_cache;

@@ -5,9 +5,9 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::host_lock::{self, PendingLock};
 use engine::{Kind, Operation};
 
-use super::active;
 use super::exchange::{NONE, end, lend, source};
 use super::keys;
+use super::level;
 use super::lock::{TaggedWord, end_lock, new_lock, resolve, unlock};
 use crate::interface::word::is_free;
 
@@ -96,7 +96,7 @@ pub(super) unsafe extern "C" fn start_rwlock_wait_slow(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_rwlock_wait(locker: *mut c_void, failed: c_int) {
     // SAFETY: rule 2 (the event ends here).
-    if !locker.is_null() && !unsafe { active::try_end(locker) } {
+    if !locker.is_null() && !unsafe { level::try_end(locker) } {
         // SAFETY: rule 2 (the event ends here).
         unsafe { end::<PendingLock>(locker) }.end(failed == 0);
     }

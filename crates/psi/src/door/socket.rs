@@ -10,9 +10,9 @@ use engine::socket::Instance;
 use engine::wait::Wait;
 use engine::{Kind, Operation};
 
-use super::active;
 use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
 use super::keys;
+use super::level;
 
 /// What the server stores for a socket.
 #[derive(Debug)]
@@ -137,7 +137,7 @@ impl Socket {
     /// The word of a wait at the level `active`, 0 = unknown.
     #[inline(always)]
     pub(super) fn word_of(&self, operation: c_int) -> u64 {
-        match (OPERATIONS.get(operation as usize), self.instance.known_id()) {
+        match (OPERATIONS.get(operation as usize), self.instance.number()) {
             (Some(&operation), id @ 1..) => {
                 Waiting::with_operation(self.word | u64::from(id), operation as u8)
             }
@@ -170,7 +170,7 @@ pub(super) unsafe fn begin(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_socket_wait(locker: *mut c_void, bytes: usize) {
     // SAFETY: rule 2 (the event ends here).
-    if locker.is_null() || unsafe { active::try_end(locker) } {
+    if locker.is_null() || unsafe { level::try_end(locker) } {
         return;
     }
     let learn = |wait: &mut Wait| {

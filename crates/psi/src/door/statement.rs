@@ -7,9 +7,9 @@ use std::ptr;
 use engine::statement::{self, Statement};
 use engine::{Counter, Kind, Source};
 
-use super::active;
 use super::exchange::{NONE, catch_panic, end, source};
 use super::keys;
+use super::level;
 use super::thread;
 use crate::interface::text::text;
 use crate::interface::{Interface, Outcome, Tokens};
@@ -26,7 +26,7 @@ pub(super) struct Locker {
     /// Whether tokens were reported. Later ones are those of a view that the statement opens, or of a
     /// statement that it prepares.
     has_tokens: bool,
-    /// When it began: see [`active::has_all_calls_since`].
+    /// When it began: see [`level::has_all_calls_since`].
     period: u32,
 }
 
@@ -54,13 +54,13 @@ impl Locker {
 
 const _: () = assert!(size_of::<Locker>() <= 256);
 
-/// `None` for a statement that began at the level `active`, which needs no more than [`active`] does.
+/// `None` for a statement that began at the level `active`, which needs no more than [`super::active`] does.
 ///
 /// # Safety
 /// `locker` is NULL or came from [`get_thread_statement_locker`] and has not ended.
 #[inline(always)]
 pub(super) unsafe fn locker_at<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
-    if active::is_outermost(locker) {
+    if level::is_outermost(locker) {
         return None;
     }
     // SAFETY: rule 8 (NULL, or a locker that has not ended).
@@ -89,12 +89,12 @@ pub unsafe extern "C" fn get_thread_statement_locker(
         (&raw mut (*place).length).write(0);
         (&raw mut (*place).storage).write(ptr::null());
         (&raw mut (*place).has_tokens).write(false);
-        (&raw mut (*place).period).write(active::period());
+        (&raw mut (*place).period).write(level::period());
     }
     state
 }
 
-/// Changes the class of a statement that is not [`active::is_outermost`].
+/// Changes the class of a statement that is not [`level::is_outermost`].
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn refine_exact(locker: *mut c_void, key: u32) -> *mut c_void {
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn start_statement(
     }
 }
 
-/// Sets the text of a statement that is not [`active::is_outermost`].
+/// Sets the text of a statement that is not [`level::is_outermost`].
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn set_text_exact<S: Interface>(
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
     }
 }
 
-/// Ends a statement that is not [`active::is_outermost`].
+/// Ends a statement that is not [`level::is_outermost`].
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn end_exact<S: Interface>(
@@ -292,7 +292,7 @@ pub(super) unsafe extern "C" fn end_exact<S: Interface>(
         running.statement.is_active(),
         matches!(outcome, Outcome::Failed { .. }),
     );
-    if is_active || !active::has_all_calls_since(running.period) {
+    if is_active || !level::has_all_calls_since(running.period) {
         return catch_panic((), || {
             if failed {
                 running.statement.failed_active();

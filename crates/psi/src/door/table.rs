@@ -7,8 +7,8 @@ use engine::table::{Classes, Handle, Table};
 use engine::wait::Wait;
 use engine::{Operation, TableLock, table};
 
-use super::active;
 use super::exchange::{NONE, catch_panic, end_wait, give, lend_wait, source, take_back};
+use super::level;
 use crate::interface::Interface;
 use crate::interface::text::text;
 
@@ -156,7 +156,7 @@ pub unsafe extern "C" fn start_table_io_wait(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_io_wait(locker: *mut c_void, rows: u64) {
     // SAFETY: rule 2 (the event ends here).
-    if !locker.is_null() && !unsafe { active::try_end(locker) } {
+    if !locker.is_null() && !unsafe { level::try_end(locker) } {
         // SAFETY: as above.
         unsafe { end_wait(locker, |wait| wait.rows(rows)) };
     }
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn start_table_lock_wait<S: Interface>(
 #[unsafe(link_section = "tare_hot")]
 pub unsafe extern "C" fn end_table_lock_wait(locker: *mut c_void) {
     // SAFETY: rule 2 (the event ends here).
-    if !locker.is_null() && !unsafe { active::try_end(locker) } {
+    if !locker.is_null() && !unsafe { level::try_end(locker) } {
         // SAFETY: as above.
         unsafe { end_wait(locker, |_| {}) };
     }

@@ -91,6 +91,29 @@ const STAGE: Active = Active::of(Kind::Stage)
     .or(Active::MOMENTS);
 const TABLE: Active = Active::of(Kind::TableIo).or(Active::of(Kind::TableLock));
 
+/// Calls about a statement that matter only if its figures are counted.
+const ABOUT_STATEMENT: [&str; 19] = [
+    "start_statement",
+    "set_statement_lock_time",
+    "set_statement_rows_sent",
+    "set_statement_rows_examined",
+    "inc_statement_created_tmp_disk_tables",
+    "inc_statement_created_tmp_tables",
+    "inc_statement_select_full_join",
+    "inc_statement_select_full_range_join",
+    "inc_statement_select_range",
+    "inc_statement_select_range_check",
+    "inc_statement_select_scan",
+    "inc_statement_sort_merge_passes",
+    "inc_statement_sort_range",
+    "inc_statement_sort_rows",
+    "inc_statement_sort_scan",
+    "set_statement_no_index_used",
+    "set_statement_no_good_index_used",
+    "digest_start",
+    "digest_end",
+];
+
 /// The rule of a function of the interface; `None` for one that always arrives.
 pub fn rule(name: &str) -> Option<Rule> {
     let rests = |needs| Rule {
@@ -113,10 +136,6 @@ pub fn rule(name: &str) -> Option<Rule> {
     let waits_by = |kind, function| Rule {
         at_active: AtActive::Function(function),
         ..begins(Active::of(kind))
-    };
-    let about_statement = || Rule {
-        at_active: AtActive::Rests,
-        ..rests(Active::ALL)
     };
     let until = |needs| Rule {
         for_good: true,
@@ -180,25 +199,10 @@ pub fn rule(name: &str) -> Option<Rule> {
         "set_thread_info" | "set_thread_command" | "set_thread_connect_attrs" => {
             rests(Active::THREADS)
         }
-        "start_statement"
-        | "set_statement_lock_time"
-        | "set_statement_rows_sent"
-        | "set_statement_rows_examined"
-        | "inc_statement_created_tmp_disk_tables"
-        | "inc_statement_created_tmp_tables"
-        | "inc_statement_select_full_join"
-        | "inc_statement_select_full_range_join"
-        | "inc_statement_select_range"
-        | "inc_statement_select_range_check"
-        | "inc_statement_select_scan"
-        | "inc_statement_sort_merge_passes"
-        | "inc_statement_sort_range"
-        | "inc_statement_sort_rows"
-        | "inc_statement_sort_scan"
-        | "set_statement_no_index_used"
-        | "set_statement_no_good_index_used"
-        | "digest_start"
-        | "digest_end" => about_statement(),
+        name if ABOUT_STATEMENT.contains(&name) => Rule {
+            at_active: AtActive::Rests,
+            ..rests(Active::ALL)
+        },
         "log_error" => rests(Active::of(Kind::Error)),
         _ => return None,
     })

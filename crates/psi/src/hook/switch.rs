@@ -105,11 +105,11 @@ fn follow(active: Active, observed: Active) {
     let _one_at_a_time = SWITCHING.lock().unwrap_or_else(PoisonError::into_inner);
     let is_active = active.meets(Active::MOMENTS);
     if is_active {
-        door::active::note_level(true);
+        door::level::note_level(true);
     }
     set(SWITCHES.get().map_or(&[], Vec::as_slice), active, observed);
     if !is_active {
-        door::active::note_level(false);
+        door::level::note_level(false);
     }
 }
 

@@ -40,9 +40,8 @@ pub fn check_altered(session: &Session, def: &TableDef) -> Result<()> {
 /// 1286 if an engine is unknown.
 pub fn check_name(session: &Session, engine: &str) -> Result<()> {
     let is = |name: &&str| name.eq_ignore_ascii_case(engine);
-    let of_mariadb =
-        session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(|name| is(name));
-    match is(&OWN) || of_mariadb || ENGINES.iter().any(|name| is(name)) {
+    let of_mariadb = session.shared.config.series.is_mariadb() && OF_MARIADB.iter().any(is);
+    match is(&OWN) || of_mariadb || ENGINES.iter().any(is) {
         true => Ok(()),
         false => Err(SqlError::new(
             1286,

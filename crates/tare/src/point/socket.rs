@@ -69,7 +69,7 @@ impl Instance {
 
     /// Its number, 0 = it has none yet. Valid until Tare is stopped.
     #[inline(always)]
-    pub fn known_id(&self) -> u32 {
+    pub fn number(&self) -> u32 {
         self.id.load(Ordering::Relaxed) as u32
     }
 

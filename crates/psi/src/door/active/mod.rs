@@ -6,27 +6,24 @@
 //! is the state's address with bit 0 set, so that its end is recognised at every level.
 
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::active::{self, Waiting};
+use engine::active::Waiting;
 
 use super::exchange::NONE;
+use super::level::begin_word;
 use super::lock::{TaggedWord, resolve};
 use super::{flagged, mutex, rwlock};
+use crate::interface::word::{is_free, is_mutex_free_as};
 
 mod other_waits;
 mod stage;
 mod statement;
 
-use crate::interface::word::{is_free, is_mutex_free_as};
 pub(crate) use other_waits::{start_socket_wait, start_table_io_wait, start_table_lock_wait};
 pub(crate) use stage::start_stage;
 pub(crate) use statement::{
-    end_statement, get_thread_statement_locker, is_outermost, refine_statement, set_statement_text,
+    end_statement, get_thread_statement_locker, refine_statement, set_statement_text,
 };
-
-/// In the address of a locker: the wait began here.
-const BEGAN_ACTIVE: usize = 1;
 
 /// Stores a wait, unless the lock is free.
 ///
@@ -51,20 +48,6 @@ unsafe fn begin(
     unsafe { begin_word(state, word) }
 }
 
-/// Stores the word of a wait.
-///
-/// # Safety
-/// `state` has 8 bytes.
-#[inline(always)]
-unsafe fn begin_word(state: *mut c_void, word: u64) -> *mut c_void {
-    let Some(outer) = active::begin_wait(word) else {
-        return NONE;
-    };
-    // SAFETY: rule 3 (more than 8 bytes).
-    unsafe { state.cast::<u64>().write(outer) };
-    state.wrapping_byte_add(BEGAN_ACTIVE)
-}
-
 /// The word of a wait for a lock whose data does not fit into a word; 0 = there is none.
 ///
 /// # Safety
@@ -78,21 +61,6 @@ unsafe fn word_of_object(lock: *mut c_void) -> u64 {
     // SAFETY: rule 8 (from `new_lock`).
     let (lock, ..) = unsafe { resolve(lock) };
     Waiting::numbered(lock.class, 0, lock.instance.into())
-}
-
-/// Ends a wait if it began here.
-///
-/// # Safety
-/// `locker` came from a start of this interface, and has not ended.
-#[inline(always)]
-pub(super) unsafe fn try_end(locker: *mut c_void) -> bool {
-    if locker.addr() & BEGAN_ACTIVE == 0 {
-        return false;
-    }
-    let state = locker.wrapping_byte_sub(BEGAN_ACTIVE).cast::<u64>();
-    // SAFETY: rule 2 (`begin` has stored the word).
-    active::end_wait(unsafe { state.read() });
-    true
 }
 
 #[unsafe(link_section = "tare_active")]
@@ -179,28 +147,5 @@ pub(crate) fn replacement(function: *const ()) -> Option<*const ()> {
     pair.map(|(_, replacement)| replacement)
 }
 
-/// Odd while the calls about statements are those of the level `active`, where the server's reports of rows,
-/// sorts and tokens rest.
-static PERIOD: AtomicU32 = AtomicU32::new(0);
-
-/// The present period.
-#[inline(always)]
-pub(super) fn period() -> u32 {
-    PERIOD.load(Ordering::Relaxed)
-}
-
-/// Whether all calls about a statement have arrived that began in this period.
-#[inline(always)]
-pub(super) fn has_all_calls_since(period: u32) -> bool {
-    period & 1 == 0 && PERIOD.load(Ordering::Relaxed) == period
-}
-
-/// Notes that calls rest from here on (before they do), or arrive again (once they do).
-pub(crate) fn note_level(is_active: bool) {
-    if (PERIOD.load(Ordering::Relaxed) & 1 == 1) != is_active {
-        PERIOD.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-const _: () = assert!(super::lock::WORD_AT == active::FORM_AT);
-const _: () = assert!(super::lock::CLASS_AT == active::LOCK_CLASS_AT);
+const _: () = assert!(super::lock::WORD_AT == engine::active::FORM_AT);
+const _: () = assert!(super::lock::CLASS_AT == engine::active::LOCK_CLASS_AT);

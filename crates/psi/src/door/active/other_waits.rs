@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::active::Waiting;
 
 use super::super::exchange::NONE;
+use super::super::level::begin_word;
 use super::super::{socket, table};
-use super::begin_word;
 
 /// The server's reports of idle sockets rest at this level.
 #[unsafe(link_section = "tare_active")]

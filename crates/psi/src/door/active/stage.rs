@@ -5,8 +5,8 @@ use std::ffi::{c_char, c_int, c_void};
 use engine::active::{self, First};
 
 use super::super::exchange::NONE;
+use super::super::level::period;
 use super::super::{keys, stage};
-use super::period;
 
 /// A stage reports no progress at this level.
 #[unsafe(link_section = "tare_active")]

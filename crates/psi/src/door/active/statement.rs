@@ -6,15 +6,9 @@ use std::ffi::{c_char, c_void};
 use engine::Kind;
 use engine::active::{self, First, Outermost};
 
+use super::super::level::{BEGAN_ACTIVE, is_outermost, period};
 use super::super::{keys, statement};
-use super::{BEGAN_ACTIVE, period};
 use crate::interface::{Interface, Outcome};
-
-/// Whether a locker is of an outermost statement that began at this level.
-#[inline(always)]
-pub(crate) fn is_outermost(locker: *mut c_void) -> bool {
-    locker.addr() & BEGAN_ACTIVE != 0
-}
 
 /// The outermost statement of a locker.
 ///
