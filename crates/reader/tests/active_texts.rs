@@ -122,19 +122,19 @@ fn run_statements(clock: Clock, lane: usize, ended: &AtomicU64) {
         let before = now();
         let statement = tare::statement::start(&ABSTRACT);
         let after = now();
-        if round % 7 != 0 {
+        if !round.is_multiple_of(7) {
             statement.text(outer.describe(letter, before, after));
         }
         // As a server does that hides a password.
-        if round % 11 == 0 {
+        if round.is_multiple_of(11) {
             let mut hidden = Text::new(b'Q', length / 4 + 10);
             statement.text(hidden.describe(letter, before, after));
         }
-        if round % 2 == 0 {
+        if round.is_multiple_of(2) {
             statement.refine(&OUTER);
         }
         let mut count = 1;
-        if round % 3 == 0 {
+        if round.is_multiple_of(3) {
             let mut texts = [
                 Text::new(b'N', length / 2 + 10),
                 Text::new(b'M', length / 3 + 10),
@@ -142,13 +142,13 @@ fn run_statements(clock: Clock, lane: usize, ended: &AtomicU64) {
             let [first, second] = &mut texts;
             let nested = nest(first, letter);
             count += 1;
-            if round % 9 == 0 {
+            if round.is_multiple_of(9) {
                 drop(nest(second, letter));
                 count += 1;
             }
             drop(nested);
         }
-        if round % 25 == 0 {
+        if round.is_multiple_of(25) {
             thread::sleep(std::time::Duration::from_micros(100));
         }
         drop(statement);
@@ -290,7 +290,7 @@ fn check_texts(rule: Rule, text_bytes: usize, samples: u64) {
                 read += 1;
                 with_text += u64::from(limits.check(&thread, clock.now().expect("it runs")));
             }
-            if round % 16 == 0 {
+            if round.is_multiple_of(16) {
                 for thread in tare_reader::threads(segment.view()) {
                     let text = thread.info.as_deref();
                     text.iter()
