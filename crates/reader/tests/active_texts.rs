@@ -285,7 +285,7 @@ fn check_texts(rule: Rule, text_bytes: usize, samples: u64) {
         }
         // Writers end if a check fails.
         let _end = EndOnDrop(&done);
-        for round in 0.. {
+        for round in 0_u32.. {
             for thread in active_threads(segment.view()).active {
                 read += 1;
                 with_text += u64::from(limits.check(&thread, clock.now().expect("it runs")));

@@ -9,6 +9,7 @@ pub const QUERY: &str = "SELECT event_type, sampling, one_in FROM tare.setup_sam
 pub const ACTIVE: &str = "active";
 
 /// What is not counted at the level `active`, and how to count it if the program still runs.
+#[cfg(feature = "terminal")]
 pub fn active_note(is_live: bool) -> String {
     let note = "the level active counts only statements, in total";
     match is_live {
