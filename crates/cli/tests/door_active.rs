@@ -212,20 +212,26 @@ fn a_session_of_a_pool_has_the_thread_that_serves_it() {
         let computing: Vec<_> = (others.drain(..))
             .map(|other| start(other, "SELECT BENCHMARK(100000000000, MD5('x'))"))
             .collect();
-        let mut threads: Vec<u64> = (ids.iter())
-            .map(|&id| {
-                let running = || Some(observer.thread(id)?.os_id);
-                let thread = support::wait_for("its statement", running);
-                let before = cpu_ticks(&server, thread);
-                // A thread that does not compute would wait until the server ends.
-                support::wait_for("its CPU time", || {
-                    (cpu_ticks(&server, thread) > before).then_some(thread)
-                })
-            })
-            .collect();
-        threads.sort_unstable();
-        threads.dedup();
-        assert_eq!(threads.len(), ids.len(), "one for each");
+        // A session may have the statement of the round before, and its thread, for a moment. And a thread that
+        // does not compute would wait until the server ends.
+        let mut first: Vec<(u64, u64)> = Vec::new();
+        support::wait_for("a thread that computes for each", || {
+            let mut threads: Vec<u64> = (ids.iter())
+                .map(|&id| Some(observer.thread(id)?.os_id))
+                .collect::<Option<_>>()?;
+            threads.sort_unstable();
+            threads.dedup();
+            let now: Vec<(u64, u64)> = (threads.into_iter())
+                .map(|thread| (thread, cpu_ticks(&server, thread)))
+                .collect();
+            let have_computed = now.len() == ids.len()
+                && now.len() == first.len()
+                && (first.iter().zip(&now)).all(|(first, now)| now.0 == first.0 && now.1 > first.1);
+            if now.len() != first.len() || first.iter().zip(&now).any(|(a, b)| a.0 != b.0) {
+                first = now;
+            }
+            have_computed.then_some(())
+        });
         for id in ids {
             run(&mut connection, &[&format!("KILL QUERY {id}")]);
         }
