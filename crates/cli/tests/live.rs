@@ -187,7 +187,8 @@ fn every_request_needs_the_token() {
     ] {
         live.json(&format!("/api/state?{odd}"));
     }
-    let other = finish(&mut directory.tare(["live", "--pid", "1", "--listen", "127.0.0.1:0"]));
+    let other =
+        finish(&mut directory.tare(["live", "--pid", "2147483647", "--listen", "127.0.0.1:0"]));
     assert_eq!(other.code, Some(3), "{other:?}");
     let pid = server.pid().to_string();
     let taken = finish(&mut directory.tare(["live", "--pid", &pid, "--listen", &live.host]));
