@@ -7,7 +7,7 @@ use super::support::{Running, errno, exec, one, until};
 const WAITING: &str = "SELECT SLEEP(1000)";
 
 #[test]
-fn a_session_sees_itself_and_the_others_at_every_level() {
+fn a_session_sees_itself_and_the_others() {
     let running = Running::start();
     let mut root = running.root();
     let mut sleeper = running.client();
@@ -16,31 +16,25 @@ fn a_session_sees_itself_and_the_others_at_every_level() {
         // A statement that was killed has failed.
         let _killed = sleeper.query_drop(WAITING);
     });
-    for level in ["every", "active"] {
-        exec(
-            &mut root,
-            &format!("UPDATE tare.setup_sampling SET sampling = '{level}'"),
-        );
-        let sql = format!(
-            "SELECT CONCAT_WS('|', user, db, statement, sql_text, stage, state) FROM tare.active_sessions \
-             WHERE processlist_id = {id} AND state IN ('waiting', 'blocked elsewhere')"
-        );
-        // The statement began at the first of these levels, which has its events.
-        until("the sleeper sleeps", || {
-            let row: Option<String> = root.query_first(&sql).expect("rows");
-            row.as_deref().is_some_and(|row| {
-                row.starts_with(
-                    "root|test|statement/sql/select|SELECT SLEEP(1000)|stage/sql/User sleep|",
-                )
-            })
-        });
-        let own = "SELECT COUNT(*) FROM tare.active_sessions WHERE processlist_id = CONNECTION_ID() \
-             AND sql_text LIKE '%CONNECTION_ID()%'";
-        assert_eq!(one(&mut root, own), "1");
-        let joined = "SELECT COUNT(*) = (SELECT COUNT(*) FROM tare.active_sessions) FROM tare.active_sessions a \
-             JOIN tare.active_sessions b USING (thread_id)";
-        assert_eq!(one(&mut root, joined), "1", "a statement reads them once");
-    }
+    // The level of the process is that of all tests here: cli/tests/active_tables.rs has the level active.
+    let sql = format!(
+        "SELECT CONCAT_WS('|', user, db, statement, sql_text, stage, state) FROM tare.active_sessions \
+         WHERE processlist_id = {id} AND state IN ('waiting', 'blocked elsewhere')"
+    );
+    until("the sleeper sleeps", || {
+        let row: Option<String> = root.query_first(&sql).expect("rows");
+        row.as_deref().is_some_and(|row| {
+            row.starts_with(
+                "root|test|statement/sql/select|SELECT SLEEP(1000)|stage/sql/User sleep|",
+            )
+        })
+    });
+    let own = "SELECT COUNT(*) FROM tare.active_sessions WHERE processlist_id = CONNECTION_ID() \
+         AND sql_text LIKE '%CONNECTION_ID()%'";
+    assert_eq!(one(&mut root, own), "1");
+    let joined = "SELECT COUNT(*) = (SELECT COUNT(*) FROM tare.active_sessions) FROM tare.active_sessions a \
+         JOIN tare.active_sessions b USING (thread_id)";
+    assert_eq!(one(&mut root, joined), "1", "a statement reads them once");
     exec(&mut root, &format!("KILL QUERY {id}"));
     sleeps.join().expect("the sleeper");
 }
