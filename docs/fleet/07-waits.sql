@@ -1,5 +1,5 @@
--- What do active sessions do? They run, want a CPU, wait for something, or are blocked elsewhere. A thread in a
--- wait may run. Where the scheduler's word is not known, a session without a wait is unknown.
+-- What do active sessions do? They run, wait for a CPU, wait for something named, or sleep elsewhere. A thread in
+-- a wait may run. If the state is not known, a session without a wait is unknown.
 SELECT activity, ROUND(100 * SUM(seconds) / SUM(SUM(seconds)) OVER (), 1) AS percent
 FROM (
     SELECT CASE WHEN state IN ('on cpu', 'waiting for cpu', 'blocked elsewhere') THEN state
