@@ -11,6 +11,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use support::Running;
+use tare::active::{First, Outermost};
 use tare::sync::Mutex;
 use tare::{Config, Operation, Rule};
 use tare_layout::class::{Counter, counter_cell};
@@ -176,6 +177,54 @@ fn the_line_has_statement_stage_and_wait() {
     ] {
         assert_eq!(row(&running, other).0, 0, "{other}");
     }
+}
+
+#[test]
+fn a_host_that_switches_its_points_begins_an_outermost_statement() {
+    const PERIOD: u32 = 3;
+    let running = start(Rule::Active);
+    let [query, other] = [&QUERY, &OTHER].map(tare::host_lock::class_number);
+    let statement_now = || own(&running).and_then(|thread| thread.statement).expect("one");
+    let is_first = Outermost::begin(other, PERIOD);
+    assert!(is_first.is_none(), "the first of a period");
+    let first = tare::statement::start(&OTHER);
+    assert!(first.is_active());
+    tare::active::note_period(First::Statement, PERIOD);
+    assert!(Outermost::begin(other, PERIOD).is_none(), "another one runs");
+    drop(first);
+    let control = running.segment.view().control();
+    if control.no_cycles.load(Ordering::Relaxed) != 0 {
+        assert!(Outermost::begin(other, PERIOD).is_none(), "no counter times it");
+        return;
+    }
+
+    let statement = Outermost::begin(other, PERIOD).expect("it begins");
+    statement.refine(query);
+    statement.text(b"SELECT 1");
+    {
+        let nested = tare::statement::start(&OTHER);
+        nested.text("DO 2");
+        statement.refine(other);
+        statement.text(b"of the outer one");
+        assert_eq!(statement_now().text.as_deref(), Some("DO 2"));
+        assert!(Outermost::begin(other, PERIOD).is_none());
+    }
+    let now = statement_now();
+    assert_eq!(name(&running, now.head.class), QUERY.name());
+    assert_eq!((now.text.as_deref(), now.is_cut), (Some("SELECT 1"), false));
+    statement.end(true);
+    assert!(own(&running).is_none(), "it has ended");
+    let (count, sum, errors) = row(&running, ROW);
+    assert_eq!((count, errors), (3, 1));
+    assert!(sum != 0);
+    assert!(Outermost::begin(other, PERIOD + 2).is_none(), "another period");
+
+    // It ends at another level, and is counted as it began.
+    let statement = Outermost::begin(other, PERIOD).expect("it begins");
+    set(&running, Rule::Every);
+    statement.end(false);
+    assert!(Outermost::begin(other, PERIOD).is_none(), "another level");
+    assert_eq!(row(&running, ROW).0, 4);
 }
 
 #[test]

@@ -11,6 +11,12 @@ use super::exchange::NONE;
 /// In the address of a locker: the event began at the level `active`.
 pub(super) const BEGAN_ACTIVE: usize = 1;
 
+/// Whether a locker is of a wait, or of an outermost statement, that began at the level `active`.
+#[inline(always)]
+pub(super) fn began_active(locker: *mut c_void) -> bool {
+    locker.addr() & BEGAN_ACTIVE != 0
+}
+
 /// Stores the word of a wait.
 ///
 /// # Safety
@@ -31,19 +37,13 @@ pub(super) unsafe fn begin_word(state: *mut c_void, word: u64) -> *mut c_void {
 /// `locker` came from a start of this interface, and has not ended.
 #[inline(always)]
 pub(super) unsafe fn try_end(locker: *mut c_void) -> bool {
-    if locker.addr() & BEGAN_ACTIVE == 0 {
+    if !began_active(locker) {
         return false;
     }
     let state = locker.wrapping_byte_sub(BEGAN_ACTIVE).cast::<u64>();
     // SAFETY: rule 2 (`begin_word` has stored the word).
     active::end_wait(unsafe { state.read() });
     true
-}
-
-/// Whether a locker is of an outermost statement that began at the level `active`.
-#[inline(always)]
-pub(crate) fn is_outermost(locker: *mut c_void) -> bool {
-    locker.addr() & BEGAN_ACTIVE != 0
 }
 
 /// Odd while the calls about statements are those of the level `active`, where the server's reports of rows,

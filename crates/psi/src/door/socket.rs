@@ -49,6 +49,19 @@ const OPERATIONS: [Operation; 15] = [
     Operation::Select,
 ];
 
+impl Socket {
+    /// The word of a wait at the level `active`, 0 = unknown.
+    #[inline(always)]
+    pub(super) fn word_of(&self, operation: c_int) -> u64 {
+        match (OPERATIONS.get(operation as usize), self.instance.number()) {
+            (Some(&operation), id @ 1..) => {
+                Waiting::with_operation(self.word | u64::from(id), operation as u8)
+            }
+            _ => 0,
+        }
+    }
+}
+
 /// The address and port of the other end.
 ///
 /// # Safety
@@ -131,19 +144,6 @@ pub unsafe extern "C" fn start_socket_wait(
     }
     // SAFETY: rule 8 (the arguments are passed on).
     unsafe { begin(state, socket, operation, file, line) }
-}
-
-impl Socket {
-    /// The word of a wait at the level `active`, 0 = unknown.
-    #[inline(always)]
-    pub(super) fn word_of(&self, operation: c_int) -> u64 {
-        match (OPERATIONS.get(operation as usize), self.instance.number()) {
-            (Some(&operation), id @ 1..) => {
-                Waiting::with_operation(self.word | u64::from(id), operation as u8)
-            }
-            _ => 0,
-        }
-    }
 }
 
 /// # Safety

@@ -60,7 +60,7 @@ const _: () = assert!(size_of::<Locker>() <= 256);
 /// `locker` is NULL or came from [`get_thread_statement_locker`] and has not ended.
 #[inline(always)]
 pub(super) unsafe fn locker_at<'a>(locker: *mut c_void) -> Option<&'a mut Locker> {
-    if level::is_outermost(locker) {
+    if level::began_active(locker) {
         return None;
     }
     // SAFETY: rule 8 (NULL, or a locker that has not ended).
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn get_thread_statement_locker(
     state
 }
 
-/// Changes the class of a statement that is not [`level::is_outermost`].
+/// Changes the class of a statement of which [`level::began_active`] is false.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn refine_exact(locker: *mut c_void, key: u32) -> *mut c_void {
@@ -142,7 +142,7 @@ pub unsafe extern "C" fn start_statement(
     }
 }
 
-/// Sets the text of a statement that is not [`level::is_outermost`].
+/// Sets the text of a statement of which [`level::began_active`] is false.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn set_text_exact<S: Interface>(
@@ -275,7 +275,7 @@ pub unsafe extern "C" fn set_statement_no_good_index_used(locker: *mut c_void) {
     }
 }
 
-/// Ends a statement that is not [`level::is_outermost`].
+/// Ends a statement of which [`level::began_active`] is false.
 #[inline(never)]
 #[unsafe(link_section = "tare_hot")]
 pub(super) unsafe extern "C" fn end_exact<S: Interface>(

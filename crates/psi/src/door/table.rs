@@ -86,7 +86,7 @@ pub unsafe extern "C" fn open_table(share: *mut c_void, _identity: *const c_void
     catch_panic(NONE, || give(table.open()))
 }
 
-pub(super) unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
+unsafe fn handle_at<'a>(table: *mut c_void) -> Option<&'a mut Handle> {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
     unsafe { table.cast::<Handle>().as_mut() }
 }

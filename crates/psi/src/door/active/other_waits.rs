@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use engine::active::Waiting;
+use engine::table::Handle;
 
 use super::super::exchange::NONE;
 use super::super::level::begin_word;
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn start_table_io_wait(
     _line: u32,
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    let handle = unsafe { table::handle_at(table) };
+    let handle = unsafe { table.cast::<Handle>().as_ref() };
     let operation = table::OPERATIONS.get(operation as usize);
     let (Some(handle), Some(&operation)) = (handle, operation) else {
         return NONE;
@@ -77,7 +78,7 @@ pub unsafe extern "C" fn start_table_lock_wait(
     _line: u32,
 ) -> *mut c_void {
     // SAFETY: rule 1 (NULL, or an object that is not destroyed).
-    let handle = unsafe { table::handle_at(table) };
+    let handle = unsafe { table.cast::<Handle>().as_ref() };
     let lock = table::lock_of(operation, flags, table::internal_lock);
     let (Some(handle), Some(lock)) = (handle, lock) else {
         return NONE;

@@ -1,14 +1,20 @@
 //! Statements. The locker of an outermost one is its state's address with bit 0 set; nested ones are as at
 //! other levels ([`super::super::statement`]).
+//!
+//! Calls that refine or end a statement, or set its text, lead here at every level, because a statement may
+//! have begun at another one.
 
 use std::ffi::{c_char, c_void};
 
 use engine::Kind;
 use engine::active::{self, First, Outermost};
 
-use super::super::level::{BEGAN_ACTIVE, is_outermost, period};
+use super::super::exchange::catch_panic;
+use super::super::level::{BEGAN_ACTIVE, began_active, period};
 use super::super::{keys, statement};
 use crate::interface::{Interface, Outcome};
+
+const _: () = assert!(size_of::<Outermost>() <= 256);
 
 /// The outermost statement of a locker.
 ///
@@ -18,7 +24,7 @@ use crate::interface::{Interface, Outcome};
 unsafe fn outermost_at<'a>(locker: *mut c_void) -> Option<&'a Outermost> {
     let place = locker.wrapping_byte_sub(BEGAN_ACTIVE).cast::<Outermost>();
     // SAFETY: rule 8 (stored by `get_thread_statement_locker`).
-    is_outermost(locker).then(|| unsafe { &*place })
+    began_active(locker).then(|| unsafe { &*place })
 }
 
 #[unsafe(link_section = "tare_active")]
@@ -107,5 +113,6 @@ pub unsafe extern "C" fn end_statement<S: Interface>(
     };
     // SAFETY: rule 5 (laid out as the release declares).
     let outcome = unsafe { S::FIELDS.outcome(diagnostics) };
-    statement.end(matches!(outcome, Outcome::Failed { .. }));
+    let has_failed = matches!(outcome, Outcome::Failed { .. });
+    catch_panic((), || statement.end(has_failed));
 }

@@ -28,6 +28,8 @@ use crate::point::{stage, transaction};
 const FAILED: u8 = effective::HISTORY;
 /// The bits that a statement takes over from its row's class.
 const BITS: u8 = effective::COUNT | effective::TIME | effective::OTHER_CLOCK;
+/// Those of a statement that the counter times, as nearly always.
+const COUNTED_BY_COUNTER: u8 = effective::COUNT | effective::TIME;
 
 /// Whether statements that begin now are of the level `active`.
 #[inline(always)]
@@ -185,10 +187,7 @@ impl Statement {
 /// The outermost statement of a thread at the level `active`: for a host that switches what its own points
 /// call, and gives it a place. Its class, start and text are in the thread's line.
 #[derive(Debug)]
-pub struct Outermost {
-    line: *const Activity,
-    bits: u8,
-}
+pub struct Outermost(*const Activity);
 
 impl Outermost {
     /// Begins a statement of the class with this number. `None`: nothing was done, because another one runs,
@@ -200,7 +199,7 @@ impl Outermost {
         let local = attached()?;
         let line = &local.slot.activity;
         let bits = local.bits(local.number(&active::STATEMENT)) & BITS;
-        if bits != effective::COUNT | effective::TIME
+        if bits != COUNTED_BY_COUNTER
             || local.statements.get() != 0
             || !is_settled(line, First::Statement, period)
         {
@@ -214,21 +213,21 @@ impl Outermost {
             ..activity::Statement::default()
         };
         line.change(|line| line.set(new));
-        Some(Self { line, bits })
+        Some(Self(line))
     }
 
     /// Its line, if it is the thread's innermost statement.
     #[inline(always)]
     fn line(&self) -> Option<&Activity> {
         hot::activity()
-            .filter(|line| ptr::eq(*line, self.line) && line.depth.load(Ordering::Relaxed) == 1)
+            .filter(|line| ptr::eq(*line, self.0) && line.depth.load(Ordering::Relaxed) == 1)
     }
 
     /// The local of its thread, if it is its innermost statement.
     #[inline(always)]
     fn local<'a>(&self) -> Option<&'a Local> {
         attached()
-            .filter(|local| ptr::eq(&local.slot.activity, self.line) && local.statements.get() == 1)
+            .filter(|local| ptr::eq(&local.slot.activity, self.0) && local.statements.get() == 1)
     }
 
     /// Changes its class.
@@ -258,7 +257,7 @@ impl Outermost {
             transaction::end_of_statement(local, now, has_failed);
         }
         let start = line.began.load(Ordering::Relaxed);
-        count(local, self.bits, start, now, has_failed);
+        count(local, COUNTED_BY_COUNTER, start, now, has_failed);
         leave(local, 0, now);
     }
 }
@@ -294,12 +293,10 @@ fn store(area: &[AtomicU64], bytes: &[u8]) {
 #[inline(always)]
 fn count(local: &Local, bits: u8, start: u64, now: u64, has_failed: bool) {
     let class = local.number(&active::STATEMENT);
-    let by_counter = effective::TIME | effective::OTHER_CLOCK;
-    if bits & by_counter == effective::TIME
+    let ticks = now.wrapping_sub(start);
+    if bits & BITS == COUNTED_BY_COUNTER
         && !has_failed
-        && local
-            .try_time_fast(class, 0, now.wrapping_sub(start), 1)
-            .is_some()
+        && local.try_time_fast(class, 0, ticks, 1).is_some()
     {
         return;
     }
