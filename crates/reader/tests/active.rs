@@ -184,17 +184,27 @@ fn a_host_that_switches_its_points_begins_an_outermost_statement() {
     const PERIOD: u32 = 3;
     let running = start(Rule::Active);
     let [query, other] = [&QUERY, &OTHER].map(tare::host_lock::class_number);
-    let statement_now = || own(&running).and_then(|thread| thread.statement).expect("one");
+    let statement_now = || {
+        own(&running)
+            .and_then(|thread| thread.statement)
+            .expect("one")
+    };
     let is_first = Outermost::begin(other, PERIOD);
     assert!(is_first.is_none(), "the first of a period");
     let first = tare::statement::start(&OTHER);
     assert!(first.is_active());
     tare::active::note_period(First::Statement, PERIOD);
-    assert!(Outermost::begin(other, PERIOD).is_none(), "another one runs");
+    assert!(
+        Outermost::begin(other, PERIOD).is_none(),
+        "another one runs"
+    );
     drop(first);
     let control = running.segment.view().control();
     if control.no_cycles.load(Ordering::Relaxed) != 0 {
-        assert!(Outermost::begin(other, PERIOD).is_none(), "no counter times it");
+        assert!(
+            Outermost::begin(other, PERIOD).is_none(),
+            "no counter times it"
+        );
         return;
     }
 
@@ -217,7 +227,10 @@ fn a_host_that_switches_its_points_begins_an_outermost_statement() {
     let (count, sum, errors) = row(&running, ROW);
     assert_eq!((count, errors), (3, 1));
     assert!(sum != 0);
-    assert!(Outermost::begin(other, PERIOD + 2).is_none(), "another period");
+    assert!(
+        Outermost::begin(other, PERIOD + 2).is_none(),
+        "another period"
+    );
 
     // It ends at another level, and is counted as it began.
     let statement = Outermost::begin(other, PERIOD).expect("it begins");
