@@ -13,9 +13,9 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use mysql::prelude::Queryable;
-use tare_history::{NoRowLocks, Sample, Schedule, SegmentSource, Source, State};
+use tare_history::{NoRowLocks, Sample, SegmentSource, Source, State};
 use tare_reader::estimate::{Estimate, Moments};
-use tare_reader::{Segment, Target};
+use tare_reader::{Schedule, Segment, Target};
 
 use servers::{Engine, Server, Version, run};
 

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use tare_reader::Schedule;
+
 use crate::error::Error;
 use crate::exact::{Due, ExactWindows};
 use crate::growth::Growth;
 use crate::query::{Query, QueryError};
 use crate::retention::Retention;
 use crate::sample::{Moment, Source};
-use crate::schedule::Schedule;
 use crate::writer::Writer;
 
 /// Options of a recorder.

@@ -8,10 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use tare::{Config, Operation, Rule};
-use tare_history::{Moment, NoRowLocks, Schedule, SegmentSource, Source, State};
+use tare_history::{Moment, NoRowLocks, SegmentSource, Source, State};
 use tare_layout::control::host::FOLLOWS;
 use tare_layout::sampling::GROUPS;
-use tare_reader::Segment;
+use tare_reader::{Schedule, Segment};
 use tare_reader::estimate::Moments;
 
 tare::classes! {

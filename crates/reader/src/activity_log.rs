@@ -11,12 +11,13 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::attach::Segment;
+use crate::schedule::Schedule;
 use crate::scheduler::State;
 use crate::sessions::{Session, SessionReader};
 use crate::task::TICK;
 
 /// Moments per second.
-pub const RATE: u32 = 10;
+pub const RATE: f64 = 10.0;
 
 /// For how long samples are stored.
 pub const MAX_AGE: Duration = Duration::from_secs(3600);
@@ -264,8 +265,9 @@ impl ActivityLog {
         reader.is_some()
     }
 
-    /// Samples the threads that run a statement, for so many seconds.
-    fn sample(&self, seconds: f64) {
+    /// Samples the threads that run a statement.
+    fn sample(&self, schedule: &mut Schedule) {
+        let seconds = schedule.represent(Instant::now()).as_secs_f64();
         let sessions = {
             let mut reader = lock(&self.reader);
             self.refresh(&mut reader);
@@ -312,23 +314,17 @@ impl ActivityLog {
     }
 }
 
-/// The sampling thread. Time is divided into intervals, with one moment at a random time in each. A moment
-/// represents its interval, and those before in which the thread did not run.
+/// The sampling thread.
 fn sample_until_dropped(log: &Weak<ActivityLog>) {
-    let interval = Duration::from_secs(1) / RATE;
-    let began = Instant::now();
     if let Some(log) = log.upgrade() {
         log.subject.begin_thread();
     }
-    let mut sampled = 0;
+    let mut schedule = Schedule::new(RATE);
     loop {
-        let next = sampled.max((began.elapsed().as_secs_f64() / interval.as_secs_f64()) as u32);
-        let moment = began + interval.mul_f64(f64::from(next) + fastrand::f64());
-        thread::sleep(moment.saturating_duration_since(Instant::now()));
+        let next = schedule.next(Instant::now());
+        thread::sleep(next.saturating_duration_since(Instant::now()));
         let Some(log) = log.upgrade() else { return };
-        let seconds = interval.as_secs_f64() * f64::from(next + 1 - sampled);
-        sampled = next + 1;
-        log.sample(seconds);
+        log.sample(&mut schedule);
     }
 }
 

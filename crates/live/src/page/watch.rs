@@ -6,7 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tare_history::{Answer, QueryError, Schedule};
+use tare_history::{Answer, QueryError};
+use tare_reader::Schedule;
 use tare_reader::process::{cpu_seconds, resident_bytes};
 
 use super::timeline::Timeline;
