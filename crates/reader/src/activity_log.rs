@@ -108,6 +108,8 @@ pub struct Sample {
 pub struct Moment {
     /// The time.
     pub at: SystemTime,
+    /// The same by the clock that nobody sets.
+    pub instant: Instant,
     /// The time that it represents, in seconds.
     pub seconds: f64,
     /// The threads that ran a statement.
@@ -142,14 +144,11 @@ impl Moments {
 
     /// Adds a moment, and drops those that are too old or too many.
     fn add(&mut self, moment: Moment, max_bytes: usize) {
-        let too_old = moment.at.checked_sub(MAX_AGE);
+        let now = moment.instant;
+        let is_old = |moment: &Arc<Moment>| now.saturating_duration_since(moment.instant) > MAX_AGE;
         self.bytes += moment.bytes();
         self.all.push_back(Arc::new(moment));
-        while self
-            .all
-            .front()
-            .is_some_and(|first| Some(first.at) < too_old)
-        {
+        while self.all.front().is_some_and(is_old) {
             self.drop_oldest(1);
         }
         self.added += 1;
@@ -267,7 +266,8 @@ impl ActivityLog {
 
     /// Samples the threads that run a statement.
     fn sample(&self, schedule: &mut Schedule) {
-        let seconds = schedule.represent(Instant::now()).as_secs_f64();
+        let instant = Instant::now();
+        let seconds = schedule.represent(instant).as_secs_f64();
         let sessions = {
             let mut reader = lock(&self.reader);
             self.refresh(&mut reader);
@@ -286,6 +286,7 @@ impl ActivityLog {
         });
         let moment = Moment {
             at: sessions.at,
+            instant,
             seconds,
             samples: samples.collect(),
         };
@@ -349,7 +350,7 @@ mod tests {
         }
     }
 
-    fn add(moments: &mut Moments, at: SystemTime, users: &[String], max_bytes: usize) {
+    fn add(moments: &mut Moments, instant: Instant, users: &[String], max_bytes: usize) {
         let samples = users.iter().map(|user| Sample {
             thread_id: 1,
             processlist_id: None,
@@ -357,7 +358,9 @@ mod tests {
             description: moments.intern(description(user)),
         });
         let moment = Moment {
-            at,
+            // Somebody sets this clock back all the time.
+            at: SystemTime::UNIX_EPOCH,
+            instant,
             seconds: 0.1,
             samples: samples.collect(),
         };
@@ -373,7 +376,7 @@ mod tests {
 
     #[test]
     fn samples_share_their_descriptions_and_stay_an_hour() {
-        let start = SystemTime::UNIX_EPOCH + MAX_AGE;
+        let start = Instant::now();
         let mut moments = Moments::default();
         for second in 0..2 * MAX_AGE.as_secs() {
             let users = [
@@ -407,7 +410,7 @@ mod tests {
         let mut moments = Moments::default();
         for number in 0..2_000 {
             let users: Vec<String> = (0..5).map(|user| format!("{number}-{user}")).collect();
-            add(&mut moments, SystemTime::UNIX_EPOCH, &users, LIMIT);
+            add(&mut moments, Instant::now(), &users, LIMIT);
             assert!(moments.bytes <= LIMIT);
             assert_eq!(moments.bytes, sum(&moments));
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use tare_mysql::error::SqlError;
 use tare_mysql::secret::redact;
@@ -136,8 +136,9 @@ fn estimate<K: Clone + Eq + Hash>(
 ) -> Vec<ActiveTime<K>> {
     let mut by_state: HashMap<K, [f64; State::ALL.len()]> = HashMap::new();
     let mut categories = Moments::default();
+    let start = moments.first().map(|first| first.instant);
     for moment in moments {
-        let at = moment.at.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let at = start.map_or(Duration::ZERO, |start| moment.instant - start);
         categories.begin(at.as_secs_f64(), moment.seconds);
         for sample in &moment.samples {
             let description = &sample.description;
