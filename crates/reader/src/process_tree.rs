@@ -10,21 +10,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use rustix::process::{Resource, getrlimit};
-
 use crate::process::{PROC, Stat, children_of, stat_line_of};
 use crate::process_usage::{CpuOfProcesses, Io, Usage, UsageByName};
 use crate::scheduler::{Activity, State, TaskReading};
-use crate::task::{Accounting, CpuShare, Sleep, TaskFiles};
+use crate::task::{Accounting, CpuShare, OpenThreads, Sleep, TaskFiles};
 
 /// Threads that are observed.
 const MAX_THREADS: usize = 10_000;
-
-/// Threads whose files stay open, two for each; those of others are opened each time.
-const MAX_OPEN: usize = 200;
-
-/// File descriptors that are left to the rest of this process.
-const RESERVED_DESCRIPTORS: u64 = 64;
 
 /// A thread that has not run for so long is idle.
 const IDLE_AFTER: Duration = Duration::from_secs(10);
@@ -157,9 +149,7 @@ pub struct ProcessTree {
     threads: BTreeMap<u32, Thread>,
     by_name: UsageByName,
     cpu: CpuOfProcesses,
-    /// How many threads have open files, and how many may.
-    open: usize,
-    max_open: usize,
+    open: OpenThreads,
     /// The id that the kernel gave last, when the list of threads was read.
     newest: Option<String>,
     listed: Option<Instant>,
@@ -201,8 +191,7 @@ impl ProcessTree {
             threads: BTreeMap::new(),
             by_name: UsageByName::default(),
             cpu: CpuOfProcesses::default(),
-            open: 0,
-            max_open: max_open(getrlimit(Resource::Nofile).current),
+            open: OpenThreads::new(),
             newest: None,
             listed: None,
             may_read_system_calls: true,
@@ -367,10 +356,7 @@ impl ProcessTree {
                 let (files, sleep) =
                     TaskFiles::open(&directory(), &mut self.may_read_system_calls).ok()?;
                 let accounting = files.read_accounting().ok()?;
-                if self.open < self.max_open {
-                    self.open += 1;
-                    thread.files = Some(files);
-                }
+                thread.files = self.open.retain(files);
                 (sleep, accounting)
             }
         };
@@ -404,15 +390,9 @@ impl ProcessTree {
 
     fn remove_thread(&mut self, id: u32) {
         if let Some(thread) = self.threads.remove(&id) {
-            self.open -= usize::from(thread.files.is_some());
+            self.open.close(thread.files);
         }
     }
-}
-
-/// How many threads may have open files if this process may open so many.
-fn max_open(descriptors: Option<u64>) -> usize {
-    let left = descriptors.map_or(u64::MAX, |all| all.saturating_sub(RESERVED_DESCRIPTORS));
-    usize::try_from(left / 4).map_or(MAX_OPEN, |threads| threads.min(MAX_OPEN))
 }
 
 fn task_directory(proc: &Path, pid: u32, id: u32) -> PathBuf {

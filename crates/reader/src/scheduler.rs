@@ -11,7 +11,7 @@ use tare_layout::View;
 
 use crate::active::{ActiveThread, active_thread};
 use crate::system_call;
-use crate::task::{CpuShare, Sleep, TaskFiles};
+use crate::task::{CpuShare, OpenThreads, Sleep, TaskFiles};
 
 /// What a thread does at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,26 +75,14 @@ pub struct Activity {
     pub system_call: Option<Arc<str>>,
 }
 
-/// Threads whose files stay open; those of others are opened each time.
-const MAX_OPEN: usize = 200;
-
-/// A thread of the process whose files are open.
+/// A thread of the process.
+#[derive(Default)]
 struct Task {
-    files: TaskFiles,
+    /// Open if there are few threads.
+    files: Option<TaskFiles>,
     share: CpuShare,
     /// The number of the moment at which the thread was last read.
     moment: u64,
-}
-
-impl Task {
-    /// Reads the thread's share of CPU time, if it is used.
-    fn complete(&mut self, sleep: Sleep) -> io::Result<TaskReading> {
-        let cpu_share = match self.share.is_needed(sleep) {
-            true => self.share.update(self.files.read_accounting()?),
-            false => None,
-        };
-        Ok(TaskReading { sleep, cpu_share })
-    }
 }
 
 /// What the kernel says of a thread.
@@ -107,6 +95,15 @@ pub(crate) struct TaskReading {
 }
 
 impl TaskReading {
+    /// Reads the share of CPU time of a thread, of which `sleep` was read before, if it is used.
+    fn complete(sleep: Sleep, files: &TaskFiles, share: &mut CpuShare) -> io::Result<Self> {
+        let cpu_share = match share.is_needed(sleep) {
+            true => share.update(files.read_accounting()?),
+            false => None,
+        };
+        Ok(Self { sleep, cpu_share })
+    }
+
     /// What the thread does, which is or is not inside a wait.
     pub fn activity(&self, has_wait: bool, random: &mut fastrand::Rng) -> Activity {
         let state = State::new(self, has_wait, random.f64());
@@ -122,7 +119,8 @@ impl TaskReading {
 pub struct Scheduler {
     /// `/proc/PID`.
     process: PathBuf,
-    open: HashMap<u64, Task>,
+    tasks: HashMap<u64, Task>,
+    open: OpenThreads,
     /// Whether `syscall` may be read, as far as is known.
     may_read_system_calls: bool,
     /// Why states are unknown, if they are.
@@ -147,7 +145,8 @@ impl Scheduler {
             is_readable: unreadable.is_none(),
             problem: unreadable.or_else(|| (!has_schedstat).then(missing)),
             process,
-            open: HashMap::new(),
+            tasks: HashMap::new(),
+            open: OpenThreads::new(),
             may_read_system_calls: true,
             moment: 0,
             random: fastrand::Rng::new(),
@@ -159,11 +158,17 @@ impl Scheduler {
         self.problem.as_deref()
     }
 
-    /// Begins a moment of sampling. Threads that were not read at the last one are closed if there are many.
+    /// Begins a moment of sampling. Threads that were not read at the last one are forgotten if there are many.
     pub fn begin_moment(&mut self) {
-        if self.open.len() >= MAX_OPEN {
-            let last = self.moment;
-            self.open.retain(|_, task| task.moment == last);
+        if self.open.is_full() {
+            let (last, open) = (self.moment, &mut self.open);
+            self.tasks.retain(|_, task| {
+                let is_recent = task.moment == last;
+                if !is_recent {
+                    open.close(task.files.take());
+                }
+                is_recent
+            });
         }
         self.moment += 1;
     }
@@ -191,26 +196,27 @@ impl Scheduler {
     }
 
     fn task(&mut self, os_id: u64) -> Option<TaskReading> {
-        if let Some(task) = self.open.get_mut(&os_id) {
-            task.moment = self.moment;
-            let sleep = task.files.read_sleep();
-            if let Ok(reading) = sleep.and_then(|sleep| task.complete(sleep)) {
+        let task = self.tasks.entry(os_id).or_default();
+        task.moment = self.moment;
+        if let Some(files) = &task.files {
+            let sleep = files.read_sleep();
+            let reading =
+                sleep.and_then(|sleep| TaskReading::complete(sleep, files, &mut task.share));
+            if let Ok(reading) = reading {
                 return Some(reading);
             }
             // The thread has ended, and another one may have its id.
-            self.open.remove(&os_id);
+            self.open.close(task.files.take());
+            task.share = CpuShare::default();
         }
         let directory = self.process.join("task").join(os_id.to_string());
-        let (files, sleep) = TaskFiles::open(&directory, &mut self.may_read_system_calls).ok()?;
-        let mut task = Task {
-            files,
-            share: CpuShare::default(),
-            moment: self.moment,
+        let Ok((files, sleep)) = TaskFiles::open(&directory, &mut self.may_read_system_calls)
+        else {
+            self.tasks.remove(&os_id);
+            return None;
         };
-        let reading = task.complete(sleep).ok();
-        if self.open.len() < MAX_OPEN {
-            self.open.insert(os_id, task);
-        }
+        let reading = TaskReading::complete(sleep, &files, &mut task.share).ok();
+        task.files = self.open.retain(files);
         reading
     }
 }
@@ -344,6 +350,35 @@ mod tests {
             scheduler.begin_moment();
             assert_eq!(scheduler.read(7, false).state, State::Unknown);
         }
+    }
+
+    #[test]
+    fn a_thread_whose_files_are_not_open_has_the_share_of_late() {
+        let text = "running\n";
+        let files = [
+            STATUS,
+            ("schedstat", "9 9 9\n"),
+            ("task/7/syscall", text),
+            ("task/7/schedstat", "5000 0 1\n"),
+            ("task/8/syscall", text),
+            ("task/8/schedstat", "5000 0 1\n"),
+        ];
+        let proc = Proc::new("many", &files);
+        let mut scheduler = Scheduler::of(proc.0.clone());
+        scheduler.open = OpenThreads::with_limit(1);
+        let mut read = |os_id| {
+            scheduler.begin_moment();
+            let has_space = !scheduler.open.is_full();
+            (scheduler.read(os_id, false).state, has_space)
+        };
+        assert_eq!(read(7), (State::OnCpu, true));
+        assert_eq!(read(8), (State::OnCpu, false));
+        std::thread::sleep(crate::task::TICK);
+        // It got no CPU since.
+        proc.write("task/8/schedstat", "5000 5000 2\n");
+        let waits = (0..20).map(|_| read(8).0);
+        let waits = waits.filter(|state| *state == State::WaitingForCpu);
+        assert_eq!(waits.count(), 20);
     }
 
     #[test]

@@ -10,6 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Resource, getrlimit};
+
 use crate::process::Stat;
 
 /// CPU time and time without a CPU of a thread since its start, in nanoseconds.
@@ -42,10 +44,9 @@ impl Accounting {
         }
     }
 
-    /// The share of CPU time in what was added since `before`. A thread that got no CPU time waited for one.
-    fn cpu_share(self, before: Self) -> f64 {
-        let cpu = self.cpu.saturating_sub(before.cpu) as f64;
-        let delay = self.delay.saturating_sub(before.delay) as f64;
+    /// The share of CPU time in this. A thread that got no CPU time waited for one.
+    fn cpu_share(self) -> f64 {
+        let (cpu, delay) = (self.cpu as f64, self.delay as f64);
         if cpu == 0.0 { 0.0 } else { cpu / (cpu + delay) }
     }
 }
@@ -84,7 +85,7 @@ impl CpuShare {
             self.before = self.next.map(|(before, _)| before);
             self.next = Some((now, Instant::now()));
         }
-        Some(now.cpu_share(self.before.unwrap_or_default()))
+        Some(now.since(self.before.unwrap_or_default()).cpu_share())
     }
 }
 
@@ -95,6 +96,53 @@ pub(crate) struct Sleep {
     pub is_asleep: Option<bool>,
     /// The number of the system call in which it sleeps; -1: it sleeps in none, for instance for a page.
     pub system_call: Option<i64>,
+}
+
+/// Threads of one process whose files stay open, two for each; those of others are opened each time.
+const MAX_OPEN: usize = 200;
+
+/// File descriptors that are left to the rest of this process.
+const RESERVED_DESCRIPTORS: u64 = 64;
+
+/// Of how many threads files are open, and may be.
+#[derive(Debug)]
+pub(crate) struct OpenThreads {
+    count: usize,
+    limit: usize,
+}
+
+impl OpenThreads {
+    /// None, and as many as this process may open files for.
+    pub fn new() -> Self {
+        Self::with_limit(max_open(getrlimit(Resource::Nofile).current))
+    }
+
+    pub fn with_limit(limit: usize) -> Self {
+        Self { count: 0, limit }
+    }
+
+    /// Whether the files of another thread are opened each time.
+    pub fn is_full(&self) -> bool {
+        self.count >= self.limit
+    }
+
+    /// Keeps the files of one more thread open if there may be one more.
+    pub fn retain(&mut self, files: TaskFiles) -> Option<TaskFiles> {
+        let has_space = !self.is_full();
+        self.count += usize::from(has_space);
+        has_space.then_some(files)
+    }
+
+    /// Closes the files of a thread.
+    pub fn close(&mut self, files: Option<TaskFiles>) {
+        self.count -= usize::from(files.is_some());
+    }
+}
+
+/// How many threads may have open files if this process may open so many.
+fn max_open(descriptors: Option<u64>) -> usize {
+    let left = descriptors.map_or(u64::MAX, |all| all.saturating_sub(RESERVED_DESCRIPTORS));
+    usize::try_from(left / 4).map_or(MAX_OPEN, |threads| threads.min(MAX_OPEN))
 }
 
 /// The open files of a thread.
@@ -116,7 +164,7 @@ impl TaskFiles {
         if *may_read_system_calls {
             match File::open(directory.join("syscall")) {
                 Ok(sleep) => {
-                    let files = Self::with(directory, sleep, true);
+                    let files = Self::with(directory, sleep, true)?;
                     match files.read_sleep() {
                         // Opening is allowed where reading is not.
                         Err(error) if is_denied(&error) => *may_read_system_calls = false,
@@ -128,17 +176,22 @@ impl TaskFiles {
                 Err(_) => {}
             }
         }
-        let files = Self::with(directory, File::open(directory.join("stat"))?, false);
+        let files = Self::with(directory, File::open(directory.join("stat"))?, false)?;
         let sleep = files.read_sleep()?;
         Ok((files, sleep))
     }
 
-    fn with(directory: &Path, sleep: File, has_system_call: bool) -> Self {
-        Self {
-            schedstat: File::open(directory.join("schedstat")).ok(),
+    fn with(directory: &Path, sleep: File, has_system_call: bool) -> io::Result<Self> {
+        let schedstat = match File::open(directory.join("schedstat")) {
+            // A kernel without it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            file => Some(file?),
+        };
+        Ok(Self {
+            schedstat,
             sleep,
             has_system_call,
-        }
+        })
     }
 
     /// Reads whether the thread sleeps.
@@ -205,16 +258,23 @@ mod tests {
             delay,
             slices: 2,
         };
-        assert_eq!(at(50, 10).cpu_share(at(20, 0)), 0.75);
-        assert_eq!(at(50, 10).cpu_share(at(50, 10)), 0.0, "it got no CPU time");
-        assert_eq!(at(50, 10).cpu_share(at(50, 0)), 0.0);
-        assert_eq!(at(5, 0).cpu_share(at(50, 10)), 0.0, "of another thread");
+        let share = |now: Accounting, before| now.since(before).cpu_share();
+        assert_eq!(share(at(50, 10), at(20, 0)), 0.75);
+        assert_eq!(share(at(50, 10), at(50, 10)), 0.0, "it got no CPU time");
+        assert_eq!(share(at(50, 10), at(50, 0)), 0.0);
+        assert_eq!(share(at(6, 2), at(50, 10)), 0.75, "of another thread");
         assert_eq!(at(50, 10).since(at(20, 4)).cpu, 30);
         assert_eq!(at(5, 1).since(at(50, 10)), at(5, 1), "of another thread");
         assert_eq!(Accounting::parse("70 30 2\n"), Some(at(70, 30)));
         for nothing in ["0 0 0\n", "", "70 30", "x 1 2"] {
             assert_eq!(Accounting::parse(nothing), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn open_files_are_bounded_by_the_limit_of_descriptors() {
+        assert_eq!((max_open(None), max_open(Some(1024))), (MAX_OPEN, MAX_OPEN));
+        assert_eq!((max_open(Some(100)), max_open(Some(20))), (9, 0));
     }
 
     #[test]

@@ -101,31 +101,29 @@ fn an_id_that_is_used_again_is_another_process() {
 #[test]
 fn open_files_and_threads_are_bounded() {
     let proc = Proc::new("bounds");
-    let threads = MAX_OPEN as u32 + 50;
+    let threads = 30;
     proc.process(10, 1, 500, threads, "");
-    assert_eq!((max_open(None), max_open(Some(1024))), (MAX_OPEN, MAX_OPEN));
-    assert_eq!((max_open(Some(100)), max_open(Some(20))), (9, 0));
     let mut tree = proc.tree(10);
-    tree.max_open = MAX_OPEN;
     for thread in tree.threads.values_mut() {
         thread.files = None;
     }
-    tree.open = 0;
-    let open = |tree: &ProcessTree| {
-        let files = tree
-            .threads
-            .values()
-            .filter(|thread| thread.files.is_some());
-        (tree.open, files.count())
+    tree.open = OpenThreads::with_limit(20);
+    let mut read = || {
+        let read = tree.read().expect("it runs").len();
+        let threads = tree.threads.values();
+        let open = threads.filter(|thread| thread.files.is_some()).count();
+        (read, open, tree.threads.len())
     };
-    assert_eq!(tree.read().expect("it runs").len(), threads as usize);
-    assert_eq!(open(&tree), (MAX_OPEN, MAX_OPEN));
+    assert_eq!(read(), (30, 20, 30));
     for id in 11..10 + threads {
         proc.remove(&format!("10/task/{id}"));
     }
     proc.start_any(9);
-    assert_eq!(tree.read().expect("it runs").len(), 1);
-    assert_eq!((open(&tree), tree.threads.len()), ((1, 1), 1));
+    assert_eq!(read(), (1, 1, 1));
+    // Others take the places of those that have ended.
+    proc.process(10, 1, 500, threads, "");
+    proc.start_any(8);
+    assert_eq!(read(), (30, 20, 30));
 }
 
 #[test]
