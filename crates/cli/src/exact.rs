@@ -4,9 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tare_history::{Condition, ExactRule, ExactWindows, Source};
-use tare_layout::sampling::WAIT;
-use tare_reader::Segment;
 use tare_reader::exact::MAX_LENGTH;
+use tare_reader::{ExactError, ExactWindow, Segment};
 
 use crate::exit::{FAILED, Failure};
 use crate::record::time;
@@ -85,16 +84,10 @@ impl ExactOptions {
     }
 }
 
-/// Why no window opens at present.
+/// Why no window opens at the present level.
 fn warning(segment: &Segment) -> Option<String> {
-    let control = segment.view().control();
-    let level = control.rule(WAIT);
-    (!control.returns_to_active()).then(|| {
-        format!(
-            "exact windows open only at the level active, and the level is {level}: UPDATE \
-             tare.setup_sampling SET sampling = 'active'"
-        )
-    })
+    let error = ExactWindow::check(segment).err()?;
+    matches!(error, ExactError::NotActive { .. }).then(|| error.to_string())
 }
 
 fn length(text: &str) -> Result<Duration, String> {

@@ -64,10 +64,10 @@ impl Busy {
     }
 
     /// A recorder with a rule that holds.
-    fn record(&self, directory: &Directory, more: &[&str]) -> Command {
+    fn record(&self, directory: &Directory, rate: &str, more: &[&str]) -> Command {
         let pid = self.server.pid().to_string();
         let condition = "active_sessions > 0.5 for 1s";
-        let mut command = directory.tare(["record", "--pid", &pid, "--rate", "50"]);
+        let mut command = directory.tare(["record", "--pid", &pid, "--rate", rate]);
         command
             .args(["--dir", "history", "--exact-when", condition])
             .args(more)
@@ -110,7 +110,7 @@ fn a_window_opens_while_the_condition_holds_and_its_rows_are_exact() {
     let busy = Busy::start();
     let directory = Directory::new("exact");
     let more = ["--exact-for", "1s", "--budget", "100%"];
-    let mut recorder = Process::start(&mut busy.record(&directory, &more));
+    let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
     let opened = line(&mut recorder, "exact window opened for 1 s: ");
     assert!(opened.contains("active_sessions > 0.5 for 1s, and active_sessions is "));
     let ended = line(&mut recorder, "exact window ended after ");
@@ -144,11 +144,36 @@ fn a_window_opens_while_the_condition_holds_and_its_rows_are_exact() {
 }
 
 #[test]
+fn a_window_ends_at_its_time_however_far_moments_are_apart() {
+    let busy = Busy::start();
+    let directory = Directory::new("exact-seldom");
+    let more = ["--exact-for", "1s", "--budget", "100%"];
+    let mut recorder = Process::start(&mut busy.record(&directory, "0.2", &more));
+    line(&mut recorder, "exact window opened");
+    line(&mut recorder, "exact window ended after ");
+    recorder.signal("INT");
+    assert!(recorder.wait().success());
+    // The growth of the window has no moment at which events were not exact.
+    let history = directory.path().join("history");
+    let moments = rows(&history.join("moments"));
+    let growth = rows(&history.join("growth"));
+    let time = |row: &serde_json::Value| row["sampled_at"].to_string();
+    let window = growth.iter().filter(|row| row["is_exact"] == 1);
+    let end = window.map(time).max().expect("exact growth");
+    let before = growth.iter().filter(|row| row["is_exact"] == 0);
+    let start = before.map(time).filter(|time| *time < end).max();
+    let start = start.expect("growth before the window");
+    let within = moments.iter().filter(|row| (&start..&end).contains(&&time(row)));
+    let inexact = within.filter(|row| row["is_exact"] == 0).count();
+    assert_eq!(inexact, 0, "{start} to {end}: {moments:?}");
+}
+
+#[test]
 fn the_budget_refuses_a_window() {
     let busy = Busy::start();
     let directory = Directory::new("exact-budget");
     let more = ["--exact-for", "10s", "--budget", "0.001%"];
-    let mut recorder = Process::start(&mut busy.record(&directory, &more));
+    let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
     let refused = line(&mut recorder, "exact window refused by the budget: ");
     assert!(refused.contains("0.001 % of the "), "{refused}");
     assert!(busy.is_at("active"));
@@ -168,7 +193,7 @@ fn a_window_ends_with_its_recorder() {
     for signal in ["INT", "TERM", "KILL"] {
         let directory = Directory::new("exact-ends");
         let more = ["--exact-for", "4s", "--budget", "100%"];
-        let mut recorder = Process::start(&mut busy.record(&directory, &more));
+        let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
         line(&mut recorder, "exact window opened");
         recorder.signal(signal);
         let ended = recorder.wait();
@@ -188,7 +213,7 @@ fn a_change_of_a_rule_ends_a_window_and_stays() {
     let busy = Busy::start();
     let directory = Directory::new("exact-update");
     let more = ["--exact-for", "8s", "--budget", "100%"];
-    let mut recorder = Process::start(&mut busy.record(&directory, &more));
+    let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
     line(&mut recorder, "exact window opened");
     let update = "UPDATE tare.setup_sampling SET sampling = '1/4'";
     busy.server.connect().query_drop(update).expect("changed");

@@ -133,7 +133,18 @@ impl<'a> Recorder<'a> {
         let mut schedule = Schedule::new(self.options.rate);
         let mut ended = self.record_growth(source, &mut server, notify).err();
         while ended.is_none() {
-            if !self.wait_until(schedule.next(Instant::now()), began) {
+            let next = schedule.next(Instant::now());
+            // The next moment may be long after the end of the window.
+            let end = self.windows.as_ref().and_then(ExactWindows::end_time);
+            if let Some(end) = end.filter(|end| *end < next)
+                && self.wait_until(end, began)
+            {
+                ended = self.end_window(source, &mut server, notify).err();
+                if ended.is_some() {
+                    break;
+                }
+            }
+            if !self.wait_until(next, began) {
                 ended = Some(EndReason::Stopped);
                 break;
             }

@@ -72,12 +72,15 @@ impl ExactWindow {
     /// # Errors
     /// [`ExactError`].
     pub fn open(segment: &Arc<Segment>, length: Duration) -> Result<Self, ExactError> {
-        Self::check(segment)?;
         let control = segment.writable()?.control();
-        let until = monotonic_ns() + length.min(MAX_LENGTH).as_nanos() as u64;
-        if !control.open_exact_window(until) {
-            return Err(ExactError::Open { left: length });
-        }
+        let until = loop {
+            Self::check(segment)?;
+            let until = monotonic_ns() + length.min(MAX_LENGTH).as_nanos() as u64;
+            // Another reader may have been faster.
+            if control.open_exact_window(until) {
+                break until;
+            }
+        };
         let window = Self {
             segment: Arc::clone(segment),
             until,

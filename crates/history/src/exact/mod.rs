@@ -108,6 +108,11 @@ impl ExactWindows {
         self.open.is_some()
     }
 
+    /// When the window is to be [ended](Self::end), if one is open.
+    pub fn end_time(&self) -> Option<Instant> {
+        self.open.as_ref().map(|open| open.opened + self.length)
+    }
+
     /// Whether the program counts every event now.
     pub fn is_exact(&self) -> bool {
         is_exact(self.segment.view())
@@ -174,6 +179,8 @@ impl ExactWindows {
         report: &mut dyn FnMut(String),
     ) -> Result<(), QueryError> {
         let cost_before = read_cost(server)?;
+        // The program ends the window later than this and its length.
+        let opened = Instant::now();
         match ExactWindow::open(&self.segment, self.length) {
             Ok(window) => {
                 report(format!(
@@ -184,7 +191,7 @@ impl ExactWindows {
                 self.refused = None;
                 self.open = Some(OpenWindow {
                     window,
-                    opened: Instant::now(),
+                    opened,
                     cost_before,
                     cpu_before: self.ledger.cpu(),
                     cost: 0.0,
