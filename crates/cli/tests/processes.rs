@@ -1,19 +1,22 @@
 //! `--pid` of a process that does not use Tare: its threads and the processes below it, through /proc.
 
+#[path = "support/history.rs"]
+mod history;
 mod support;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use history::{files, rows};
 use serde_json::Value;
 use support::{Directory, Process, TARE, finish, wait_for};
+use tare_reader::process::{Stat, stat_line};
 
 /// Threads of this process with names: one spins, one sleeps, one reads. They end with the value.
 struct Threads {
@@ -42,8 +45,12 @@ impl Threads {
             let _ = input.read(&mut [0]);
         };
         let start = |name: &str, run: Box<dyn FnOnce() + Send>| {
-            let named = thread::Builder::new().name(format!("{prefix}-{name}"));
-            named.spawn(run).expect("started")
+            let name = format!("{prefix}-{name}");
+            let named = thread::Builder::new().name(name.clone());
+            let thread = named.spawn(run).expect("started");
+            // Observers read the name of a thread once per second.
+            task(&name);
+            thread
         };
         let handles = vec![
             start("spin", Box::new(spin)),
@@ -68,46 +75,26 @@ impl Drop for Threads {
     }
 }
 
-/// The rows of a table of a history, as JSON.
-fn rows(history: &Path, table: &str) -> Vec<Value> {
-    fn files(directory: &Path, to: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(directory).into_iter().flatten() {
-            let path = entry.expect("an entry").path();
-            match path.is_dir() {
-                true => files(&path, to),
-                false => to.push(path),
-            }
-        }
-    }
-    let mut paths = Vec::new();
-    files(&history.join(table), &mut paths);
-    let mut rows = Vec::new();
-    for path in paths {
-        let file = File::open(path).expect("a file");
-        let reader = SerializedFileReader::new(file).expect("a complete file");
-        let of_file = reader.get_row_iter(None).expect("rows");
-        rows.extend(of_file.map(|row| row.expect("a row").to_json_value()));
-    }
-    rows
-}
-
 fn seconds<'a>(rows: impl IntoIterator<Item = &'a Value>) -> f64 {
     rows.into_iter()
         .map(|row| row["seconds"].as_f64().expect("a number"))
         .sum()
 }
 
-/// CPU time of this process's thread of a name, in nanoseconds.
-fn cpu_ns(name: &str) -> u64 {
+/// This process's thread of a name, which a new thread sets itself.
+fn task(name: &str) -> PathBuf {
     let of_name = |task: &PathBuf| {
         fs::read_to_string(task.join("comm")).is_ok_and(|comm| comm.trim_end() == name)
     };
-    // A new thread sets its name itself.
-    let task = wait_for(name, || {
+    wait_for(name, || {
         let tasks = fs::read_dir("/proc/self/task").expect("its threads");
         tasks.flatten().map(|task| task.path()).find(of_name)
-    });
-    let text = fs::read_to_string(task.join("schedstat")).expect("it runs");
+    })
+}
+
+/// CPU time of this process's thread of a name, in nanoseconds.
+fn cpu_ns(name: &str) -> u64 {
+    let text = fs::read_to_string(task(name).join("schedstat")).expect("it runs");
     text.split(' ')
         .next()
         .and_then(|ns| ns.parse().ok())
@@ -201,6 +188,10 @@ fn a_recording_ends_with_the_process() {
     let directory = Directory::new("processes-end");
     let history = directory.path().join("history");
     let sleeper = Process::start(Command::new("sleep").arg("3600"));
+    wait_for("sleep", || {
+        let line = stat_line(sleeper.pid()).expect("it runs");
+        (Stat::parse(&line)?.state() == Some('S')).then_some(())
+    });
     let pid = sleeper.pid().to_string();
     let words = [
         "record",
@@ -213,12 +204,9 @@ fn a_recording_ends_with_the_process() {
     ];
     let mut recorder = Process::start(directory.tare(words).stderr(Stdio::piped()));
     wait_for("a piece", || {
-        let pieces = fs::read_dir(history.join(".open")).ok()?.flatten();
-        let mut files =
-            pieces.flat_map(|run| fs::read_dir(run.path()).into_iter().flatten().flatten());
-        files
-            .any(|file| file.file_name().to_string_lossy().contains("samples@"))
-            .then_some(())
+        let pieces = files(&history.join(".open"));
+        let mut names = pieces.iter().map(|path| path.to_string_lossy());
+        names.any(|name| name.contains("samples@")).then_some(())
     });
     drop(sleeper);
     assert_eq!(recorder.wait().code(), Some(1));

@@ -1,45 +1,19 @@
 //! `tare record` end to end: the rows that it writes, and the files after a kill.
 
+#[path = "support/history.rs"]
+mod history;
 mod support;
 
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 
+use history::{files, rows};
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
-
-/// The complete files below a directory.
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten() {
-        let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => paths.extend(files(&path)),
-            false if path.extension().is_some_and(|end| end == "parquet") => paths.push(path),
-            false => {}
-        }
-    }
-    paths.sort();
-    paths
-}
-
-/// The rows of a table, as JSON.
-fn rows(history: &Path, table: &str) -> Vec<serde_json::Value> {
-    let mut rows = Vec::new();
-    for path in files(&history.join(table)) {
-        let reader =
-            SerializedFileReader::new(File::open(&path).expect("a file")).expect("a complete file");
-        for row in reader.get_row_iter(None).expect("rows") {
-            rows.push(row.expect("a row").to_json_value());
-        }
-    }
-    rows
-}
 
 /// Starts a client that sleeps until it is killed.
 fn sleeper(server: &Server) -> thread::JoinHandle<()> {

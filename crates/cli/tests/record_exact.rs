@@ -1,39 +1,22 @@
 //! `tare record --exact-when` end to end: a window opens while the condition holds, its rows say that they are
 //! exact, and the level is `active` again however the recorder ends.
 
+#[path = "support/history.rs"]
+mod history;
 mod support;
 
-use std::fs::File;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use history::rows;
 use mysql::Conn;
 use mysql::prelude::Queryable;
-use parquet::file::reader::{FileReader, SerializedFileReader};
 use support::server::Server;
 use support::{Directory, Process, finish, wait_for};
 use tare_reader::{ExactError, ExactWindow, Segment, Target};
-
-/// The rows of a table that a recorder has published, as JSON.
-fn rows(directory: &Path) -> Vec<serde_json::Value> {
-    let mut rows = Vec::new();
-    for entry in std::fs::read_dir(directory).into_iter().flatten() {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            rows.extend(self::rows(&path));
-            continue;
-        }
-        let reader =
-            SerializedFileReader::new(File::open(&path).expect("a file")).expect("a complete file");
-        let all = reader.get_row_iter(None).expect("rows");
-        rows.extend(all.map(|row| row.expect("a row").to_json_value()));
-    }
-    rows
-}
 
 /// A server at the level active with two sessions that run statements all the time.
 struct Busy {
@@ -124,13 +107,13 @@ fn a_window_opens_while_the_condition_holds_and_its_rows_are_exact() {
     assert!(busy.is_at("active"));
     let history = directory.path().join("history");
     for table in ["moments", "samples", "growth"] {
-        let rows = rows(&history.join(table));
+        let rows = rows(&history, table);
         let of = |is: u64| rows.iter().filter(|row| row["is_exact"] == is).count();
         assert!(of(0) > 0 && of(1) > 0, "{table}: {} and {}", of(0), of(1));
         assert_eq!(of(0) + of(1), rows.len(), "{table}");
     }
     // In a window statements are counted by their class and digest, and outside of it in total.
-    let growth = rows(&history.join("growth"));
+    let growth = rows(&history, "growth");
     let counted = |kind: &str, name: &str, is_exact: u64| {
         let rows = growth
             .iter()
@@ -155,8 +138,8 @@ fn a_window_ends_at_its_time_however_far_moments_are_apart() {
     assert!(recorder.wait().success());
     // The growth of the window has no moment at which events were not exact.
     let history = directory.path().join("history");
-    let moments = rows(&history.join("moments"));
-    let growth = rows(&history.join("growth"));
+    let moments = rows(&history, "moments");
+    let growth = rows(&history, "growth");
     let time = |row: &serde_json::Value| row["sampled_at"].to_string();
     let window = growth.iter().filter(|row| row["is_exact"] == 1);
     let end = window.map(time).max().expect("exact growth");
@@ -183,7 +166,7 @@ fn the_budget_refuses_a_window() {
     assert!(recorder.wait().success());
     let rest = recorder.stderr();
     assert!(!rest.contains("exact window"), "{rest}");
-    let moments = rows(&directory.path().join("history/moments"));
+    let moments = rows(&directory.path().join("history"), "moments");
     assert!(moments.iter().all(|row| row["is_exact"] == 0));
 }
 

@@ -1,7 +1,13 @@
-//! Times and growth for histories that tests write.
+//! Histories: times and growth for those that tests write, and the rows of those that a recorder writes.
 
+#![allow(dead_code, reason = "each test program uses its own part")]
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use serde_json::Value;
 use tare_history::{GrowthRow, SUMS};
 
 /// 2026-11-22 14:00 in UTC, in seconds since 1970.
@@ -25,4 +31,31 @@ pub fn grown(kind: &'static str, schema: Option<&str>, name: &str, sums: &[u64])
         sums: all,
         value: None,
     }
+}
+
+/// The complete files below a directory.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => paths.extend(files(&path)),
+            false if path.extension().is_some_and(|end| end == "parquet") => paths.push(path),
+            false => {}
+        }
+    }
+    paths.sort();
+    paths
+}
+
+/// The published rows of a table, as JSON.
+pub fn rows(history: &Path, table: &str) -> Vec<Value> {
+    let mut rows = Vec::new();
+    for path in files(&history.join(table)) {
+        let file = File::open(&path).expect("a file");
+        let reader = SerializedFileReader::new(file).expect("a complete file");
+        let of_file = reader.get_row_iter(None).expect("rows");
+        rows.extend(of_file.map(|row| row.expect("a row").to_json_value()));
+    }
+    rows
 }
