@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::cell::Cell;
 use crate::describe::{Column, Key, Spec, Table, U64, Update, col, null};
 
+/// The rule while an exact window is open.
+pub const EXACT_WINDOW: &str = "every, then active";
+
 /// How events of a type are sampled.
 #[derive(Debug, Clone)]
 pub struct SamplingSetting {

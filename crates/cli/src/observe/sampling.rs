@@ -1,5 +1,7 @@
 //! A server's sampling rules by event type.
 
+pub use tare_rows::sampling::EXACT_WINDOW;
+
 use super::{ObservedServer, Product, QueryError, integer, text};
 
 /// The query that reads them.
@@ -49,6 +51,7 @@ pub struct Sampling {
     rules: Vec<Rule>,
     /// The number of all event types.
     types: usize,
+    has_exact_window: bool,
 }
 
 impl Sampling {
@@ -74,21 +77,37 @@ impl Sampling {
     /// From rows of event type, rule and N.
     pub fn from_rows(rows: impl Iterator<Item = (String, String, i128)>) -> Self {
         let mut types = 0;
+        let mut has_exact_window = false;
         let rules = rows
-            .inspect(|_| types += 1)
-            .filter(|(_, rule, _)| rule != "every")
+            .inspect(|(_, rule, _)| {
+                types += 1;
+                has_exact_window |= rule == EXACT_WINDOW;
+            })
+            .filter(|(_, rule, _)| rule != "every" && rule != EXACT_WINDOW)
             .map(|(event_type, rule, one_in)| Rule {
                 event_type,
                 rule,
                 one_in,
             })
             .collect();
-        Self { rules, types }
+        Self {
+            rules,
+            types,
+            has_exact_window,
+        }
     }
 
     /// Whether anything is sampled.
     pub fn is_on(&self) -> bool {
         !self.rules.is_empty()
+    }
+
+    /// What a headline says: the rules if anything is sampled, or that an exact window is open.
+    pub fn headline(&self) -> Option<String> {
+        match self.has_exact_window {
+            true => Some(EXACT_WINDOW.to_owned()),
+            false => self.is_on().then(|| self.summary()),
+        }
     }
 
     /// Whether the level is `active`, which is that of all event types.
@@ -151,5 +170,10 @@ mod tests {
             ("active", true)
         );
         assert_eq!(active.rule("wait"), None, "nothing is estimated");
+        let window = of(&[("stage", EXACT_WINDOW, 1), ("wait", EXACT_WINDOW, 1)]);
+        assert_eq!(window.headline().as_deref(), Some(EXACT_WINDOW));
+        assert!(!window.is_active() && !window.is_on(), "every event is counted");
+        assert_eq!(some.headline(), Some(some.summary()));
+        assert_eq!(of(&[("wait", "every", 1)]).headline(), None);
     }
 }

@@ -13,7 +13,7 @@ use super::source::{Answer, HISTORY_ENDS, Place, Source, in_utc};
 use super::view::{Order, arrange};
 use crate::exit::{FAILED, Failure};
 use crate::observe::QueryError;
-use crate::observe::sampling::ACTIVE;
+use crate::observe::sampling::{ACTIVE, EXACT_WINDOW};
 use crate::observe::table::lines;
 
 /// Integers below this are exact as floats.
@@ -201,6 +201,7 @@ impl Batch {
         };
         let sampled = match answer.sampling.as_deref() {
             Some(ACTIVE) => format!(", level: {ACTIVE}"),
+            Some(EXACT_WINDOW) => ", in an exact window".to_owned(),
             Some(rules) => format!(", sampled: {rules}"),
             None => String::new(),
         };

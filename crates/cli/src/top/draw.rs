@@ -15,7 +15,7 @@ use super::sparks;
 use super::theme::{BOLD, DIM, Level, REVERSED};
 use super::view::View;
 use crate::observe::format;
-use crate::observe::sampling::ACTIVE;
+use crate::observe::sampling::{ACTIVE, EXACT_WINDOW};
 
 /// The lines that are neither rows nor notes: headline, servers, pages, sums, heads and keys.
 const FIXED_LINES: u16 = 6;
@@ -72,6 +72,7 @@ fn headline(view: &View) -> Line<'static> {
     if let Some(rules) = view.answer().and_then(|answer| answer.sampling.as_ref()) {
         let label = match rules.as_str() {
             ACTIVE => " LEVEL ACTIVE ".to_owned(),
+            EXACT_WINDOW => " EXACT WINDOW ".to_owned(),
             rules => format!(" SAMPLED {rules} "),
         };
         spans.push(Span::raw("  "));

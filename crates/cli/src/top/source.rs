@@ -83,7 +83,7 @@ pub struct Answer {
     pub seconds: Option<f64>,
     /// Remarks.
     pub notes: Vec<String>,
-    /// The server's sampling rules, if it samples.
+    /// The server's sampling rules if it samples, or its exact window.
     pub sampling: Option<String>,
     /// The sampling rule for these rows, if they are sampled.
     pub estimated: Option<String>,
@@ -365,7 +365,7 @@ impl Sampler {
             rows,
             seconds,
             notes,
-            sampling: sampling.is_on().then(|| sampling.summary()),
+            sampling: sampling.headline(),
             estimated,
             until_ms: None,
         })

@@ -14,10 +14,7 @@ use super::summaries::Family;
 use super::truncate::write_result;
 use super::{RowsResult, Snapshot, WriteResult, none};
 use crate::describe::Change;
-use crate::sampling::{Decision, Estimate, InstrumentEstimate, SamplingSetting};
-
-/// The rule while an exact window is open.
-pub(super) const EXACT_WINDOW: &str = "every, then active";
+use crate::sampling::{Decision, EXACT_WINDOW, Estimate, InstrumentEstimate, SamplingSetting};
 
 impl Snapshot {
     /// tare.setup_sampling.

@@ -16,9 +16,9 @@ use tare_mysql::variable::find_in;
 use tare_reader::classes::text;
 
 use super::host::Host;
-use super::sampling::EXACT_WINDOW;
 use super::{RowsResult, Snapshot, none};
 use crate::record::segment::SegmentInfo;
+use crate::sampling::EXACT_WINDOW;
 use crate::source::Variable;
 
 fn limits(host: &Host) -> Limits {
