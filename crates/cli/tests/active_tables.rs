@@ -8,7 +8,8 @@ mod support;
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use servers::{Engine, Server, Version, run};
-use support::{Process, wait_for};
+use support::server::connect;
+use support::wait_for;
 
 const UPDATE: &str = "UPDATE moments.t SET b = 4 WHERE a = 1";
 
@@ -84,19 +85,8 @@ fn active_sessions_of_mysql_are_listed_and_their_time_is_estimated() {
     assert_eq!(updated["object_name"], "t");
 
     // What they did since an observer began.
-    let socket = server.directory.path().join("served");
-    let pid = server.pid.to_string();
-    let mut command =
-        server
-            .directory
-            .tare(["serve", "--skip-networking", "--data", "served-data"]);
-    command
-        .arg("--socket")
-        .arg(&socket)
-        .args(["--attach-pid", &pid]);
-    let _served = Process::start(&mut command);
-    let mut served = wait_for("tare serve", || support::server::connect(&socket).ok());
-    let served = &mut served;
+    let (_served, socket) = server.serve_attached();
+    let served = &mut connect(&socket).expect("connected");
     let moments = "SELECT COUNT(DISTINCT sampled_at) FROM tare.active_session_history";
     wait_for("samples", || (number(served, moments) >= 5.0).then_some(()));
     assert_eq!(

@@ -6,7 +6,7 @@ mod support;
 
 use mysql::prelude::Queryable;
 use servers::{Engine, Server, Version, run};
-use support::{Process, wait_for};
+use support::server::connect;
 
 fn check_attached_status(version: Version) {
     if version.is_left_out() {
@@ -15,18 +15,9 @@ fn check_attached_status(version: Version) {
     let server = Server::start(version, Engine::Tare, &[]);
     let mut session = server.connect();
     run(&mut session, &["DO 1"]);
-    let socket = server.directory.path().join("served");
     let pid = server.pid.to_string();
-    let mut command =
-        server
-            .directory
-            .tare(["serve", "--skip-networking", "--data", "served-data"]);
-    command
-        .arg("--socket")
-        .arg(&socket)
-        .args(["--attach-pid", &pid]);
-    let _served = Process::start(&mut command);
-    let mut served = wait_for("tare serve", || support::server::connect(&socket).ok());
+    let (_served, socket) = server.serve_attached();
+    let mut served = connect(&socket).expect("connected");
     let mut read = |sql: &str| -> Vec<(String, String)> { served.query(sql).expect(sql) };
     let of_server: Vec<(String, String)> = session.query("SHOW GLOBAL STATUS").expect("answers");
     for sql in [

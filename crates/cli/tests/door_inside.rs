@@ -8,21 +8,12 @@ mod support;
 use mysql::prelude::Queryable;
 
 use servers::{Engine, Server, Version, run};
-use support::{Process, finish};
+use support::finish;
 
 #[test]
 fn federatedx_reads_our_tables_in_mariadb() {
     let observed = Server::start(Version::Mariadb, Engine::Tare, &[]);
-    let socket = observed.directory.path().join("tare.sock");
-    let mut command = observed
-        .directory
-        .tare(["serve", "--skip-networking", "--data", "tare"]);
-    command
-        .arg("--socket")
-        .arg(&socket)
-        .args(["--attach-pid", &observed.pid.to_string()]);
-    let mut serving = Process::start(&mut command);
-    assert!(serving.line().starts_with("Listening on "));
+    let (_serving, socket) = observed.serve_attached();
     let mut client = observed.connect();
     run(
         &mut client,

@@ -5,21 +5,9 @@ mod support;
 
 use mysql::prelude::Queryable;
 use support::server::{Server, Work};
-use support::{CommandResult, Directory, finish, wait_for};
+use support::{CommandResult, Directory, PAGES, finish, wait_for};
 
 const END: &str = "UPDATE tare.setup_sampling SET sampling = 'every'";
-const PAGES: [&str; 9] = [
-    "statements",
-    "waits",
-    "stages",
-    "files",
-    "tables",
-    "locks",
-    "threads",
-    "memory",
-    "prepared",
-];
-
 /// Runs a tool on a server.
 fn run(server: &Server, words: &[&str]) -> CommandResult {
     let directory = Directory::new("level-active");

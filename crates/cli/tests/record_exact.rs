@@ -77,26 +77,15 @@ impl Drop for Busy {
     }
 }
 
-/// The next line of the log that begins like this.
-fn line(recorder: &mut Process, beginning: &str) -> String {
-    loop {
-        let line = recorder.stderr_line();
-        assert!(!line.is_empty(), "the recorder ended without {beginning:?}");
-        if line.starts_with(&format!("tare: {beginning}")) {
-            return line;
-        }
-    }
-}
-
 #[test]
 fn a_window_opens_while_the_condition_holds_and_its_rows_are_exact() {
     let busy = Busy::start();
     let directory = Directory::new("exact");
     let more = ["--exact-for", "1s", "--budget", "100%"];
     let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
-    let opened = line(&mut recorder, "exact window opened for 1 s: ");
+    let opened = recorder.message("exact window opened for 1 s: ");
     assert!(opened.contains("active_sessions > 0.5 for 1s, and active_sessions is "));
-    let ended = line(&mut recorder, "exact window ended after ");
+    let ended = recorder.message("exact window ended after ");
     assert!(
         ended.contains(": it cost ") && !ended.contains("rules"),
         "{ended}"
@@ -132,8 +121,8 @@ fn a_window_ends_at_its_time_however_far_moments_are_apart() {
     let directory = Directory::new("exact-seldom");
     let more = ["--exact-for", "1s", "--budget", "100%"];
     let mut recorder = Process::start(&mut busy.record(&directory, "0.2", &more));
-    line(&mut recorder, "exact window opened");
-    line(&mut recorder, "exact window ended after ");
+    recorder.message("exact window opened");
+    recorder.message("exact window ended after ");
     recorder.signal("INT");
     assert!(recorder.wait().success());
     // The growth of the window has no moment at which events were not exact.
@@ -146,7 +135,9 @@ fn a_window_ends_at_its_time_however_far_moments_are_apart() {
     let before = growth.iter().filter(|row| row["is_exact"] == 0);
     let start = before.map(time).filter(|time| *time < end).max();
     let start = start.expect("growth before the window");
-    let within = moments.iter().filter(|row| (&start..&end).contains(&&time(row)));
+    let within = moments
+        .iter()
+        .filter(|row| (&start..&end).contains(&&time(row)));
     let inexact = within.filter(|row| row["is_exact"] == 0).count();
     assert_eq!(inexact, 0, "{start} to {end}: {moments:?}");
 }
@@ -157,7 +148,7 @@ fn the_budget_refuses_a_window() {
     let directory = Directory::new("exact-budget");
     let more = ["--exact-for", "10s", "--budget", "0.001%"];
     let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
-    let refused = line(&mut recorder, "exact window refused by the budget: ");
+    let refused = recorder.message("exact window refused by the budget: ");
     assert!(refused.contains("0.001 % of the "), "{refused}");
     assert!(busy.is_at("active"));
     // It is still refused two readings later, and not reported again.
@@ -177,7 +168,7 @@ fn a_window_ends_with_its_recorder() {
         let directory = Directory::new("exact-ends");
         let more = ["--exact-for", "4s", "--budget", "100%"];
         let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
-        line(&mut recorder, "exact window opened");
+        recorder.message("exact window opened");
         recorder.signal(signal);
         let ended = recorder.wait();
         if signal != "KILL" {
@@ -197,17 +188,17 @@ fn a_change_of_a_rule_ends_a_window_and_stays() {
     let directory = Directory::new("exact-update");
     let more = ["--exact-for", "8s", "--budget", "100%"];
     let mut recorder = Process::start(&mut busy.record(&directory, "50", &more));
-    line(&mut recorder, "exact window opened");
+    recorder.message("exact window opened");
     let update = "UPDATE tare.setup_sampling SET sampling = '1/4'";
     busy.server.connect().query_drop(update).expect("changed");
-    let ended = line(&mut recorder, "exact window ended after ");
+    let ended = recorder.message("exact window ended after ");
     assert!(
         ended.contains("by a change of the sampling rules"),
         "{ended}"
     );
     assert!(busy.is_at("1/4"), "{:?}", busy.levels());
     // The condition holds again, at another level.
-    let refused = line(&mut recorder, "no exact window is opened: ");
+    let refused = recorder.message("no exact window is opened: ");
     assert!(refused.contains("the level is 1/4"), "{refused}");
     recorder.signal("INT");
     assert!(recorder.wait().success());

@@ -10,19 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mysql::prelude::Queryable;
 use support::server::{Server, Work, mysql};
 use support::terminal::{ENTER_ALTERNATE_SCREEN, LEAVE_ALTERNATE_SCREEN, Terminal};
-use support::{CommandResult, Directory, Process, finish, host, wait_for};
-
-const PAGES: [&str; 9] = [
-    "statements",
-    "waits",
-    "stages",
-    "files",
-    "tables",
-    "locks",
-    "threads",
-    "memory",
-    "prepared",
-];
+use support::{CommandResult, Directory, PAGES, Process, finish, host, wait_for};
 
 /// Runs one interval of a page.
 fn batch(dsn: &Path, page: &str) -> CommandResult {

@@ -11,8 +11,8 @@ use tare::{Config, Operation, Rule};
 use tare_history::{Moment, NoRowLocks, SegmentSource, Source, State};
 use tare_layout::control::host::FOLLOWS;
 use tare_layout::sampling::GROUPS;
-use tare_reader::{Schedule, Segment};
 use tare_reader::estimate::Moments;
+use tare_reader::{Schedule, Segment};
 
 tare::classes! {
     static SHORT: File = "wait/io/file/exact/short";

@@ -172,7 +172,10 @@ mod tests {
         assert_eq!(active.rule("wait"), None, "nothing is estimated");
         let window = of(&[("stage", EXACT_WINDOW, 1), ("wait", EXACT_WINDOW, 1)]);
         assert_eq!(window.headline().as_deref(), Some(EXACT_WINDOW));
-        assert!(!window.is_active() && !window.is_on(), "every event is counted");
+        assert!(
+            !window.is_active() && !window.is_on(),
+            "every event is counted"
+        );
         assert_eq!(some.headline(), Some(some.summary()));
         assert_eq!(of(&[("wait", "every", 1)]).headline(), None);
     }

@@ -21,6 +21,19 @@ use rustix::process::{Pid, Signal, kill_process_group};
 /// A test that waits longer than this fails: whatever it waits for hangs.
 pub const HANG_TIMEOUT: Duration = Duration::from_secs(300);
 
+/// The pages of `tare top`.
+pub const PAGES: [&str; 9] = [
+    "statements",
+    "waits",
+    "stages",
+    "files",
+    "tables",
+    "locks",
+    "threads",
+    "memory",
+    "prepared",
+];
+
 /// The binary under test.
 pub const TARE: &str = env!("CARGO_BIN_EXE_tare");
 
@@ -198,6 +211,20 @@ impl Process {
             }
         }
         String::from_utf8(line).expect("the output is UTF-8")
+    }
+
+    /// The next message of Tare on standard error that begins like this.
+    pub fn message(&mut self, beginning: &str) -> String {
+        loop {
+            let line = self.stderr_line();
+            assert!(!line.is_empty(), "the command ended without {beginning:?}");
+            if let Some(message) = line
+                .strip_prefix("tare: ")
+                .filter(|text| text.starts_with(beginning))
+            {
+                return message.to_owned();
+            }
+        }
     }
 
     /// Sends a signal by its name, as kill(1) does.

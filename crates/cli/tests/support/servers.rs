@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::server::connect;
-use crate::support::{Directory, HANG_TIMEOUT, TARE, finish, wait_for};
+use crate::support::{Directory, HANG_TIMEOUT, Process, TARE, finish, wait_for};
 
 /// A server of scripts/servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,6 +268,26 @@ impl Server {
     /// Sends a signal to the server itself.
     pub fn signal_server(&self, signal: Signal) {
         kill(self.pid, signal);
+    }
+
+    /// A `tare serve` that is attached to it, with its socket.
+    pub fn serve_attached(&self) -> (Process, PathBuf) {
+        let socket = self.directory.path().join("served");
+        let words = [
+            "serve",
+            "--skip-networking",
+            "--data",
+            "served-data",
+            "--attach-pid",
+        ];
+        let mut command = self.directory.tare(words);
+        command
+            .arg(self.pid.to_string())
+            .arg("--socket")
+            .arg(&socket);
+        let served = Process::start(&mut command);
+        wait_for("tare serve", || connect(&socket).ok());
+        (served, socket)
     }
 
     /// Waits for the end of the command.
