@@ -169,6 +169,47 @@ fn a_statement_and_a_session_are_killed_after_confirmation() {
 }
 
 #[test]
+fn a_key_opens_and_ends_an_exact_window() {
+    let server = Server::tare(&["--sampling", "active"]);
+    let mut root = server.connect();
+    let mut level = || -> String {
+        let rule = "SELECT sampling FROM tare.setup_sampling WHERE event_type = 'wait'";
+        root.query_first(rule).expect("answers").expect("a row")
+    };
+    const WINDOW: &str = "every, then active";
+    let directory = Directory::new("window");
+    let pid = server.pid().to_string();
+    let start = |options: &[&str]| {
+        let mut command = directory.tare(["top", "-i", "0.2"].iter().chain(options));
+        let terminal = Terminal::of(command.env("HOME", directory.path()));
+        terminal.wait_for_text("ACTIVE");
+        terminal
+    };
+    let mut terminal = start(&["--pid", &pid]);
+    terminal.press("e");
+    terminal.wait_for_text("counted");
+    assert_eq!(level(), WINDOW);
+    terminal.wait_for_text("EXACT");
+    terminal.press("e");
+    terminal.wait_for_text("ended");
+    assert_eq!(level(), "active");
+    // It ends with the screen.
+    terminal.press("e");
+    terminal.wait_for_text("counted");
+    assert_eq!(level(), WINDOW);
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+    assert_eq!(level(), "active");
+
+    let mut terminal = start(&["--dsn", server.socket().to_str().expect("UTF-8")]);
+    terminal.press("e");
+    terminal.wait_for_text("memory");
+    assert_eq!(level(), "active");
+    terminal.press("q");
+    assert!(terminal.running.wait().success());
+}
+
+#[test]
 fn an_account_that_may_not_kill_gets_the_servers_error() {
     let server = Server::mariadb(&["--performance-schema=ON"]);
     let mut root = server.connect();

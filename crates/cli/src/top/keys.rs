@@ -12,7 +12,7 @@ use super::view::View;
 const INTERVALS: [u64; 8] = [1, 2, 3, 5, 10, 20, 30, 60];
 
 /// The help of `?`.
-pub const HELP: [(&str, &str); 20] = [
+pub const HELP: [(&str, &str); 21] = [
     ("1 - 9, Tab", "page"),
     ("Up, Down, PgUp, PgDn, Home", "choose a row"),
     (
@@ -46,6 +46,10 @@ pub const HELP: [(&str, &str); 20] = [
         "kill the statement of the chosen session (KILL QUERY), after y",
     ),
     ("X", "kill the chosen session (KILL), after y"),
+    (
+        "e",
+        "at the level active: count every event for 10 s (an exact window); again: end that",
+    ),
     ("g", "show the last minutes as bars, or hide them"),
     (
         "Mouse, m",
@@ -65,6 +69,8 @@ pub enum Effect {
     Request(Request),
     /// Redraw everything.
     Redraw,
+    /// Open or end an exact window.
+    ExactWindow,
     /// Switch to the server of this number.
     Server(usize),
     /// Switch mouse reports on or off.
@@ -138,6 +144,7 @@ pub fn press(view: &mut View, key: KeyEvent) -> Effect {
         KeyCode::Char('X') => request_confirmation(view, KillScope::Connection),
         KeyCode::Char('g') => view.has_sparks = !view.has_sparks,
         KeyCode::Char('i') => view.hides_idle = !view.hides_idle,
+        KeyCode::Char('e') => return Effect::ExactWindow,
         KeyCode::Char('m') => return Effect::Mouse,
         KeyCode::Char(bracket @ ('[' | ']')) if view.servers.len() > 1 => {
             let count = view.servers.len();

@@ -13,6 +13,7 @@ mod input_tests;
 mod keys;
 mod kill;
 mod load;
+mod manual_window;
 mod mouse;
 mod own;
 mod pages;
@@ -285,6 +286,7 @@ fn replay(
     }
     let server = Server {
         name: source.headline(),
+        target: None,
         open: Box::new(|| Err("a history is there already".into())),
         sampler: Some(source),
         record: None,
@@ -324,7 +326,7 @@ fn watch(
         let record = args.record.clone().map(|directory| {
             let recording = recording::Recording {
                 server: config::is_name(&name).then(|| name.clone()),
-                target,
+                target: target.clone(),
                 directory,
                 others,
             };
@@ -337,6 +339,7 @@ fn watch(
         let record = None;
         servers.push(Server {
             name,
+            target: Some(target),
             open: Box::new(move || opened().map_err(|failure| failure.message)),
             sampler,
             record,

@@ -11,6 +11,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::raise;
 
 use super::keys::{Effect, press};
+use super::manual_window::ManualWindow;
 use super::mouse;
 use super::source::{Place, Request, Source, Update};
 use super::terminal::{Screen, restore};
@@ -18,6 +19,7 @@ use super::theme::Theme;
 use super::view::View;
 use super::{draw, poller, sheet::Sheet};
 use crate::exit::{FAILED, Failure};
+use crate::sql::Target;
 
 /// How often the screen is drawn without an input. Only cells that changed are sent to the terminal.
 const CLOCK_INTERVAL: Duration = Duration::from_secs(1);
@@ -50,6 +52,8 @@ pub type Reporter = Box<dyn Fn(String) + Send>;
 pub struct Server {
     /// The text of its tab.
     pub name: String,
+    /// What is watched; `None` for a history.
+    pub target: Option<Target>,
     /// Connects to it.
     pub open: Box<dyn Fn() -> Result<Source, String> + Send>,
     /// The connection, if there is one already.
@@ -62,6 +66,7 @@ pub struct Server {
 struct Tab {
     view: View,
     requests: Sender<Request>,
+    window: ManualWindow,
 }
 
 /// All servers, one of them on the screen.
@@ -118,6 +123,7 @@ pub fn run(
         all.push(Tab {
             view,
             requests: request_sender,
+            window: ManualWindow::new(server.target),
         });
     }
     let tabs = Tabs {
@@ -135,6 +141,9 @@ pub fn run(
 
 fn run_loop(screen: &mut Screen, mut tabs: Tabs, messages: &Receiver<Message>) -> io::Result<End> {
     loop {
+        for tab in &mut tabs.all {
+            tab.window.end_overdue();
+        }
         let view = &mut tabs.all[tabs.current].view;
         screen.terminal().draw(|frame| draw::draw(view, frame))?;
         let first = match messages.recv_timeout(CLOCK_INTERVAL) {
@@ -159,6 +168,7 @@ fn run_loop(screen: &mut Screen, mut tabs: Tabs, messages: &Receiver<Message>) -
             match effect {
                 Effect::None => {}
                 Effect::Request(what) => tabs.send(what),
+                Effect::ExactWindow => tabs.toggle_window(),
                 Effect::Server(number) => tabs.turn(number),
                 Effect::Mouse => {
                     tabs.has_mouse = !tabs.has_mouse;
@@ -203,6 +213,12 @@ impl Tabs {
     fn send(&self, what: Request) {
         // The thread may have ended.
         let _ = self.all[self.current].requests.send(what);
+    }
+
+    /// Opens an exact window of the current server, or ends it.
+    fn toggle_window(&mut self) {
+        let tab = &mut self.all[self.current];
+        tab.view.notice = Some(tab.window.toggle());
     }
 
     /// Switches to another server. Of the others only the load is polled.
