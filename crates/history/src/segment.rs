@@ -92,7 +92,7 @@ impl SegmentSource {
         (by_thread.collect(), read.elapsed())
     }
 
-    fn sample(&self, session: Session, blockers: &mut Blockers) -> Sample {
+    fn sample(&self, session: Session, is_exact: bool, blockers: &mut Blockers) -> Sample {
         let segment = self.segment();
         let (digest, text) = match session.digest {
             Some((hash, _)) => (Some(hash), None),
@@ -124,7 +124,7 @@ impl SegmentSource {
                 .and_then(|wait| blockers.of(segment, thread.id, &wait)),
             state: session.activity.as_ref().map(|activity| activity.state),
             system_call: session.activity.and_then(|activity| activity.system_call),
-            is_exact: Some(is_exact(segment.view())),
+            is_exact: Some(is_exact),
             process_id: None,
         }
     }
@@ -136,10 +136,11 @@ impl Source for SegmentSource {
             return Err(QueryError::Lost("the server has ended".to_owned()));
         }
         let sessions = self.sessions.read();
+        let is_exact = is_exact(self.segment().view());
         let mut blockers = Blockers::default();
         let active = sessions.active.into_iter();
         let mut samples: Vec<Sample> = active
-            .map(|session| self.sample(session, &mut blockers))
+            .map(|session| self.sample(session, is_exact, &mut blockers))
             .collect();
         if may_wait(&samples) {
             let (waits, age) = self.read_row_locks();
@@ -148,7 +149,7 @@ impl Source for SegmentSource {
         Ok(Moment {
             at: sessions.at,
             threads: Some(sessions.threads as u64),
-            is_exact: Some(is_exact(self.segment().view())),
+            is_exact: Some(is_exact),
             samples,
         })
     }
