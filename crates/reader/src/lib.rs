@@ -44,6 +44,8 @@ mod settings;
 pub mod sources;
 mod system_call;
 mod task;
+#[cfg(test)]
+mod test_directory;
 pub mod threads;
 pub mod time;
 pub mod totals;

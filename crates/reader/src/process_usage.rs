@@ -195,6 +195,7 @@ fn ticks(line: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_directory::Directory;
 
     #[test]
     fn io_is_parsed() {
@@ -219,28 +220,22 @@ mod tests {
         );
     }
 
-    /// A /proc with these processes: id, parent, own ticks, ticks of ended children.
-    fn proc(directory: &Path, processes: &[(u32, u32, u64, u64)]) {
-        let _ = fs::remove_dir_all(directory);
-        for (pid, parent, own, waited) in processes {
-            let own_directory = directory.join(pid.to_string());
-            fs::create_dir_all(&own_directory).expect("created");
-            let line =
-                format!("{pid} (x) S {parent} 0 0 0 -1 0 0 0 0 0 {own} 0 {waited} 0 20 0 1 0 55");
-            fs::write(own_directory.join("stat"), line).expect("written");
-        }
-    }
-
     #[test]
     fn the_time_of_ended_children_counts_once() {
-        let directory = std::env::temp_dir().join(format!("tare-usage-{}", std::process::id()));
+        let proc = Directory::new("usage");
         let mut cpu = CpuOfProcesses::default();
+        // Id, parent, own ticks, ticks of ended children.
         let mut read = |processes: &[(u32, u32, u64, u64)]| {
-            proc(&directory, processes);
+            for (pid, parent, own, waited) in processes {
+                let line = format!(
+                    "{pid} (x) S {parent} 0 0 0 -1 0 0 0 0 0 {own} 0 {waited} 0 20 0 1 0 55"
+                );
+                proc.write(&format!("{pid}/stat"), &line);
+            }
             let running = processes
                 .iter()
                 .map(|(pid, parent, ..)| ((*pid, 55), *parent));
-            cpu.read(&directory, running);
+            cpu.read(&proc.0, running);
             cpu.ticks
         };
         assert_eq!(read(&[(1, 0, 100, 50), (2, 1, 30, 0)]), 0, "the start");
@@ -250,6 +245,5 @@ mod tests {
         // 3 has ended, and is waited for only later.
         assert_eq!(read(&[(1, 0, 111, 93)]), 31);
         assert_eq!(read(&[(1, 0, 111, 93 + 9)]), 33);
-        let _ = fs::remove_dir_all(&directory);
     }
 }

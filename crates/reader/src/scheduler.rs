@@ -243,6 +243,7 @@ fn explain_unreadable(process: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test_directory::Directory;
 
     fn task(is_asleep: Option<bool>, cpu_share: Option<f64>) -> TaskReading {
         let sleep = Sleep {
@@ -276,30 +277,13 @@ mod tests {
         }
     }
 
-    /// A directory like /proc/PID, which is removed at the end.
-    struct Proc(PathBuf);
-
-    impl Proc {
-        fn new(name: &str, files: &[(&str, &str)]) -> Self {
-            let directory = format!("tare-scheduler-{}-{name}", std::process::id());
-            let proc = Self(std::env::temp_dir().join(directory));
-            for (path, text) in files {
-                proc.write(path, text);
-            }
-            proc
+    /// A directory like /proc/PID with these files.
+    fn proc(name: &str, files: &[(&str, &str)]) -> Directory {
+        let directory = Directory::new(name);
+        for (path, text) in files {
+            directory.write(path, text);
         }
-
-        fn write(&self, path: &str, text: &str) {
-            let path = self.0.join(path);
-            fs::create_dir_all(path.parent().expect("a directory")).expect("created");
-            fs::write(path, text).expect("written");
-        }
-    }
-
-    impl Drop for Proc {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
+        directory
     }
 
     const STATUS: (&str, &str) = ("status", "Name:\tmysqld\nNSpid:\t7\n");
@@ -315,7 +299,7 @@ mod tests {
             ("task/7/schedstat", "0 0 0\n"),
             ("task/8/stat", &sleeps),
         ];
-        let proc = Proc::new("rights", &files);
+        let proc = proc("rights", &files);
         let mut scheduler = Scheduler::of(proc.0.clone());
         assert_eq!(scheduler.problem(), None);
         let mut state = |os_id, has_wait| scheduler.read(os_id, has_wait).state;
@@ -332,10 +316,10 @@ mod tests {
 
     #[test]
     fn an_unreadable_thread_is_reported_and_never_called_cpu() {
-        let none = Proc::new("none", &[]);
+        let none = proc("none", &[]);
         let inner = ("status", "NSpid:\t4711\t7\n");
-        let container = Proc::new("container", &[inner, ("schedstat", "1 1 1\n")]);
-        let old = Proc::new("old", &[STATUS]);
+        let container = proc("container", &[inner, ("schedstat", "1 1 1\n")]);
+        let old = proc("old", &[STATUS]);
         for (proc, text) in [
             (none, "cannot be read"),
             (container, "namespace"),
@@ -363,7 +347,7 @@ mod tests {
             ("task/8/syscall", text),
             ("task/8/schedstat", "5000 0 1\n"),
         ];
-        let proc = Proc::new("many", &files);
+        let proc = proc("many", &files);
         let mut scheduler = Scheduler::of(proc.0.clone());
         scheduler.open = OpenThreads::with_limit(1);
         let mut read = |os_id| {
@@ -389,7 +373,7 @@ mod tests {
             ("task/7/syscall", "running\n"),
             ("task/7/schedstat", "100 0 1\n"),
         ];
-        let proc = Proc::new("open", &files);
+        let proc = proc("open", &files);
         let mut scheduler = Scheduler::of(proc.0.clone());
         assert_eq!(scheduler.read(7, false).state, State::OnCpu);
         proc.write("task/7/syscall", "230 0x0 0x0\n");

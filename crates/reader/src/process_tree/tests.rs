@@ -1,22 +1,16 @@
 //! Processes in a directory like /proc.
 
 use super::*;
+use crate::test_directory::Directory;
 
-/// A directory like /proc, which is removed at the end.
-struct Proc(PathBuf);
+/// A directory like /proc.
+struct Proc(Directory);
 
 impl Proc {
     fn new(name: &str) -> Self {
-        let directory = format!("tare-tree-{}-{name}", std::process::id());
-        let proc = Self(std::env::temp_dir().join(directory));
-        proc.write("loadavg", "0.00 0.00 0.00 1/2 7\n");
+        let proc = Self(Directory::new(name));
+        proc.start_any(7);
         proc
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().expect("a directory")).expect("created");
-        fs::write(path, text).expect("written");
     }
 
     /// A process with threads whose ids follow its own, and with children.
@@ -24,36 +18,30 @@ impl Proc {
         let stat = format!(
             "{pid} (pg) S {parent} 1 1 0 -1 0 0 0 0 0 3 4 0 0 20 0 {threads} 0 {start} 0 0"
         );
-        self.write(&format!("{pid}/stat"), &stat);
-        self.write(
+        self.0.write(&format!("{pid}/stat"), &stat);
+        self.0.write(
             &format!("{pid}/status"),
             &format!("Tgid:\t{pid}\nUid:\t5\t5\t5\t5\n"),
         );
         for id in pid..pid + threads {
-            self.write(&format!("{pid}/task/{id}/schedstat"), "100 10 1\n");
-            self.write(&format!("{pid}/task/{id}/syscall"), "running\n");
-            self.write(&format!("{pid}/task/{id}/comm"), "worker\n");
+            self.0
+                .write(&format!("{pid}/task/{id}/schedstat"), "100 10 1\n");
+            self.0
+                .write(&format!("{pid}/task/{id}/syscall"), "running\n");
+            self.0.write(&format!("{pid}/task/{id}/comm"), "worker\n");
         }
-        self.write(&format!("{pid}/task/{pid}/children"), children);
-    }
-
-    fn remove(&self, path: &str) {
-        fs::remove_dir_all(self.0.join(path)).expect("removed");
+        self.0
+            .write(&format!("{pid}/task/{pid}/children"), children);
     }
 
     /// The kernel has started a process or thread.
     fn start_any(&self, id: u32) {
-        self.write("loadavg", &format!("0.00 0.00 0.00 1/2 {id}\n"));
+        self.0
+            .write("loadavg", &format!("0.00 0.00 0.00 1/2 {id}\n"));
     }
 
     fn tree(&self, pid: u32) -> ProcessTree {
-        ProcessTree::below(&self.0, pid).expect("it runs")
-    }
-}
-
-impl Drop for Proc {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        ProcessTree::below(&self.0.0, pid).expect("it runs")
     }
 }
 
@@ -116,7 +104,7 @@ fn open_files_and_threads_are_bounded() {
     };
     assert_eq!(read(), (30, 20, 30));
     for id in 11..10 + threads {
-        proc.remove(&format!("10/task/{id}"));
+        proc.0.remove(&format!("10/task/{id}"));
     }
     proc.start_any(9);
     assert_eq!(read(), (1, 1, 1));
@@ -130,7 +118,7 @@ fn open_files_and_threads_are_bounded() {
 fn a_thread_that_has_not_run_for_long_is_idle() {
     let proc = Proc::new("idle");
     proc.process(10, 1, 500, 1, "");
-    proc.write("10/task/10/syscall", "202 0x0\n");
+    proc.0.write("10/task/10/syscall", "202 0x0\n");
     let mut tree = proc.tree(10);
     let mut read = |is_old: bool| {
         if is_old {
@@ -142,9 +130,9 @@ fn a_thread_that_has_not_run_for_long_is_idle() {
     };
     assert_eq!(read(false), (false, 0), "it is new to the observer");
     assert_eq!(read(true), (true, 0));
-    proc.write("10/task/10/schedstat", "130 10 2\n");
+    proc.0.write("10/task/10/schedstat", "130 10 2\n");
     assert_eq!(read(true), (false, 30));
-    proc.write("10/task/10/syscall", "running\n");
+    proc.0.write("10/task/10/syscall", "running\n");
     assert_eq!(read(true), (false, 30), "it runs now");
 }
 
@@ -152,12 +140,12 @@ fn a_thread_that_has_not_run_for_long_is_idle() {
 fn without_the_right_to_read_system_calls_the_kernels_function_takes_their_place() {
     let proc = Proc::new("wchan");
     proc.process(10, 1, 500, 1, "");
-    fs::remove_file(proc.0.join("10/task/10/syscall")).expect("removed");
-    proc.write(
+    fs::remove_file(proc.0.0.join("10/task/10/syscall")).expect("removed");
+    proc.0.write(
         "10/task/10/stat",
         "10 (x) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 500 0 0",
     );
-    proc.write("10/task/10/wchan", "futex_wait_queue");
+    proc.0.write("10/task/10/wchan", "futex_wait_queue");
     let mut tree = proc.tree(10);
     let threads = tree.read().expect("it runs");
     let activity = &threads[0].activity;
