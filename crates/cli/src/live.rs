@@ -107,7 +107,7 @@ fn check(target: &Target) -> Result<Option<String>, Failure> {
         return Ok(Some(processes::describe(source.tree())));
     }
     let mut observed = ObservedServer::open(target.clone())?;
-    check_sampling(&mut *metrics_source::source(target)?)?;
+    check_sampling(&mut *metrics_source::source(target, None)?)?;
     check_consumers(&mut observed)
 }
 

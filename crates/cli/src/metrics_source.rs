@@ -32,11 +32,22 @@ impl Query for SessionClient {
     }
 }
 
+/// Where a source adds the ids of its connections, so that pages leave them out.
+pub type OwnConnections = Arc<Mutex<Vec<u64>>>;
+
+fn add_own(own: Option<&OwnConnections>, connection: u64) {
+    if let Some(own) = own
+        && let Ok(mut own) = own.lock()
+        && !own.contains(&connection)
+    {
+        own.push(connection);
+    }
+}
+
 /// Row locks as history's trait `RowLocks`.
-pub struct ServerRowLocks {
+struct ServerRowLocks {
     reader: RowLockReader,
-    /// Where its connection is added, so that pages leave it out.
-    own: Option<Arc<Mutex<Vec<u64>>>>,
+    own: Option<OwnConnections>,
 }
 
 impl RowLocks for ServerRowLocks {
@@ -48,21 +59,15 @@ impl RowLocks for ServerRowLocks {
             wait_ns: u64::try_from(wait.age.as_nanos()).ok(),
         });
         let waits = waits.collect();
-        if let (Some(own), Some(connection)) = (&self.own, self.reader.connection())
-            && let Ok(mut own) = own.lock()
-            && !own.contains(&connection)
-        {
-            own.push(connection);
+        if let Some(connection) = self.reader.connection() {
+            add_own(self.own.as_ref(), connection);
         }
         (waits, read)
     }
 }
 
 /// The row locks of a target that is sampled.
-pub fn row_locks(
-    reader: Option<RowLockReader>,
-    own: Option<Arc<Mutex<Vec<u64>>>>,
-) -> Box<dyn RowLocks> {
+fn row_locks(reader: Option<RowLockReader>, own: Option<OwnConnections>) -> Box<dyn RowLocks> {
     match reader {
         Some(reader) => Box::new(ServerRowLocks { reader, own }),
         None => Box::new(NoRowLocks),
@@ -83,24 +88,20 @@ pub fn process_source(target: &Target) -> Result<Option<ProcessSource>, Failure>
 }
 
 /// The source of samples: a segment, or a server on a connection of its own.
-pub fn source(target: &Target) -> Result<Box<dyn Source>, Failure> {
+pub fn source(target: &Target, own: Option<&OwnConnections>) -> Result<Box<dyn Source>, Failure> {
     if target.is_segment() {
         let segment = local::attach(target.segment())?;
         return Ok(segment_source(Arc::new(segment)));
     }
     let mut other = ObservedServer::open(target.clone())?;
-    let row_locks = row_locks(other.row_locks(), None);
-    let pid = find_threads(&mut other);
-    let session = SessionClient(other.into_session());
-    Ok(Box::new(ServerSource::new(session, row_locks, pid)))
-}
-
-/// The process whose threads serve the server's sessions, or why they are not known.
-pub fn find_threads(server: &mut ObservedServer) -> Result<u32, String> {
-    match server.find_threads() {
+    add_own(own, other.about.connection_id);
+    let row_locks = row_locks(other.row_locks(), own.cloned());
+    let pid = match other.find_threads() {
         Ok(pid) => pid,
         Err(QueryError::Refused(why) | QueryError::Lost(why)) => Err(why),
-    }
+    };
+    let session = SessionClient(other.into_session());
+    Ok(Box::new(ServerSource::new(session, row_locks, pid)))
 }
 
 /// Opens a target of the command line, also again after it was lost. A process that has ended does not come
@@ -131,7 +132,7 @@ fn open(target: &Target) -> Result<WatchTarget, String> {
             server: None,
         });
     }
-    let source = source(target).map_err(message)?;
+    let source = source(target, None).map_err(message)?;
     let mut observed = ObservedServer::open(target.clone()).map_err(message)?;
     let pid = observed.find_process().ok().and_then(Result::ok);
     // A segment's VERSION() is Tare's, even if another server writes the segment.

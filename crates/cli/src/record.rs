@@ -301,7 +301,7 @@ impl Connection {
             None => server_name(&mut observed)?,
         };
         let mut warnings: Vec<String> = check_consumers(&mut observed)?.into_iter().collect();
-        let mut source = metrics_source::source(&args.target)?;
+        let mut source = metrics_source::source(&args.target, None)?;
         check_sampling(&mut *source)?;
         warnings.extend(
             source

@@ -9,7 +9,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
-use tare_history::{EndReason, Options, Query, Recorder, Retention, ServerSource, Source};
+use tare_history::{EndReason, Options, Query, Recorder, Retention, Source};
 
 use super::source::Others;
 use crate::exit::{FAILED, Failure};
@@ -169,28 +169,15 @@ impl Recording {
             return Ok((server, Box::new(source), None));
         }
         let mut observed = ObservedServer::open(self.target.clone())?;
-        let is_segment = self.target.is_segment();
-        let mut own = vec![observed.about.connection_id];
         let server = match &self.server {
             Some(name) => name.clone(),
             None => server_name(&mut observed)?,
         };
-        let source: Box<dyn Source> = match is_segment {
-            true => metrics_source::source(&self.target)?,
-            false => {
-                let mut other = ObservedServer::open(self.target.clone())?;
-                own.push(other.about.connection_id);
-                let own = Some(Arc::clone(&self.others));
-                let row_locks = metrics_source::row_locks(other.row_locks(), own);
-                let threads = metrics_source::find_threads(&mut other);
-                let session = SessionClient(other.into_session());
-                Box::new(ServerSource::new(session, row_locks, threads))
-            }
-        };
         if let Ok(mut others) = self.others.lock() {
             others.clear();
-            others.extend(own.into_iter().filter(|_| !is_segment));
+            others.extend((!self.target.is_segment()).then_some(observed.about.connection_id));
         }
+        let source = metrics_source::source(&self.target, Some(&self.others))?;
         let client = SessionClient(observed.into_session());
         Ok((server, source, Some(client)))
     }
