@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use history::rows;
+use history::{moments_of_window, rows};
 use mysql::prelude::Queryable;
 use servers::{Engine, Server, Version, run};
 use support::{Directory, Process, wait_for};
@@ -124,25 +124,10 @@ fn check_windows(version: Version) {
         assert!(of(0) > 0 && of(1) > 0, "{table}: {} and {}", of(0), of(1));
     }
     // The growth of the window is that of its time: no moment of it was at the level active.
-    let time = |row: &serde_json::Value| row["sampled_at"].to_string();
-    let of = |is: u64| {
-        growth
-            .iter()
-            .filter(move |row| row["is_exact"] == is)
-            .map(time)
-    };
-    let end = of(1).max().expect("growth in the window");
-    let start = of(0)
-        .filter(|time| *time < end)
-        .max()
-        .expect("growth before it");
-    let moments = rows(&history, "moments");
-    let within = moments
-        .iter()
-        .filter(|row| (&start..&end).contains(&&time(row)));
-    assert!(within.clone().count() > 0);
+    let within = moments_of_window(&history);
+    assert!(!within.is_empty());
     for moment in within {
-        assert_eq!(moment["is_exact"], 1, "{start} to {end}: {moment}");
+        assert_eq!(moment["is_exact"], 1, "{moment}");
     }
 
     // The server ends the window of a recorder that was killed.

@@ -8,6 +8,7 @@ use support::server::{Server, Work};
 use support::{CommandResult, Directory, PAGES, finish, wait_for};
 
 const END: &str = "UPDATE tare.setup_sampling SET sampling = 'every'";
+
 /// Runs a tool on a server.
 fn run(server: &Server, words: &[&str]) -> CommandResult {
     let directory = Directory::new("level-active");

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use history::rows;
+use history::{moments_of_window, rows};
 use mysql::Conn;
 use mysql::prelude::Queryable;
 use support::server::Server;
@@ -127,19 +127,9 @@ fn a_window_ends_at_its_time_however_far_moments_are_apart() {
     assert!(recorder.wait().success());
     // The growth of the window has no moment at which events were not exact.
     let history = directory.path().join("history");
-    let moments = rows(&history, "moments");
-    let growth = rows(&history, "growth");
-    let time = |row: &serde_json::Value| row["sampled_at"].to_string();
-    let window = growth.iter().filter(|row| row["is_exact"] == 1);
-    let end = window.map(time).max().expect("exact growth");
-    let before = growth.iter().filter(|row| row["is_exact"] == 0);
-    let start = before.map(time).filter(|time| *time < end).max();
-    let start = start.expect("growth before the window");
-    let within = moments
-        .iter()
-        .filter(|row| (&start..&end).contains(&&time(row)));
-    let inexact = within.filter(|row| row["is_exact"] == 0).count();
-    assert_eq!(inexact, 0, "{start} to {end}: {moments:?}");
+    for moment in moments_of_window(&history) {
+        assert_eq!(moment["is_exact"], 1, "{moment}");
+    }
 }
 
 #[test]

@@ -59,3 +59,19 @@ pub fn rows(history: &Path, table: &str) -> Vec<Value> {
     }
     rows
 }
+
+/// The moments in the time of the last exact window, by the growth that was counted in it.
+pub fn moments_of_window(history: &Path) -> Vec<Value> {
+    let growth = rows(history, "growth");
+    let time = |row: &Value| row["sampled_at"].to_string();
+    let times = |is: u64| {
+        let rows = growth.iter().filter(move |row| row["is_exact"] == is);
+        rows.map(time)
+    };
+    let end = times(1).max().expect("growth in the window");
+    let before = times(0).filter(|time| *time < end).max();
+    let start = before.expect("growth before the window");
+    let mut moments = rows(history, "moments");
+    moments.retain(|row| (&start..&end).contains(&&time(row)));
+    moments
+}
