@@ -78,6 +78,23 @@ fn wait_of(running: &Running) -> Option<(String, Option<Operation>)> {
     Some((name(running, wait.head.class), wait.operation))
 }
 
+#[test]
+fn a_statement_begins_when_its_request_arrived() {
+    let running = start(Rule::Active);
+    let began = || own(&running)?.statement?.head.start;
+    // The thread's first one reads the settings.
+    drop(tare::statement::start_since(&QUERY, tare::idle::now()));
+    let since = tare::idle::now();
+    let statement = tare::statement::start_since(&QUERY, since);
+    assert_eq!(began(), Some(since));
+    // A nested one begins now, and so does the next.
+    let nested = tare::statement::start_since(&QUERY, since);
+    assert!(began() > Some(since));
+    drop((nested, statement));
+    let _next = tare::statement::start(&QUERY);
+    assert!(began() > Some(since));
+}
+
 /// Count, sum, errors of a row.
 fn row(running: &Running, name: &str) -> (u64, u64, u64) {
     let (line, cell) = counter_cell(Counter::Errors as usize);

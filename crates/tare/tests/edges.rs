@@ -89,6 +89,21 @@ fn a_statement_begins_only_where_an_idle_time_ended() {
 }
 
 #[test]
+fn a_statement_begins_when_its_request_arrived() {
+    let tare = everything(Limits::default());
+    drop(tare::statement::start(&QUERY));
+    let slot = slot(&tare);
+    let since = tare::idle::now();
+    drop(tare::wait::start(&EVENT, Operation::MetadataLock));
+    drop(tare::statement::start_since(&QUERY, since));
+    assert_eq!(last(tare.view.ring_statements(slot))[word::START], since);
+    // The next one does not.
+    let between = last(tare.view.ring_waits(slot));
+    drop(tare::statement::start(&QUERY));
+    assert!(last(tare.view.ring_statements(slot))[word::START] > between[word::END]);
+}
+
+#[test]
 fn an_autocommit_transaction_lasts_and_fails_with_its_statement() {
     let tare = everything(Limits::default());
     for fails in [false, true] {

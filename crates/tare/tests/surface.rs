@@ -239,6 +239,7 @@ fn host() {
     tare::stage::end();
     drop(statement);
     transaction.commit();
+    drop(tare::statement::start_since(&QUERY, tare::idle::now()));
     drop(entered);
     let class = Class::new(Kind::Mutex, "wait/synch/mutex/surface/late", "").enabled();
     Box::leak(Box::new(class)).register();

@@ -141,6 +141,18 @@ fn a_statement_does_not_begin_where_an_idle_time_ended_before_a_switch() {
 }
 
 #[test]
+fn a_statement_does_not_begin_when_its_request_arrived_before_a_switch() {
+    check(
+        "request",
+        |_| tare::idle::now(),
+        |tare, since| {
+            drop(tare::statement::start_since(&QUERY, since));
+            last(tare.view.ring_statements(slot(tare)))[word::START]
+        },
+    );
+}
+
+#[test]
 fn a_stage_does_not_begin_where_its_statement_began_before_a_switch() {
     check(
         "stage",

@@ -428,10 +428,11 @@ fn start(
     has_waited: bool,
     (text, shape): (&mut String, &mut String),
 ) -> Statement {
-    if has_waited {
-        idle::ended_at(pending.since);
-    }
-    let statement = statement::start(pending.command.class);
+    let class = pending.command.class;
+    let statement = match has_waited {
+        true => statement::start_since(class, pending.since),
+        false => statement::start(class),
+    };
     if statement.is_recorded() && pending.request.count() != 0 {
         text::write_text(pending.command, &pending.request, text);
         statement.text_only(text);

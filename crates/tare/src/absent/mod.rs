@@ -104,10 +104,6 @@ pub mod idle {
     pub fn now() -> u64 {
         0
     }
-
-    /// Does nothing.
-    #[inline(always)]
-    pub fn ended_at(_: u64) {}
 }
 
 /// An instance that is not recorded.

@@ -17,6 +17,12 @@ pub fn start(_: &Class) -> Statement {
     Statement(PhantomData)
 }
 
+/// Begins a statement that arrived earlier.
+#[inline(always)]
+pub fn start_since(_: &Class, _: u64) -> Statement {
+    Statement(PhantomData)
+}
+
 /// Methods that do nothing.
 macro_rules! nothing {
     ($($name:ident($($type:ty),*);)*) => {

@@ -31,7 +31,7 @@ mod active;
 mod counters;
 mod shape;
 
-pub use active::Outermost;
+pub use active::{Outermost, start_since};
 
 /// A running statement. When it is dropped, it ends, and with it the thread's stage.
 #[must_use = "the statement ends when this is dropped"]

@@ -17,12 +17,13 @@ use tare_layout::slot::STATEMENT_DEPTH;
 
 use super::Statement;
 use crate::class::Class;
-use crate::engine::hot::{self, attached};
+use crate::engine::hot::{self, attached, local_of_statements};
 use crate::engine::local::Local;
 use crate::engine::settings;
 use crate::engine::{active, clock};
 use crate::point::active::{First, is_settled};
 use crate::point::{stage, transaction};
+use crate::source::Source;
 
 /// In the bits of a statement: it has failed.
 const FAILED: u8 = effective::HISTORY;
@@ -77,6 +78,29 @@ pub(super) fn begin(local: &Local, number: u16) -> Option<(u8, usize)> {
     }
     line.change(|line| line.set(new));
     Some((bits & BITS, level))
+}
+
+/// Begins a statement that arrived at `since`, an [`idle::now`](crate::idle::now) of any thread: for hosts in
+/// which one thread serves many sessions, and one wait is the idle time of them all. A setting that was changed
+/// since then applies to statements that begin later.
+#[track_caller]
+pub fn start_since(class: &Class, since: u64) -> Statement {
+    let Some(local) = local_of_statements() else {
+        return Statement::of_none();
+    };
+    local.set_idle_end(since);
+    let statement = super::begin(local, class, Source::here());
+    // The others have taken the edge.
+    if statement.is_active() {
+        let is_since = local.edge.replace(0) == since && local.idle_end.replace(0) == since;
+        let by_counter = effective::TIME | effective::OTHER_CLOCK;
+        if is_since && statement.level == 0 && statement.bits.get() & by_counter == effective::TIME
+        {
+            local.statement_starts[0].set(since);
+            local.slot.activity.began.store(since, Ordering::Relaxed);
+        }
+    }
+    statement
 }
 
 impl Statement {
