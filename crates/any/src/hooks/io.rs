@@ -114,16 +114,12 @@ hooks! {
     fn __read_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t) -> ssize_t {
         |call| with_buffer(fd, In, buffer, call)
     }
-    fn pread(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t) -> ssize_t {
+    fn pread, pread64(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t) -> ssize_t {
         |call| with_buffer(fd, In, buffer, call)
     }
-    fn pread64(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t) -> ssize_t {
-        |call| with_buffer(fd, In, buffer, call)
-    }
-    fn __pread_chk(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t, size: size_t) -> ssize_t {
-        |call| with_buffer(fd, In, buffer, call)
-    }
-    fn __pread64_chk(fd: c_int, buffer: *mut c_void, count: size_t, at: off_t, size: size_t) -> ssize_t {
+    fn __pread_chk, __pread64_chk(
+        fd: c_int, buffer: *mut c_void, count: size_t, at: off_t, size: size_t
+    ) -> ssize_t {
         |call| with_buffer(fd, In, buffer, call)
     }
     fn recv(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
@@ -132,46 +128,50 @@ hooks! {
     fn __recv_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int) -> ssize_t {
         |call| with_buffer(fd, In, peeked(buffer, flags), call)
     }
-    fn recvfrom(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t {
+    fn recvfrom(
+        fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int, from: *mut sockaddr,
+        length: *mut socklen_t
+    ) -> ssize_t {
         |call| with_buffer(fd, In, peeked(buffer, flags), call)
     }
-    fn __recvfrom_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int, from: *mut sockaddr, length: *mut socklen_t) -> ssize_t {
+    fn __recvfrom_chk(
+        fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int, from: *mut sockaddr,
+        length: *mut socklen_t
+    ) -> ssize_t {
         |call| with_buffer(fd, In, peeked(buffer, flags), call)
     }
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
         |call| with_message(fd, In, peeked(message.cast(), flags).cast(), call)
     }
-    fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: u32, flags: c_int, timeout: *mut timespec) -> c_int {
+    fn recvmmsg(
+        fd: c_int, messages: *mut mmsghdr, count: u32, flags: c_int, timeout: *mut timespec
+    ) -> c_int {
         |call| with_messages(fd, In, messages, call)
     }
     fn readv(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
         |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
     }
-    fn preadv(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+    fn preadv, preadv64(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
         |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
     }
-    fn preadv64(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
-        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
-    }
-    fn preadv2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
-        |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
-    }
-    fn preadv64v2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
+    fn preadv2, preadv64v2(
+        fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int
+    ) -> ssize_t {
         |call| with_vector(fd, In, (vector, count.max(0) as usize), call)
     }
     fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t {
         |call| with_buffer(fd, Out, buffer, call)
     }
-    fn pwrite(fd: c_int, buffer: *const c_void, count: size_t, at: off_t) -> ssize_t {
-        |call| with_buffer(fd, Out, buffer, call)
-    }
-    fn pwrite64(fd: c_int, buffer: *const c_void, count: size_t, at: off_t) -> ssize_t {
+    fn pwrite, pwrite64(fd: c_int, buffer: *const c_void, count: size_t, at: off_t) -> ssize_t {
         |call| with_buffer(fd, Out, buffer, call)
     }
     fn send(fd: c_int, buffer: *const c_void, count: size_t, flags: c_int) -> ssize_t {
         |call| with_buffer(fd, Out, buffer, call)
     }
-    fn sendto(fd: c_int, buffer: *const c_void, count: size_t, flags: c_int, to: *const sockaddr, length: socklen_t) -> ssize_t {
+    fn sendto(
+        fd: c_int, buffer: *const c_void, count: size_t, flags: c_int, to: *const sockaddr,
+        length: socklen_t
+    ) -> ssize_t {
         |call| with_buffer(fd, Out, buffer, call)
     }
     fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
@@ -183,67 +183,39 @@ hooks! {
     fn writev(fd: c_int, vector: *const iovec, count: c_int) -> ssize_t {
         |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
     }
-    fn pwritev(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+    fn pwritev, pwritev64(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
         |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
     }
-    fn pwritev64(fd: c_int, vector: *const iovec, count: c_int, at: off_t) -> ssize_t {
+    fn pwritev2, pwritev64v2(
+        fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int
+    ) -> ssize_t {
         |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
     }
-    fn pwritev2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
-        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
-    }
-    fn pwritev64v2(fd: c_int, vector: *const iovec, count: c_int, at: off_t, flags: c_int) -> ssize_t {
-        |call| with_vector(fd, Out, (vector, count.max(0) as usize), call)
-    }
-    fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
+    fn sendfile, sendfile64(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
         |call| send_file(to, call)
     }
-    fn sendfile64(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
-        |call| send_file(to, call)
-    }
-    fn fsync(fd: c_int) -> c_int {
-        |call| without_buffer(fd, Operation::Sync, call)
-    }
-    fn fdatasync(fd: c_int) -> c_int {
+    fn fsync, fdatasync(fd: c_int) -> c_int {
         |call| without_buffer(fd, Operation::Sync, call)
     }
     fn sync_file_range(fd: c_int, at: off_t, count: off_t, flags: u32) -> c_int {
         |call| without_buffer(fd, Operation::Sync, call)
     }
-    fn ftruncate(fd: c_int, size: off_t) -> c_int {
+    fn ftruncate, ftruncate64(fd: c_int, size: off_t) -> c_int {
         |call| without_buffer(fd, Operation::ChangeSize, call)
     }
-    fn ftruncate64(fd: c_int, size: off_t) -> c_int {
+    fn fallocate, fallocate64(fd: c_int, mode: c_int, at: off_t, size: off_t) -> c_int {
         |call| without_buffer(fd, Operation::ChangeSize, call)
     }
-    fn fallocate(fd: c_int, mode: c_int, at: off_t, size: off_t) -> c_int {
+    fn posix_fallocate, posix_fallocate64(fd: c_int, at: off_t, size: off_t) -> c_int {
         |call| without_buffer(fd, Operation::ChangeSize, call)
     }
-    fn fallocate64(fd: c_int, mode: c_int, at: off_t, size: off_t) -> c_int {
-        |call| without_buffer(fd, Operation::ChangeSize, call)
-    }
-    fn posix_fallocate(fd: c_int, at: off_t, size: off_t) -> c_int {
-        |call| without_buffer(fd, Operation::ChangeSize, call)
-    }
-    fn posix_fallocate64(fd: c_int, at: off_t, size: off_t) -> c_int {
-        |call| without_buffer(fd, Operation::ChangeSize, call)
-    }
-    fn lseek(fd: c_int, at: off_t, whence: c_int) -> off_t {
+    fn lseek, lseek64(fd: c_int, at: off_t, whence: c_int) -> off_t {
         |call| without_buffer(fd, Operation::Seek, call)
     }
-    fn lseek64(fd: c_int, at: off_t, whence: c_int) -> off_t {
-        |call| without_buffer(fd, Operation::Seek, call)
-    }
-    fn fstat(fd: c_int, into: *mut c_void) -> c_int {
+    fn fstat, fstat64(fd: c_int, into: *mut c_void) -> c_int {
         |call| without_buffer(fd, Operation::FStat, call)
     }
-    fn fstat64(fd: c_int, into: *mut c_void) -> c_int {
-        |call| without_buffer(fd, Operation::FStat, call)
-    }
-    fn __fxstat(version: c_int, fd: c_int, into: *mut c_void) -> c_int {
-        |call| without_buffer(fd, Operation::FStat, call)
-    }
-    fn __fxstat64(version: c_int, fd: c_int, into: *mut c_void) -> c_int {
+    fn __fxstat, __fxstat64(version: c_int, fd: c_int, into: *mut c_void) -> c_int {
         |call| without_buffer(fd, Operation::FStat, call)
     }
     fn flock(fd: c_int, operation: c_int) -> c_int {

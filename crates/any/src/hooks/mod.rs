@@ -25,9 +25,18 @@ use crate::calls::observe;
 use crate::descriptors::{self, Access, Descriptor};
 use crate::resp::client::Client;
 
-/// Declares functions of the C library. `|call|` calls the C library's own, with the same arguments.
+/// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
+/// the same arguments.
 macro_rules! hooks {
-    ($(fn $name:ident($($argument:ident: $type:ty),*) -> $result:ty { |$call:ident| $body:expr })*) => {$(
+    ($(fn $($name:ident),+ $arguments:tt -> $result:ty $body:tt)*) => {
+        $($($crate::hooks::hook! { $name $arguments -> $result $body })+)*
+    };
+}
+pub(crate) use hooks;
+
+/// See [`hooks!`].
+macro_rules! hook {
+    ($name:ident ($($argument:ident: $type:ty),*) -> $result:ty { |$call:ident| $body:expr }) => {
         #[unsafe(no_mangle)]
         #[allow(missing_docs, reason = "the C library's")]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
@@ -36,9 +45,9 @@ macro_rules! hooks {
             let $call = || unsafe { real($($argument),*) };
             $body
         }
-    )*};
+    };
 }
-pub(crate) use hooks;
+pub(crate) use hook;
 
 /// An operation that runs. It has no destructor: rule 5.
 struct Running(Option<(&'static Descriptor, ManuallyDrop<Wait>)>);

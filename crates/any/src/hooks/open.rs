@@ -237,18 +237,16 @@ fn open_stream(path: *const c_char, call: impl FnOnce() -> *mut FILE) -> *mut FI
 }
 
 hooks! {
-    fn __open_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
-    fn __open64_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
-    fn __openat_2(directory: c_int, path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
-    fn __openat64_2(directory: c_int, path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
-    fn creat(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
-    fn creat64(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
-    fn mkstemp(template: *mut c_char) -> c_int { |call| open_file(template, call) }
-    fn mkstemp64(template: *mut c_char) -> c_int { |call| open_file(template, call) }
-    fn mkostemp(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
-    fn mkostemp64(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
-    fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE { |call| open_stream(path, call) }
-    fn fopen64(path: *const c_char, mode: *const c_char) -> *mut FILE { |call| open_stream(path, call) }
+    fn __open_2, __open64_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
+    fn __openat_2, __openat64_2(
+        directory: c_int, path: *const c_char, flags: c_int
+    ) -> c_int { |call| open_file(path, call) }
+    fn creat, creat64(path: *const c_char, mode: mode_t) -> c_int { |call| open_file(path, call) }
+    fn mkstemp, mkstemp64(template: *mut c_char) -> c_int { |call| open_file(template, call) }
+    fn mkostemp, mkostemp64(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
+    fn fopen, fopen64(
+        path: *const c_char, mode: *const c_char
+    ) -> *mut FILE { |call| open_stream(path, call) }
     fn dup(fd: c_int) -> c_int { |call| duplicate(call) }
     fn dup2(fd: c_int, to: c_int) -> c_int { |call| duplicate(call) }
     fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int { |call| duplicate(call) }
@@ -273,7 +271,7 @@ hooks! {
             forget_range(first.max(0) as u32, u32::MAX);
         }
     }
-    fn unlink(path: *const c_char) -> c_int {
+    fn unlink, remove(path: *const c_char) -> c_int {
         // SAFETY: rule 2 (a C string).
         |call| delete(|| unsafe { resolve(libc::AT_FDCWD, path) }, call)
     }
@@ -283,10 +281,6 @@ hooks! {
             0 => delete(|| unsafe { resolve(directory, path) }, call),
             _ => call(),
         }
-    }
-    fn remove(path: *const c_char) -> c_int {
-        // SAFETY: rule 2 (a C string).
-        |call| delete(|| unsafe { resolve(libc::AT_FDCWD, path) }, call)
     }
     fn rename(from: *const c_char, to: *const c_char) -> c_int {
         |call| rename_with(|| {
@@ -300,7 +294,9 @@ hooks! {
             unsafe { Some((resolve(from_directory, from)?, resolve(to_directory, to)?)) }
         }, call)
     }
-    fn renameat2(from_directory: c_int, from: *const c_char, to_directory: c_int, to: *const c_char, flags: u32) -> c_int {
+    fn renameat2(
+        from_directory: c_int, from: *const c_char, to_directory: c_int, to: *const c_char, flags: u32
+    ) -> c_int {
         |call| match flags & libc::RENAME_EXCHANGE {
             0 => rename_with(|| {
                 // SAFETY: rule 2 (C strings).
@@ -311,16 +307,17 @@ hooks! {
         }
     }
     fn epoll_create(size: c_int) -> c_int { |call| open_other(call) }
-    fn epoll_create1(flags: c_int) -> c_int { |call| open_other(call) }
+    fn epoll_create1, inotify_init1(flags: c_int) -> c_int { |call| open_other(call) }
     fn eventfd(value: u32, flags: c_int) -> c_int { |call| open_other(call) }
     fn timerfd_create(clock: c_int, flags: c_int) -> c_int { |call| open_other(call) }
     fn signalfd(fd: c_int, mask: *const libc::sigset_t, flags: c_int) -> c_int { |call| open_other(call) }
     fn inotify_init() -> c_int { |call| open_other(call) }
-    fn inotify_init1(flags: c_int) -> c_int { |call| open_other(call) }
     fn memfd_create(name: *const c_char, flags: u32) -> c_int { |call| open_other(call) }
     fn pipe(both: *mut c_int) -> c_int { |call| open_pair(both, call) }
     fn pipe2(both: *mut c_int, flags: c_int) -> c_int { |call| open_pair(both, call) }
-    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int) -> c_int { |call| open_pair(both, call) }
+    fn socketpair(
+        domain: c_int, kind: c_int, protocol: c_int, both: *mut c_int
+    ) -> c_int { |call| open_pair(both, call) }
 }
 
 /// Runs a call that opens two descriptors of something that is not recorded.

@@ -61,10 +61,15 @@ hooks! {
     fn epoll_wait(fd: c_int, events: *mut epoll_event, count: c_int, timeout: c_int) -> c_int {
         |call| poll_with(timeout != 0, call)
     }
-    fn epoll_pwait(fd: c_int, events: *mut epoll_event, count: c_int, timeout: c_int, mask: *const sigset_t) -> c_int {
+    fn epoll_pwait(
+        fd: c_int, events: *mut epoll_event, count: c_int, timeout: c_int, mask: *const sigset_t
+    ) -> c_int {
         |call| poll_with(timeout != 0, call)
     }
-    fn epoll_pwait2(fd: c_int, events: *mut epoll_event, count: c_int, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+    fn epoll_pwait2(
+        fd: c_int, events: *mut epoll_event, count: c_int, timeout: *const timespec,
+        mask: *const sigset_t
+    ) -> c_int {
         // SAFETY: rule 2 (NULL, or a time).
         |call| poll_with(unsafe { is_long(timeout) }, call)
     }
@@ -78,18 +83,25 @@ hooks! {
         // SAFETY: rule 2 (NULL, or a time).
         |call| poll_with(unsafe { is_long(timeout) }, call)
     }
-    fn __ppoll_chk(list: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t, size: usize) -> c_int {
+    fn __ppoll_chk(
+        list: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t, size: usize
+    ) -> c_int {
         // SAFETY: rule 2 (NULL, or a time).
         |call| poll_with(unsafe { is_long(timeout) }, call)
     }
-    fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, failed: *mut fd_set, timeout: *mut timeval) -> c_int {
+    fn select(
+        count: c_int, read: *mut fd_set, write: *mut fd_set, failed: *mut fd_set, timeout: *mut timeval
+    ) -> c_int {
         |call| {
             // SAFETY: rule 2 (NULL, or a time).
             let time = unsafe { timeout.as_ref() };
             poll_with(time.is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0), call)
         }
     }
-    fn pselect(count: c_int, read: *mut fd_set, write: *mut fd_set, failed: *mut fd_set, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+    fn pselect(
+        count: c_int, read: *mut fd_set, write: *mut fd_set, failed: *mut fd_set,
+        timeout: *const timespec, mask: *const sigset_t
+    ) -> c_int {
         // SAFETY: rule 2 (NULL, or a time).
         |call| poll_with(unsafe { is_long(timeout) }, call)
     }
