@@ -61,6 +61,7 @@ extern "C" fn destructor() {
 }
 
 extern "C" fn constructor() {
+    real::resolve_all();
     // In the program of this crate's tests there is nothing to observe.
     if !cfg!(test) {
         start::open();

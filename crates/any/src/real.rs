@@ -4,8 +4,8 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function of the C library, which is looked up at its first call: other libraries' constructors call it
-/// before ours has run.
+/// A function of the C library. It is looked up before `main`, or at its first call if that is earlier: other
+/// libraries' constructors may call it before ours has run.
 pub struct Real {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
@@ -50,9 +50,31 @@ extern "C-unwind" fn missing() -> isize {
     -1
 }
 
+/// Looks up all functions. Later the first call may be that of a signal handler, or in the child of a fork, where
+/// dlsym could wait for a lock of the dynamic linker for ever.
+pub fn resolve_all() {
+    unsafe extern "C" {
+        // The linker defines both, as the ends of the section.
+        #[link_name = "__start_tare_real"]
+        static START: u8;
+        #[link_name = "__stop_tare_real"]
+        static END: u8;
+    }
+    let (start, end) = (
+        (&raw const START).cast::<Real>(),
+        (&raw const END).cast::<Real>(),
+    );
+    // SAFETY: `real!` puts values of this type into the section, and nothing else does.
+    let all = unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) };
+    for real in all {
+        real.address();
+    }
+}
+
 /// The C library's function of this name, as a function of this type.
 macro_rules! real {
     ($name:ident: $type:ty) => {{
+        #[unsafe(link_section = "tare_real")]
         static REAL: $crate::real::Real = $crate::real::Real::new(
             match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                 Ok(name) => name,
