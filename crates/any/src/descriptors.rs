@@ -4,7 +4,7 @@
 //! not recorded.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use engine::wait::Wait;
@@ -32,6 +32,27 @@ pub struct Descriptor {
 
 static TABLE: [AtomicPtr<Descriptor>; MAX_DESCRIPTORS] =
     [const { AtomicPtr::new(std::ptr::null_mut()) }; MAX_DESCRIPTORS];
+
+/// The process whose descriptors these are.
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+/// From now on the table is that of the calling process, and then of a child in which Tare continues.
+pub fn claim() {
+    extern "C" fn set_process() {
+        // SAFETY: getpid has no preconditions.
+        PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
+    }
+    set_process();
+    // SAFETY: the handler stores a number.
+    unsafe { libc::pthread_atfork(None, None, Some(set_process)) };
+}
+
+/// Whether the table is the calling process's. A child of vfork has descriptors of its own, but its parent's
+/// memory.
+fn is_claimed() -> bool {
+    // SAFETY: getpid has no preconditions.
+    PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() }
+}
 
 /// A read or a write, or another operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +93,9 @@ pub fn get(descriptor: c_int) -> Option<&'static Descriptor> {
 
 /// Records what was opened under a descriptor. Returns what was recorded there before.
 pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
+    if !is_claimed() {
+        return None;
+    }
     let place = TABLE.get(usize::try_from(descriptor).ok()?)?;
     if place.load(Ordering::Acquire).is_null() {
         let new = Box::into_raw(Box::<Descriptor>::default());
@@ -89,7 +113,7 @@ pub fn put(descriptor: c_int, object: Object) -> Option<Object> {
 
 /// Removes what is recorded under a descriptor.
 pub fn take(descriptor: c_int) -> Option<Object> {
-    get(descriptor)?.lock().take()
+    get(descriptor).filter(|_| is_claimed())?.lock().take()
 }
 
 impl Descriptor {

@@ -9,7 +9,7 @@ use engine::{Config, StartError};
 use tare_image::{Linkage, OPTIONS_VARIABLE};
 
 use crate::calls::run_unobserved;
-use crate::{names, resp};
+use crate::{descriptors, names, resp};
 
 /// Threads and sessions: a server has at most 10,000 clients by default.
 const MAX_THREADS: usize = 12_288;
@@ -67,6 +67,7 @@ fn start(name: &str) -> Result<(), StartError> {
         }
     }
     engine::start(config)?;
+    descriptors::claim();
     let classes = names::create(name);
     classes.register();
     engine::thread::register(classes.main());
