@@ -28,19 +28,34 @@ use crate::resp::client::Client;
 /// Declares functions of the C library, those of one type together. `|call|` calls the C library's own, with
 /// the same arguments.
 macro_rules! hooks {
-    ($(fn $($name:ident),+ $arguments:tt -> $result:ty $body:tt)*) => {
-        $($($crate::hooks::hook! { $name $arguments -> $result $body })+)*
+    ($(fn $($name:ident),+ ($($arguments:tt)*) -> $result:tt $body:tt)*) => {
+        $($crate::hooks::hook! { [$($name)+] (($($arguments)*) -> $result $body) })*
     };
 }
 pub(crate) use hooks;
 
 /// See [`hooks!`].
 macro_rules! hook {
-    ($name:ident ($($argument:ident: $type:ty),*) -> $result:ty { |$call:ident| $body:expr }) => {
+    ([$($name:ident)+] $function:tt) => {
+        $($crate::hooks::hook! { $name $function })+
+    };
+    ($name:ident (($($argument:ident: $type:ty),*) -> $result:tt $body:tt)) => {
+        $crate::hooks::hook! { $name ($($argument: $type),*) as ($($type),*) -> $result $body }
+    };
+    // The C library's function is variadic, and reads the last parameter only if the others say so.
+    ($name:ident (($($argument:ident: $type:ty),*; $last:ident: $last_type:ty) -> $result:tt $body:tt)) => {
+        $crate::hooks::hook! {
+            $name ($($argument: $type,)* $last: $last_type) as ($($type,)* ...) -> $result $body
+        }
+    };
+    (
+        $name:ident ($($argument:ident: $type:ty),*) as ($($real:tt)*) -> $result:tt
+        { |$call:ident| $body:expr }
+    ) => {
         #[unsafe(no_mangle)]
         #[allow(missing_docs, reason = "the C library's")]
         pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
-            let real = $crate::real::real!($name: unsafe extern "C-unwind" fn($($type),*) -> $result);
+            let real = $crate::real::real!($name: unsafe extern "C-unwind" fn($($real)*) -> $result);
             // SAFETY: rule 2 (the arguments are passed on).
             let $call = || unsafe { real($($argument),*) };
             $body

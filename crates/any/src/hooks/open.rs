@@ -14,7 +14,6 @@ use super::hooks;
 use crate::calls::observe;
 use crate::descriptors::{self, Access, Object};
 use crate::names::classes;
-use crate::real::real;
 
 /// What a descriptor has open, by /proc: a file's path. `None`: it is no file.
 fn path_of(descriptor: c_int) -> Option<PathBuf> {
@@ -145,10 +144,11 @@ fn close_with<T>(descriptor: c_int, call: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs a call that deletes the file that `path` finds.
-fn delete(path: impl FnOnce() -> Option<PathBuf>, call: impl FnOnce() -> c_int) -> c_int {
+/// Runs a call that deletes a file.
+fn delete(directory: c_int, path: *const c_char, call: impl FnOnce() -> c_int) -> c_int {
     let begun = observe(|| {
-        let path = path()?;
+        // SAFETY: rule 2 (a C string).
+        let path = unsafe { resolve(directory, path)? };
         let path = path.to_string_lossy();
         let class = classes()?.file(&path);
         let wait = wait::start(class, Operation::Delete);
@@ -169,12 +169,14 @@ fn delete(path: impl FnOnce() -> Option<PathBuf>, call: impl FnOnce() -> c_int) 
 
 /// Runs a call that renames a file.
 fn rename_with(
-    paths: impl FnOnce() -> Option<(PathBuf, PathBuf)>,
+    from: (c_int, *const c_char),
+    to: (c_int, *const c_char),
     call: impl FnOnce() -> c_int,
 ) -> c_int {
     type Begun = (&'static Class, &'static Class, String, String, Wait);
     let begun = observe(|| -> Option<ManuallyDrop<Begun>> {
-        let (from, to) = paths()?;
+        // SAFETY: rule 2 (C strings).
+        let (from, to) = unsafe { (resolve(from.0, from.1)?, resolve(to.0, to.1)?) };
         let (from, to) = (from.to_string_lossy(), to.to_string_lossy());
         let classes = classes()?;
         let (class, other) = (classes.file(&from), classes.file(&to));
@@ -202,26 +204,6 @@ fn rename_with(
     result
 }
 
-/// Declares functions that open a file, whose last parameter is only read with O_CREAT or O_TMPFILE.
-macro_rules! opening {
-    ($($name:ident($($argument:ident: $type:ty),*), $path:ident;)*) => {$(
-        #[unsafe(no_mangle)]
-        #[allow(missing_docs, reason = "the C library's")]
-        pub unsafe extern "C-unwind" fn $name($($argument: $type,)* mode: mode_t) -> c_int {
-            let real = real!($name: unsafe extern "C-unwind" fn($($type,)* ...) -> c_int);
-            // SAFETY: rule 2 (the arguments are passed on; whether there is a mode, the real function knows).
-            open_file($path, || unsafe { real($($argument,)* mode) })
-        }
-    )*};
-}
-
-opening! {
-    open(path: *const c_char, flags: c_int), path;
-    open64(path: *const c_char, flags: c_int), path;
-    openat(directory: c_int, path: *const c_char, flags: c_int), path;
-    openat64(directory: c_int, path: *const c_char, flags: c_int), path;
-}
-
 /// Runs a call that opens a stream.
 #[inline(always)]
 fn open_stream(path: *const c_char, call: impl FnOnce() -> *mut FILE) -> *mut FILE {
@@ -237,6 +219,10 @@ fn open_stream(path: *const c_char, call: impl FnOnce() -> *mut FILE) -> *mut FI
 }
 
 hooks! {
+    fn open, open64(path: *const c_char, flags: c_int; mode: mode_t) -> c_int { |call| open_file(path, call) }
+    fn openat, openat64(directory: c_int, path: *const c_char, flags: c_int; mode: mode_t) -> c_int {
+        |call| open_file(path, call)
+    }
     fn __open_2, __open64_2(path: *const c_char, flags: c_int) -> c_int { |call| open_file(path, call) }
     fn __openat_2, __openat64_2(
         directory: c_int, path: *const c_char, flags: c_int
@@ -272,36 +258,25 @@ hooks! {
         }
     }
     fn unlink, remove(path: *const c_char) -> c_int {
-        // SAFETY: rule 2 (a C string).
-        |call| delete(|| unsafe { resolve(libc::AT_FDCWD, path) }, call)
+        |call| delete(libc::AT_FDCWD, path, call)
     }
     fn unlinkat(directory: c_int, path: *const c_char, flags: c_int) -> c_int {
         |call| match flags & libc::AT_REMOVEDIR {
-            // SAFETY: rule 2 (a C string).
-            0 => delete(|| unsafe { resolve(directory, path) }, call),
+            0 => delete(directory, path, call),
             _ => call(),
         }
     }
     fn rename(from: *const c_char, to: *const c_char) -> c_int {
-        |call| rename_with(|| {
-            // SAFETY: rule 2 (C strings).
-            unsafe { Some((resolve(libc::AT_FDCWD, from)?, resolve(libc::AT_FDCWD, to)?)) }
-        }, call)
+        |call| rename_with((libc::AT_FDCWD, from), (libc::AT_FDCWD, to), call)
     }
     fn renameat(from_directory: c_int, from: *const c_char, to_directory: c_int, to: *const c_char) -> c_int {
-        |call| rename_with(|| {
-            // SAFETY: rule 2 (C strings).
-            unsafe { Some((resolve(from_directory, from)?, resolve(to_directory, to)?)) }
-        }, call)
+        |call| rename_with((from_directory, from), (to_directory, to), call)
     }
     fn renameat2(
         from_directory: c_int, from: *const c_char, to_directory: c_int, to: *const c_char, flags: u32
     ) -> c_int {
         |call| match flags & libc::RENAME_EXCHANGE {
-            0 => rename_with(|| {
-                // SAFETY: rule 2 (C strings).
-                unsafe { Some((resolve(from_directory, from)?, resolve(to_directory, to)?)) }
-            }, call),
+            0 => rename_with((from_directory, from), (to_directory, to), call),
             // Both files stay.
             _ => call(),
         }
