@@ -48,14 +48,16 @@ fn with_vector(
             if rest == 0 {
                 break;
             }
-            // SAFETY: rule 3 (the call read `count` elements, and moved bytes of these buffers in order).
-            let part = unsafe {
-                let part = vector.add(at).read();
-                std::slice::from_raw_parts(part.iov_base.cast::<u8>(), part.iov_len.min(rest))
-            };
-            rest -= part.len();
-            if !part.is_empty() {
-                client.moved(access, part);
+            // SAFETY: rule 3 (the call read `count` elements).
+            let part = unsafe { vector.add(at).read() };
+            let length = part.iov_len.min(rest);
+            rest -= length;
+            // An empty buffer may be NULL.
+            if length != 0 {
+                // SAFETY: rule 3 (the call moved bytes of these buffers in order).
+                client.moved(access, unsafe {
+                    std::slice::from_raw_parts(part.iov_base.cast(), length)
+                });
             }
         }
     });
@@ -123,25 +125,25 @@ hooks! {
         |call| with_buffer(fd, In, buffer, call)
     }
     fn recv(fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int) -> ssize_t {
-        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+        |call| with_buffer(fd, In, next_bytes(buffer, flags), call)
     }
     fn __recv_chk(fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int) -> ssize_t {
-        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+        |call| with_buffer(fd, In, next_bytes(buffer, flags), call)
     }
     fn recvfrom(
         fd: c_int, buffer: *mut c_void, count: size_t, flags: c_int, from: *mut sockaddr,
         length: *mut socklen_t
     ) -> ssize_t {
-        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+        |call| with_buffer(fd, In, next_bytes(buffer, flags), call)
     }
     fn __recvfrom_chk(
         fd: c_int, buffer: *mut c_void, count: size_t, size: size_t, flags: c_int, from: *mut sockaddr,
         length: *mut socklen_t
     ) -> ssize_t {
-        |call| with_buffer(fd, In, peeked(buffer, flags), call)
+        |call| with_buffer(fd, In, next_bytes(buffer, flags), call)
     }
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-        |call| with_message(fd, In, peeked(message.cast(), flags).cast(), call)
+        |call| with_message(fd, In, next_bytes(message.cast(), flags).cast(), call)
     }
     fn recvmmsg(
         fd: c_int, messages: *mut mmsghdr, count: u32, flags: c_int, timeout: *mut timespec
@@ -226,10 +228,10 @@ hooks! {
     }
 }
 
-/// The buffer of a receiving call, NULL if the call leaves the bytes in the socket (MSG_PEEK): they come
-/// again.
-fn peeked(buffer: *mut c_void, flags: c_int) -> *const c_void {
-    match flags & libc::MSG_PEEK {
+/// The buffer of a receiving call. NULL if the call leaves the bytes in the socket, so that they come again, if
+/// they are not the connection's next bytes, or if the buffer may have fewer than the call returns.
+fn next_bytes(buffer: *mut c_void, flags: c_int) -> *const c_void {
+    match flags & (libc::MSG_PEEK | libc::MSG_OOB | libc::MSG_ERRQUEUE | libc::MSG_TRUNC) {
         0 => buffer,
         _ => std::ptr::null(),
     }

@@ -1,6 +1,6 @@
 //! Opening, closing, deleting and renaming files.
 
-use std::ffi::{CStr, OsStr, c_char, c_int};
+use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::fs;
 use std::mem::ManuallyDrop;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,12 +8,15 @@ use std::path::{Path, PathBuf};
 
 use engine::wait::{self, Wait};
 use engine::{Class, Operation, file};
-use libc::{FILE, mode_t};
+use libc::{DIR, mode_t};
 
 use super::hooks;
 use crate::calls::observe;
 use crate::descriptors::{self, Access, Object};
 use crate::names::classes;
+
+/// A stream of the C library, or NULL.
+type Stream = *mut libc::FILE;
 
 /// What a descriptor has open, by /proc: a file's path. `None`: it is no file.
 fn path_of(descriptor: c_int) -> Option<PathBuf> {
@@ -113,7 +116,7 @@ pub(super) fn open_other(call: impl FnOnce() -> c_int) -> c_int {
     descriptor
 }
 
-/// Forgets what was recorded under a descriptor, which has something else open by now.
+/// Forgets what is recorded under a descriptor.
 pub(super) fn forget(descriptor: c_int) {
     if descriptors::get(descriptor).is_some() {
         observe(|| drop(descriptors::take(descriptor)));
@@ -206,16 +209,22 @@ fn rename_with(
 
 /// Runs a call that opens a stream.
 #[inline(always)]
-fn open_stream(path: *const c_char, call: impl FnOnce() -> *mut FILE) -> *mut FILE {
+fn open_stream(path: *const c_char, call: impl FnOnce() -> Stream) -> Stream {
     let begun = begin(path);
     let stream = call();
-    let descriptor = match stream.is_null() {
-        true => -1,
-        // SAFETY: an open stream.
-        false => unsafe { libc::fileno(stream) },
-    };
-    record(descriptor, begun);
+    record(descriptor_of(stream), begun);
     stream
+}
+
+/// The descriptor of a stream that is open or NULL; -1 = it has none.
+fn descriptor_of(stream: Stream) -> c_int {
+    // SAFETY: rule 2 (an open stream).
+    let descriptor = || unsafe { libc::fileno(stream) };
+    match stream.is_null() {
+        true => -1,
+        // For a stream without one it sets errno, which is the caller's.
+        false => observe(descriptor).unwrap_or(-1),
+    }
 }
 
 hooks! {
@@ -232,29 +241,41 @@ hooks! {
     fn mkostemp, mkostemp64(template: *mut c_char, flags: c_int) -> c_int { |call| open_file(template, call) }
     fn fopen, fopen64(
         path: *const c_char, mode: *const c_char
-    ) -> *mut FILE { |call| open_stream(path, call) }
+    ) -> Stream { |call| open_stream(path, call) }
+    fn freopen, freopen64(path: *const c_char, mode: *const c_char, stream: Stream) -> Stream {
+        |call| close_with(descriptor_of(stream), || open_stream(path, call))
+    }
     fn dup(fd: c_int) -> c_int { |call| duplicate(call) }
-    fn dup2(fd: c_int, to: c_int) -> c_int { |call| duplicate(call) }
+    fn dup2(fd: c_int, to: c_int) -> c_int {
+        // To itself it changes nothing.
+        |call| if fd == to { call() } else { duplicate(call) }
+    }
     fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int { |call| duplicate(call) }
+    fn fcntl, fcntl64(fd: c_int, command: c_int; argument: *mut c_void) -> c_int {
+        |call| match command {
+            libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => duplicate(call),
+            _ => call(),
+        }
+    }
     fn close(fd: c_int) -> c_int { |call| close_with(fd, call) }
-    fn fclose(stream: *mut FILE) -> c_int {
+    fn fclose(stream: Stream) -> c_int { |call| close_with(descriptor_of(stream), call) }
+    fn closedir(stream: *mut DIR) -> c_int {
         // SAFETY: rule 2 (an open stream).
-        |call| close_with(unsafe { libc::fileno(stream) }, call)
+        |call| close_with(unsafe { libc::dirfd(stream) }, call)
     }
     fn close_range(first: u32, last: u32, flags: c_int) -> c_int {
         |call| {
-            let result = call();
             // CLOSE_RANGE_CLOEXEC closes none.
-            if result == 0 && flags & 4 == 0 {
+            if flags & 4 == 0 {
                 forget_range(first, last);
             }
-            result
+            call()
         }
     }
     fn closefrom(first: c_int) -> () {
         |call| {
-            call();
             forget_range(first.max(0) as u32, u32::MAX);
+            call()
         }
     }
     fn unlink, remove(path: *const c_char) -> c_int {
@@ -308,6 +329,7 @@ fn open_pair(both: *const c_int, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
+/// Forgets what is recorded under descriptors that are closed next: before that, as in [`close_with`].
 fn forget_range(first: u32, last: u32) {
     for descriptor in first..=last.min(descriptors::MAX_DESCRIPTORS as u32) {
         forget(descriptor as c_int);
