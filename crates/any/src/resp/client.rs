@@ -62,6 +62,8 @@ pub struct Commands {
     pending: VecDeque<Pending>,
     /// Commands of the transaction that MULTI has begun.
     queued: Option<Vec<Pending>>,
+    /// Bytes of memory that the arguments of pending and queued commands take.
+    stored: usize,
     /// Whether the session has a place of its own: a statement can run there while others run elsewhere.
     has_session: bool,
     host: String,
@@ -80,8 +82,13 @@ unsafe impl Send for Client {}
 
 /// The user before AUTH.
 const DEFAULT_USER: &str = "default";
-/// The most commands that wait for replies. With more, something was misunderstood.
-const MAX_PENDING: usize = 1 << 20;
+/// The most commands of a connection that wait for replies or for EXEC. A client that sends more and reads
+/// nothing must not fill the memory; its further commands are not read.
+const MAX_PENDING: usize = 1 << 18;
+/// The most bytes of memory for their arguments. Further commands have no text.
+const MAX_STORED_BYTES: usize = 1 << 20;
+/// An empty list of pending commands keeps the memory for so many.
+const MAX_SPARE: usize = 1024;
 
 /// The number of the last connection.
 static LAST_CONNECTION: AtomicU64 = AtomicU64::new(0);
@@ -104,6 +111,7 @@ impl Client {
             running: None,
             pending: VecDeque::new(),
             queued: None,
+            stored: 0,
             has_session: session.as_ref().is_some_and(|session| session.id() != 0),
             host,
             user: String::new(),
@@ -169,10 +177,9 @@ impl Drop for Client {
 impl Commands {
     fn receive(&mut self, bytes: &[u8]) {
         let mut parser = mem::take(&mut self.requests);
-        let read = parser.read(bytes, |request| self.begin(request));
-        self.requests = parser;
-        if read.is_err() {
-            self.lose_track();
+        match parser.read(bytes, |request| self.begin(request)) {
+            Ok(()) if !self.is_lost => self.requests = parser,
+            _ => self.lose_track(),
         }
     }
 
@@ -181,10 +188,9 @@ impl Commands {
             return;
         }
         let mut parser = mem::take(&mut self.replies);
-        let read = parser.read(bytes, |reply| self.end(&reply));
-        self.replies = parser;
-        if read.is_err() {
-            self.lose_track();
+        match parser.read(bytes, |reply| self.end(&reply)) {
+            Ok(()) => self.replies = parser,
+            Err(_) => self.lose_track(),
         }
     }
 
@@ -194,12 +200,16 @@ impl Commands {
         while let Some(pending) = self.pending.pop_front() {
             self.finish(pending, None);
         }
+        drop(self.end_transaction());
+        self.pending = VecDeque::new();
+        self.requests = requests::Parser::default();
+        self.replies = replies::Parser::default();
         self.set_state(State::Sleep);
     }
 
     /// A command has arrived.
-    fn begin(&mut self, request: Request) {
-        let Some(command) = commands::find(&request) else {
+    fn begin(&mut self, mut request: Request) {
+        let Some(command) = commands::find(&request).filter(|_| !self.is_lost) else {
             return;
         };
         let since = match woken() {
@@ -210,17 +220,22 @@ impl Commands {
         if command.effect == Effect::Stream {
             self.mode = Replies::Stream;
         }
+        match self.stored + request.size() {
+            stored if stored <= MAX_STORED_BYTES => self.stored = stored,
+            _ => request = Request::default(),
+        }
         self.pending.push_back(Pending {
             command,
             request,
             since,
             is_silent,
         });
-        if self.pending.len() == 1 {
+        let queued = self.queued.as_ref().map_or(0, Vec::len);
+        if self.pending.len() + queued > MAX_PENDING {
+            self.lose_track();
+        } else if self.pending.len() == 1 {
             self.set_state(State::Query);
             self.run_first();
-        } else if self.pending.len() > MAX_PENDING {
-            self.lose_track();
         }
     }
 
@@ -259,6 +274,9 @@ impl Commands {
                 self.finish(silent, None);
             }
         }
+        if self.pending.capacity() > MAX_SPARE {
+            self.pending = VecDeque::new();
+        }
         self.set_state(State::Sleep);
     }
 
@@ -290,13 +308,14 @@ impl Commands {
             Some(statement) => statement,
             None => start(&pending, true, (&mut self.text, &mut self.shape)),
         };
+        self.stored -= pending.request.size();
         let Some(reply) = reply else {
             return;
         };
         if reply.is_error() {
             fail(&statement, &reply.line);
             if pending.command.effect == Effect::Exec {
-                self.queued = None;
+                drop(self.end_transaction());
             }
             return;
         }
@@ -304,6 +323,7 @@ impl Commands {
             && reply.line == "QUEUED"
         {
             statement.discard();
+            self.stored += pending.request.size();
             queued.push(pending);
             return;
         }
@@ -316,7 +336,7 @@ impl Commands {
 
     /// Counts the commands of a transaction, within its EXEC.
     fn execute(&mut self, reply: &Reply) {
-        let queued = self.queued.take().unwrap_or_default();
+        let queued = self.end_transaction();
         // Otherwise none was executed: a watched key has changed.
         if reply.elements != queued.len() as u64 {
             return;
@@ -329,13 +349,21 @@ impl Commands {
         }
     }
 
+    /// Ends the transaction that MULTI has begun. Returns its commands.
+    fn end_transaction(&mut self) -> Vec<Pending> {
+        let queued = self.queued.take().unwrap_or_default();
+        let sizes = queued.iter().map(|pending| pending.request.size());
+        self.stored -= sizes.sum::<usize>();
+        queued
+    }
+
     /// Does what a command that succeeded changes for the connection.
     fn follow(&mut self, pending: &Pending) {
         let request = &pending.request;
         let text = |number| request.text(number).unwrap_or("?").to_owned();
         match pending.command.effect {
-            Effect::Auth if request.count() > 2 => self.set_user(&text(1)),
-            Effect::Auth => self.set_user(DEFAULT_USER),
+            Effect::Auth if request.count() == 2 => self.set_user(DEFAULT_USER),
+            Effect::Auth => self.set_user(&text(1)),
             Effect::Hello => self.greet(request),
             Effect::Select => self.set_database(&text(1)),
             Effect::SetName => {
@@ -351,9 +379,9 @@ impl Commands {
                 self.set_attributes();
             }
             Effect::Multi => self.queued = Some(Vec::new()),
-            Effect::Exec | Effect::Discard => self.queued = None,
+            Effect::Discard => drop(self.end_transaction()),
             Effect::Reset => {
-                self.queued = None;
+                drop(self.end_transaction());
                 self.is_subscribed = false;
                 self.name.clear();
                 self.set_attributes();
@@ -361,7 +389,7 @@ impl Commands {
                 self.set_database("0");
             }
             Effect::Subscribe => self.is_subscribed = true,
-            Effect::None | Effect::Reply | Effect::Stream => {}
+            Effect::None | Effect::Exec | Effect::Reply | Effect::Stream => {}
         }
     }
 
@@ -450,4 +478,51 @@ const UNKNOWN_ERROR: u32 = 1105;
 /// The command was answered by an error.
 fn fail(statement: &Statement, text: &str) {
     statement.error(UNKNOWN_ERROR, "HY000", text);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client() -> Client {
+        commands::create("test");
+        Client::new(&Address::Unix)
+    }
+
+    #[test]
+    fn a_client_that_reads_no_reply_takes_bounded_memory() {
+        let mut client = client();
+        let argument = format!("$128\r\n{}\r\n", "x".repeat(128));
+        let long = format!("*64\r\n{}", argument.repeat(64));
+        for _ in 0..1000 {
+            client.moved(Access::In, long.as_bytes());
+        }
+        let commands = &client.commands;
+        assert!(commands.stored <= MAX_STORED_BYTES && commands.stored > MAX_STORED_BYTES / 2);
+        assert_eq!(commands.pending.len(), 1000);
+        // Replies give the memory back.
+        client.moved(Access::Out, "-ERR no\r\n".repeat(1000).as_bytes());
+        assert_eq!((client.commands.stored, client.commands.pending.len()), (0, 0));
+        client.moved(Access::In, "PING\r\n".repeat(MAX_PENDING).as_bytes());
+        assert_eq!(client.commands.pending.len(), MAX_PENDING);
+        client.moved(Access::In, "PING\r\n".repeat(1000).as_bytes());
+        let commands = &client.commands;
+        assert!(commands.is_lost && commands.pending.capacity() == 0);
+        assert_eq!(commands.stored, 0);
+    }
+
+    #[test]
+    fn a_transaction_without_an_end_takes_bounded_memory() {
+        let mut client = client();
+        client.moved(Access::In, b"MULTI\r\n");
+        client.moved(Access::Out, b"+OK\r\n");
+        for _ in 0..MAX_PENDING {
+            assert!(!client.commands.is_lost);
+            client.moved(Access::In, b"GET user:17\r\n");
+            client.moved(Access::Out, b"+QUEUED\r\n");
+        }
+        client.moved(Access::In, b"GET user:17\r\n");
+        assert!(client.commands.is_lost && client.commands.queued.is_none());
+        assert_eq!(client.commands.stored, 0);
+    }
 }

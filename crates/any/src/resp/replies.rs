@@ -6,6 +6,8 @@ use std::mem;
 const MAX_LINE_BYTES: usize = 256;
 /// Bytes of an array's first element that are stored: the kind of a message.
 const MAX_WORD_BYTES: usize = 16;
+/// Errors among an array's elements that are stored: a script may return any number.
+const MAX_ERRORS: usize = 4096;
 
 /// A reply.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -228,7 +230,9 @@ impl Parser {
                     is_attribute: false,
                     ..
                 },
-            ] => self.reply.errors.push((self.element, text)),
+            ] if self.reply.errors.len() < MAX_ERRORS => {
+                self.reply.errors.push((self.element, text));
+            }
             _ => {}
         }
     }
@@ -286,6 +290,14 @@ mod tests {
         for size in 1..bytes.len() {
             assert_eq!(replies(bytes, size).as_ref(), Ok(&once), "parts of {size}");
         }
+    }
+
+    #[test]
+    fn errors_of_an_array_are_limited() {
+        let elements = MAX_ERRORS + 1;
+        let bytes = format!("*{elements}\r\n{}", "-ERR x\r\n".repeat(elements));
+        let all = replies(bytes.as_bytes(), 777).expect("replies");
+        assert_eq!((all.len(), all[0].errors.len()), (1, MAX_ERRORS));
     }
 
     #[test]

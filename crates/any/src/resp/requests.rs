@@ -7,7 +7,7 @@ const MAX_ARGUMENT_BYTES: usize = 128;
 /// Arguments that are stored.
 const MAX_ARGUMENTS: usize = 64;
 /// The longest line that the server accepts (PROTO_INLINE_MAX_SIZE).
-const MAX_LINE_BYTES: usize = 64 * 1024;
+const MAX_LINE_BYTES: u64 = 64 * 1024;
 
 /// A request, cut.
 #[derive(Debug, Default)]
@@ -38,6 +38,11 @@ impl Request {
             .checked_sub(1)
             .map_or(0, |before| self.ends[before].0);
         &self.bytes[start as usize..end as usize]
+    }
+
+    /// Bytes of memory that its arguments take.
+    pub fn size(&self) -> usize {
+        self.bytes.capacity() + self.ends.capacity() * size_of::<(u32, bool)>()
     }
 
     /// Whether an argument is longer than what is stored of it.
@@ -102,8 +107,8 @@ enum State {
     Bulk(u64),
     /// In the line end behind an argument.
     End(u8),
-    /// In a line.
-    Line,
+    /// In a line: whether in a word of it.
+    Line(bool),
 }
 
 /// What a connection sends is no request: TLS, the cluster's bus.
@@ -114,11 +119,11 @@ pub struct NotRequests;
 #[derive(Debug, Default)]
 pub struct Parser {
     state: State,
+    /// The number that is read, or the bytes of the line.
     number: u64,
     is_negative: bool,
     /// Arguments that are left.
     left: u64,
-    line: Vec<u8>,
     request: Request,
 }
 
@@ -142,21 +147,12 @@ impl Parser {
                     continue;
                 }
                 State::Start if byte == b'*' => self.begin_number(State::Count),
-                State::Start | State::Line => {
-                    self.state = State::Line;
-                    let end = part.iter().position(|&byte| byte == b'\n');
-                    let line = &part[..end.unwrap_or(part.len())];
-                    if line.contains(&0) || self.line.len() + line.len() > MAX_LINE_BYTES {
-                        return Err(NotRequests);
-                    }
-                    self.line.extend_from_slice(line);
-                    part = &part[line.len()..];
-                    if end.is_some() {
-                        part = &part[1..];
-                        self.end_line(&mut done)?;
-                    }
+                State::Start => {
+                    self.begin_number(State::Line(false));
                     continue;
                 }
+                State::Line(_) if byte == b'\n' => self.end_line(&mut done),
+                State::Line(in_word) => self.read_line(byte, in_word)?,
                 State::Argument if byte == b'$' => self.begin_number(State::Length),
                 State::Argument => return Err(NotRequests),
                 State::Count | State::Length => match byte {
@@ -209,24 +205,28 @@ impl Parser {
         }
     }
 
-    fn end_line(&mut self, done: &mut impl FnMut(Request)) -> Result<(), NotRequests> {
-        self.state = State::Start;
-        let line = mem::take(&mut self.line);
-        let is_text = |&byte: &u8| byte >= b' ' || byte.is_ascii_whitespace();
-        if !line.iter().all(is_text) {
+    /// Reads a byte of a line.
+    fn read_line(&mut self, byte: u8, in_word: bool) -> Result<(), NotRequests> {
+        self.number += 1;
+        let is_space = byte.is_ascii_whitespace();
+        if self.number > MAX_LINE_BYTES || byte < b' ' && !is_space {
             return Err(NotRequests);
         }
-        for word in line
-            .split(|byte| byte.is_ascii_whitespace())
-            .filter(|word| !word.is_empty())
-        {
-            self.request.begin_argument();
-            self.request.append(word);
+        if !is_space {
+            if !in_word {
+                self.request.begin_argument();
+            }
+            self.request.append(&[byte]);
         }
+        self.state = State::Line(!is_space);
+        Ok(())
+    }
+
+    fn end_line(&mut self, done: &mut impl FnMut(Request)) {
+        self.state = State::Start;
         if self.request.count != 0 {
             done(mem::take(&mut self.request));
         }
-        Ok(())
     }
 }
 
@@ -296,5 +296,24 @@ mod tests {
         assert_eq!(requests(&hello, 11), Err(NotRequests));
         assert_eq!(requests(b"RCmb\0\0\x01", 7), Err(NotRequests));
         assert_eq!(requests(b"*1\r\nGET\r\n", 20), Err(NotRequests));
+    }
+
+    #[test]
+    fn what_never_ends_takes_bounded_memory() {
+        let line = " x".repeat(MAX_LINE_BYTES as usize / 2);
+        let bulk = format!("*9\r\n$99999999999999999999\r\n{line}");
+        let digits = format!("*{line}", line = "1".repeat(line.len()));
+        let words = format!("*99999999999\r\n{}", "$1\r\nx\r\n".repeat(line.len()));
+        for bytes in [&line, &bulk, &digits, &words] {
+            let mut parser = Parser::default();
+            for part in bytes.as_bytes().chunks(777) {
+                assert_eq!(parser.read(part, |_| panic!("a request")), Ok(()));
+            }
+            let size = parser.request.size();
+            let limit = 2 * MAX_ARGUMENTS * (MAX_ARGUMENT_BYTES + 8);
+            assert!(size <= limit, "{size} bytes");
+        }
+        let too_long = format!("{line} ");
+        assert_eq!(requests(too_long.as_bytes(), 777), Err(NotRequests));
     }
 }
