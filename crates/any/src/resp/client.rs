@@ -313,7 +313,7 @@ impl Commands {
             return;
         };
         if reply.is_error() {
-            fail(&statement, &reply.line);
+            fail(&statement, pending.command, &reply.line);
             if pending.command.effect == Effect::Exec {
                 drop(self.end_transaction());
             }
@@ -344,7 +344,7 @@ impl Commands {
         for (number, pending) in (0u64..).zip(&queued) {
             let statement = start(pending, false, (&mut self.text, &mut self.shape));
             if let Some((_, text)) = reply.errors.iter().find(|(element, _)| *element == number) {
-                fail(&statement, text);
+                fail(&statement, pending.command, text);
             }
         }
     }
@@ -475,9 +475,13 @@ fn start(
 /// MySQL's number for errors that have none: ER_UNKNOWN_ERROR.
 const UNKNOWN_ERROR: u32 = 1105;
 
-/// The command was answered by an error.
-fn fail(statement: &Statement, text: &str) {
-    statement.error(UNKNOWN_ERROR, "HY000", text);
+/// The command was answered by an error. Its text may quote what is secret; the first word is the error's code.
+fn fail(statement: &Statement, command: &Command, text: &str) {
+    let end = match command.is_secret {
+        true => text.find(' ').unwrap_or(text.len()),
+        false => text.len(),
+    };
+    statement.error(UNKNOWN_ERROR, "HY000", &text[..end]);
 }
 
 #[cfg(test)]

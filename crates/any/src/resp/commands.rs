@@ -141,6 +141,8 @@ impl Table {
                         | "config"
                         | "config|set"
                         | "migrate"
+                        | "module|load"
+                        | "module|loadex"
                         | "sentinel"
                         | "debug"
                 ),
