@@ -1,237 +1,11 @@
-//! `tare run` of programs that know nothing of Tare: Redis, and a small program.
-
-mod support;
+//! What is recorded of Redis: commands, texts, users and sessions.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
-use serde_json::Value as Json;
-use support::{Directory, Process, TARE, finish, wait_for};
-
-/// libtare_any.so of this build.
-fn library() -> PathBuf {
-    let directory = Path::new(TARE).parent().expect("in target/debug");
-    ["deps/libtare_any.so", "libtare_any.so"]
-        .map(|name| directory.join(name))
-        .into_iter()
-        .filter(|path| path.exists())
-        .max_by_key(|path| path.metadata().and_then(|file| file.modified()).ok())
-        .expect("libtare_any.so is not built; run: cargo build -p tare-any")
-}
-
-/// A reply.
-#[derive(Clone, Debug, PartialEq)]
-enum Reply {
-    Nothing,
-    Text(Vec<u8>),
-    Error(String),
-    Number(i64),
-    List(Vec<Reply>),
-}
-
-impl Reply {
-    fn text(&self) -> String {
-        match self {
-            Self::Text(text) => String::from_utf8_lossy(text).into_owned(),
-            other => panic!("{other:?} is no text"),
-        }
-    }
-}
-
-fn ok() -> Reply {
-    Reply::Text(b"OK".to_vec())
-}
-
-/// A client of Redis.
-struct Client {
-    writer: UnixStream,
-    reader: BufReader<UnixStream>,
-}
-
-fn encode(arguments: &[&[u8]]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
-    for argument in arguments {
-        bytes.extend_from_slice(format!("${}\r\n", argument.len()).as_bytes());
-        bytes.extend_from_slice(argument);
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes
-}
-
-/// A command line, of words without spaces.
-fn words(line: &str) -> Vec<u8> {
-    let words: Vec<&[u8]> = line.split(' ').map(str::as_bytes).collect();
-    encode(&words)
-}
-
-impl Client {
-    fn send(&mut self, bytes: &[u8]) {
-        self.writer.write_all(bytes).expect("written");
-    }
-
-    fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.reader.read_line(&mut line).expect("a line");
-        assert!(line.ends_with("\r\n"), "the server closed the connection");
-        line.truncate(line.len() - 2);
-        line
-    }
-
-    fn read(&mut self) -> Reply {
-        let line = self.line();
-        let (kind, rest) = line.split_at(1);
-        let number = || rest.parse::<i64>().expect("a number");
-        match kind {
-            "+" => Reply::Text(rest.into()),
-            "-" => Reply::Error(rest.into()),
-            ":" => Reply::Number(number()),
-            "_" => Reply::Nothing,
-            "$" if number() < 0 => Reply::Nothing,
-            "$" => {
-                let mut bytes = vec![0; number() as usize + 2];
-                self.reader.read_exact(&mut bytes).expect("bytes");
-                bytes.truncate(bytes.len() - 2);
-                Reply::Text(bytes)
-            }
-            "*" if number() < 0 => Reply::Nothing,
-            "*" | ">" => Reply::List((0..number()).map(|_| self.read()).collect()),
-            "%" => Reply::List((0..2 * number()).map(|_| self.read()).collect()),
-            _ => panic!("{line}"),
-        }
-    }
-
-    /// The reply to a command line.
-    fn call(&mut self, line: &str) -> Reply {
-        self.send(&words(line));
-        self.read()
-    }
-
-    /// Calls of each command, by the server itself: executed and rejected ones.
-    fn command_statistics(&mut self) -> BTreeMap<String, u64> {
-        let info = self.call("INFO commandstats").text();
-        let lines = info
-            .lines()
-            .filter_map(|line| line.strip_prefix("cmdstat_"));
-        let parse = |line: &str| {
-            let (name, fields) = line.split_once(':').expect("a name");
-            let field = |name: &str| {
-                let mut fields = fields.split(',').filter_map(|field| field.split_once('='));
-                let value = fields.find(|(field, _)| *field == name);
-                value.map_or(0, |(_, value)| value.parse::<u64>().expect("a count"))
-            };
-            (name.to_owned(), field("calls") + field("rejected_calls"))
-        };
-        lines.map(parse).collect()
-    }
-}
-
-/// redis-server under `tare run`.
-struct Redis {
-    directory: Directory,
-    run: Process,
-    pid: u32,
-}
-
-impl Redis {
-    fn start(options: &[&str], server_options: &[&str]) -> Self {
-        let directory = Directory::new("redis");
-        let socket = directory.path().join("socket");
-        let log = std::fs::File::create(directory.path().join("log")).expect("a log");
-        let mut command = directory.tare(["run", "--require", "--library"]);
-        command
-            .arg(library())
-            .args(options)
-            .args(["--", "redis-server", "--port", "0"]);
-        command
-            .arg("--unixsocket")
-            .arg(&socket)
-            .args(["--save", "", "--pidfile", "pid"]);
-        command
-            .arg("--dir")
-            .arg(directory.path())
-            .args(server_options);
-        let run = Process::start_on(command.stderr(log), Stdio::null());
-        let pid = wait_for("redis-server to listen", || {
-            let mut client = try_connect(&socket)?;
-            let info = client.call("INFO server").text();
-            let line = info
-                .lines()
-                .find_map(|line| line.strip_prefix("process_id:"))?;
-            line.trim().parse().ok()
-        });
-        Self {
-            directory,
-            run,
-            pid,
-        }
-    }
-
-    fn connect(&self) -> Client {
-        try_connect(&self.directory.path().join("socket")).expect("connected")
-    }
-
-    /// The rows of a statement, by `tare sql`.
-    fn rows(&self, sql: &str) -> Vec<Json> {
-        let pid = self.pid.to_string();
-        rows(&self.directory, &["--pid", &pid], sql)
-    }
-
-    /// Runs a statement without rows, by `tare sql`.
-    fn execute(&self, sql: &str) {
-        let mut command = self.directory.tare(["sql", "-e", sql, "--pid"]);
-        let finished = finish(command.arg(self.pid.to_string()));
-        assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
-    }
-
-    fn statements(&self) -> BTreeMap<String, u64> {
-        statements(&self.rows(STATEMENTS))
-    }
-
-    fn number(&self, sql: &str) -> u64 {
-        number(&self.rows(sql)[0])
-    }
-}
-
-const STATEMENTS: &str = "SELECT SUBSTRING_INDEX(EVENT_NAME, '/', -1) AS name, COUNT_STAR AS n \
-    FROM performance_schema.events_statements_summary_global_by_event_name \
-    WHERE COUNT_STAR > 0 AND EVENT_NAME LIKE 'statement/redis/%'";
-
-fn rows(directory: &Directory, target: &[&str], sql: &str) -> Vec<Json> {
-    let mut command = directory.tare(["sql", "--format", "json"]);
-    let finished = finish(command.args(target).args(["-e", sql]));
-    assert_eq!(finished.code, Some(0), "{sql}: {finished:?}");
-    let rows: Json = serde_json::from_str(&finished.stdout).expect("JSON");
-    rows.as_array().expect("rows").clone()
-}
-
-/// The only value of a row, a number.
-fn number(row: &Json) -> u64 {
-    let value = row
-        .as_object()
-        .and_then(|row| row.values().next())
-        .expect("a value");
-    let text = value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned);
-    text.parse().expect("a number")
-}
-
-fn statements(rows: &[Json]) -> BTreeMap<String, u64> {
-    let count = |row: &Json| {
-        let name = row["name"].as_str().expect("a name").to_owned();
-        (name, row["n"].as_u64().expect("a count"))
-    };
-    rows.iter().map(count).collect()
-}
-
-fn try_connect(socket: &Path) -> Option<Client> {
-    let writer = UnixStream::connect(socket).ok()?;
-    let reader = BufReader::new(writer.try_clone().expect("cloned"));
-    Some(Client { writer, reader })
-}
+use super::client::{Client, Reply, encode, ok, words};
+use super::server::Redis;
+use super::support::{self, wait_for};
+use super::{STATEMENTS, rows, statements};
 
 /// Commands of every form that the protocol has.
 fn run_commands(redis: &Redis) {
@@ -389,23 +163,33 @@ fn texts_users_and_databases_are_recorded() {
         statements(&redis.rows(sql)),
         BTreeMap::from([("SET user:?:name ?".into(), 1)])
     );
-    // No text has the password.
+    // No text has the password, and no error quotes it.
+    let mut other = redis.connect();
+    for line in ["ATUH alice geheim", "ACL SETUSER alice geheim"] {
+        let error = other.call(line);
+        assert!(
+            matches!(&error, Reply::Error(text) if text.contains("geheim")),
+            "{error:?}"
+        );
+    }
+    assert!(matches!(other.call("LPUSH"), Reply::Error(_)));
     let texts = |pattern: &str| {
         let sql = format!(
             "SELECT COUNT(*) AS n FROM performance_schema.events_statements_history_long \
-             WHERE SQL_TEXT LIKE '{pattern}' OR DIGEST_TEXT LIKE '{pattern}'"
+             WHERE CONCAT_WS(' ', SQL_TEXT, DIGEST_TEXT, MESSAGE_TEXT) LIKE '{pattern}'"
         );
         redis.number(&sql)
     };
     assert_eq!(
         (
-            texts("ACL SETUSER ..."),
-            texts("AUTH ..."),
+            texts("%ACL SETUSER ...%"),
+            texts("%AUTH ...%"),
+            texts("?% ERR"),
+            texts("%wrong number of arguments%"),
             texts("%geheim%")
         ),
-        (1, 1, 0)
+        (2, 1, 1, 1, 0)
     );
-    let mut other = redis.connect();
     other.send(&[words("SELECT 3"), words("RPUSH queue:17 x")].concat());
     assert!(matches!(client.read(), Reply::List(_)));
 }
@@ -517,64 +301,4 @@ fn every_level_records_and_serves() {
         assert_eq!(client.call("SET k x"), ok());
         assert_eq!(redis.statements(), before, "{rule}");
     }
-}
-
-#[test]
-fn files_of_any_program_are_recorded() {
-    let directory = Directory::new("dd");
-    std::fs::write(directory.path().join("from.log"), vec![b'x'; 40_960]).expect("written");
-    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
-    run.arg(library()).args([
-        "--",
-        "dd",
-        "if=from.log",
-        "of=to.conf",
-        "bs=4096",
-        "conv=fsync",
-    ]);
-    let finished = finish(&mut run);
-    assert_eq!(finished.code, Some(0), "{finished:?}");
-    assert!(
-        finished
-            .stderr
-            .contains("dd: files, sockets, polls, sleeps and threads are recorded"),
-        "{finished:?}"
-    );
-    assert_eq!(
-        std::fs::read(directory.path().join("to.conf")).expect("copied"),
-        vec![b'x'; 40_960]
-    );
-    let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, EVENT_NAME AS class, COUNT_READ AS r, \
-               COUNT_WRITE AS w, SUM_NUMBER_OF_BYTES_READ + SUM_NUMBER_OF_BYTES_WRITE AS bytes \
-               FROM performance_schema.file_summary_by_instance \
-               WHERE FILE_NAME LIKE '%/from.log' OR FILE_NAME LIKE '%/to.conf' ORDER BY 1";
-    let expected = serde_json::json!([
-        // The last read finds the end.
-        {"name": "from.log", "class": "wait/io/file/dd/log", "r": 11, "w": 0, "bytes": 40_960},
-        {"name": "to.conf", "class": "wait/io/file/dd/config", "r": 0, "w": 10, "bytes": 40_960},
-    ]);
-    assert_eq!(
-        Json::from(rows(&directory, &["--segment", "segment"], sql)),
-        expected
-    );
-    let sql = "SELECT COUNT_STAR AS n FROM performance_schema.events_waits_summary_global_by_event_name \
-               WHERE EVENT_NAME = 'wait/io/file/dd/config'";
-    let operations = number(&rows(&directory, &["--segment", "segment"], sql)[0]);
-    assert!(operations >= 12, "open, ten writes and fsync: {operations}");
-}
-
-#[test]
-fn a_launcher_passes_the_library_on() {
-    let directory = Directory::new("launcher");
-    let script = "echo preload=$LD_PRELOAD; exec dd if=/dev/zero of=x bs=10 count=3";
-    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
-    run.arg(library()).args(["--", "sh", "-c", script]);
-    let finished = finish(&mut run);
-    assert!(finished.stdout.contains("libtare_any.so"), "{finished:?}");
-    let sql = "SELECT SUM_NUMBER_OF_BYTES_WRITE AS n FROM performance_schema.file_summary_by_instance \
-               WHERE EVENT_NAME = 'wait/io/file/dd/data' AND FILE_NAME LIKE '%/x'";
-    assert_eq!(
-        number(&rows(&directory, &["--segment", "segment"], sql)[0]),
-        30
-    );
 }

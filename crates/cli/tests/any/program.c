@@ -1,0 +1,211 @@
+/*
+ * program.c - what programs do with descriptors, processes, threads and signals. The test compares what was
+ * recorded; this program checks that nothing changes for it.
+ */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHECK(condition)                                                                                       \
+    do {                                                                                                       \
+        if (!(condition)) {                                                                                    \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno));               \
+            exit(1);                                                                                           \
+        }                                                                                                      \
+    } while (0)
+
+extern char **environ;
+
+static int open_new(const char *name) {
+    int fd = open(name, O_CREAT | O_RDWR | O_TRUNC, 0600);
+    CHECK(fd >= 0);
+    return fd;
+}
+
+static void write_bytes(int fd, size_t count) {
+    char bytes[100] = {0};
+    CHECK(write(fd, bytes, count) == (ssize_t)count);
+}
+
+static void wait_for(pid_t child) {
+    int status;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+/* 21 bytes of one.data in one copy after the other. */
+static void copy_descriptors(void) {
+    int one = open_new("one.data"), other = open_new("other.data");
+    write_bytes(one, 1);
+    /* A child with this memory and descriptors of its own. */
+    pid_t child = vfork();
+    if (child == 0) {
+        close(one);
+        dup2(other, one);
+        _exit(0);
+    }
+    wait_for(child);
+    write_bytes(one, 2);
+    CHECK(dup2(one, one) == one);
+    write_bytes(one, 3);
+    /* Numbers that a directory, a range and a stream have had. */
+    int number = open(".", O_RDONLY | O_DIRECTORY);
+    DIR *directory = fdopendir(number);
+    CHECK(directory != NULL && closedir(directory) == 0);
+    int copy = fcntl(one, F_DUPFD, number);
+    CHECK(copy == number);
+    write_bytes(copy, 4);
+    CHECK(close_range(copy, copy, 0) == 0);
+    copy = fcntl(one, F_DUPFD_CLOEXEC, number);
+    CHECK(copy == number);
+    write_bytes(copy, 5);
+    CHECK(close(copy) == 0);
+    FILE *stream = fopen("stream.data", "w");
+    CHECK(stream != NULL && fileno(stream) == number);
+    CHECK(freopen("again.data", "w", stream) == stream && fileno(stream) == number);
+    write_bytes(number, 6);
+    CHECK(dup2(one, number) == number);
+    write_bytes(number, 6);
+    CHECK(fclose(stream) == 0);
+    /* One after the last descriptor that is recorded, and none. */
+    errno = 0;
+    CHECK(close(1000000) == -1 && errno == EBADF);
+    CHECK(write(-1, "", 0) == -1 && errno == EBADF);
+    CHECK(close(one) == 0 && close(other) == 0);
+}
+
+static void start_processes(void) {
+    int log = open_new("parent.log");
+    pid_t child = fork();
+    if (child == 0) {
+        /* Is not recorded, and does not end what the parent records. */
+        write_bytes(log, 50);
+        close(log);
+        exit(0);
+    }
+    wait_for(child);
+    char *arguments[] = {"true", NULL};
+    CHECK(posix_spawnp(&child, "true", NULL, NULL, arguments, environ) == 0);
+    wait_for(child);
+    CHECK(system("test -z \"$LD_PRELOAD\"") == 0);
+    write_bytes(log, 7);
+    CHECK(close(log) == 0);
+}
+
+/* A client that is served in vectors, some of them empty. */
+static void serve(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "program.socket"};
+    int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHECK(bind(listener, (struct sockaddr *)&address, sizeof address) == 0 && listen(listener, 1) == 0);
+    CHECK(connect(client, (struct sockaddr *)&address, sizeof address) == 0);
+    int server = accept(listener, NULL, NULL);
+    CHECK(server >= 0);
+    char bytes[64];
+    struct iovec empty = {NULL, 0}, rest = {bytes, sizeof bytes};
+    struct iovec request[] = {empty, rest}, reply[] = {empty, {"+PONG\r\n", 7}, empty};
+    CHECK(send(client, "PING\r\n", 6, 0) == 6);
+    CHECK(recv(server, bytes, sizeof bytes, MSG_PEEK) == 6);
+    CHECK(readv(server, request, 2) == 6 && memcmp(bytes, "PING\r\n", 6) == 0);
+    CHECK(writev(server, reply, 3) == 7);
+    CHECK(read(client, bytes, sizeof bytes) == 7 && memcmp(bytes, "+PONG\r\n", 7) == 0);
+    CHECK(close(client) == 0 && close(server) == 0 && close(listener) == 0);
+}
+
+static void check_errno(void) {
+    char bytes[16];
+    FILE *stream = fmemopen(bytes, sizeof bytes, "w");
+    CHECK(stream != NULL);
+    errno = 77;
+    CHECK(fclose(stream) == 0 && errno == 77);
+    int fd = open_new("errno.data");
+    errno = 77;
+    write_bytes(fd, 1);
+    CHECK(close(fd) == 0 && errno == 77);
+    CHECK(open("no/such/file", O_RDONLY) == -1 && errno == ENOENT);
+}
+
+static volatile sig_atomic_t alarms;
+
+static void handle(int number) {
+    int before = errno, fd = open("signal.data", O_CREAT | O_WRONLY, 0600);
+    (void)number;
+    if (fd >= 0) {
+        (void)!write(fd, "x", 1);
+        close(fd);
+    }
+    alarms = alarms + 1;
+    errno = before;
+}
+
+static void *work(void *ready) {
+    /* Is cancelled in a call that waits. */
+    int both[2];
+    char byte;
+    for (int i = 0; i < 500; i++) {
+        int fd = open("/dev/null", O_WRONLY);
+        int copy = dup(fd);
+        free(malloc(100));
+        write_bytes(copy, 1);
+        close(fd);
+        close(copy);
+    }
+    CHECK(pipe(both) == 0);
+    pthread_setname_np(pthread_self(), "reader");
+    pthread_barrier_wait(ready);
+    while (read(both[0], &byte, 1) == -1 && errno == EINTR) {
+    }
+    return NULL;
+}
+
+/* Signals interrupt the program and Tare anywhere, while threads open and close the same numbers. */
+static void interrupt(void) {
+    enum { THREADS = 4, ALARMS = 300 };
+    pthread_t threads[THREADS];
+    pthread_barrier_t ready;
+    struct sigaction action = {.sa_handler = handle};
+    struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0);
+    pthread_barrier_init(&ready, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++) {
+        CHECK(pthread_create(&threads[i], NULL, work, &ready) == 0);
+    }
+    CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
+    while (alarms < ALARMS) {
+        int fd = open_new("interrupted.data");
+        free(malloc(1000));
+        CHECK(close(fd) == 0 && unlink("interrupted.data") == 0);
+    }
+    pthread_barrier_wait(&ready);
+    CHECK(setitimer(ITIMER_REAL, &never, NULL) == 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *result;
+        CHECK(pthread_cancel(threads[i]) == 0 && pthread_join(threads[i], &result) == 0);
+        CHECK(result == PTHREAD_CANCELED);
+    }
+}
+
+int main(void) {
+    /* It serves from now on: a fork is not its way into the background. */
+    CHECK(poll(NULL, 0, 1) == 0);
+    copy_descriptors();
+    start_processes();
+    serve();
+    check_errno();
+    interrupt();
+    puts("done");
+    return 0;
+}

@@ -1,0 +1,113 @@
+//! Small programs, and what starts other programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value as Json;
+
+use super::support::{Directory, finish};
+use super::{library, number, rows, statements};
+
+/// Compiles program.c.
+fn compile(directory: &Directory, name: &str, options: &[&str]) -> PathBuf {
+    let program = directory.path().join(name);
+    let mut command = Command::new("cc");
+    command.args(["-O1", "-pthread", "-o"]).arg(&program);
+    command.arg("tests/any/program.c").args(options);
+    let finished = finish(command.current_dir(env!("CARGO_MANIFEST_DIR")));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    program
+}
+
+#[test]
+fn descriptors_processes_threads_and_signals_do_not_mix() {
+    let directory = Directory::new("program");
+    // By its name, so that its connections are read.
+    let program = compile(&directory, "redis-server", &[]);
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    let finished = finish(run.arg(library()).arg("--").arg(program));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert_eq!(finished.stdout, "done\n", "{finished:?}");
+    let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, SUM_NUMBER_OF_BYTES_WRITE AS n \
+               FROM performance_schema.file_summary_by_instance \
+               WHERE FILE_NAME LIKE '%.data' AND FILE_NAME NOT LIKE '%/signal.data' OR FILE_NAME LIKE '%/parent.log'";
+    let expected = [
+        ("again.data", 6),
+        ("errno.data", 1),
+        ("one.data", 21),
+        ("other.data", 0),
+        ("parent.log", 7),
+        ("stream.data", 0),
+    ];
+    let expected = expected.map(|(name, bytes)| (name.to_owned(), bytes));
+    let segment = ["--segment", "segment"];
+    assert_eq!(
+        statements(&rows(&directory, &segment, sql)),
+        BTreeMap::from(expected)
+    );
+    let sql = "SELECT EVENT_NAME AS name, COUNT_STAR AS n \
+               FROM performance_schema.events_statements_summary_global_by_event_name WHERE COUNT_STAR > 0";
+    let expected = BTreeMap::from([("statement/redis/ping".to_owned(), 1)]);
+    assert_eq!(statements(&rows(&directory, &segment, sql)), expected);
+}
+
+#[test]
+fn files_of_any_program_are_recorded() {
+    let directory = Directory::new("dd");
+    std::fs::write(directory.path().join("from.log"), vec![b'x'; 40_960]).expect("written");
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    run.arg(library()).args([
+        "--",
+        "dd",
+        "if=from.log",
+        "of=to.conf",
+        "bs=4096",
+        "conv=fsync",
+    ]);
+    let finished = finish(&mut run);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    assert!(
+        finished
+            .stderr
+            .contains("dd: files, sockets, polls, sleeps and threads are recorded"),
+        "{finished:?}"
+    );
+    assert_eq!(
+        std::fs::read(directory.path().join("to.conf")).expect("copied"),
+        vec![b'x'; 40_960]
+    );
+    let sql = "SELECT SUBSTRING_INDEX(FILE_NAME, '/', -1) AS name, EVENT_NAME AS class, COUNT_READ AS r, \
+               COUNT_WRITE AS w, SUM_NUMBER_OF_BYTES_READ + SUM_NUMBER_OF_BYTES_WRITE AS bytes \
+               FROM performance_schema.file_summary_by_instance \
+               WHERE FILE_NAME LIKE '%/from.log' OR FILE_NAME LIKE '%/to.conf' ORDER BY 1";
+    let expected = serde_json::json!([
+        // The last read finds the end.
+        {"name": "from.log", "class": "wait/io/file/dd/log", "r": 11, "w": 0, "bytes": 40_960},
+        {"name": "to.conf", "class": "wait/io/file/dd/config", "r": 0, "w": 10, "bytes": 40_960},
+    ]);
+    assert_eq!(
+        Json::from(rows(&directory, &["--segment", "segment"], sql)),
+        expected
+    );
+    let sql = "SELECT COUNT_STAR AS n FROM performance_schema.events_waits_summary_global_by_event_name \
+               WHERE EVENT_NAME = 'wait/io/file/dd/config'";
+    let operations = number(&rows(&directory, &["--segment", "segment"], sql)[0]);
+    assert!(operations >= 12, "open, ten writes and fsync: {operations}");
+}
+
+#[test]
+fn a_launcher_passes_the_library_on() {
+    let directory = Directory::new("launcher");
+    let script = "echo preload=$LD_PRELOAD; exec dd if=/dev/zero of=x bs=10 count=3";
+    let mut run = directory.tare(["run", "--segment", "segment", "--library"]);
+    run.arg(library()).args(["--", "sh", "-c", script]);
+    let finished = finish(&mut run);
+    assert!(finished.stdout.contains("libtare_any.so"), "{finished:?}");
+    let sql = "SELECT SUM_NUMBER_OF_BYTES_WRITE AS n FROM performance_schema.file_summary_by_instance \
+               WHERE EVENT_NAME = 'wait/io/file/dd/data' AND FILE_NAME LIKE '%/x'";
+    assert_eq!(
+        number(&rows(&directory, &["--segment", "segment"], sql)[0]),
+        30
+    );
+}
