@@ -75,7 +75,7 @@ pub struct Args {
 
     /// Sample events: every (the default here; tare door install uses active), 1/N (what happens in windows of
     /// time that are an N-th of it), "budget P %", or active (keep what each thread does now, and count statements
-    /// only). For servers that Tare instruments; of other programs, set it with tare sql
+    /// only). For programs that Tare instruments; of those that use Tare themselves, set it with tare sql
     #[arg(long, value_name = "RULE", value_parser = sampling)]
     sampling: Option<tare::Rule>,
 
@@ -169,7 +169,7 @@ fn add_sampling_option(
     rule: tare::Rule,
     command: &OsStr,
 ) -> Result<(), Failure> {
-    if plan.serves.is_none() {
+    if !plan.preloads() {
         let why = plan
             .remarks
             .first()
@@ -177,7 +177,7 @@ fn add_sampling_option(
         return Err(Failure::new(
             NOT_SERVED,
             format!(
-                "--sampling is for servers that Tare instruments, and {} is none{why}. While a program that uses Tare \
+                "--sampling is for programs that Tare instruments, and {} is none{why}. While a program that uses Tare \
                  runs: tare sql -e \"UPDATE tare.setup_sampling SET sampling = '{rule}'\"",
                 command.to_string_lossy()
             ),

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tare_layout::header::LIVE;
 use tare_reader::{Segment, Target};
 
-use support::{Directory, Process, finish, host, wait_for};
+use support::{Directory, Process, TARE, finish, host, wait_for};
 
 fn run(directory: &Directory, script: &str) -> support::CommandResult {
     finish(&mut directory.tare(["run", "--", "sh", "-c", script]))
@@ -263,10 +263,10 @@ fn a_saved_segment_is_never_overwritten() {
 }
 
 #[test]
-fn only_a_server_is_sampled_from_its_start() {
+fn a_program_that_uses_tare_itself_is_not_sampled_from_its_start() {
     let directory = Directory::new("sampled");
     let refused =
-        finish(&mut directory.tare(["run", "--sampling", "1/16", "--", "sh", "-c", "true"]));
+        finish(&mut directory.tare(["run", "--sampling", "1/16", "--", TARE, "--version"]));
     assert_eq!(refused.code, Some(4), "{refused:?}");
     assert!(
         refused.stderr.contains("SET sampling = '1/16'"),

@@ -2,8 +2,12 @@
 //! library, and the commands of Redis and Valkey.
 
 use std::ffi::OsString;
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
+use rustix::fs::getxattr;
+use rustix::process::{getegid, geteuid};
 use tare_image::{Linkage, PRELOAD, has_redis_name, is_launcher, short_name};
 
 use super::{Plan, Requirements, find, preload_list};
@@ -25,11 +29,15 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
     // Names such as /bin/sh are links to a shell.
     let program = path.canonicalize().unwrap_or_else(|_| path.clone());
     let starts_another = is_launcher(&path) || is_launcher(&program);
+    if has_other_rights(&program) || ["sudo", "doas"].contains(&&*file_name(&program)) {
+        return Err(format!(
+            "{name} changes its rights, so that it loads no library of the caller's and passes none on; put tare run behind it"
+        ));
+    }
     match Linkage::of(&program) {
         Linkage::Gnu => {}
-        Linkage::Tare => return Ok(None),
         // A script's interpreter may be anything.
-        Linkage::Unknown => return Ok(None),
+        Linkage::Tare | Linkage::Unknown => return Ok(None),
         Linkage::Static => {
             return Err(format!(
                 "{name} is linked statically, so that no library can be preloaded"
@@ -57,6 +65,19 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Option<
         plan.serves = Some(file_name(&path));
     }
     Ok(Some(plan))
+}
+
+/// Whether a program runs with other rights than the caller's. The dynamic linker removes LD_PRELOAD then
+/// (ld.so(8), secure-execution mode).
+fn has_other_rights(program: &Path) -> bool {
+    let (user, group) = (geteuid(), getegid());
+    let is_other = |file: Metadata| {
+        let (mode, executable_group) = (file.mode(), 0o2010);
+        mode & 0o4000 != 0 && file.uid() != user.as_raw()
+            || mode & executable_group == executable_group && file.gid() != group.as_raw()
+    };
+    let has_capabilities = || getxattr(program, "security.capability", &mut [0; 64]).is_ok();
+    program.metadata().is_ok_and(is_other) || !user.is_root() && has_capabilities()
 }
 
 fn file_name(path: &Path) -> String {

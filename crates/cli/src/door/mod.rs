@@ -50,7 +50,14 @@ pub struct Plan {
     pub remarks: Vec<String>,
 }
 
-/// Plans the start of a command. A program that is no server starts unchanged.
+impl Plan {
+    /// Whether the command, or the program that it starts, gets one of Tare's libraries.
+    pub fn preloads(&self) -> bool {
+        self.environment.iter().any(|(name, _)| *name == PRELOAD)
+    }
+}
+
+/// Plans the start of a command.
 pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, Failure> {
     let arguments = command[1..].to_vec();
     match prepare(command, requirements) {
@@ -63,10 +70,18 @@ pub fn plan(command: &[OsString], requirements: &Requirements) -> Result<Plan, F
             ),
         )),
         Ok(None) => match any::plan(command, requirements) {
-            Ok(plan) => Ok(plan.unwrap_or(Plan {
+            Ok(Some(plan)) => Ok(plan),
+            Ok(None) if requirements.require => Err(Failure::new(
+                NOT_SERVED,
+                format!(
+                    "{} is no program that Tare can observe",
+                    command[0].to_string_lossy()
+                ),
+            )),
+            Ok(None) => Ok(Plan {
                 arguments,
                 ..Plan::default()
-            })),
+            }),
             Err(why) if requirements.require => Err(Failure::new(NOT_SERVED, why)),
             Err(why) => Ok(unchanged(arguments, &why)),
         },

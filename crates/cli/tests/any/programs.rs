@@ -1,12 +1,13 @@
 //! Small programs, and what starts other programs.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::PathBuf;
 use std::process::Command;
 
 use serde_json::Value as Json;
 
-use super::support::{Directory, finish};
+use super::support::{Directory, finish, install};
 use super::{library, number, rows, statements};
 
 /// Compiles program.c.
@@ -50,6 +51,43 @@ fn descriptors_processes_threads_and_signals_do_not_mix() {
                FROM performance_schema.events_statements_summary_global_by_event_name WHERE COUNT_STAR > 0";
     let expected = BTreeMap::from([("statement/redis/ping".to_owned(), 1)]);
     assert_eq!(statements(&rows(&directory, &segment, sql)), expected);
+}
+
+#[test]
+fn programs_that_load_no_library_start_unchanged() {
+    let directory = Directory::new("unchanged");
+    let static_program = compile(&directory, "static", &["-static"]);
+    let mut programs = vec![(static_program, "static is linked statically")];
+    let other_user = directory.path().join("other-user");
+    install("/bin/true", &other_user);
+    // Only root can give it to another user, with whose rights it runs.
+    if chown(&other_user, Some(65_534), None).is_ok() {
+        let permissions = std::fs::Permissions::from_mode(0o4755);
+        std::fs::set_permissions(&other_user, permissions).expect("set");
+        programs.push((other_user, "other-user changes its rights"));
+    }
+    for (program, why) in programs {
+        let mut run = directory.tare(["run", "--library"]);
+        let finished = finish(run.arg(library()).arg("--").arg(program));
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        assert!(finished.stderr.contains(why), "{finished:?}");
+        assert!(
+            finished.stderr.contains("it starts unchanged"),
+            "{finished:?}"
+        );
+    }
+}
+
+#[test]
+fn a_script_is_no_server_to_require() {
+    let directory = Directory::new("required");
+    let script = directory.path().join("redis-server");
+    std::fs::write(&script, "#!/bin/sh\necho started\n").expect("written");
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let mut run = directory.tare(["run", "--require", "--library"]);
+    let finished = finish(run.arg(library()).arg("--").arg(&script));
+    assert_eq!(finished.code, Some(4), "{finished:?}");
+    assert_eq!(finished.stdout, "", "{finished:?}");
 }
 
 #[test]
@@ -109,5 +147,19 @@ fn a_launcher_passes_the_library_on() {
     assert_eq!(
         number(&rows(&directory, &["--segment", "segment"], sql)[0]),
         30
+    );
+}
+
+#[test]
+fn a_launcher_passes_the_level_on() {
+    let directory = Directory::new("level");
+    let mut run = directory.tare(["run", "--segment", "segment", "--sampling", "active"]);
+    run.arg("--library").arg(library());
+    let finished = finish(run.args(["--", "sh", "-c", "exec dd if=/dev/null of=x"]));
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    let sql = "SELECT DISTINCT SAMPLING AS level FROM tare.setup_sampling";
+    assert_eq!(
+        rows(&directory, &["--segment", "segment"], sql),
+        [serde_json::json!({"level": "active"})]
     );
 }
