@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{Config, StartError};
-use tare_image::{Linkage, OPTIONS_VARIABLE};
+use tare_image::{Linkage, engine_options, report_ignored};
 
 use crate::calls::run_unobserved;
 use crate::{descriptors, names, resp};
@@ -56,14 +56,9 @@ pub fn open() {
 fn start(name: &str) -> Result<(), StartError> {
     let mut config = Config::default();
     config.limits.threads = MAX_THREADS;
-    let options = std::env::var(OPTIONS_VARIABLE).unwrap_or_default();
-    for line in options.lines().filter(|line| !line.trim().is_empty()) {
-        let (option, value) = line.split_once('=').unwrap_or((line, ""));
-        if let Err(error) = config.option(option.trim(), value.trim()) {
-            let _ = writeln!(
-                std::io::stderr(),
-                "tare: {OPTIONS_VARIABLE}: {error}; the option is left out"
-            );
+    for (option, value) in engine_options() {
+        if let Err(error) = config.option(&option, &value) {
+            report_ignored(error);
         }
     }
     engine::start(config)?;

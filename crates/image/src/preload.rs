@@ -1,10 +1,33 @@
-//! How a preloaded library removes itself from the environment that its program passes on.
+//! What a preloaded library reads from its program's environment, and how it removes itself from what the program
+//! passes on.
 
 use std::ffi::{CStr, OsStr, OsString};
+use std::fmt::Display;
+use std::io::Write as _;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use crate::PRELOAD;
+use crate::{OPTIONS_VARIABLE, PRELOAD};
+
+/// The engine's options in the environment, with their values.
+pub fn engine_options() -> Vec<(String, String)> {
+    let text = std::env::var(OPTIONS_VARIABLE).unwrap_or_default();
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let option = |line: &str| {
+        let (name, value) = line.split_once('=').unwrap_or((line, ""));
+        (name.trim().to_owned(), value.trim().to_owned())
+    };
+    lines.map(option).collect()
+}
+
+/// Reports on standard error that one of these options is ignored.
+pub fn report_ignored(why: impl Display) {
+    // The program may have closed it.
+    let _ = writeln!(
+        std::io::stderr(),
+        "tare: {OPTIONS_VARIABLE}: {why}; the option is left out"
+    );
+}
 
 /// Removes the library that contains this code from the environment that child processes inherit.
 ///

@@ -1,9 +1,8 @@
 //! Starts the engine within a server.
 
 use engine::{Class, Config, Kind, StartError, host_lock, table, thread};
-use std::io::Write as _;
-use tare_image::OPTIONS_VARIABLE;
 use tare_image::options::UserOptions;
+use tare_image::{engine_options, report_ignored};
 
 use crate::door::frequent::FREQUENT_NUMBERS;
 use crate::door::{idle, keys, lock, metadata, table as door_table, transaction};
@@ -54,22 +53,20 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
         // The server itself reports an option that is wrong; one that Tare lacks is the server's own.
         let _ = config.option(&name, value);
     }
-    let options = std::env::var(OPTIONS_VARIABLE).unwrap_or_default();
-    for line in options.lines().filter(|line| !line.trim().is_empty()) {
-        let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        match (name.trim(), value.trim().to_ascii_lowercase().as_str()) {
+    for (name, value) in engine_options() {
+        match (name.as_str(), value.to_ascii_lowercase().as_str()) {
             ("lock_timing", "every") => config.lock_timing = engine::LockTiming::Every,
             ("lock_timing", "contended") => config.lock_timing = engine::LockTiming::Contended,
             ("lock_instances", "every") => lock::count_all_of_instances(),
             ("lock_instances", "contended") => {}
             (name @ ("lock_timing" | "lock_instances"), _) => {
-                report_ignored(&format!(
+                report_ignored(format!(
                     "{name} cannot be '{value}': give every or contended"
                 ));
             }
             (name, _) => {
-                if let Err(error) = config.option(name, value) {
-                    report_ignored(&error.to_string());
+                if let Err(error) = config.option(name, &value) {
+                    report_ignored(error);
                 }
             }
         }
@@ -99,15 +96,6 @@ pub fn start<S: Interface>(built_in: &BuiltIn, own: &UserOptions) -> Result<(), 
         transaction::set_class(class);
     }
     Ok(())
-}
-
-/// Reports in the server's error log that an option is ignored.
-fn report_ignored(why: &str) {
-    // A server may have closed it.
-    let _ = writeln!(
-        std::io::stderr(),
-        "tare: TARE_OPTIONS: {why}; the option is left out"
-    );
 }
 
 fn class<S: Interface>(kind: Kind, name: &str) -> Option<&'static Class> {
