@@ -506,7 +506,10 @@ mod tests {
         assert_eq!(commands.pending.len(), 1000);
         // Replies give the memory back.
         client.moved(Access::Out, "-ERR no\r\n".repeat(1000).as_bytes());
-        assert_eq!((client.commands.stored, client.commands.pending.len()), (0, 0));
+        assert_eq!(
+            (client.commands.stored, client.commands.pending.len()),
+            (0, 0)
+        );
         client.moved(Access::In, "PING\r\n".repeat(MAX_PENDING).as_bytes());
         assert_eq!(client.commands.pending.len(), MAX_PENDING);
         client.moved(Access::In, "PING\r\n".repeat(1000).as_bytes());

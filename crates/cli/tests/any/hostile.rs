@@ -61,7 +61,10 @@ fn a_pipeline_without_end_does_not_stop_the_server() {
     assert_eq!(client.call("GET k"), Reply::Text(b"y".into()));
     let counted = redis.statements();
     assert_eq!((counted["blpop"], counted["rpush"]), (1, 1));
-    assert_eq!(counted["set"], 1, "the other is of a connection that is not read");
+    assert_eq!(
+        counted["set"], 1,
+        "the other is of a connection that is not read"
+    );
 }
 
 #[test]
