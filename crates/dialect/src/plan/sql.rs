@@ -41,6 +41,8 @@ pub struct Sql {
     pub listed_rows: usize,
     /// The table that is written to.
     pub target: Option<String>,
+    /// INSERT IGNORE: rows that violate a key are left out.
+    pub ignores: bool,
     /// Of each row that VALUES lists, whether AUTO_INCREMENT gives its number. Empty unless only some are given one:
     /// then the statement returns the numbers.
     pub generated_ids: Vec<bool>,

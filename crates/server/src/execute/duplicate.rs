@@ -18,7 +18,7 @@ use crate::session::Session;
 const DUPLICATE: u16 = 1062;
 
 /// Calls in translated statements that do something, so that the statement must not run again.
-pub(super) const CALLS_WITH_EFFECT: [&str; 8] = [
+const CALLS_WITH_EFFECT: [&str; 8] = [
     "benchmark(",
     "get_lock(",
     "last_insert_id(",
@@ -83,17 +83,15 @@ fn find_values(
     index: &IndexDef,
     bind: Bind<'_>,
 ) -> Option<String> {
-    let lower = sql.text.to_ascii_lowercase();
     let can_report = sql.text.starts_with("INSERT INTO ")
         && sql.text.contains(" VALUES ")
-        && !sql.text.contains(" ON CONFLICT ")
-        && !CALLS_WITH_EFFECT.iter().any(|call| lower.contains(call));
+        && !sql.text.contains(" ON CONFLICT ");
     if !can_report {
         return None;
     }
     let columns: Vec<String> = index.columns.iter().map(|c| quote(c)).collect();
     let given: Vec<String> = columns.iter().map(|c| format!("excluded.{c}")).collect();
-    let mut reporting = sql.clone();
+    let mut reporting = repeatable(sql)?;
     reporting.text.push_str(&format!(
         " ON CONFLICT ({}) DO UPDATE SET {} = tare_duplicate({})",
         columns.join(", "),
@@ -112,15 +110,40 @@ fn find_values(
         .map(|e| e.message)
 }
 
-/// Runs a statement again, and passes each row that it returns.
+/// The statement without its RETURNING clause, if it may run again.
+pub(super) fn repeatable(sql: &Sql) -> Option<Sql> {
+    let mut sql = sql.clone();
+    if !sql.generated_ids.is_empty() {
+        let (text, _) = sql.text.rsplit_once(" RETURNING ")?;
+        sql.text = text.to_owned();
+    }
+    let lower = sql.text.to_ascii_lowercase();
+    let has_effect = CALLS_WITH_EFFECT.iter().any(|call| lower.contains(call));
+    (!has_effect).then_some(sql)
+}
+
+/// Runs a statement again, and passes each row that it returns. Its warnings are there already.
 pub(super) fn run_again(
+    session: &mut Session,
+    sql: &Sql,
+    bind: Bind<'_>,
+    on_row: impl FnMut(&Cursor<'_>),
+) -> Result<()> {
+    let warned = session.state.warnings.count();
+    let result = run(session, sql, bind, on_row);
+    session.state.warnings.truncate(warned);
+    result
+}
+
+/// The same, where its warnings are not there.
+pub(super) fn run(
     session: &mut Session,
     sql: &Sql,
     bind: Bind<'_>,
     mut on_row: impl FnMut(&Cursor<'_>),
 ) -> Result<()> {
     let mut statement = None;
-    let result = run(session, sql, &mut statement, bind, &mut on_row);
+    let result = run_to_end(session, sql, &mut statement, bind, &mut on_row);
     if let Some(id) = statement {
         session.connections.close(id);
     }
@@ -128,7 +151,7 @@ pub(super) fn run_again(
     result
 }
 
-fn run(
+fn run_to_end(
     session: &mut Session,
     sql: &Sql,
     statement: &mut Option<StatementId>,

@@ -7,10 +7,11 @@ use tare_dialect::plan::{Change, Sql};
 use tare_mysql::error::SqlError;
 use tare_mysql::table::{ForeignKeyDef, TableDef};
 use tare_mysql::wire::value::Value;
+use tare_store::Cursor;
 use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
 
-use super::duplicate::{CALLS_WITH_EFFECT, run_again};
+use super::duplicate::{repeatable, run_again};
 use super::prepare::Bind;
 use crate::session::Session;
 
@@ -18,13 +19,24 @@ use crate::session::Session;
 pub const VIOLATED: u16 = 1452;
 
 /// A foreign key, and the table that has it.
-struct Key {
+pub(super) struct Key {
     table: String,
     key: ForeignKeyDef,
 }
 
+impl Key {
+    /// The key as errors name it.
+    pub(super) fn text(&self, database: &str) -> String {
+        format!(" (`{database}`.`{}`, {})", self.table, self.key.to_mysql())
+    }
+}
+
 /// The keys that a statement may violate: of the changed table, and of those that refer to it.
-fn keys(session: &mut Session, sql: &Sql, change: Change) -> Option<(Vec<Key>, Vec<Key>)> {
+pub(super) fn keys(
+    session: &mut Session,
+    sql: &Sql,
+    change: Change,
+) -> Option<(Vec<Key>, Vec<Key>)> {
     let (database, target) = (sql.writes.as_deref()?, sql.target.as_deref()?);
     let definitions = session.connections.own().ok()?.definitions(database).ok()?;
     let all = definitions
@@ -72,28 +84,33 @@ pub fn describe(
     let Some((own, referring)) = keys(session, sql, change) else {
         return error;
     };
-    let database = sql.writes.clone().unwrap_or_default();
     let (violated, is_parent) = match (own.as_slice(), referring.as_slice()) {
         ([key], []) => (Some(key), false),
         ([], [key]) => (Some(key), true),
         _ => match find(session, sql, bind, &own, &referring) {
             Some(Violated::Own(at)) => (own.get(at), false),
             Some(Violated::Referring(at)) => (referring.get(at), true),
-            None => (None, own.is_empty()),
+            None => (
+                None,
+                change == Change::Delete || own.is_empty() && !referring.is_empty(),
+            ),
         },
     };
-    let (code, what) = match is_parent {
-        true => (1451, "delete or update a parent"),
-        false => (VIOLATED, "add or update a child"),
-    };
-    let key = violated.map_or_else(String::new, |violated| {
-        let (table, key) = (&violated.table, violated.key.to_mysql());
-        format!(" (`{database}`.`{table}`, {key})")
-    });
-    SqlError::new(
-        code,
-        format!("Cannot {what} row: a foreign key constraint fails{key}"),
-    )
+    let database = sql.writes.as_deref().unwrap_or_default();
+    let key = violated.map_or_else(String::new, |violated| violated.text(database));
+    match is_parent {
+        true => SqlError::new(
+            1451,
+            format!("Cannot delete or update a parent row: a foreign key constraint fails{key}"),
+        ),
+        false => missing_parent(&key),
+    }
+}
+
+/// 1452 with a key.
+pub(super) fn missing_parent(key: &str) -> SqlError {
+    let message = format!("Cannot add or update a child row: a foreign key constraint fails{key}");
+    SqlError::new(VIOLATED, message)
 }
 
 enum Violated {
@@ -109,78 +126,90 @@ fn find(
     own: &[Key],
     referring: &[Key],
 ) -> Option<Violated> {
-    let lower = sql.text.to_ascii_lowercase();
-    let returns = !sql.generated_ids.is_empty();
-    if returns || CALLS_WITH_EFFECT.iter().any(|call| lower.contains(call)) {
-        return None;
-    }
-    let database = sql.writes.clone()?;
-    let connection = session.connections.own().ok()?;
-    as_server(|| connection.batch("SAVEPOINT tare_foreign; PRAGMA defer_foreign_keys = ON"))
-        .ok()?;
-    let mut reporting = sql.clone();
-    let mut columns: Vec<String> = own
-        .iter()
-        .flat_map(|k| &k.key.columns)
-        .map(|c| quote(c))
-        .collect();
-    columns.push("0".into());
-    reporting
-        .text
-        .push_str(&format!(" RETURNING {}", columns.join(", ")));
-    // The values of the first rows, each as a literal; `None` is NULL.
+    let database = sql.writes.as_deref()?;
+    let mut reporting = repeatable(sql)?;
+    reporting.text.push_str(&returning(own));
+    put_off(session)?;
+    // The values of the first rows.
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
-    let count = columns.len() - 1;
     let ran = run_again(session, &reporting, bind, |cursor| {
         if rows.len() < MAX_ROWS {
-            rows.push((0..count).map(|at| literal(&cursor.value(at))).collect());
+            rows.push(values(cursor));
         }
     });
     let result = ran.is_ok().then(|| {
-        of_rows(session, &database, own, &rows)
-            .or_else(|| of_parents(session, &database, referring))
+        let mut rows = rows.iter();
+        rows.find_map(|row| violated_by(session, database, own, row))
+            .map(Violated::Own)
+            .or_else(|| of_parents(session, database, referring))
     });
-    let connection = session.connections.own().ok()?;
     // Without the savepoint the second run would change rows.
-    as_server(|| {
-        connection.batch(
-            "ROLLBACK TO tare_foreign; PRAGMA defer_foreign_keys = OFF; RELEASE tare_foreign",
-        )
-    })
-    .ok()?;
+    roll_back(session)?;
     result.flatten()
 }
 
 /// The rows of a statement that are looked at for the one that violates a key.
-const MAX_ROWS: usize = 10_000;
+pub(super) const MAX_ROWS: usize = 10_000;
 
-/// The first key of the changed table that a row violates.
-fn of_rows(
+/// The clause with which a change returns the number of each row, and the values of its foreign keys.
+pub(super) fn returning(own: &[Key]) -> String {
+    let columns = own.iter().flat_map(|key| &key.key.columns);
+    let columns: String = columns.map(|c| format!(", {}", quote(c))).collect();
+    format!(" RETURNING rowid{columns}")
+}
+
+/// The values of a row, each as a literal; `None` is NULL.
+pub(super) fn values(cursor: &Cursor<'_>) -> Vec<Option<String>> {
+    let all = 0..cursor.columns();
+    all.map(|at| literal(&cursor.value(at))).collect()
+}
+
+/// Puts off the checks of foreign keys, inside a savepoint.
+pub(super) fn put_off(session: &mut Session) -> Option<()> {
+    batch(
+        session,
+        "SAVEPOINT tare_foreign; PRAGMA defer_foreign_keys = ON",
+    )
+}
+
+/// Undoes what has happened since [`put_off`].
+pub(super) fn roll_back(session: &mut Session) -> Option<()> {
+    batch(
+        session,
+        "ROLLBACK TO tare_foreign; PRAGMA defer_foreign_keys = OFF; RELEASE tare_foreign",
+    )
+}
+
+pub(super) fn batch(session: &mut Session, sql: &str) -> Option<()> {
+    let connection = session.connections.own().ok()?;
+    as_server(|| connection.batch(sql)).ok()
+}
+
+/// The first key of the changed table that a row of [`returning`] violates.
+pub(super) fn violated_by(
     session: &mut Session,
     database: &str,
     own: &[Key],
-    rows: &[Vec<Option<String>>],
-) -> Option<Violated> {
-    for row in rows {
-        let mut at = 0;
-        for (number, Key { key, .. }) in own.iter().enumerate() {
-            let values = &row[at..at + key.columns.len()];
-            at += key.columns.len();
-            let Some(values) = values.iter().cloned().collect::<Option<Vec<String>>>() else {
-                continue;
-            };
-            let equal = key.referred.iter().zip(values);
-            let equal: Vec<String> = equal.map(|(c, v)| format!("{} = {v}", quote(c))).collect();
-            let parent = format!(
-                "SELECT count(*) FROM {}.{} WHERE {}",
-                quote(database),
-                quote(&key.table),
-                equal.join(" AND ")
-            );
-            let connection = session.connections.own().ok()?;
-            if as_server(|| connection.number(&parent)).ok()? == 0 {
-                return Some(Violated::Own(number));
-            }
+    row: &[Option<String>],
+) -> Option<usize> {
+    let mut rest = row.get(1..)?;
+    for (number, Key { key, .. }) in own.iter().enumerate() {
+        let (values, after) = rest.split_at_checked(key.columns.len())?;
+        rest = after;
+        let Some(values) = values.iter().cloned().collect::<Option<Vec<String>>>() else {
+            continue;
+        };
+        let equal = key.referred.iter().zip(values);
+        let equal: Vec<String> = equal.map(|(c, v)| format!("{} = {v}", quote(c))).collect();
+        let parent = format!(
+            "SELECT count(*) FROM {}.{} WHERE {}",
+            quote(database),
+            quote(&key.table),
+            equal.join(" AND ")
+        );
+        let connection = session.connections.own().ok()?;
+        if as_server(|| connection.number(&parent)).ok()? == 0 {
+            return Some(number);
         }
     }
     None

@@ -7,6 +7,7 @@ pub mod count;
 mod duplicate;
 pub mod flush;
 mod foreign_key;
+mod ignore;
 mod interruption;
 mod locks;
 mod named;

@@ -1,7 +1,7 @@
 //! INSERT, REPLACE, UPDATE and DELETE.
 
 use super::prepare::{self, Bind, Run};
-use super::{duplicate, foreign_key};
+use super::{duplicate, foreign_key, ignore};
 use crate::metrics;
 use crate::points;
 use crate::session::{Connections, Rows, Session, Uses};
@@ -31,6 +31,19 @@ struct Outcome {
     last_id: i64,
     /// The numbers that the statement returns.
     ids: Vec<i64>,
+}
+
+impl Outcome {
+    /// That of an INSERT that has added the rows with these numbers.
+    fn of_inserted(ids: Vec<i64>) -> Self {
+        Self {
+            examined: ids.len() as u64,
+            changed: ids.len() as u64,
+            last_id: ids.last().copied().unwrap_or_default(),
+            ids,
+            ..Self::default()
+        }
+    }
 }
 
 /// INSERT, REPLACE, UPDATE, DELETE.
@@ -63,9 +76,19 @@ pub fn write(session: &mut Session, sql: &Sql, change: Change, run: Run<'_>) -> 
     session.state.reset_counts();
     let single = guard.is_some().then(begin_single_statement);
     tare::stage::set(&points::EXECUTING);
-    let result = step(session, id, uses.as_deref(), &mut *run.bind, change);
+    let warned = session.state.warnings.count();
+    let mut result = step(session, id, uses.as_deref(), &mut *run.bind, change);
     run.columns.uses = uses;
     session.release();
+    if let Err(error) = &result
+        && sql.ignores
+        && error.code == foreign_key::VIOLATED
+        && !system
+    {
+        let failed = (warned, error.clone());
+        let ids = ignore::insert_without_violations(session, sql, &mut *run.bind, failed);
+        result = ids.map(Outcome::of_inserted);
+    }
     let done = match result {
         Ok(done) => done,
         Err(error) => {
@@ -255,7 +278,8 @@ fn insert_id(state: &SessionState, sql: &Sql, inserted: u64, done: &Outcome) -> 
     if state.take_count(Counted::GivenId) >= inserted {
         return Some(done.last_id);
     }
-    let first = done.last_id - (done.changed as i64 - 1);
+    let before = || done.last_id - (done.changed as i64 - 1);
+    let first = done.ids.first().copied().unwrap_or_else(before);
     state.set_last_insert_id(first);
     Some(first)
 }

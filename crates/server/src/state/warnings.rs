@@ -62,9 +62,15 @@ impl Warnings {
     /// Removes all.
     #[inline]
     pub fn clear(&self) {
-        if self.count() > 0 {
-            self.all.lock().clear();
-            self.count.store(0, Ordering::Relaxed);
+        self.truncate(0);
+    }
+
+    /// Removes those after the first `count`: a statement that runs again would add them again.
+    #[inline]
+    pub fn truncate(&self, count: u16) {
+        if self.count() > count {
+            self.all.lock().truncate(usize::from(count));
+            self.count.store(count, Ordering::Relaxed);
         }
     }
 }

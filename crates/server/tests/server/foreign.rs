@@ -2,7 +2,7 @@
 
 use mysql::prelude::Queryable;
 
-use super::support::{Running, errno, exec, one};
+use super::support::{Running, all_of, errno, exec, one};
 
 /// A parent with two rows, and a child with ON DELETE CASCADE.
 fn family(conn: &mut mysql::Conn) {
@@ -156,4 +156,70 @@ fn errors_name_the_key_and_its_table() {
     assert_eq!(one(&mut conn, counts), "2|2|1");
     // Keys are still checked at once.
     assert_eq!(errno(&mut conn, "INSERT INTO ch VALUES (6, 66)"), 1452);
+}
+
+/// IGNORE leaves out the rows that violate a key, with a warning for each. The expected answers are MySQL 9.7.4's.
+#[test]
+fn ignored_violations_are_warnings() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        "CREATE TABLE par (id INT PRIMARY KEY)",
+        "CREATE TABLE ch (id INT PRIMARY KEY AUTO_INCREMENT, p INT, q INT, \
+         CONSTRAINT fp FOREIGN KEY (p) REFERENCES par (id), CONSTRAINT fq FOREIGN KEY (q) REFERENCES par (id))",
+        "INSERT INTO par VALUES (1), (2)",
+    ] {
+        exec(&mut conn, sql);
+    }
+    let missing = |key: &str| {
+        format!(
+            "Warning|1452|Cannot add or update a child row: a foreign key constraint fails (`test`.`ch`, \
+             CONSTRAINT `f{key}` FOREIGN KEY (`{key}`) REFERENCES `par` (`id`))"
+        )
+    };
+    for (sql, affected, expected) in [
+        (
+            "INSERT IGNORE INTO ch VALUES (1, 1, 1), (2, 7, 1), (3, 2, 9), (4, 8, 8)",
+            1,
+            vec![missing("p"), missing("q"), missing("p")],
+        ),
+        (
+            "INSERT IGNORE INTO ch (id, p) SELECT 5, 77 UNION ALL SELECT 6, 2",
+            1,
+            vec![missing("p")],
+        ),
+        (
+            "INSERT IGNORE INTO ch (id, p) VALUES (1, 1), (50, 66), (7, 1)",
+            1,
+            vec![
+                "Warning|1062|Duplicate entry '1' for key 'ch.PRIMARY'".into(),
+                missing("p"),
+            ],
+        ),
+    ] {
+        exec(&mut conn, sql);
+        assert_eq!(conn.affected_rows(), affected, "{sql}");
+        assert_eq!(all_of(&mut conn, "SHOW WARNINGS"), expected, "{sql}");
+    }
+    let prepared = conn
+        .prep("INSERT IGNORE INTO ch (p) VALUES (?), (?), (?)")
+        .expect("prepared");
+    conn.exec_drop(&prepared, (1, 9, 2)).expect("ignored");
+    assert_eq!((conn.affected_rows(), conn.warnings()), (2, 1));
+    let last = one(&mut conn, "SELECT LAST_INSERT_ID()");
+    assert_eq!(
+        one(
+            &mut conn,
+            &format!("SELECT p, id = {last} FROM ch WHERE id >= {last} LIMIT 1")
+        ),
+        "1|1"
+    );
+    // Nothing is left of the second run, and keys are checked at once.
+    exec(&mut conn, "BEGIN");
+    exec(&mut conn, "INSERT IGNORE INTO ch (p) VALUES (3), (1)");
+    assert_eq!(errno(&mut conn, "INSERT INTO ch (p) VALUES (3)"), 1452);
+    exec(&mut conn, "ROLLBACK");
+    let orphans = "SELECT COUNT(*) FROM ch WHERE p NOT IN (SELECT id FROM par) OR q NOT IN (SELECT id FROM par)";
+    assert_eq!(one(&mut conn, orphans), "0");
+    assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM ch"), "5");
 }

@@ -105,6 +105,7 @@ impl Rewriter<'_> {
             SetExpr::Values(values) => values.rows.len(),
             _ => 0,
         };
+        self.sql.ignores = insert.ignore && insert.on.is_none();
         if insert.on.is_none() && !insert.ignore {
             self.sql.generated_ids = target.generated_ids(&source);
         }
