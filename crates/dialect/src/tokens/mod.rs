@@ -89,6 +89,7 @@ pub fn prepare(
         into.nowhere = true;
     }
     explain_format(&mut tokens)?;
+    modifiers(&mut tokens)?;
     let mut tokens = several_tables(tokens);
     encryption(&mut tokens)?;
     into.doubles = doubles(&mut tokens);
@@ -548,6 +549,26 @@ fn first_words(tokens: &mut Vec<TokenWithSpan>) {
         first..=first,
         new.map(|token| TokenWithSpan { token, span }),
     );
+}
+
+/// UPDATE and DELETE without LOW_PRIORITY, and 1235 with IGNORE: sqlparser takes both for names of tables.
+fn modifiers(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
+    let starts = |i: usize, word: &str| tokens.get(i).is_some_and(|t| is(&t.token, word));
+    let (is_update, is_delete) = (starts(0, "UPDATE"), starts(0, "DELETE"));
+    if !is_update && !is_delete {
+        return Ok(());
+    }
+    let is_late = starts(1, "LOW_PRIORITY");
+    if starts(1 + usize::from(is_late), "IGNORE") {
+        return Err(Error::unsupported(match is_update {
+            true => "UPDATE IGNORE",
+            false => "DELETE IGNORE",
+        }));
+    }
+    if is_late {
+        tokens.remove(1);
+    }
+    Ok(())
 }
 
 /// `UPDATE a, b SET`: the comma is a join.

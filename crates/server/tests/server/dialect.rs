@@ -232,7 +232,7 @@ fn changes() {
     );
     exec(
         &mut conn,
-        "UPDATE t SET n = 0 WHERE n IS NOT NULL ORDER BY k LIMIT 2",
+        "UPDATE LOW_PRIORITY t SET n = 0 WHERE n IS NOT NULL ORDER BY k LIMIT 2",
     );
     assert_eq!(
         one(
@@ -241,7 +241,7 @@ fn changes() {
         ),
         "a,b"
     );
-    exec(&mut conn, "DELETE FROM t WHERE n = 0 LIMIT 1");
+    exec(&mut conn, "DELETE LOW_PRIORITY FROM t WHERE n = 0 LIMIT 1");
     assert_eq!(one(&mut conn, "SELECT ROW_COUNT(), count(*) FROM t"), "1|7");
     exec(&mut conn, "TRUNCATE TABLE t");
     exec(&mut conn, "INSERT INTO t (k) VALUES ('z')");

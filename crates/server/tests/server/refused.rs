@@ -226,6 +226,9 @@ const MISSING: &[&str] = &[
     "LOAD XML INFILE '/tmp/x' INTO TABLE t",
     "LOAD INDEX INTO CACHE t",
     "CACHE INDEX t IN k",
+    "UPDATE IGNORE t SET a = 1",
+    "UPDATE LOW_PRIORITY IGNORE t SET a = 1",
+    "DELETE IGNORE FROM t",
     "XA START 'x'",
     "XA BEGIN 'x'",
     "XA END 'x'",
@@ -302,7 +305,15 @@ fn a_missing_statement_is_named() {
         assert_eq!(first(name), first(sql), "{sql}: {}", error.message);
     }
     // Others are still syntax errors.
-    for sql in ["SIGNALS", "CREATE NONSENSE", "XA NONSENSE", "GET NONSENSE"] {
+    for sql in [
+        "SIGNALS",
+        "CREATE NONSENSE",
+        "XA NONSENSE",
+        "GET NONSENSE",
+        "UPDATE OR IGNORE t SET a = 1",
+        "UPDATE OR REPLACE t SET a = 1",
+        "UPDATE IGNORED OR t SET a = 1",
+    ] {
         assert_eq!(super::support::errno(&mut conn, sql), 1064, "{sql}");
     }
     for sql in [

@@ -21,6 +21,9 @@ use crate::{function, node, walk};
 impl Rewriter<'_> {
     /// UPDATE.
     pub fn update(mut self, mut update: Update) -> Result<Sql> {
+        if update.or.is_some() {
+            return Err(near("OR"));
+        }
         if update.from.is_some() || update.returning.is_some() {
             return Err(near("FROM"));
         }
@@ -32,11 +35,7 @@ impl Rewriter<'_> {
         let target = self.target("UPDATE", &update.table.relation)?;
         self.sql.writes = Some(target.database.clone());
         self.sql.target = Some(target.table.clone());
-        let or = match update.or {
-            Some(_) => " OR IGNORE",
-            None => "",
-        };
-        let mut sql = format!("UPDATE{or} {}", target.sql());
+        let mut sql = format!("UPDATE {}", target.sql());
         let (mut sets, mut checks) = (Vec::new(), HashMap::new());
         let mut certain = true;
         check_column_count(update.assignments.len())?;
@@ -61,13 +60,12 @@ impl Rewriter<'_> {
             let def = self.names.definition(&target.database, &target.table);
             let value = node::take(&mut assignment.value);
             let raw = value.clone();
-            let value =
-                self.convert_value(def.as_deref(), &column, value_kind, value, !or.is_empty());
+            let value = self.convert_value(def.as_deref(), &column, value_kind, value, false);
             self.assigned
                 .add(&column, &as_stored(def.as_deref(), &column, &value), once);
             // The last value that is assigned to a column counts, but earlier ones must fit as well.
             let column_def = def.as_deref().and_then(|d| d.column(&column));
-            let column_def = column_def.filter(|_| self.mode.strict && or.is_empty());
+            let column_def = column_def.filter(|_| self.mode.strict);
             let before = checks.remove(&column.to_lowercase());
             let value = match (before, column_def) {
                 (Some(before), Some(def)) => after(before, def, value),
@@ -209,7 +207,6 @@ impl Rewriter<'_> {
         let called = called.ok_or_else(|| near("SET"))?;
         let target = self.named_target("UPDATE", std::slice::from_ref(&update.table), &called)?;
         let def = self.names.definition(&target.database, &target.table);
-        let ignore = update.or.is_some();
         self.sql.writes = Some(target.database.clone());
         self.sql.target = Some(target.table.clone());
         let selection = match update.selection.take() {
@@ -227,7 +224,7 @@ impl Rewriter<'_> {
             .map(|(i, a)| {
                 let value = a.value.clone();
                 let value =
-                    self.convert_value(def.as_deref(), &columns[i], value_kinds[i], value, ignore);
+                    self.convert_value(def.as_deref(), &columns[i], value_kinds[i], value, false);
                 format!("{value} AS tare_v{i}")
             })
             .collect();
