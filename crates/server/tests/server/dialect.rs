@@ -371,6 +371,45 @@ fn a_database_of_another_program_is_readable() {
     assert_eq!(rows(&mut conn, "DESCRIBE foreign.t").len(), 4);
 }
 
+/// Its indexes of some rows or of expressions are no keys, but they still hold.
+#[test]
+fn insert_ignore_obeys_the_indexes_of_another_program() {
+    let running = Running::start();
+    let path = running.directory.path().join("foreign.db");
+    let db = rusqlite::Connection::open(path).expect("opens");
+    db.execute_batch(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, v TEXT, w TEXT, on_hand INT);
+         CREATE UNIQUE INDEX some ON t (v) WHERE on_hand;
+         CREATE UNIQUE INDEX lower ON t (lower(w));
+         CREATE UNIQUE INDEX nocase ON t (v COLLATE NOCASE, w);
+         INSERT INTO t VALUES (1, 'a', 'a', 1);
+         CREATE TABLE par (id INTEGER PRIMARY KEY);
+         CREATE TABLE ch (p INTEGER REFERENCES par (id));",
+    )
+    .expect("filled");
+    drop(db);
+    let mut conn = running.root();
+    for (row, expected) in [
+        ("1, 'b', 'b', 1", "0"),
+        ("2, 'a', 'b', 1", "0"),
+        ("2, 'b', 'A', 1", "0"),
+        ("2, 'a', 'b', 0", "1"),
+        ("3, 'A', 'b', 0", "0"),
+    ] {
+        exec(
+            &mut conn,
+            &format!("INSERT IGNORE INTO foreign.t VALUES ({row})"),
+        );
+        assert_eq!(conn.affected_rows().to_string(), expected, "{row}");
+    }
+    let keys = "SELECT GROUP_CONCAT(INDEX_NAME, ' ', NON_UNIQUE ORDER BY INDEX_NAME, SEQ_IN_INDEX) \
+                FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = 'foreign' AND TABLE_NAME = 't'";
+    assert_eq!(one(&mut conn, keys), "nocase 0,nocase 0,PRIMARY 0,some 1");
+    // Its foreign keys have no names.
+    exec(&mut conn, "INSERT INTO foreign.par VALUES (1)");
+    assert_eq!(errno(&mut conn, "INSERT INTO foreign.ch VALUES (9)"), 1452);
+}
+
 #[test]
 fn only_full_group_by_refuses_undetermined_columns() {
     let running = Running::start();

@@ -179,8 +179,10 @@ fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Resul
             columns: primary.into_iter().map(|p| p.1).collect(),
         });
     }
-    let mut list =
-        db.prepare("SELECT name, \"unique\" FROM pragma_index_list(?1, ?2) WHERE origin <> 'pk'")?;
+    // A partial index is unique among some rows only.
+    let mut list = db.prepare(
+        "SELECT name, \"unique\" AND NOT partial FROM pragma_index_list(?1, ?2) WHERE origin <> 'pk'",
+    )?;
     let indexes: Vec<(String, bool)> = list
         .query_map([name, database], |r| Ok((r.get(0)?, r.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
@@ -193,11 +195,16 @@ fn reflect_table(db: &rusqlite::Connection, database: &str, name: &str) -> Resul
             .strip_prefix(&format!("{name}."))
             .unwrap_or(&index)
             .to_owned();
-        def.indexes.push(IndexDef {
-            name: short,
-            unique,
-            columns: columns.into_iter().flatten().collect(),
-        });
+        // The index of an expression has no name for it.
+        let unique = unique && columns.iter().all(Option::is_some);
+        let columns: Vec<String> = columns.into_iter().flatten().collect();
+        if !columns.is_empty() {
+            def.indexes.push(IndexDef {
+                name: short,
+                unique,
+                columns,
+            });
+        }
     }
     Ok(def)
 }
