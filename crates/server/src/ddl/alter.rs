@@ -1,20 +1,17 @@
-//! ALTER TABLE: changes a definition and rebuilds its table.
+//! ALTER TABLE: changes a definition.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTableOperation, Expr, MySQLColumnPosition, RenameTableNameKind,
+    AlterColumnOperation, AlterTableOperation, MySQLColumnPosition, RenameTableNameKind,
 };
 use tare_mysql::error::{Result, SqlError};
-use tare_mysql::table::{ColumnDef, TableDef};
-use tare_mysql::types::{base_type, is_text, parts};
+use tare_mysql::table::TableDef;
+use tare_mysql::types::{is_text, parts};
 
+use super::rebuild::{follow_columns, put_views_back, rebuild, take_views};
 use super::{constraint, default, engine, exclusive, foreign, table};
 use crate::session::Session;
 use tare_dialect::ddl::{AlterOperation, FromSql, TableName, collation, default_text};
 use tare_dialect::name::last_name;
-use tare_dialect::node;
-use tare_dialect::rewrite::conversion_call;
-use tare_store::Connection;
-use tare_store::authorizer::as_server;
 use tare_store::connection::quote;
 use tare_store::tables::{IndexToSqlite, ToSqlite};
 
@@ -22,11 +19,11 @@ pub fn rename(session: &mut Session, from: &TableName, to: &TableName) -> Result
     if from.database != to.database {
         return Err(SqlError::unsupported("moving a table to another database"));
     }
-    let mut def = table::require(&mut session.connections, from)?
-        .as_ref()
-        .clone();
+    let old = table::require(&mut session.connections, from)?;
+    let mut def = old.as_ref().clone();
     table::note_existing(&mut session.connections, to, false)?;
     constraint::follow_rename(&mut def, &to.table);
+    constraint::check_names(session.connections.own()?, &to.database, &old, &def)?;
     let strict = session.mode().strict;
     exclusive::run(session, &from.database, |connection| {
         let views = take_views(connection, &from.database)?;
@@ -104,6 +101,7 @@ pub fn alter(
         if to != *name {
             foreign::redirect_foreign_keys(connection, name, &to)?;
         }
+        follow_columns(connection, strict, &to, (&def, &sources))?;
         put_views_back(connection, &views)?;
         if checks_rows {
             foreign::check_rows(connection, &to)?;
@@ -122,36 +120,6 @@ fn has_same_form(a: &TableDef, b: &TableDef) -> bool {
     a.to_sqlite("", &a.name) == b.to_sqlite("", &b.name)
 }
 
-/// Drops a database's views, and returns the statements that create them. SQLite refuses to rename a table if any
-/// view names one that is gone, and changes the names of tables in views; MySQL does neither.
-fn take_views(connection: &mut Connection, database: &str) -> Result<Vec<String>> {
-    let db = quote(database);
-    let sql = format!("SELECT name, sql FROM {db}.sqlite_schema WHERE type = 'view'");
-    let views: Vec<(String, String)> = as_server(|| -> rusqlite::Result<_> {
-        let mut statement = connection.db().prepare(&sql)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.collect()
-    })
-    .map_err(tare_store::Error::from)?;
-    let mut all = Vec::new();
-    for (name, sql) in views {
-        // SQLite stores the text without the name of the database.
-        let Some(definition) = sql.strip_prefix("CREATE VIEW ") else {
-            continue;
-        };
-        connection.batch(&format!("DROP VIEW {db}.{}", quote(&name)))?;
-        all.push(format!("CREATE VIEW {db}.{definition}"));
-    }
-    Ok(all)
-}
-
-/// Creates views that `take_views` has dropped.
-fn put_views_back(connection: &mut Connection, views: &[String]) -> Result<()> {
-    views
-        .iter()
-        .try_for_each(|create| Ok(connection.batch(create)?))
-}
-
 /// Whether MySQL copies the rows to change a type. It does not for a longer VARCHAR whose length prefix
 /// keeps its size, nor for members appended to an ENUM or SET.
 fn copies_rows(from: &str, to: &str) -> bool {
@@ -167,98 +135,6 @@ fn copies_rows(from: &str, to: &str) -> bool {
         },
         "enum" | "set" => !b.members().starts_with(&a.members()),
         _ => true,
-    }
-}
-
-/// Rebuilds the table as `def` defines it, because SQLite can alter little in place. Returns the number
-/// of copied rows.
-fn rebuild(
-    connection: &mut Connection,
-    strict: bool,
-    name: &TableName,
-    (def, old): (&TableDef, &TableDef),
-    sources: Option<&[Option<String>]>,
-) -> Result<u64> {
-    let db = quote(&name.database);
-    let scratch = format!("__tare_new_{}", def.name);
-    let own: Vec<Option<String>> = def.columns.iter().map(|c| Some(c.name.clone())).collect();
-    let sources = sources.unwrap_or(&own);
-    let (mut into, mut from) = (Vec::new(), Vec::new());
-    for (column, source) in def.columns.iter().zip(sources) {
-        if let Some(source) = source {
-            into.push(quote(&column.name));
-            from.push(copy_expression(column, old.column(source), source, strict).to_string());
-        } else if !column.nullable && column.default.is_none() && !column.auto_increment {
-            // MySQL fills a new NOT NULL column with its type's zero.
-            into.push(quote(&column.name));
-            from.push(zero_value(column).to_string());
-        }
-    }
-    let mut all = def.to_sqlite(&name.database, &scratch).into_iter();
-    if let Some(create) = all.next() {
-        connection.batch(&create)?;
-    }
-    connection.batch(&format!(
-        "INSERT INTO {db}.{} ({}) SELECT {} FROM {db}.{}",
-        quote(&scratch),
-        into.join(", "),
-        from.join(", "),
-        quote(&name.table)
-    ))?;
-    let rows = connection.changes();
-    let next_id = match def.auto_increment() {
-        Some(_) => Some(table::next_id(connection, name)?),
-        None => None,
-    };
-    connection.batch(&format!("DROP TABLE {db}.{}", quote(&name.table)))?;
-    connection.batch(&format!(
-        "ALTER TABLE {db}.{} RENAME TO {}",
-        quote(&scratch),
-        quote(&def.name)
-    ))?;
-    if next_id.is_some() {
-        table::set_next_id(connection, name, next_id.max(def.next_id))?;
-    }
-    for index in def.indexes.iter().filter(|i| i.name != "PRIMARY") {
-        connection.batch(&index.to_sqlite(&name.database, &def.name, &def.name))?;
-    }
-    table::delete_definition(connection, name)?;
-    table::save_definition(connection, &name.database, def)?;
-    Ok(rows)
-}
-
-/// The expression that copies a column. A stored TIMESTAMP is already in UTC.
-fn copy_expression(
-    column: &ColumnDef,
-    old: Option<&ColumnDef>,
-    source: &str,
-    strict: bool,
-) -> Expr {
-    let is_moment = |c: &ColumnDef| base_type(&c.column_type) == "timestamp";
-    let value = node::column(source);
-    if !old.is_some_and(is_moment) {
-        return conversion_call(column, value, strict);
-    }
-    if !is_moment(column) {
-        return conversion_call(column, node::call("tare_local", vec![value]), strict);
-    }
-    let digits = parts(&column.column_type).fraction().unwrap_or(0) as i64;
-    let all = [strict.into(), digits, 2].map(node::number);
-    let mut arguments = vec![value, node::text(&column.name)];
-    arguments.extend(all);
-    node::call("tare_to_datetime", arguments)
-}
-
-/// The value that existing rows get in a new column that is NOT NULL and has no default.
-fn zero_value(column: &ColumnDef) -> Expr {
-    match base_type(&column.column_type) {
-        "date" => node::text("0000-00-00"),
-        "datetime" | "timestamp" => node::text("0000-00-00 00:00:00"),
-        "enum" => conversion_call(column, node::number(1), true),
-        "set" => node::text(""),
-        kind if kind.ends_with("char") || kind.ends_with("text") => node::text(""),
-        kind if kind.ends_with("blob") || kind.ends_with("binary") => node::bytes("".into()),
-        _ => conversion_call(column, node::number(0), true),
     }
 }
 
@@ -497,9 +373,17 @@ fn rename_column(def: &mut TableDef, old: &str, new: &str) -> Result<()> {
         ));
     }
     def.columns[at].name = new.to_owned();
-    for column in def.indexes.iter_mut().flat_map(|i| &mut i.columns) {
+    let rename = |column: &mut String| {
         if column.eq_ignore_ascii_case(old) {
-            *column = new.to_owned();
+            new.clone_into(column);
+        }
+    };
+    let indexes = def.indexes.iter_mut().flat_map(|i| &mut i.columns);
+    indexes.for_each(rename);
+    for key in &mut def.foreign_keys {
+        key.columns.iter_mut().for_each(rename);
+        if key.table == def.name {
+            key.referred.iter_mut().for_each(rename);
         }
     }
     Ok(())

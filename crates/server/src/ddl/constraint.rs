@@ -122,13 +122,16 @@ pub fn check_names(
     Ok(())
 }
 
-/// Renames a table. The names that MySQL has generated of its own follow.
+/// Renames a table. The names that MySQL has generated of its own follow, and so do foreign keys to itself.
 pub fn follow_rename(def: &mut TableDef, to: &str) {
     for check in &mut def.checks {
         follow(&mut check.name, &def.name, "_chk_", to);
     }
     for key in &mut def.foreign_keys {
         follow(&mut key.name, &def.name, "_ibfk_", to);
+        if key.table == def.name {
+            to.clone_into(&mut key.table);
+        }
     }
     def.name = to.to_owned();
 }

@@ -19,7 +19,7 @@ pub fn has_checks(state: &SessionState) -> bool {
 }
 
 /// The other tables that refer to a table: their definitions, and the index of a key that does.
-fn referring_tables(
+pub(super) fn referring_tables(
     connection: &mut Connection,
     name: &TableName,
 ) -> Result<Vec<(Arc<TableDef>, usize)>> {

@@ -10,6 +10,7 @@ mod exclusive;
 mod foreign;
 mod maintain;
 mod program;
+mod rebuild;
 mod table;
 
 use tare::{LockDuration, LockType, Namespace};

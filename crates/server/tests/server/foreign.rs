@@ -223,3 +223,42 @@ fn ignored_violations_are_warnings() {
     assert_eq!(one(&mut conn, orphans), "0");
     assert_eq!(one(&mut conn, "SELECT COUNT(*) FROM ch"), "5");
 }
+
+/// Foreign keys follow columns and tables that get other names. The expected answers are MySQL 9.7.4's.
+#[test]
+fn foreign_keys_follow_new_names() {
+    let running = Running::start();
+    let mut conn = running.client();
+    for sql in [
+        "CREATE TABLE par (id INT PRIMARY KEY, n INT UNIQUE)",
+        "CREATE TABLE ch (id INT PRIMARY KEY, p INT, s INT, CONSTRAINT f1 FOREIGN KEY (p) REFERENCES par (id), \
+         CONSTRAINT f2 FOREIGN KEY (s) REFERENCES ch (id))",
+        "INSERT INTO par VALUES (1, 1)",
+        "INSERT INTO ch VALUES (1, 1, 1)",
+        "ALTER TABLE par RENAME COLUMN id TO pid",
+        "ALTER TABLE ch RENAME COLUMN p TO pp",
+        "ALTER TABLE ch CHANGE id cid INT",
+        "RENAME TABLE ch TO ch2",
+        "ALTER TABLE ch2 RENAME ch3, ADD z INT",
+    ] {
+        exec(&mut conn, sql);
+    }
+    let table = one(&mut conn, "SHOW CREATE TABLE ch3");
+    for key in [
+        "CONSTRAINT `f1` FOREIGN KEY (`pp`) REFERENCES `par` (`pid`)",
+        "CONSTRAINT `f2` FOREIGN KEY (`s`) REFERENCES `ch3` (`cid`)",
+    ] {
+        assert!(table.contains(key), "{table}");
+    }
+    for (row, code) in [
+        ("2, 1, 2, 0", 0),
+        ("3, 1, 9, 0", 1452),
+        ("3, 9, NULL, 0", 1452),
+    ] {
+        assert_eq!(
+            errno(&mut conn, &format!("INSERT INTO ch3 VALUES ({row})")),
+            code,
+            "{row}"
+        );
+    }
+}
