@@ -7,10 +7,8 @@ use sqlparser::ast::{
 };
 use tare_mysql::charset;
 use tare_mysql::error::SqlError;
-use tare_mysql::real::Real;
 use tare_mysql::table::{CheckDef, ColumnDef, ForeignKeyDef, IndexDef, TableDef, literal};
 use tare_mysql::types::{base_type, is_text};
-use tare_mysql::wire::value::format_real;
 
 use super::options;
 use super::types::type_text;
@@ -181,17 +179,9 @@ impl FromSql for TableDef {
             }
         }
         let is_null = |option: &ColumnOptionDef| matches!(&option.option, ColumnOption::Default(Expr::Value(v)) if v.value == Value::Null);
-        if !c.nullable && column.options.iter().any(is_null)
-            || c.auto_increment && c.default.is_some()
-        {
+        if !c.nullable && column.options.iter().any(is_null) {
             let message = format!("Invalid default value for '{}'", c.name);
             return Err(SqlError::new(1067, message).into());
-        }
-        // A DOUBLE(6,2) shows two digits of its default.
-        let real = Real::of(&c.column_type).filter(|r| r.digits.is_some());
-        if let Some((real, x)) = real.zip(c.plain_default().and_then(|d| d.parse().ok())) {
-            let scale = real.digits.unwrap_or_default().1;
-            c.default = Some(literal(&format_real(real.rounded(x), real.single, scale)));
         }
         self.columns.push(c);
         Ok(())

@@ -5,8 +5,10 @@ use tare_dialect::node;
 use tare_dialect::rewrite::conversion_call;
 use tare_mysql::date::argument::Parts;
 use tare_mysql::error::{Result, SqlError};
+use tare_mysql::real::Real;
 use tare_mysql::table::{ColumnDef, TableDef, literal};
 use tare_mysql::types::{base_type, is_text, parts};
+use tare_mysql::wire::value::format_real;
 use tare_store::Error;
 
 use crate::session::Session;
@@ -32,6 +34,9 @@ fn invalid(column: &ColumnDef) -> SqlError {
 }
 
 fn settled(session: &mut Session, column: &ColumnDef) -> Result<Option<String>> {
+    if column.auto_increment {
+        return Err(invalid(column));
+    }
     let base = base_type(&column.column_type);
     if column.is_now() {
         return match matches!(base, "datetime" | "timestamp") {
@@ -155,11 +160,17 @@ fn converted(session: &mut Session, column: &ColumnDef, text: &str) -> Result<Op
             _ => error,
         }
     })?;
-    Ok(match value {
-        _ if is_moment => Some(literal(text)),
-        Value::Integer(n) => Some(literal(&n.to_string())),
-        Value::Text(text) => Some(literal(&text)),
-        // DOUBLE has its form already.
-        _ => Some(literal(text)),
-    })
+    Ok(Some(literal(&match value {
+        _ if is_moment => text.to_owned(),
+        Value::Integer(n) => n.to_string(),
+        Value::Text(text) => text,
+        // A DOUBLE(6,2) shows two digits of its default.
+        Value::Real(x) => {
+            match Real::of(&column.column_type).and_then(|r| Some((r, r.digits?.1))) {
+                Some((real, scale)) => format_real(real.rounded(x), real.single, scale),
+                None => text.to_owned(),
+            }
+        }
+        _ => text.to_owned(),
+    })))
 }

@@ -103,9 +103,7 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
         } => {
             engine::check_created(session, def)?;
             if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
-                constraint::check_new_names(session.connections.own()?, &name.database, def)?;
-                let mut def = def.clone();
-                default::settle(session, &mut def, None)?;
+                let def = table::check_new(session, name, def)?;
                 exclusive::run(session, &name.database, |c| table::create(c, name, &def))?;
                 table::warn_of_deprecated(&session.connections.context, &def);
             }
@@ -120,6 +118,7 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
                     .as_ref()
                     .clone();
                 constraint::leave_names(&mut def, &name.table);
+                constraint::check_new_names(session.connections.own()?, &name.database, &def)?;
                 exclusive::run(session, &name.database, |c| table::create(c, name, &def))?;
                 table::warn_of_deprecated(&session.connections.context, &def);
             }
@@ -132,8 +131,8 @@ fn apply(session: &mut Session, ddl: &Ddl) -> Result<Option<u64>> {
         } => {
             engine::check_created(session, def)?;
             if !table::note_existing(&mut session.connections, name, *if_not_exists)? {
-                constraint::check_new_names(session.connections.own()?, &name.database, def)?;
-                return create_as_select::create(session, name, def, rows).map(Some);
+                let def = table::check_new(session, name, def)?;
+                return create_as_select::create(session, name, &def, rows).map(Some);
             }
         }
         Ddl::CreateView {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::exclusive::literal;
-use super::{exclusive, foreign};
+use super::{constraint, default, exclusive, foreign};
 use crate::context::SessionContext;
 use crate::session::{Connections, Session};
 use tare_dialect::ddl::TableName;
@@ -67,6 +67,14 @@ pub fn create(connection: &mut Connection, name: &TableName, def: &TableDef) -> 
         def.next_id.filter(|_| def.auto_increment().is_some()),
     )?;
     save_definition(connection, &name.database, def)
+}
+
+/// The definition of a new table, with its defaults as they are stored: 1067, 1101 and 3822.
+pub fn check_new(session: &mut Session, name: &TableName, def: &TableDef) -> Result<TableDef> {
+    constraint::check_new_names(session.connections.own()?, &name.database, def)?;
+    let mut def = def.clone();
+    default::settle(session, &mut def, None)?;
+    Ok(def)
 }
 
 /// The number that AUTO_INCREMENT of a table gives next.

@@ -281,6 +281,34 @@ fn constraints_have_names_by_which_they_are_dropped() {
     assert_eq!(one(&mut conn, enforced), "p2 YES,t4_chk_1 NO,t_chk_1 YES");
 }
 
+/// Names that are generated are taken, too.
+#[test]
+fn generated_names_of_constraints_are_unique_in_a_database() {
+    let running = Running::start();
+    let mut conn = running.client();
+    let duplicate = "3822 Duplicate check constraint name 't_chk_1'.";
+    check(
+        &mut conn,
+        &[
+            (
+                "CREATE TABLE x (a INT, CONSTRAINT t_chk_1 CHECK (a > 0))",
+                "0",
+            ),
+            ("CREATE TABLE t (a INT CHECK (a > 0))", duplicate),
+            ("CREATE TABLE y (a INT CHECK (a > 0))", "0"),
+            ("CREATE TABLE t LIKE y", duplicate),
+            ("RENAME TABLE y TO t", duplicate),
+            ("ALTER TABLE y RENAME t", duplicate),
+            ("DROP TABLE x", "0"),
+            ("RENAME TABLE y TO t", "0"),
+        ],
+    );
+    assert_eq!(
+        constraints(&mut conn, "t"),
+        ["CONSTRAINT `t_chk_1` CHECK ((a > 0))"]
+    );
+}
+
 #[test]
 fn auto_increment_goes_on_from_a_number() {
     let running = Running::start();

@@ -95,6 +95,9 @@ fn a_default_that_a_column_cannot_have_is_refused() {
         "ALTER TABLE base ALTER b SET DEFAULT '0000-00-00'",
         "ALTER TABLE base MODIFY b DATE DEFAULT '0000-00-00'",
         "ALTER TABLE base CHANGE b c DATE DEFAULT '0000-00-00'",
+        "CREATE TABLE filled (a INT DEFAULT 'x') AS SELECT 1 AS b",
+        "CREATE TABLE filled (a DATE DEFAULT '0000-00-00') AS SELECT 1 AS b",
+        "CREATE TABLE counted (a INT PRIMARY KEY AUTO_INCREMENT DEFAULT 5)",
     ] {
         assert_eq!(errno(&mut conn, sql), 1067, "{sql}");
     }
@@ -115,6 +118,9 @@ fn a_default_is_stored_as_its_column_has_it() {
         ("INT DEFAULT 1.5", "2"),
         ("INT DEFAULT '12'", "12"),
         ("DECIMAL(4,1) DEFAULT 1.55", "1.6"),
+        ("DOUBLE(6,2) DEFAULT 1.556", "1.56"),
+        ("FLOAT(5,1) DEFAULT '2'", "2.0"),
+        ("DOUBLE DEFAULT 1.5", "1.5"),
         ("DATETIME DEFAULT '2026-01-01'", "2026-01-01 00:00:00"),
         (
             "DATETIME DEFAULT '2026-01-01 10:00:00.7'",
