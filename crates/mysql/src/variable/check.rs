@@ -101,12 +101,8 @@ impl Variable {
             }
             Type::Number if !is_integer(value, &text) => return Err(self.wrong_type()),
             Type::Real if text.parse::<f64>().is_err() => return Err(self.wrong_type()),
+            Type::Modes(more) => return modes(&text, more).map_err(|mode| self.wrong(mode)),
             _ => {}
-        }
-        if name == "sql_mode" {
-            // MariaDB's variable is another record, whose default has a mode of MariaDB's.
-            let is_mariadb = self.default.contains("NO_AUTO_CREATE_USER");
-            return modes(&text, is_mariadb).map_err(|mode| self.wrong(mode));
         }
         if name.starts_with("character_set_") {
             let charset = text.to_ascii_lowercase();

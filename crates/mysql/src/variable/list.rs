@@ -5,7 +5,7 @@
 //! something; the server refuses other values.
 
 use super::record::Settable::{Both, Fixed, Global, Session, Shared};
-use super::record::{Variable, number, real, switch, text, word};
+use super::record::{Type, Variable, number, real, switch, text, word};
 use crate::series::Series;
 
 /// All of them, by name; the config replaces some defaults.
@@ -497,7 +497,7 @@ pub static VARIABLES: &[Variable] = &[
     switch("sql_buffer_result", Both, "OFF"),
     switch("sql_log_bin", Session, "OFF"),
     switch("sql_log_off", Both, "OFF"),
-    text("sql_mode", Both, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"),
+    Variable { value_type: Type::Modes(&[]), ..text("sql_mode", Both, "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION") },
     switch("sql_notes", Both, "ON"),
     switch("sql_quote_show_create", Both, "ON"),
     switch("sql_require_primary_key", Both, "OFF"),

@@ -2,7 +2,15 @@
 //! how it reads statements.
 
 use super::record::Settable::{Both, Fixed};
-use super::record::{Variable, number, text};
+use super::record::{Type, Variable, number, text};
+
+/// Modes of MySQL 5.7 and MariaDB, which MariaDB's clients set, and on which nothing here depends.
+pub const MODES: &[&str] = &[
+    "NO_AUTO_CREATE_USER",
+    "NO_FIELD_OPTIONS",
+    "NO_KEY_OPTIONS",
+    "NO_TABLE_OPTIONS",
+];
 
 /// Variables with another default than in 8.0, by name.
 #[rustfmt::skip] // One variable, one line.
@@ -21,7 +29,7 @@ pub static CHANGED: &[Variable] = &[
     number("performance_schema_max_stage_classes", Fixed, "160", "0", "256"),
     number("performance_schema_max_statement_classes", Fixed, "222", "0", "256"),
     number("performance_schema_max_thread_classes", Fixed, "50", "0", "256"),
-    text("sql_mode", Both, "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"),
+    Variable { value_type: Type::Modes(MODES), ..text("sql_mode", Both, "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION") },
 ];
 
 /// Variables that MariaDB does not have.

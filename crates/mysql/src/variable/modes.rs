@@ -42,19 +42,11 @@ const MODES: &[&str] = &[
 /// are always allowed.
 const UNSUPPORTED: [&str; 2] = ["NO_BACKSLASH_ESCAPES", "HIGH_NOT_PRECEDENCE"];
 
-/// Modes of MySQL 5.7 and MariaDB, which MariaDB's clients set, and on which nothing here depends.
-const OF_MARIADB: [&str; 4] = [
-    "NO_AUTO_CREATE_USER",
-    "NO_FIELD_OPTIONS",
-    "NO_KEY_OPTIONS",
-    "NO_TABLE_OPTIONS",
-];
-
-/// A list of modes as MySQL prints it: in capitals, with implied modes.
+/// A list of modes as MySQL prints it: in capitals, with implied modes. `more` are modes that another server has, too.
 ///
 /// # Errors
 /// The first mode that is unknown or unsupported.
-pub fn modes(text: &str, is_mariadb: bool) -> Result<String, &str> {
+pub fn modes<'t>(text: &'t str, more: &[&'static str]) -> Result<String, &'t str> {
     if let Ok(bits) = text.parse::<u64>() {
         return modes_of_bits(bits).ok_or(text);
     }
@@ -65,8 +57,7 @@ pub fn modes(text: &str, is_mariadb: bool) -> Result<String, &str> {
         }
     };
     for mode in text.split(',').map(str::trim).filter(|m| !m.is_empty()) {
-        let of_mariadb = OF_MARIADB.iter().filter(|_| is_mariadb);
-        let mut all_modes = MODES.iter().chain(of_mariadb);
+        let mut all_modes = MODES.iter().chain(more);
         let matching = all_modes.find(|m| m.eq_ignore_ascii_case(mode) && !UNSUPPORTED.contains(m));
         let mode: &'static str = matching.ok_or(mode)?;
         match mode {
@@ -106,7 +97,7 @@ fn modes_of_bits(bits: u64) -> Option<String> {
     let set = MODES.iter().enumerate().filter(|(i, _)| bits >> i & 1 == 1);
     let names: Vec<&str> = set.map(|(_, name)| *name).collect();
     (!names.contains(&"")).then_some(())?;
-    modes(&names.join(","), false).ok()
+    modes(&names.join(","), &[]).ok()
 }
 
 /// The warnings that MySQL gives of modes that were set: code and message.
@@ -134,10 +125,11 @@ pub fn warnings(modes: &str) -> impl Iterator<Item = (u16, &'static str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::variable::mariadb;
 
     #[test]
     fn modes_are_in_mysqls_order() {
-        let list = |text| modes(text, false).expect(text);
+        let list = |text| modes(text, &[]).expect(text);
         assert_eq!(
             list("no_zero_date,ANSI_QUOTES,NO_ZERO_DATE"),
             "ANSI_QUOTES,NO_ZERO_DATE"
@@ -146,14 +138,14 @@ mod tests {
             list("ANSI"),
             "REAL_AS_FLOAT,PIPES_AS_CONCAT,ANSI_QUOTES,IGNORE_SPACE,ONLY_FULL_GROUP_BY,ANSI"
         );
-        assert_eq!(modes("NO_ZERO_DATE, NONSENSE", false), Err("NONSENSE"));
+        assert_eq!(modes("NO_ZERO_DATE, NONSENSE", &[]), Err("NONSENSE"));
         // As numbers: 9.7.4 has the same values.
         assert_eq!(list("0"), "");
         assert_eq!(list("2097184"), "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES");
         assert_eq!(list("262144"), list("ANSI"));
         assert_eq!(list("134217728"), list("TRADITIONAL"));
         for refused in ["256", "1048576", "8589934592"] {
-            assert_eq!(modes(refused, false), Err(refused));
+            assert_eq!(modes(refused, &[]), Err(refused));
         }
     }
 
@@ -161,16 +153,16 @@ mod tests {
     fn modes_that_are_not_obeyed_are_refused() {
         for mode in MODES.iter().filter(|mode| !mode.is_empty()) {
             assert_eq!(
-                modes(mode, false).is_err(),
+                modes(mode, &[]).is_err(),
                 UNSUPPORTED.contains(mode),
                 "{mode}"
             );
             let list = format!("{mode},no_backslash_escapes");
-            assert!(modes(&list, false).is_err(), "{list}");
+            assert!(modes(&list, &[]).is_err(), "{list}");
         }
-        for mode in OF_MARIADB {
-            assert_eq!(modes(mode, false), Err(mode));
-            assert_eq!(modes(mode, true).as_deref(), Ok(mode));
+        for mode in mariadb::MODES {
+            assert_eq!(modes(mode, &[]), Err(*mode));
+            assert_eq!(modes(mode, mariadb::MODES).as_deref(), Ok(*mode));
         }
         // What mysqldump and mariadb-dump set.
         for dump in [
@@ -178,7 +170,7 @@ mod tests {
             "NO_AUTO_VALUE_ON_ZERO",
             "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
         ] {
-            assert!(modes(dump, false).is_ok(), "{dump}");
+            assert!(modes(dump, &[]).is_ok(), "{dump}");
         }
     }
 
@@ -186,7 +178,7 @@ mod tests {
     #[test]
     fn strict_mode_and_the_modes_of_dates_belong_together() {
         let codes = |text| {
-            let modes = modes(text, false).expect(text);
+            let modes = modes(text, &[]).expect(text);
             warnings(&modes).map(|(code, _)| code).collect::<Vec<_>>()
         };
         for (modes, warned) in [

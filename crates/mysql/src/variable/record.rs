@@ -31,6 +31,8 @@ pub enum Type {
     Real,
     /// Any text.
     Text,
+    /// A list of modes: those of MySQL, and these.
+    Modes(&'static [&'static str]),
 }
 
 /// A system variable.
@@ -138,7 +140,7 @@ impl Variable {
                 decimals: 6,
                 ..WireType::double()
             },
-            Type::Word | Type::Text => WireType::text(21_845),
+            Type::Word | Type::Text | Type::Modes(_) => WireType::text(21_845),
         }
     }
 
@@ -149,7 +151,7 @@ impl Variable {
             // An unsigned number travels as its bits.
             Type::Number => text.parse::<i128>().ok().map(|n| Value::Int(n as i64)),
             Type::Real => text.parse().ok().map(Value::Real),
-            Type::Word | Type::Text => None,
+            Type::Word | Type::Text | Type::Modes(_) => None,
         };
         number.unwrap_or(Value::Text(text.as_bytes()))
     }

@@ -11,7 +11,7 @@ use crate::view::View;
 fn limit(variable: &Variable, limit: &'static str) -> Cell<'static> {
     match variable.value_type {
         Type::Number | Type::Real => limit.into(),
-        Type::Switch | Type::Word | Type::Text => "".into(),
+        Type::Switch | Type::Word | Type::Text | Type::Modes(_) => "".into(),
     }
 }
 
@@ -30,6 +30,7 @@ fn data_type(variable: &Variable) -> &'static str {
         Type::Number => "Integer",
         Type::Real => "Numeric",
         Type::Text => "String",
+        Type::Modes(_) => "Set",
     }
 }
 
