@@ -139,7 +139,9 @@ pub fn text_charset(name: &str, collation: Option<u16>) -> TextCharset {
 
 /// MySQL's collations.
 fn foreign_collations() -> impl Iterator<Item = ForeignCollation<'static>> {
-    let ids = (1..=u16::from(u8::MAX) + 100).map(CollationId::from);
+    /// The last number of a collation in MySQL 9.7.
+    const LAST_ID: u16 = 323;
+    let ids = (1..=LAST_ID).map(CollationId::from);
     ids.filter(|id| *id != CollationId::UNKNOWN_COLLATION_ID)
         .map(ForeignCollation::resolve)
 }
@@ -157,18 +159,25 @@ pub fn check_name(charset: &str) -> Result<()> {
 pub fn check_collation(collation: &str, charset: Option<&str>) -> Result<()> {
     let name = long_name(collation);
     let is_named = |c: &ForeignCollation<'_>| c.collation().eq_ignore_ascii_case(&name);
-    let Some(own) = foreign_collations().find(is_named) else {
-        let message = format!("Unknown collation: '{collation}'");
-        return Err(SqlError::new(1273, message));
-    };
+    let own = foreign_collations().find(is_named);
+    let own = own.ok_or_else(|| unknown_collation(collation))?;
     match charset {
         Some(charset) if !own.charset().eq_ignore_ascii_case(&long_name(charset)) => {
-            let message =
-                format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'");
-            Err(SqlError::new(1253, message))
+            Err(mismatched_collation(collation, charset))
         }
         _ => Ok(()),
     }
+}
+
+/// 1273.
+pub fn unknown_collation(collation: &str) -> SqlError {
+    SqlError::new(1273, format!("Unknown collation: '{collation}'"))
+}
+
+/// 1253.
+pub fn mismatched_collation(collation: &str, charset: &str) -> SqlError {
+    let message = format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'");
+    SqlError::new(1253, message)
 }
 
 /// A name with `utf8mb3` for the older `utf8`.

@@ -90,14 +90,9 @@ pub fn set_names(
 
 /// 1273 for an unknown collation, 1253 for one of another character set.
 fn check_collation(collation: &str, charset: &str) -> Result<()> {
-    let of = charset::charset_of(collation)
-        .ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{collation}'")))?;
-    let same = of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3");
-    if same {
-        return Ok(());
+    let of = charset::charset_of(collation).ok_or_else(|| charset::unknown_collation(collation))?;
+    match of == charset || charset == "default" || (of == "utf8" && charset == "utf8mb3") {
+        true => Ok(()),
+        false => Err(charset::mismatched_collation(collation, charset)),
     }
-    Err(SqlError::new(
-        1253,
-        format!("COLLATION '{collation}' is not valid for CHARACTER SET '{charset}'"),
-    ))
 }

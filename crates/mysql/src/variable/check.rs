@@ -113,8 +113,7 @@ impl Variable {
             return Ok(charset);
         }
         if name.starts_with("collation_") {
-            let charset = charset::charset_of(&text);
-            charset.ok_or_else(|| SqlError::new(1273, format!("Unknown collation: '{text}'")))?;
+            charset::charset_of(&text).ok_or_else(|| charset::unknown_collation(&text))?;
             return Ok(text.to_ascii_lowercase());
         }
         if name == "gtid_next" {
