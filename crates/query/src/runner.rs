@@ -1,6 +1,7 @@
 //! What runs statements inside a session, for SHOW, EXPLAIN and procedures.
 
 use rusqlite::types::Value;
+use tare_dialect::admin::Format;
 use tare_dialect::near;
 use tare_dialect::plan::{Action, Change, Plan, Sql};
 use tare_functions::EvaluationContext;
@@ -27,6 +28,11 @@ pub trait StatementRunner {
     fn connection(&mut self) -> Result<&mut Connection>;
     /// The lines of EXPLAIN QUERY PLAN, which the statement's text begins with.
     fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>>;
+
+    /// The format of an EXPLAIN that names none.
+    fn explain_format(&self) -> Format {
+        Format::Traditional
+    }
 
     /// The process list, in the columns of SHOW PROCESSLIST; INFO in full.
     fn processes(&mut self) -> Result<Rows> {

@@ -1,5 +1,6 @@
 //! Statements that the session runs for SHOW, EXPLAIN and procedures.
 
+use tare_dialect::admin::Format;
 use tare_dialect::plan::{Plan, Sql};
 use tare_functions::EvaluationContext;
 use tare_mysql::error::Result;
@@ -44,6 +45,15 @@ impl StatementRunner for Session {
     fn query_plan(&mut self, sql: &Sql) -> Result<Vec<Line>> {
         prepare::start(self, sql)?;
         explain::lines(self.connections.of(sql)?.db(), sql)
+    }
+
+    /// @@explain_format, which only MySQL 9.7 has here.
+    fn explain_format(&self) -> Format {
+        match self.state.text("explain_format").as_deref() {
+            Some("TREE") => Format::Tree,
+            Some("JSON") => Format::Json,
+            _ => Format::Traditional,
+        }
     }
 
     fn processes(&mut self) -> Result<Rows> {

@@ -1,6 +1,6 @@
 //! SHOW: its rows on their way to the client.
 
-use tare_dialect::admin::{Format, Show, What};
+use tare_dialect::admin::Show;
 use tare_mysql::error::Result;
 use tare_mysql::wire::column::Column;
 use tare_mysql::wire::packets::put_packet;
@@ -15,32 +15,8 @@ use super::session::Session;
 
 /// SHOW.
 pub fn show(session: &mut Session, show: &Show, form: Answer) -> Result<()> {
-    let rows = match &show.what {
-        What::Explain(sql, Format::Default, lookup) => {
-            let format = explain_format(session);
-            let what = What::Explain(sql.clone(), format, lookup.clone());
-            let filter = show.filter.clone();
-            show::rows(
-                session,
-                &Show {
-                    what,
-                    filter,
-                    full: false,
-                },
-            )?
-        }
-        _ => show::rows(session, show)?,
-    };
+    let rows = show::rows(session, show)?;
     answer::send(session, &rows, form)
-}
-
-/// The format of an EXPLAIN that names none: @@explain_format, which only MySQL 9.7 has here.
-fn explain_format(session: &Session) -> Format {
-    match session.state.text("explain_format").as_deref() {
-        Some("TREE") => Format::Tree,
-        Some("JSON") => Format::Json,
-        _ => Format::Traditional,
-    }
 }
 
 /// COM_FIELD_LIST.

@@ -44,8 +44,6 @@ pub enum Filter {
 /// How EXPLAIN answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// The session's @@explain_format.
-    Default,
     /// Rows.
     Traditional,
     /// FORMAT=JSON.
@@ -194,7 +192,7 @@ pub enum What {
     Plugins,
     /// What this server never has.
     Absent(Absent),
-    /// EXPLAIN: SQLite's text for the statement, and its lookup if it reads a single table of
-    /// performance_schema.
-    Explain(Box<Sql>, Format, Option<Box<Lookup>>),
+    /// EXPLAIN: SQLite's text for the statement, the format, by default the session's, and the statement's lookup if it
+    /// reads a single table of performance_schema.
+    Explain(Box<Sql>, Option<Format>, Option<Box<Lookup>>),
 }

@@ -71,14 +71,13 @@ impl Translation<'_> {
             } => {
                 let format = match format {
                     Some(Keyword(AnalyzeFormat::JSON) | Assignment(AnalyzeFormat::JSON)) => {
-                        Format::Json
+                        Some(Format::Json)
                     }
                     Some(Keyword(AnalyzeFormat::TREE) | Assignment(AnalyzeFormat::TREE)) => {
-                        Format::Tree
+                        Some(Format::Tree)
                     }
-                    _ if analyze => Format::Tree,
-                    None => Format::Default,
-                    Some(_) => Format::Traditional,
+                    _ if analyze => Some(Format::Tree),
+                    named => named.map(|_| Format::Traditional),
                 };
                 self.explain(*statement, format)?
             }
@@ -142,7 +141,7 @@ impl Translation<'_> {
         Ok(Action::Write(sql, change))
     }
 
-    fn explain(&mut self, statement: Statement, format: Format) -> Result<Action> {
+    fn explain(&mut self, statement: Statement, format: Option<Format>) -> Result<Action> {
         // What a parameter looks up is not known.
         let lookup = match has_parameters(&statement) {
             true => None,

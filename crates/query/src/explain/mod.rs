@@ -50,7 +50,7 @@ pub fn lines(db: &Connection, sql: &Sql) -> Result<Vec<Line>> {
 /// The result of EXPLAIN.
 pub fn format_plan(lines: &[Line], format: Format) -> Rows {
     match format {
-        Format::Traditional | Format::Default => table_of(&steps(lines)),
+        Format::Traditional => table_of(&steps(lines)),
         Format::Json => Rows::single("EXPLAIN", json(&steps(lines))),
         Format::Tree => Rows::single("EXPLAIN", tree(lines)),
     }

@@ -11,9 +11,17 @@ use tare_mysql::wire::definitions::parse;
 /// One line for each statement. crates/server/tests/metadata writes the file.
 const STATEMENTS: &str = include_str!("definitions-9.7.tsv");
 
-/// The definitions of a statement's columns; none if MySQL has no such statement.
-pub fn of_statement(show: &Show) -> &'static [Definition] {
-    of(name_of(show))
+/// The definitions of a statement's columns; none if MySQL has no such statement. `explain_format` is that of an EXPLAIN
+/// that names none.
+pub fn of_statement(show: &Show, explain_format: Format) -> &'static [Definition] {
+    match &show.what {
+        What::Explain(_, format, _) => of(match format.unwrap_or(explain_format) {
+            Format::Traditional => "EXPLAIN",
+            Format::Json => "EXPLAIN FORMAT=JSON",
+            Format::Tree => "EXPLAIN FORMAT=TREE",
+        }),
+        _ => of(name_of(show)),
+    }
 }
 
 /// The definitions of CHECK TABLE and its kin.
@@ -67,9 +75,6 @@ fn name_of(show: &Show) -> &'static str {
         What::Absent(Absent::ReplicaStatus) => "SHOW REPLICA STATUS",
         What::Absent(Absent::Profiles) => "SHOW PROFILES",
         What::Absent(Absent::Profile) => "SHOW PROFILE",
-        What::Explain(_, Format::Json, _) => "EXPLAIN FORMAT=JSON",
-        What::Explain(_, Format::Tree, _) => "EXPLAIN FORMAT=TREE",
-        What::Explain(..) => "EXPLAIN",
-        What::Absent(_) | What::RoutineCode(_) | What::BinaryLogs => "",
+        What::Explain(..) | What::Absent(_) | What::RoutineCode(_) | What::BinaryLogs => "",
     }
 }

@@ -34,7 +34,7 @@ pub fn rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows> {
         rows.names[0].push_str(&format!(" ({pattern})"));
     }
     if runner.programs().series() == Series::V9_7 {
-        rows.definitions = definition::of_statement(show);
+        rows.definitions = definition::of_statement(show, runner.explain_format());
     }
     Ok(rows)
 }
@@ -104,10 +104,11 @@ fn unfiltered_rows(runner: &mut dyn StatementRunner, show: &Show) -> Result<Rows
         ),
         What::Absent(absent) => Ok(absent::rows(*absent, runner.programs().series())),
         What::Explain(sql, format, lookup) => {
-            if let (Some(lookup), true) = (lookup, *format != Format::Tree) {
-                return explain::explain_lookup(runner, sql, lookup, *format);
+            let format = format.unwrap_or_else(|| runner.explain_format());
+            if let (Some(lookup), true) = (lookup, format != Format::Tree) {
+                return explain::explain_lookup(runner, sql, lookup, format);
             }
-            Ok(explain::format_plan(&runner.query_plan(sql)?, *format))
+            Ok(explain::format_plan(&runner.query_plan(sql)?, format))
         }
     }
 }
