@@ -56,13 +56,9 @@ impl Maintenance {
 
 /// An operation of ALTER TABLE.
 #[derive(Debug, Clone)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a statement has few, and most are of the largest variant"
-)]
 pub enum AlterOperation {
     /// One that sqlparser reads.
-    Parsed(AlterTableOperation),
+    Parsed(Box<AlterTableOperation>),
     /// COMMENT, ENGINE and other options of the table.
     Options(Vec<SqlOption>),
     /// CONVERT TO CHARACTER SET: the character set and the collation.
@@ -89,6 +85,12 @@ pub enum AlterOperation {
     SwitchKeys,
     /// FORCE and others that change nothing here.
     Nothing,
+}
+
+impl From<AlterTableOperation> for AlterOperation {
+    fn from(operation: AlterTableOperation) -> Self {
+        Self::Parsed(Box::new(operation))
+    }
 }
 
 /// A change.

@@ -108,12 +108,12 @@ fn operation(parser: &mut Parser<'_>, operations: &mut Vec<AlterOperation>) -> R
                 let _ = parser.consume_token(&Token::Eq);
             }
             let table_name = RenameTableNameKind::To(parser.parse_object_name(false)?);
-            AlterOperation::Parsed(AlterTableOperation::RenameTable { table_name })
+            AlterTableOperation::RenameTable { table_name }.into()
         }
         ("DROP", "KEY") => {
             skip(parser, 2);
             let name = identifier(parser)?;
-            AlterOperation::Parsed(AlterTableOperation::DropIndex { name })
+            AlterTableOperation::DropIndex { name }.into()
         }
         ("DROP", "CHECK") => {
             skip(parser, 2);
@@ -161,8 +161,7 @@ fn operation(parser: &mut Parser<'_>, operations: &mut Vec<AlterOperation>) -> R
 }
 
 fn parsed(parser: &mut Parser<'_>) -> Result<AlterOperation> {
-    let operation = with_interruption(parser.parse_alter_table_operation())?;
-    Ok(AlterOperation::Parsed(operation))
+    Ok(with_interruption(parser.parse_alter_table_operation())?.into())
 }
 
 /// ADD of a column, an index or a constraint, or of several in parentheses.
@@ -190,7 +189,7 @@ fn add(parser: &mut Parser<'_>, operations: &mut Vec<AlterOperation>) -> Result<
                 constraint,
                 not_valid: false,
             });
-    operations.extend(columns.chain(constraints).map(AlterOperation::Parsed));
+    operations.extend(columns.chain(constraints).map(AlterOperation::from));
     Ok(())
 }
 

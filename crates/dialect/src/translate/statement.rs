@@ -114,7 +114,7 @@ impl Translation<'_> {
     ) -> Result<Action> {
         for operation in &operations {
             if let AlterOperation::Parsed(operation) = operation {
-                check_functions(operation, self.schema)?;
+                check_functions(operation.as_ref(), self.schema)?;
             }
         }
         let name = self.name(name)?;

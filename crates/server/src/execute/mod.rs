@@ -166,7 +166,7 @@ fn info(action: &Action, affected: u64, warnings: u16) -> String {
 fn has_no_info(operation: &AlterOperation) -> bool {
     match operation {
         AlterOperation::Parsed(operation) => {
-            matches!(operation, AlterTableOperation::RenameTable { .. })
+            matches!(**operation, AlterTableOperation::RenameTable { .. })
         }
         other => matches!(other, AlterOperation::SwitchKeys),
     }
