@@ -8,7 +8,7 @@ use crate::session::Session;
 /// The engine of all tables.
 const OWN: &str = "SQLite";
 
-/// Names of engines of MySQL's that tools write, and of MariaDB's.
+/// The names of MySQL's engines, which tools write.
 const ENGINES: &[&str] = &[
     "ARCHIVE",
     "BLACKHOLE",
@@ -21,7 +21,8 @@ const ENGINES: &[&str] = &[
     "MRG_MYISAM",
     "MyISAM",
 ];
-const OF_MARIADB: &[&str] = &["Aria", "MRG_MyISAM", "SEQUENCE"];
+/// Those that only MariaDB has.
+const OF_MARIADB: &[&str] = &["Aria", "SEQUENCE"];
 
 /// 1286 if the engine of a new table is unknown; without NO_ENGINE_SUBSTITUTION a warning.
 pub fn check_created(session: &Session, def: &TableDef) -> Result<()> {
