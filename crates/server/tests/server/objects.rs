@@ -327,11 +327,7 @@ fn sockets_are_listed_and_counted() {
         (Running::pool(), "sock_pool"),
     ] {
         let mut conn = with(&running, name);
-        exec(
-            &mut conn,
-            "UPDATE performance_schema.setup_instruments SET enabled = 'YES', timed = 'YES' \
-             WHERE name LIKE 'wait/io/socket/%'",
-        );
+        let _enabled = running.enable("setup_instruments", "wait/io/socket/%");
         let mut tcp = running
             .tcp("root", Some(super::support::PASSWORD))
             .expect("connects");

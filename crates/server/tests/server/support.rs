@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use mysql::{Conn, OptsBuilder};
@@ -96,6 +97,35 @@ impl Running {
         conn
     }
 
+    /// Switches on the consumers or instruments whose names are LIKE a pattern. Tests that do so take turns.
+    pub fn enable(&self, table: &str, pattern: &str) -> Enabled {
+        use mysql::prelude::Queryable;
+        static TURN: Mutex<()> = Mutex::new(());
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut conn = self.root();
+        let off = format!(
+            "SELECT QUOTE(NAME) FROM performance_schema.{table} WHERE NAME LIKE '{pattern}' AND ENABLED = 'NO'"
+        );
+        let mut names = all_of(&mut conn, &off);
+        names.push("''".into());
+        let names = names.join(", ");
+        let switch = |enabled: &str| {
+            let timed = match table {
+                "setup_instruments" => format!(", TIMED = '{enabled}'"),
+                _ => String::new(),
+            };
+            format!(
+                "UPDATE performance_schema.{table} SET ENABLED = '{enabled}'{timed} WHERE NAME IN ({names})"
+            )
+        };
+        conn.query_drop(switch("YES")).expect("switched on");
+        Enabled {
+            conn,
+            undo: switch("NO"),
+            _turn: turn,
+        }
+    }
+
     /// Any user by TCP.
     pub fn tcp(&self, user: &str, password: Option<&str>) -> mysql::Result<Conn> {
         Conn::new(tcp_options(self.port(), user, password))
@@ -134,7 +164,32 @@ fn run(conn: &mut Conn, sql: &str) -> mysql::Result<()> {
             row?;
         }
     }
+    drop(results);
+    let lower = sql.to_ascii_lowercase();
+    let is_shared = |table: &str| lower.starts_with("update") && lower.contains(table);
+    assert!(
+        conn.affected_rows() == 0 || !SHARED_SETTINGS.iter().any(|table| is_shared(table)),
+        "all tests of this process have the setting: see Running::enable: {sql}"
+    );
     Ok(())
+}
+
+/// Tables of settings that the servers of all tests share, because they are the engine's.
+const SHARED_SETTINGS: [&str; 3] = ["setup_consumers", "setup_instruments", "setup_sampling"];
+
+/// Consumers or instruments that are on for one test. Dropped, those that were off are off again.
+pub struct Enabled {
+    conn: Conn,
+    undo: String,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Drop for Enabled {
+    fn drop(&mut self) {
+        use mysql::prelude::Queryable;
+        let undone = self.conn.query_drop(&self.undo);
+        assert!(undone.is_ok() || std::thread::panicking(), "{undone:?}");
+    }
 }
 
 /// The one value of a query, as text; `NULL` for NULL.

@@ -95,10 +95,7 @@ fn locks_and_their_waiters_are_metadata_locks() {
              performance_schema.events_waits_current WHERE THREAD_ID = {waiter_thread} \
              AND EVENT_NAME = 'wait/lock/metadata/sql/mdl' AND END_EVENT_ID IS NULL"
         );
-        exec(
-            &mut observer,
-            "UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'events_waits_current'",
-        );
+        let enabled = running.enable("setup_consumers", "events_waits_current");
         assert_eq!(one(&mut holder, "SELECT RELEASE_LOCK('my lock')"), "1");
         assert_eq!(one(&mut holder, "SELECT RELEASE_LOCK('my lock')"), "1");
         let (code, mut waiting) = waiter.end();
@@ -110,6 +107,7 @@ fn locks_and_their_waiters_are_metadata_locks() {
         let pending = waits.replace(&waiter_thread, &id);
         let wait = one(&mut observer, &pending);
         assert_eq!(wait, "USER LEVEL LOCK|NULL|my lock|metadata lock");
+        drop(enabled);
         // A killed wait leaves no row, and neither does a session that ends.
         exec(&mut observer, &format!("KILL QUERY {}", waiter.id));
         let (code, _holder) = waiter.end();

@@ -303,10 +303,7 @@ fn the_password_of_root_is_that_of_its_file() {
 fn recorded_statements_have_no_passwords() {
     let running = Running::start();
     let mut root = running.root();
-    exec(
-        &mut root,
-        "UPDATE performance_schema.setup_consumers SET enabled = 'YES' WHERE name = 'events_statements_history_long'",
-    );
+    let _enabled = running.enable("setup_consumers", "events_statements_history_long");
     exec(&mut root, "CREATE USER a IDENTIFIED BY 'a very hush word'");
     exec(&mut root, "SET PASSWORD FOR a = 'another hush word'");
     exec(
