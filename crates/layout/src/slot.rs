@@ -13,6 +13,12 @@ use crate::primitive::{AtomicU32, AtomicU64};
 pub const WAIT_DEPTH: usize = 3;
 /// Statements that can be nested: MySQL's performance_schema_max_statement_stack.
 pub const STATEMENT_DEPTH: usize = 10;
+/// The last records of statements and of waits, which tasks may use: see [`Slot::task_records`].
+pub const TASK_STATEMENTS: usize = 5;
+/// See [`TASK_STATEMENTS`].
+pub const TASK_WAITS: usize = 2;
+/// The bit of the first wait in [`Slot::task_records`].
+pub const TASK_WAIT_BIT: u32 = 16;
 
 /// Free: no thread.
 pub const FREE: u32 = 0;
@@ -171,7 +177,9 @@ pub struct Slot {
     pub connection_type: AtomicU32,
     /// Id of the default schema, 0 = none.
     pub schema: AtomicU32,
-    _reserved: AtomicU32,
+    /// The records that events of tasks use: bit `i` that of statement `i`, bit [`TASK_WAIT_BIT`] `+ i` that of
+    /// wait `i`. A record of theirs that is 0 has ended.
+    pub task_records: AtomicU32,
     /// Ticks when the command or state began: `PROCESSLIST_TIME`.
     pub command_since: AtomicU64,
     /// What the thread does now. Next to the line before, which processors often fetch with it.

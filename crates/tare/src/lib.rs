@@ -56,8 +56,8 @@ pub mod sync;
 #[cfg(not(feature = "instrument"))]
 pub use absent::{
     descriptor, digest, error, failed_starts, file, follow_forks, idle, is_running, memory,
-    metadata, prepared, program, socket, stage, start, statement, stop, table, thread, transaction,
-    wait, watch_settings,
+    metadata, prepared, program, socket, stage, start, statement, stop, table, task, thread,
+    transaction, wait, watch_settings,
 };
 pub use class::{CLASSES, Class};
 pub use config::{Config, Limits, LockTiming, Rule, Sampling, Setting, StartError, Timer};
@@ -70,7 +70,7 @@ pub use options::{OPTIONS, OptionError};
 #[cfg(feature = "instrument")]
 pub use point::{
     active, error, file, host_lock, idle, memory, metadata, prepared, program, socket, stage,
-    statement, table, thread, transaction, wait,
+    statement, table, task, thread, transaction,
 };
 pub use segment_file::check_segment_path;
 pub use source::Source;
@@ -81,3 +81,10 @@ pub use tare_layout::object::{
     LockDuration, LockStatus, LockType, Namespace, ObjectType, TableLock,
 };
 pub use tare_layout::slot::Command;
+
+#[cfg(feature = "instrument")]
+pub mod wait {
+    //! Waits: anything that a thread or a task stops for.
+    pub use crate::point::task::wait::{WaitFuture, future};
+    pub use crate::point::wait::*;
+}

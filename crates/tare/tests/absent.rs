@@ -10,12 +10,16 @@ use tare::sync::{Condvar, Mutex, PlainMutex, PlainRwLock, RwLock};
 fn guards_are_of_no_size_and_do_nothing_when_dropped() {
     assert_eq!(size_of::<tare::wait::Wait>(), 0);
     assert_eq!(size_of::<tare::statement::Statement>(), 0);
+    assert_eq!(size_of::<tare::task::statement::Statement>(), 0);
+    assert_eq!(size_of::<tare::task::stage::Stage>(), 0);
     assert_eq!(size_of::<tare::transaction::Transaction>(), 0);
     assert_eq!(size_of::<tare::thread::ThreadSession>(), 0);
     assert_eq!(size_of::<tare::thread::Entered<'_>>(), 0);
     assert_eq!(size_of::<tare::digest::Digest>(), 0);
     assert!(!needs_drop::<tare::wait::Wait>());
     assert!(!needs_drop::<tare::statement::Statement>());
+    assert!(!needs_drop::<tare::task::statement::Statement>());
+    assert!(!needs_drop::<tare::task::stage::Stage>());
     assert!(!needs_drop::<tare::transaction::Transaction>());
     assert!(!needs_drop::<tare::thread::ThreadSession>());
     assert!(!needs_drop::<tare::file::Instance>());

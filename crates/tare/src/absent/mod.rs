@@ -10,6 +10,7 @@ pub mod prepared;
 pub mod program;
 pub mod statement;
 pub mod table;
+pub mod task;
 pub mod thread;
 pub mod transaction;
 
@@ -76,6 +77,12 @@ pub mod wait {
     #[inline(always)]
     pub fn start(_: &Class, _: Operation) -> Wait {
         Wait(PhantomData)
+    }
+
+    /// The future itself.
+    #[inline(always)]
+    pub fn future<F: Future>(_: &'static Class, _: Operation, future: F) -> F {
+        future
     }
 
     impl Wait {

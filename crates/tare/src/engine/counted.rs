@@ -1,6 +1,7 @@
 //! Counters of a running statement.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use tare_layout::class::{COUNTERS, counter_cell};
 
@@ -18,6 +19,7 @@ const CELLS_OF: [(usize, usize); COUNTERS] = {
 /// Counters of a statement, with a bit for each that was set, so that beginning and summing touch no
 /// others.
 #[derive(Default)]
+#[repr(C)]
 pub struct StatementCounters {
     /// By [`tare_layout::class::Counter`]; one that was not set holds the value of an earlier
     /// statement.
@@ -56,12 +58,49 @@ impl StatementCounters {
     /// Calls `add` with line, cell and value of each counter that was set.
     #[inline(always)]
     pub fn each(&self, mut add: impl FnMut(usize, usize, u64)) {
+        self.each_number(|i, n| {
+            let (line, cell) = CELLS_OF[i];
+            add(line, cell, n);
+        });
+    }
+
+    /// The same with its number and value.
+    #[inline(always)]
+    pub fn each_number(&self, mut add: impl FnMut(usize, u64)) {
         let mut left = self.touched.get();
         while left != 0 {
             let i = left.trailing_zeros() as usize % COUNTERS;
             left &= left - 1;
-            let (line, cell) = CELLS_OF[i];
-            add(line, cell, self.counters[i].get());
+            add(i, self.counters[i].get());
         }
     }
 }
+
+/// Counters of a statement that threads may share.
+#[derive(Default)]
+#[repr(C)]
+pub struct SharedCounters {
+    counters: [AtomicU64; COUNTERS],
+    touched: AtomicU32,
+}
+
+impl SharedCounters {
+    /// A counter, which is to be set now.
+    #[inline(always)]
+    pub fn touch(&self, i: usize) -> &AtomicU64 {
+        if self.touched.load(Ordering::Relaxed) & 1 << i == 0 {
+            self.touched.fetch_or(1 << i, Ordering::Relaxed);
+        }
+        &self.counters[i]
+    }
+
+    /// The counters, which no other thread refers to.
+    #[inline(always)]
+    pub fn exclusive(&mut self) -> &StatementCounters {
+        // SAFETY: both have the same fields in the same order; an atomic integer is laid out as its integer,
+        // as is a cell; and this is the only reference.
+        unsafe { &*std::ptr::from_mut(self).cast::<StatementCounters>() }
+    }
+}
+
+const _: () = assert!(size_of::<SharedCounters>() == size_of::<StatementCounters>());

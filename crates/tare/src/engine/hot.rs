@@ -543,6 +543,11 @@ pub(crate) fn enter_session(session: *const Local, key: u64) -> Before {
     })
 }
 
+/// Whether the calling thread has entered a session.
+pub(crate) fn is_in_session() -> bool {
+    HOT.with(|hot| hot.sessions.get() != 0)
+}
+
 /// Makes a session's local the thread's until another is, or [`no_session`]: for threads that have no
 /// local of their own.
 pub(crate) fn stay_in_session(session: *const Local, key: u64) {

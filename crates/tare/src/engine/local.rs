@@ -27,6 +27,7 @@ use super::open_stage::OpenStage;
 use super::pending::Pending;
 use super::source_index::Entry;
 use super::state::Engine;
+use super::task::TaskParent;
 use crate::class::Class;
 use crate::number::NO_NUMBER;
 
@@ -118,6 +119,8 @@ pub(crate) struct Local {
     pub awaits_account: Cell<bool>,
     /// Times that are not in histograms yet.
     pub(super) pending: Pending,
+    /// The innermost statement of the task that is polled.
+    pub task: Cell<TaskParent>,
     /// Event ids of the open statements.
     pub statement_ids: [Cell<u64>; STATEMENT_DEPTH],
     /// When each of them began, 0 = not timed.
@@ -333,8 +336,19 @@ impl Local {
     #[inline(always)]
     pub fn nesting_of_statement(&self) -> (u64, Nesting) {
         match self.transaction_id.get() {
+            _ if self.task.get().id != 0 => self.nesting_in_task(),
             0 => (0, Nesting::None),
             id => (id, Nesting::Transaction),
+        }
+    }
+
+    /// The same in a task's statement: of that and a transaction, the one that began later is the inner one.
+    #[cold]
+    #[inline(never)]
+    fn nesting_in_task(&self) -> (u64, Nesting) {
+        match (self.transaction_id.get(), self.task.get().id) {
+            (transaction, task) if transaction > task => (transaction, Nesting::Transaction),
+            (_, task) => (task, Nesting::Statement),
         }
     }
 

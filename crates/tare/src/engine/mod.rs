@@ -52,6 +52,7 @@ mod slot;
 mod source_index;
 mod sources;
 pub(crate) mod state;
+pub(crate) mod task;
 mod times;
 mod variance;
 mod windows;

@@ -153,6 +153,7 @@ impl Local {
             account: Cell::default(),
             awaits_account: Cell::new(false),
             schema: Cell::new(0),
+            task: Cell::default(),
             digests: UnsafeCell::default(),
             program: Cell::new(0),
             metadata_locks: Cell::default(),
@@ -183,6 +184,7 @@ impl Local {
         self.statements.set(0);
         self.autocommit = AutocommitTransaction::default();
         self.transaction_id.set(0);
+        self.task.take();
         self.cursors = Default::default();
         self.has_texts.set(false);
         self.account.take();
@@ -437,7 +439,7 @@ fn begin_slot(
             &slot.account,
             &slot.command,
         ]);
-        zero32(&[&slot.connection_type, &slot.schema]);
+        zero32(&[&slot.connection_type, &slot.schema, &slot.task_records]);
         slot.activity.clear();
         // Everything that is cleared here begins with an event's id. Lines that were never written are
         // not touched.

@@ -74,11 +74,7 @@ impl LockWait {
         held: Option<LockMode>,
     ) {
         let Self {
-            class,
-            instance,
-            bits,
-            start,
-            event,
+            bits, start, event, ..
         } = self;
         let end = match bits & effective::TIME != 0 {
             true => local.clock(bits, EventType::Wait),
@@ -93,8 +89,22 @@ impl LockWait {
             true => local.elapsed(start, end),
             false => 0,
         };
+        self.count(local, weight, (is_timed, ticks), is_contended(ticks), held);
+    }
+
+    /// Counts it, and its time if that is true.
+    #[inline(always)]
+    pub fn count(
+        &self,
+        local: &Local,
+        weight: u16,
+        (is_timed, ticks): (bool, u64),
+        is_contended: bool,
+        held: Option<LockMode>,
+    ) {
+        let (class, instance) = (self.class, self.instance);
         let waits = u64::from(weight);
-        let contended = u64::from(is_contended(ticks)) * waits;
+        let contended = u64::from(is_contended) * waits;
         let timed = u64::from(is_timed) * waits;
         if let Some(line) = local.row(class, 0) {
             match is_timed {
@@ -124,6 +134,21 @@ impl LockWait {
                     line.cells[CONTENDED].fetch_add(contended, Ordering::Relaxed);
                 }
             }
+        }
+    }
+}
+
+/// Counts `weight` waits of zero in a line of their class's row, and for an instance (0 = none) whose holder
+/// is not recorded.
+#[inline(always)]
+pub(crate) fn count_unmarked(local: &Local, class: u16, line: usize, id: u32, weight: u16) {
+    if let Some(line) = local.row(class, line) {
+        line.count_weighed(u32::from(weight));
+    }
+    if id != 0 {
+        match local.instance_line(id, 0) {
+            Some(line) => line.count_weighed(u32::from(weight)),
+            None => count_shared(local, id, weight),
         }
     }
 }

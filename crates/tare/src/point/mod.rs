@@ -20,6 +20,7 @@ pub mod stage;
 pub mod statement;
 mod statement_event;
 pub mod table;
+pub mod task;
 mod text;
 pub mod thread;
 pub mod transaction;

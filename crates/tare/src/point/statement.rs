@@ -8,8 +8,6 @@ use std::sync::atomic::Ordering;
 use tare_layout::class::{Counter, EventType};
 use tare_layout::control::effective;
 use tare_layout::event::{Packed, Statement as Record, statement as at, word};
-use tare_layout::name::floor_boundary;
-use tare_layout::primitive::bump;
 use tare_layout::shared::Lost;
 use tare_layout::slot::STATEMENT_DEPTH;
 
@@ -27,7 +25,7 @@ use crate::engine::settings;
 use crate::source::Source;
 use tare_layout::Kind;
 
-mod active;
+pub(super) mod active;
 mod counters;
 mod shape;
 
@@ -446,19 +444,7 @@ impl Statement {
         let Some(record) = self.record(local) else {
             return;
         };
-        let limit = local.engine.sql_text_bytes;
-        if limit == 0 {
-            return;
-        }
-        let cut = floor_boundary(text, limit);
-        if cut < text.len()
-            && let Some(bank) = local.own_bank()
-        {
-            bump(&bank.cut_texts, 1);
-        }
-        let position = text::append(local, &text.as_bytes()[..cut]);
-        let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
-        at::set_text(record, position, length, self.program);
+        text::store(local, record, text, self.program);
     }
 
     /// Sets its default schema, if that is not the thread's.

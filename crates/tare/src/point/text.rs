@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use tare_layout::event::{self, statement as at};
-use tare_layout::name::{load_bytes, pack};
-use tare_layout::primitive::AtomicU64;
+use tare_layout::name::{floor_boundary, load_bytes, pack};
+use tare_layout::primitive::{AtomicU64, bump};
 
 use crate::engine::local::Local;
 
@@ -34,6 +34,42 @@ pub(super) fn append(local: &Local, bytes: &[u8]) -> u64 {
         put(words.len(), pack(rest));
     }
     position
+}
+
+/// Stores the text of a statement, as far as it is stored, in its thread's ring.
+#[inline(always)]
+pub(super) fn store(local: &Local, record: &event::Statement, text: &str, program: u32) {
+    let limit = local.engine.sql_text_bytes;
+    if limit == 0 {
+        return;
+    }
+    let cut = floor_boundary(text, limit);
+    if cut < text.len()
+        && let Some(bank) = local.own_bank()
+    {
+        bump(&bank.cut_texts, 1);
+    }
+    let position = append(local, &text.as_bytes()[..cut]);
+    let length = cut as u64 | if cut < text.len() { at::TRUNCATED } else { 0 };
+    at::set_text(record, position, length, program);
+}
+
+/// Stores the error of a statement.
+#[cold]
+pub(super) fn store_error(
+    local: &Local,
+    record: &event::Statement,
+    errno: u32,
+    sqlstate: &str,
+    message: &str,
+) {
+    let schema = record.word(at::ERROR) & !0xffff_ffff;
+    record.set(at::ERROR, schema | u64::from(errno));
+    let state = sqlstate.as_bytes();
+    record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
+    let cut = floor_boundary(message, at::MESSAGE_BYTES);
+    let position = append(local, &message.as_bytes()[..cut]);
+    record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
 }
 
 /// A statement's stored text, for its digest's sample, and whether it was cut.

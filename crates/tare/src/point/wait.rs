@@ -178,7 +178,7 @@ fn begin_moment(
 /// Whether rows of the kind have this time line. Otherwise the event would be counted into the next
 /// row.
 #[inline(always)]
-fn fits(kind: Kind, line: usize) -> bool {
+pub(crate) fn fits(kind: Kind, line: usize) -> bool {
     kind as u8 <= Kind::Idle as u8 && line < kind.row_lines()
 }
 

@@ -28,7 +28,7 @@ use crate::source::Source;
 /// In the bits of a statement: it has failed.
 const FAILED: u8 = effective::HISTORY;
 /// The bits that a statement takes over from its row's class.
-const BITS: u8 = effective::COUNT | effective::TIME | effective::OTHER_CLOCK;
+pub(in crate::point) const BITS: u8 = effective::COUNT | effective::TIME | effective::OTHER_CLOCK;
 /// Those of a statement that the counter times, as nearly always.
 const COUNTED_BY_COUNTER: u8 = effective::COUNT | effective::TIME;
 
@@ -288,7 +288,7 @@ impl Outermost {
 
 /// Stores the text of the innermost statement in its part of the area.
 #[inline(always)]
-fn set_text(local: &Local, area: &[AtomicU64], text: &[u8]) {
+pub(in crate::point) fn set_text(local: &Local, area: &[AtomicU64], text: &[u8]) {
     let limit = local.rings.active_text_bytes.min(8 * area.len());
     let stored = &text[..text.len().min(limit)];
     let is_cut = u32::from(stored.len() < text.len());
@@ -315,7 +315,7 @@ fn store(area: &[AtomicU64], bytes: &[u8]) {
 
 /// Counts a statement in the row of all of them.
 #[inline(always)]
-fn count(local: &Local, bits: u8, start: u64, now: u64, has_failed: bool) {
+pub(in crate::point) fn count(local: &Local, bits: u8, start: u64, now: u64, has_failed: bool) {
     let class = local.number(&active::STATEMENT);
     let ticks = now.wrapping_sub(start);
     if bits & BITS == COUNTED_BY_COUNTER

@@ -2,7 +2,6 @@
 
 use tare_layout::class::Counter;
 use tare_layout::event::statement as at;
-use tare_layout::name::{floor_boundary, pack};
 
 use super::Statement;
 use crate::engine::hot::still;
@@ -96,17 +95,8 @@ impl Statement {
         let Some(local) = self.local() else {
             return self.failed_active();
         };
-        let Some(record) = self.record(local) else {
-            return;
-        };
-        record.set(
-            at::ERROR,
-            record.word(at::ERROR) & !0xffff_ffff | u64::from(errno),
-        );
-        let state = sqlstate.as_bytes();
-        record.set(at::SQLSTATE, pack(&state[..state.len().min(5)]));
-        let cut = floor_boundary(message, at::MESSAGE_BYTES);
-        let position = text::append(local, &message.as_bytes()[..cut]);
-        record.set(at::MESSAGE, position & ((1 << 48) - 1) | (cut as u64) << 48);
+        if let Some(record) = self.record(local) {
+            text::store_error(local, record, errno, sqlstate, message);
+        }
     }
 }

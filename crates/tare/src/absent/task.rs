@@ -1,0 +1,84 @@
+//! Tasks.
+
+use super::thread::ThreadSession;
+
+/// The future itself.
+#[inline(always)]
+pub fn scope<F: Future>(_: ThreadSession, future: F) -> F {
+    future
+}
+
+/// The future itself.
+#[inline(always)]
+pub fn branch<F: Future>(future: F) -> F {
+    future
+}
+
+pub mod stage {
+    //! Stages.
+
+    /// A stage.
+    #[must_use = "the stage ends when this is dropped"]
+    #[derive(Debug)]
+    pub struct Stage(());
+
+    /// Begins a stage.
+    #[inline(always)]
+    pub fn start(_: &crate::class::Class) -> Stage {
+        Stage(())
+    }
+}
+
+pub mod statement {
+    //! Statements.
+
+    use crate::absent::digest::Digest;
+    use crate::class::Class;
+    use tare_layout::class::Counter;
+
+    /// A statement.
+    #[must_use = "the statement ends when this is dropped"]
+    #[derive(Debug)]
+    pub struct Statement(());
+
+    /// Begins a statement.
+    #[inline(always)]
+    pub fn start(_: &Class) -> Statement {
+        Statement(())
+    }
+
+    /// Methods that do nothing.
+    macro_rules! nothing {
+        ($($name:ident($($type:ty),*);)*) => {
+            $(
+                /// Does nothing.
+                #[inline(always)]
+                pub fn $name(&self, $(_: $type),*) {}
+            )*
+        };
+    }
+
+    impl Statement {
+        /// False.
+        #[inline(always)]
+        pub fn is_recorded(&self) -> bool {
+            false
+        }
+
+        nothing! {
+            refine(&Class);
+            text(&str);
+            text_only(&str);
+            prepared(&str, &Digest);
+            digest_by_shape(&str, &str);
+            schema(&str);
+            set(Counter, u64);
+            add(Counter, u64);
+            rows_sent(u64);
+            rows_examined(u64);
+            rows_affected(u64);
+            warnings(u64);
+            error(u32, &str, &str);
+        }
+    }
+}
