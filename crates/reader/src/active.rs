@@ -9,11 +9,11 @@ use tare_layout::event::{self, Operation, statement as at, word};
 use tare_layout::name::load_bytes;
 use tare_layout::object::target;
 use tare_layout::primitive::AtomicU64;
-use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, WAIT_DEPTH};
+use tare_layout::slot::{LIVE, STATEMENT_DEPTH, Slot, TASK_WAIT_BIT, WAIT_DEPTH};
 use tare_layout::source::split;
 
 use crate::events::{Head, Wait};
-use crate::threads::ring_text;
+use crate::threads::{ring_text, task_statements};
 
 /// A thread that runs a statement or waits. Numbers refer to [`crate::Names`] and [`crate::Classes`].
 #[derive(Clone, Debug)]
@@ -83,7 +83,8 @@ pub fn active_threads(view: View<'_>) -> Population {
         population.threads += 1;
         let open = |depth: &tare_layout::primitive::AtomicU32| depth.load(Ordering::Relaxed) != 0;
         let runs = open(&slot.activity.statement);
-        if runs || open(&slot.statement_depth) || open(&slot.wait_depth) {
+        let is_nested = open(&slot.statement_depth) || open(&slot.wait_depth);
+        if runs || is_nested || open(&slot.task_records) {
             population.active.extend(read_stable(view, number, slot));
         }
     }
@@ -220,8 +221,13 @@ fn active_wait(slot: &Slot, thread: u64) -> Option<(Wait, u64)> {
 /// The thread's innermost statement that has not ended.
 fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<RunningStatement> {
     let depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
-    let innermost = depth.min(STATEMENT_DEPTH).checked_sub(1)?;
-    let words = at::read(&view.statements(number)[innermost])?;
+    let words = match depth.min(STATEMENT_DEPTH).checked_sub(1) {
+        Some(innermost) => at::read(&view.statements(number)[innermost])?,
+        None => {
+            let task_records = slot.task_records.load(Ordering::Relaxed);
+            task_statements(view, number, task_records).max_by_key(|words| words[word::ID])?
+        }
+    };
     let head = Head::of(&words);
     if head.end_id.is_some() || split(words[word::THREAD]).0 != id {
         return None;
@@ -239,7 +245,11 @@ fn statement(view: View<'_>, number: usize, slot: &Slot, id: u64) -> Option<Runn
 fn wait(slot: &Slot, id: u64) -> Option<Wait> {
     let depth = (slot.wait_depth.load(Ordering::Relaxed) as usize).min(WAIT_DEPTH);
     let is_lock = |wait: &Wait| target::of(wait.object) == target::METADATA_LOCK;
-    let open = slot.waits[..depth].iter().filter_map(|record| {
+    let of_tasks = slot.task_records.load(Ordering::Relaxed) >> TASK_WAIT_BIT;
+    let used = of_tasks | ((1 << depth) - 1);
+    let records = slot.waits.iter().enumerate();
+    let used = records.filter(|(i, _)| used & 1 << i != 0);
+    let open = used.filter_map(|(_, record)| {
         let words = record.read()?;
         let head = Head::of(&words);
         let bytes = words[event::wait::BYTES];

@@ -13,7 +13,7 @@ use tare_layout::geometry::CHUNK_EVENTS;
 use tare_layout::name::load_bytes;
 use tare_layout::seqlock::Record;
 use tare_layout::sizes;
-use tare_layout::slot::{STATEMENT_DEPTH, WAIT_DEPTH, ring};
+use tare_layout::slot::{STATEMENT_DEPTH, TASK_WAIT_BIT, WAIT_DEPTH, ring};
 use tare_layout::source::split;
 
 use crate::threads::{Thread, ring_text};
@@ -193,7 +193,8 @@ pub struct Events<'a> {
 /// The records of one type of events: a slot's current ones, its ring, and history_long.
 struct Rings<'a, const N: usize> {
     ring: usize,
-    current: fn(View<'a>, &Thread) -> &'a [Record<N>],
+    /// All of a slot, and the bits of those that are current.
+    current: fn(View<'a>, &Thread) -> (&'a [Record<N>], u32),
     history: fn(&View<'a>, usize) -> &'a [Record<N>],
     long: fn(&View<'a>, usize) -> &'a Record<N>,
 }
@@ -210,8 +211,9 @@ impl<'a> Events<'a> {
             ring: ring::WAITS,
             current: |view, thread| {
                 // The wait that ended last stays in its record.
-                let count = thread.wait_depth.clamp(1, WAIT_DEPTH);
-                &view.slot(thread.slot).waits[..count]
+                let nested = 1 << thread.wait_depth.clamp(1, WAIT_DEPTH);
+                let current = (nested - 1) | thread.task_records >> TASK_WAIT_BIT;
+                (&view.slot(thread.slot).waits, current)
             },
             history: View::ring_waits,
             long: |view, i| &view.long_waits()[i],
@@ -233,7 +235,12 @@ impl<'a> Events<'a> {
     pub fn stages(&self, table: Table) -> Vec<Stage> {
         let rings = Rings {
             ring: ring::STAGES,
-            current: |view, thread| std::slice::from_ref(&view.slot(thread.slot).current_stage),
+            current: |view, thread| {
+                (
+                    std::slice::from_ref(&view.slot(thread.slot).current_stage),
+                    1,
+                )
+            },
             history: View::ring_stages,
             long: |view, i| &view.long_stages()[i],
         };
@@ -258,7 +265,7 @@ impl<'a> Events<'a> {
         use event::transaction as at;
         let rings = Rings {
             ring: ring::TRANSACTIONS,
-            current: |view, thread| std::slice::from_ref(&view.slot(thread.slot).transaction),
+            current: |view, thread| (std::slice::from_ref(&view.slot(thread.slot).transaction), 1),
             history: View::ring_transactions,
             long: View::long_transaction,
         };
@@ -289,8 +296,9 @@ impl<'a> Events<'a> {
         let rings = Rings {
             ring: ring::STATEMENTS,
             current: |view, thread| {
-                let count = thread.statement_depth.clamp(1, STATEMENT_DEPTH);
-                &view.statements(thread.slot)[..count]
+                let nested = 1 << thread.statement_depth.clamp(1, STATEMENT_DEPTH);
+                let current = (nested - 1) | thread.task_records;
+                (view.statements(thread.slot), current)
             },
             history: View::ring_statements,
             long: View::long_statement,
@@ -378,7 +386,9 @@ impl<'a> Events<'a> {
             }
             Table::Current => {
                 for thread in self.threads {
-                    for record in (rings.current)(self.view, thread) {
+                    let (records, current) = (rings.current)(self.view, thread);
+                    let records = records.iter().enumerate();
+                    for (_, record) in records.filter(|(i, _)| current & 1 << i != 0) {
                         visit(record, Place::Slot(thread.slot), Some(thread.id));
                     }
                 }

@@ -58,6 +58,8 @@ pub struct Thread {
     pub wait_depth: usize,
     /// Statements open.
     pub statement_depth: usize,
+    /// Which records events of tasks use: see [`Slot::task_records`](tare_layout::slot::Slot::task_records).
+    pub task_records: u32,
 }
 
 /// How often a slot that changes its thread is read before it is skipped.
@@ -101,6 +103,7 @@ fn read(view: View<'_>, number: usize) -> Thread {
     let is_active = control.is_active();
     let reported = |text: String| (is_reported && !text.is_empty()).then(|| text.into());
     let statement_depth = slot.statement_depth.load(Ordering::Relaxed) as usize;
+    let task_records = slot.task_records.load(Ordering::Relaxed);
     let id = slot.thread_id.load(Ordering::Relaxed);
     let processlist_id = slot.processlist_id.load(Ordering::Relaxed);
     let running = active_statement(view, number, slot, id);
@@ -135,25 +138,39 @@ fn read(view: View<'_>, number: usize) -> Thread {
         state: reported(text(&slot.state_text)),
         info: reported(text(&slot.info))
             .or_else(|| running.and_then(|one| one.text))
-            .or_else(|| running_text(view, number, statement_depth)),
+            .or_else(|| running_text(view, number, statement_depth, task_records)),
         attributes: text(&slot.attributes).into(),
         instrumented: is_instrumented(mask),
         history: mask & effective::HISTORY != 0,
         pushed: std::array::from_fn(|ring| slot.pushed[ring].load(Ordering::Relaxed)),
         wait_depth: slot.wait_depth.load(Ordering::Relaxed) as usize,
         statement_depth,
+        task_records,
     }
 }
 
 /// The text of the outermost statement, while it runs.
-fn running_text(view: View<'_>, slot: usize, depth: usize) -> Option<Arc<str>> {
-    let record = &view.statements(slot)[0];
-    let running = (depth > 0).then(|| at::read(record)).flatten()?;
+fn running_text(view: View<'_>, slot: usize, depth: usize, task_records: u32) -> Option<Arc<str>> {
+    let running = match depth {
+        0 => task_statements(view, slot, task_records).min_by_key(|words| words[word::ID])?,
+        _ => at::read(&view.statements(slot)[0])?,
+    };
     if Packed::unpack(running[word::PACKED]).span != 0 {
         return None;
     }
     let length = at::text_bytes(running[at::TEXT_AND_PROGRAM]);
     ring_text(view, slot, running[at::TEXT_AT], length)
+}
+
+/// The records of the statements that tasks run in a slot.
+pub(crate) fn task_statements(
+    view: View<'_>,
+    slot: usize,
+    task_records: u32,
+) -> impl Iterator<Item = [u64; 32]> {
+    let records = view.statements(slot).iter().enumerate();
+    let used = records.filter(move |(i, _)| task_records & 1 << i != 0);
+    used.filter_map(|(_, record)| at::read(record))
 }
 
 /// A text of a slot's ring; `None` if newer texts have overwritten it.
