@@ -29,6 +29,8 @@ use tare_layout::primitive::Ordering;
 use tare_layout::{Geometry, Kind, View};
 
 mod paths;
+#[cfg(feature = "instrument")]
+mod tasks;
 mod touched;
 
 use paths::{Body, Objects, State, event, floor, lock, lock_plain, stage};
@@ -74,7 +76,7 @@ fn memory(_: &Objects, n: usize) {
 struct Figure(&'static str, State, Body, u64);
 
 #[cfg(feature = "instrument")]
-const FIGURES: [Figure; 36] = [
+const FIGURES: [Figure; 40] = [
     Figure("floor", State::Disabled, floor, 8),
     Figure("disabled", State::Disabled, event, 12),
     Figure("off", State::Off, event, 40),
@@ -105,6 +107,10 @@ const FIGURES: [Figure; 36] = [
     Figure("statement_off_watched", State::Watched, statement, 120),
     Figure("statement", State::Timed, statement, 1_800),
     Figure("statement_active", State::Active, statement, 730),
+    Figure("task_poll_disabled", State::Disabled, tasks::poll, 40),
+    Figure("task_poll", State::Timed, tasks::poll, 110),
+    Figure("task_wait", State::Timed, tasks::wait, 170),
+    Figure("task_statement", State::Timed, tasks::statement, 1_950),
     Figure("statement_plain", State::Disabled, statement_plain, 1_800),
     Figure("statement_full", State::Timed, statement_full, 15_600),
     Figure("statement_sampled", State::Sampled, statement, 1_700),

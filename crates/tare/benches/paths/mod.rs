@@ -26,7 +26,7 @@ tare::classes! {
 /// Lock acquisitions of a statement in the 2011 study of MySQL's overhead: 59 waits, 13 stages.
 const WAITS: usize = 59;
 const STAGES: usize = 13;
-const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
+pub const TEXT: &str = "SELECT c FROM sbtest1 WHERE id = 4242";
 
 const CLASSES: Classes = Classes {
     io: &ROWS,
